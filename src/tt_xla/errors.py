@@ -1,0 +1,82 @@
+"""Every error this project raises on purpose.
+
+    TTXLAError
+    ├── OptionError              an option or environment variable is unknown or has a bad value
+    ├── CompileError             a module cannot become a Program
+    │   ├── MalformedModuleError     text or bytecode that is not a StableHLO, TTIR or TTNN module
+    │   ├── UnsupportedOpError       an op, or this use of it, has no lowering
+    │   └── VerificationError        a pass produced IR that breaks a rule: our fault, please report
+    ├── ProgramFormatError       a .ttnn file is damaged or from another version
+    ├── SystemDescriptionError   no such system, or a damaged description of one
+    ├── ExecutionError           a Program cannot run on these arguments
+    └── ResourceExhaustedError   memory of the chip does not suffice
+        └── TraceRegionError         the trace region does not hold the trace
+
+Each message is one paragraph: what happened, what was got, what was expected, what to do next, and where.
+"""
+
+from __future__ import annotations
+
+
+class TTXLAError(Exception):
+    """The root of all errors raised on purpose.
+
+    Args:
+        message: what happened, in one sentence, with what was got and what was expected.
+        hint: what to do next.
+        location: the user's source line, ``file:line`` and more where it is known.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", location: str = "") -> None:
+        self.message = message
+        self.hint = hint
+        self.location = location
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        parts = [self.message.rstrip()]
+        if self.location:
+            parts.append(f"At {self.location}.")
+        if self.hint:
+            parts.append(self.hint)
+        return " ".join(parts)
+
+
+class OptionError(TTXLAError, ValueError):
+    """An option or environment variable is unknown or has a bad value."""
+
+
+class CompileError(TTXLAError):
+    """A module cannot become a Program."""
+
+
+class MalformedModuleError(CompileError, ValueError):
+    """Text or bytecode that is not a well-formed module."""
+
+
+class UnsupportedOpError(CompileError, NotImplementedError):
+    """An op, or this use of it, has no lowering."""
+
+
+class VerificationError(CompileError):
+    """A pass produced IR that breaks a rule of its dialect."""
+
+
+class ProgramFormatError(TTXLAError, ValueError):
+    """A ``.ttnn`` file is damaged or was written by another version."""
+
+
+class SystemDescriptionError(TTXLAError, ValueError):
+    """No such system is known, or its description is damaged."""
+
+
+class ExecutionError(TTXLAError, RuntimeError):
+    """A Program cannot run on the arguments it was given."""
+
+
+class ResourceExhaustedError(TTXLAError, MemoryError):
+    """The memory of the chip does not suffice."""
+
+
+class TraceRegionError(ResourceExhaustedError):
+    """The trace region does not hold the trace."""

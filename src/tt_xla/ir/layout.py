@@ -1,0 +1,169 @@
+"""Element types, tiles and tensor layouts as plain values, shared by dialects, Programs, cost model and runtime.
+
+Nothing here depends on xDSL, torch or JAX. Labels are the ones upstream's IR uses
+(``#ttcore.supportedDataTypes<bf16>``, ``#ttnn.ttnn_layout<...>``).
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+TILE = 32
+"""Rows and columns of a tile, in elements."""
+
+FACE = 16
+"""Rows and columns of a face, in elements; a tile holds 2 x 2 faces."""
+
+
+class DataType(enum.StrEnum):
+    """An element type a chip can hold, by its label in IR."""
+
+    F32 = "f32"
+    BF16 = "bf16"
+    BFP_BF8 = "bfp_bf8"
+    BFP_BF4 = "bfp_bf4"
+    U32 = "u32"
+    U16 = "u16"
+    U8 = "u8"
+    SI32 = "si32"
+
+    @property
+    def is_block_float(self) -> bool:
+        """Whether 16 elements of a face row share one exponent; such types exist in tiles only."""
+        return self in (DataType.BFP_BF8, DataType.BFP_BF4)
+
+    @property
+    def is_float(self) -> bool:
+        return self in (DataType.F32, DataType.BF16, DataType.BFP_BF8, DataType.BFP_BF4)
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of one element outside a tile.
+
+        Raises:
+            ValueError: for block-float types, which have no size below a tile.
+        """
+        if self.is_block_float:
+            raise ValueError(f"{self} has no element size; use tile_bytes")
+        return {"f32": 4, "u32": 4, "si32": 4, "bf16": 2, "u16": 2, "u8": 1}[self.value]
+
+    @property
+    def tile_bytes(self) -> int:
+        """Bytes of a 32 x 32 tile, shared exponents included (1088 for bfp_bf8, 576 for bfp_bf4)."""
+        if self is DataType.BFP_BF8:
+            return 1088
+        if self is DataType.BFP_BF4:
+            return 576
+        return TILE * TILE * self.element_bytes
+
+
+class BufferType(enum.StrEnum):
+    DRAM = "dram"
+    L1 = "l1"
+    SYSTEM_MEMORY = "system_memory"
+
+
+class MemoryLayout(enum.StrEnum):
+    INTERLEAVED = "interleaved"
+    HEIGHT_SHARDED = "height_sharded"
+    WIDTH_SHARDED = "width_sharded"
+    BLOCK_SHARDED = "block_sharded"
+
+
+def round_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple
+
+
+@dataclass(frozen=True, slots=True)
+class TensorLayout:
+    """Where and how one tensor lies: ``#ttnn.ttnn_layout``.
+
+    A tensor is a matrix of ``rows x columns``: leading dimensions collapse into rows, the last one is the columns, and
+    rank 0 and 1 are one row. The matrix is cut into ``grid`` equal shards of ``shard`` rows and columns, counted in
+    tiles when ``tiled`` and in elements otherwise.
+    """
+
+    row_strides: tuple[int, ...]
+    """How many rows one step along each dimension but the last moves; the second to last counts padded to a tile."""
+    grid: tuple[int, int]
+    """Shards along rows and columns; 1x1 unless the buffer is in L1."""
+    shard: tuple[int, int]
+    dtype: DataType
+    tiled: bool
+    buffer: BufferType
+    memory: MemoryLayout | None
+    """None exactly when the buffer is in system memory."""
+
+    @staticmethod
+    def of(
+        shape: Sequence[int],
+        dtype: DataType,
+        *,
+        tiled: bool = True,
+        buffer: BufferType = BufferType.DRAM,
+        memory: MemoryLayout | None = None,
+        grid: tuple[int, int] = (1, 1),
+    ) -> TensorLayout:
+        """The layout of a tensor of ``shape`` (logical, in elements) cut over ``grid``."""
+        if buffer is not BufferType.SYSTEM_MEMORY and memory is None:
+            memory = MemoryLayout.INTERLEAVED
+        strides, rows, columns = _collapse(shape, tiled)
+        unit = TILE if tiled else 1
+        sharded = memory is not None and memory is not MemoryLayout.INTERLEAVED
+        cuts = grid if sharded else (1, 1)
+        shard = (_ceil_div(_ceil_div(rows, unit), cuts[0]), _ceil_div(_ceil_div(columns, unit), cuts[1]))
+        return TensorLayout(strides, grid, shard, dtype, tiled, buffer, memory)
+
+    @property
+    def is_sharded(self) -> bool:
+        return self.memory not in (None, MemoryLayout.INTERLEAVED)
+
+    @property
+    def on_device(self) -> bool:
+        return self.buffer is not BufferType.SYSTEM_MEMORY
+
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a page: one tile, or one row of a row-major tensor."""
+        return self.dtype.tile_bytes if self.tiled else self.shard[1] * self.dtype.element_bytes
+
+    @property
+    def pages(self) -> int:
+        """Pages of the whole tensor, all shards together."""
+        per_shard = self.shard[0] * (self.shard[1] if self.tiled else 1)
+        return per_shard * (math.prod(self.grid) if self.is_sharded else 1)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the whole tensor with tile padding, before any alignment of pages."""
+        return self.pages * self.page_bytes
+
+    def with_(self, shape: Sequence[int], **changes: object) -> TensorLayout:
+        """The layout of ``shape`` with some of dtype, tiled, buffer, memory, grid changed and the rest kept."""
+        fields = {name: getattr(self, name) for name in ("dtype", "tiled", "buffer", "memory", "grid")} | changes
+        if fields["buffer"] is BufferType.SYSTEM_MEMORY:
+            fields |= {"memory": None, "grid": (1, 1)}
+        return TensorLayout.of(shape, **fields)  # pyright: ignore[reportArgumentType]
+
+    def retyped(self, dtype: DataType) -> TensorLayout:
+        return replace(self, dtype=dtype)
+
+
+def _ceil_div(value: int, divisor: int) -> int:
+    return -(-value // divisor)
+
+
+def _collapse(shape: Sequence[int], tiled: bool) -> tuple[tuple[int, ...], int, int]:
+    """Row strides, rows and columns of the matrix that ``shape`` collapses into."""
+    if len(shape) < 2:
+        return (), 1, shape[0] if shape else 1
+    rows = [*shape[:-2], round_up(shape[-2], TILE) if tiled else shape[-2]]
+    strides: list[int] = []
+    step = 1
+    for size in reversed(rows):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides)), step, shape[-1]

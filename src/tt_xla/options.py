@@ -1,0 +1,225 @@
+"""Every compile option and environment variable: name, type, default, meaning. The only file that reads the environment.
+
+Names and values are upstream's, so that scripts run unmodified; values may be int, bool or str as users mix them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from tt_xla.errors import OptionError
+
+_BOOLS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One compile option.
+
+    ``parse`` turns a user's value into the field's value or raises ``ValueError`` with what was expected.
+    ``effective`` is False for names that upstream knows and that change nothing here; using one says so once.
+    """
+
+    name: str
+    default: Any
+    meaning: str
+    choices: tuple[str, ...] = ()
+    low: int | None = None
+    high: int | None = None
+    effective: bool = True
+
+    def parse(self, value: object) -> Any:
+        if isinstance(self.default, bool):
+            return self._parse_bool(value)
+        if isinstance(self.default, int):
+            return self._parse_int(value)
+        text = str(value)
+        if self.choices and text.lower() not in self.choices:
+            raise self._bad(value, "one of " + ", ".join(repr(choice) for choice in self.choices))
+        return text.lower() if self.choices else text
+
+    def _parse_bool(self, value: object) -> bool:
+        if isinstance(value, bool):
+            return value
+        parsed = _BOOLS.get(str(value).lower())
+        if parsed is None:
+            raise self._bad(value, "true, 1, yes, on, false, 0, no or off")
+        return parsed
+
+    def _parse_int(self, value: object) -> int:
+        expected = "an integer" if self.low is None else f"an integer from {self.low} to {self.high}"
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise self._bad(value, expected)
+        try:
+            number = int(value)
+        except ValueError:
+            raise self._bad(value, expected) from None
+        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
+            raise self._bad(value, expected)
+        return number
+
+    def _bad(self, value: object, expected: str) -> OptionError:
+        return OptionError(
+            f"Compile option '{self.name}' was given {value!r}; it takes {expected}.",
+            hint=f"It means: {self.meaning}. Leave it out for the default, {self.default!r}.",
+        )
+
+
+def _option(default: Any, meaning: str, **rest: Any) -> Any:
+    return field(default=default, metadata={"meaning": meaning, **rest})
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """The options of one compilation; equal options compile equal modules to equal Programs."""
+
+    optimization_level: int = _option(
+        0,
+        "0 keeps every tensor in DRAM as it comes, 1 also prepares convolution weights once and fuses more, "
+        "2 also keeps activations in L1 where they fit",
+        low=0,
+        high=2,
+    )
+    enable_bfp8_conversion: bool = _option(
+        False, "store the weights of a bfloat16 model as bfloat8_b; the same as experimental_weight_dtype=bfp_bf8"
+    )
+    experimental_weight_dtype: str = _option(
+        "", "store the weights of a bfloat16 model in this format", choices=("", "bfp_bf8", "bfp8", "bfp_bf4")
+    )
+    enable_trace: bool = _option(False, "record the dispatch of the second run and replay it in later ones")
+    enable_const_eval: bool = _option(True, "compute what depends on parameters and constants alone once")
+    math_fidelity: str = _option(
+        "",
+        "passes of the matrix unit over the bits of its sources",
+        choices=("", "lofi", "hifi2", "hifi3", "hifi4", "ttnn_default"),
+    )
+    fp32_dest_acc_en: bool = _option(True, "accumulate in float32")
+    numerics: str = _option(
+        "silicon", "'silicon' computes with the chip's precision, 'exact' as IEEE 754 does", choices=("silicon", "exact")
+    )
+    export_path: str = _option("", "folder that receives the module of each stage under irs/")
+    export_model_name: str = _option("", "infix of the names of exported files")
+    enable_const_eval_on_cpu: bool = _option(True, "compute const-eval functions on the host", effective=False)
+    enable_const_eval_inputs_to_system_memory: bool = _option(
+        True, "keep arguments that only const-eval functions read in host memory", effective=False
+    )
+    experimental_enable_fusing_conv2d_with_multiply_pattern: bool = _option(
+        False, "scale convolution weights by a following constant factor", effective=False
+    )
+    experimental_enable_permute_matmul_fusion: bool = _option(
+        True, "turn a permutation of a matmul operand into its transpose flag"
+    )
+    ttnn_perf_metrics_enabled: bool = _option(False, "write op counts as JSON", effective=False)
+    ttnn_perf_metrics_output_file: str = _option("", "file for the op counts", effective=False)
+
+    @staticmethod
+    def parse(given: Mapping[str, object] | None = None) -> CompileOptions:
+        """Options from a user's mapping, numerics and weight format resolved.
+
+        Raises:
+            OptionError: a name is unknown, a value is bad, or two options contradict each other.
+        """
+        values: dict[str, Any] = {}
+        numerics = os.environ.get("TTXLA_NUMERICS")
+        if numerics:
+            values["numerics"] = COMPILE_OPTIONS["numerics"].parse(numerics)
+        for name, value in (given or {}).items():
+            option = COMPILE_OPTIONS.get(str(name))
+            if option is None:
+                raise _unknown("Compile option", str(name), COMPILE_OPTIONS)
+            values[option.name] = option.parse(value)
+            if not option.effective and values[option.name] != option.default:
+                warnings.warn(f"Compile option '{name}' is accepted and has no effect here.", stacklevel=3)
+        return CompileOptions(**values)._resolve_weight_dtype()
+
+    def _resolve_weight_dtype(self) -> CompileOptions:
+        dtype = "bfp_bf8" if self.experimental_weight_dtype == "bfp8" else self.experimental_weight_dtype
+        if self.enable_bfp8_conversion and dtype == "bfp_bf4":
+            raise OptionError(
+                "Compile options enable_bfp8_conversion=true and experimental_weight_dtype='bfp_bf4' contradict each "
+                "other.",
+                hint="Keep one of them.",
+            )
+        dtype = "bfp_bf8" if self.enable_bfp8_conversion else dtype
+        return CompileOptions(**(self.as_dict() | {"experimental_weight_dtype": dtype}))
+
+    def as_dict(self) -> dict[str, Any]:
+        return {option.name: getattr(self, option.name) for option in fields(self)}
+
+
+COMPILE_OPTIONS: dict[str, Option] = {
+    item.name: Option(item.name, item.default, **item.metadata) for item in fields(CompileOptions)
+}
+
+
+@dataclass(frozen=True)
+class EnvironmentVariable:
+    name: str
+    default: str
+    meaning: str
+
+
+ENVIRONMENT: dict[str, EnvironmentVariable] = {
+    variable.name: variable
+    for variable in (
+        EnvironmentVariable("TTXLA_SYSTEM", "n150", "which system is emulated: n150, n300 or p150"),
+        EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
+        EnvironmentVariable("TTXLA_LOGGER_LEVEL", "WARNING", "VERBOSE, DEBUG, INFO, WARNING or ERROR"),
+        EnvironmentVariable("TTXLA_LOGGER_FILE", "", "file that receives the log instead of standard error"),
+        EnvironmentVariable("TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM kept for traces; as needed when unset"),
+        EnvironmentVariable("TT_RUNTIME_ENABLE_PROGRAM_CACHE", "1", "0 turns the program cache off"),
+        EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),
+    )
+}
+
+
+def environment(name: str) -> str:
+    """The value of a variable of the table, or its default when unset or empty."""
+    return os.environ.get(name, "") or ENVIRONMENT[name].default
+
+
+def trace_region_bytes() -> int | None:
+    """``TT_RUNTIME_TRACE_REGION_SIZE``, or None when the region grows as needed.
+
+    Raises:
+        OptionError: the value is not an unsigned decimal number.
+    """
+    text = environment("TT_RUNTIME_TRACE_REGION_SIZE")
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise OptionError(
+            f"TT_RUNTIME_TRACE_REGION_SIZE was given {text!r}; it takes a number of bytes such as 10000000.",
+            hint="Unset it to have the region sized as needed.",
+        )
+    return int(text)
+
+
+def program_cache_enabled() -> bool:
+    """Traces need the program cache; it is on unless the variable is exactly ``0``."""
+    return environment("TT_RUNTIME_ENABLE_PROGRAM_CACHE") != "0"
+
+
+def cache_directory() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("tt-xla"))
+
+
+def log_directory() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_log_dir("tt-xla"))
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> OptionError:
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else f"Known are: {', '.join(names)}."
+    return OptionError(f"{kind} '{name}' is unknown.", hint=hint)
