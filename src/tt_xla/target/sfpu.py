@@ -1,0 +1,93 @@
+"""Cycles of the vector unit (SFPU) for one 32x32 tile, by op.
+
+Measured where a pull request or issue of tenstorrent/tt-metal published it (its number stands beside; "sweep" is the
+slope of the exp sweep on n150 in tenstorrent/ttnn-op-runtime-predictor). The vector unit is the same on both chips but
+for its clock, so a figure of one stands in for the other where only one is published. "like" marks an op taken to cost
+as much as a measured one of the same method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_COMMON: dict[str, float] = {
+    "abs": 146,  # 57292
+    "acos": 1672,  # like atan
+    "acosh": 1672,  # like atan
+    "asin": 1672,  # like atan
+    "asinh": 1672,  # like atan
+    "atan": 1672,  # 57292
+    "atan2": 1672,  # like atan
+    "atanh": 1672,  # like atan
+    "bitwise_and": 146,  # like abs
+    "bitwise_not": 146,  # like abs
+    "bitwise_or": 146,  # like abs
+    "bitwise_xor": 146,  # like abs
+    "cbrt": 1830,  # like exp
+    "ceil": 568,  # 48925
+    "clamp_scalar": 298,  # like relu_max
+    "clamp_tensor": 346,  # like addcmul
+    "cos": 1022,  # 48925
+    "div": 1475,  # 48925, the vector unit's division; of floats it is a reciprocal and an FPU product
+    "elu": 1830,  # like exp
+    "eqz": 146,  # like abs
+    "erf": 2847,  # like gelu
+    "erfc": 2847,  # like gelu
+    "erfinv": 3164,  # 48925
+    "exp": 1830,  # sweep
+    "exp2": 860,  # 48925
+    "expm1": 1830,  # like exp
+    "floor": 568,  # 48925
+    "frac": 504,  # 48925
+    "gelu": 2847,  # 49926
+    "gelu_bw": 3425,  # 52407
+    "gelu_tanh": 2012,  # 49926
+    "gez": 146,  # like abs
+    "hardsigmoid": 289,  # 54938
+    "hardswish": 289,  # like hardsigmoid
+    "i0": 1081,  # 54938
+    "isfinite": 180,  # like signbit
+    "leaky_relu": 298,  # like relu_max
+    "log": 1475,  # like div
+    "log10": 1475,  # like div
+    "log1p": 1475,  # like div
+    "log2": 1475,  # like div
+    "logical_not": 146,  # like abs
+    "maximum": 298,  # like relu_max
+    "minimum": 298,  # like relu_max
+    "mish": 2847,  # like gelu
+    "neg": 146,  # like abs
+    "pow": 3300,  # log and exp
+    "pow_scalar": 3300,  # log and exp
+    "pow_tensor": 3300,  # log and exp
+    "reciprocal": 1059,  # 54938
+    "relu": 146,  # like abs
+    "relu6": 298,  # 54938, as relu_max
+    "remainder": 1475,  # like div
+    "round": 568,  # like floor
+    "rsqrt": 1059,  # like reciprocal
+    "sigmoid": 1394,  # 26946
+    "sign": 180,  # like signbit
+    "signbit": 180,  # 49926
+    "silu": 1432,  # 48925
+    "sin": 894,  # 48925
+    "softplus": 1450,  # 54938
+    "softsign": 1059,  # like reciprocal
+    "sqrt": 1059,  # like reciprocal
+    "tan": 1475,  # like div
+    "tanh": 792,  # 48925
+    "tanhshrink": 1375,  # 48925
+    "trunc": 440,  # 48925
+    "typecast": 124,  # 54317, as a copy
+    "where": 346,  # like addcmul
+}
+
+_OWN: dict[str, dict[str, float]] = {
+    "wormhole_b0": {},
+    "blackhole": {"ceil": 476, "floor": 476, "sigmoid": 1247, "tanh": 764},  # 49926
+}
+
+
+def sfpu_cycles(arch: str) -> Mapping[str, float]:
+    return MappingProxyType(_COMMON | _OWN[arch])

@@ -1,0 +1,135 @@
+"""The systems, one table each.
+
+Sources: [desc] is the system descriptor that upstream's compiler (jax-tt-plugin 0.1.3) prints as ``ttcore.system_desc``
+for this system; [ISA] is tenstorrent/tt-isa-documentation; [GEMM], [DRAM] and [CI] are tenstorrent/tt-metal's
+tech_reports/GEMM_FLOPS, its DRAM saturation reports and the golden figures of its continuous tests; [PROF] are profiler
+files in public repositories. A figure with no tag of silicon (GEMM, DRAM, CI, PROF) is documented, not measured.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from types import MappingProxyType
+from typing import Any
+
+from tt_xla.errors import SystemDescriptionError
+from tt_xla.target.sfpu import sfpu_cycles
+from tt_xla.target.target import Target
+
+# One pass of the matrix unit multiplies 8x16 by 16x16 in a cycle; fidelity is the number of passes. [ISA]
+_MACS_PER_CYCLE = MappingProxyType({"lofi": 2048.0, "hifi2": 1024.0, "hifi3": 2048.0 / 3.0, "hifi4": 512.0})
+
+_TENSIX: dict[str, Any] = {
+    "dst_tiles": 16,  # [desc] dst_physical_size_tiles
+    "circular_buffers": 64,  # [desc] num_cbs
+    # [desc] lists also f16, bfp_f8, bfp_f4, bfp_f2 and bfp_bf2, which no TT-NN op takes.
+    "data_types": ("f32", "bf16", "bfp_bf8", "bfp_bf4", "u32", "u16", "u8", "si32"),
+    "tile_shapes": ((4, 16), (16, 16), (32, 16), (4, 32), (16, 32), (32, 32)),  # [desc]
+    "noc_l1_align": 16,  # [desc]
+    "macs_per_cycle": _MACS_PER_CYCLE,
+    "unpack_bytes_per_cycle": 80.0,  # [ISA] both unpackers together
+    "pack_bytes_per_cycle": 64.0,  # [ISA] four packers of 16 bytes
+}
+
+_WORMHOLE: dict[str, Any] = _TENSIX | {
+    "arch": "wormhole_b0",
+    "grid": (8, 8),  # [desc]
+    "l1_size": 1499136,  # [desc]
+    "l1_unreserved_base": 103840,  # [desc]
+    "erisc_l1_unreserved_base": 98304,  # [desc]
+    "dram_banks": 12,  # [desc]
+    "dram_bank_bytes": 1073741824,  # [desc]
+    "dram_unreserved_base": 2968640,  # [desc]
+    "dram_align": 32,  # [desc]
+    "pcie_align": 32,  # [desc]
+    "coord_translation_offsets": (18, 18),  # [desc]
+    "clock_hz": 1.0e9,  # [ISA]
+    "sfpu_cycles": sfpu_cycles("wormhole_b0"),
+    "dram_peak_bytes_per_second": 288e9,  # [ISA] 12 channels of 24 GB/s
+    "dram_achieved_bytes_per_second": 190e9,  # [DRAM] interleaved matmul weights; best micro-benchmark 267e9
+    "dram_core_bytes_per_cycle": 22.0,  # [CI] directed read; write 21
+    "noc_bytes_per_cycle": 28.0,  # [CI] unicast read; write 30
+    "noc_multicast_bytes_per_cycle": 14.0,  # [CI] one to all, not linked
+    "launch_us": 1.8,  # [PROF] intercept of the exp sweep on n150: 1.6 to 2.2
+    "gap_us_traced": 2.05,  # [CI] kernel to kernel in a trace
+    "gap_us_untraced": 4.8,  # [CI] 2.7 to 6.9
+    "host_to_device_bytes_per_second": 10.3e9,  # [CI] ttnn buffer write on n300; DMA from pinned memory 24e9
+    "device_to_host_bytes_per_second": 9.5e9,  # [CI] ttnn buffer read on n300
+    "host_transfer_us": 1.45,  # [CI] latency of a small DMA: 1.05 to 1.45
+}
+
+_BLACKHOLE: dict[str, Any] = _TENSIX | {
+    "arch": "blackhole",
+    "l1_size": 1572864,  # [desc]
+    "l1_unreserved_base": 111104,  # [desc]
+    "erisc_l1_unreserved_base": 87872,  # [desc]
+    "dram_align": 64,  # [desc]
+    "pcie_align": 64,  # [desc]
+    "coord_translation_offsets": (2, 1),  # [desc]
+    "clock_hz": 1.35e9,  # [ISA]
+    "sfpu_cycles": sfpu_cycles("blackhole"),
+    "dram_core_bytes_per_cycle": 33.0,  # [CI] directed read; write 34
+    "noc_bytes_per_cycle": 59.0,  # [CI] unicast read and write
+    "noc_multicast_bytes_per_cycle": 24.0,  # [CI] one to all, not linked
+    "launch_us": 1.6,  # [PROF] eltwise of a few tiles: 0.4 to 1.6, plus the skew between cores
+    "gap_us_traced": 2.07,  # [CI] kernel to kernel in a trace
+    "gap_us_untraced": 4.3,  # [CI] 8 kernel groups; the host's own 24 us an op overlap with longer ops
+    "host_to_device_bytes_per_second": 21.5e9,  # [CI] ttnn buffer write
+    "device_to_host_bytes_per_second": 14.5e9,  # [CI] ttnn buffer read
+    "host_transfer_us": 1.45,  # as Wormhole: none is published
+}
+
+_N150: dict[str, Any] = _WORMHOLE | {
+    "chips": 1,
+    "dram_unreserved_end": 1073118784,  # [desc]
+    "dram_bank_workers": (  # [desc] dram_bank_to_logical_worker_noc0; noc1 is the same
+        *((7, 3), (0, 0), (4, 0), (5, 0), (0, 4), (3, 7)),
+        *((1, 4), (7, 4), (6, 4), (2, 4), (4, 4), (5, 4)),
+    ),
+}
+
+_N300: dict[str, Any] = _WORMHOLE | {
+    "chips": 2,
+    "dram_unreserved_end": 1073162048,  # [desc] of the first chip; the second one has 8640 bytes more
+    "dram_bank_workers": (  # [desc] of the first chip
+        *((7, 3), (0, 2), (3, 0), (4, 0), (2, 6), (7, 7)),
+        *((0, 4), (6, 4), (5, 4), (1, 4), (3, 4), (4, 4)),
+    ),
+}
+
+_P150: dict[str, Any] = _BLACKHOLE | {
+    "chips": 1,
+    "grid": (10, 11),  # [desc]
+    "dram_banks": 8,  # [desc]
+    "dram_bank_bytes": 4278190080,  # [desc]
+    "dram_unreserved_base": 5848704,  # [desc]
+    "dram_unreserved_end": 4276523520,  # [desc]
+    "dram_bank_workers": ((9, 0), (0, 0), (7, 0), (3, 0), (9, 6), (1, 6), (6, 6), (4, 6)),  # [desc]
+    "dram_peak_bytes_per_second": 512e9,  # [ISA] 8 controllers of 64 GB/s
+    "dram_achieved_bytes_per_second": 300e9,  # [PROF] concat, eltwise and KV-cache streams: 257e9 to 342e9
+}
+
+SYSTEMS: dict[str, dict[str, Any]] = {"n150": _N150, "n300": _N300, "p150": _P150}
+
+
+def system_names() -> tuple[str, ...]:
+    return tuple(SYSTEMS)
+
+
+@functools.cache
+def load_target(name: str) -> Target:
+    """The facts of the system ``name``.
+
+    Raises:
+        SystemDescriptionError: there is no such system.
+    """
+    facts = SYSTEMS.get(name)
+    if facts is None:
+        near = difflib.get_close_matches(name.lower(), SYSTEMS, n=3)
+        hint = f"Did you mean {' or '.join(repr(n) for n in near)}? " if near else ""
+        raise SystemDescriptionError(
+            f"System '{name}' is unknown.",
+            hint=f"{hint}Known are: {', '.join(SYSTEMS)}; TTXLA_SYSTEM or --arch selects one.",
+        )
+    return Target(name=name, **facts)

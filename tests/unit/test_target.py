@@ -1,0 +1,69 @@
+"""Facts about systems: what upstream's compiler prints for them, and that they are reachable without heavy imports."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+
+import pytest
+
+from tt_xla.errors import SystemDescriptionError
+from tt_xla.ir.layout import DataType
+from tt_xla.target import Target, load_target, system_names
+
+
+@pytest.mark.parametrize("name", system_names())
+def test_every_system_loads_and_is_consistent(name: str) -> None:
+    target = load_target(name)
+    assert target.name == name
+    assert 0 < target.l1_unreserved_base < target.l1_size
+    assert 0 < target.dram_unreserved_base < target.dram_unreserved_end <= target.dram_bank_bytes
+    assert len(target.dram_bank_workers) == target.dram_banks
+    rows, columns = target.grid
+    assert all(row < rows and column < columns for row, column in target.dram_bank_workers)
+    assert set(target.data_types) == {dtype.value for dtype in DataType}
+    assert target.dram_achieved_bytes_per_second < target.dram_peak_bytes_per_second
+    assert target.gap_us_traced < target.gap_us_untraced
+    assert hash(target) == hash(dataclasses.replace(target))
+
+
+def test_facts_are_those_of_upstreams_descriptors() -> None:
+    n150, n300, p150 = (load_target(name) for name in ("n150", "n300", "p150"))
+    assert (n150.arch, n150.grid, n150.cores, n150.chips) == ("wormhole_b0", (8, 8), 64, 1)
+    assert n150.l1_usable_bytes == 1499136 - 103840
+    assert n150.dram_usable_bytes == 12 * (1073118784 - 2968640)
+    assert (n300.arch, n300.chips, n300.dram_unreserved_end) == ("wormhole_b0", 2, 1073162048)
+    assert (p150.arch, p150.grid, p150.l1_size, p150.dram_banks) == ("blackhole", (10, 11), 1572864, 8)
+    assert (p150.dram_align, p150.pcie_align, p150.noc_l1_align) == (64, 64, 16)
+
+
+def test_peak_rate_of_the_matrix_unit_is_the_documented_one() -> None:
+    n150 = load_target("n150")
+    flops = 2 * n150.macs_per_cycle["lofi"] * n150.clock_hz * n150.cores
+    assert flops == pytest.approx(262e12, rel=0.01)
+    assert n150.macs_per_cycle["hifi4"] * 4 == n150.macs_per_cycle["lofi"]
+
+
+def test_an_unknown_system_names_the_near_ones() -> None:
+    with pytest.raises(SystemDescriptionError, match=r"System 'n15' is unknown.*'n150'.*n300, p150"):
+        load_target("n15")
+
+
+def test_targets_are_values() -> None:
+    n150 = load_target("n150")
+    assert isinstance(n150, Target)
+    assert load_target("n150") is n150
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        n150.name = "other"  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(TypeError):
+        n150.macs_per_cycle["lofi"] = 0  # pyright: ignore[reportIndexIssue]
+
+
+def test_loading_imports_no_framework() -> None:
+    code = (
+        "import sys, tt_xla.target as t; t.load_target('p150');"
+        "print([m for m in ('torch', 'jax', 'jaxlib', 'xdsl', 'numpy') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
