@@ -1,0 +1,240 @@
+"""Ops that TTIR and TTNN have alike: operands, properties and checks, written once.
+
+``ttir.permute`` and ``ttnn.permute`` differ in their result's layout alone, so both derive from :class:`Permute`.
+The op tables are upstream's (tt-mlir ``TTIROps.td``, ``TTNNOps.td``).
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+
+from tt_xla.ir import shapes
+from tt_xla.ir.base import (
+    BOOL,
+    ELEMENTS,
+    F32,
+    I32_LIST,
+    I32S,
+    I64S,
+    SCALAR,
+    SI32,
+    TTOp,
+    shape,
+    tensor_type,
+)
+
+
+class TensorOp(TTOp, ABC):
+    """An op with one tensor result whose shape follows from its operands and properties."""
+
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    def result_shape(self) -> shapes.Shape | None:
+        """The shape that the result must have; None where operands do not decide it."""
+        return None
+
+    def verify_(self) -> None:
+        try:
+            expected = self.result_shape()
+        except ValueError as error:
+            self.fail(str(error))
+            return
+        if expected is not None and shape(self.result) != expected:
+            self.fail(f"result has shape {shape(self.result)}, expected {expected}")
+
+
+class ElementwiseUnary(TensorOp, ABC):
+    input = operand_def(TensorType)
+
+    def result_shape(self) -> shapes.Shape:
+        return shape(self.input)
+
+
+class ElementwiseBinary(TensorOp, ABC):
+    """Broadcasts as NumPy does."""
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+
+    def result_shape(self) -> shapes.Shape:
+        return shapes.broadcast(shape(self.lhs), shape(self.rhs))
+
+
+class Where(TensorOp, ABC):
+    """``second`` where ``first`` is not 0, else ``third``."""
+
+    first = operand_def(TensorType)
+    second = operand_def(TensorType)
+    third = operand_def(TensorType)
+
+    def result_shape(self) -> shapes.Shape:
+        return shapes.broadcast(shape(self.first), shape(self.second), shape(self.third))
+
+
+class LeakyRelu(ElementwiseUnary, ABC):
+    parameter = prop_def(F32)
+
+
+class ClampScalar(ElementwiseUnary, ABC):
+    min = prop_def(SCALAR)
+    max = prop_def(SCALAR)
+
+
+class ClampTensor(TensorOp, ABC):
+    input = operand_def(TensorType)
+    min = operand_def(TensorType)
+    max = operand_def(TensorType)
+
+    def result_shape(self) -> shapes.Shape:
+        return shapes.broadcast(shape(self.input), shape(self.min), shape(self.max))
+
+
+class Typecast(ElementwiseUnary, ABC):
+    """Converts element types; float to integer truncates towards zero."""
+
+
+class Reduction(TensorOp, ABC):
+    input = operand_def(TensorType)
+    dim_arg = opt_prop_def(I32_LIST)
+    keep_dim = prop_def(BOOL)
+
+    def result_shape(self) -> shapes.Shape:
+        return shapes.reduce(shape(self.input), self.value("dim_arg"), self.value("keep_dim"))
+
+
+class Cumsum(ElementwiseUnary, ABC):
+    """Running sum along ``dim``."""
+
+
+class Softmax(ElementwiseUnary, ABC):
+    dimension = prop_def(SI32)
+    numericStable = prop_def(BOOL)
+
+    def result_shape(self) -> shapes.Shape:
+        shapes.normalise_dims((self.value("dimension"),), len(shape(self.input)))
+        return shape(self.input)
+
+
+class Matmul(TensorOp, ABC):
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+    transpose_a = prop_def(BOOL)
+    transpose_b = prop_def(BOOL)
+
+    def result_shape(self) -> shapes.Shape:
+        return shapes.matmul(shape(self.a), shape(self.b), self.value("transpose_a"), self.value("transpose_b"))
+
+
+class Linear(TensorOp, ABC):
+    """``a @ b + bias``, the bias broadcast over rows."""
+
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    transpose_a = prop_def(BOOL)
+    transpose_b = prop_def(BOOL)
+
+    def result_shape(self) -> shapes.Shape:
+        product = shapes.matmul(shape(self.a), shape(self.b), self.value("transpose_a"), self.value("transpose_b"))
+        return product if self.bias is None else shapes.broadcast(product, shape(self.bias))
+
+
+class Reshape(TensorOp, ABC):
+    input = operand_def(TensorType)
+    shape_ = prop_def(I32_LIST, prop_name="shape")
+
+    def result_shape(self) -> shapes.Shape:
+        new = self.value("shape")
+        before = tensor_type(self.operands[0])
+        count = 1
+        for size in new:
+            count *= size
+        if count != before.element_count():
+            raise ValueError(f"shape {new} has {count} elements, the operand of shape {before.get_shape()} has another")
+        return new
+
+
+class Permute(TensorOp, ABC):
+    """``result[i...] = input`` with dimension ``d`` of the result taken from dimension ``permutation[d]``."""
+
+    input = operand_def(TensorType)
+    permutation = prop_def(I64S)
+
+    def result_shape(self) -> shapes.Shape:
+        return shapes.permute(shape(self.input), self.value("permutation"))
+
+
+class Concat(TensorOp, ABC):
+    inputs = var_operand_def(TensorType)
+    dim = prop_def(SI32)
+
+    def result_shape(self) -> shapes.Shape:
+        if not self.operands:
+            raise ValueError("expected one input or more, got none")
+        return shapes.concat([shape(value) for value in self.operands], self.value("dim"))
+
+
+class SliceStatic(TensorOp, ABC):
+    """NumPy's ``input[begin:end:step, ...]`` with non-negative bounds and positive steps."""
+
+    input = operand_def(TensorType)
+    begins = prop_def(I32_LIST)
+    ends = prop_def(I32_LIST)
+    step = prop_def(I32_LIST)
+
+    def result_shape(self) -> shapes.Shape:
+        return shapes.slice_static(shape(self.input), self.value("begins"), self.value("ends"), self.value("step"))
+
+
+class Pad(TensorOp, ABC):
+    """Constant padding; ``padding`` is low, high of each dimension in turn."""
+
+    input = operand_def(TensorType)
+    padding = prop_def(I32S)
+    value_ = prop_def(F32, prop_name="value")
+
+    def result_shape(self) -> shapes.Shape:
+        return shapes.pad(shape(self.input), self.value("padding"))
+
+
+class Embedding(TensorOp, ABC):
+    """Row ``input[i...]`` of ``weight`` [V, D]; result has the shape of ``input`` and D."""
+
+    input = operand_def(TensorType)
+    weight = operand_def(TensorType)
+
+    def result_shape(self) -> shapes.Shape:
+        if len(shape(self.weight)) != 2:
+            raise ValueError(f"weight has shape {shape(self.weight)}, expected rank 2")
+        return (*shape(self.input), shape(self.weight)[1])
+
+
+class Normalization(TensorOp, ABC):
+    """Normalisation over the last dimensions with optional scale and shift."""
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    input = operand_def(TensorType)
+    weight = opt_operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    epsilon = prop_def(F32)
+
+    def result_shape(self) -> shapes.Shape:
+        return shape(self.input)
+
+
+class Constant(TensorOp, ABC):
+    value_ = prop_def(ELEMENTS, prop_name="value")

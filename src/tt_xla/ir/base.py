@@ -1,0 +1,249 @@
+"""What the ops of both dialects stand on: kinds of properties, the op base class, and reading types.
+
+A property kind is an xDSL constraint that also turns a Python value into its attribute and back, so that one
+declaration, ``permutation = prop_def(I64S)``, serves verifier, builder and reader.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    bf16,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Data, Operation, SSAValue
+from xdsl.irdl import AttrConstraint, AttrSizedOperandSegments, IRDLOperation, VerificationContext
+from xdsl.utils.exceptions import VerifyException
+
+from tt_xla.ir.layout import DataType
+
+Tensor: TypeAlias = TensorType[Attribute]
+T = TypeVar("T")
+
+si8 = IntegerType(8, Signedness.SIGNED)
+si32 = IntegerType(32, Signedness.SIGNED)
+si64 = IntegerType(64, Signedness.SIGNED)
+ui8 = IntegerType(8, Signedness.UNSIGNED)
+ui16 = IntegerType(16, Signedness.UNSIGNED)
+ui32 = IntegerType(32, Signedness.UNSIGNED)
+
+ELEMENT_TYPES: dict[DataType, Attribute] = {
+    DataType.F32: f32,
+    DataType.BF16: bf16,
+    DataType.BFP_BF8: bf16,
+    DataType.BFP_BF4: bf16,
+    DataType.SI32: si32,
+    DataType.U32: ui32,
+    DataType.U16: ui16,
+    DataType.U8: ui8,
+}
+"""The logical element type of a tensor by its data type on the chip; block floats are bf16 to the program."""
+
+DATA_TYPES: dict[Attribute, DataType] = {
+    f32: DataType.F32,
+    bf16: DataType.BF16,
+    si32: DataType.SI32,
+    ui32: DataType.U32,
+    ui16: DataType.U16,
+    ui8: DataType.U8,
+}
+
+
+class Kind(AttrConstraint[Attribute], Generic[T]):
+    """A kind of property: checks an attribute, makes one from a value, reads the value back."""
+
+    def __init__(self, text: str, encode: Callable[[T], Attribute], decode: Callable[[Any], T], check: type) -> None:
+        self.text = text
+        self._encode = lru_cache(maxsize=1024)(encode)
+        self._decode = decode
+        self._check = check
+
+    def encode(self, value: T) -> Attribute:
+        return self._encode(value)
+
+    def decode(self, attribute: Attribute) -> T:
+        return self._decode(attribute)
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        try:
+            good = isinstance(attr, self._check) and self.encode(self.decode(attr)) == attr
+        except (ValueError, TypeError, AttributeError, OverflowError, struct.error):
+            good = False
+        if not good:
+            raise VerifyException(f"expected {self.text}, got {attr}")
+
+    def mapping_type_vars(self, type_var_mapping: Mapping[Any, Any]) -> AttrConstraint[Attribute]:
+        return self
+
+
+def _integer(text: str, type_: IntegerType) -> Kind[int]:
+    return Kind(
+        text,
+        lambda value: IntegerAttr(value, type_),
+        lambda attr: cast(int, attr.value.data),
+        IntegerAttr,
+    )
+
+
+def _dense(text: str, type_: IntegerType) -> Kind[tuple[int, ...]]:
+    return Kind(
+        text,
+        lambda value: DenseArrayBase.from_list(type_, list(value)),
+        lambda attr: tuple(cast(Sequence[int], attr.get_values())),
+        DenseArrayBase,
+    )
+
+
+def _bool_decode(attr: Any) -> bool:
+    if attr.type != IntegerType(1):
+        raise ValueError(attr)
+    return bool(attr.value.data)
+
+
+def _scalar_encode(value: float | int) -> Attribute:
+    return FloatAttr(value, f32) if isinstance(value, float) else IntegerAttr(value, i32)
+
+
+def enumeration(text: str, attribute: type[Data[Any]]) -> Kind[Any]:
+    """The kind of an attribute that holds one plain value."""
+    return Kind(text, lambda value: attribute(value), lambda attr: attr.data, attribute)
+
+
+I32 = _integer("an i32 integer", i32)
+I64 = _integer("an i64 integer", i64)
+SI32 = _integer("an si32 integer", si32)
+SI64 = _integer("an si64 integer", si64)
+UI32 = _integer("a ui32 integer", ui32)
+I64S = _dense("array<i64: ...>", i64)
+I32S = _dense("array<i32: ...>", i32)
+I32_LIST: Kind[tuple[int, ...]] = Kind(
+    "a list of i32 integers, [1 : i32, ...]",
+    lambda value: ArrayAttr([IntegerAttr(item, i32) for item in value]),
+    lambda attr: tuple(item.value.data for item in attr.data),
+    ArrayAttr,
+)
+F32: Kind[float] = Kind("an f32 float", lambda value: FloatAttr(value, f32), lambda attr: attr.value.data, FloatAttr)
+SCALAR: Kind[float | int] = Kind(
+    "an f32 float or i32 integer",
+    _scalar_encode,
+    lambda attr: attr.value.data,
+    (FloatAttr | IntegerAttr),  # pyright: ignore[reportArgumentType]
+)
+BOOL: Kind[bool] = Kind("a bool", lambda value: IntegerAttr.from_bool(value), _bool_decode, IntegerAttr)
+STR: Kind[str] = Kind("a string", lambda value: StringAttr(value), lambda attr: attr.data, StringAttr)
+SYMBOL: Kind[str] = Kind(
+    "a symbol, @name", lambda value: SymbolRefAttr(value), lambda attr: attr.root_reference.data, SymbolRefAttr
+)
+ELEMENTS: Kind[Any] = Kind("dense elements", lambda value: value, lambda attr: attr, DenseIntOrFPElementsAttr)
+
+OperandLike: TypeAlias = "SSAValue | None | Sequence[SSAValue]"
+
+
+class TTOp(IRDLOperation, ABC):
+    """An op of ``ttcore``, ``ttir`` or ``ttnn``."""
+
+    @classmethod
+    def make(
+        cls,
+        operands: Sequence[OperandLike],
+        result_types: Sequence[Attribute],
+        location: Any = None,
+        **values: Any,
+    ) -> Any:
+        """Builds the op from Python values.
+
+        Args:
+            operands: in declared order; None for an absent optional one, a sequence for a variadic one.
+            result_types: one for each result.
+            location: the xDSL location of the source.
+            values: property values; None leaves an optional property out.
+        """
+        flat: list[SSAValue] = []
+        sizes: list[int] = []
+        for operand in operands:
+            group = [] if operand is None else [operand] if isinstance(operand, SSAValue) else list(operand)
+            flat.extend(group)
+            sizes.append(len(group))
+        properties = {
+            name: value if isinstance(value, Attribute) else kinds(cls)[name].encode(value)
+            for name, value in values.items()
+            if value is not None
+        }
+        if has_segments(cls):
+            properties["operandSegmentSizes"] = I32S.encode(tuple(sizes))
+        return cls.create(operands=flat, result_types=result_types, properties=properties, location=location)
+
+    def value(self, name: str) -> Any:
+        """A property as a Python value; None when it is absent."""
+        attribute = self.properties.get(name)
+        return None if attribute is None else kinds(type(self))[name].decode(attribute)
+
+    def values(self) -> dict[str, Any]:
+        """All properties but operandSegmentSizes as Python values."""
+        table = kinds(type(self))
+        return {name: table[name].decode(attribute) for name, attribute in self.properties.items() if name in table}
+
+    def fail(self, message: str) -> None:
+        raise VerifyException(f"'{self.name}' op: {message}")
+
+
+@cache
+def kinds(cls: type[TTOp]) -> dict[str, Kind[Any]]:
+    """Property name to kind."""
+    definition = cls.get_irdl_definition()
+    found = {name: prop.constr for name, prop in definition.properties.items()}
+    return {name: kind for name, kind in found.items() if isinstance(kind, Kind)}
+
+
+@cache
+def has_segments(cls: type[TTOp]) -> bool:
+    return any(isinstance(option, AttrSizedOperandSegments) for option in cls.get_irdl_definition().options)
+
+
+@cache
+def operand_names(cls: type[TTOp]) -> tuple[str, ...]:
+    return tuple(name for name, _ in cls.get_irdl_definition().operands)
+
+
+def tensor_type(value: SSAValue) -> Tensor:
+    type_ = value.type
+    if not isinstance(type_, TensorType):
+        raise VerifyException(f"expected a ranked tensor, got {type_}")
+    return cast(Tensor, type_)
+
+
+def shape(value: SSAValue) -> tuple[int, ...]:
+    return tensor_type(value).get_shape()
+
+
+@lru_cache(maxsize=4096)
+def tensor(shape: tuple[int, ...], element: Attribute) -> Tensor:
+    """The tensor type of a shape and element type, without layout."""
+    return TensorType(element, shape)
+
+
+def users(value: SSAValue) -> list[Operation]:
+    return [use.operation for use in value.uses]
+
+
+def only_user(value: SSAValue) -> Operation | None:
+    """The one op that uses a value, or None when there are none or several uses."""
+    found = users(value)
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,90 @@
+"""The tables of elementwise ops, one row an op: TTIR mnemonic, TTNN mnemonic, meaning.
+
+From a row come the op class of each dialect, its lowering and its file check. Elementwise ops have no properties; those
+that do are written out in ``abstract.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from xdsl.irdl import irdl_op_definition
+
+from tt_xla.ir.base import TTOp
+
+
+class Elementwise(NamedTuple):
+    ttir: str
+    ttnn: str
+    meaning: str
+
+
+UNARY = (
+    Elementwise("abs", "abs", "|x|"),
+    Elementwise("acos", "acos", "arc cosine in radians"),
+    Elementwise("asin", "asin", "arc sine in radians"),
+    Elementwise("asinh", "asinh", "inverse hyperbolic sine"),
+    Elementwise("atan", "atan", "arc tangent in radians"),
+    Elementwise("bitwise_not", "bitwise_not", "every bit inverted"),
+    Elementwise("cbrt", "cbrt", "cube root"),
+    Elementwise("ceil", "ceil", "least integer not below x"),
+    Elementwise("cos", "cos", "cosine of radians"),
+    Elementwise("erf", "erf", "error function"),
+    Elementwise("erfc", "erfc", "1 - erf(x)"),
+    Elementwise("exp", "exp", "e to the x"),
+    Elementwise("expm1", "expm1", "e to the x, minus 1"),
+    Elementwise("floor", "floor", "greatest integer not above x"),
+    Elementwise("gelu", "gelu", "x * normal_cdf(x)"),
+    Elementwise("hardsigmoid", "hardsigmoid", "min(max(x + 3, 0), 6) / 6"),
+    Elementwise("isfinite", "isfinite", "1 where x is finite, else 0"),
+    Elementwise("log", "log", "natural logarithm"),
+    Elementwise("log1p", "log1p", "log(1 + x)"),
+    Elementwise("logical_not", "logical_not", "1 where x is 0, else 0"),
+    Elementwise("mish", "mish", "x * tanh(softplus(x))"),
+    Elementwise("neg", "neg", "-x"),
+    Elementwise("reciprocal", "reciprocal", "1 / x"),
+    Elementwise("relu", "relu", "max(x, 0)"),
+    Elementwise("relu6", "relu6", "min(max(x, 0), 6)"),
+    Elementwise("rsqrt", "rsqrt", "1 / sqrt(x)"),
+    Elementwise("sigmoid", "sigmoid", "1 / (1 + exp(-x))"),
+    Elementwise("sign", "sign", "-1, 0 or 1 as the sign of x"),
+    Elementwise("silu", "silu", "x * sigmoid(x)"),
+    Elementwise("sin", "sin", "sine of radians"),
+    Elementwise("sqrt", "sqrt", "square root"),
+    Elementwise("tan", "tan", "tangent of radians"),
+    Elementwise("tanh", "tanh", "hyperbolic tangent"),
+)
+
+BINARY = (
+    Elementwise("add", "add", "lhs + rhs"),
+    Elementwise("atan2", "atan2", "angle of the point (rhs, lhs)"),
+    Elementwise("bitwise_and", "bitwise_and", "lhs & rhs"),
+    Elementwise("bitwise_or", "bitwise_or", "lhs | rhs"),
+    Elementwise("bitwise_xor", "bitwise_xor", "lhs ^ rhs"),
+    Elementwise("div", "divide", "lhs / rhs"),
+    Elementwise("eq", "eq", "1 where lhs == rhs, else 0"),
+    Elementwise("ge", "ge", "1 where lhs >= rhs, else 0"),
+    Elementwise("gt", "gt", "1 where lhs > rhs, else 0"),
+    Elementwise("le", "le", "1 where lhs <= rhs, else 0"),
+    Elementwise("logical_and", "logical_and", "1 where both are not 0, else 0"),
+    Elementwise("logical_left_shift", "logical_left_shift", "lhs << rhs"),
+    Elementwise("logical_or", "logical_or", "1 where one is not 0, else 0"),
+    Elementwise("logical_right_shift", "logical_right_shift", "lhs >> rhs without sign"),
+    Elementwise("logical_xor", "logical_xor", "1 where just one is not 0, else 0"),
+    Elementwise("lt", "lt", "1 where lhs < rhs, else 0"),
+    Elementwise("maximum", "maximum", "the greater one"),
+    Elementwise("minimum", "minimum", "the lesser one"),
+    Elementwise("multiply", "multiply", "lhs * rhs"),
+    Elementwise("ne", "ne", "1 where lhs != rhs, else 0"),
+    Elementwise("pow", "pow_tensor", "lhs to the rhs"),
+    Elementwise("remainder", "remainder", "lhs - rhs * trunc(lhs / rhs)"),
+    Elementwise("subtract", "subtract", "lhs - rhs"),
+)
+
+
+def define(name: str, base: type[TTOp], meaning: str) -> type[TTOp]:
+    """The op class of one row, named as a written one would be: ``logical_not`` gives ``LogicalNotOp``."""
+    mnemonic = name.partition(".")[2]
+    class_name = "".join(part.capitalize() for part in mnemonic.split("_")) + "Op"
+    fields = {"name": name, "__doc__": f"{meaning}.", "__module__": __name__}
+    return irdl_op_definition(type(class_name, (base,), fields))

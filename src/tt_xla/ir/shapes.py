@@ -1,0 +1,103 @@
+"""Shape functions, one an op, used by verifiers and builders both. Shapes are tuples of element counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Shape = tuple[int, ...]
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """NumPy broadcasting.
+
+    Raises:
+        ValueError: two sizes of one dimension differ and neither is 1.
+    """
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[int] = []
+    for position in range(-rank, 0):
+        sizes = {shape[position] for shape in shapes if len(shape) >= -position} - {1}
+        if len(sizes) > 1:
+            raise ValueError(f"shapes {', '.join(map(str, shapes))} do not broadcast together")
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
+def normalise_dims(dims: Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """Dimensions as non-negative, sorted numbers; None means all.
+
+    Raises:
+        ValueError: one is out of range or appears twice.
+    """
+    if dims is None:
+        return tuple(range(rank))
+    found = tuple(sorted(dim + rank if dim < 0 else dim for dim in dims))
+    if any(not 0 <= dim < rank for dim in found) or len(set(found)) != len(found):
+        raise ValueError(f"dimensions {list(dims)} are not distinct dimensions of rank {rank}")
+    return found
+
+
+def reduce(shape: Shape, dims: Sequence[int] | None, keep_dim: bool) -> Shape:
+    reduced = normalise_dims(dims, len(shape))
+    if keep_dim:
+        return tuple(1 if dim in reduced else size for dim, size in enumerate(shape))
+    return tuple(size for dim, size in enumerate(shape) if dim not in reduced)
+
+
+def permute(shape: Shape, permutation: Sequence[int]) -> Shape:
+    if sorted(permutation) != list(range(len(shape))):
+        raise ValueError(f"{list(permutation)} is not a permutation of the {len(shape)} dimensions of {shape}")
+    return tuple(shape[dim] for dim in permutation)
+
+
+def concat(shapes: Sequence[Shape], dim: int) -> Shape:
+    first = shapes[0]
+    dim = normalise_dims((dim,), len(first))[0]
+    for shape in shapes[1:]:
+        if len(shape) != len(first) or any(
+            a != b for position, (a, b) in enumerate(zip(shape, first, strict=True)) if position != dim
+        ):
+            raise ValueError(f"shapes {', '.join(map(str, shapes))} differ outside dimension {dim}")
+    return (*first[:dim], sum(shape[dim] for shape in shapes), *first[dim + 1 :])
+
+
+def slice_static(shape: Shape, begins: Sequence[int], ends: Sequence[int], step: Sequence[int]) -> Shape:
+    if not len(shape) == len(begins) == len(ends) == len(step):
+        raise ValueError(f"begins, ends and step need one entry for each of the {len(shape)} dimensions")
+    result: list[int] = []
+    for size, begin, end, stride in zip(shape, begins, ends, step, strict=True):
+        if not (0 <= begin <= end <= size and stride >= 1):
+            raise ValueError(f"slice {begin}:{end}:{stride} does not lie in a dimension of size {size}")
+        result.append(-(-(end - begin) // stride))
+    return tuple(result)
+
+
+def pad(shape: Shape, padding: Sequence[int]) -> Shape:
+    """``padding`` is low, high of each dimension in turn."""
+    if len(padding) != 2 * len(shape) or min(padding, default=0) < 0:
+        raise ValueError(f"padding {list(padding)} is not two counts for each of {len(shape)} dimensions")
+    return tuple(size + padding[2 * dim] + padding[2 * dim + 1] for dim, size in enumerate(shape))
+
+
+def matmul(a: Shape, b: Shape, transpose_a: bool, transpose_b: bool) -> Shape:
+    """Batched matrix product with broadcast batch dimensions; rank 1 operands as in ``torch.matmul``."""
+    if not a or not b:
+        raise ValueError(f"matmul needs operands of rank 1 or more, got {a} and {b}")
+    left = (1, *a) if len(a) == 1 else (*a[:-2], a[-1], a[-2]) if transpose_a else a
+    right = (*b, 1) if len(b) == 1 else (*b[:-2], b[-1], b[-2]) if transpose_b else b
+    if left[-1] != right[-2]:
+        raise ValueError(f"inner dimensions differ: {left[-1]} of {a} and {right[-2]} of {b}")
+    rows = left[-2:-1] if len(a) > 1 else ()
+    columns = right[-1:] if len(b) > 1 else ()
+    return (*broadcast(left[:-2], right[:-2]), *rows, *columns)
+
+
+def window(size: int, kernel: int, stride: int, low: int, high: int, dilation: int, ceil_mode: bool = False) -> int:
+    """Output size of one dimension of a convolution or pooling window."""
+    if min(kernel, stride, dilation) < 1:
+        raise ValueError(f"kernel {kernel}, stride {stride} and dilation {dilation} must be 1 or more")
+    free = size + low + high - dilation * (kernel - 1) - 1
+    if free < 0:
+        raise ValueError(f"a window of {dilation * (kernel - 1) + 1} does not fit in {size} + {low} + {high}")
+    count = (free + stride - 1 if ceil_mode else free) // stride + 1
+    return count - 1 if ceil_mode and (count - 1) * stride >= size + low else count

@@ -1,0 +1,44 @@
+"""Text of modules: reading and writing TTIR and TTNN."""
+
+from __future__ import annotations
+
+import io
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
+
+from tt_xla.errors import MalformedModuleError
+from tt_xla.ir import ttcore, ttir, ttnn
+
+
+def context() -> Context:
+    """An xDSL context with every dialect of this project."""
+    found = Context()
+    for dialect in (Builtin, Func, ttcore.TTCore, ttir.dialect(), ttnn.dialect()):
+        found.load_dialect(dialect)
+    return found
+
+
+def print_module(module: ModuleOp, *, generic: bool = False, locations: bool = False) -> str:
+    """The module as MLIR text; ``generic`` is the form that any MLIR reads with unregistered dialects allowed."""
+    stream = io.StringIO()
+    Printer(stream, print_generic_format=generic, print_debuginfo=locations).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+def parse_module(text: str, name: str = "<text>") -> ModuleOp:
+    """A verified module of TTIR or TTNN.
+
+    Raises:
+        MalformedModuleError: the text does not parse or breaks a rule of a dialect; with line and column.
+    """
+    try:
+        module = Parser(context(), text, name).parse_module()
+        module.verify()
+    except (ParseError, VerifyException, DiagnosticException) as error:
+        raise MalformedModuleError(f"{name} is not a well-formed TTIR or TTNN module: {error}") from error
+    return module

@@ -1,0 +1,52 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+
+from tt_xla.ir import abstract as shared
+from tt_xla.ir import shapes
+from tt_xla.ir.base import I64S, shape
+
+
+@irdl_op_definition
+class DotGeneralOp(shared.TensorOp):
+    """StableHLO's dot_general: batch dimensions, then free ones of lhs, then free ones of rhs."""
+
+    name = "ttir.dot_general"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    batch_dims_lhs = prop_def(I64S)
+    contract_dims_lhs = prop_def(I64S)
+    batch_dims_rhs = prop_def(I64S)
+    contract_dims_rhs = prop_def(I64S)
+
+    def result_shape(self) -> shapes.Shape:
+        left, right = shape(self.lhs), shape(self.rhs)
+        batch, batch_rhs = self.value("batch_dims_lhs"), self.value("batch_dims_rhs")
+        inner, inner_rhs = self.value("contract_dims_lhs"), self.value("contract_dims_rhs")
+        for dims, whole in ((batch + inner, left), (batch_rhs + inner_rhs, right)):
+            shapes.normalise_dims(dims, len(whole))
+        if [left[d] for d in batch + inner] != [right[d] for d in batch_rhs + inner_rhs]:
+            raise ValueError(f"batch or contracted sizes of {left} and {right} differ")
+        free = tuple(size for dim, size in enumerate(left) if dim not in batch + inner)
+        free_rhs = tuple(size for dim, size in enumerate(right) if dim not in batch_rhs + inner_rhs)
+        return (*(left[dim] for dim in batch), *free, *free_rhs)
+
+
+@irdl_op_definition
+class MatmulOp(shared.Matmul):
+    """Batched matrix product."""
+
+    name = "ttir.matmul"
+
+
+@irdl_op_definition
+class LinearOp(shared.Linear):
+    """Batched matrix product plus bias."""
+
+    name = "ttir.linear"
+
+
+OPS = (DotGeneralOp, MatmulOp, LinearOp)

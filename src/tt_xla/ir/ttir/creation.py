@@ -1,0 +1,52 @@
+"""Tensors from nothing."""
+
+from __future__ import annotations
+
+from xdsl.irdl import irdl_op_definition, prop_def
+
+from tt_xla.ir import abstract as shared
+from tt_xla.ir import shapes
+from tt_xla.ir.base import I32S, I64, SCALAR, SI64, shape
+
+
+@irdl_op_definition
+class ConstantOp(shared.Constant):
+    """Elements given with the program."""
+
+    name = "ttir.constant"
+
+
+@irdl_op_definition
+class FullOp(shared.TensorOp):
+    """``fill_value`` everywhere."""
+
+    name = "ttir.full"
+    shape_ = prop_def(I32S, prop_name="shape")
+    fill_value = prop_def(SCALAR)
+
+    def result_shape(self) -> shapes.Shape:
+        return self.value("shape")
+
+
+@irdl_op_definition
+class ArangeOp(shared.TensorOp):
+    """start, start + step, ... below end along ``arange_dimension``, the same along the others."""
+
+    name = "ttir.arange"
+    start = prop_def(SI64)
+    end = prop_def(SI64)
+    step = prop_def(SI64)
+    arange_dimension = prop_def(I64)
+
+    def result_shape(self) -> None:
+        whole, dim = shape(self.result), self.value("arange_dimension")
+        shapes.normalise_dims((dim,), len(whole))
+        step = self.value("step")
+        if step == 0:
+            raise ValueError("step must not be 0")
+        count = max(0, -(-(self.value("end") - self.value("start")) // step))
+        if whole[dim] != count:
+            raise ValueError(f"the range has {count} elements, dimension {dim} of the result {whole} has {whole[dim]}")
+
+
+OPS = (ConstantOp, FullOp, ArangeOp)

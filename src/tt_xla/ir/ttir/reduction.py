@@ -1,0 +1,95 @@
+"""Reductions, softmax and normalisation."""
+
+from __future__ import annotations
+
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+
+from tt_xla.ir import abstract as shared
+from tt_xla.ir import shapes
+from tt_xla.ir.base import BOOL, I32_LIST, I64, I64S, shape
+
+
+@irdl_op_definition
+class SumOp(shared.Reduction):
+    """Sum over ``dim_arg``, all dimensions when absent."""
+
+    name = "ttir.sum"
+
+
+@irdl_op_definition
+class MeanOp(shared.Reduction):
+    """Arithmetic mean over ``dim_arg``."""
+
+    name = "ttir.mean"
+
+
+@irdl_op_definition
+class MaxOp(shared.Reduction):
+    """Greatest element over ``dim_arg``."""
+
+    name = "ttir.max"
+
+
+@irdl_op_definition
+class MinOp(shared.Reduction):
+    """Least element over ``dim_arg``."""
+
+    name = "ttir.min"
+
+
+@irdl_op_definition
+class ProdOp(shared.Reduction):
+    """Product over ``dim_arg``."""
+
+    name = "ttir.prod"
+
+
+@irdl_op_definition
+class ArgmaxOp(shared.Reduction):
+    """Position of the first greatest element along the one dimension of ``dim_arg``."""
+
+    name = "ttir.argmax"
+    dim_arg = opt_prop_def(I32_LIST)
+    keep_dim = prop_def(BOOL)
+
+
+@irdl_op_definition
+class CumsumOp(shared.Cumsum):
+    """Running sum along ``dim``."""
+
+    name = "ttir.cumsum"
+    dim = prop_def(I64)
+
+
+@irdl_op_definition
+class SoftmaxOp(shared.Softmax):
+    """exp(x) / sum(exp(x)) along ``dimension``; with ``numericStable`` the maximum is subtracted first."""
+
+    name = "ttir.softmax"
+
+
+class _OverLastDims(shared.Normalization):
+    normalized_shape = prop_def(I64S)
+
+    def result_shape(self) -> shapes.Shape:
+        sizes, whole = self.value("normalized_shape"), shape(self.input)
+        if whole[len(whole) - len(sizes) :] != sizes:
+            raise ValueError(f"normalized_shape {sizes} is not the end of the operand's shape {whole}")
+        return whole
+
+
+@irdl_op_definition
+class LayerNormOp(_OverLastDims):
+    """(x - mean) / sqrt(variance + epsilon) * weight + bias over the last dimensions."""
+
+    name = "ttir.layer_norm"
+
+
+@irdl_op_definition
+class RmsNormOp(_OverLastDims):
+    """x / sqrt(mean(x * x) + epsilon) * weight + bias over the last dimensions."""
+
+    name = "ttir.rms_norm"
+
+
+OPS = (SumOp, MeanOp, MaxOp, MinOp, ProdOp, ArgmaxOp, CumsumOp, SoftmaxOp, LayerNormOp, RmsNormOp)

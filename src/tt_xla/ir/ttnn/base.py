@@ -1,0 +1,30 @@
+"""What TTNN adds to the shared ops: every tensor has a layout, and compute ops have a compute config."""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import opt_prop_def
+
+from tt_xla.ir.base import TTOp
+from tt_xla.ir.ttnn.attributes import COMPUTE_CONFIG, check_layout, layout_of
+
+
+class TTNNOp(TTOp, ABC):
+    """Mixed into each shared op: checks the layouts of operands and results after the op's own rules."""
+
+    def verify_(self) -> None:
+        super().verify_()
+        for operand in self.operands:
+            if isinstance(operand.type, TensorType):
+                layout_of(operand)
+        for result in self.results:
+            if isinstance(result.type, TensorType):
+                check_layout(result)
+
+
+class ComputeOp(TTNNOp, ABC):
+    """An op of the matrix unit."""
+
+    compute_config = opt_prop_def(COMPUTE_CONFIG)

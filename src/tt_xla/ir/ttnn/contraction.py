@@ -1,0 +1,28 @@
+"""Matrix products. Source: tt-mlir ``TTNN_MatmulOp``, ``TTNN_LinearOp``; ``ttnn.matmul``, ``ttnn.linear``."""
+
+from __future__ import annotations
+
+from xdsl.irdl import irdl_op_definition, opt_prop_def
+
+from tt_xla.ir import abstract as shared
+from tt_xla.ir.base import STR
+from tt_xla.ir.ttnn.base import ComputeOp
+
+
+@irdl_op_definition
+class MatmulOp(ComputeOp, shared.Matmul):
+    """Batched matrix product, then ``activation``."""
+
+    name = "ttnn.matmul"
+    activation = opt_prop_def(STR)
+
+
+@irdl_op_definition
+class LinearOp(ComputeOp, shared.Linear):
+    """Batched matrix product plus bias, then ``activation``."""
+
+    name = "ttnn.linear"
+    activation = opt_prop_def(STR)
+
+
+OPS = (MatmulOp, LinearOp)

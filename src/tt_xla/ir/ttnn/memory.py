@@ -1,0 +1,152 @@
+"""Ops that make, move, convert and free tensors, and traces. Source: tt-mlir ``TTNNOps.td``.
+
+Where a moved tensor goes, and in which data type, stands in the layout of the result alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure
+
+from tt_xla.ir import abstract as shared
+from tt_xla.ir import shapes
+from tt_xla.ir.base import BOOL, SCALAR, SI64, SYMBOL, shape
+from tt_xla.ir.ttnn.attributes import SHAPE, DeviceType
+from tt_xla.ir.ttnn.base import TTNNOp
+
+
+@irdl_op_definition
+class GetDeviceOp(TTNNOp):
+    """The device that the program runs on."""
+
+    name = "ttnn.get_device"
+    device = result_def(DeviceType)
+    traits = traits_def(Pure())
+
+
+class _Move(TTNNOp, shared.TensorOp, ABC):
+    input = operand_def(TensorType)
+
+    def result_shape(self) -> shapes.Shape:
+        return shape(self.input)
+
+
+@irdl_op_definition
+class ToLayoutOp(_Move):
+    """Tilized or untilized, and converted to the result's data type."""
+
+    name = "ttnn.to_layout"
+
+
+@irdl_op_definition
+class ToMemoryConfigOp(_Move):
+    """To other memory of the device."""
+
+    name = "ttnn.to_memory_config"
+
+
+@irdl_op_definition
+class TypecastOp(_Move):
+    """To another data type."""
+
+    name = "ttnn.typecast"
+
+
+@irdl_op_definition
+class ToDeviceOp(_Move):
+    """From the host to the device."""
+
+    name = "ttnn.to_device"
+    device = operand_def(DeviceType)
+
+
+@irdl_op_definition
+class FromDeviceOp(_Move):
+    """From the device to the host."""
+
+    name = "ttnn.from_device"
+
+
+@irdl_op_definition
+class FullOp(TTNNOp, shared.TensorOp):
+    """``fill_value`` everywhere."""
+
+    name = "ttnn.full"
+    device = opt_operand_def(DeviceType)
+    shape_ = prop_def(SHAPE, prop_name="shape")
+    fill_value = prop_def(SCALAR)
+
+    def result_shape(self) -> shapes.Shape:
+        return self.value("shape")
+
+
+@irdl_op_definition
+class ArangeOp(TTNNOp, shared.TensorOp):
+    """start, start + step, ... below end, of rank 1."""
+
+    name = "ttnn.arange"
+    device = opt_operand_def(DeviceType)
+    start = prop_def(SI64)
+    end = prop_def(SI64)
+    step = prop_def(SI64)
+
+    def result_shape(self) -> shapes.Shape:
+        step = self.value("step")
+        if step == 0:
+            raise ValueError("step must not be 0")
+        return (max(0, -(-(self.value("end") - self.value("start")) // step)),)
+
+
+@irdl_op_definition
+class ConstantOp(TTNNOp, shared.Constant):
+    """Elements given with the program."""
+
+    name = "ttnn.constant"
+    device = opt_operand_def(DeviceType)
+
+
+@irdl_op_definition
+class DeallocateOp(TTNNOp):
+    """The memory of a tensor is free from here on."""
+
+    name = "ttnn.deallocate"
+    input = operand_def(TensorType)
+    force = prop_def(BOOL)
+
+
+@irdl_op_definition
+class CaptureOrExecuteTraceOp(TTNNOp):
+    """Runs the trace function ``callee``: plainly and recording at first, by replaying the record afterwards."""
+
+    name = "ttnn.capture_or_execute_trace"
+    device = operand_def(DeviceType)
+    inputs = var_operand_def(TensorType)
+    callee = prop_def(SYMBOL)
+    outputs = var_result_def(TensorType)
+
+
+OPS = (
+    GetDeviceOp,
+    ToLayoutOp,
+    ToMemoryConfigOp,
+    TypecastOp,
+    ToDeviceOp,
+    FromDeviceOp,
+    FullOp,
+    ArangeOp,
+    ConstantOp,
+    DeallocateOp,
+    CaptureOrExecuteTraceOp,
+)

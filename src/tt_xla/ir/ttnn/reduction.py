@@ -1,0 +1,98 @@
+"""Reductions, softmax and normalisation. Source: tt-mlir ``TTNNOps.td``, ttnn Python API of the same names."""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+
+from tt_xla.ir import abstract as shared
+from tt_xla.ir import shapes
+from tt_xla.ir.base import BOOL, SI32, shape
+from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
+
+
+class _Reduction(ComputeOp, shared.Reduction, ABC):
+    pass
+
+
+@irdl_op_definition
+class SumOp(_Reduction):
+    """Sum over ``dim_arg``, all dimensions when absent."""
+
+    name = "ttnn.sum"
+
+
+@irdl_op_definition
+class MeanOp(_Reduction):
+    """Arithmetic mean over ``dim_arg``."""
+
+    name = "ttnn.mean"
+
+
+@irdl_op_definition
+class MaxOp(_Reduction):
+    """Greatest element over ``dim_arg``."""
+
+    name = "ttnn.max"
+
+
+@irdl_op_definition
+class MinOp(_Reduction):
+    """Least element over ``dim_arg``."""
+
+    name = "ttnn.min"
+
+
+@irdl_op_definition
+class ProdOp(TTNNOp, shared.Reduction):
+    """Product over ``dim_arg``."""
+
+    name = "ttnn.prod"
+
+
+@irdl_op_definition
+class ArgmaxOp(TTNNOp, shared.TensorOp):
+    """Position of the first greatest element along ``dim``, as u32."""
+
+    name = "ttnn.argmax"
+    input = operand_def(TensorType)
+    dim = opt_prop_def(SI32)
+    keep_dim = prop_def(BOOL)
+
+    def result_shape(self) -> shapes.Shape:
+        dim = self.value("dim")
+        return shapes.reduce(shape(self.input), None if dim is None else (dim,), self.value("keep_dim"))
+
+
+@irdl_op_definition
+class CumsumOp(TTNNOp, shared.Cumsum):
+    """Running sum along ``dim``."""
+
+    name = "ttnn.cumsum"
+    dim = prop_def(SI32)
+
+
+@irdl_op_definition
+class SoftmaxOp(ComputeOp, shared.Softmax):
+    """exp(x) / sum(exp(x)) along ``dimension``."""
+
+    name = "ttnn.softmax"
+
+
+@irdl_op_definition
+class LayerNormOp(TTNNOp, shared.Normalization):
+    """(x - mean) / sqrt(variance + epsilon) * weight + bias over the last dimension."""
+
+    name = "ttnn.layer_norm"
+
+
+@irdl_op_definition
+class RmsNormOp(ComputeOp, shared.Normalization):
+    """x / sqrt(mean(x * x) + epsilon) * weight + bias over the last dimension."""
+
+    name = "ttnn.rms_norm"
+
+
+OPS = (SumOp, MeanOp, MaxOp, MinOp, ProdOp, ArgmaxOp, CumsumOp, SoftmaxOp, LayerNormOp, RmsNormOp)
