@@ -1,0 +1,214 @@
+"""StableHLO to TTIR: a walk over jaxlib's operations, one converter an op, no text in between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from jaxlib.mlir import ir
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from tt_xla.compiler.locations import describe
+from tt_xla.compiler.stablehlo.types import convert_type
+from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
+from tt_xla.ir.base import Tensor, TTOp, shape
+from tt_xla.ir.program import Argument, Result, Role
+from tt_xla.ir.ttcore import ArgumentTypeAttr
+
+Converter = Callable[["Importer", Any], "SSAValue | Sequence[SSAValue]"]
+_CONVERTERS: dict[str, Converter] = {}
+
+_FILE_LINE = re.compile(r'"([^"]*)":(\d+):(\d+)')
+
+
+def converts(*names: str) -> Callable[[Converter], Converter]:
+    """Registers the converter of StableHLO ops by their full names; a second one for a name is an error."""
+
+    def register(converter: Converter) -> Converter:
+        for name in names:
+            if name in _CONVERTERS:
+                raise ValueError(f"{name} has a converter already: {_CONVERTERS[name].__name__}")
+            _CONVERTERS[name] = converter
+        return converter
+
+    return register
+
+
+class Importer:
+    """The state of one import: the block that is being filled, and TTIR values by StableHLO value."""
+
+    def __init__(self, block: Block, functions: Mapping[str, Any]) -> None:
+        self.block = block
+        self.functions = functions
+        self.call_stack: list[str] = []
+        self.values: dict[ir.Value, SSAValue] = {}
+        self.location: Any = UnknownLoc()
+
+    def __getitem__(self, value: ir.Value) -> SSAValue:
+        return self.values[value]
+
+    def operands(self, op: Any) -> list[SSAValue]:
+        return [self.values[operand] for operand in op.operands]
+
+    def emit(self, op: type[TTOp], operands: Sequence[SSAValue | None], result: Tensor, **values: Any) -> SSAValue:
+        """Appends an op with one result."""
+        made = op.make(operands, [result], self.location, **values)
+        self.block.add_op(made)
+        return made.results[0]
+
+    def result_type(self, op: Any, index: int = 0) -> Tensor:
+        return convert_type(op.results[index].type)
+
+    def inline(self, function: Any, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+        """Converts the body of a function in place; its results.
+
+        Raises:
+            MalformedModuleError: the function calls itself.
+        """
+        name = function.name.value
+        if name in self.call_stack:
+            raise MalformedModuleError(f"Function @{name} calls itself: {' -> '.join([*self.call_stack, name])}.")
+        self.call_stack.append(name)
+        block = function.regions[0].blocks[0]
+        self.values.update(zip(block.arguments, arguments, strict=True))
+        returned: list[SSAValue] = []
+        for op in block.operations:
+            if op.operation.name == "func.return":
+                returned = self.operands(op)
+            else:
+                _convert(self, op)
+        self.call_stack.pop()
+        return returned
+
+    def reject(self, op: Any, why: str) -> UnsupportedOpError:
+        """The error for a use of an op that has no lowering."""
+        name = op.operation.name
+        types = ", ".join(str(operand.type) for operand in op.operands)
+        return UnsupportedOpError(
+            f"failed to legalize operation '{name}' on ({types}): {why}.",
+            location=describe(self.location),
+            hint="Rewrite this part of the model with other ops, or run it outside the compiled part.",
+        )
+
+
+def import_module(module: ir.Module) -> tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]:
+    """TTIR of a StableHLO module that has been inlined, and what its one public function declares.
+
+    Raises:
+        MalformedModuleError: there is not exactly one public function.
+        UnsupportedOpError: an op, or this use of it, has no lowering; with the user's source line.
+    """
+    function = _public_function(module)
+    source = function.regions[0].blocks[0]
+    arguments = tuple(_arguments(function))
+    block = Block(arg_types=[convert_type(argument.type) for argument in source.arguments])
+    importer = Importer(block, {op.name.value: op for op in module.body.operations if _is_function(op)})
+    for made, declared in zip(block.args, arguments, strict=True):
+        made.name_hint = _name_hint(declared.name)
+    returned = importer.inline(function, block.args)
+    results = tuple(Result(*_declared(type_)) for type_ in function.type.results)
+    block.add_op(ReturnOp(*returned))
+    signature = ([arg.type for arg in block.args], [value.type for value in returned])
+    attributes = ArrayAttr([_argument_attributes(argument) for argument in arguments])
+    made = FuncOp("main", signature, Region(block), visibility="public", arg_attrs=attributes)
+    return ModuleOp([made]), arguments, results
+
+
+def _convert(importer: Importer, op: Any) -> None:
+    importer.location = convert_location(str(op.location))
+    name = op.operation.name
+    converter = _CONVERTERS.get(name)
+    if converter is None:
+        raise importer.reject(op, "tt-xla has no lowering for it")
+    try:
+        made = converter(importer, op)
+    except UnsupportedOpError as error:
+        error.location = error.location or describe(importer.location)
+        raise
+    except CompileError:
+        raise
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise importer.reject(op, f"the importer failed with {type(error).__name__}: {error}") from error
+    found = [made] if isinstance(made, SSAValue) else list(made)
+    for result, value in zip(op.results, found, strict=True):
+        expected = tuple(ir.RankedTensorType(result.type).shape)
+        if shape(value) != expected:
+            raise importer.reject(op, f"its lowering has shape {shape(value)}, expected {expected}")
+        importer.values[result] = value
+
+
+@converts("func.call")
+def call(importer: Importer, op: Any) -> list[SSAValue]:
+    return importer.inline(importer.functions[op.attributes["callee"].value], importer.operands(op))
+
+
+@converts("stablehlo.composite")
+def composite(importer: Importer, op: Any) -> list[SSAValue]:
+    """A composite of no special meaning here is its decomposition."""
+    return importer.inline(importer.functions[op.attributes["decomposition"].value], importer.operands(op))
+
+
+def _is_function(op: Any) -> bool:
+    return op.operation.name == "func.func"
+
+
+def _public_function(module: ir.Module) -> Any:
+    functions = [op for op in module.body.operations if _is_function(op)]
+    public = [f for f in functions if _visibility(f) == "public"]
+    if len(public) > 1:
+        public = [f for f in public if f.name.value == "main"] or public
+    if len(public) != 1:
+        raise MalformedModuleError(
+            f"Expected exactly one public function, found: {len(public)}.",
+            hint="Mark helper functions private, or name the entry function main.",
+        )
+    if not public[0].regions[0].blocks:
+        raise MalformedModuleError(f"Function @{public[0].name.value} has no body.")
+    return public[0]
+
+
+def _visibility(function: Any) -> str:
+    if "sym_visibility" not in function.attributes:
+        return "public"
+    return function.attributes["sym_visibility"].value
+
+
+def _arguments(function: Any) -> Iterable[Argument]:
+    attributes = function.arg_attrs if "arg_attrs" in function.attributes else ()
+    given = list(attributes) or [{}] * len(function.regions[0].blocks[0].arguments)
+    for index, (argument, attrs) in enumerate(zip(function.regions[0].blocks[0].arguments, given, strict=True)):
+        role = Role.INPUT
+        if "ttcore.argument_type" in attrs:
+            text = re.sub(r'^#ttcore\.argument_type<(.*)>$|^"(.*)"$', r"\1\2", str(attrs["ttcore.argument_type"]))
+            role = Role.INPUT if text == "default" else Role(text)
+        name = attrs["ttir.name"].value if "ttir.name" in attrs else f"arg{index}"
+        yield Argument(name, role, *_declared(argument.type))
+
+
+def _declared(type_: Any) -> tuple[tuple[int, ...], str]:
+    ranked = ir.RankedTensorType(type_)
+    return tuple(ranked.shape), str(ranked.element_type)
+
+
+def _argument_attributes(argument: Argument) -> DictionaryAttr:
+    return DictionaryAttr(
+        {"ttcore.argument_type": ArgumentTypeAttr(argument.role), "ttir.name": StringAttr(argument.name)}
+    )
+
+
+def _name_hint(name: str) -> str | None:
+    hint = re.sub(r"\W", "_", name)
+    return hint if SSAValue.is_valid_name(hint) else None
+
+
+@lru_cache(maxsize=4096)
+def convert_location(text: str) -> Attribute:
+    """The innermost file, line and column in the text of an MLIR location."""
+    match = _FILE_LINE.search(text)
+    if match is None:
+        return UnknownLoc()
+    return FileLineColLoc(StringAttr(match[1]), IntAttr(int(match[2])), IntAttr(int(match[3])))

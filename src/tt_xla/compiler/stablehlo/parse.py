@@ -1,0 +1,63 @@
+"""Reading StableHLO: text, MLIR bytecode, or a portable artifact."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from tt_xla.errors import MalformedModuleError
+
+_PORTABLE_ARTIFACT = b"ML\xefRStableHLO"
+_BYTECODE = b"ML\xefR"
+
+
+@functools.cache
+def context() -> ir.Context:
+    """The MLIR context for modules that users bring; it knows JAX's dialects and lets others stand as they are."""
+    from jax._src.interpreters import mlir
+
+    found = mlir.make_ir_context()
+    found.allow_unregistered_dialects = True
+    return found
+
+
+def parse_module(data: bytes | str, name: str = "<module>") -> ir.Module:
+    """A StableHLO module from text or bytecode.
+
+    Raises:
+        MalformedModuleError: it does not parse or verify; the message has line and column.
+    """
+    raw = data.encode() if isinstance(data, str) else data
+    try:
+        if raw.startswith(_BYTECODE):
+            return stablehlo.deserialize_portable_artifact(context(), raw)
+        return ir.Module.parse(raw.decode("utf-8"), context())
+    except UnicodeDecodeError as error:
+        raise MalformedModuleError(
+            f"'{name}' is neither StableHLO text nor MLIR bytecode: byte {error.start} is not UTF-8.",
+            hint="Give a file that `jax.jit(f).lower(...).as_text()` or `jax.export` wrote.",
+        ) from error
+    except ir.MLIRError as error:
+        raise MalformedModuleError(
+            f"'{name}' is not a well-formed StableHLO module: {_first_diagnostic(error)}.",
+            hint="Write it again; it may be cut off or of a newer StableHLO version.",
+        ) from error
+    except ValueError as error:
+        raise MalformedModuleError(f"'{name}' is not a well-formed StableHLO module: {error}.") from error
+
+
+def _first_diagnostic(error: Any) -> str:
+    for diagnostic in error.error_diagnostics:
+        where = str(diagnostic.location).removeprefix("loc(").removesuffix(")").replace('"-":', "line ")
+        return f"{where}: {diagnostic.message}".rstrip(".")
+    return str(error)
+
+
+def print_vhlo(module: ir.Module) -> str:
+    """The module in VHLO, StableHLO's versioned form."""
+    text = str(module)
+    artifact = stablehlo.serialize_portable_artifact_str(text, stablehlo.get_current_version())
+    return str(ir.Module.parse(artifact, module.context))

@@ -1,0 +1,89 @@
+"""StableHLO reductions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import bf16, f32
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.stablehlo.importer import Importer, converts
+from tt_xla.compiler.stablehlo.structure import scalar_constant
+from tt_xla.ir import ttir
+from tt_xla.ir.base import TTOp, tensor_type
+from tt_xla.ir.ttir.reduction import ArgmaxOp, MaxOp, MinOp, ProdOp, SumOp
+
+_KINDS: dict[str, tuple[type[TTOp], str]] = {
+    "stablehlo.add": (SumOp, "add"),
+    "stablehlo.maximum": (MaxOp, "maximum"),
+    "stablehlo.minimum": (MinOp, "minimum"),
+    "stablehlo.multiply": (ProdOp, "multiply"),
+    "stablehlo.or": (MaxOp, "maximum"),
+    "stablehlo.and": (MinOp, "minimum"),
+}
+"""Reducer to the reduction, and to the elementwise op that joins an initial value. Booleans are 0 and 1."""
+
+
+def body_op(op: Any) -> str:
+    """The name of the one op in a reducer's body; empty for a body of another form."""
+    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
+    return names[0] if len(names) == 2 and names[1] == "stablehlo.return" else ""
+
+
+def is_identity(reducer: str, initial: SSAValue) -> bool:
+    """Whether an initial value changes nothing under a reducer."""
+    value = scalar_constant(initial)
+    if value is None:
+        return False
+    element = tensor_type(initial).element_type
+    least, greatest = (float("-inf"), float("inf")) if element in (bf16, f32) else (-(2**31), 2**31 - 1)
+    return {
+        "stablehlo.add": value == 0,
+        "stablehlo.multiply": value == 1,
+        "stablehlo.maximum": value == least,
+        "stablehlo.minimum": value == greatest,
+        "stablehlo.or": value == 0,
+        "stablehlo.and": value == 1,
+    }[reducer]
+
+
+@converts("stablehlo.reduce")
+def reduce(importer: Importer, op: Any) -> SSAValue | list[SSAValue]:
+    dims = tuple(op.attributes["dimensions"])
+    if len(op.results) == 2:
+        return _argmax(importer, op, dims)
+    reducer = body_op(op)
+    bitwise = reducer in ("stablehlo.and", "stablehlo.or")
+    if len(op.results) != 1 or reducer not in _KINDS or (bitwise and not _is_bool(op)):
+        raise importer.reject(op, "its body is not one add, multiply, maximum, minimum, or boolean and or or")
+    operand, initial = importer.operands(op)
+    kind, join = _KINDS[reducer]
+    result = importer.result_type(op)
+    found = importer.emit(kind, [operand], result, dim_arg=dims, keep_dim=False) if dims else operand
+    if is_identity(reducer, initial):
+        return found
+    return importer.emit(ttir.BINARY_OPS[join], [found, initial], result)
+
+
+def _argmax(importer: Importer, op: Any, dims: tuple[int, ...]) -> list[SSAValue]:
+    """The variadic reduction over (values, iota) that ``jax.lax.argmax`` and ``max`` with indices make."""
+    body = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
+    directions = [
+        str(inner.attributes["comparison_direction"])
+        for inner in op.regions[0].blocks[0].operations
+        if inner.operation.name == "stablehlo.compare"
+    ]
+    indices = importer[op.operands[1]].owner
+    is_range = isinstance(indices, ttir.creation.ArangeOp) and indices.value("arange_dimension") == dims[0]
+    if len(dims) != 1 or not is_range or "stablehlo.select" not in body or "GT" not in "".join(directions):
+        raise importer.reject(op, "a reduction of two tensors that is not argmax")
+    operand = importer[op.operands[0]]
+    values = importer.emit(MaxOp, [operand], importer.result_type(op), dim_arg=dims, keep_dim=False)
+    position = importer.emit(ArgmaxOp, [operand], importer.result_type(op, 1), dim_arg=dims, keep_dim=False)
+    return [values, position]
+
+
+def _is_bool(op: Any) -> bool:
+    return str(op.operands[0].type.element_type) == "i1"
+
+

@@ -1,0 +1,98 @@
+"""StableHLO element types and constants as the chip holds them.
+
+64-bit types narrow to 32 bits and booleans become bfloat16 0 and 1, as upstream's element-type normalisation has it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, bf16, f32
+from xdsl.ir import Attribute
+
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.base import Tensor, si32, tensor, ui8, ui16, ui32
+
+ELEMENT_TYPES: dict[str, Attribute] = {
+    "bf16": bf16,
+    "f16": f32,
+    "f32": f32,
+    "f64": f32,
+    "i1": bf16,
+    "i8": si32,
+    "i16": si32,
+    "i32": si32,
+    "i64": si32,
+    "ui8": ui8,
+    "ui16": ui16,
+    "ui32": ui32,
+    "ui64": ui32,
+}
+
+_NUMPY = {bf16: "bfloat16", f32: "float32", si32: "int32", ui8: "uint8", ui16: "uint16", ui32: "uint32"}
+
+
+@lru_cache(maxsize=4096)
+def convert_type(type_: ir.Type) -> Tensor:
+    """The TTIR type of a StableHLO type.
+
+    Raises:
+        UnsupportedOpError: it is not a ranked tensor of static shape, or its elements have no place on the chip.
+    """
+    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+        raise UnsupportedOpError(
+            f"A value has type {type_}; expected a ranked tensor of static shape.",
+            hint="Give example inputs of fixed shapes; each new shape compiles anew.",
+        )
+    element = ELEMENT_TYPES.get(str(type_.element_type))
+    if element is None:
+        raise UnsupportedOpError(
+            f"A tensor has elements of type {type_.element_type}; the chip can hold {', '.join(ELEMENT_TYPES)}.",
+            hint="Convert the tensor before it reaches the compiled part.",
+        )
+    return tensor(tuple(type_.shape), element)
+
+
+def numpy_dtype(element: Attribute) -> Any:
+    """The NumPy dtype of an element type on the chip."""
+    name = _NUMPY[element]
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:
+    """Dense elements of a TTIR type from a scalar, for all elements, or an array of the type's shape.
+
+    Raises:
+        UnsupportedOpError: an integer does not fit in the chip's 32 bits.
+    """
+    element = type_.element_type
+    array = np.asarray(values)
+    if array.dtype.kind in "iu" and element not in (bf16, f32):
+        limits = np.iinfo(numpy_dtype(element))
+        if array.size and (array.min() < limits.min or array.max() > limits.max):
+            raise UnsupportedOpError(
+                f"A constant holds {array.min()} to {array.max()}; integers on the chip hold {limits.min} to "
+                f"{limits.max}."
+            )
+    data = array.astype(numpy_dtype(element)).tobytes()
+    return DenseIntOrFPElementsAttr(type_, BytesAttr(data))
+
+
+def constant_values(attribute: Any) -> Any:
+    """A StableHLO constant as a scalar, when all elements are the same, or an array."""
+    if attribute.is_splat:
+        splat = attribute.get_splat_value()
+        value = splat.value
+        return bool(value) if str(splat.type) == "i1" else value
+    try:
+        return np.array(attribute)
+    except ValueError:
+        shape = ir.RankedTensorType(attribute.type).shape
+        return np.array(list(attribute), dtype=np.float32).reshape(shape)
