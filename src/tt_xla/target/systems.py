@@ -28,7 +28,6 @@ _TENSIX: dict[str, Any] = {
     "tile_shapes": ((4, 16), (16, 16), (32, 16), (4, 32), (16, 32), (32, 32)),  # [desc]
     "noc_l1_align": 16,  # [desc]
     "macs_per_cycle": _MACS_PER_CYCLE,
-    "unpack_bytes_per_cycle": 80.0,  # [ISA] both unpackers together
     "pack_bytes_per_cycle": 64.0,  # [ISA] four packers of 16 bytes
 }
 
@@ -45,10 +44,14 @@ _WORMHOLE: dict[str, Any] = _TENSIX | {
     "pcie_align": 32,  # [desc]
     "coord_translation_offsets": (18, 18),  # [desc]
     "clock_hz": 1.0e9,  # [ISA]
+    # [GEMM] n150: 54.4 of 65.5 TFLOP/s at hifi4, 103.1 of 131 at hifi2, 201.5 of 262 at lofi; hifi3 lies between.
+    "matrix_efficiency": MappingProxyType({"lofi": 0.77, "hifi2": 0.79, "hifi3": 0.81, "hifi4": 0.82}),
+    "unpack_bytes_per_cycle": 80.0,  # [ISA] both unpackers; [GEMM] bfloat16 at hifi2 takes 51 cycles a tile product
     "sfpu_cycles": sfpu_cycles("wormhole_b0"),
     "dram_peak_bytes_per_second": 288e9,  # [ISA] 12 channels of 24 GB/s
     "dram_achieved_bytes_per_second": 190e9,  # [DRAM] interleaved matmul weights; best micro-benchmark 267e9
     "dram_core_bytes_per_cycle": 22.0,  # [CI] directed read; write 21
+    "stream_bytes_per_cycle": 4.0,  # [PROF] matmul of one row, 40 cores: 3.1; relu from L1 to L1: 4.7
     "noc_bytes_per_cycle": 28.0,  # [CI] unicast read; write 30
     "noc_multicast_bytes_per_cycle": 14.0,  # [CI] one to all, not linked
     "launch_us": 1.8,  # [PROF] intercept of the exp sweep on n150: 1.6 to 2.2
@@ -68,8 +71,12 @@ _BLACKHOLE: dict[str, Any] = _TENSIX | {
     "pcie_align": 64,  # [desc]
     "coord_translation_offsets": (2, 1),  # [desc]
     "clock_hz": 1.35e9,  # [ISA]
+    # [GEMM] p150: 168.6 of 180 TFLOP/s at hifi4, 325 of 359 at hifi2, 641 of 719 at lofi; hifi3 lies between.
+    "matrix_efficiency": MappingProxyType({"lofi": 0.88, "hifi2": 0.90, "hifi3": 0.92, "hifi4": 0.94}),
+    "unpack_bytes_per_cycle": 120.0,  # [GEMM] bfloat16 at hifi2 takes 36 cycles a tile product
     "sfpu_cycles": sfpu_cycles("blackhole"),
     "dram_core_bytes_per_cycle": 33.0,  # [CI] directed read; write 34
+    "stream_bytes_per_cycle": 7.0,  # [PROF] eltwise on 20 cores: 6.4 to 8
     "noc_bytes_per_cycle": 59.0,  # [CI] unicast read and write
     "noc_multicast_bytes_per_cycle": 24.0,  # [CI] one to all, not linked
     "launch_us": 1.6,  # [PROF] eltwise of a few tiles: 0.4 to 1.6, plus the skew between cores

@@ -50,6 +50,8 @@ class Target:
     clock_hz: float
     macs_per_cycle: Mapping[str, float] = field(hash=False)
     """Multiply-accumulates of one core's matrix unit per cycle, by math fidelity (``lofi`` ... ``hifi4``)."""
+    matrix_efficiency: Mapping[str, float] = field(hash=False)
+    """Part of that rate which large matmuls reach, by math fidelity."""
     sfpu_cycles: Mapping[str, float] = field(hash=False)
     """Cycles one core's vector unit takes for a 32x32 tile, by op name without dialect (``exp``)."""
     unpack_bytes_per_cycle: float
@@ -61,6 +63,8 @@ class Target:
     """Of one chip, as well-written kernels on interleaved buffers reach."""
     dram_core_bytes_per_cycle: float
     """What one core alone reads from DRAM."""
+    stream_bytes_per_cycle: float
+    """What one core moves, in and out together, when it goes through an interleaved buffer page by page."""
     noc_bytes_per_cycle: float
     """What one core alone sends or receives, from core to core."""
     noc_multicast_bytes_per_cycle: float

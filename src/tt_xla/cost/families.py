@@ -1,0 +1,124 @@
+"""Which model each TTNN op follows, with its parameter. An op that is not here follows the data-movement model.
+
+Cycles are of one core for one 32x32 tile unless said otherwise. "profiler" are the kernel times of public profiler
+files (reference/perf/op_durations.csv in the project's notes), "issue" a figure published in an issue or pull request
+of tenstorrent/tt-metal.
+"""
+
+from __future__ import annotations
+
+# Elementwise on the FPU: unpack two tiles, add, pack. Profiler: sharded add of 224 tiles a core, 72 cycles each; a
+# multiplication takes 8 cycles more for each further fidelity pass (97 at hifi4).
+FPU_TILE_CYCLES = 72.0
+FPU_PASS_CYCLES = 8.0
+
+# A row or a column that is broadcast inside a tile is filled by a data-movement core, element by element. Profiler:
+# 1.42 us a tile at 1.35 GHz from L1; a tile that is broadcast whole is filled once.
+BROADCAST_FILL_CYCLES = 1600.0
+
+# Row-major pages ("sticks"), each an address to compute and a request to wait for. Profiler, blackhole, DRAM: tilize
+# 137, untilize 165; with padding or unpadding 380 to 520; copies and slices 150.
+STICK_CYCLES = 150.0
+PADDED_STICK_CYCLES = 450.0
+
+# Tilize and untilize in the compute engine. Profiler: sharded tilize of 224 tiles a core, 69 cycles each.
+TILIZE_CYCLES = 69.0
+
+# A tiled reshape or permutation that moves rows within tiles copies 32-byte pieces. Profiler: reshape 5.7 us a tile,
+# and 7 us more for the first; permutation of a tile's rows 0.8 us, of its columns with other dimensions 2.75 us.
+RESHAPE_CYCLES = 7500.0
+RESHAPE_FIRST_US = 5.0
+PERMUTE_ROWS_CYCLES = 1050.0
+PERMUTE_COLUMNS_CYCLES = 3700.0
+
+# Convolution: rows of the input gathered from L1 into the matrix, then tilized. Profiler: 8 to 11 bytes a cycle.
+GATHER_BYTES_PER_CYCLE = 9.5
+
+# Pooling, for each output row of up to 32 channels' tiles. Profiler: 300 cycles with 9 window rows.
+POOL_STICK_CYCLES = 120.0
+POOL_WINDOW_CYCLES = 20.0
+
+# A batch of a batched matmul costs at least this, whatever its size. Profiler: 20 batches of one tile in 32.8 us on
+# wormhole, 12 in 16 us on blackhole.
+BATCH_US = 1.3
+
+# Ops that run several passes over a row of tiles: cycles a tile, and a fixed number of cycles. Profiler: layer norm of
+# 24 and 40 tiles on one core 19.2 and 53 us, softmax of one tile a core 7.8 and 20 us, group norm 6000 cycles a tile.
+ROW_OPS: dict[str, tuple[float, float]] = {
+    "batch_norm_inference": (450.0, 2000.0),
+    "batch_norm_training": (1100.0, 4000.0),
+    "group_norm": (6000.0, 8000.0),
+    "layer_norm": (1100.0, 4000.0),
+    "layer_norm_post_all_gather": (700.0, 4000.0),
+    "layer_norm_pre_all_gather": (450.0, 2000.0),
+    "distributed_layer_norm": (1200.0, 8000.0),
+    "distributed_rms_norm": (1000.0, 8000.0),
+    "rms_norm": (900.0, 4000.0),
+    "rms_norm_pre_all_gather": (400.0, 2000.0),
+    "softmax": (2400.0, 8000.0),
+    "rotary_embedding": (500.0, 2000.0),
+    "rotary_embedding_llama": (500.0, 2000.0),
+}
+
+# Reductions: cycles of the FPU for each input tile, pool or matmul by a column of ones.
+REDUCTIONS: dict[str, float] = {
+    "sum": 80.0,
+    "mean": 80.0,
+    "max": 80.0,
+    "min": 80.0,
+    "prod": 400.0,
+    "argmax": 12000.0,  # scalar code on a data-movement core, about 12 cycles an element
+    "cumsum": 600.0,
+    "cumprod": 600.0,
+    "sort": 12000.0,
+    "topk": 6000.0,
+}
+
+# Binary ops on the FPU, by cycles of extra vector work in the same kernel: comparisons subtract, then compare to zero.
+_COMPARE = "eqz"
+BINARY: dict[str, str] = {
+    "add": "",
+    "subtract": "",
+    "multiply": "",
+    "divide": "reciprocal",
+    "eq": _COMPARE,
+    "ne": _COMPARE,
+    "ge": _COMPARE,
+    "gt": _COMPARE,
+    "le": _COMPARE,
+    "lt": _COMPARE,
+    "logical_and": _COMPARE,
+    "logical_or": _COMPARE,
+    "logical_xor": _COMPARE,
+    "logical_left_shift": "bitwise_and",
+    "logical_right_shift": "bitwise_and",
+    "quantize": "round",
+    "dequantize": "",
+    "requantize": "round",
+}
+
+# Ops that make no device work: bookkeeping, or results that are kept from an earlier run.
+FREE = (
+    "deallocate",
+    "get_device",
+    "load_cached",
+    "begin_trace_capture",
+    "end_trace_capture",
+    "dump_tensor",
+    "load_tensor",
+    "assign",
+    "bitcast_convert",
+)
+
+CREATION = ("zeros", "ones", "full", "empty", "arange", "rand", "constant")
+
+MATMULS = ("matmul", "linear", "sparse_matmul")
+CONVOLUTIONS = ("conv2d", "conv1d", "conv3d", "conv_transpose2d")
+POOLINGS = ("max_pool2d", "avg_pool2d", "max_pool2d_with_indices", "global_avg_pool2d")
+ATTENTIONS = (
+    "scaled_dot_product_attention",
+    "scaled_dot_product_attention_decode",
+    "paged_scaled_dot_product_attention_decode",
+    "chunked_scaled_dot_product_attention",
+)
+COLLECTIVES = ("all_gather", "all_reduce", "all_reduce_async", "reduce_scatter", "point_to_point")

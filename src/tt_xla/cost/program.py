@@ -1,0 +1,64 @@
+"""The predicted device time of a whole function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tt_xla.cost.model import instruction_cost
+from tt_xla.cost.rates import rates_of
+from tt_xla.ir.program import Cost, Function, FunctionKind, Instruction
+from tt_xla.target import Target
+
+_NONE = Cost()
+
+
+def predicted_device_us(function: Function, target: Target, functions: Iterable[Function] = ()) -> float:
+    """Microseconds the device takes for one call of ``function``, gaps between its ops included.
+
+    Costs that the instructions already carry are taken as they are. Const-eval results count nothing, being kept from
+    the first call. Replaying a trace costs its function, found in ``functions``, with the shorter gap; when the host
+    enqueues each op, it does so during the op before, so only what is left of its time shows as a gap.
+    """
+    return _total(function, target, {each.name: each for each in functions}, frozenset({function.name}))
+
+
+def _total(function: Function, target: Target, functions: dict[str, Function], above: frozenset[str]) -> float:
+    rates = rates_of(target)
+    traced = function.kind is FunctionKind.TRACE
+    total = before = 0.0
+    for instruction in function.body:
+        callee = _traced_function(instruction, functions, above)
+        if callee is not None:
+            total += _total(callee, target, functions, above | {callee.name}) + rates.gap_untraced
+            before = 0.0
+            continue
+        cost = instruction.cost
+        if cost == _NONE:
+            cost = instruction_cost(instruction, function.values, target)
+        if cost.total_us:
+            gap = rates.gap_traced
+            if not traced:
+                gap = max(gap, rates.gap_untraced - before)
+            total += cost.total_us + gap
+            before = cost.total_us
+    return total
+
+
+def _traced_function(
+    instruction: Instruction, functions: dict[str, Function], above: frozenset[str]
+) -> Function | None:
+    """The function that holds the ops of a trace, behind the ones that capture or execute it."""
+    if not instruction.op.endswith("_trace"):
+        return None
+    named = [functions.get(name.lstrip("@")) for name in instruction.attributes.values() if isinstance(name, str)]
+    callees = [callee for callee in named if callee is not None and callee.name not in above]
+    for callee in callees:
+        if callee.kind is FunctionKind.TRACE:
+            return callee
+    for callee in callees:
+        for inner in callee.body:
+            for name in inner.attributes.values():
+                found = functions.get(name.lstrip("@")) if isinstance(name, str) else None
+                if found is not None and found.kind is FunctionKind.TRACE and found.name not in above:
+                    return found
+    return None

@@ -1,0 +1,124 @@
+"""A target's speeds as microseconds per unit of work, and tensors as amounts of work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
+from tt_xla.target import Target
+
+TILE_BYTES: dict[str, int] = {dtype.value: dtype.tile_bytes for dtype in DataType}
+ELEMENT_BYTES: dict[str, int] = {d.value: d.element_bytes for d in DataType if not d.is_block_float}
+TILE_ELEMENTS = 1024
+
+FIDELITIES = ("lofi", "hifi2", "hifi3", "hifi4")
+
+HOST, DRAM, L1, SHARDED = range(4)
+"""Where a tensor lies: host memory, DRAM, interleaved in L1, sharded in L1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    cores: int
+    rows: int
+    columns: int
+    cycle_us: float
+    dram: float
+    """us per byte of the whole chip."""
+    stream: float
+    """us per byte of one core that goes through pages one by one."""
+    local: float
+    """us per byte that a core copies within its own L1 or from another core's."""
+    multicast: float
+    """us per byte that a core receives by multicast."""
+    unpack: float
+    """us per byte that a core unpacks."""
+    tile_product: Mapping[str, float]
+    """us per product of two 32x32 tiles on one core, by math fidelity."""
+    sfpu: Mapping[str, float]
+    """us per tile on one core's vector unit, by op."""
+    launch: float
+    gap_traced: float
+    gap_untraced: float
+    to_device: float
+    """us per byte."""
+    from_device: float
+    transfer: float
+    """us per transfer."""
+
+
+def _of(target: Target) -> Rates:
+    cycle_us = 1e6 / target.clock_hz
+    products = {
+        name: 32**3 / (target.macs_per_cycle[name] * target.matrix_efficiency[name]) * cycle_us for name in FIDELITIES
+    }
+    return Rates(
+        cores=target.cores,
+        rows=target.grid[0],
+        columns=target.grid[1],
+        cycle_us=cycle_us,
+        dram=1e6 / target.dram_achieved_bytes_per_second,
+        stream=cycle_us / target.stream_bytes_per_cycle,
+        local=cycle_us / target.noc_bytes_per_cycle,
+        multicast=cycle_us / target.noc_multicast_bytes_per_cycle,
+        unpack=cycle_us / target.unpack_bytes_per_cycle,
+        tile_product=products,
+        sfpu={op: cycles * cycle_us for op, cycles in target.sfpu_cycles.items()},
+        launch=target.launch_us,
+        gap_traced=target.gap_us_traced,
+        gap_untraced=target.gap_us_untraced,
+        to_device=1e6 / target.host_to_device_bytes_per_second,
+        from_device=1e6 / target.device_to_host_bytes_per_second,
+        transfer=target.host_transfer_us,
+    )
+
+
+_cache: dict[int, tuple[Target, Rates]] = {}
+
+
+def rates_of(target: Target) -> Rates:
+    """The rates of ``target``, worked out once; by identity, as hashing its forty fields takes longer than an op."""
+    found = _cache.get(id(target))
+    if found is None:
+        if len(_cache) > 64:
+            _cache.clear()
+        found = _cache[id(target)] = (target, _of(target))  # the target is kept, so its id stays its own
+    return found[1]
+
+
+class Work:
+    """One tensor as work: pages, bytes, where it lies and over how many cores."""
+
+    __slots__ = ("bytes", "cores", "page", "pages", "place", "tiled", "tiles")
+
+    def __init__(self, layout: TensorLayout) -> None:
+        first, second = layout.shard
+        memory = layout.memory
+        if layout.tiled:
+            pages = first * second
+            page = TILE_BYTES[layout.dtype]
+            tiles: float = pages
+        else:
+            pages = first
+            page = second * ELEMENT_BYTES[layout.dtype]
+            tiles = first * second / TILE_ELEMENTS
+        cores = 0
+        buffer = layout.buffer
+        if buffer is BufferType.SYSTEM_MEMORY:
+            place = HOST
+        elif memory is not None and memory is not MemoryLayout.INTERLEAVED:
+            cores = layout.grid[0] * layout.grid[1]
+            pages *= cores
+            tiles *= cores
+            place = SHARDED if buffer is BufferType.L1 else DRAM
+        else:
+            place = L1 if buffer is BufferType.L1 else DRAM
+        self.pages = pages
+        self.page = page
+        self.tiles = tiles
+        self.bytes = pages * page
+        self.place = place
+        self.tiled = layout.tiled
+        self.cores = cores if place == SHARDED else 0
+        """Cores of a tensor sharded in L1, else 0."""
