@@ -1,0 +1,125 @@
+"""Ops of TTIR that TT-NN has no op for, in terms of those it has."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from tt_xla.compiler.rewriting import insert_before, replace_with, run_patterns
+from tt_xla.ir import shapes
+from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.ttir.contraction import DotGeneralOp, MatmulOp
+from tt_xla.ir.ttir.creation import ArangeOp
+from tt_xla.ir.ttir.structure import BroadcastOp, ConcatOp, PermuteOp, ReshapeOp, ReverseOp, SliceStaticOp
+from tt_xla.ir.ttir.window import Conv2dOp
+
+_MOST_SLICES = 512
+
+
+class DotGeneral(RewritePattern):
+    """Permute to (batch, free, contracted) by (batch, contracted, free), then a matrix product, then reshape.
+
+    The free dimensions of lhs stay apart where there are no batch dimensions, since a matrix product takes them so.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DotGeneralOp, rewriter: PatternRewriter) -> None:
+        batch, batch_rhs = op.value("batch_dims_lhs"), op.value("batch_dims_rhs")
+        inner, inner_rhs = op.value("contract_dims_lhs"), op.value("contract_dims_rhs")
+        left, right = shape(op.lhs), shape(op.rhs)
+        free = tuple(dim for dim in range(len(left)) if dim not in batch + inner)
+        free_rhs = tuple(dim for dim in range(len(right)) if dim not in batch_rhs + inner_rhs)
+        lhs = _permute(rewriter, op, op.lhs, batch + free + inner)
+        rhs = _permute(rewriter, op, op.rhs, batch_rhs + inner_rhs + free_rhs)
+        batches = tuple(left[dim] for dim in batch)
+        depth = math.prod(left[dim] for dim in inner)
+        columns = math.prod(right[dim] for dim in free_rhs)
+        rows = tuple(left[dim] for dim in free)
+        if batch or not rows:
+            rows = (math.prod(rows),)
+        lhs = _reshape(rewriter, op, lhs, (*batches, *rows, depth))
+        rhs = _reshape(rewriter, op, rhs, (*batches, depth, columns))
+        product_type = tensor((*batches, *rows, columns), tensor_type(op.result).element_type)
+        product = insert_before(
+            rewriter, op, MatmulOp, [lhs, rhs], product_type, transpose_a=False, transpose_b=False
+        )
+        rewriter.replace(op, [], [_reshape(rewriter, op, product, shape(op.result))])
+
+
+class ChannelsLast(RewritePattern):
+    """A convolution over [N, H, W, C]."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Conv2dOp, rewriter: PatternRewriter) -> None:
+        order = op.dims
+        if order == (0, 1, 2, 3):
+            return
+        moved = _permute(rewriter, op, op.input, order)
+        result = tensor(shapes.permute(shape(op.result), order), tensor_type(op.result).element_type)
+        values = op.values() | {"batch_dim": 0, "height_dim": 1, "width_dim": 2, "channel_dim": 3}
+        found = insert_before(rewriter, op, Conv2dOp, [moved, op.weight, op.bias], result, **values)
+        inverse = tuple(order.index(dim) for dim in range(4))
+        rewriter.replace(op, [], [_permute(rewriter, op, found, inverse)])
+
+
+class Arange(RewritePattern):
+    """A range of rank 1, then spread over the other dimensions."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ArangeOp, rewriter: PatternRewriter) -> None:
+        whole, dim = shape(op.result), op.value("arange_dimension")
+        if len(whole) == 1:
+            return
+        values = op.values() | {"arange_dimension": 0}
+        line = insert_before(
+            rewriter, op, ArangeOp, [], tensor((whole[dim],), tensor_type(op.result).element_type), **values
+        )
+        flat = tuple(size if position == dim else 1 for position, size in enumerate(whole))
+        spread = tuple(1 if position == dim else size for position, size in enumerate(whole))
+        line = _reshape(rewriter, op, line, flat)
+        replace_with(rewriter, op, BroadcastOp, [line], broadcast_dimensions=spread)
+
+
+class Reverse(RewritePattern):
+    """Slices of one element each, joined in reverse order; only for dimensions of few elements."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReverseOp, rewriter: PatternRewriter) -> None:
+        value = op.input
+        sizes = shape(value)
+        if any(sizes[dim] > _MOST_SLICES for dim in op.value("dimensions")):
+            return
+        for dim in op.value("dimensions"):
+            slices = [_element(rewriter, op, value, dim, index) for index in reversed(range(sizes[dim]))]
+            value = insert_before(rewriter, op, ConcatOp, [slices], tensor_type(op.result), dim=dim)
+        rewriter.replace(op, [], [value])
+
+
+def _element(rewriter: PatternRewriter, op: ReverseOp, value: SSAValue, dim: int, index: int) -> SSAValue:
+    sizes = shape(value)
+    begins = tuple(index if position == dim else 0 for position in range(len(sizes)))
+    ends = tuple(index + 1 if position == dim else size for position, size in enumerate(sizes))
+    step = (1,) * len(sizes)
+    type_ = tensor(shapes.slice_static(sizes, begins, ends, step), tensor_type(value).element_type)
+    return insert_before(rewriter, op, SliceStaticOp, [value], type_, begins=begins, ends=ends, step=step)
+
+
+def _permute(rewriter: PatternRewriter, op: object, value: SSAValue, permutation: tuple[int, ...]) -> SSAValue:
+    if permutation == tuple(range(len(permutation))):
+        return value
+    type_ = tensor(shapes.permute(shape(value), permutation), tensor_type(value).element_type)
+    return insert_before(rewriter, op, PermuteOp, [value], type_, permutation=permutation)  # pyright: ignore[reportArgumentType]
+
+
+def _reshape(rewriter: PatternRewriter, op: object, value: SSAValue, new: tuple[int, ...]) -> SSAValue:
+    if shape(value) == new:
+        return value
+    type_ = tensor(new, tensor_type(value).element_type)
+    return insert_before(rewriter, op, ReshapeOp, [value], type_, shape=new)  # pyright: ignore[reportArgumentType]
+
+
+def run(module: ModuleOp) -> None:
+    run_patterns(module, DotGeneral(), ChannelsLast(), Arange(), Reverse())

@@ -1,0 +1,127 @@
+"""Permutes move down past elementwise ops and reductions until they meet their inverse and both disappear.
+
+A convolution or pooling permutes to channels last and back; what lies between two of them rarely cares about the order
+of dimensions. Upstream's counterpart is the erase-inverse-ops pass.
+"""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from tt_xla.compiler.rewriting import insert_before, producer, run_patterns
+from tt_xla.compiler.ttir.fold import JoinPermutes, PermuteAsReshape
+from tt_xla.compiler.ttir.fold import DropIdentity as DropIdentity
+from tt_xla.ir import abstract as shared
+from tt_xla.ir import shapes
+from tt_xla.ir.base import TTOp, only_user, shape, tensor, tensor_type
+from tt_xla.ir.ttir.structure import ConcatOp, PermuteOp, ReshapeOp
+
+Permutation = tuple[int, ...]
+
+
+class SinkPastElementwise(RewritePattern):
+    """f(permute(x), y) is permute(f(x, inverse permute(y))), where y is another such permute or a small broadcast one."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, shared.ElementwiseUnary | shared.ElementwiseBinary | shared.Where | shared.ClampTensor):
+            return
+        if isinstance(op, shared.Softmax | shared.Cumsum):
+            return
+        permutation = _common_permutation(op.operands, op)
+        if permutation is None:
+            return
+        operands = [_unpermuted(rewriter, op, value, permutation) for value in op.operands]
+        _rebuild(rewriter, op, operands, permutation, op.properties)
+
+
+class SinkPastConcat(RewritePattern):
+    """concat(permute(x), permute(y)) is permute(concat(x, y))."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter) -> None:
+        found = [producer(value, PermuteOp) for value in op.operands]
+        permutations = {permute.value("permutation") if permute else None for permute in found}
+        if len(permutations) != 1 or None in permutations:
+            return
+        permutation: Permutation = permutations.pop()
+        operands = [permute.input for permute in found if permute]
+        dim = ConcatOp.make([operands], [], dim=permutation[op.value("dim")]).properties
+        _rebuild(rewriter, op, operands, permutation, dim)
+
+
+class SinkPastReduction(RewritePattern):
+    """reduce(permute(x), dims) is reduce(x, other dims), permuted where dimensions stay."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, shared.Reduction):
+            return
+        permute = producer(op.input, PermuteOp)
+        if permute is None or only_user(op.input) is not op:
+            return
+        permutation: Permutation = permute.value("permutation")
+        dims = shapes.normalise_dims(op.value("dim_arg"), len(permutation))
+        mapped = tuple(sorted(permutation[dim] for dim in dims))
+        keep = op.value("keep_dim")
+        type_ = tensor(shapes.reduce(shape(permute.input), mapped, keep), tensor_type(op.result).element_type)
+        found = insert_before(rewriter, op, type(op), [permute.input], type_, dim_arg=mapped, keep_dim=keep)
+        if not keep:
+            kept = [dim for dim in permutation if dim not in mapped]
+            permutation = tuple(sorted(kept).index(dim) for dim in kept)
+        rewriter.replace(op, PermuteOp.make([found], [op.result.type], op.location, permutation=permutation))
+
+
+def _common_permutation(operands: object, op: Operation) -> Permutation | None:
+    """The permutation of the operands of the result's size; the others must be broadcast to it."""
+    found: set[Permutation] = set()
+    whole = shape(op.results[0])
+    for value in op.operands:
+        permute = producer(value, PermuteOp)
+        if permute is not None and shape(value) == whole:
+            if only_user(value) is not op and any(use.operation is not op for use in value.uses):
+                return None
+            found.add(permute.value("permutation"))
+        elif math.prod(shape(value)) * 32 > math.prod(whole):
+            return None
+    return found.pop() if len(found) == 1 else None
+
+
+def _unpermuted(rewriter: PatternRewriter, op: Operation, value: SSAValue, permutation: Permutation) -> SSAValue:
+    """``value`` in the order of dimensions before the permutation."""
+    permute = producer(value, PermuteOp)
+    if permute is not None and permute.value("permutation") == permutation:
+        return permute.input
+    element, rank = tensor_type(value).element_type, len(permutation)
+    if len(shape(value)) < rank:
+        full = (1,) * (rank - len(shape(value))) + shape(value)
+        value = insert_before(rewriter, op, ReshapeOp, [value], tensor(full, element), shape=full)
+    inverse = tuple(permutation.index(dim) for dim in range(rank))
+    type_ = tensor(shapes.permute(shape(value), inverse), element)
+    return insert_before(rewriter, op, PermuteOp, [value], type_, permutation=inverse)
+
+
+def _rebuild(
+    rewriter: PatternRewriter, op: Operation, operands: list[SSAValue], permutation: Permutation, properties: object
+) -> None:
+    inverse = tuple(permutation.index(dim) for dim in range(len(permutation)))
+    type_ = tensor_type(op.results[0])
+    before = tensor(shapes.permute(type_.get_shape(), inverse), type_.element_type)
+    assert isinstance(op, TTOp)
+    made = type(op).create(operands=operands, result_types=[before], properties=dict(properties), location=op.location)  # pyright: ignore
+    after = PermuteOp.make([made.results[0]], [type_], op.location, permutation=permutation)
+    rewriter.replace(op, [made, after])
+
+
+def run(module: ModuleOp) -> None:
+    run_patterns(
+        module,
+        SinkPastElementwise(),
+        SinkPastConcat(),
+        SinkPastReduction(),
+        JoinPermutes(),
+        PermuteAsReshape(),
+        DropIdentity(),
+    )

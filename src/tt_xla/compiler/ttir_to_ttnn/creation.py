@@ -1,0 +1,38 @@
+"""Tensors from nothing."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.ttir import creation as source
+from tt_xla.ir.ttnn import memory as target
+
+
+@lowers(source.ConstantOp)
+def constant(lowering: Lowering, op: source.ConstantOp) -> SSAValue:
+    """One value everywhere is made on the device; other data comes from the host, row-major."""
+    sizes, dtype = lowering.result(op)
+    data = op.properties["value"]
+    assert isinstance(data, DenseIntOrFPElementsAttr)
+    if data.is_splat():
+        return _full(lowering, sizes, dtype, data.get_values()[0])  # pyright: ignore[reportArgumentType]
+    return lowering.emit(target.ConstantOp, [lowering.device], sizes, dtype, tiled=False, value=data)
+
+
+@lowers(source.FullOp)
+def full(lowering: Lowering, op: source.FullOp) -> SSAValue:
+    return _full(lowering, *lowering.result(op), op.value("fill_value"))
+
+
+def _full(lowering: Lowering, sizes: tuple[int, ...], dtype: DataType, value: float | int) -> SSAValue:
+    typed = float(value) if dtype.is_float else int(value)
+    return lowering.emit(target.FullOp, [lowering.device], sizes, dtype, shape=sizes, fill_value=typed)
+
+
+@lowers(source.ArangeOp)
+def arange(lowering: Lowering, op: source.ArangeOp) -> SSAValue:
+    values = {name: op.value(name) for name in ("start", "end", "step")}
+    return lowering.emit(target.ArangeOp, [lowering.device], *lowering.result(op), tiled=False, **values)

@@ -1,0 +1,51 @@
+"""Elementwise ops, clamps and choices."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
+from tt_xla.ir import ttir, ttnn
+from tt_xla.ir.base import TTOp
+from tt_xla.ir.elementwise import BINARY, UNARY
+from tt_xla.ir.ttir import structure as source
+from tt_xla.ir.ttnn import structure as target
+
+_NAMES = {f"ttir.{row.ttir}": row.ttnn for row in (*UNARY, *BINARY)}
+
+
+@lowers(*ttir.ELEMENTWISE_OPS.values())
+def elementwise(lowering: Lowering, op: TTOp) -> SSAValue:
+    kind = ttnn.ELEMENTWISE_OPS[_NAMES[op.name]]
+    return lowering.emit(kind, [lowering.tiled(value) for value in op.operands], *lowering.result(op))
+
+
+@lowers(source.WhereOp)
+def where(lowering: Lowering, op: source.WhereOp) -> SSAValue:
+    """The predicate takes the data type of the values."""
+    shape, dtype = lowering.result(op)
+    operands = [lowering.tiled(op.first, dtype), lowering.tiled(op.second), lowering.tiled(op.third)]
+    return lowering.emit(target.WhereOp, operands, shape, dtype)
+
+
+@lowers(source.ClampScalarOp)
+def clamp_scalar(lowering: Lowering, op: source.ClampScalarOp) -> SSAValue:
+    bounds = {"min": op.value("min"), "max": op.value("max")}
+    return lowering.emit(target.ClampScalarOp, [lowering.tiled(op.input)], *lowering.result(op), **bounds)
+
+
+@lowers(source.ClampTensorOp)
+def clamp_tensor(lowering: Lowering, op: source.ClampTensorOp) -> SSAValue:
+    operands = [lowering.tiled(value) for value in op.operands]
+    return lowering.emit(target.ClampTensorOp, operands, *lowering.result(op))
+
+
+@lowers(source.LeakyReluOp)
+def leaky_relu(lowering: Lowering, op: source.LeakyReluOp) -> SSAValue:
+    operands = [lowering.tiled(op.input)]
+    return lowering.emit(target.LeakyReluOp, operands, *lowering.result(op), parameter=op.value("parameter"))
+
+
+@lowers(source.TypecastOp)
+def typecast(lowering: Lowering, op: source.TypecastOp) -> SSAValue:
+    return lowering.tiled(op.input, lowering.result(op)[1])

@@ -1,0 +1,198 @@
+"""TTIR to TTNN: one lowering an op, each asking for its operands in the layout that TT-NN wants them in.
+
+What TT-NN wants (tt-mlir's layout workarounds): tiles in DRAM, but convolution activations row-major and its weights on
+the host unless prepared, pooling row-major, embedding row-major with u32 indices, argmax row-major.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from tt_xla.compiler.locations import describe
+from tt_xla.compiler.rewriting import body, functions
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.base import DATA_TYPES, TTOp, shape, tensor_type
+from tt_xla.ir.layout import BufferType, DataType, TensorLayout
+from tt_xla.ir.program import Role
+from tt_xla.ir.ttcore import ArgumentTypeAttr
+from tt_xla.ir.ttir.window import Conv2dOp
+from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
+from tt_xla.ir.ttnn.memory import FromDeviceOp, GetDeviceOp, ToDeviceOp, ToLayoutOp, TypecastOp
+
+LoweringRule = Callable[["Lowering", Any], "SSAValue"]
+_RULES: dict[type[Operation], LoweringRule] = {}
+
+
+def lowers(*kinds: type[Operation]) -> Callable[[LoweringRule], LoweringRule]:
+    """Registers the lowering of TTIR ops; a second one for an op is an error."""
+
+    def register(rule: LoweringRule) -> LoweringRule:
+        for kind in kinds:
+            if kind in _RULES:
+                raise ValueError(f"{kind.name} has a lowering already: {_RULES[kind].__name__}")
+            _RULES[kind] = rule
+        return rule
+
+    return register
+
+
+class Lowering:
+    """The state of one function's lowering: the block that is being filled and TTNN values by TTIR value."""
+
+    def __init__(self, block: Block, *, prepare_weights: bool) -> None:
+        self.block = block
+        self.prepare_weights = prepare_weights
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.location: Attribute | None = None
+        self._converted: dict[tuple[SSAValue, TensorLayout], SSAValue] = {}
+        self._device: SSAValue | None = None
+
+    @property
+    def device(self) -> SSAValue:
+        if self._device is None:
+            made = GetDeviceOp.make([], [DeviceType()])
+            self.block.add_op(made)
+            self._device = made.results[0]
+        return self._device
+
+    def add(self, kind: type[TTOp], operands: Sequence[Any], type_: Attribute, **values: Any) -> SSAValue:
+        made = kind.make(operands, [type_], self.location, **values)
+        self.block.add_op(made)
+        return made.results[0]
+
+    def emit(
+        self,
+        kind: type[TTOp],
+        operands: Sequence[Any],
+        sizes: tuple[int, ...],
+        dtype: DataType,
+        /,
+        *,
+        tiled: bool = True,
+        **values: Any,
+    ) -> SSAValue:
+        """Appends an op whose result of shape ``sizes`` lies in DRAM."""
+        return self.add(kind, operands, laid_out(sizes, TensorLayout.of(sizes, dtype, tiled=tiled)), **values)
+
+    def result(self, op: TTOp) -> tuple[tuple[int, ...], DataType]:
+        """Shape and data type of a TTIR op's result."""
+        type_ = tensor_type(op.results[0])
+        return type_.get_shape(), DATA_TYPES[type_.element_type]
+
+    def tiled(self, value: SSAValue, dtype: DataType | None = None) -> SSAValue:
+        """A TTIR value in tiles on the device."""
+        return self.convert(self.values[value], tiled=True, dtype=dtype)
+
+    def row_major(self, value: SSAValue, dtype: DataType | None = None) -> SSAValue:
+        return self.convert(self.values[value], tiled=False, dtype=dtype)
+
+    def host(self, value: SSAValue) -> SSAValue:
+        """A TTIR value row-major in system memory."""
+        found = self.values[value]
+        if not layout_of(found).on_device:
+            return found
+        found = self.convert(found, tiled=False)
+        layout = layout_of(found).with_(shape(found), buffer=BufferType.SYSTEM_MEMORY)
+        return self._cached(found, layout, FromDeviceOp, [found])
+
+    def convert(self, value: SSAValue, *, tiled: bool, dtype: DataType | None = None) -> SSAValue:
+        """A TTNN value on the device with the given tiling and data type; made once for each such layout."""
+        layout = layout_of(value)
+        if not layout.on_device:
+            layout = layout.with_(shape(value), buffer=BufferType.DRAM)
+            value = self._cached(value, layout, ToDeviceOp, [value, self.device])
+        dtype = dtype or layout.dtype
+        if layout.tiled and dtype != layout.dtype:
+            value, layout = self._typecast(value, dtype), layout.retyped(dtype)
+        if tiled != layout.tiled:
+            layout = layout.with_(shape(value), tiled=tiled)
+            value = self._cached(value, layout, ToLayoutOp, [value])
+        return value if dtype == layout.dtype else self._typecast(value, dtype)
+
+    def _typecast(self, value: SSAValue, dtype: DataType) -> SSAValue:
+        return self._cached(value, layout_of(value).retyped(dtype), TypecastOp, [value])
+
+    def _cached(
+        self, value: SSAValue, layout: TensorLayout, kind: type[TTOp], operands: Sequence[SSAValue]
+    ) -> SSAValue:
+        key = (value, layout)
+        if key not in self._converted:
+            self._converted[key] = self.add(kind, operands, laid_out(shape(value), layout))
+        return self._converted[key]
+
+
+def run(module: ModuleOp, *, prepare_weights: bool) -> ModuleOp:
+    """The TTNN module of a TTIR module.
+
+    Args:
+        prepare_weights: bring convolution weights into their final form on the device by ops of their own.
+
+    Raises:
+        UnsupportedOpError: ops have no lowering; it names all of them.
+    """
+    return ModuleOp([_lower_function(function, prepare_weights) for function in functions(module)])
+
+
+def _lower_function(function: FuncOp, prepare_weights: bool) -> FuncOp:
+    source = body(function)
+    _check_total(source)
+    block = Block(arg_types=[_argument_type(function, index) for index in range(len(source.args))])
+    lowering = Lowering(block, prepare_weights=prepare_weights)
+    for old, new in zip(source.args, block.args, strict=True):
+        lowering.values[old] = new
+        new.name_hint = old.name_hint
+    for op in source.ops:
+        lowering.location = op.location
+        if isinstance(op, ReturnOp):
+            block.add_op(ReturnOp(*(_returned(lowering, value) for value in op.operands)))
+        else:
+            lowering.values[op.results[0]] = _RULES[type(op)](lowering, op)
+    last = block.last_op
+    assert last is not None
+    signature = ([arg.type for arg in block.args], [value.type for value in last.operands])
+    return FuncOp(
+        function.sym_name.data, signature, Region(block), visibility="public", arg_attrs=function.arg_attrs
+    )
+
+
+def _returned(lowering: Lowering, value: SSAValue) -> SSAValue:
+    """Results are tiles in DRAM."""
+    return lowering.tiled(value)
+
+
+def _check_total(block: Block) -> None:
+    missing = [op for op in block.ops if type(op) not in _RULES and not isinstance(op, ReturnOp)]
+    if missing:
+        names = ", ".join(sorted({f"'{op.name}'" for op in missing}))
+        types = ", ".join(str(value.type) for value in missing[0].operands)
+        raise UnsupportedOpError(
+            f"failed to legalize operation {names}: TT-NN has no op for it; the first one works on ({types}).",
+            location=describe(missing[0].location),
+            hint="Rewrite this part of the model with other ops, or run it outside the compiled part.",
+        )
+
+
+def argument_role(function: FuncOp, index: int) -> Role:
+    """What an argument is, from its ``ttcore.argument_type``; an input when that is absent."""
+    if function.arg_attrs is None:
+        return Role.INPUT
+    found = function.arg_attrs.data[index].data.get("ttcore.argument_type")
+    return found.data if isinstance(found, ArgumentTypeAttr) else Role.INPUT
+
+
+def _argument_type(function: FuncOp, index: int) -> Attribute:
+    """Inputs come row-major as the host has them, parameters in tiles, convolution weights stay on the host."""
+    argument = body(function).args[index]
+    sizes, dtype = shape(argument), DATA_TYPES[tensor_type(argument).element_type]
+    conv_weight = bool(argument.uses) and all(
+        isinstance(use.operation, Conv2dOp) and use.index == 1 for use in argument.uses
+    )
+    if conv_weight:
+        return laid_out(sizes, TensorLayout.of(sizes, dtype, tiled=False, buffer=BufferType.SYSTEM_MEMORY))
+    tiled = argument_role(function, index) is not Role.INPUT
+    return laid_out(sizes, TensorLayout.of(sizes, dtype, tiled=tiled))

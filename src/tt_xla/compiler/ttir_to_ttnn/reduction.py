@@ -1,0 +1,99 @@
+"""Reductions, softmax and normalisation."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
+from tt_xla.ir import shapes
+from tt_xla.ir.base import TTOp, shape
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.ttir import reduction as source
+from tt_xla.ir.ttnn import reduction as target
+from tt_xla.ir.ttnn.attributes import layout_of
+from tt_xla.ir.ttnn.structure import ReshapeOp
+
+_KINDS: dict[type[TTOp], type[TTOp]] = {
+    source.SumOp: target.SumOp,
+    source.MeanOp: target.MeanOp,
+    source.MaxOp: target.MaxOp,
+    source.MinOp: target.MinOp,
+}
+
+
+@lowers(*_KINDS)
+def reduce(lowering: Lowering, op: source.SumOp) -> SSAValue:
+    """Integers are reduced in float32, as TT-NN has no integer reductions."""
+    sizes, dtype = lowering.result(op)
+    computed = dtype if dtype.is_float else DataType.F32
+    operand = lowering.tiled(op.input, computed)
+    values = {"dim_arg": op.value("dim_arg"), "keep_dim": op.value("keep_dim")}
+    found = lowering.emit(_KINDS[type(op)], [operand], sizes, computed, **values)
+    return lowering.convert(found, tiled=True, dtype=dtype)
+
+
+@lowers(source.ProdOp)
+def prod(lowering: Lowering, op: source.ProdOp) -> SSAValue:
+    """One dimension at a time, the last one first; TT-NN multiplies along one."""
+    sizes, dtype = lowering.result(op)
+    value, rank = lowering.tiled(op.input), len(shape(op.input))
+    dims = shapes.normalise_dims(op.value("dim_arg"), rank)
+    for dim in reversed(dims):
+        reduced = shapes.reduce(shape(value), (dim,), True)
+        value = lowering.emit(target.ProdOp, [value], reduced, dtype, dim_arg=(dim,), keep_dim=True)
+    return value if shape(value) == sizes else lowering.emit(ReshapeOp, [value], sizes, dtype, shape=sizes)
+
+
+@lowers(source.ArgmaxOp)
+def argmax(lowering: Lowering, op: source.ArgmaxOp) -> SSAValue:
+    sizes, dtype = lowering.result(op)
+    dims = op.value("dim_arg")
+    operand = lowering.row_major(op.input)
+    found = lowering.emit(
+        target.ArgmaxOp,
+        [operand],
+        sizes,
+        DataType.U32,
+        tiled=False,
+        dim=dims[0] if dims else None,
+        keep_dim=op.value("keep_dim"),
+    )
+    return lowering.convert(found, tiled=True, dtype=dtype)
+
+
+@lowers(source.CumsumOp)
+def cumsum(lowering: Lowering, op: source.CumsumOp) -> SSAValue:
+    return lowering.emit(target.CumsumOp, [lowering.tiled(op.input)], *lowering.result(op), dim=op.value("dim"))
+
+
+@lowers(source.SoftmaxOp)
+def softmax(lowering: Lowering, op: source.SoftmaxOp) -> SSAValue:
+    values = {"dimension": op.value("dimension"), "numericStable": op.value("numericStable")}
+    return lowering.emit(target.SoftmaxOp, [lowering.tiled(op.input)], *lowering.result(op), **values)
+
+
+@lowers(source.LayerNormOp, source.RmsNormOp)
+def normalise(lowering: Lowering, op: source.LayerNormOp) -> SSAValue:
+    """TT-NN normalises over the last dimension; several are brought into one."""
+    sizes, dtype = lowering.result(op)
+    kind = target.LayerNormOp if isinstance(op, source.LayerNormOp) else target.RmsNormOp
+    count = len(op.value("normalized_shape"))
+    flat = (*sizes[: len(sizes) - count], _product(sizes[len(sizes) - count :]))
+    operands: list[SSAValue | None] = [_reshaped(lowering, lowering.tiled(op.input), flat)]
+    for operand in (op.weight, op.bias):
+        operands.append(None if operand is None else _reshaped(lowering, lowering.tiled(operand), flat[-1:]))
+    found = lowering.emit(kind, operands, flat, dtype, epsilon=op.value("epsilon"))
+    return _reshaped(lowering, found, sizes)
+
+
+def _product(sizes: tuple[int, ...]) -> int:
+    result = 1
+    for size in sizes:
+        result *= size
+    return result
+
+
+def _reshaped(lowering: Lowering, value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
+    if shape(value) == sizes:
+        return value
+    return lowering.emit(ReshapeOp, [value], sizes, layout_of(value).dtype, shape=sizes)

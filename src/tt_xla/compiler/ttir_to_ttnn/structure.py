@@ -1,0 +1,61 @@
+"""Ops that move elements."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
+from tt_xla.ir.base import shape
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.ttir import structure as source
+from tt_xla.ir.ttnn import structure as target
+
+
+@lowers(source.ReshapeOp)
+def reshape(lowering: Lowering, op: source.ReshapeOp) -> SSAValue:
+    operand = lowering.tiled(op.input)
+    return lowering.emit(target.ReshapeOp, [operand], *lowering.result(op), shape=op.value("shape"))
+
+
+@lowers(source.PermuteOp)
+def permute(lowering: Lowering, op: source.PermuteOp) -> SSAValue:
+    operand = lowering.tiled(op.input)
+    return lowering.emit(target.PermuteOp, [operand], *lowering.result(op), permutation=op.value("permutation"))
+
+
+@lowers(source.BroadcastOp)
+def broadcast(lowering: Lowering, op: source.BroadcastOp) -> SSAValue:
+    factors = op.value("broadcast_dimensions")
+    return lowering.emit(target.RepeatOp, [lowering.tiled(op.input)], *lowering.result(op), repeat_dims=factors)
+
+
+@lowers(source.ConcatOp)
+def concat(lowering: Lowering, op: source.ConcatOp) -> SSAValue:
+    operands = [[lowering.tiled(value) for value in op.operands]]
+    return lowering.emit(target.ConcatOp, operands, *lowering.result(op), dim=op.value("dim"))
+
+
+@lowers(source.SliceStaticOp)
+def slice_static(lowering: Lowering, op: source.SliceStaticOp) -> SSAValue:
+    values = {name: op.value(name) for name in ("begins", "ends", "step")}
+    return lowering.emit(target.SliceStaticOp, [lowering.tiled(op.input)], *lowering.result(op), **values)
+
+
+@lowers(source.PadOp)
+def pad(lowering: Lowering, op: source.PadOp) -> SSAValue:
+    """Padding in front works on row-major tensors alone."""
+    padding = op.value("padding")
+    tiled = not any(padding[::2])
+    operand = lowering.tiled(op.input) if tiled else lowering.row_major(op.input)
+    values = {"padding": padding, "value": op.value("value"), "use_multicore": True}
+    return lowering.emit(target.PadOp, [operand], *lowering.result(op), tiled=tiled, **values)
+
+
+@lowers(source.EmbeddingOp)
+def embedding(lowering: Lowering, op: source.EmbeddingOp) -> SSAValue:
+    """Indices are u32, the table is bfloat16, both row-major; the result takes the table's type back."""
+    sizes, dtype = lowering.result(op)
+    indices = lowering.row_major(op.input, DataType.U32)
+    table = lowering.row_major(op.weight, DataType.BF16)
+    found = lowering.emit(target.EmbeddingOp, [indices, table], (*shape(op.input), sizes[-1]), DataType.BF16)
+    return lowering.convert(found, tiled=True, dtype=dtype)

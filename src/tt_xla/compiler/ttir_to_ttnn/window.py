@@ -1,0 +1,106 @@
+"""Convolution and pooling over [1, 1, N * H * W, C]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
+from tt_xla.ir.base import TTOp, shape
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.ttir import window as source
+from tt_xla.ir.ttnn import window as target
+from tt_xla.ir.ttnn.attributes import Conv2dConfigAttr, Layout, layout_of
+from tt_xla.ir.ttnn.structure import ReshapeOp
+
+
+@lowers(source.Conv2dOp)
+def conv2d(lowering: Lowering, op: source.Conv2dOp) -> SSAValue:
+    """Weights go in as they are, from the host, or prepared; then the activation may stay in tiles."""
+    sizes, dtype = lowering.result(op)
+    batch, height, width, channels = shape(op.input)
+    geometry: dict[str, Any] = {
+        "in_channels": channels,
+        "out_channels": sizes[3],
+        "batch_size": batch,
+        "input_height": height,
+        "input_width": width,
+        "kernel_size": shape(op.weight)[2:],
+        "stride": op.value("stride"),
+        "padding": _torch_order(op.value("padding")),
+        "dilation": op.value("dilation"),
+        "groups": op.value("groups"),
+        "conv2d_config": Conv2dConfigAttr.of(weights_dtype=dtype, config_tensors_in_dram=True),
+    }
+    activation = _flat(lowering, lowering.tiled(op.input), (1, 1, batch * height * width, channels))
+    weight, bias = lowering.host(op.weight), None
+    if op.bias is not None:
+        bias = lowering.host(op.bias)
+    if lowering.prepare_weights:
+        weight, bias = _prepared(lowering, weight, bias, dtype, geometry)
+    else:
+        activation = lowering.convert(activation, tiled=False)
+    rows = sizes[0] * sizes[1] * sizes[2]
+    operands = [activation, weight, bias, lowering.device]
+    found = lowering.emit(target.Conv2dOp, operands, (1, 1, rows, sizes[3]), dtype, **geometry)
+    return _flat(lowering, found, sizes)
+
+
+def _prepared(
+    lowering: Lowering, weight: SSAValue, bias: SSAValue | None, dtype: DataType, geometry: dict[str, Any]
+) -> tuple[SSAValue, SSAValue | None]:
+    common = geometry | {"input_tensor_layout": Layout.TILE, "input_dtype": dtype, "output_dtype": dtype}
+    kernel = geometry["kernel_size"]
+    rows = kernel[0] * kernel[1] * (geometry["in_channels"] // geometry["groups"])
+    matrix = lowering.emit(
+        target.PrepareConv2dWeightsOp,
+        [weight, lowering.device],
+        (1, 1, rows, geometry["out_channels"]),
+        dtype,
+        weights_format="OIHW",
+        has_bias=bias is not None,
+        **common,
+    )
+    if bias is None:
+        return matrix, None
+    row_shape = (1, 1, 1, geometry["out_channels"])
+    return matrix, lowering.emit(target.PrepareConv2dBiasOp, [bias, lowering.device], row_shape, dtype, **common)
+
+
+@lowers(source.MaxPool2dOp, source.AvgPool2dOp)
+def pool2d(lowering: Lowering, op: TTOp) -> SSAValue:
+    """Pooling reads and writes row-major bfloat16."""
+    sizes, dtype = lowering.result(op)
+    batch, height, width, channels = shape(op.operands[0])
+    flat = _flat(lowering, lowering.tiled(op.operands[0], DataType.BF16), (1, 1, batch * height * width, channels))
+    values: dict[str, Any] = {
+        "batch_size": batch,
+        "input_height": height,
+        "input_width": width,
+        "channels": channels,
+        "kernel_size": op.value("kernel"),
+        "stride": op.value("stride"),
+        "padding": _torch_order(op.value("padding")),
+        "dilation": op.value("dilation"),
+        "ceil_mode": op.value("ceil_mode"),
+    }
+    kind: type[TTOp] = target.MaxPool2dOp
+    if isinstance(op, source.AvgPool2dOp):
+        kind, values["count_include_pad"] = target.AvgPool2dOp, op.value("count_include_pad")
+    rows = sizes[0] * sizes[1] * sizes[2]
+    operand = lowering.convert(flat, tiled=False)
+    found = lowering.emit(kind, [operand], (1, 1, rows, channels), DataType.BF16, tiled=False, **values)
+    return _flat(lowering, lowering.convert(found, tiled=True, dtype=dtype), sizes)
+
+
+def _torch_order(padding: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+    """TTIR's top, left, bottom, right as TT-NN's top, bottom, left, right."""
+    top, left, bottom, right = padding
+    return (top, bottom, left, right)
+
+
+def _flat(lowering: Lowering, value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
+    if shape(value) == sizes:
+        return value
+    return lowering.emit(ReshapeOp, [value], sizes, layout_of(value).dtype, shape=sizes)
