@@ -13,7 +13,7 @@ from typing import Any
 
 from tt_xla.cost import families
 from tt_xla.cost.rates import DRAM, FIDELITIES, HOST, L1, SHARDED, TILE_BYTES, Rates, Work, rates_of
-from tt_xla.ir.layout import TILE
+from tt_xla.ir.layout import TILE, round_up
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
 from tt_xla.target import Target
 
@@ -241,7 +241,7 @@ def _products(
     for work in works:
         if work.place == DRAM:
             traffic += work.bytes
-    streamed = traffic * rates.stream / used
+    streamed = traffic * rates.stream / used * families.MATMUL_STREAM_FACTOR
     if batch > 1:
         compute, noc = batch * compute, batch * max(noc, families.BATCH_US)
     if streamed > noc:
@@ -261,7 +261,7 @@ def _convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: 
     source, out = works[0], Work(result.layout)
     kernel = attributes.get("kernel_size") or (1, 1)
     window = kernel if isinstance(kernel, int) else math.prod(kernel)
-    channels = int(attributes.get("in_channels") or inputs[0].shape[-1])
+    channels = round_up(int(attributes.get("in_channels") or inputs[0].shape[-1]), 8)  # as TT-NN pads them
     outputs = result.shape[-1] if result.shape else 1
     positions = math.prod(result.shape[:-1])
     inner = window * channels
@@ -346,10 +346,14 @@ def _copy(source: Work, out: Work, rates: Rates) -> Cost:
     compute = 0.0
     if tilized:
         compute = max(source.tiles, out.tiles) * share * families.TILIZE_CYCLES * rates.cycle_us
-    sticks = (
-        0 if source.tiled and out.tiled else max(0 if w.tiled or w.place == SHARDED else w.pages for w in (source, out))
-    )
-    noc = max(noc, sticks * share * families.STICK_CYCLES * rates.cycle_us)
+    elif SHARDED in (source.place, out.place):
+        noc *= families.ONE_SIDED
+    if not tilized and not out.tiled:
+        cycles = families.BULK_STICK_CYCLES if source.place == SHARDED else families.COPY_STICK_CYCLES
+        noc = max(noc, out.pages * share * cycles * rates.cycle_us)
+    elif tilized:
+        sticks = max(0 if work.tiled or work.place == SHARDED else work.pages for work in (source, out))
+        noc = max(noc, sticks * share * families.STICK_CYCLES * rates.cycle_us)
     return _cost(rates, compute, dram, noc, cores)
 
 
@@ -374,7 +378,10 @@ def _layout_change(instruction: Instruction, values: Sequence[TensorSpec], rates
     rows, columns = (source.shape[-2] if len(source.shape) > 1 else 1), (source.shape[-1] if source.shape else 1)
     if before.tiled == after.tiled or HOST in (before.place, after.place) or not (rows % TILE or columns % TILE):
         return cost
-    untiled = after if before.tiled else before  # rows that need padding are moved one by one, without batching
+    untiled = after if before.tiled else before
+    if untiled.place == SHARDED:
+        return cost
+    # Rows that need padding are moved one by one.
     busy = untiled.pages / min(cost.cores, untiled.pages or 1) * families.PADDED_STICK_CYCLES * rates.cycle_us
     return _cost(rates, cost.compute_us, cost.dram_us, max(cost.noc_us, busy), cost.cores)
 
@@ -427,11 +434,14 @@ def _reshape(instruction: Instruction, values: Sequence[TensorSpec], rates: Rate
     result = values[instruction.results[0]]
     before, after = Work(source.layout), Work(result.layout)
     if not after.tiled or not before.tiled or HOST in (before.place, after.place):
-        if (
-            source.shape[-1:] == result.shape[-1:] and before.tiled == after.tiled
-        ) or before.place == after.place == HOST:
+        same_rows = source.shape[-1:] == result.shape[-1:] and before.tiled == after.tiled
+        if same_rows or before.place == after.place == HOST:
             return _FREE
-        return _data_movement(instruction, values, rates, None)
+        cost = _data_movement(instruction, values, rates, None)
+        if HOST in (before.place, after.place):
+            return cost
+        busy = max(before.pages, after.pages) / rates.cores * families.RESHAPE_STICK_CYCLES * rates.cycle_us
+        return _cost(rates, cost.compute_us, cost.dram_us, max(cost.noc_us, busy), cost.cores)
     if _same_tiles(source.shape, result.shape):
         return _FREE
     more = before if before.pages > after.pages else after
@@ -485,7 +495,7 @@ def _embedding(instruction: Instruction, values: Sequence[TensorSpec], rates: Ra
     cores = min(rates.cores, blocks)
     each = -(-blocks // cores) * min(16, rows)
     dram = 2 * out.bytes * rates.dram if out.place == DRAM else out.bytes * rates.dram
-    noc = each * (families.PADDED_STICK_CYCLES * rates.cycle_us + 2.0 * out.bytes / rows * rates.stream)
+    noc = each * (families.PADDED_STICK_CYCLES * rates.cycle_us + 2.0 * out.bytes / rows * rates.local)
     compute = out.tiles / cores * families.TILIZE_CYCLES * rates.cycle_us if out.tiled else 0.0
     return _cost(rates, compute, dram, noc, cores, launches=2 if out.tiled else 1)
 

@@ -51,7 +51,7 @@ _WORMHOLE: dict[str, Any] = _TENSIX | {
     "dram_peak_bytes_per_second": 288e9,  # [ISA] 12 channels of 24 GB/s
     "dram_achieved_bytes_per_second": 190e9,  # [DRAM] interleaved matmul weights; best micro-benchmark 267e9
     "dram_core_bytes_per_cycle": 22.0,  # [CI] directed read; write 21
-    "stream_bytes_per_cycle": 4.0,  # [PROF] matmul of one row, 40 cores: 3.1; relu from L1 to L1: 4.7
+    "stream_bytes_per_cycle": 6.0,  # [PROF] layer norm of 40 tiles on one core; relu from L1 to L1: 4.7
     "noc_bytes_per_cycle": 28.0,  # [CI] unicast read; write 30
     "noc_multicast_bytes_per_cycle": 14.0,  # [CI] one to all, not linked
     "launch_us": 1.8,  # [PROF] intercept of the exp sweep on n150: 1.6 to 2.2
@@ -79,7 +79,7 @@ _BLACKHOLE: dict[str, Any] = _TENSIX | {
     "stream_bytes_per_cycle": 7.0,  # [PROF] eltwise on 20 cores: 6.4 to 8
     "noc_bytes_per_cycle": 59.0,  # [CI] unicast read and write
     "noc_multicast_bytes_per_cycle": 24.0,  # [CI] one to all, not linked
-    "launch_us": 1.6,  # [PROF] eltwise of a few tiles: 0.4 to 1.6, plus the skew between cores
+    "launch_us": 1.1,  # [PROF] eltwise of a few tiles: 0.6 on 15 cores to 1.6 on 64
     "gap_us_traced": 2.07,  # [CI] kernel to kernel in a trace
     "gap_us_untraced": 4.3,  # [CI] 8 kernel groups; the host's own 24 us an op overlap with longer ops
     "host_to_device_bytes_per_second": 21.5e9,  # [CI] ttnn buffer write
