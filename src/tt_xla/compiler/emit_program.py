@@ -1,0 +1,112 @@
+"""A TTNN module as a Program: plain data, with the predicted cost of every instruction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from tt_xla.compiler.locations import describe
+from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE
+from tt_xla.cost import instruction_cost, predicted_device_us
+from tt_xla.ir.attributes import StructAttr
+from tt_xla.ir.base import TTOp, operand_names, shape
+from tt_xla.ir.program import (
+    Argument,
+    Cost,
+    Function,
+    FunctionKind,
+    Instruction,
+    MemoryPlan,
+    Operand,
+    Program,
+    Result,
+    TensorSpec,
+)
+from tt_xla.ir.ttnn.attributes import DeviceType, layout_of
+from tt_xla.ir.ttnn.memory import GetDeviceOp
+from tt_xla.options import CompileOptions
+from tt_xla.target import Target
+
+
+def emit(
+    module: ModuleOp,
+    name: str,
+    arguments: tuple[Argument, ...],
+    results: tuple[Result, ...],
+    options: CompileOptions,
+    target: Target,
+    memory: MemoryPlan,
+) -> Program:
+    made = [_function(function, target) for function in functions(module)]
+    made.sort(key=lambda function: function.kind is not FunctionKind.FORWARD)
+    return Program(
+        name=name,
+        target=target.name,
+        options=options.as_dict(),
+        arguments=arguments,
+        results=results,
+        functions=tuple(made),
+        memory=memory,
+        predicted_device_us=predicted_device_us(made[0], target, made),
+    )
+
+
+def _function(function: FuncOp, target: Target) -> Function:
+    numbers: dict[SSAValue, int] = {}
+    specs: list[TensorSpec] = []
+
+    def number(value: SSAValue) -> int:
+        if value not in numbers:
+            numbers[value] = len(specs)
+            specs.append(TensorSpec(shape(value), layout_of(value)))
+        return numbers[value]
+
+    arguments = tuple(number(argument) for argument in body(function).args)
+    results: tuple[int, ...] = ()
+    instructions: list[Instruction] = []
+    for op in body(function).ops:
+        if isinstance(op, ReturnOp):
+            results = tuple(number(value) for value in op.operands)
+        elif isinstance(op, TTOp) and not isinstance(op, GetDeviceOp):
+            instructions.append(_instruction(op, number, specs, target))
+    kind = FunctionKind(getattr(function.attributes.get(FUNCTION_TYPE), "data", FunctionKind.FORWARD.value))
+    return Function(function.sym_name.data, kind, arguments, results, tuple(specs), tuple(instructions))
+
+
+def _instruction(op: TTOp, number: Any, specs: list[TensorSpec], target: Target) -> Instruction:
+    plain = Instruction(
+        op=op.name,
+        operands=_operands(op, number),
+        results=tuple(number(value) for value in op.results),
+        attributes={name: _plain(value) for name, value in op.values().items()},
+        location=describe(op.location),
+    )
+    cost: Cost = instruction_cost(plain, specs, target)
+    return Instruction(plain.op, plain.operands, plain.results, plain.attributes, plain.location, cost)
+
+
+def _operands(op: Operation, number: Any) -> dict[str, Operand]:
+    found: dict[str, Operand] = {}
+    for name in operand_names(type(op)):  # pyright: ignore[reportArgumentType]
+        value = getattr(op, name)
+        if isinstance(value, SSAValue):
+            if not isinstance(value.type, DeviceType):
+                found[name] = number(value)
+        elif value is not None:
+            found[name] = tuple(number(item) for item in value)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A property value without any xDSL object in it; dense elements as bytes, one element standing for all alike."""
+    if isinstance(value, DenseIntOrFPElementsAttr):
+        return value.data.data
+    if isinstance(value, StructAttr):
+        return value.fields
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return {name: _plain(item) for name, item in value}
+    return str(value) if isinstance(value, str) else value

@@ -1,0 +1,35 @@
+"""Memory of a tensor is free after its last use; parameters stay, and so does what a function returns."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
+from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE
+from tt_xla.compiler.ttnn.liveness import last_uses
+from tt_xla.ir.program import Role
+from tt_xla.ir.ttcore import LoadCachedOp
+from tt_xla.ir.ttnn.memory import DeallocateOp
+
+
+def run(module: ModuleOp) -> None:
+    for function in functions(module):
+        for op, values in last_uses(body(function)).items():
+            if isinstance(op, ReturnOp):
+                continue
+            for value in values:
+                if _owned(function, value):
+                    free = DeallocateOp.make([value], [], op.location, force=False)
+                    Rewriter.insert_op(free, InsertPoint.after(op))
+
+
+def _owned(function: FuncOp, value: SSAValue) -> bool:
+    """Whether the function may free a value: not its caller's, not a cached constant."""
+    if isinstance(value, BlockArgument):
+        forward = FUNCTION_TYPE not in function.attributes
+        return forward and argument_role(function, value.index) is Role.INPUT
+    return not isinstance(value.owner, LoadCachedOp)

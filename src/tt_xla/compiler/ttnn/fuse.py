@@ -1,0 +1,94 @@
+"""An elementwise function after a convolution or matrix product becomes part of it, and chains of moves become one."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from tt_xla.compiler.rewriting import producer, replace_with, run_patterns
+from tt_xla.ir import ttnn
+from tt_xla.ir.base import STR, only_user, shape
+from tt_xla.ir.ttnn.attributes import Activation, Conv2dConfigAttr, laid_out, layout_of
+from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
+from tt_xla.ir.ttnn.memory import ToLayoutOp
+from tt_xla.ir.ttnn.structure import ReshapeOp
+from tt_xla.ir.ttnn.window import Conv2dOp
+
+_CONV = {Activation.RELU, Activation.RELU6, Activation.SILU, Activation.SIGMOID}
+_MATMUL = {Activation.RELU, Activation.SILU, Activation.SIGMOID, Activation.GELU}
+
+
+class FuseActivation(RewritePattern):
+    """f(conv2d(x)) and f(matmul(x)), also with a reshape in between."""
+
+    def match_and_rewrite(self, op: object, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, tuple(_ACTIVATION_OPS)):
+            return
+        activation = _ACTIVATION_OPS[type(op)]
+        reshape = producer(op.operands[0], ReshapeOp)
+        source = reshape.input if reshape is not None else op.operands[0]
+        if only_user(op.operands[0]) is not op or (reshape is not None and only_user(source) is not reshape):
+            return
+        conv, matmul = producer(source, Conv2dOp), producer(source, MatmulOp) or producer(source, LinearOp)
+        if conv is not None and activation in _CONV:
+            config = dict(conv.value("conv2d_config") or ())
+            if "activation" in config:
+                return
+            config["activation"] = activation
+            conv.properties["conv2d_config"] = Conv2dConfigAttr.of(**config)
+        elif matmul is not None and activation in _MATMUL and matmul.value("activation") is None:
+            matmul.properties["activation"] = STR.encode(activation.value)
+        else:
+            return
+        rewriter.replace(op, [], [op.operands[0]])
+
+
+_ACTIVATION_OPS = {ttnn.UNARY_OPS[activation.value]: activation for activation in Activation}
+
+
+class JoinReshapes(RewritePattern):
+    """reshape(reshape(x)) is reshape(x), or x itself."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter) -> None:
+        if op.input.type == op.result.type:
+            rewriter.replace(op, [], [op.input])
+            return
+        inner = producer(op.input, ReshapeOp)
+        if inner is not None:
+            replace_with(rewriter, op, ReshapeOp, [inner.input], shape=shape(op.result))
+
+
+class JoinToLayouts(RewritePattern):
+    """to_layout(to_layout(x)) is to_layout(x), or x itself."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ToLayoutOp, rewriter: PatternRewriter) -> None:
+        inner = producer(op.input, ToLayoutOp)
+        if inner is None or layout_of(op.input).dtype != layout_of(inner.input).dtype:
+            return
+        if inner.input.type == op.result.type:
+            rewriter.replace(op, [], [inner.input])
+        else:
+            replace_with(rewriter, op, ToLayoutOp, [inner.input])
+
+
+class ReshapeBeforeTilize(RewritePattern):
+    """reshape(to_layout(x)) is to_layout(reshape(x)): rows of a row-major tensor regroup for nothing."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter) -> None:
+        inner = producer(op.input, ToLayoutOp)
+        if inner is None or layout_of(inner.input).tiled or only_user(op.input) is not op:
+            return
+        before = layout_of(inner.input).with_(shape(op.result))
+        reshaped = ReshapeOp.make(
+            [inner.input], [laid_out(shape(op.result), before)], op.location, shape=shape(op.result)
+        )
+        tilized = ToLayoutOp.make([reshaped.results[0]], [op.result.type], op.location)
+        rewriter.replace(op, [reshaped, tilized])
+
+
+def run(module: ModuleOp, *, activations: bool) -> None:
+    patterns = [JoinReshapes(), JoinToLayouts(), ReshapeBeforeTilize()]
+    run_patterns(module, *([FuseActivation()] if activations else []), *patterns)

@@ -1,0 +1,95 @@
+"""What depends on parameters and constants alone moves to functions that run once.
+
+Connected ops form one function; its results come back by ``ttcore.load_cached``, computed again only when a parameter
+changes. Source: tt-mlir ``ConstEvalHoistTransform``.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.ttnn.constness import constant_values, tensor_operands
+from tt_xla.ir.program import FunctionKind
+from tt_xla.ir.ttcore import LoadCachedOp
+from tt_xla.ir.ttnn.attributes import DeviceType
+from tt_xla.ir.ttnn.memory import GetDeviceOp
+
+FUNCTION_TYPE = "tt.function_type"
+
+
+def run(module: ModuleOp) -> None:
+    for function in functions(module):
+        for index, component in enumerate(_components(function)):
+            name = f"{function.sym_name.data}_const_eval_{index}"
+            module.body.block.insert_op_before(_hoist(function, component, name), function)
+
+
+def _components(function: FuncOp) -> list[list[Operation]]:
+    """Constant ops in program order, grouped by the values that they pass to each other."""
+    constants = constant_values(function)
+    group: dict[Operation, list[Operation]] = {}
+    for op in body(function).ops:
+        if not op.results or not all(result in constants for result in op.results):
+            continue
+        joined = [op]
+        for operand in tensor_operands(op):
+            before = group.get(operand.owner) if isinstance(operand.owner, Operation) else None
+            if before is not None and before is not joined:
+                joined = before + joined
+                group.update(dict.fromkeys(joined, joined))
+        group[op] = joined
+    order = {op: position for position, op in enumerate(body(function).ops)}
+    unique = {id(members): members for members in group.values()}
+    return [sorted(members, key=order.__getitem__) for members in unique.values()]
+
+
+def _hoist(function: FuncOp, component: list[Operation], name: str) -> FuncOp:
+    members = set(component)
+    inputs = _unique(
+        operand
+        for op in component
+        for operand in op.operands
+        if operand.owner not in members and not isinstance(operand.type, DeviceType)
+    )
+    outputs = _unique(
+        result for op in component for result in op.results if any(use.operation not in members for use in result.uses)
+    )
+    loaded = LoadCachedOp.make([inputs], [value.type for value in outputs], component[-1].location, callee=name)
+    Rewriter.insert_op(loaded, InsertPoint.before(component[-1]))
+    for old, new in zip(outputs, loaded.results, strict=True):
+        old.replace_uses_with_if(new, lambda use: use.operation not in members)
+    block = Block(arg_types=[value.type for value in inputs])
+    renamed = dict(zip(inputs, block.args, strict=True))
+    for op in component:
+        op.detach()
+        for index, operand in enumerate(op.operands):
+            if isinstance(operand.type, DeviceType):
+                renamed.setdefault(operand, _device(block))
+            op.operands[index] = renamed.get(operand, operand)
+        block.add_op(op)
+    block.add_op(ReturnOp(*outputs))
+    return private_function(name, block, outputs, FunctionKind.CONST_EVAL)
+
+
+def private_function(name: str, block: Block, outputs: list[SSAValue], kind: FunctionKind) -> FuncOp:
+    """A private function of a kind around a filled block."""
+    signature = ([arg.type for arg in block.args], [value.type for value in outputs])
+    made = FuncOp(name, signature, Region(block), visibility="private")
+    made.attributes[FUNCTION_TYPE] = StringAttr(kind.value)
+    return made
+
+
+def _device(block: Block) -> SSAValue:
+    made = GetDeviceOp.make([], [DeviceType()])
+    block.add_op(made)
+    return made.results[0]
+
+
+def _unique(values: object) -> list[SSAValue]:
+    return list(dict.fromkeys(values))  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+
+

@@ -1,0 +1,41 @@
+"""Math fidelity and accumulation of every op of the matrix unit.
+
+Accumulation is float32 unless an option says otherwise. Fidelity is HiFi4, the exact product of two bfloat16; from level 1
+on, products with block-float weights take HiFi2, which loses one bit of the activations and is twice as fast.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tt_xla.compiler.rewriting import body, functions
+from tt_xla.ir.ttnn.attributes import ComputeConfigAttr, MathFidelity, layout_of
+from tt_xla.ir.ttnn.base import ComputeOp
+from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
+from tt_xla.ir.ttnn.window import Conv2dOp
+from tt_xla.options import CompileOptions
+
+
+def run(module: ModuleOp, options: CompileOptions) -> None:
+    for function in functions(module):
+        for op in body(function).ops:
+            if isinstance(op, ComputeOp) and op.compute_config is None:
+                op.properties["compute_config"] = ComputeConfigAttr.of(
+                    math_fidelity=_fidelity(op, options), fp32_dest_acc_en=options.fp32_dest_acc_en
+                )
+
+
+def _fidelity(op: ComputeOp, options: CompileOptions) -> MathFidelity | None:
+    if options.math_fidelity == "ttnn_default":
+        return None
+    if options.math_fidelity:
+        return MathFidelity(options.math_fidelity)
+    low_precision = isinstance(op, MatmulOp | LinearOp | Conv2dOp) and _block_float_weights(op)
+    return MathFidelity.HIFI2 if options.optimization_level > 0 and low_precision else MathFidelity.HIFI4
+
+
+def _block_float_weights(op: MatmulOp | LinearOp | Conv2dOp) -> bool:
+    if isinstance(op, Conv2dOp):
+        dtype = dict(op.value("conv2d_config") or ()).get("weights_dtype")
+        return dtype is not None and dtype.is_block_float
+    return layout_of(op.b).dtype.is_block_float
