@@ -27,7 +27,29 @@ def print_module(module: ModuleOp, *, generic: bool = False, locations: bool = F
     """The module as MLIR text; ``generic`` is the form that any MLIR reads with unregistered dialects allowed."""
     stream = io.StringIO()
     Printer(stream, print_generic_format=generic, print_debuginfo=locations).print_op(module)
-    return stream.getvalue() + "\n"
+    return _with_aliases(module, stream.getvalue()) + "\n"
+
+
+def _with_aliases(module: ModuleOp, text: str) -> str:
+    """Each layout and buffer type once at the top, under the names that upstream's text has."""
+    layouts: dict[ttnn.attrs.TTNNLayoutAttr, None] = {}
+    for op in module.walk():
+        values = [*op.results, *(argument for region in op.regions for block in region.blocks for argument in block.args)]
+        for value in values:
+            encoding = getattr(value.type, "encoding", None)
+            if isinstance(encoding, ttnn.attrs.TTNNLayoutAttr):
+                layouts.setdefault(encoding)
+    aliases: list[str] = []
+    for index, layout in enumerate(layouts):
+        alias = f"#ttnn_layout{index or ''}"
+        text = text.replace(f"{layout},", f"{alias},").replace(f"{layout}>", f"{alias}>")
+        aliases.append(f"{alias} = {layout}")
+    head = "\n".join(aliases)
+    for buffer in sorted({layout.data.buffer for layout in layouts}):
+        name = ttnn.attrs.BufferTypeAttr(buffer)
+        head = head.replace(str(name), f"#{buffer}")
+        head = f"#{buffer} = {name}\n{head}"
+    return f"{head}\n{text}" if head else text
 
 
 def parse_module(text: str, name: str = "<text>") -> ModuleOp:

@@ -57,7 +57,18 @@ def _first_diagnostic(error: Any) -> str:
 
 
 def print_vhlo(module: ir.Module) -> str:
-    """The module in VHLO, StableHLO's versioned form."""
-    text = str(module)
-    artifact = stablehlo.serialize_portable_artifact_str(text, stablehlo.get_current_version())
+    """The module in VHLO, StableHLO's versioned form; attributes of other dialects become strings there."""
+    with module.context, ir.Location.unknown():
+        module = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
+        for function in module.body.operations:
+            if "arg_attrs" in function.attributes:
+                function.attributes["arg_attrs"] = ir.ArrayAttr.get([_plain(attrs) for attrs in function.arg_attrs])
+    artifact = stablehlo.serialize_portable_artifact(module, stablehlo.get_current_version())
     return str(ir.Module.parse(artifact, module.context))
+
+
+def _plain(attributes: Any) -> ir.DictAttr:
+    values = {item.name: item.attr for item in attributes}
+    return ir.DictAttr.get(
+        {name: ir.StringAttr.get(str(attr)) if isinstance(attr, ir.OpaqueAttr) else attr for name, attr in values.items()}
+    )

@@ -15,6 +15,7 @@ from xdsl.rewriter import Rewriter
 
 from tt_xla.compiler.rewriting import body, functions
 from tt_xla.compiler.ttnn.constness import constant_values
+from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE
 from tt_xla.compiler.ttnn.liveness import last_uses
 from tt_xla.ir.base import shape, users
 from tt_xla.ir.layout import BufferType
@@ -32,7 +33,8 @@ CIRCULAR_BUFFER_BYTES = 512 * 1024
 def run(module: ModuleOp, target: Target) -> None:
     budget = int(target.l1_usable_bytes * USAGE_CAP) - CIRCULAR_BUFFER_BYTES
     for function in functions(module):
-        _place(function, target, budget)
+        if FUNCTION_TYPE not in function.attributes:
+            _place(function, target, budget)
 
 
 def _place(function: FuncOp, target: Target, budget: int) -> None:
