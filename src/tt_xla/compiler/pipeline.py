@@ -1,6 +1,6 @@
 """The pipeline: named stages in order, each with its reason.
 
-    StableHLO --> TTIR --> TTNN --> Program
+StableHLO --> TTIR --> TTNN --> Program
 """
 
 from __future__ import annotations
@@ -182,4 +182,3 @@ def export_ir(folder: Path, stage: str, model: str, text: str) -> Path:
     path = folder / f"{stage}{infix}_{time.time_ns() // 1_000_000}.mlir"
     path.write_text(text)
     return path
-

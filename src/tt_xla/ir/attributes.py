@@ -17,7 +17,7 @@ E = TypeVar("E", bound=enum.StrEnum)
 class LabelAttr(Data[E], ABC):
     """An attribute that is one label of an enumeration, ``#ttnn.layout<tile>``."""
 
-    LABELS: ClassVar[type[enum.StrEnum]]
+    LABELS: ClassVar[type[Any]]
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Any:

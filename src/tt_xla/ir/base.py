@@ -153,7 +153,7 @@ SYMBOL: Kind[str] = Kind(
 )
 ELEMENTS: Kind[Any] = Kind("dense elements", lambda value: value, lambda attr: attr, DenseIntOrFPElementsAttr)
 
-OperandLike: TypeAlias = "SSAValue | None | Sequence[SSAValue]"
+OperandLike: TypeAlias = "SSAValue | Sequence[SSAValue] | None"
 
 
 class TTOp(IRDLOperation, ABC):

@@ -34,7 +34,10 @@ def _with_aliases(module: ModuleOp, text: str) -> str:
     """Each layout and buffer type once at the top, under the names that upstream's text has."""
     layouts: dict[ttnn.attrs.TTNNLayoutAttr, None] = {}
     for op in module.walk():
-        values = [*op.results, *(argument for region in op.regions for block in region.blocks for argument in block.args)]
+        values = [
+            *op.results,
+            *(argument for region in op.regions for block in region.blocks for argument in block.args),
+        ]
         for value in values:
             encoding = getattr(value.type, "encoding", None)
             if isinstance(encoding, ttnn.attrs.TTNNLayoutAttr):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, SymbolRefAttr
 from xdsl.ir import Data, Dialect, TypeAttribute
 from xdsl.irdl import (
@@ -48,7 +46,7 @@ class ArgumentTypeAttr(LabelAttr[Role]):
     """What a function argument is: ``input``, ``parameter`` or ``constant``."""
 
     name = "ttcore.argument_type"
-    LABELS: ClassVar[type[Role]] = Role
+    LABELS = Role
 
 
 @irdl_attr_definition
@@ -56,7 +54,7 @@ class DataTypeAttr(LabelAttr[DataType]):
     """A data type as an attribute, ``#ttcore.supportedDataTypes<bf16>``."""
 
     name = "ttcore.supportedDataTypes"
-    LABELS: ClassVar[type[DataType]] = DataType
+    LABELS = DataType
 
 
 @irdl_op_definition

@@ -141,4 +141,3 @@ def _round_even(importer: Importer, operand: SSAValue) -> SSAValue:
 
 def _is_bool(value: Any) -> bool:
     return str(value.type.element_type) == "i1"
-

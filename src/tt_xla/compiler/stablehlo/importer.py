@@ -45,10 +45,10 @@ class Importer:
         self.block = block
         self.functions = functions
         self.call_stack: list[str] = []
-        self.values: dict[ir.Value, SSAValue] = {}
+        self.values: dict[Any, SSAValue] = {}
         self.location: Any = UnknownLoc()
 
-    def __getitem__(self, value: ir.Value) -> SSAValue:
+    def __getitem__(self, value: Any) -> SSAValue:
         return self.values[value]
 
     def operands(self, op: Any) -> list[SSAValue]:
@@ -106,7 +106,7 @@ def import_module(module: ir.Module) -> tuple[ModuleOp, tuple[Argument, ...], tu
     source = function.regions[0].blocks[0]
     arguments = tuple(_arguments(function))
     block = Block(arg_types=[convert_type(argument.type) for argument in source.arguments])
-    importer = Importer(block, {op.name.value: op for op in module.body.operations if _is_function(op)})
+    importer = Importer(block, {op.name.value: op for op in _functions(module)})
     for made, declared in zip(block.args, arguments, strict=True):
         made.name_hint = _name_hint(declared.name)
     returned = importer.inline(function, block.args)
@@ -152,13 +152,12 @@ def composite(importer: Importer, op: Any) -> list[SSAValue]:
     return importer.inline(importer.functions[op.attributes["decomposition"].value], importer.operands(op))
 
 
-def _is_function(op: Any) -> bool:
-    return op.operation.name == "func.func"
+def _functions(module: Any) -> list[Any]:
+    return [op for op in module.body.operations if op.operation.name == "func.func"]
 
 
 def _public_function(module: ir.Module) -> Any:
-    functions = [op for op in module.body.operations if _is_function(op)]
-    public = [f for f in functions if _visibility(f) == "public"]
+    public = [f for f in _functions(module) if _visibility(f) == "public"]
     if len(public) > 1:
         public = [f for f in public if f.name.value == "main"] or public
     if len(public) != 1:

@@ -56,19 +56,22 @@ def _first_diagnostic(error: Any) -> str:
     return str(error)
 
 
-def print_vhlo(module: ir.Module) -> str:
+def print_vhlo(module: Any) -> str:
     """The module in VHLO, StableHLO's versioned form; attributes of other dialects become strings there."""
     with module.context, ir.Location.unknown():
-        module = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
-        for function in module.body.operations:
+        copy: Any = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
+        for function in copy.body.operations:
             if "arg_attrs" in function.attributes:
                 function.attributes["arg_attrs"] = ir.ArrayAttr.get([_plain(attrs) for attrs in function.arg_attrs])
-    artifact = stablehlo.serialize_portable_artifact(module, stablehlo.get_current_version())
+    artifact = stablehlo.serialize_portable_artifact(copy, stablehlo.get_current_version())
     return str(ir.Module.parse(artifact, module.context))
 
 
-def _plain(attributes: Any) -> ir.DictAttr:
+def _plain(attributes: Any) -> Any:
     values = {item.name: item.attr for item in attributes}
     return ir.DictAttr.get(
-        {name: ir.StringAttr.get(str(attr)) if isinstance(attr, ir.OpaqueAttr) else attr for name, attr in values.items()}
+        {
+            name: ir.StringAttr.get(str(attr)) if isinstance(attr, ir.OpaqueAttr) else attr
+            for name, attr in values.items()
+        }
     )

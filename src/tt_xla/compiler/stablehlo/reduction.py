@@ -85,5 +85,3 @@ def _argmax(importer: Importer, op: Any, dims: tuple[int, ...]) -> list[SSAValue
 
 def _is_bool(op: Any) -> bool:
     return str(op.operands[0].type.element_type) == "i1"
-
-

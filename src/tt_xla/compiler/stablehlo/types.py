@@ -32,7 +32,14 @@ ELEMENT_TYPES: dict[str, Attribute] = {
     "ui64": ui32,
 }
 
-_NUMPY = {bf16: "bfloat16", f32: "float32", si32: "int32", ui8: "uint8", ui16: "uint16", ui32: "uint32"}
+_NUMPY: dict[Attribute, str] = {
+    bf16: "bfloat16",
+    f32: "float32",
+    si32: "int32",
+    ui8: "uint8",
+    ui16: "uint16",
+    ui32: "uint32",
+}
 
 
 @lru_cache(maxsize=4096)

@@ -168,7 +168,7 @@ class _PoolWindow:
 
 
 def _pool2d(importer: Importer, operand: SSAValue, reducer: str, window: _PoolWindow, pooled: list[int]) -> SSAValue:
-    """Through [N, H, W, C]: other dimensions collapse into N and C, C being the one before the window if there is one."""
+    """Through [N, H, W, C]: dimensions outside the window collapse into N and C."""
     whole = shape(operand)
     others = [d for d in range(len(whole)) if d not in pooled]
     channel = [max(others, key=lambda d: (d == 1, d))] if others else []

@@ -43,9 +43,7 @@ class DotGeneral(RewritePattern):
         lhs = _reshape(rewriter, op, lhs, (*batches, *rows, depth))
         rhs = _reshape(rewriter, op, rhs, (*batches, depth, columns))
         product_type = tensor((*batches, *rows, columns), tensor_type(op.result).element_type)
-        product = insert_before(
-            rewriter, op, MatmulOp, [lhs, rhs], product_type, transpose_a=False, transpose_b=False
-        )
+        product = insert_before(rewriter, op, MatmulOp, [lhs, rhs], product_type, transpose_a=False, transpose_b=False)
         rewriter.replace(op, [], [_reshape(rewriter, op, product, shape(op.result))])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -20,7 +22,9 @@ class DropIdentity(RewritePattern):
     """reshape, broadcast, permute and typecast to the same type."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(
+        self, op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter
+    ) -> None:
         if op.result.type != op.input.type:
             return
         if isinstance(op, PermuteOp) and op.value("permutation") != tuple(range(len(shape(op.input)))):
@@ -32,7 +36,9 @@ class MoveConstant(RewritePattern):
     """A constant of one value everywhere has that value in every shape and type."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(
+        self, op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter
+    ) -> None:
         value = splat(op.input)
         if value is None:
             return
@@ -78,7 +84,7 @@ class PermuteAsReshape(RewritePattern):
 class DropNeutral(RewritePattern):
     """x + 0, x - 0, x * 1, x / 1, max(x, -inf), min(x, inf), where the other operand has the result's type."""
 
-    NEUTRAL = {
+    NEUTRAL: ClassVar = {
         "ttir.add": 0.0,
         "ttir.subtract": 0.0,
         "ttir.multiply": 1.0,

@@ -32,5 +32,3 @@ class FoldBroadcast(RewritePattern):
 
 def run(module: ModuleOp) -> None:
     run_patterns(module, FoldBroadcast())
-
-

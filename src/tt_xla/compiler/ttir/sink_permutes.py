@@ -13,8 +13,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tt_xla.compiler.rewriting import insert_before, producer, run_patterns
-from tt_xla.compiler.ttir.fold import JoinPermutes, PermuteAsReshape
 from tt_xla.compiler.ttir.fold import DropIdentity as DropIdentity
+from tt_xla.compiler.ttir.fold import JoinPermutes, PermuteAsReshape
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.base import TTOp, only_user, shape, tensor, tensor_type
@@ -24,7 +24,7 @@ Permutation = tuple[int, ...]
 
 
 class SinkPastElementwise(RewritePattern):
-    """f(permute(x), y) is permute(f(x, inverse permute(y))), where y is another such permute or a small broadcast one."""
+    """f(permute(x), y) is permute(f(x, inverse permute(y))), where y is another such permute, or small."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if not isinstance(op, shared.ElementwiseUnary | shared.ElementwiseBinary | shared.Where | shared.ClampTensor):
@@ -44,11 +44,11 @@ class SinkPastConcat(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter) -> None:
         found = [producer(value, PermuteOp) for value in op.operands]
-        permutations = {permute.value("permutation") if permute else None for permute in found}
-        if len(permutations) != 1 or None in permutations:
-            return
-        permutation: Permutation = permutations.pop()
+        permutations: set[Permutation] = {permute.value("permutation") for permute in found if permute}
         operands = [permute.input for permute in found if permute]
+        if len(permutations) != 1 or len(operands) != len(found):
+            return
+        permutation = permutations.pop()
         dim = ConcatOp.make([operands], [], dim=permutation[op.value("dim")]).properties
         _rebuild(rewriter, op, operands, permutation, dim)
 

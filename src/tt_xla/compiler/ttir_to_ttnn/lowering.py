@@ -54,11 +54,12 @@ class Lowering:
 
     @property
     def device(self) -> SSAValue:
-        if self._device is None:
+        found = self._device
+        if found is None:
             made = GetDeviceOp.make([], [DeviceType()])
             self.block.add_op(made)
-            self._device = made.results[0]
-        return self._device
+            found = self._device = made.results[0]
+        return found
 
     def add(self, kind: type[TTOp], operands: Sequence[Any], type_: Attribute, **values: Any) -> SSAValue:
         made = kind.make(operands, [type_], self.location, **values)
@@ -155,9 +156,7 @@ def _lower_function(function: FuncOp, prepare_weights: bool) -> FuncOp:
     last = block.last_op
     assert last is not None
     signature = ([arg.type for arg in block.args], [value.type for value in last.operands])
-    return FuncOp(
-        function.sym_name.data, signature, Region(block), visibility="public", arg_attrs=function.arg_attrs
-    )
+    return FuncOp(function.sym_name.data, signature, Region(block), visibility="public", arg_attrs=function.arg_attrs)
 
 
 def _returned(lowering: Lowering, value: SSAValue) -> SSAValue:

@@ -73,7 +73,7 @@ def softmax(lowering: Lowering, op: source.SoftmaxOp) -> SSAValue:
 
 
 @lowers(source.LayerNormOp, source.RmsNormOp)
-def normalise(lowering: Lowering, op: source.LayerNormOp) -> SSAValue:
+def normalise(lowering: Lowering, op: source.LayerNormOp | source.RmsNormOp) -> SSAValue:
     """TT-NN normalises over the last dimension; several are brought into one."""
     sizes, dtype = lowering.result(op)
     kind = target.LayerNormOp if isinstance(op, source.LayerNormOp) else target.RmsNormOp

@@ -50,7 +50,11 @@ def conv2d(lowering: Lowering, op: source.Conv2dOp) -> SSAValue:
 def _prepared(
     lowering: Lowering, weight: SSAValue, bias: SSAValue | None, dtype: DataType, geometry: dict[str, Any]
 ) -> tuple[SSAValue, SSAValue | None]:
-    common = geometry | {"input_tensor_layout": Layout.TILE, "input_dtype": dtype, "output_dtype": dtype}
+    common: dict[str, Any] = geometry | {
+        "input_tensor_layout": Layout.TILE,
+        "input_dtype": dtype,
+        "output_dtype": dtype,
+    }
     kernel = geometry["kernel_size"]
     rows = kernel[0] * kernel[1] * (geometry["in_channels"] // geometry["groups"])
     matrix = lowering.emit(

@@ -16,7 +16,9 @@ from tt_xla.ir.ttnn.memory import GetDeviceOp
 def constant_values(function: FuncOp) -> set[SSAValue]:
     """Parameter and constant arguments, and results of pure ops on nothing but such values."""
     found: set[SSAValue] = {
-        argument for index, argument in enumerate(body(function).args) if argument_role(function, index) is not Role.INPUT
+        argument
+        for index, argument in enumerate(body(function).args)
+        if argument_role(function, index) is not Role.INPUT
     }
     for op in body(function).ops:
         if op.has_trait(Pure) and not isinstance(op, GetDeviceOp) and tensor_operands(op) <= found:

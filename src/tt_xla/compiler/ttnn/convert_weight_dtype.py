@@ -63,5 +63,3 @@ def _check(op: Operation, weight: SSAValue, dtype: DataType) -> None:
             hint="Cast the model first, `model.to(dtype=torch.bfloat16)`, and its inputs likewise; or leave out "
             "enable_bfp8_conversion and experimental_weight_dtype.",
         )
-
-

@@ -6,6 +6,8 @@ changes. Source: tt-mlir ``ConstEvalHoistTransform``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -63,7 +65,7 @@ def _hoist(function: FuncOp, component: list[Operation], name: str) -> FuncOp:
     for old, new in zip(outputs, loaded.results, strict=True):
         old.replace_uses_with_if(new, lambda use: use.operation not in members)
     block = Block(arg_types=[value.type for value in inputs])
-    renamed = dict(zip(inputs, block.args, strict=True))
+    renamed: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for op in component:
         op.detach()
         for index, operand in enumerate(op.operands):
@@ -89,7 +91,5 @@ def _device(block: Block) -> SSAValue:
     return made.results[0]
 
 
-def _unique(values: object) -> list[SSAValue]:
-    return list(dict.fromkeys(values))  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
-
-
+def _unique(values: Iterable[SSAValue]) -> list[SSAValue]:
+    return list(dict.fromkeys(values))

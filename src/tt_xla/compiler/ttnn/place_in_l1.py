@@ -17,9 +17,9 @@ from tt_xla.compiler.rewriting import body, functions
 from tt_xla.compiler.ttnn.constness import constant_values
 from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE
 from tt_xla.compiler.ttnn.liveness import last_uses
+from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.ir.base import shape, users
 from tt_xla.ir.layout import BufferType
-from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
 from tt_xla.target import Target
 

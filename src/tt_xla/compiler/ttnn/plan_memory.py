@@ -38,7 +38,7 @@ class AddressSpace:
 
     name: str
     size: int
-    blocks: list[tuple[int, int, SSAValue]] = field(default_factory=list)
+    blocks: list[tuple[int, int, SSAValue]] = field(default_factory=lambda: [])
     """Taken [start, end) in order, and by which value."""
     peak: int = 0
 
@@ -48,8 +48,8 @@ class AddressSpace:
         Raises:
             ResourceExhaustedError: no gap fits; the message has the largest tensors.
         """
-        start = position = 0
-        for position, (begin, end, _) in enumerate([*self.blocks, (self.size, self.size, value)]):  # noqa: B007
+        start = 0
+        for begin, end, _ in [*self.blocks, (self.size, self.size, value)]:
             if begin - start >= size:
                 break
             start = end
@@ -142,4 +142,3 @@ def run(module: ModuleOp, target: Target) -> MemoryPlan:
         l1_peak_bytes_per_core=planner.l1.peak,
         trace_bytes=planner.trace_ops * (_TRACE_BYTES_PER_OP + _TRACE_BYTES_PER_CORE * cores),
     )
-

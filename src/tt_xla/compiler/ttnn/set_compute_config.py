@@ -1,7 +1,7 @@
 """Math fidelity and accumulation of every op of the matrix unit.
 
-Accumulation is float32 unless an option says otherwise. Fidelity is HiFi4, the exact product of two bfloat16; from level 1
-on, products with block-float weights take HiFi2, which loses one bit of the activations and is twice as fast.
+Accumulation is float32 unless an option says otherwise. Fidelity is HiFi4, the exact product of two bfloat16; from
+level 1 on, products with block-float weights take HiFi2, which loses one bit of the activations and is twice as fast.
 """
 
 from __future__ import annotations

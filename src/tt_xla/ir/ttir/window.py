@@ -14,7 +14,7 @@ from tt_xla.ir.base import BOOL, I32, I32S, I64, shape
 
 @irdl_op_definition
 class Conv2dOp(shared.TensorOp):
-    """2-D convolution. weight is [O, I / groups, kernel height, kernel width], bias [1, 1, 1, O] in channels-last order.
+    """2-D convolution. weight is [O, I / groups, kernel height, kernel width], bias [1, 1, 1, O].
 
     ``padding`` is top, left, bottom, right. Source: tt-mlir ``TTIR_Conv2dOp``.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from xdsl.ir import Dialect
+from xdsl.ir import Attribute, Dialect
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir.base import TTOp
@@ -31,7 +31,7 @@ ELEMENTWISE_OPS = UNARY_OPS | BINARY_OPS
 def dialect() -> Dialect:
     families = (contraction, memory, reduction, structure, window)
     ops = [op for family in families for op in family.OPS]
-    attributes = [
+    attributes: list[type[Attribute]] = [
         attrs.DeviceType,
         attrs.BufferTypeAttr,
         attrs.LayoutAttr,

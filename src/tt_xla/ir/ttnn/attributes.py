@@ -53,13 +53,13 @@ class DeviceType(ParametrizedAttribute, TypeAttribute):
 @irdl_attr_definition
 class BufferTypeAttr(LabelAttr[BufferType]):
     name = "ttnn.buffer_type"
-    LABELS: ClassVar[type[BufferType]] = BufferType
+    LABELS = BufferType
 
 
 @irdl_attr_definition
 class LayoutAttr(LabelAttr[Layout]):
     name = "ttnn.layout"
-    LABELS: ClassVar[type[Layout]] = Layout
+    LABELS = Layout
 
 
 @irdl_attr_definition
@@ -222,7 +222,8 @@ def check_layout(value: SSAValue) -> None:
     expected = layout.with_(type_.get_shape())
     if expected != layout:
         raise VerifyException(
-            f"layout {TTNNLayoutAttr(layout)} does not fit shape {type_.get_shape()}, expected {TTNNLayoutAttr(expected)}"
+            f"layout {TTNNLayoutAttr(layout)} does not fit shape {type_.get_shape()}, "
+            f"expected {TTNNLayoutAttr(expected)}"
         )
     if ELEMENT_TYPES[layout.dtype] != type_.element_type:
         raise VerifyException(f"layout holds {layout.dtype}, the tensor's elements are {type_.element_type}")

@@ -1,4 +1,4 @@
-"""Convolution and pooling on [1, 1, N * H * W, C]. Source: tt-mlir ``TTNNOps.td``, ``ttnn.conv2d``, ``ttnn.max_pool2d``."""
+"""Convolution and pooling on [1, 1, N * H * W, C]. Source: tt-mlir ``TTNNOps.td``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Conv2dGeometry(TTNNOp, ABC):
 
 @irdl_op_definition
 class Conv2dOp(ComputeOp, _Conv2dGeometry, shared.TensorOp):
-    """2-D convolution. weight is [O, I / groups, kh, kw] in system memory, or prepared [1, 1, kh * kw * I / groups, O]."""
+    """2-D convolution. weight is [O, I / groups, kh, kw] on the host, or prepared: [1, 1, kh * kw * I / groups, O]."""
 
     name = "ttnn.conv2d"
     input = operand_def(TensorType)
