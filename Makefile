@@ -1,0 +1,47 @@
+# Everything a fresh clone needs: python3 3.11 or newer, git and make. `make PYTHON=python3.12 demo` picks another one.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+INSTALL_FLAGS := --quiet --disable-pip-version-check --no-input
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test bench check format
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(STAMP) ## the environment in .venv, with what constraints.txt pins
+
+demo: $(STAMP) ## train and run small models on the emulated card
+	@$(BIN)/python examples/mnist.py
+	@$(BIN)/python examples/digits.py
+
+test: $(STAMP) ## all tests
+	@$(BIN)/python -m pytest
+
+bench: $(STAMP) ## compile times and run times
+	@$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-only --benchmark-columns=min,median,rounds
+
+check: $(STAMP) ## style, types and import order
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/pyright
+	@PYTHONPATH=src $(BIN)/lint-imports
+
+format: $(STAMP) ## rewrite the sources in the project's style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+$(STAMP): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "error: $(PYTHON) is not on PATH. Install Python 3.11 or newer, or say which: make PYTHON=/path/to/python $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "error: $$($(PYTHON) --version) is too old; Python 3.11 or newer is needed. Say which: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "error: $(PYTHON) has no venv module. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV); the first time this takes a minute or two ..."
+	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[dev]'
+	@touch $@

@@ -1,0 +1,132 @@
+"""The ``tt-xla`` command. Heavy imports happen inside commands, so that ``--help`` answers at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tt_xla import __version__
+from tt_xla.errors import OptionError, TTXLAError
+from tt_xla.options import environment
+from tt_xla.target import system_names
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tt-xla")
+def cli() -> None:
+    """PyTorch and JAX programs compiled for Tenstorrent chips."""
+
+
+@cli.command("compile")
+@click.argument("modules", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="MODULE...")
+@click.option(
+    "--arch",
+    type=click.Choice(system_names()),
+    help="System to compile for; TTXLA_SYSTEM or n150 when left out.",
+)
+@click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the Program and the IR here.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per module, each on a line.")
+@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
+def compile_command(
+    modules: tuple[Path, ...],
+    arch: str | None,
+    level: int | None,
+    out: Path | None,
+    as_json: bool,
+    given: tuple[str, ...],
+) -> None:
+    """Compile StableHLO modules, text or bytecode, and show what they became and what they would cost.
+
+    With --out, a single module's irs/ and .ttnn file go to DIR, those of several to one folder each in DIR.
+    """
+    from tt_xla.options import CompileOptions
+
+    values: dict[str, object] = {}
+    for text in given:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise click.UsageError(f"--option was given {text!r}; it takes NAME=VALUE, as in enable_trace=true.")
+        values[name.strip()] = value.strip()
+    if level is not None:
+        if str(values.get("optimization_level", level)) != str(level):
+            raise click.UsageError(
+                f"--level {level} and --option optimization_level={values['optimization_level']} contradict each other."
+            )
+        values["optimization_level"] = level
+    try:
+        options = CompileOptions.parse(values)
+    except OptionError as error:
+        raise click.UsageError(str(error)) from error
+
+    from tt_xla.tools.compile_files import compile_files
+
+    failed = compile_files(modules, arch or environment("TTXLA_SYSTEM"), options, out, as_json, report_error)
+    if failed:
+        raise SystemExit(1)
+
+
+@cli.command()
+def info() -> None:
+    """Show versions, systems, folders and the environment variables in force."""
+    from tt_xla.tools.info import lines
+
+    for line in lines():
+        click.echo(line)
+
+
+def report_error(error: BaseException) -> None:
+    """One paragraph on standard error; a traceback before it where the log level asks for everything."""
+    if environment("TTXLA_LOGGER_LEVEL").upper() == "VERBOSE":
+        import traceback
+
+        traceback.print_exception(error)
+    click.echo(f"error: {_message(error)}", err=True)
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, TTXLAError):
+        return " ".join(str(error).split())
+    if isinstance(error, OSError):
+        what = error.strerror or str(error) or type(error).__name__
+        where = f"'{error.filename}': " if error.filename is not None else ""
+        return f"{where}{what}. {_next_step(error)}"
+    return (
+        f"{type(error).__name__}: {' '.join(str(error).split())}. This is a mistake in tt-xla, please report it; "
+        "TTXLA_LOGGER_LEVEL=VERBOSE shows where it happened."
+    )
+
+
+def _next_step(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "Check the path, relative to the current folder."
+    if isinstance(error, IsADirectoryError):
+        return "Give a file with a StableHLO module, or several."
+    if isinstance(error, PermissionError):
+        return "Check its permissions, or give another path."
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return "Give --out a folder, or a path that does not exist yet."
+    return "Check that the disk has room and the path can be read and written."
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command and exits: 0, 1 for an error that one paragraph explains, 2 for wrong usage."""
+    try:
+        status = cli.main(args=arguments, prog_name="tt-xla", standalone_mode=False)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "tt-xla"
+        message = " ".join(error.format_message().split())
+        click.echo(f"error: {message} See '{command} --help'.", err=True)
+        status = 2
+    except click.Abort:
+        status = 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        status = 1
+    except Exception as error:
+        report_error(error)
+        status = 1
+    sys.exit(status)

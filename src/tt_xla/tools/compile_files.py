@@ -1,0 +1,186 @@
+"""What ``tt-xla compile`` does: files in, a report each, and their Programs and IR on disk."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.errors import TTXLAError
+from tt_xla.ir.program import FunctionKind, Program
+from tt_xla.options import CompileOptions
+from tt_xla.target import Target, load_target
+from tt_xla.tools.publish import publish
+
+# An op begins its line, after the results it defines; in attribute dictionaries names such as ttnn.layout do not.
+_OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?((?:ttir|ttnn)\.[a-z0-9_.]+)"?', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    path: Path
+    name: str
+    program: Program
+    seconds: float
+    texts: dict[str, str]
+    """IR by stage: vhlo, shlo, ttir, ttnn."""
+
+
+def compile_files(
+    paths: Sequence[Path],
+    arch: str,
+    options: CompileOptions,
+    out: Path | None,
+    as_json: bool,
+    report_error: Callable[[BaseException], None],
+) -> bool:
+    """Compiles each file by itself, so one that fails does not keep the others back. Returns whether any failed."""
+    target = load_target(arch)
+    failed = False
+    for path, folder in zip(paths, _folders(paths, out), strict=True):
+        try:
+            compiled = _compile(path, options, target)
+            irs = _write(compiled, folder) if folder is not None else None
+        except (TTXLAError, OSError) as error:
+            report_error(error)
+            failed = True
+            continue
+        if as_json:
+            click.echo(json.dumps(_record(compiled, target, options, irs)))
+        else:
+            _show(compiled, target, options, irs)
+    return failed
+
+
+def _folders(paths: Sequence[Path], out: Path | None) -> list[Path | None]:
+    """Where each module's files go: ``out`` itself for a single one, else a folder of its own named for it."""
+    if out is None or len(paths) == 1:
+        return [out] * len(paths)
+    seen: Counter[str] = Counter()
+    folders: list[Path | None] = []
+    for path in paths:
+        seen[path.stem] += 1
+        count = seen[path.stem]
+        folders.append(out / (path.stem if count == 1 else f"{path.stem}-{count}"))
+    return folders
+
+
+def _compile(path: Path, options: CompileOptions, target: Target) -> Compiled:
+    data = path.read_bytes()
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", path.stem) or "module"
+    module = parse_module(data, str(path))
+    start = time.perf_counter()
+    program = compile_module(module, options, target, name=name)
+    seconds = time.perf_counter() - start
+    texts: dict[str, str] = {}  # compiled once more for its texts: printing them is not part of compiling
+    compile_module(parse_module(data, str(path)), options, target, name=name, dumps=texts)
+    return Compiled(path, name, program, seconds, texts)
+
+
+def _write(compiled: Compiled, folder: Path) -> Path:
+    now = int(time.time() * 1000)
+    files = {f"irs/{stage}_{compiled.name}_{now}.mlir": text.encode() for stage, text in compiled.texts.items()}
+    publish(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()})
+    return folder / "irs"
+
+
+def count_ops(text: str) -> dict[str, int]:
+    """TTIR and TTNN ops of a module by full name, most frequent first."""
+    return dict(Counter(match[1] for match in _OP.finditer(text)).most_common())
+
+
+def _record(compiled: Compiled, target: Target, options: CompileOptions, irs: Path | None) -> dict[str, Any]:
+    program = compiled.program
+    return {
+        "module": str(compiled.path),
+        "arch": target.name,
+        "level": options.optimization_level,
+        "compile_seconds": compiled.seconds,
+        "ttir": count_ops(compiled.texts.get("ttir", "")),
+        "ttnn": count_ops(compiled.texts.get("ttnn", "")),
+        "predicted_device_us": program.predicted_device_us,
+        "dram_peak_bytes": program.memory.dram_peak_bytes,
+        "l1_peak_bytes_per_core": program.memory.l1_peak_bytes_per_core,
+        "host_ops": list(program.host_ops),
+        "irs": str(irs) if irs is not None else None,
+    }
+
+
+@dataclass
+class _Line:
+    count: int = 0
+    us: float = 0.0
+    compute: float = 0.0
+    dram: float = 0.0
+    noc: float = 0.0
+    launch: float = 0.0
+
+
+def _by_op(program: Program) -> dict[str, _Line]:
+    """Predicted time of the ops that every call runs, longest first; const-eval functions run once."""
+    found: dict[str, _Line] = {}
+    for function in program.functions:
+        if function.kind is FunctionKind.CONST_EVAL:
+            continue
+        for instruction in function.body:
+            line, cost = found.setdefault(instruction.op, _Line()), instruction.cost
+            line.count += 1
+            line.us += cost.total_us
+            line.compute += cost.compute_us
+            line.dram += cost.dram_us
+            line.noc += cost.noc_us
+            line.launch += cost.launch_us
+    return dict(sorted(found.items(), key=lambda item: -item[1].us))
+
+
+def _bound(line: _Line) -> str:
+    parts = {"compute": line.compute, "DRAM": line.dram, "NoC": line.noc, "launch": line.launch}
+    return max(parts, key=lambda name: parts[name]) if line.us else ""
+
+
+def _show(compiled: Compiled, target: Target, options: CompileOptions, irs: Path | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    program, memory = compiled.program, compiled.program.memory
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(
+        f"{compiled.path} for {target.name}, level {options.optimization_level}: compiled in {compiled.seconds:.3f} s, "
+        f"predicted device time {program.predicted_device_us:.1f} us",
+        markup=False,
+    )
+    table = Table("op", "count", "predicted us", "share", "bound by", box=None)
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    lines = _by_op(program)
+    total = sum(line.us for line in lines.values())
+    for op, line in lines.items():
+        share = f"{100 * line.us / total:.0f} %" if total and line.us else ""
+        table.add_row(op, str(line.count), f"{line.us:.1f}" if line.us else "", share, _bound(line))
+    console.print(table)
+    console.print(
+        f"Memory: DRAM {_share(memory.dram_peak_bytes, target.dram_usable_bytes)} of a chip, "
+        f"L1 {_share(memory.l1_peak_bytes_per_core, target.l1_usable_bytes)} of a core"
+        + (f", trace {memory.trace_bytes} bytes" if memory.trace_bytes else ""),
+        markup=False,
+    )
+    if program.host_ops:
+        console.print(f"On the host: {_listed(program.host_ops)}", markup=False)
+    if irs is not None:
+        console.print(f"Written: {irs} and {irs.parent / (compiled.name + '.ttnn')}", markup=False)
+
+
+def _share(used: int, available: int) -> str:
+    return f"{used / (1 << 20):.2f} MiB ({100 * used / available:.1f} %)"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"{name} x {count}" if count > 1 else name for name, count in Counter(names).items())

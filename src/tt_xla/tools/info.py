@@ -1,0 +1,56 @@
+"""What ``tt-xla info`` shows. Versions are read from package metadata, nothing heavy is imported."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from tt_xla import __version__
+from tt_xla.options import ENVIRONMENT, cache_directory, environment, log_directory
+from tt_xla.target import load_target, system_names
+
+_PACKAGES = ("torch", "jax", "jaxlib", "xdsl", "numpy")
+_MIB = 1 << 20
+
+
+def lines() -> Iterator[str]:
+    yield "Versions"
+    yield f"  {'tt-xla':<10} {__version__}"
+    yield f"  {'python':<10} {platform.python_version()}"
+    for package in _PACKAGES:
+        yield f"  {package:<10} {_version(package)}"
+
+    selected = environment("TTXLA_SYSTEM")
+    load_target(selected)  # an unknown name is an error here as everywhere
+    yield "Systems (* selected)"
+    for name in system_names():
+        target = load_target(name)
+        rows, columns = target.grid
+        yield (
+            f"{'* ' if name == selected else '  '}{name:<10} {target.chips} x {target.arch}, grid {rows}x{columns}, "
+            f"L1 {target.l1_usable_bytes / _MIB:.2f} MiB a core, "
+            f"DRAM {target.dram_usable_bytes / (_MIB << 10):.1f} GiB a chip, {target.clock_hz / 1e9:.2f} GHz"
+        )
+    cards = sorted(path.name for path in Path("/dev/tenstorrent").glob("*"))
+    yield f"Cards in this machine: {', '.join(cards) if cards else 'none'}"
+
+    yield "Folders"
+    yield f"  {'caches':<10} {cache_directory()}"
+    yield f"  {'logs':<10} {environment('TTXLA_LOGGER_FILE') or log_directory()}"
+
+    yield "Environment variables in force"
+    in_force = [name for name in ENVIRONMENT if os.environ.get(name)]
+    for name in in_force:
+        yield f"  {name}={os.environ[name]}    ({ENVIRONMENT[name].meaning})"
+    if not in_force:
+        yield f"  none; known are {', '.join(ENVIRONMENT)}"
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

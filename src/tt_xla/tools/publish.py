@@ -1,0 +1,55 @@
+"""Writing a folder's files all or none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def publish(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Puts ``files``, by path relative to ``folder``, there in one step.
+
+    They are written beside it and then renamed, so a failure leaves neither a part of them nor a changed folder. The
+    top-level entries they make replace those of the same name; others in ``folder`` stay.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(20, "it is a file, and a folder is to be written there", str(folder))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.resolve().parent))
+    try:
+        fresh, old = work / "new", work / "old"
+        for name, data in files.items():
+            path = fresh / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        if not folder.exists():
+            os.rename(fresh, folder)
+            return
+        old.mkdir()
+        _swap(fresh, folder, old)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _swap(fresh: Path, folder: Path, old: Path) -> None:
+    """Moves each entry of ``fresh`` to ``folder``; puts all back as it was when one cannot be moved."""
+    moved: list[str] = []
+    try:
+        for entry in sorted(fresh.iterdir()):
+            if (folder / entry.name).exists():
+                os.rename(folder / entry.name, old / entry.name)
+            moved.append(entry.name)
+            os.rename(entry, folder / entry.name)
+    except OSError:
+        for name in moved:
+            if (folder / name).exists():
+                os.rename(folder / name, fresh / name)
+            if (old / name).exists():
+                os.rename(old / name, folder / name)
+        raise
