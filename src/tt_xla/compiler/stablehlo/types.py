@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -89,7 +89,7 @@ def elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:
                 f"{limits.max}."
             )
     data = array.astype(numpy_dtype(element)).tobytes()
-    return DenseIntOrFPElementsAttr(type_, BytesAttr(data))
+    return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
 
 
 def constant_values(attribute: Any) -> Any:
