@@ -1,0 +1,28 @@
+"""How each aten op becomes ``jax.lax`` operations: one file per op family, one table (:mod:`.registry`)."""
+
+from tt_xla.frontends.torch.aten import (
+    convolution,
+    factories,
+    indexing,
+    matmul,
+    normalization,
+    pointwise,
+    pooling,
+    reductions,
+    shapes,
+)
+from tt_xla.frontends.torch.aten.registry import LOWERINGS, Context
+
+__all__ = [
+    "LOWERINGS",
+    "Context",
+    "convolution",
+    "factories",
+    "indexing",
+    "matmul",
+    "normalization",
+    "pointwise",
+    "pooling",
+    "reductions",
+    "shapes",
+]

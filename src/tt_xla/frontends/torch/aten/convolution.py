@@ -1,0 +1,117 @@
+"""Convolutions of one to three dimensions, transposed ones, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import torch
+from jax import lax
+
+from tt_xla.frontends.torch.aten.reductions import total
+from tt_xla.frontends.torch.aten.registry import Array, Context, along, lower
+
+aten = torch.ops.aten
+
+
+def _sizes(values: Sequence[int], rank: int) -> list[int]:
+    """One value stands for all dimensions."""
+    return [int(value) for value in values] * (rank if len(values) == 1 else 1)
+
+
+def convolve(
+    x: Array,
+    weight: Array,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Array:
+    rank = x.ndim - 2
+    stride, padding, dilation = _sizes(stride, rank), _sizes(padding, rank), _sizes(dilation, rank)
+    output_padding = _sizes(output_padding or [0], rank)
+    spatial = "DHW"[3 - rank :]
+    numbers = (f"NC{spatial}", f"OI{spatial}", f"NC{spatial}")
+    if not transposed:
+        return lax.conv_general_dilated(
+            x,
+            weight,
+            stride,
+            [(pad, pad) for pad in padding],
+            rhs_dilation=dilation,
+            dimension_numbers=numbers,
+            feature_group_count=groups,
+        )
+    # The gradient of a convolution: the input with stride - 1 zeros between its elements, the kernel turned around.
+    kernel = weight.shape[2:]
+    weight = lax.rev(weight, range(2, weight.ndim))
+    inputs, outputs = weight.shape[:2]
+    weight = lax.reshape(weight, (groups, inputs // groups, outputs, *kernel))
+    weight = lax.transpose(weight, (0, 2, 1, *range(3, weight.ndim)))
+    weight = lax.reshape(weight, (groups * outputs, inputs // groups, *kernel))
+    edges = [
+        (spread * (size - 1) - pad, spread * (size - 1) - pad + extra)
+        for spread, size, pad, extra in zip(dilation, kernel, padding, output_padding, strict=True)
+    ]
+    return lax.conv_general_dilated(
+        x,
+        weight,
+        [1] * rank,
+        edges,
+        lhs_dilation=stride,
+        rhs_dilation=dilation,
+        dimension_numbers=numbers,
+        feature_group_count=groups,
+    )
+
+
+@lower(aten.convolution.default, aten.convolution_overrideable.default)
+def convolution(
+    ctx: Context,
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Array:
+    result = convolve(x, weight, stride, padding, dilation, transposed, output_padding, groups)
+    return result if bias is None else lax.add(result, along(bias, 1, result.shape))
+
+
+@lower(aten.convolution_backward.default)
+def convolution_backward(
+    ctx: Context,
+    grad: Array,
+    x: Array,
+    weight: Array,
+    bias_sizes: Sequence[int] | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    output_mask: Sequence[bool],
+) -> list[Array | None]:
+    settings = stride, padding, dilation, transposed, output_padding, groups
+    grad_x = grad_weight = grad_bias = None
+    if output_mask[0]:
+        (grad_x,) = jax.linear_transpose(lambda primal: convolve(primal, weight, *settings), x)(grad)
+    if output_mask[1]:
+        (grad_weight,) = jax.linear_transpose(lambda primal: convolve(x, primal, *settings), weight)(grad)
+    if output_mask[2]:
+        grad_bias = total(grad, tuple(i for i in range(grad.ndim) if i != 1))
+    return [grad_x, grad_weight, grad_bias]
+
+
+@lower(aten.convolution_backward_overrideable.default)
+def convolution_backward_overrideable(
+    ctx: Context, grad: Array, x: Array, weight: Array, *settings: object
+) -> list[Array | None]:
+    return convolution_backward(ctx, grad, x, weight, None, *settings)  # type: ignore[arg-type]

@@ -1,0 +1,61 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jax import lax
+
+from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast, like, lower
+
+aten = torch.ops.aten
+
+
+def product(x: Array, y: Array) -> Array:
+    """``x @ y`` over the last two dimensions; the ones before are batch dimensions of equal sizes."""
+    batch = tuple(range(x.ndim - 2))
+    return lax.dot_general(x, y, (((x.ndim - 1,), (y.ndim - 2,)), (batch, batch)))
+
+
+@lower(aten.mm.default, aten.bmm.default)
+def mm(ctx: Context, x: Array, y: Array) -> Array:
+    return product(x, y)
+
+
+@lower(aten.mv.default, aten.dot.default)
+def mv(ctx: Context, x: Array, y: Array) -> Array:
+    return lax.dot_general(x, y, (((x.ndim - 1,), (0,)), ((), ())))
+
+
+@lower(aten.matmul.default)
+def matmul(ctx: Context, x: Array, y: Array) -> Array:
+    if x.ndim <= 2 and y.ndim == 1:
+        return mv(ctx, x, y)
+    if x.ndim == 1:
+        x = lax.expand_dims(x, (0,))
+        return lax.reshape(matmul(ctx, x, y), ctx.shape)
+    if y.ndim == 1:
+        return lax.reshape(matmul(ctx, x, lax.expand_dims(y, (1,))), ctx.shape)
+    batch = ctx.shape[:-2]
+    return product(broadcast(x, (*batch, *x.shape[-2:])), broadcast(y, (*batch, *y.shape[-2:])))
+
+
+@lower(aten.addmm.default, aten.baddbmm.default)
+def addmm(ctx: Context, bias: Array, x: Array, y: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
+    result = product(x, y)
+    if alpha != 1:
+        result = lax.mul(result, like(result, alpha))
+    if beta == 0:
+        return result
+    bias = cast(bias, result.dtype)
+    if beta != 1:
+        bias = lax.mul(bias, like(bias, beta))
+    return lax.add(result, broadcast(bias, result.shape))
+
+
+@lower(aten.linear.default)
+def linear(ctx: Context, x: Array, weight: Array, bias: Array | None = None) -> Array:
+    weight = lax.transpose(weight, (1, 0)) if weight.ndim == 2 else weight
+    result = lax.dot_general(x, weight, (((x.ndim - 1,), (0,)), ((), ())))
+    return result if bias is None else lax.add(result, broadcast(bias, result.shape))

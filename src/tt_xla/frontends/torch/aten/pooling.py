@@ -1,0 +1,366 @@
+"""Max, average and adaptive pooling, and their gradients."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+from jax import lax
+
+from tt_xla.frontends.torch.aten.matmul import product
+from tt_xla.frontends.torch.aten.reductions import average
+from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast, full, like, lower, wide
+
+aten = torch.ops.aten
+
+
+class _Window:
+    """Where the windows of a pooling op lie: over the last ``rank`` dimensions."""
+
+    def __init__(
+        self,
+        in_shape: Sequence[int],
+        out_shape: Sequence[int],
+        kernel: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any = 1,
+        *,
+        rank: int,
+    ) -> None:
+        self.rank = rank
+        self.kernel = _per_dimension(kernel, rank)
+        self.stride = _per_dimension(stride, rank) or self.kernel
+        self.padding = _per_dimension(padding, rank)
+        self.dilation = _per_dimension(dilation, rank)
+        self.sizes = list(in_shape[-rank:])
+        self.counts = list(out_shape[-rank:])
+        self.outer = len(in_shape) - rank
+        reach = [
+            (count - 1) * step + spread * (size - 1) + 1
+            for count, step, spread, size in zip(self.counts, self.stride, self.dilation, self.kernel, strict=True)
+        ]
+        # With ceil_mode the last window may reach past the padding.
+        self.edges = [
+            (pad, max(pad, end - size - pad)) for pad, end, size in zip(self.padding, reach, self.sizes, strict=True)
+        ]
+
+    def reduce(self, x: Array, start: Any, combine: Any) -> Array:
+        ones = [1] * self.outer
+        return lax.reduce_window(
+            x,
+            np.array(start, x.dtype),  # a known value: JAX then has a gradient for it
+            combine,
+            ones + self.kernel,
+            ones + self.stride,
+            [(0, 0)] * self.outer + self.edges,
+            window_dilation=ones + self.dilation,
+        )
+
+
+def _per_dimension(values: Any, rank: int) -> list[int]:
+    values = [values] if isinstance(values, int) else [int(value) for value in values]
+    return values * rank if len(values) == 1 else values
+
+
+def _lowest(dtype: np.dtype) -> Any:
+    return -math.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
+
+
+def _max_pool(
+    ctx: Context, x: Array, rank: int, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1
+) -> list[Array | None]:
+    window = _Window(x.shape, ctx.shape, kernel, stride, padding, dilation, rank=rank)
+    values = window.reduce(x, _lowest(x.dtype), lax.max) if ctx.used(0) else None
+    return [values, _max_positions(x, window, ctx.shape) if ctx.used(1) else None]
+
+
+def _max_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Array:
+    """The flat position, within the pooled dimensions, of the first largest element of each window.
+
+    One strided slice per element of the window; the first that is larger than all before it wins.
+    """
+    config = [(0, 0, 0)] * window.outer + [(low, high, 0) for low, high in window.edges]
+    padded = lax.pad(x, full((), _lowest(x.dtype), x.dtype), config)
+    best: Array | None = None
+    positions: Array | None = None
+    for taps in itertools.product(*(range(size) for size in window.kernel)):
+        starts = [tap * spread for tap, spread in zip(taps, window.dilation, strict=True)]
+        limits = [
+            start + (count - 1) * step + 1
+            for start, count, step in zip(starts, window.counts, window.stride, strict=True)
+        ]
+        outer = list(shape[: window.outer])
+        values = lax.slice(padded, [0] * window.outer + starts, outer + limits, [1] * window.outer + window.stride)
+        grid = np.zeros(window.counts, np.int64)
+        for axis in range(window.rank):
+            line = starts[axis] - window.padding[axis] + np.arange(window.counts[axis]) * window.stride[axis]
+            grid = grid * window.sizes[axis] + line.reshape([-1 if i == axis else 1 for i in range(window.rank)])
+        here = lax.broadcast_in_dim(grid, shape, range(window.outer, len(shape)))
+        if best is None or positions is None:
+            best, positions = values, here
+            continue
+        # NaN counts as the largest; a padding position is never one, as its -inf is not larger.
+        larger = lax.bitwise_or(lax.gt(values, best), lax.ne(values, values))
+        inside = lax.broadcast_in_dim(_inside(starts, window), shape, range(window.outer, len(shape)))
+        before = lax.lt(positions, like(positions, 0))
+        larger = lax.bitwise_or(larger, lax.bitwise_and(before, inside))
+        best, positions = lax.select(larger, values, best), lax.select(larger, here, positions)
+    assert positions is not None
+    return positions
+
+
+def _inside(starts: Sequence[int], window: _Window) -> np.ndarray:
+    """Which windows have this element within the input."""
+    result = np.ones(window.counts, bool)
+    for axis in range(window.rank):
+        line = starts[axis] - window.padding[axis] + np.arange(window.counts[axis]) * window.stride[axis]
+        within = (line >= 0) & (line < window.sizes[axis])
+        result &= within.reshape([-1 if i == axis else 1 for i in range(window.rank)])
+    return result
+
+
+@lower(aten.max_pool2d_with_indices.default)
+def max_pool2d(
+    ctx: Context, x: Array, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> list[Array | None]:
+    return _max_pool(ctx, x, 2, kernel, stride, padding, dilation)
+
+
+@lower(aten.max_pool3d_with_indices.default)
+def max_pool3d(
+    ctx: Context, x: Array, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> list[Array | None]:
+    return _max_pool(ctx, x, 3, kernel, stride, padding, dilation)
+
+
+@lower(aten.adaptive_max_pool2d.default)
+def adaptive_max_pool2d(ctx: Context, x: Array, size: Sequence[int]) -> list[Array | None]:
+    kernel = _even_kernel(ctx, x.shape[-2:], ctx.shape[-2:])
+    return _max_pool(ctx, x, 2, kernel, kernel)
+
+
+def _even_kernel(ctx: Context, sizes: Sequence[int], counts: Sequence[int]) -> list[int]:
+    if any(size % count for size, count in zip(sizes, counts, strict=True)):
+        ctx.unsupported("where the output size does not divide the input size")
+    return [size // count for size, count in zip(sizes, counts, strict=True)]
+
+
+def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank: int, settings: Any) -> Array:
+    kernel, stride, padding, dilation = settings
+    window = _Window(x.shape, grad.shape, kernel, stride, padding, dilation, rank=rank)
+    if all(spread == 1 for spread in window.dilation):
+        (result,) = jax.vjp(lambda primal: window.reduce(primal, _lowest(x.dtype), lax.max), x)[1](grad)
+        return result
+    outer = math.prod(x.shape[: window.outer])
+    flat = lax.reshape(indices, (outer, math.prod(window.counts), 1))
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=(),
+        inserted_window_dims=(1,),
+        scatter_dims_to_operand_dims=(1,),
+        operand_batching_dims=(0,),
+        scatter_indices_batching_dims=(0,),
+    )
+    updates = lax.reshape(grad, (outer, math.prod(window.counts)))
+    zeros = full((outer, math.prod(window.sizes)), 0, grad.dtype)
+    return lax.reshape(lax.scatter_add(zeros, flat, updates, numbers), x.shape)
+
+
+@lower(aten.max_pool2d_with_indices_backward.default)
+def max_pool2d_backward(
+    ctx: Context,
+    grad: Array,
+    x: Array,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: Array,
+) -> Array:
+    return _max_pool_backward(ctx, grad, x, indices, 2, (kernel, stride, padding, dilation))
+
+
+@lower(aten.max_pool3d_with_indices_backward.default)
+def max_pool3d_backward(
+    ctx: Context,
+    grad: Array,
+    x: Array,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: Array,
+) -> Array:
+    return _max_pool_backward(ctx, grad, x, indices, 3, (kernel, stride, padding, dilation))
+
+
+# Average -------------------------------------------------------------------------------------------------------------
+
+
+def _average_pool(
+    x: Array,
+    shape: Sequence[int],
+    rank: int,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Array:
+    window = _Window(x.shape, shape, kernel, stride, padding, rank=rank)
+    summed = window.reduce(x, 0, lax.add)
+    counts = np.ones(window.counts)
+    for axis in range(rank):
+        first = np.arange(window.counts[axis]) * window.stride[axis] - window.padding[axis]
+        low, high = (-window.padding[axis], window.sizes[axis] + window.padding[axis])
+        if not count_include_pad:
+            low, high = 0, window.sizes[axis]
+        line = np.minimum(first + window.kernel[axis], high) - np.maximum(first, low)
+        counts = counts * line.reshape([-1 if i == axis else 1 for i in range(rank)])
+    if divisor is not None:
+        counts[:] = divisor
+    if (counts == counts.flat[0]).all():
+        return lax.div(summed, like(summed, counts.flat[0]))
+    return lax.div(summed, broadcast(counts.astype(summed.dtype), summed.shape))
+
+
+@lower(aten.avg_pool1d.default)
+def avg_pool1d(
+    ctx: Context,
+    x: Array,
+    kernel: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Array:
+    return _average_pool(x, ctx.shape, 1, kernel, stride, padding, count_include_pad, None)
+
+
+@lower(aten.avg_pool2d.default)
+def avg_pool2d(
+    ctx: Context,
+    x: Array,
+    kernel: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Array:
+    return _average_pool(x, ctx.shape, 2, kernel, stride, padding, count_include_pad, divisor_override)
+
+
+@lower(aten.avg_pool3d.default)
+def avg_pool3d(
+    ctx: Context,
+    x: Array,
+    kernel: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Array:
+    return _average_pool(x, ctx.shape, 3, kernel, stride, padding, count_include_pad, divisor_override)
+
+
+def _average_pool_backward(grad: Array, x: Array, rank: int, settings: Any) -> Array:
+    kernel, stride, padding, _, count_include_pad, divisor = settings
+
+    def forward(primal: Array) -> Array:
+        return _average_pool(primal, grad.shape, rank, kernel, stride, padding, count_include_pad, divisor)
+
+    (result,) = jax.linear_transpose(forward, x)(grad)
+    return result
+
+
+@lower(aten.avg_pool2d_backward.default)
+def avg_pool2d_backward(ctx: Context, grad: Array, x: Array, *settings: Any) -> Array:
+    return _average_pool_backward(grad, x, 2, settings)
+
+
+@lower(aten.avg_pool3d_backward.default)
+def avg_pool3d_backward(ctx: Context, grad: Array, x: Array, *settings: Any) -> Array:
+    return _average_pool_backward(grad, x, 3, settings)
+
+
+def _adaptive_average(x: Array, shape: Sequence[int]) -> Array:
+    """Even windows are a pooling op, one window is a mean; uneven ones are a product with a matrix of weights."""
+    sizes, counts = x.shape[-2:], tuple(shape[-2:])
+    if counts == (1, 1):
+        dims = (x.ndim - 2, x.ndim - 1)
+        return lax.reshape(average(x, dims), shape)
+    if all(size % count == 0 for size, count in zip(sizes, counts, strict=True)):
+        kernel = [size // count for size, count in zip(sizes, counts, strict=True)]
+        return _average_pool(x, shape, 2, kernel, kernel, 0, True, None)
+    rows, columns = (_adaptive_weights(size, count) for size, count in zip(sizes, counts, strict=True))
+    dtype = wide(x.dtype)
+    wide_x = cast(x, dtype)
+    batch = x.shape[:-2]
+    pooled = product(wide_x, broadcast(columns.T.astype(dtype), (*batch, *columns.T.shape)))
+    return cast(product(broadcast(rows.astype(dtype), (*batch, *rows.shape)), pooled), x.dtype)
+
+
+def _adaptive_weights(size: int, count: int) -> np.ndarray:
+    weights = np.zeros((count, size))
+    for i in range(count):
+        start, stop = i * size // count, -(-(i + 1) * size // count)
+        weights[i, start:stop] = 1 / (stop - start)
+    return weights
+
+
+@lower(aten._adaptive_avg_pool2d.default)
+def adaptive_avg_pool2d(ctx: Context, x: Array, size: Sequence[int]) -> Array:
+    return _adaptive_average(x, ctx.shape)
+
+
+@lower(aten._adaptive_avg_pool2d_backward.default)
+def adaptive_avg_pool2d_backward(ctx: Context, grad: Array, x: Array) -> Array:
+    (result,) = jax.linear_transpose(lambda primal: _adaptive_average(primal, grad.shape), x)(grad)
+    return result
+
+
+@lower(aten.upsample_nearest2d.default)
+def upsample_nearest2d(
+    ctx: Context, x: Array, size: Sequence[int], scale_h: float | None = None, scale_w: float | None = None
+) -> Array:
+    """Whole factors repeat elements; others are products with selection matrices."""
+    batch, (height, width), (rows, columns) = x.shape[:-2], x.shape[-2:], ctx.shape[-2:]
+    if rows % height == 0 and columns % width == 0:
+        tall, broad = rows // height, columns // width
+        split = (*batch, height, tall, width, broad)
+        kept = (*range(len(batch)), len(batch), len(batch) + 2)
+        return lax.reshape(lax.broadcast_in_dim(x, split, kept), ctx.shape)
+    vertical, horizontal = _nearest(height, rows, scale_h), _nearest(width, columns, scale_w)
+    x = product(x, broadcast(horizontal.T.astype(x.dtype), (*batch, width, columns)))
+    return product(broadcast(vertical.astype(x.dtype), (*batch, rows, height)), x)
+
+
+def _nearest(size: int, count: int, scale: float | None) -> np.ndarray:
+    step = np.float32(1 / scale if scale else size / count)
+    source = np.minimum((np.arange(count, dtype=np.float32) * step).astype(int), size - 1)
+    return np.eye(size)[source]
+
+
+@lower(aten.upsample_nearest2d_backward.default)
+def upsample_nearest2d_backward(
+    ctx: Context,
+    grad: Array,
+    size: Sequence[int],
+    input_size: Sequence[int],
+    scale_h: float | None = None,
+    scale_w: float | None = None,
+) -> Array:
+    batch, (height, width), (rows, columns) = grad.shape[:-2], tuple(input_size[-2:]), grad.shape[-2:]
+    vertical, horizontal = _nearest(height, rows, scale_h), _nearest(width, columns, scale_w)
+    grad = product(grad, broadcast(horizontal.astype(grad.dtype), (*batch, columns, width)))
+    return product(broadcast(vertical.T.astype(grad.dtype), (*batch, height, rows)), grad)

@@ -1,0 +1,302 @@
+"""Reductions, scans and sorting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import torch
+from jax import lax
+
+from tt_xla.frontends.torch.aten.registry import Array, Context, axes, broadcast, cast, full, like, lower, wide
+from tt_xla.frontends.torch.aten.shapes import slice_along
+
+aten = torch.ops.aten
+
+
+def expand_back(x: Array, shape: tuple[int, ...], dims: tuple[int, ...]) -> Array:
+    """Repeats a reduced array along the dimensions it lost."""
+    return lax.broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i not in dims])
+
+
+def total(x: Array, dims: tuple[int, ...]) -> Array:
+    return lax.reduce_sum_p.bind(x, axes=dims, out_sharding=None) if dims else x
+
+
+def maximum(x: Array, dims: tuple[int, ...]) -> Array:
+    return lax.reduce_max_p.bind(x, axes=dims, out_sharding=None) if dims else x
+
+
+def minimum(x: Array, dims: tuple[int, ...]) -> Array:
+    return lax.reduce_min_p.bind(x, axes=dims, out_sharding=None) if dims else x
+
+
+def average(x: Array, dims: tuple[int, ...]) -> Array:
+    summed = total(x, dims)
+    return lax.div(summed, like(summed, math.prod(x.shape[dim] for dim in dims)))
+
+
+def _reduction(reduce: Callable[[Array, tuple[int, ...]], Array]) -> Callable[..., Array]:
+    def rule(ctx: Context, x: Array, dims: Any = None, keepdim: bool = False, **options: Any) -> Array:
+        x = cast(x, ctx.dtype)
+        reduced = axes(options.get("dim", dims), x.ndim)
+        result = reduce(x, reduced)
+        return lax.reshape(result, ctx.shape) if keepdim else result
+
+    rule.__name__ = reduce.__name__
+    return rule
+
+
+def _product(x: Array, dims: tuple[int, ...]) -> Array:
+    return lax.reduce_prod_p.bind(x, axes=dims, out_sharding=None) if dims else x
+
+
+def _any(x: Array, dims: tuple[int, ...]) -> Array:
+    return lax.reduce_or_p.bind(x, axes=dims, out_sharding=None) if dims else x
+
+
+def _all(x: Array, dims: tuple[int, ...]) -> Array:
+    return lax.reduce_and_p.bind(x, axes=dims, out_sharding=None) if dims else x
+
+
+lower(aten.sum.default, aten.sum.dim_IntList)(_reduction(total))
+lower(aten.mean.default, aten.mean.dim)(_reduction(average))
+lower(aten.amax.default, aten.max.default)(_reduction(maximum))
+lower(aten.amin.default, aten.min.default)(_reduction(minimum))
+lower(aten.prod.default, aten.prod.dim_int)(_reduction(_product))
+
+
+@lower(aten.any.default, aten.any.dim, aten.any.dims)
+def any_(ctx: Context, x: Array, dims: Any = None, keepdim: bool = False, *, dim: Any = None) -> Array:
+    return _truth(ctx, x, _any, dims if dim is None else dim)
+
+
+@lower(aten.all.default, aten.all.dim, aten.all.dims)
+def all_(ctx: Context, x: Array, dims: Any = None, keepdim: bool = False, *, dim: Any = None) -> Array:
+    return _truth(ctx, x, _all, dims if dim is None else dim)
+
+
+def _truth(ctx: Context, x: Array, reduce: Callable[[Array, tuple[int, ...]], Array], dims: Any) -> Array:
+    x = cast(x, np.dtype(bool))
+    return lax.reshape(reduce(x, axes(dims, x.ndim)), ctx.shape)
+
+
+def _arg(ctx: Context, x: Array, dim: int | None, find: Callable[..., Array]) -> Array:
+    if x.dtype == np.bool_:
+        x = cast(x, np.dtype("int32"))
+    if dim is None:
+        x, dim = lax.reshape(x, (x.size,)), 0
+    if x.ndim == 0:
+        return full((), 0, np.dtype("int64"))
+    return find(x, dim % x.ndim, np.dtype("int64"))
+
+
+@lower(aten.argmax.default)
+def argmax(ctx: Context, x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    return lax.reshape(_arg(ctx, x, dim, lax.argmax), ctx.shape)
+
+
+@lower(aten.argmin.default)
+def argmin(ctx: Context, x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    return lax.reshape(_arg(ctx, x, dim, lax.argmin), ctx.shape)
+
+
+@lower(aten.max.dim)
+def max_dim(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> list[Array | None]:
+    return _value_and_index(ctx, x, dim, _any if x.dtype == np.bool_ else maximum, lax.argmax)
+
+
+@lower(aten.min.dim)
+def min_dim(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> list[Array | None]:
+    return _value_and_index(ctx, x, dim, _all if x.dtype == np.bool_ else minimum, lax.argmin)
+
+
+def _value_and_index(ctx: Context, x: Array, dim: int, reduce: Any, find: Any) -> list[Array | None]:
+    values = lax.reshape(reduce(x, axes(dim, x.ndim)), ctx.shape) if ctx.used(0) else None
+    indices = lax.reshape(_arg(ctx, x, dim, find), ctx.shape) if ctx.used(1) else None
+    return [values, indices]
+
+
+def centred(x: Array, dims: tuple[int, ...]) -> tuple[Array, Array]:
+    """The mean over dimensions, and what is left without it."""
+    mean = average(x, dims)
+    return mean, lax.sub(x, expand_back(mean, x.shape, dims))
+
+
+def variance(x: Array, dims: tuple[int, ...], correction: float) -> tuple[Array, Array]:
+    """Mean and variance over dimensions, in two passes as torch computes them."""
+    mean, rest = centred(x, dims)
+    summed = total(lax.mul(rest, rest), dims)
+    count = math.prod(x.shape[dim] for dim in dims) - correction
+    return mean, lax.div(summed, like(summed, max(count, 0)))
+
+
+def _variance_of(ctx: Context, x: Array, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Array, Array]:
+    """Reads the three overloads: (unbiased), (dim, unbiased, keepdim) and (dim, *, correction, keepdim)."""
+    overload = ctx.node.target._overloadname  # type: ignore[union-attr]
+    dims, correction = None, 1.0
+    if overload == "default":
+        correction = float(args[0] if args else options.get("unbiased", True))
+    else:
+        dims = args[0] if args else options.get("dim")
+        if overload == "dim":
+            correction = float(args[1] if len(args) > 1 else options.get("unbiased", True))
+        elif options.get("correction") is not None:
+            correction = float(options["correction"])
+    x = cast(x, wide(ctx.dtype))
+    mean, result = variance(x, axes(dims, x.ndim), correction)
+    return lax.reshape(mean, ctx.shape), lax.reshape(result, ctx.shape)
+
+
+@lower(aten.var.default, aten.var.dim, aten.var.correction)
+def var(ctx: Context, x: Array, *args: Any, **options: Any) -> Array:
+    return _variance_of(ctx, x, args, options)[1]
+
+
+@lower(aten.std.default, aten.std.dim, aten.std.correction)
+def std(ctx: Context, x: Array, *args: Any, **options: Any) -> Array:
+    return lax.sqrt(_variance_of(ctx, x, args, options)[1])
+
+
+@lower(aten.var_mean.default, aten.var_mean.dim, aten.var_mean.correction)
+def var_mean(ctx: Context, x: Array, *args: Any, **options: Any) -> list[Array]:
+    mean, result = _variance_of(ctx, x, args, options)
+    return [result, mean]
+
+
+@lower(aten.linalg_vector_norm.default)
+def vector_norm(
+    ctx: Context, x: Array, order: float = 2, dims: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Array:
+    x = lax.abs(cast(x, wide(ctx.dtype)))
+    reduced = axes(dims, x.ndim)
+    if order == math.inf:
+        result = maximum(x, reduced)
+    elif order == -math.inf:
+        result = minimum(x, reduced)
+    elif order == 0:
+        result = total(lax.convert_element_type(lax.ne(x, like(x, 0)), x.dtype), reduced)
+    elif order == 1:
+        result = total(x, reduced)
+    elif order == 2:
+        result = lax.sqrt(total(lax.mul(x, x), reduced))
+    else:
+        powers = total(lax.pow(x, like(x, order)), reduced)
+        result = lax.pow(powers, like(powers, 1 / order))
+    return lax.reshape(result, ctx.shape)
+
+
+# Scans ---------------------------------------------------------------------------------------------------------------
+
+
+@lower(aten.cumsum.default)
+def cumsum(ctx: Context, x: Array, dim: int, *, dtype: Any = None) -> Array:
+    return _scan(cast(x, ctx.dtype), dim, lax.add, 0)
+
+
+@lower(aten.cumprod.default)
+def cumprod(ctx: Context, x: Array, dim: int, *, dtype: Any = None) -> Array:
+    return _scan(cast(x, ctx.dtype), dim, lax.mul, 1)
+
+
+def _scan(x: Array, dim: int, combine: Callable[..., Array], start: int) -> Array:
+    """A window that reaches back to the first element."""
+    if x.size == 0 or x.ndim == 0:
+        return x
+    dim %= x.ndim
+    size = x.shape[dim]
+    window = [size if i == dim else 1 for i in range(x.ndim)]
+    padding = [(size - 1, 0) if i == dim else (0, 0) for i in range(x.ndim)]
+    return lax.reduce_window(x, np.array(start, x.dtype), combine, window, [1] * x.ndim, padding)
+
+
+# Sorting -------------------------------------------------------------------------------------------------------------
+
+
+@lower(aten.sort.default)
+def sort(ctx: Context, x: Array, dim: int = -1, descending: bool = False) -> list[Array]:
+    return sorted_with_indices(x, dim, descending)
+
+
+@lower(aten.sort.stable)
+def sort_stable(
+    ctx: Context, x: Array, *, stable: bool | None = None, dim: int = -1, descending: bool = False
+) -> list[Array]:
+    return sorted_with_indices(x, dim, descending)
+
+
+def sorted_with_indices(x: Array, dim: int, descending: bool) -> list[Array]:
+    """Values and positions, in a stable order."""
+    if x.ndim == 0:
+        return [x, full((), 0, np.dtype("int64"))]
+    dim %= x.ndim
+    positions = lax.broadcasted_iota(np.dtype("int64"), x.shape, dim)
+    if not descending:
+        return list(lax.sort((x, positions), dimension=dim, is_stable=True, num_keys=1))
+    key = lax.neg(x) if jnp.issubdtype(x.dtype, jnp.floating) else lax.bitwise_not(x)
+    _, values, indices = lax.sort((key, x, positions), dimension=dim, is_stable=True, num_keys=1)
+    return [values, indices]
+
+
+@lower(aten.topk.default)
+def topk(
+    ctx: Context, x: Array, k: int, dim: int = -1, largest: bool = True, is_sorted: bool = True, **options: Any
+) -> list[Array]:
+    if x.ndim == 0:
+        return sorted_with_indices(x, dim, largest)
+    dim %= x.ndim
+    return [slice_along(part, dim, 0, k) for part in sorted_with_indices(x, dim, largest)]
+
+
+# Softmax -------------------------------------------------------------------------------------------------------------
+
+
+@lower(aten._softmax.default)
+def softmax(ctx: Context, x: Array, dim: int, half_to_float: bool = False) -> Array:
+    x, dims = cast(x, ctx.dtype), axes(dim, x.ndim)
+    exponents = lax.exp(lax.sub(x, expand_back(maximum(x, dims), x.shape, dims)))
+    return lax.div(exponents, expand_back(total(exponents, dims), x.shape, dims))
+
+
+@lower(aten._safe_softmax.default)
+def safe_softmax(ctx: Context, x: Array, dim: int, dtype: Any = None) -> Array:
+    """Rows that are -inf throughout become zeros instead of NaN."""
+    x, dims = cast(x, ctx.dtype), axes(dim, x.ndim)
+    masked = lax.eq(maximum(x, dims), full(total(x, dims).shape, -math.inf, x.dtype))
+    masked = expand_back(masked, x.shape, dims)
+    return lax.select(masked, like(x, 0), softmax(ctx, x, dim))
+
+
+@lower(aten._log_softmax.default)
+def log_softmax(ctx: Context, x: Array, dim: int, half_to_float: bool = False) -> Array:
+    x, dims = cast(x, ctx.dtype), axes(dim, x.ndim)
+    shifted = lax.sub(x, expand_back(maximum(x, dims), x.shape, dims))
+    return lax.sub(shifted, expand_back(lax.log(total(lax.exp(shifted), dims)), x.shape, dims))
+
+
+@lower(aten._softmax_backward_data.default)
+def softmax_backward(ctx: Context, grad: Array, output: Array, dim: int, input_dtype: torch.dtype) -> Array:
+    dims = axes(dim, output.ndim)
+    grad = cast(grad, output.dtype)
+    product = lax.mul(grad, output)
+    return lax.sub(product, lax.mul(output, expand_back(total(product, dims), output.shape, dims)))
+
+
+@lower(aten._log_softmax_backward_data.default)
+def log_softmax_backward(ctx: Context, grad: Array, output: Array, dim: int, input_dtype: torch.dtype) -> Array:
+    dims = axes(dim, output.ndim)
+    grad = cast(grad, output.dtype)
+    return lax.sub(grad, lax.mul(lax.exp(output), expand_back(total(grad, dims), output.shape, dims)))
+
+
+@lower(aten.logsumexp.default)
+def logsumexp(ctx: Context, x: Array, dims: Any, keepdim: bool = False) -> Array:
+    x = cast(x, ctx.dtype)
+    reduced = axes(dims, x.ndim)
+    top = maximum(x, reduced)
+    top = lax.select(lax.eq(lax.abs(top), like(top, math.inf)), like(top, 0), top)
+    summed = total(lax.exp(lax.sub(x, expand_back(top, x.shape, reduced))), reduced)
+    return broadcast(lax.reshape(lax.add(lax.log(summed), top), ctx.shape), ctx.shape)

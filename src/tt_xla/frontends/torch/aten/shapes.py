@@ -1,0 +1,236 @@
+"""Ops that move, cut, join or repeat elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jax import lax
+
+from tt_xla.frontends.torch.aten.registry import Array, Context, axes, broadcast, cast, full, lower, shape_of
+
+aten = torch.ops.aten
+prims = torch.ops.prims
+
+
+@lower(
+    aten._reshape_alias.default,
+    aten._unsafe_view.default,
+    aten.reshape.default,
+    aten.squeeze.default,
+    aten.squeeze.dim,
+    aten.squeeze.dims,
+    aten.unsqueeze.default,
+    aten.view.default,
+    aten.view_copy.default,
+)
+def reshape(ctx: Context, x: Array, *sizes: Any) -> Array:
+    return x if tuple(x.shape) == ctx.shape else lax.reshape(x, ctx.shape)
+
+
+@lower(aten.view.dtype)
+def view_dtype(ctx: Context, x: Array, dtype: torch.dtype) -> Array:
+    if ctx.dtype.itemsize != x.dtype.itemsize:
+        ctx.unsupported("between dtypes of different width")
+    return lax.bitcast_convert_type(x, ctx.dtype)
+
+
+@lower(aten.permute.default)
+def permute(ctx: Context, x: Array, dims: Sequence[int]) -> Array:
+    order = tuple(dim % x.ndim for dim in dims)
+    return x if order == tuple(range(x.ndim)) else lax.transpose(x, order)
+
+
+@lower(aten.transpose.int)
+def transpose(ctx: Context, x: Array, dim0: int, dim1: int) -> Array:
+    order = list(range(x.ndim))
+    if x.ndim:
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+    return lax.transpose(x, order)
+
+
+@lower(aten.t.default)
+def t(ctx: Context, x: Array) -> Array:
+    return x if x.ndim < 2 else lax.transpose(x, (1, 0))
+
+
+@lower(aten.expand.default)
+def expand(ctx: Context, x: Array, sizes: Sequence[int], *, implicit: bool = False) -> Array:
+    return broadcast(x, ctx.shape)
+
+
+@lower(aten.repeat.default)
+def repeat(ctx: Context, x: Array, repeats: Sequence[int]) -> Array:
+    padded = (1,) * (len(repeats) - x.ndim) + tuple(x.shape)
+    split = [size for pair in zip(repeats, padded, strict=True) for size in pair]
+    kept = [2 * i + 1 for i in range(len(repeats))]
+    return lax.reshape(lax.broadcast_in_dim(lax.reshape(x, padded), split, kept), ctx.shape)
+
+
+@lower(aten.cat.default)
+def cat(ctx: Context, tensors: Sequence[Array], dim: int = 0) -> Array:
+    rank = len(ctx.shape)
+    parts = [cast(x, ctx.dtype) for x in tensors if x.ndim == rank and x.shape[dim % rank]]
+    if not parts:
+        return full(ctx.shape, 0, ctx.dtype)
+    return parts[0] if len(parts) == 1 else lax.concatenate(parts, dim % rank)
+
+
+@lower(aten.stack.default)
+def stack(ctx: Context, tensors: Sequence[Array], dim: int = 0) -> Array:
+    dim %= len(ctx.shape)
+    return lax.concatenate([lax.expand_dims(cast(x, ctx.dtype), (dim,)) for x in tensors], dim)
+
+
+def slice_along(x: Array, dim: int, start: int, stop: int, step: int = 1) -> Array:
+    """``x[..., start:stop:step, ...]`` with bounds that lie within ``x``."""
+    if (start, stop, step) == (0, x.shape[dim], 1):
+        return x
+    return lax.slice_in_dim(x, start, max(start, stop), step, dim)
+
+
+@lower(aten.slice.Tensor, aten.slice_copy.Tensor)
+def slice_(ctx: Context, x: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Array:
+    dim %= x.ndim
+    begin, stop, step = slice(start, end, step).indices(x.shape[dim])
+    return slice_along(x, dim, begin, stop, step)
+
+
+@lower(aten.select.int, aten.select_copy.int)
+def select(ctx: Context, x: Array, dim: int, index: int) -> Array:
+    dim %= x.ndim
+    index = index % x.shape[dim]
+    return lax.reshape(slice_along(x, dim, index, index + 1), ctx.shape)
+
+
+@lower(aten.narrow.default)
+def narrow(ctx: Context, x: Array, dim: int, start: int, length: int) -> Array:
+    dim %= x.ndim
+    start %= x.shape[dim] + 1
+    return slice_along(x, dim, start, start + length)
+
+
+@lower(aten.split.Tensor, aten.split_with_sizes.default)
+def split(ctx: Context, x: Array, sizes: Any, dim: int = 0) -> list[Array]:
+    dim %= x.ndim
+    parts, start = [], 0
+    for out in ctx.out:
+        stop = start + shape_of(out)[dim]
+        parts.append(slice_along(x, dim, start, stop))
+        start = stop
+    return parts
+
+
+@lower(aten.unbind.int)
+def unbind(ctx: Context, x: Array, dim: int = 0) -> list[Array]:
+    dim %= x.ndim
+    return [lax.reshape(slice_along(x, dim, i, i + 1), shape_of(out)) for i, out in enumerate(ctx.out)]
+
+
+@lower(aten.constant_pad_nd.default)
+def constant_pad(ctx: Context, x: Array, pad: Sequence[int], value: Any = 0) -> Array:
+    config = [(0, 0, 0)] * x.ndim
+    for i in range(len(pad) // 2):
+        config[x.ndim - 1 - i] = (pad[2 * i], pad[2 * i + 1], 0)
+    return lax.pad(x, full((), value, x.dtype), config)
+
+
+@lower(aten.flip.default, prims.rev.default)
+def flip(ctx: Context, x: Array, dims: Sequence[int]) -> Array:
+    return lax.rev(x, axes(dims, x.ndim)) if len(dims) else x
+
+
+@lower(aten.roll.default)
+def roll(ctx: Context, x: Array, shifts: Any, dims: Any = ()) -> Array:
+    shifts = [shifts] if isinstance(shifts, int) else list(shifts)
+    if not dims:
+        return lax.reshape(_roll(lax.reshape(x, (x.size,)), 0, shifts[0]), ctx.shape)
+    for shift, dim in zip(shifts, axes(dims, x.ndim), strict=True):
+        x = _roll(x, dim, shift)
+    return x
+
+
+def _roll(x: Array, dim: int, shift: int) -> Array:
+    size = x.shape[dim]
+    cut = (-shift) % size if size else 0
+    if not cut:
+        return x
+    return lax.concatenate([slice_along(x, dim, cut, size), slice_along(x, dim, 0, cut)], dim)
+
+
+@lower(aten.diagonal.default, aten.diagonal_copy.default)
+def diagonal(ctx: Context, x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    dim1, dim2 = dim1 % x.ndim, dim2 % x.ndim
+    others = [dim for dim in range(x.ndim) if dim not in (dim1, dim2)]
+    x = lax.transpose(x, (*others, dim1, dim2))
+    rows, columns = x.shape[-2:]
+    length = ctx.shape[-1]
+    first = max(offset, 0) + max(-offset, 0) * columns
+    flat = lax.reshape(x, (*x.shape[:-2], rows * columns))
+    last = flat.ndim - 1
+    return slice_along(flat, last, first, min(first + (length - 1) * (columns + 1) + 1, rows * columns), columns + 1)
+
+
+@lower(aten.slice_scatter.default)
+def slice_scatter(
+    ctx: Context, x: Array, source: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Array:
+    dim %= x.ndim
+    start, stop, step = slice(start, end, step).indices(x.shape[dim])
+    source = cast(source, ctx.dtype)
+    count = source.shape[dim]
+    if count == x.shape[dim]:
+        return source
+    if step == 1:
+        before, after = slice_along(x, dim, 0, start), slice_along(x, dim, stop, x.shape[dim])
+        return lax.concatenate([part for part in (before, source, after) if part.shape[dim]], dim)
+    config = [(0, 0, 0)] * x.ndim
+    config[dim] = (start, x.shape[dim] - start - (count - 1) * step - 1, step - 1)
+    spread = lax.pad(source, full((), 0, x.dtype), config)
+    written = np.zeros(x.shape[dim], bool)
+    written[start:stop:step] = True
+    return lax.select(lax.broadcast_in_dim(written, x.shape, (dim,)), spread, x)
+
+
+@lower(aten.select_scatter.default)
+def select_scatter(ctx: Context, x: Array, source: Array, dim: int, index: int) -> Array:
+    dim %= x.ndim
+    index %= x.shape[dim]
+    return slice_scatter(ctx, x, lax.expand_dims(source, (dim,)), dim, index, index + 1)
+
+
+@lower(aten.as_strided.default)
+def as_strided(
+    ctx: Context, x: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Array:
+    base = ctx.node.args[0].meta["val"]  # type: ignore[union-attr]
+    if not base.is_contiguous() or int(base.storage_offset()):
+        ctx.unsupported("on a tensor that is not contiguous")
+    offset = storage_offset or 0
+    flat = lax.reshape(x, (x.size,))
+    contiguous = [math.prod(size[i + 1 :]) for i in range(len(size))]
+    if list(stride) == contiguous:
+        return lax.reshape(slice_along(flat, 0, offset, offset + math.prod(size)), ctx.shape)
+    positions = np.full(ctx.shape, offset, np.int64)
+    for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
+        positions += (np.arange(count) * step).reshape([-1 if i == dim else 1 for i in range(len(size))])
+    return lax.gather(
+        flat,
+        positions[..., None],
+        lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,)),
+        slice_sizes=(1,),
+        mode=lax.GatherScatterMode.PROMISE_IN_BOUNDS,
+    )
+
+
+@lower(aten.unfold.default)
+def unfold(ctx: Context, x: Array, dim: int, size: int, step: int) -> Array:
+    dim %= max(x.ndim, 1)
+    count = ctx.shape[dim]
+    windows = [
+        lax.expand_dims(slice_along(x, dim, i, i + (count - 1) * step + 1, step), (x.ndim,)) for i in range(size)
+    ]
+    return lax.concatenate(windows, x.ndim)

@@ -1,0 +1,249 @@
+"""The dynamo backend ``tt``: what ``torch.compile(model, backend="tt")`` calls."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch._decomp import decomposition_table
+from torch._dynamo.exc import ShortenTraceback
+from torch._functorch.aot_autograd import aot_module_simplified
+
+from tt_xla.errors import OptionError, TTXLAError
+from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch.aten import LOWERINGS
+from tt_xla.frontends.torch.device import DEVICE_TYPE, buffer_of, lift, register
+from tt_xla.frontends.torch.lowering import Argument, Lowered, lower_to_stablehlo
+from tt_xla.frontends.torch.rewrites import rewrite
+from tt_xla.ir.program import Role
+from tt_xla.options import COMPILE_OPTIONS, CompileOptions, environment
+
+Callee = Callable[[list[torch.Tensor], list[int | None]], list[torch.Tensor]]
+
+TORCH_OPTIONS = {
+    "tt_enable_composite_ops": True,
+    "tt_enable_torch_fx_fusion_pass": True,
+    "tt_lazy_execution": False,
+    "tt_legacy_compile": False,
+    "tt_use_aot_autograd": True,
+}
+"""Options of upstream's torch backend. There is one way of compiling here, and all of them are met by it."""
+
+_PROGRAMS: dict[tuple[str, CompileOptions, str], Any] = {}
+_SOURCE_PART = re.compile(r"\._(?:modules|parameters|buffers)\[['\"]([^'\"]*)['\"]\]|\.(\w+)|\[['\"]?(\w+)['\"]?\]")
+
+
+def tt(
+    graph_module: torch.fx.GraphModule,
+    example_inputs: Sequence[torch.Tensor],
+    *,
+    options: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """Compiles a graph that dynamo captured; inference and training, inputs on ``tt`` or on the CPU.
+
+    Args:
+        options: compile options for this model only, on top of the process's, and :data:`TORCH_OPTIONS`.
+
+    Raises:
+        OptionError: an option is unknown or has a bad value.
+        CompileError: the graph, or a use of an op in it, cannot be compiled.
+    """
+    register()
+    with _surfacing():
+        own = own_options(options or {})
+        settings.current().with_own(own)
+        arguments = _describe_inputs(graph_module, example_inputs)
+        rewrite(graph_module)
+        inference = functools.partial(_compile_graph, arguments=arguments, own=own)
+        backward = functools.partial(_compile_graph, arguments=None, own=own)
+        return aot_module_simplified(
+            graph_module,
+            example_inputs,
+            fw_compiler=inference,
+            bw_compiler=backward,
+            inference_compiler=inference,
+            decompositions=decompositions(),
+            keep_inference_input_mutations=False,
+        )
+
+
+class _surfacing:
+    """Lets our errors reach the user as they are, where dynamo would wrap them in ``BackendCompilerFailed``."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, TTXLAError) and not isinstance(error, ShortenTraceback):
+            error.__class__ = _surfacing_type(type(error))
+            error.first_useful_frame = None  # type: ignore[attr-defined]
+
+
+@functools.cache
+def _surfacing_type(kind: type[TTXLAError]) -> type[TTXLAError]:
+    """The same error, which dynamo passes on as one of its own."""
+    return type(kind.__name__, (kind, ShortenTraceback), {"__module__": kind.__module__})
+
+
+def own_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The compile options among the options of one ``torch.compile`` call."""
+    own = {}
+    for name, value in options.items():
+        if name in TORCH_OPTIONS:
+            if not isinstance(value, bool):
+                raise OptionError(f"torch.compile option '{name}' was given {value!r}; it takes True or False.")
+        elif name.startswith("tt_") and name not in COMPILE_OPTIONS:
+            raise OptionError(
+                f"torch.compile option '{name}' is unknown.", hint=f"Known are: {', '.join(sorted(TORCH_OPTIONS))}."
+            )
+        else:
+            own[name] = value
+    return own
+
+
+@functools.cache
+def decompositions() -> dict[Any, Callable[..., Any]]:
+    """An op with a lowering rule stays whole; any other is decomposed where torch knows how."""
+    return {op: rule for op, rule in decomposition_table.items() if op not in LOWERINGS}
+
+
+def _describe_inputs(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> list[Argument]:
+    """Names and roles by dynamo's sources: ``L['self']._modules['fc']._parameters['weight']`` is ``fc.weight``."""
+    described: list[Argument] = []
+    placeholders = graph_module.graph.find_nodes(op="placeholder")
+    users = 0
+    for node, example in zip(placeholders, example_inputs, strict=True):
+        source = getattr(node, "_dynamo_source", None)
+        text = "" if source is None else source.name
+        is_parameter = isinstance(example, torch.nn.Parameter)
+        if is_parameter or "_buffers[" in text or "_parameters[" in text:
+            parts = ["".join(part) for part in _SOURCE_PART.findall(text.partition("]")[2])]
+            name = ".".join(part for part in parts if part) or node.name
+            described.append(Argument(name, Role.PARAMETER if is_parameter else Role.CONSTANT))
+        else:
+            described.append(Argument(f"args_{users}"))
+            users += isinstance(example, torch.Tensor)
+    return described
+
+
+def _roles(graph_module: torch.fx.GraphModule, arguments: list[Argument] | None) -> list[Argument] | None:
+    """Roles of the AOT graph's inputs, which stand in dynamo's order; a buffer that is written is an input."""
+    placeholders = graph_module.graph.find_nodes(op="placeholder")
+    if arguments is None or len(arguments) != len(placeholders):
+        return None
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context else None
+    mutated = set(metadata.mutated_inp_runtime_indices) if metadata else set()
+    return [Argument(argument.name) if position in mutated else argument for position, argument in enumerate(arguments)]
+
+
+def _compile_graph(
+    graph_module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    arguments: list[Argument] | None,
+    own: Mapping[str, Any],
+) -> Callable[[list[Any]], Sequence[Any]]:
+    lowered = lower_to_stablehlo(graph_module, _roles(graph_module, arguments))
+    return Executor(lowered, own)
+
+
+class Executor:
+    """One compiled graph: gathers host tensors, runs the executable, wraps the results."""
+
+    _boxed_call = True  # the list of arguments is ours to empty
+
+    def __init__(self, lowered: Lowered, own: Mapping[str, Any]) -> None:
+        self._own = own
+        self._module = lowered.module
+        self._tensors = lowered.tensors
+        self._extras = list(zip(lowered.extras, lowered.constant, strict=True))
+        self._outputs = lowered.outputs
+        self._on_device = [fake.device.type == DEVICE_TYPE for fake in lowered.results]
+        self._straight = lowered.outputs == [("result", i) for i in range(len(lowered.results))]
+        self._settings: settings.Settings | None = None
+        self._call: Callee | None = None
+        if lowered.results:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        current = settings.current()
+        options = current.with_own(self._own)
+        self._call = _compile_and_load(self._module, options)
+        self._settings = current
+
+    def __call__(self, args: list[Any]) -> Sequence[Any]:
+        results = self._run(args) if self._on_device else []
+        if self._straight:
+            args.clear()
+            return results
+        outputs = [
+            results[value] if kind == "result" else args[value] if kind == "input" else value
+            for kind, value in self._outputs
+        ]
+        args.clear()
+        return outputs
+
+    def _run(self, args: list[Any]) -> list[torch.Tensor]:
+        if self._settings is not settings.current():
+            self._prepare()
+        tensors: list[torch.Tensor] = []
+        versions: list[int | None] = []
+        for position in self._tensors:
+            tensor = args[position]
+            if tensor.device.type == DEVICE_TYPE:
+                buffer = buffer_of(tensor)
+                tensors.append(buffer.alias(tensor))
+                versions.append(buffer.version)
+            else:
+                tensors.append(tensor.detach() if tensor.requires_grad else tensor)
+                versions.append(None)
+        for make, constant in self._extras:
+            tensor = make()
+            if tensor.device.type == DEVICE_TYPE:
+                buffer = buffer_of(tensor)
+                tensors.append(buffer.alias(tensor))
+                versions.append(buffer.version)
+            else:
+                tensors.append(tensor)
+                versions.append(None)
+        assert self._call is not None
+        results = self._call(tensors, versions)
+        return [
+            lift(result) if on_device else result for result, on_device in zip(results, self._on_device, strict=True)
+        ]
+
+
+def _compile_and_load(module: Any, options: CompileOptions) -> Callee:
+    """StableHLO to something that can be called. The one place where the frontend meets compiler and runtime."""
+    from tt_xla.compiler import compile_module
+    from tt_xla.runtime import get_device
+    from tt_xla.target import load_target
+
+    system = environment("TTXLA_SYSTEM")
+    key = (hashlib.sha256(str(module).encode()).hexdigest(), options, system)
+    program = _PROGRAMS.get(key)
+    if program is None:
+        program = _PROGRAMS[key] = compile_module(_copy_of(module), options, load_target(system))
+    return get_device().load(program).run
+
+
+def _copy_of(module: Any) -> Any:
+    """Compiler passes work in place, and the same module may be compiled again with other options."""
+    from jaxlib.mlir import ir
+
+    with module.context:
+        return ir.Module.parse(module.operation.get_asm(binary=True, enable_debug_info=True))
+
+
+def clear_programs() -> None:
+    """Forgets every compiled program; models compile again at their next call."""
+    _PROGRAMS.clear()
+    settings.renew()
+
+
+__all__ = ["TORCH_OPTIONS", "Executor", "clear_programs", "tt"]

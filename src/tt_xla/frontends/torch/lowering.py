@@ -1,0 +1,312 @@
+"""An aten FX graph becomes a StableHLO module: each op by its rule, traced by JAX, with the user's source lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+import torch
+from jaxlib.mlir import ir
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.frontends.torch.aten import LOWERINGS, Context
+from tt_xla.frontends.torch.aten.registry import DTYPES, apply, describe, shape_of
+from tt_xla.ir.program import Role
+
+aten = torch.ops.aten
+
+EMBEDDED_ELEMENTS = 32
+"""Tensor constants up to this size are written into the module; larger ones become arguments."""
+
+_RANDOM = {
+    aten.rand.default,
+    aten.rand_like.default,
+    aten.randn.default,
+    aten.randn_like.default,
+    aten.randint.default,
+    aten.randint.low,
+    aten.randint_like.default,
+    aten.randint_like.low_dtype,
+    aten.randperm.default,
+}
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_SCOPE = re.compile(r"(?:^|/)n(\d+)(?:/|$)")
+_TORCH_FILES = re.compile(r"[/\\](?:site|dist)-packages[/\\]torch[/\\]")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What the frontend knows of a graph input: its name in the user's program, and what it is to it."""
+
+    name: str
+    role: Role = Role.INPUT
+
+
+@dataclass
+class Lowered:
+    """A StableHLO module and how to call it.
+
+    Attributes:
+        module: ``main`` takes the graph's tensor inputs, then what ``extras`` give, and returns ``outputs``' tensors.
+        tensors: positions, among the graph's inputs, of those that ``main`` takes.
+        extras: makers of the further arguments: constants too large to embed, and random numbers, drawn on the host
+            at each call so that ``torch.manual_seed`` decides them as it does in eager mode. ``constant`` says which.
+        outputs: for each output of the graph: ``("result", i)``, ``("input", i)``, or ``("value", number or None)``.
+        results: the fake tensor of each result of ``main``.
+    """
+
+    module: ir.Module
+    tensors: list[int]
+    extras: list[Callable[[], torch.Tensor]]
+    constant: list[bool]
+    outputs: list[tuple[str, Any]]
+    results: list[torch.Tensor] = field(default_factory=list)
+
+
+def source_line(node: torch.fx.Node) -> str:
+    """``file:line`` of the user's code that made a node: the innermost frame that is not torch's own."""
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    own = [frame for frame in frames if not _TORCH_FILES.search(frame[0])] or frames
+    return f"{own[-1][0]}:{own[-1][1]}" if own else ""
+
+
+def module_path(node: torch.fx.Node) -> str:
+    """Dotted path of the user's module that a node came from, such as ``layers.0.attention``."""
+    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+    if not stack:
+        return ""
+    path = str(next(reversed(stack.values()))[0])
+    path = re.sub(r"^L\[['\"]\w+['\"]\]\.?", "", path)
+    path = re.sub(r"_modules\[['\"]([^'\"]*)['\"]\]", r"\1", path)
+    return re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", path).strip(".")
+
+
+def lower_to_stablehlo(graph_module: torch.fx.GraphModule, arguments: Sequence[Argument] | None = None) -> Lowered:
+    """Lowers a functional aten graph whose nodes carry fake tensors in ``meta["val"]``.
+
+    Args:
+        arguments: one per placeholder; the default makes all of them inputs named after the placeholder.
+
+    Raises:
+        UnsupportedOpError: an op has no lowering rule, or its rule does not cover this use of it.
+    """
+    return _Lowering(graph_module, arguments).run()
+
+
+class _Lowering:
+    def __init__(self, graph_module: torch.fx.GraphModule, arguments: Sequence[Argument] | None) -> None:
+        self.graph_module = graph_module
+        self.nodes = list(graph_module.graph.nodes)
+        self.placeholders = [node for node in self.nodes if node.op == "placeholder"]
+        self.arguments = list(arguments or [Argument(str(node.target)) for node in self.placeholders])
+        self.known: dict[torch.fx.Node, Any] = {}  # values that are not computed: numbers and embedded constants
+        self.traced: list[torch.fx.Node] = []  # nodes that are arguments of main, in order
+        self.extras: list[Callable[[], torch.Tensor]] = []
+        self.constant: list[bool] = []
+
+    def run(self) -> Lowered:
+        self._check_supported()
+        tensors = []
+        for position, node in enumerate(self.placeholders):
+            value = node.meta["val"]
+            if isinstance(value, torch.Tensor):
+                tensors.append(position)
+                self.traced.append(node)
+            else:
+                self.known[node] = _number(value)
+        self._collect_extras()
+        outputs, results = self._outputs()
+        module = self._trace(results)
+        arguments = [self.arguments[position] for position in tensors]
+        arguments += [
+            Argument(str(node.target) if fixed else node.name, Role.CONSTANT if fixed else Role.INPUT)
+            for node, fixed in zip(self.traced[len(tensors) :], self.constant, strict=True)
+        ]
+        _annotate_arguments(module, arguments)
+        self._locate(module)
+        fakes = [node.meta["val"] for node in results]
+        return Lowered(module, tensors, self.extras, self.constant, outputs, fakes)
+
+    def _check_supported(self) -> None:
+        missing: dict[str, torch.fx.Node] = {}
+        for node in self.nodes:
+            if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+                continue
+            if not isinstance(node.meta.get("val"), torch.Tensor | list | tuple):
+                continue  # a number, known from its fake value
+            if node.target not in LOWERINGS and node.target not in _RANDOM:
+                missing.setdefault(str(node.target), node)
+        if not missing:
+            return
+        first, *others = missing.values()
+        also = f" Nor have {', '.join(str(node.target) for node in others)}." if others else ""
+        raise UnsupportedOpError(
+            f"The op {first.target} has no lowering to StableHLO: {describe(first)}.{also}",
+            location=source_line(first),
+            hint="Keep that part out of the compiled model with torch.compiler.disable, or write it with other ops.",
+        )
+
+    def _collect_extras(self) -> None:
+        for node in self.nodes:
+            if node.op == "get_attr":
+                value = _attribute(self.graph_module, str(node.target))
+                if not isinstance(value, torch.Tensor):
+                    continue
+                if value.numel() > EMBEDDED_ELEMENTS:
+                    self._add_extra(node, lambda value=value: value, constant=True)
+                else:
+                    self.known[node] = _to_numpy(value)
+            elif node.op == "call_function" and node.target in _RANDOM:
+                self._add_extra(node, _sampler(node), constant=False)
+
+    def _add_extra(self, node: torch.fx.Node, make: Callable[[], torch.Tensor], *, constant: bool) -> None:
+        if constant and "val" not in node.meta:
+            node.meta["val"] = make()
+        self.traced.append(node)
+        self.extras.append(make)
+        self.constant.append(constant)
+
+    def _outputs(self) -> tuple[list[tuple[str, Any]], list[torch.fx.Node]]:
+        (output,) = [node for node in self.nodes if node.op == "output"]
+        outputs: list[tuple[str, Any]] = []
+        results: list[torch.fx.Node] = []
+        for value in output.args[0]:
+            if not isinstance(value, torch.fx.Node):
+                outputs.append(("value", value))
+            elif value.op == "placeholder":
+                outputs.append(("input", self.placeholders.index(value)))
+            elif not isinstance(value.meta.get("val"), torch.Tensor) and value.op != "get_attr":
+                outputs.append(("value", _number(value.meta["val"])))
+            else:
+                if "val" not in value.meta:
+                    value.meta["val"] = _attribute(self.graph_module, str(value.target))
+                if value not in results:
+                    results.append(value)
+                outputs.append(("result", results.index(value)))
+        return outputs, results
+
+    def _trace(self, results: list[torch.fx.Node]) -> ir.Module:
+        numbers = {node: index for index, node in enumerate(self.nodes)}
+
+        def forward(*arrays: Any) -> tuple[Any, ...]:
+            values = dict(self.known) | dict(zip(self.traced, arrays, strict=True))
+            for node in self.nodes:
+                if node.op == "call_function" and node not in values:
+                    with jax.named_scope(f"n{numbers[node]}"):
+                        values[node] = self._compute(node, values)
+            return tuple(jax.numpy.asarray(values[node]) for node in results)
+
+        with unset_fake_temporarily(), jax.enable_x64(True):
+            specs = [jax.ShapeDtypeStruct(shape_of(n.meta["val"]), DTYPES[n.meta["val"].dtype]) for n in self.traced]
+            module = jax.jit(forward, keep_unused=True).lower(*specs).compiler_ir("stablehlo")
+        assert isinstance(module, ir.Module)
+        return module
+
+    def _compute(self, node: torch.fx.Node, values: dict[torch.fx.Node, Any]) -> Any:
+        out = node.meta.get("val")
+        if isinstance(out, bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool):
+            return _number(out)
+        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda arg: values[arg])
+        if not isinstance(node.target, torch._ops.OpOverload):
+            if "getitem" in node.name or getattr(node.target, "__name__", "") == "getitem":
+                return args[0][args[1]]
+            raise UnsupportedOpError(
+                f"{node.target} cannot be compiled.", location=source_line(node), hint="Only aten ops can."
+            )
+        args, kwargs = _concrete((args, kwargs))
+        context = Context(node, out, source_line(node))
+        return apply(context, LOWERINGS[node.target], args, kwargs)
+
+    def _locate(self, module: ir.Module) -> None:
+        """Puts the user's source lines, and the node's place in the model, in place of this file's."""
+        locations: dict[int, ir.Location] = {}
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            location = op.location
+            match = _SCOPE.search(location.name_str) if isinstance(location, ir.NameLoc) else None
+            if match:
+                index = int(match[1])
+                if index not in locations:
+                    locations[index] = _location_of(self.nodes[index])
+                op.location = locations[index]
+            elif not isinstance(location, ir.UnknownLoc):
+                op.location = ir.Location.unknown()
+            return ir.WalkResult.ADVANCE
+
+        with module.context:
+            module.operation.walk(visit)
+
+
+def _location_of(node: torch.fx.Node) -> ir.Location:
+    line = source_line(node)
+    path = module_path(node)
+    name = f"{path}/{node.name}" if path else node.name
+    if not line:
+        return ir.Location.name(name)
+    file, _, number = line.rpartition(":")
+    return ir.Location.name(name, ir.Location.file(file, int(number), 0))
+
+
+def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument]) -> None:
+    module.context.allow_unregistered_dialects = True
+    with module.context:
+        main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
+        attributes = []
+        for given, argument in zip(main.arg_attrs, arguments, strict=True):
+            named = {attribute.name: attribute.attr for attribute in given}
+            named["ttcore.argument_type"] = ir.StringAttr.get(argument.role.value)
+            named["ttir.name"] = ir.StringAttr.get(argument.name)
+            attributes.append(ir.DictAttr.get(named))
+        main.arg_attrs = ir.ArrayAttr.get(attributes)
+
+
+def _number(value: Any) -> Any:
+    """A symbolic number is specialised; that guards the compiled graph on it."""
+    if isinstance(value, torch.SymInt):
+        return int(value)
+    if isinstance(value, torch.SymFloat):
+        return float(value)
+    return bool(value) if isinstance(value, torch.SymBool) else value
+
+
+def _concrete(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(_concrete(item) for item in value)
+    if isinstance(value, dict):
+        return {name: _concrete(item) for name, item in value.items()}
+    return _number(value)
+
+
+def _attribute(owner: Any, path: str) -> Any:
+    for name in path.split("."):
+        owner = getattr(owner, name)
+    return owner
+
+
+def _to_numpy(value: torch.Tensor) -> np.ndarray:
+    with unset_fake_temporarily():
+        value = value.detach().to("cpu").contiguous()
+        if value.dtype is torch.bfloat16:
+            return value.view(torch.int16).numpy().view(DTYPES[value.dtype])
+        return value.numpy()
+
+
+def _sampler(node: torch.fx.Node) -> Callable[[], torch.Tensor]:
+    """Draws what a random op draws, on the CPU."""
+    fake = node.meta["val"]
+    shape, dtype = shape_of(fake), fake.dtype
+    kind = node.target._schema.name.removeprefix("aten::").removesuffix("_like")  # type: ignore[union-attr]
+    if kind == "rand":
+        return lambda: torch.rand(shape, dtype=dtype, device="cpu")
+    if kind == "randn":
+        return lambda: torch.randn(shape, dtype=dtype, device="cpu")
+    if kind == "randperm":
+        return lambda: torch.randperm(shape[0], dtype=dtype, device="cpu")
+    arguments = [arg for arg in _concrete(node.args) if isinstance(arg, int)]
+    low, high = (0, arguments[0]) if len(arguments) == 1 else arguments[:2]
+    return lambda: torch.randint(low, high, shape, dtype=dtype, device="cpu")

@@ -1,0 +1,35 @@
+"""Makes the ``torch_xla`` modules from the files of this folder."""
+
+from __future__ import annotations
+
+import importlib.util
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+
+_FILES = {
+    "torch_xla": "root.py",
+    "torch_xla.core": "core.py",
+    "torch_xla.core.xla_model": "xla_model.py",
+    "torch_xla.runtime": "runtime.py",
+}
+_PACKAGES = {"torch_xla", "torch_xla.core"}
+
+
+def find(name: str) -> ModuleSpec | None:
+    """The spec of one of the modules; None for a name we do not have, which Python reports as missing."""
+    file = _FILES.get(name)
+    if file is None:
+        return None
+    path = Path(__file__).with_name(file)
+    spec = importlib.util.spec_from_file_location(name, path, loader=SourceFileLoader(name, str(path)))
+    if spec is not None and name in _PACKAGES:
+        spec.submodule_search_locations = []  # a package, whose modules come from this table and not from a folder
+    return spec
+
+
+def missing(module: str, name: str) -> AttributeError:
+    """The error for a name of the real package that is not in ours."""
+    return AttributeError(
+        f"{module}.{name} is not available: this torch_xla is the part of its API that tt-xla provides. "
+        f"Installing the real torch_xla package replaces it."
+    )
