@@ -216,36 +216,42 @@ def _products(
         product = unpack
     activation = instruction.attributes.get("activation")
     after = rates.sfpu.get(activation, 0.0) if isinstance(activation, str) else 0.0
-    grid_rows, grid_columns, cores = rates.rows, rates.columns, rates.cores
+    paged = [work.bytes if work.place in (DRAM, L1) else 0 for work in (*works, out)]
+    waiting = rates.stream * families.MATMUL_STREAM_FACTOR
     best = math.inf
     compute = noc = 0.0
     used = 1
-    for split_rows, split_columns in ((grid_rows, grid_columns), (1, cores), (cores, 1)):
+    for split_rows, split_columns in ((rates.rows, rates.columns), (1, rates.cores), (rates.cores, 1)):
         block_rows = -(-rows // split_rows)
         block_columns = -(-columns // split_columns)
-        share_out = block_rows * block_columns
-        option_compute = share_out * (inner * product + after)
+        option_compute = block_rows * block_columns * (inner * product + after)
         received = block_columns * inner * page_b if split_rows > 1 and rows > 1 else 0
         if split_columns > 1 and columns > 1 and not gather:
             received += block_rows * inner * page_a
         option_noc = received * rates.multicast
+        part_rows, part_columns = block_rows / max(rows, 1), block_columns / max(columns, 1)
         if gather:
-            part = gather * block_rows / max(rows, 1)
+            part = gather * part_rows
             option_compute += part / TILE_BYTES["bf16"] * families.TILIZE_CYCLES * rates.cycle_us
             option_noc += part / families.GATHER_BYTES_PER_CYCLE * rates.cycle_us
+        if batch > 1:
+            option_compute *= batch
+            option_noc = batch * max(option_noc, families.BATCH_US)
+        # Where cores share rows and columns, one reads an operand's block for the others, many pages at a time; where
+        # they share one of both only, each goes through its own part of that operand.
+        read_a, read_b = paged[0] * part_rows, paged[1] * part_columns
+        if split_rows == 1:
+            read = max(read_a * rates.block, read_b * waiting)
+        elif split_columns == 1:
+            read = max(read_a * waiting, read_b * rates.block)
+        else:
+            read = max(read_a, read_b) * rates.block
+        option_noc = max(option_noc, read + paged[-1] * part_rows * part_columns * rates.stream)
         longest = option_compute if option_compute > option_noc else option_noc
         if longest < best:
             best, compute, noc = longest, option_compute, option_noc
             used = max(-(-rows // max(block_rows, 1)) * -(-columns // max(block_columns, 1)), 1)
-    traffic = out.bytes if out.place == DRAM else 0
-    for work in works:
-        if work.place == DRAM:
-            traffic += work.bytes
-    streamed = traffic * rates.stream / used * families.MATMUL_STREAM_FACTOR
-    if batch > 1:
-        compute, noc = batch * compute, batch * max(noc, families.BATCH_US)
-    if streamed > noc:
-        noc = streamed
+    traffic = sum([work.bytes for work in (*works, out) if work.place == DRAM])
     return _cost(rates, compute, traffic * rates.dram, noc, used)
 
 

@@ -16,31 +16,26 @@ def predicted_device_us(function: Function, target: Target, functions: Iterable[
     """Microseconds the device takes for one call of ``function``, gaps between its ops included.
 
     Costs that the instructions already carry are taken as they are. Const-eval results count nothing, being kept from
-    the first call. Replaying a trace costs its function, found in ``functions``, with the shorter gap; when the host
-    enqueues each op, it does so during the op before, so only what is left of its time shows as a gap.
+    the first call. Replaying a trace costs its function, found in ``functions``, with the shorter gap of a trace; an op
+    that the host enqueues has the longer gap, which supposes that the host keeps ahead.
     """
     return _total(function, target, {each.name: each for each in functions}, frozenset({function.name}))
 
 
 def _total(function: Function, target: Target, functions: dict[str, Function], above: frozenset[str]) -> float:
     rates = rates_of(target)
-    traced = function.kind is FunctionKind.TRACE
-    total = before = 0.0
+    gap = rates.gap_traced if function.kind is FunctionKind.TRACE else rates.gap_untraced
+    total = 0.0
     for instruction in function.body:
         callee = _traced_function(instruction, functions, above)
         if callee is not None:
-            total += _total(callee, target, functions, above | {callee.name}) + rates.gap_untraced
-            before = 0.0
+            total += _total(callee, target, functions, above | {callee.name}) + gap
             continue
         cost = instruction.cost
         if cost == _NONE:
             cost = instruction_cost(instruction, function.values, target)
         if cost.total_us:
-            gap = rates.gap_traced
-            if not traced:
-                gap = max(gap, rates.gap_untraced - before)
             total += cost.total_us + gap
-            before = cost.total_us
     return total
 
 

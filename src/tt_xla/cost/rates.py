@@ -28,6 +28,8 @@ class Rates:
     """us per byte of the whole chip."""
     stream: float
     """us per byte of one core that goes through pages one by one."""
+    block: float
+    """us per byte of one core that reads many pages of DRAM at a time."""
     local: float
     """us per byte that a core copies within its own L1 or from another core's."""
     multicast: float
@@ -60,6 +62,7 @@ def _of(target: Target) -> Rates:
         cycle_us=cycle_us,
         dram=1e6 / target.dram_achieved_bytes_per_second,
         stream=cycle_us / target.stream_bytes_per_cycle,
+        block=cycle_us / target.dram_core_bytes_per_cycle,
         local=cycle_us / target.noc_bytes_per_cycle,
         multicast=cycle_us / target.noc_multicast_bytes_per_cycle,
         unpack=cycle_us / target.unpack_bytes_per_cycle,
