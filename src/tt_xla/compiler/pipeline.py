@@ -66,8 +66,8 @@ def ttnn_stages(options: CompileOptions, target: Target) -> list[Stage]:
     weight_dtype = options.experimental_weight_dtype
     stages: list[Stage] = [
         # The lowering works op by op and leaves reshapes and layout changes that undo each other; from level 1 on the
-        # matrix unit applies activations as it writes its results.
-        ("ttnn-fuse", lambda module: fuse_ttnn.run(module, activations=level >= 1)),
+        # matrix unit applies activations as it writes its results, and convolutions read row-major tensors as they are.
+        ("ttnn-fuse", lambda module: fuse_ttnn.run(module, optimise=level >= 1)),
     ]
     if weight_dtype:
         # After fusing, so that each product has the operands it will run with; before const-eval, which then does the

@@ -89,6 +89,21 @@ class ReshapeBeforeTilize(RewritePattern):
         rewriter.replace(op, [reshaped, tilized])
 
 
-def run(module: ModuleOp, *, activations: bool) -> None:
+class RowMajorConvolution(RewritePattern):
+    """A convolution whose activation is tilized just for it takes the row-major one; it makes its own tiles."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Conv2dOp, rewriter: PatternRewriter) -> None:
+        tilize = producer(op.input, ToLayoutOp)
+        if tilize is None or only_user(op.input) is not op:
+            return
+        source, wanted = layout_of(tilize.input), layout_of(op.input)
+        if wanted.tiled and not source.tiled and source.dtype == wanted.dtype:
+            op.operands[0] = tilize.input
+            rewriter.notify_op_modified(op)
+
+
+def run(module: ModuleOp, *, optimise: bool) -> None:
+    """Joins moves; with ``optimise``, from level 1 on, also what changes the ops that compute."""
     patterns = [JoinReshapes(), JoinToLayouts(), ReshapeBeforeTilize()]
-    run_patterns(module, *([FuseActivation()] if activations else []), *patterns)
+    run_patterns(module, *([FuseActivation(), RowMajorConvolution()] if optimise else []), *patterns)

@@ -1,0 +1,39 @@
+"""The examples run and print what they promise."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def _run(name, *arguments):
+    run = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"COLUMNS": "160"},
+        timeout=400,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_mnist():
+    output = _run("mnist.py", "--runs", "4", "--batch", "8")
+    assert re.search(r"Predicted on n150: \d+ us a batch", output)
+
+
+def test_digits_are_recognised_in_every_format():
+    pytest.importorskip("sklearn")
+    output = _run("digits.py")
+    accuracies = [float(found) for found in re.findall(r"(\d+\.\d+)%", output)]
+    assert len(accuracies) == 5
+    assert min(accuracies) > 97
+    correlations = [float(found) for found in re.findall(r"%\s*│\s*(\d\.\d{4})", output)]
+    assert len(correlations) == 5
+    assert min(correlations) > 0.99
