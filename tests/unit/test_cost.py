@@ -115,6 +115,15 @@ def test_convolution_is_the_matmul_of_its_windows() -> None:
     )
 
 
+def test_weights_on_the_host_cross_pcie_with_each_convolution() -> None:
+    image, out = spec((1, 1, 56 * 56, 64)), spec((1, 1, 56 * 56, 64))
+    window = {"kernel_size": [3, 3], "in_channels": 64}
+    host = spec((64, 64, 3, 3), tiled=False, buffer=BufferType.SYSTEM_MEMORY)
+    prepared = cost("conv2d", [image, spec((1, 1, 9 * 64, 64))], out, **window).total_us
+    unprepared = cost("conv2d", [image, host], out, **window).total_us
+    assert unprepared > prepared + N150.host_transfer_us
+
+
 def test_host_moves_cost_pcie_time_and_bookkeeping_nothing() -> None:
     here, there = spec((1024, 1024)), spec((1024, 1024), buffer=BufferType.SYSTEM_MEMORY)
     moved = cost("to_device", [there], here)

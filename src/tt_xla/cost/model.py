@@ -282,9 +282,17 @@ def _convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: 
         -(-outputs // TILE),
         gather=positions * inner * 2.0,
     )
-    if source.place == SHARDED:
+    host = [work for work in works if work.place == HOST]  # weights not prepared beforehand cross PCIe on every call
+    if source.place == SHARDED and not host:
         return cost
-    copied = _copy(source, source, rates)  # into shards, with halo
+    copied = _copy(source, source, rates) if source.place != SHARDED else _FREE  # into shards, with halo
+    if host:
+        copied = _add(copied, _hosted(host, [out], rates))
+    return _add(cost, copied)
+
+
+def _add(cost: Cost, copied: Cost) -> Cost:
+    """One after the other, reported as one instruction."""
     return Cost(
         cost.total_us + copied.total_us,
         cost.compute_us + copied.compute_us,
