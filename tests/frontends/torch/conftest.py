@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 import torch
 from jax.extend import backend as jax_backend
+from torch._functorch.aot_autograd import aot_module_simplified
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from tt_xla.frontends.torch import backend, settings
 from tt_xla.frontends.torch.aten.registry import DTYPES
+from tt_xla.frontends.torch.lowering import lower_to_stablehlo
 
 TORCH_DTYPES = {dtype: torch_dtype for torch_dtype, dtype in DTYPES.items()}
 
@@ -42,6 +45,55 @@ def run_on_jax_cpu(module):
             return [to_torch(np.asarray(result)) for result in results]
 
     return call
+
+
+def as_tuple(value):
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+def lower_function(function, *inputs):
+    flat = make_fx(lambda *args: as_tuple(function(*args)), tracing_mode="fake", _allow_non_fake_inputs=True)(*inputs)
+    captured = []
+
+    def capture(graph, inputs):
+        captured.append(lower_to_stablehlo(graph))
+        return lambda *args: [None] * len(captured[0].outputs)
+
+    with torch.no_grad():
+        aot_module_simplified(
+            flat, inputs, fw_compiler=capture, inference_compiler=capture, decompositions=backend.decompositions()
+        )
+    return captured[0]
+
+
+def compare_with_eager(function, *inputs, rtol=2e-5, atol=2e-5):
+    expected = function(*inputs)
+    expected = list(expected) if isinstance(expected, tuple | list) else [expected]
+    result = lower_function(function, *inputs)
+    arguments = [inputs[position] for position in result.tensors] + [make() for make in result.extras]
+    got = run_on_jax_cpu(result.module)(arguments, [None] * len(arguments))
+    got = [got[value] if kind == "result" else inputs[value] for kind, value in result.outputs]
+    for one, other in zip(got, expected, strict=True):
+        assert one.dtype == other.dtype
+        torch.testing.assert_close(one, other, rtol=rtol, atol=atol, equal_nan=True)
+
+
+@pytest.fixture(scope="session")
+def lowered():
+    """``lowered(function, *inputs)``: what :func:`lower_to_stablehlo` makes of a function."""
+    return lower_function
+
+
+@pytest.fixture(scope="session")
+def check():
+    """``check(function, *inputs)``: the lowered function gives what eager torch gives."""
+    return compare_with_eager
+
+
+@pytest.fixture(scope="session")
+def run_module():
+    """``run_module(module)(tensors, versions)``: runs a StableHLO module exactly."""
+    return run_on_jax_cpu
 
 
 class Loads(list):

@@ -16,10 +16,10 @@ from torch._functorch.aot_autograd import aot_module_simplified
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.aten import LOWERINGS
-from tt_xla.frontends.torch.device import DEVICE_TYPE, buffer_of, lift, register
+from tt_xla.frontends.torch.device import DEVICE_TYPE, buffer_of, lift, new_version, register
 from tt_xla.frontends.torch.lowering import Argument, Lowered, lower_to_stablehlo
 from tt_xla.frontends.torch.rewrites import rewrite
-from tt_xla.ir.program import Role
+from tt_xla.ir.program import Program, Role
 from tt_xla.options import COMPILE_OPTIONS, CompileOptions, environment
 
 Callee = Callable[[list[torch.Tensor], list[int | None]], list[torch.Tensor]]
@@ -33,7 +33,7 @@ TORCH_OPTIONS = {
 }
 """Options of upstream's torch backend. There is one way of compiling here, and all of them are met by it."""
 
-_PROGRAMS: dict[tuple[str, CompileOptions, str], Any] = {}
+_PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
 _SOURCE_PART = re.compile(r"\._(?:modules|parameters|buffers)\[['\"]([^'\"]*)['\"]\]|\.(\w+)|\[['\"]?(\w+)['\"]?\]")
 
 
@@ -161,7 +161,10 @@ class Executor:
         self._own = own
         self._module = lowered.module
         self._tensors = lowered.tensors
-        self._extras = list(zip(lowered.extras, lowered.constant, strict=True))
+        self._extras = [
+            (make, new_version() if constant else None)
+            for make, constant in zip(lowered.extras, lowered.constant, strict=True)
+        ]
         self._outputs = lowered.outputs
         self._on_device = [fake.device.type == DEVICE_TYPE for fake in lowered.results]
         self._straight = lowered.outputs == [("result", i) for i in range(len(lowered.results))]
@@ -202,15 +205,9 @@ class Executor:
             else:
                 tensors.append(tensor.detach() if tensor.requires_grad else tensor)
                 versions.append(None)
-        for make, constant in self._extras:
-            tensor = make()
-            if tensor.device.type == DEVICE_TYPE:
-                buffer = buffer_of(tensor)
-                tensors.append(buffer.alias(tensor))
-                versions.append(buffer.version)
-            else:
-                tensors.append(tensor)
-                versions.append(None)
+        for make, version in self._extras:
+            tensors.append(make())
+            versions.append(version)
         assert self._call is not None
         results = self._call(tensors, versions)
         return [
@@ -226,9 +223,8 @@ def _compile_and_load(module: Any, options: CompileOptions) -> Callee:
 
     system = environment("TTXLA_SYSTEM")
     key = (hashlib.sha256(str(module).encode()).hexdigest(), options, system)
-    program = _PROGRAMS.get(key)
-    if program is None:
-        program = _PROGRAMS[key] = compile_module(_copy_of(module), options, load_target(system))
+    program = _PROGRAMS.pop(key, None) or compile_module(_copy_of(module), options, load_target(system))
+    _PROGRAMS[key] = program
     return get_device().load(program).run
 
 
@@ -240,10 +236,15 @@ def _copy_of(module: Any) -> Any:
         return ir.Module.parse(module.operation.get_asm(binary=True, enable_debug_info=True))
 
 
+def compiled_programs() -> list[Program]:
+    """The programs compiled in this process, the one that was asked for last at the end."""
+    return list(_PROGRAMS.values())
+
+
 def clear_programs() -> None:
     """Forgets every compiled program; models compile again at their next call."""
     _PROGRAMS.clear()
     settings.renew()
 
 
-__all__ = ["TORCH_OPTIONS", "Executor", "clear_programs", "tt"]
+__all__ = ["TORCH_OPTIONS", "Executor", "clear_programs", "compiled_programs", "tt"]

@@ -30,6 +30,11 @@ _DEVICE: torch.device | None = None
 _LIBRARIES: list[torch.library.Library] = []  # a Library that is collected takes its kernels with it
 
 
+def new_version() -> int:
+    """A version that nothing else in the process has."""
+    return next(_VERSIONS)
+
+
 class Buffer:
     """The bytes of one ``tt`` storage.
 

@@ -24,6 +24,7 @@ EMBEDDED_ELEMENTS = 32
 """Tensor constants up to this size are written into the module; larger ones become arguments."""
 
 _RANDOM = {
+    aten.bernoulli.p,
     aten.rand.default,
     aten.rand_like.default,
     aten.randn.default,
@@ -158,7 +159,9 @@ class _Lowering:
                 if not isinstance(value, torch.Tensor):
                     continue
                 if value.numel() > EMBEDDED_ELEMENTS:
-                    self._add_extra(node, lambda value=value: value, constant=True)
+                    with unset_fake_temporarily():
+                        host = value.detach().to("cpu")
+                    self._add_extra(node, lambda host=host: host, constant=True)
                 else:
                     self.known[node] = _to_numpy(value)
             elif node.op == "call_function" and node.target in _RANDOM:
@@ -301,6 +304,9 @@ def _sampler(node: torch.fx.Node) -> Callable[[], torch.Tensor]:
     fake = node.meta["val"]
     shape, dtype = shape_of(fake), fake.dtype
     kind = node.target._schema.name.removeprefix("aten::").removesuffix("_like")  # type: ignore[union-attr]
+    if kind == "bernoulli":
+        probability = node.args[1]
+        return lambda: torch.empty(shape, dtype=dtype, device="cpu").bernoulli_(probability)
     if kind == "rand":
         return lambda: torch.rand(shape, dtype=dtype, device="cpu")
     if kind == "randn":

@@ -52,8 +52,11 @@ for _ops, _primitive in (
     ((aten.bitwise_or.Tensor, aten.bitwise_or.Scalar), lax.bitwise_or),
     ((aten.bitwise_xor.Tensor, aten.bitwise_xor.Scalar), lax.bitwise_xor),
     ((aten.bitwise_not.default,), lax.bitwise_not),
-    ((aten.bitwise_left_shift.Tensor,), lax.shift_left),
-    ((aten.bitwise_right_shift.Tensor,), lax.shift_right_arithmetic),
+    ((aten.bitwise_left_shift.Tensor, aten.__lshift__.Tensor, aten.__lshift__.Scalar), lax.shift_left),
+    (
+        (aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor, aten.__rshift__.Scalar),
+        lax.shift_right_arithmetic,
+    ),
     ((aten.logical_and.default,), lax.bitwise_and),
     ((aten.logical_or.default,), lax.bitwise_or),
     ((aten.logical_xor.default,), lax.bitwise_xor),
@@ -213,6 +216,14 @@ def _power(x: Array, y: Array) -> Array:
         result = lax.select(odd, lax.mul(result, x), result)
         x = lax.mul(x, x)
     return result
+
+
+@pointwise(aten.signbit.default, promote_inputs=True)
+def signbit(x: Array) -> Array:
+    """True for -0.0 as well."""
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        x = lax.bitcast_convert_type(x, np.dtype(f"int{8 * x.dtype.itemsize}"))
+    return lax.lt(x, like(x, 0)) if x.dtype != np.bool_ else like(x, False)
 
 
 @pointwise(aten.isnan.default, promote_inputs=True)

@@ -55,11 +55,11 @@ def _product(x: Array, dims: tuple[int, ...]) -> Array:
 
 
 def _any(x: Array, dims: tuple[int, ...]) -> Array:
-    return lax.reduce_or_p.bind(x, axes=dims, out_sharding=None) if dims else x
+    return lax.reduce_or_p.bind(x, axes=dims) if dims else x
 
 
 def _all(x: Array, dims: tuple[int, ...]) -> Array:
-    return lax.reduce_and_p.bind(x, axes=dims, out_sharding=None) if dims else x
+    return lax.reduce_and_p.bind(x, axes=dims) if dims else x
 
 
 lower(aten.sum.default, aten.sum.dim_IntList)(_reduction(total))

@@ -1,7 +1,7 @@
 """The table of lowering rules, the decorators that fill it, and what every rule needs.
 
-A rule takes a :class:`Context` and the op's arguments, tensors as ``jax`` arrays, and returns arrays. Those are brought to
-the dtype that torch inferred for the op (:func:`apply`), so a rule does not repeat torch's promotion rules;
+A rule takes a :class:`Context` and the op's arguments, tensors as ``jax`` arrays, and returns arrays. Those are brought
+to the dtype that torch inferred for the op (:func:`apply`), so a rule does not repeat torch's promotion rules;
 :func:`pointwise` rules also get their operands promoted and broadcast.
 """
 

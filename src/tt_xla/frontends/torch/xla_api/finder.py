@@ -12,14 +12,22 @@ _FILES = {
     "torch_xla.core.xla_model": "xla_model.py",
     "torch_xla.runtime": "runtime.py",
 }
+_MISSING = (
+    "{} is not available: this torch_xla is the part of its API that tt-xla provides. "
+    "Installing the real torch_xla package replaces it."
+)
 _PACKAGES = {"torch_xla", "torch_xla.core"}
 
 
 def find(name: str) -> ModuleSpec | None:
-    """The spec of one of the modules; None for a name we do not have, which Python reports as missing."""
+    """The spec of one of the modules.
+
+    Raises:
+        ModuleNotFoundError: the real package may have this module, ours has not.
+    """
     file = _FILES.get(name)
     if file is None:
-        return None
+        raise ModuleNotFoundError(_MISSING.format(name), name=name)
     path = Path(__file__).with_name(file)
     spec = importlib.util.spec_from_file_location(name, path, loader=SourceFileLoader(name, str(path)))
     if spec is not None and name in _PACKAGES:
@@ -29,7 +37,4 @@ def find(name: str) -> ModuleSpec | None:
 
 def missing(module: str, name: str) -> AttributeError:
     """The error for a name of the real package that is not in ours."""
-    return AttributeError(
-        f"{module}.{name} is not available: this torch_xla is the part of its API that tt-xla provides. "
-        f"Installing the real torch_xla package replaces it."
-    )
+    return AttributeError(_MISSING.format(f"{module}.{name}"))
