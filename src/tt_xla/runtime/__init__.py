@@ -1,0 +1,34 @@
+"""Runs Programs on a device: the emulated card, whose kernels are torch CPU calls.
+
+    device = get_device("n150")
+    executable = device.load(program)
+    results = executable.run(tensors, versions)
+
+Importing this package imports no torch; the first use of a name does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tt_xla.runtime.device import Device, MemoryReport, get_device
+    from tt_xla.runtime.executable import Counters, Executable
+
+__all__ = ["Counters", "Device", "Executable", "MemoryReport", "get_device"]
+
+_HOMES = {
+    "Counters": "executable",
+    "Device": "device",
+    "Executable": "executable",
+    "MemoryReport": "device",
+    "get_device": "device",
+}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,1 @@
+"""One kernel per TTNN op, a file per family; ``registry.FAMILIES`` lists the files."""

@@ -1,0 +1,200 @@
+"""The emulated card: opens once per system, keeps the program cache, accounts memory and the trace region."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from tt_xla import options
+from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, TraceRegionError
+from tt_xla.ir.program import Program
+from tt_xla.log import logger
+from tt_xla.runtime.emulator.registry import Call
+from tt_xla.runtime.executable import Executable
+
+
+class Chip(Protocol):
+    """What the runtime needs to know of a :class:`tt_xla.target.Target`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def arch(self) -> str: ...
+    @property
+    def dram_usable_bytes(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """DRAM of one chip, all banks together, in bytes."""
+
+    usable: int
+    trace_region: int
+    """Kept for traces: the whole region when its size was set, else what captured traces take."""
+    traces: int
+    """Taken by captured traces."""
+    const_eval: int
+    """Results of const-eval functions, which stay between runs."""
+    program_peak: int
+    """The largest peak of the loaded programs; they run one after another."""
+
+    @property
+    def resident(self) -> int:
+        """Taken also while nothing runs."""
+        return self.trace_region + self.const_eval
+
+
+_AS_THE_ENVIRONMENT_SAYS = -1
+
+
+class Device:
+    """One emulated card.
+
+    Args:
+        target: facts about the system.
+        trace_region_bytes: DRAM kept for traces; None grows as needed; by default what
+            ``TT_RUNTIME_TRACE_REGION_SIZE`` says.
+    """
+
+    def __init__(self, target: Chip, trace_region_bytes: int | None = _AS_THE_ENVIRONMENT_SAYS) -> None:
+        self.target = target
+        from_environment = trace_region_bytes == _AS_THE_ENVIRONMENT_SAYS
+        self.trace_region_bytes = options.trace_region_bytes() if from_environment else trace_region_bytes
+        self.lock = threading.RLock()
+        """Held while a program runs: the card runs one at a time."""
+        self.program_cache: dict[bytes, Call] = {}
+        """Bound kernels by op, attributes, operand and result specs and numerics."""
+        self._executables: weakref.WeakSet[Executable] = weakref.WeakSet()
+
+    @property
+    def name(self) -> str:
+        return self.target.name
+
+    def load(self, program: Program) -> Executable:
+        """Makes ``program`` ready to run.
+
+        Raises:
+            ExecutionError: it was compiled for another system, or is not well-formed.
+            OptionError: it wants a trace while the program cache is off.
+            TraceRegionError: the trace region does not hold its trace.
+            ResourceExhaustedError: DRAM does not hold it.
+        """
+        if program.target != self.name:
+            raise ExecutionError(
+                f"Program '{program.name}' was compiled for {program.target}; this device is {self.name}.",
+                hint=f"Compile it for {self.name}, or set TTXLA_SYSTEM={program.target}.",
+            )
+        with self.lock:
+            executable = Executable(self, program)
+            if executable.traced:
+                self._check_trace_allowed(program)
+                self.check_trace_region(executable)
+            self.check_memory(executable)
+            self._executables.add(executable)
+        logger().debug("loaded %s on %s: %s", program.name, self.name, self.memory())
+        return executable
+
+    def memory(self) -> MemoryReport:
+        with self.lock:
+            loaded = list(self._executables)
+            traces = sum(executable.trace_bytes for executable in loaded)
+            return MemoryReport(
+                usable=self.target.dram_usable_bytes,
+                trace_region=traces if self.trace_region_bytes is None else self.trace_region_bytes,
+                traces=traces,
+                const_eval=sum(executable.const_eval_bytes for executable in loaded),
+                program_peak=max((executable.program.memory.dram_peak_bytes for executable in loaded), default=0),
+            )
+
+    def bound(self, key: bytes, make: Callable[[], Call]) -> Call:
+        """The kernel bound under ``key``, bound now if it is new or the program cache is off."""
+        call = self.program_cache.get(key)
+        if call is None:
+            call = make()
+            if options.program_cache_enabled():
+                self.program_cache[key] = call
+        return call
+
+    def reset(self) -> None:
+        """Forgets bound kernels, const-eval results and captured traces; loaded programs start cold."""
+        with self.lock:
+            self.program_cache.clear()
+            for executable in list(self._executables):
+                executable.reset()
+
+    def _check_trace_allowed(self, program: Program) -> None:
+        if not options.program_cache_enabled():
+            raise OptionError(
+                f"Program '{program.name}' was compiled with enable_trace, and TT_RUNTIME_ENABLE_PROGRAM_CACHE=0 turns "
+                "the program cache off; a trace replays cached programs.",
+                hint="Unset TT_RUNTIME_ENABLE_PROGRAM_CACHE, or compile with enable_trace=false.",
+            )
+
+    def check_trace_region(self, executable: Executable) -> None:
+        """Raises :class:`TraceRegionError` when the region does not hold this trace beside those captured."""
+        if self.trace_region_bytes is None:
+            return
+        own = executable.program.memory.trace_bytes
+        others = sum(other.trace_bytes for other in self._executables if other is not executable)
+        if own + others > self.trace_region_bytes:
+            beside = f" beside {others} bytes of captured traces" if others else ""
+            raise TraceRegionError(
+                f"The trace of program '{executable.program.name}' needs {own} bytes{beside}, and the trace region of "
+                f"{self.name} has {self.trace_region_bytes} bytes.",
+                hint=f"Set TT_RUNTIME_TRACE_REGION_SIZE to at least {own + others}, or unset it to have the region "
+                "sized as needed.",
+            )
+
+    def check_memory(self, executable: Executable) -> None:
+        """Raises :class:`ResourceExhaustedError` when DRAM does not hold this program beside what stays in it.
+
+        The program's own const-eval results are part of its peak.
+        """
+        program = executable.program
+        others = [other for other in self._executables if other is not executable]
+        const_eval = sum(other.const_eval_bytes for other in others)
+        traces = sum(other.trace_bytes for other in others) + (program.memory.trace_bytes if executable.traced else 0)
+        region = traces if self.trace_region_bytes is None else self.trace_region_bytes
+        peak = program.memory.dram_peak_bytes
+        usable = self.target.dram_usable_bytes
+        if peak + const_eval + region <= usable:
+            return
+        raise ResourceExhaustedError(
+            f"Program '{program.name}' needs {_size(peak)} of DRAM at its peak, and {self.name} has {_size(usable)}, "
+            f"of which const-eval results of other programs take {_size(const_eval)} and the trace region takes "
+            f"{_size(region)}: {_size(peak + const_eval + region - usable)} too much. "
+            f"Its largest tensors are {_listed(executable.largest_tensors())}.",
+            hint="Use a smaller batch or sequence, store weights with experimental_weight_dtype=bfp_bf8, drop programs "
+            "that are not needed any more, or set TTXLA_SYSTEM to a larger system.",
+        )
+
+
+def _size(count: int) -> str:
+    return f"{count} bytes ({count / 2**30:.2f} GiB)" if count >= 2**26 else f"{count} bytes"
+
+
+def _listed(tensors: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{name} with {_size(count)}" for name, count in tensors) or "none"
+
+
+_opened: dict[str, Device] = {}
+_opening = threading.Lock()
+
+
+def get_device(system: str | None = None) -> Device:
+    """The card of ``system`` (by default ``TTXLA_SYSTEM``), opened on first use and then kept.
+
+    Raises:
+        SystemDescriptionError: no such system is known.
+    """
+    name = system or options.environment("TTXLA_SYSTEM")
+    with _opening:
+        if name not in _opened:
+            from tt_xla.target import load_target
+
+            target = load_target(name)
+            _opened[name] = _opened.setdefault(target.name, Device(target))
+        return _opened[name]

@@ -1,0 +1,70 @@
+"""Which torch dtype holds a device dtype, and how values get into one: rounding, quantising, wrapping.
+
+Tile padding is not materialised: tensors have logical shapes.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from tt_xla.ir.layout import DataType
+from tt_xla.runtime.emulator.formats import quantize
+
+CONTAINERS: dict[DataType, torch.dtype] = {
+    DataType.F32: torch.float32,
+    DataType.BF16: torch.bfloat16,
+    DataType.BFP_BF8: torch.bfloat16,
+    DataType.BFP_BF4: torch.bfloat16,
+    DataType.U32: torch.int64,
+    DataType.U16: torch.int32,
+    DataType.U8: torch.uint8,
+    DataType.SI32: torch.int32,
+}
+"""A block float has at most 8 significant bits, so bfloat16 holds it; torch lacks most ops on uint16 and uint32."""
+
+INTEGER_RANGES: dict[DataType, tuple[int, int]] = {
+    DataType.U32: (0, 2**32 - 1),
+    DataType.U16: (0, 2**16 - 1),
+    DataType.U8: (0, 2**8 - 1),
+    DataType.SI32: (-(2**31), 2**31 - 1),
+}
+
+DECLARED: dict[str, torch.dtype] = {
+    "f64": torch.float64,
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i1": torch.bool,
+    "i8": torch.int8,
+    "i16": torch.int16,
+    "i32": torch.int32,
+    "i64": torch.int64,
+    "ui8": torch.uint8,
+    "ui16": torch.uint16,
+    "ui32": torch.uint32,
+    "ui64": torch.uint64,
+}
+"""StableHLO element type to the torch dtype that an argument or result of it has."""
+
+_WRAPS = {DataType.U32: 0xFFFFFFFF, DataType.U16: 0xFFFF}
+
+
+def hold(tensor: torch.Tensor, dtype: DataType) -> torch.Tensor:
+    """``tensor`` with the values ``dtype`` can hold, in its container; the same tensor where nothing changes.
+
+    Floats round to nearest even, a float becomes an integer by truncation toward zero within the integer's range (a
+    NaN becomes 0), and integers wrap.
+    """
+    container = CONTAINERS[dtype]
+    if dtype.is_block_float:
+        return quantize(tensor, dtype.value).to(container)
+    if tensor.dtype is container and dtype not in _WRAPS:
+        return tensor
+    if dtype.is_float:
+        return tensor.to(container)
+    if tensor.is_floating_point():
+        low, high = INTEGER_RANGES[dtype]
+        # In float64, where both ends of every range are exact.
+        return tensor.to(torch.float64).nan_to_num(0.0, high, low).trunc_().clamp_(low, high).to(container)
+    mask = _WRAPS.get(dtype)
+    return tensor.to(container) if mask is None else tensor.to(container).bitwise_and(mask)

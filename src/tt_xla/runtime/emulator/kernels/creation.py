@@ -1,0 +1,73 @@
+"""Ops that make tensors of nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from tt_xla.ir.layout import DataType
+from tt_xla.runtime.emulator.registry import Context, kernel
+
+Tensor = torch.Tensor
+
+_NUMPY: dict[DataType, str] = {
+    DataType.F32: "<f4",
+    DataType.BF16: "<i2",
+    DataType.BFP_BF8: "<i2",
+    DataType.BFP_BF4: "<i2",
+    DataType.U32: "<u4",
+    DataType.U16: "<u2",
+    DataType.U8: "<u1",
+    DataType.SI32: "<i4",
+}
+
+
+def _full(ctx: Context, value: float) -> Tensor:
+    return torch.full(ctx.result.shape, value, dtype=ctx.container)
+
+
+@kernel("ttnn.zeros")
+def zeros(ctx: Context, shape: Sequence[int] | None = None) -> Tensor:
+    return _full(ctx, 0)
+
+
+@kernel("ttnn.ones")
+def ones(ctx: Context, shape: Sequence[int] | None = None) -> Tensor:
+    return _full(ctx, 1)
+
+
+@kernel("ttnn.empty")
+def empty(ctx: Context, shape: Sequence[int] | None = None) -> Tensor:
+    """Zeros: a run must not depend on what memory held before."""
+    return _full(ctx, 0)
+
+
+@kernel("ttnn.full")
+def full(ctx: Context, fill_value: float, shape: Sequence[int] | None = None) -> Tensor:
+    return _full(ctx, fill_value)
+
+
+@kernel("ttnn.arange")
+def arange(ctx: Context, start: int, end: int, step: int) -> Tensor:
+    return torch.arange(start, end, step, dtype=torch.int64).reshape(ctx.result.shape)
+
+
+@kernel("ttnn.constant")
+def constant(ctx: Context, value: bytes) -> Tensor:
+    """``value`` is little-endian in the result's dtype, 2 bytes for each element of bf16 and of block floats.
+
+    One element alone fills the result.
+    """
+    array = np.frombuffer(value, _NUMPY[ctx.dtype])
+    # A copy: the bytes belong to the Program.
+    if ctx.dtype.is_float and ctx.dtype is not DataType.F32:
+        tensor = torch.from_numpy(array.copy()).view(torch.bfloat16)
+    else:
+        tensor = torch.from_numpy(
+            array.astype(array.dtype.newbyteorder("=").str.replace("u4", "i8").replace("u2", "i4"))
+        )
+    if tensor.numel() == 1:
+        return tensor.reshape(()).repeat(ctx.result.shape) if ctx.result.shape else tensor.reshape(())
+    return tensor.reshape(ctx.result.shape)

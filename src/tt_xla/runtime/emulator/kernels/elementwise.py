@@ -1,0 +1,201 @@
+"""Elementwise ops: computed in float32 and rounded once, as torch does for bfloat16."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+
+from tt_xla.runtime.emulator.registry import Context, kernel
+
+Tensor = torch.Tensor
+
+
+def _float(tensor: Tensor) -> Tensor:
+    return tensor.to(torch.float32)
+
+
+def _cbrt(x: Tensor) -> Tensor:
+    # float64 hides that 1/3 is not exact.
+    x = x.to(torch.float64)
+    return torch.copysign(x.abs().pow(1 / 3), x)
+
+
+def _hardsigmoid(x: Tensor) -> Tensor:
+    return F.hardsigmoid(_float(x))
+
+
+_UNARY: dict[str, Callable[[Tensor], Tensor]] = {
+    "abs": torch.abs,
+    "acos": torch.acos,
+    "asin": torch.asin,
+    "asinh": lambda x: torch.asinh(_float(x)),
+    "atan": torch.atan,
+    "atanh": lambda x: torch.atanh(_float(x)),
+    "bitwise_not": torch.bitwise_not,
+    "cbrt": _cbrt,
+    "ceil": torch.ceil,
+    "cos": torch.cos,
+    "erf": torch.erf,
+    "erfc": torch.erfc,
+    "exp": torch.exp,
+    "expm1": torch.expm1,
+    "floor": torch.floor,
+    "gelu": F.gelu,
+    "hardsigmoid": _hardsigmoid,
+    "isfinite": torch.isfinite,
+    "log": torch.log,
+    "log1p": torch.log1p,
+    "logical_not": torch.logical_not,
+    "mish": F.mish,
+    "neg": torch.neg,
+    "reciprocal": torch.reciprocal,
+    "relu": torch.relu,
+    "relu6": F.relu6,
+    "rsqrt": torch.rsqrt,
+    "sigmoid": torch.sigmoid,
+    "sign": torch.sign,
+    "silu": F.silu,
+    "sin": torch.sin,
+    "sqrt": torch.sqrt,
+    "tan": torch.tan,
+    "tanh": torch.tanh,
+}
+
+_KEEP_INTEGERS = {"abs", "bitwise_not", "ceil", "floor", "isfinite", "logical_not", "neg", "relu", "relu6", "sign"}
+
+
+def _unary(name: str, function: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    def run(ctx: Context, input: Tensor) -> Tensor:
+        return function(input if name in _KEEP_INTEGERS or input.is_floating_point() else _float(input))
+
+    return run
+
+
+for _name, _function in _UNARY.items():
+    kernel(f"ttnn.{_name}")(_unary(_name, _function))
+
+
+@kernel("ttnn.leaky_relu")
+def leaky_relu(ctx: Context, input: Tensor, parameter: float) -> Tensor:
+    return F.leaky_relu(input, parameter)
+
+
+def _divide(lhs: Tensor, rhs: Tensor) -> Tensor:
+    if lhs.is_floating_point() or rhs.is_floating_point():
+        return torch.div(lhs, rhs)
+    # As StableHLO: toward zero; by zero, all bits set; the least value by -1, itself.
+    nonzero = torch.where(rhs == 0, 1, rhs)
+    quotient = torch.div(lhs.to(torch.int64), nonzero.to(torch.int64), rounding_mode="trunc")
+    return torch.where(rhs == 0, -1, quotient)
+
+
+def _remainder(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Has the sign of the dividend."""
+    if lhs.is_floating_point() or rhs.is_floating_point():
+        return torch.fmod(lhs, rhs)
+    return torch.where(rhs == 0, lhs, torch.fmod(lhs, torch.where(rhs == 0, 1, rhs)))
+
+
+def _power(lhs: Tensor, rhs: Tensor) -> Tensor:
+    if lhs.is_floating_point() or rhs.is_floating_point():
+        return torch.pow(_float(lhs), _float(rhs))
+    return torch.pow(lhs, rhs.clamp(min=0))
+
+
+def _maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
+    return torch.maximum(*_alike(lhs, rhs))
+
+
+def _minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
+    return torch.minimum(*_alike(lhs, rhs))
+
+
+def _alike(lhs: Tensor, rhs: Tensor) -> tuple[Tensor, Tensor]:
+    dtype = torch.promote_types(lhs.dtype, rhs.dtype)
+    return lhs.to(dtype), rhs.to(dtype)
+
+
+def _shift_left(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
+    bits = 8 * ctx.dtype.element_bytes
+    shifted = lhs.to(torch.int64) << rhs.to(torch.int64).clamp(0, bits)
+    return torch.where((rhs < 0) | (rhs >= bits), 0, shifted)
+
+
+def _shift_right(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
+    bits = 8 * ctx.dtype.element_bytes
+    unsigned = lhs.to(torch.int64) & ((1 << bits) - 1)
+    return torch.where((rhs < 0) | (rhs >= bits), 0, unsigned >> rhs.to(torch.int64).clamp(0, bits))
+
+
+_BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": torch.add,
+    "atan2": lambda lhs, rhs: torch.atan2(_float(lhs), _float(rhs)),
+    "bitwise_and": torch.bitwise_and,
+    "bitwise_or": torch.bitwise_or,
+    "bitwise_xor": torch.bitwise_xor,
+    "divide": _divide,
+    "eq": torch.eq,
+    "ge": torch.ge,
+    "gt": torch.gt,
+    "le": torch.le,
+    "logical_and": torch.logical_and,
+    "logical_or": torch.logical_or,
+    "logical_xor": torch.logical_xor,
+    "lt": torch.lt,
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "multiply": torch.mul,
+    "ne": torch.ne,
+    "pow_tensor": _power,
+    "remainder": _remainder,
+    "subtract": torch.sub,
+}
+
+
+def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    def run(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
+        return function(lhs, rhs)
+
+    return run
+
+
+for _name, _operation in _BINARY.items():
+    kernel(f"ttnn.{_name}")(_binary(_operation))
+
+
+@kernel("ttnn.logical_left_shift")
+def logical_left_shift(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
+    return _shift_left(ctx, lhs, rhs)
+
+
+@kernel("ttnn.logical_right_shift")
+def logical_right_shift(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
+    return _shift_right(ctx, lhs, rhs)
+
+
+@kernel("ttnn.pow_scalar")
+def pow_scalar(ctx: Context, lhs: Tensor, rhs: float) -> Tensor:
+    return torch.pow(_float(lhs) if lhs.is_floating_point() else lhs, rhs)
+
+
+@kernel("ttnn.where")
+def where(ctx: Context, first: Tensor, second: Tensor, third: Tensor) -> Tensor:
+    return torch.where(first != 0, second, third)
+
+
+@kernel("ttnn.clamp_scalar")
+def clamp_scalar(ctx: Context, input: Tensor, min: float, max: float) -> Tensor:
+    return torch.clamp(input, min, max)
+
+
+@kernel("ttnn.clamp_tensor")
+def clamp_tensor(ctx: Context, input: Tensor, min: Tensor, max: Tensor) -> Tensor:
+    return torch.minimum(torch.maximum(input, min), max)
+
+
+@kernel("ttnn.gelu_bw")
+def gelu_bw(ctx: Context, lhs: Tensor, rhs: Tensor, approximate: str = "none") -> Tensor:
+    """``lhs`` is the gradient of the result, ``rhs`` the input of the forward op."""
+    return torch.ops.aten.gelu_backward(_float(lhs), _float(rhs), approximate=approximate)

@@ -1,0 +1,36 @@
+"""Ops that change how a tensor lies or what type it has, not what it says."""
+
+from __future__ import annotations
+
+import torch
+
+from tt_xla.runtime.emulator.containers import CONTAINERS
+from tt_xla.runtime.emulator.registry import Context, kernel
+
+Tensor = torch.Tensor
+
+
+@kernel(
+    "ttnn.from_device",
+    "ttnn.to_device",
+    "ttnn.to_layout",
+    "ttnn.to_memory_config",
+    "ttnn.to_tensor_spec",
+    "ttnn.typecast",
+    keeps_values=True,
+)
+def move(ctx: Context, input: Tensor) -> Tensor:
+    """The rounding to the result's dtype is all there is to see."""
+    return input
+
+
+@kernel("ttnn.bitcast_convert")
+def bitcast_convert(ctx: Context, input: Tensor) -> Tensor:
+    """The same bits under another type of the same width."""
+    narrow = {torch.int64: torch.int32, torch.int32: torch.int32}
+    spec = ctx.operands["input"]
+    assert not isinstance(spec, tuple)
+    width = spec.layout.dtype.element_bytes
+    bits = input.to({4: torch.int32, 2: torch.int16, 1: torch.uint8}[width]) if input.dtype in narrow else input
+    as_type = {4: torch.int32, 2: torch.int16, 1: torch.uint8}[width]
+    return bits.contiguous().view(as_type if not ctx.dtype.is_float else CONTAINERS[ctx.dtype])

@@ -1,0 +1,132 @@
+"""Softmax and the normalisations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from tt_xla.runtime.emulator.registry import Context, kernel
+
+Tensor = torch.Tensor
+Config = Mapping[str, Any] | None
+
+
+@kernel("ttnn.softmax")
+def softmax(
+    ctx: Context,
+    input: Tensor,
+    dimension: int,
+    numericStable: bool = False,
+    compute_config: Config = None,
+) -> Tensor:
+    """Computed with the maximum subtracted in either case: the other form only adds overflows."""
+    return torch.softmax(input, dimension)
+
+
+def _scaled(normalized: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    if weight is not None:
+        normalized = normalized * weight.to(torch.float32)
+    return normalized if bias is None else normalized + bias.to(torch.float32)
+
+
+def _last_dimension(parameter: Tensor | None, like: Tensor) -> Tensor | None:
+    return None if parameter is None else parameter.reshape(like.shape[-1:]).to(like.dtype)
+
+
+@kernel("ttnn.layer_norm")
+def layer_norm(
+    ctx: Context,
+    input: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-12,
+    compute_config: Config = None,
+) -> Tensor:
+    """Over the last dimension."""
+    if any(parameter is not None and parameter.dtype is not input.dtype for parameter in (weight, bias)):
+        input = input.to(torch.float32)
+    scale, shift = _last_dimension(weight, input), _last_dimension(bias, input)
+    return F.layer_norm(input, input.shape[-1:], scale, shift, epsilon)
+
+
+@kernel("ttnn.rms_norm")
+def rms_norm(
+    ctx: Context,
+    input: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-12,
+    compute_config: Config = None,
+) -> Tensor:
+    """Over the last dimension."""
+    wide = input.to(torch.float32)
+    normalized = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + epsilon)
+    return _scaled(normalized, _last_dimension(weight, wide), _last_dimension(bias, wide))
+
+
+def _per_channel(parameter: Tensor | None, input: Tensor) -> Tensor | None:
+    """A vector of channels as [1, C, 1, ...]; what broadcasts already stays."""
+    if parameter is None or parameter.ndim != 1:
+        return parameter
+    return parameter.reshape((1, -1) + (1,) * (input.ndim - 2))
+
+
+@kernel("ttnn.batch_norm_inference")
+def batch_norm_inference(
+    ctx: Context,
+    input: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-5,
+    compute_config: Config = None,
+) -> Tensor:
+    """Channels are dimension 1 for vectors of statistics, else where these broadcast."""
+    mean, variance, scale, shift = (_per_channel(p, input) for p in (running_mean, running_var, weight, bias))
+    assert mean is not None
+    assert variance is not None
+    centred = input.to(torch.float32) - mean.to(torch.float32)
+    return _scaled(centred * torch.rsqrt(variance.to(torch.float32) + epsilon), scale, shift)
+
+
+@kernel("ttnn.batch_norm_training")
+def batch_norm_training(
+    ctx: Context,
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-5,
+    momentum: float = 0.1,
+    compute_config: Config = None,
+) -> Tensor:
+    """With the statistics of the batch; channels are dimension 1."""
+    wide = input.to(torch.float32)
+    dims = [dim for dim in range(input.ndim) if dim != 1]
+    variance, mean = torch.var_mean(wide, dims, correction=0, keepdim=True)
+    scale, shift = _per_channel(weight, input), _per_channel(bias, input)
+    return _scaled((wide - mean) * torch.rsqrt(variance + epsilon), scale, shift)
+
+
+@kernel("ttnn.group_norm")
+def group_norm(
+    ctx: Context,
+    input: Tensor,
+    num_groups: int,
+    input_mask: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-12,
+    compute_config: Config = None,
+) -> Tensor:
+    """Input is [N, 1, H*W, C]."""
+    channels = input.shape[-1]
+    by_channel = input.to(torch.float32).reshape(input.shape[0], -1, channels).transpose(1, 2)
+    scale, shift = (None if p is None else p.flatten()[:channels].to(torch.float32) for p in (weight, bias))
+    normalized = F.group_norm(by_channel, num_groups, scale, shift, epsilon)
+    return normalized.transpose(1, 2).reshape(input.shape)

@@ -1,0 +1,84 @@
+"""Pooling on flattened [1, 1, N*H*W, C] activations, seen as channels-last NCHW without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from tt_xla.runtime.emulator.kernels.convolution import flattened, four_sides, image
+from tt_xla.runtime.emulator.registry import Context, kernel
+
+Tensor = torch.Tensor
+
+
+@kernel("ttnn.max_pool2d")
+def max_pool2d(
+    ctx: Context,
+    input: Tensor,
+    batch_size: int,
+    input_height: int,
+    input_width: int,
+    channels: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    **_: Any,
+) -> Tensor:
+    """``padding`` is (height, width) or (top, bottom, left, right)."""
+    x = image(input, batch_size, input_height, input_width, channels)
+    x, around = _padded(x, padding, kernel_size, -torch.inf)
+    pooled = F.max_pool2d(x, tuple(kernel_size), tuple(stride), around, tuple(dilation), ceil_mode)
+    return flattened(pooled).reshape(ctx.result.shape)
+
+
+def _padded(
+    x: Tensor, padding: Sequence[int], kernel_size: Sequence[int], value: float
+) -> tuple[Tensor, tuple[int, int]]:
+    """Padding that torch's pooling does not do is done before."""
+    top, bottom, left, right = four_sides(padding)
+    alike = (top, left) == (bottom, right)
+    if alike and 2 * top <= kernel_size[0] and 2 * left <= kernel_size[1]:
+        return x, (top, left)
+    return F.pad(x, (left, right, top, bottom), value=value), (0, 0)
+
+
+@kernel("ttnn.avg_pool2d")
+def avg_pool2d(
+    ctx: Context,
+    input: Tensor,
+    batch_size: int,
+    input_height: int,
+    input_width: int,
+    channels: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    count_include_pad: bool = True,
+    **_: Any,
+) -> Tensor:
+    """``padding`` is (height, width) or (top, bottom, left, right)."""
+    if any(step != 1 for step in dilation):
+        raise ValueError(f"avg_pool2d has no dilation, got {tuple(dilation)}")
+    x = image(input, batch_size, input_height, input_width, channels)
+    size, step = tuple(kernel_size), tuple(stride)
+    padded, around = _padded(x, padding, kernel_size, 0.0)
+    if around != (0, 0) or padded is x or count_include_pad:
+        pooled = F.avg_pool2d(padded, size, step, around, ceil_mode, count_include_pad)
+    else:
+        inside, _around = _padded(torch.ones_like(x[:1, :1], dtype=torch.float32), padding, kernel_size, 0.0)
+        share = F.avg_pool2d(inside, size, step, 0, ceil_mode)
+        pooled = F.avg_pool2d(padded.to(torch.float32), size, step, 0, ceil_mode) / share
+    return flattened(pooled).reshape(ctx.result.shape)
+
+
+@kernel("ttnn.global_avg_pool2d")
+def global_avg_pool2d(ctx: Context, input: Tensor) -> Tensor:
+    """[N, H, W, C] to [N, 1, 1, C]."""
+    return input.mean((1, 2), keepdim=True)

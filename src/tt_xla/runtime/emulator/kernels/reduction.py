@@ -1,0 +1,94 @@
+"""Reductions: accumulated in float32, rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from tt_xla.runtime.emulator.registry import Context, kernel
+
+Tensor = torch.Tensor
+Dims = Sequence[int] | int | None
+Config = Mapping[str, Any] | None
+
+
+def _dims(input: Tensor, dim_arg: Dims) -> list[int]:
+    if dim_arg is None:
+        return list(range(input.ndim))
+    return [dim_arg] if isinstance(dim_arg, int) else list(dim_arg)
+
+
+def _wide(input: Tensor) -> Tensor:
+    return input if input.is_floating_point() else input.to(torch.int64)
+
+
+@kernel("ttnn.sum")
+def sum_(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
+    dims = _dims(input, dim_arg)
+    return torch.sum(_wide(input), dims, keepdim=keep_dim) if dims else input
+
+
+@kernel("ttnn.mean")
+def mean(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
+    dims = _dims(input, dim_arg)
+    floats = input if input.is_floating_point() else input.to(torch.float32)
+    return torch.mean(floats, dims, keepdim=keep_dim) if dims else input
+
+
+@kernel("ttnn.max")
+def max_(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
+    dims = _dims(input, dim_arg)
+    return torch.amax(input, dims, keepdim=keep_dim) if dims else input
+
+
+@kernel("ttnn.min")
+def min_(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
+    dims = _dims(input, dim_arg)
+    return torch.amin(input, dims, keepdim=keep_dim) if dims else input
+
+
+@kernel("ttnn.prod")
+def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
+    result = input.to(torch.float32) if input.is_floating_point() else input.to(torch.int64)
+    for dim in sorted((dim % input.ndim for dim in _dims(input, dim_arg)), reverse=True):
+        result = torch.prod(result, dim, keepdim=keep_dim)
+    return result
+
+
+@kernel("ttnn.argmax")
+def argmax(ctx: Context, input: Tensor, dim: int | None = None, keep_dim: bool = False, dim_arg: Dims = None) -> Tensor:
+    """The first of equal values; over all elements, flattened, without a dimension."""
+    dims = [dim] if dim is not None else None if dim_arg is None else _dims(input, dim_arg)
+    if dims is not None and len(dims) > 1 and len(dims) < input.ndim:
+        raise ValueError(f"argmax takes one dimension or all, got {dims}")
+    if dims is None or len(dims) > 1:
+        return _first_maximum(input.flatten(), 0).reshape(ctx.result.shape)
+    found = _first_maximum(input, dims[0])
+    return found.unsqueeze(dims[0]) if keep_dim else found
+
+
+def _first_maximum(input: Tensor, dim: int) -> Tensor:
+    # torch leaves open which of equal values argmax finds; of equal ones, max on bools and ints too.
+    highest = torch.amax(input, dim, keepdim=True)
+    hit = (input == highest) | (input != input)
+    return torch.argmax(hit.to(torch.uint8), dim) if input.shape[dim] < 2 else _first_true(hit, dim)
+
+
+def _first_true(hit: Tensor, dim: int) -> Tensor:
+    size = hit.shape[dim]
+    shape = [1] * hit.ndim
+    shape[dim] = size
+    positions = torch.arange(size).reshape(shape)
+    return torch.where(hit, positions, size).amin(dim)
+
+
+@kernel("ttnn.cumsum")
+def cumsum(ctx: Context, input: Tensor, dim: int) -> Tensor:
+    return torch.cumsum(input.to(torch.float32) if input.is_floating_point() else input, dim)
+
+
+@kernel("ttnn.cumprod")
+def cumprod(ctx: Context, input: Tensor, dim: int) -> Tensor:
+    return torch.cumprod(input.to(torch.float32) if input.is_floating_point() else input, dim)

@@ -1,0 +1,177 @@
+"""The table of kernels, and how an instruction is bound to one.
+
+A kernel is a plain function of torch tensors. It is called with a :class:`Context`, the operands by their TTNN names
+and the attributes by theirs; what it returns is rounded to the dtype of the instruction's result.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+
+from tt_xla.errors import ExecutionError
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator.containers import CONTAINERS, hold
+
+FAMILIES = (
+    "attention",
+    "convolution",
+    "creation",
+    "data_movement",
+    "elementwise",
+    "indexing",
+    "layout",
+    "matrix",
+    "normalization",
+    "pooling",
+    "reduction",
+)
+
+Specs = TensorSpec | tuple[TensorSpec, ...]
+Call = Callable[[Sequence[torch.Tensor]], tuple[torch.Tensor, ...]]
+"""The tensors of an instruction's operands, flat and in order, to its results."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a kernel knows besides its tensors and attributes."""
+
+    op: str
+    numerics: str
+    """``silicon`` or ``exact``."""
+    operands: Mapping[str, Specs]
+    results: tuple[TensorSpec, ...]
+
+    @property
+    def silicon(self) -> bool:
+        return self.numerics == "silicon"
+
+    @property
+    def result(self) -> TensorSpec:
+        return self.results[0]
+
+    @property
+    def dtype(self) -> DataType:
+        """Of the first result."""
+        return self.results[0].layout.dtype
+
+    @property
+    def container(self) -> torch.dtype:
+        return CONTAINERS[self.dtype]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    op: str
+    function: Callable[..., Any]
+    keeps_values: bool
+    """Each element of the result is in place in the operand, so a format they share needs no second packing."""
+
+
+_TABLE: dict[str, Kernel] = {}
+
+
+def kernel(*ops: str, keeps_values: bool = False) -> Callable[[_Function], _Function]:
+    """Registers a function as the kernel of ``ops``.
+
+    Raises:
+        ValueError: one of them has a kernel already.
+    """
+
+    def register(function: _Function) -> _Function:
+        for op in ops:
+            if op in _TABLE:
+                raise ValueError(f"{op} has two kernels: {_TABLE[op].function} and {function}.")
+            _TABLE[op] = Kernel(op, function, keeps_values)
+        return function
+
+    return register
+
+
+def kernels() -> Mapping[str, Kernel]:
+    """Every kernel by the name of its op."""
+    for family in FAMILIES:
+        importlib.import_module(f"tt_xla.runtime.emulator.kernels.{family}")
+    return _TABLE
+
+
+def find(op: str, location: str = "") -> Kernel:
+    """The kernel of ``op``.
+
+    Raises:
+        ExecutionError: there is none; the message has names near to it.
+    """
+    table = kernels()
+    if op in table:
+        return table[op]
+    near = difflib.get_close_matches(op, sorted(table), n=3)
+    hint = f"Near names are {', '.join(near)}. " if near else ""
+    raise ExecutionError(
+        f"The emulated card has no kernel for {op}.",
+        hint=f"{hint}Kernels are registered in tt_xla/runtime/emulator/kernels.",
+        location=location,
+    )
+
+
+def bind(context: Context, attributes: Mapping[str, Any], location: str = "") -> Call:
+    """The call that executes one instruction.
+
+    Raises:
+        ExecutionError: the op has no kernel, or its kernel does not take these operands and attributes.
+    """
+    found = find(context.op, location)
+    function = found.function
+    # "inputs" of a concat is one operand of many tensors.
+    shape = [(name, len(specs) if isinstance(specs, tuple) else None) for name, specs in context.operands.items()]
+    try:
+        inspect.signature(function).bind(context, **dict.fromkeys(context.operands), **attributes)
+    except TypeError as error:
+        raise ExecutionError(
+            f"The kernel of {context.op} does not take operands {', '.join(context.operands) or 'none'} with "
+            f"attributes {', '.join(attributes) or 'none'}: {error}.",
+            hint=f"It takes {inspect.signature(function)}.",
+            location=location,
+        ) from None
+    finish = _finisher(context, found)
+    fixed = dict(attributes)
+    if all(count is None for _, count in shape):
+        names = [name for name, _ in shape]
+
+        def call_plain(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+            return finish(function(context, **dict(zip(names, tensors, strict=True)), **fixed))
+
+        return call_plain
+
+    def call_variadic(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        operands: dict[str, Any] = {}
+        start = 0
+        for name, count in shape:
+            operands[name] = tensors[start] if count is None else list(tensors[start : start + count])
+            start += 1 if count is None else count
+        return finish(function(context, **operands, **fixed))
+
+    return call_variadic
+
+
+def _finisher(context: Context, found: Kernel) -> Callable[[Any], tuple[torch.Tensor, ...]]:
+    """Rounds what a kernel returns to its result specs, with nothing to do where containers agree."""
+    sources = {specs.layout.dtype for specs in context.operands.values() if isinstance(specs, TensorSpec)}
+    dtypes = [spec.layout.dtype for spec in context.results]
+    keeps = found.keeps_values and sources == set(dtypes)
+
+    def finish_one(returned: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (returned if keeps else hold(returned, dtypes[0]),)
+
+    def finish_all(returned: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        return tuple(hold(tensor, dtype) for tensor, dtype in zip(returned, dtypes, strict=True))
+
+    return finish_one if len(dtypes) == 1 else finish_all

@@ -1,0 +1,160 @@
+"""Arguments into the types the device has, results back into those the user declared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from tt_xla.errors import ExecutionError
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.program import Argument, Function, Program, Result, Role, TensorSpec
+from tt_xla.runtime.emulator.containers import DECLARED, INTEGER_RANGES, hold
+
+Version = int | None
+Token = tuple[object, ...] | None
+"""Stands for the contents of a value: equal tokens, equal contents. None equals nothing."""
+
+
+def describe(dtype: torch.dtype | str, shape: Sequence[int]) -> str:
+    """``float32[2, 3]``."""
+    return f"{str(dtype).removeprefix('torch.')}[{', '.join(map(str, shape))}]"
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One argument: what is expected of it, and its last converted value where that may be reused."""
+
+    argument: Argument
+    spec: TensorSpec
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    persistent: bool
+    token: Token = None
+    converted: torch.Tensor | None = None
+
+
+class ArgumentReader:
+    """Checks the arguments of one Program and narrows them to their on-device types.
+
+    Raises:
+        ExecutionError: the Program's entry takes another number of arguments than the Program declares.
+    """
+
+    def __init__(self, program: Program, entry: Function) -> None:
+        self._program = program.name
+        if len(program.arguments) != len(entry.arguments):
+            raise ExecutionError(
+                f"Program '{program.name}' declares {len(program.arguments)} arguments, its entry '{entry.name}' takes "
+                f"{len(entry.arguments)}.",
+                hint="Compile it again.",
+            )
+        self._slots = [
+            _Slot(
+                argument,
+                entry.values[value],
+                DECLARED[argument.dtype],
+                tuple(argument.shape),
+                argument.role is not Role.INPUT,
+            )
+            for argument, value in zip(program.arguments, entry.arguments, strict=True)
+        ]
+
+    def read(
+        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version]
+    ) -> tuple[list[torch.Tensor], list[Token]]:
+        """On-device tensors and their tokens, in order.
+
+        Raises:
+            ExecutionError: wrong number, shape or dtype of arguments, or a value that the on-device type cannot hold.
+        """
+        if not len(tensors) == len(versions) == len(self._slots):
+            names = ", ".join(slot.argument.name for slot in self._slots)
+            raise ExecutionError(
+                f"Program '{self._program}' takes {len(self._slots)} arguments, got {len(tensors)} tensors and "
+                f"{len(versions)} versions.",
+                hint=f"Its arguments are, in order: {names}." if names else "",
+            )
+        read: list[torch.Tensor] = []
+        tokens: list[Token] = []
+        for slot, tensor, version in zip(self._slots, tensors, versions, strict=True):
+            if tensor.dtype is not slot.dtype or tensor.shape != slot.shape:
+                raise self._mismatch(slot, tensor)
+            token: Token = None
+            if version is not None:
+                token = (version, slot.shape, tensor.stride(), tensor.storage_offset())
+            tokens.append(token)
+            read.append(self._narrowed(slot, tensor.detach(), token))
+        return read, tokens
+
+    def _mismatch(self, slot: _Slot, tensor: torch.Tensor) -> ExecutionError:
+        return ExecutionError(
+            f"Argument '{slot.argument.name}' of program '{self._program}' is {describe(tensor.dtype, tensor.shape)}, "
+            f"expected {describe(slot.dtype, slot.shape)}.",
+            hint="A Program runs on the shapes and types it was compiled for; compile again for others.",
+        )
+
+    def _narrowed(self, slot: _Slot, tensor: torch.Tensor, token: Token) -> torch.Tensor:
+        if token is not None and slot.converted is not None and slot.token == token:
+            return slot.converted
+        narrowed = narrow(tensor, slot.spec.layout.dtype, slot.argument)
+        if tuple(narrowed.shape) != slot.spec.shape:
+            narrowed = narrowed.reshape(slot.spec.shape)
+        if slot.persistent and token is not None and narrowed.dtype is not tensor.dtype:
+            slot.token, slot.converted = token, narrowed
+        return narrowed
+
+
+def narrow(tensor: torch.Tensor, dtype: DataType, argument: Argument) -> torch.Tensor:
+    """``tensor`` as the device holds it, itself where it needs no change.
+
+    Raises:
+        ExecutionError: an integer is outside the range of ``dtype``, or a finite float64 outside that of float32.
+    """
+    if tensor.dtype is torch.bool or not tensor.numel():
+        return hold(tensor, dtype)
+    if tensor.dtype is torch.float64:
+        held = hold(tensor.to(torch.float32), dtype)
+        lost = torch.isfinite(tensor) & ~torch.isfinite(held)
+        if bool(lost.any()):
+            raise _does_not_fit(argument, tensor[lost][0].item(), dtype)
+        return held
+    if tensor.is_floating_point() or dtype not in INTEGER_RANGES:
+        return hold(tensor, dtype)
+    low, high = INTEGER_RANGES[dtype]
+    info = torch.iinfo(tensor.dtype)
+    if info.min < low or info.max > high:
+        tensor = _checked_integers(tensor, low, high, dtype, argument)
+    return hold(tensor, dtype)
+
+
+def _checked_integers(tensor: torch.Tensor, low: int, high: int, dtype: DataType, argument: Argument) -> torch.Tensor:
+    wide = tensor.to(torch.int64)
+    least, most = (int(bound) for bound in torch.aminmax(wide))
+    if least < low:
+        # Beyond 2**63 an unsigned value reads as a negative one.
+        raise _does_not_fit(argument, least % 2**64 if tensor.dtype is torch.uint64 else least, dtype)
+    if most > high:
+        raise _does_not_fit(argument, most, dtype)
+    return wide
+
+
+def _does_not_fit(argument: Argument, value: float, dtype: DataType) -> ExecutionError:
+    return ExecutionError(
+        f"Argument '{argument.name}' holds the value {value!r}, which does not fit {dtype}, the type that "
+        f"{argument.dtype} has on the device.",
+        hint="The chip computes in 32 bits; scale the argument or keep this part of the computation on the host.",
+    )
+
+
+def widen(tensor: torch.Tensor, result: Result) -> torch.Tensor:
+    """``tensor`` in the declared shape and dtype of ``result``, contiguous; shares memory where nothing changes."""
+    dtype = DECLARED[result.dtype]
+    widened = tensor.ne(0) if dtype is torch.bool else tensor.to(dtype)
+    return widened.reshape(result.shape).contiguous()
+
+
+def storage(tensor: torch.Tensor) -> int:
+    """Address of the memory behind a tensor; views of one memory have one address."""
+    return tensor.untyped_storage().data_ptr()

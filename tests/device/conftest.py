@@ -1,0 +1,149 @@
+"""Small Programs written by hand, and a device that is no real system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import torch
+
+from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.program import (
+    Argument,
+    Function,
+    FunctionKind,
+    Instruction,
+    MemoryPlan,
+    Operand,
+    Program,
+    Result,
+    Role,
+    TensorSpec,
+)
+from tt_xla.runtime import Device
+
+ON_DEVICE = {"i64": "si32", "i32": "si32", "f64": "f32", "f16": "bf16", "i1": "bf16", "ui8": "u8", "ui16": "u16"} | {
+    "ui32": "u32",
+    "ui64": "u32",
+    "i8": "si32",
+    "i16": "si32",
+}
+
+
+@dataclass
+class FunctionBuilder:
+    name: str
+    kind: FunctionKind = FunctionKind.FORWARD
+    values: list[TensorSpec] = field(default_factory=list)
+    arguments: list[int] = field(default_factory=list)
+    body: list[Instruction] = field(default_factory=list)
+
+    def value(self, shape: Sequence[int], dtype: str) -> int:
+        self.values.append(TensorSpec(tuple(shape), TensorLayout.of(shape, DataType(dtype))))
+        return len(self.values) - 1
+
+    def argument(self, shape: Sequence[int], dtype: str) -> int:
+        self.arguments.append(self.value(shape, dtype))
+        return self.arguments[-1]
+
+    def op(
+        self, op: str, shape: Sequence[int], dtype: str, attributes: dict[str, Any] | None = None, **on: Operand
+    ) -> int:
+        result = self.value(shape, dtype)
+        self.body.append(Instruction(op, on, (result,), attributes or {}, "model.py:7"))
+        return result
+
+    def deallocate(self, value: int) -> None:
+        self.body.append(Instruction("ttnn.deallocate", {"input": value}, (), {"force": False}))
+
+    def done(self, *results: int) -> Function:
+        return Function(self.name, self.kind, tuple(self.arguments), results, tuple(self.values), tuple(self.body))
+
+
+def program(
+    functions: Sequence[Function],
+    arguments: Sequence[tuple[str, Role, tuple[int, ...], str]],
+    results: Sequence[tuple[tuple[int, ...], str]],
+    options: dict[str, Any] | None = None,
+    memory: MemoryPlan | None = None,
+    target: str = "test",
+) -> Program:
+    return Program(
+        "small",
+        target,
+        options or {"numerics": "silicon", "enable_trace": False},
+        tuple(Argument(*argument) for argument in arguments),
+        tuple(Result(*result) for result in results),
+        tuple(functions),
+        memory or MemoryPlan(),
+        0.0,
+    )
+
+
+@dataclass(frozen=True)
+class Chip:
+    name: str = "test"
+    arch: str = "wormhole_b0"
+    dram_usable_bytes: int = 12 << 30
+
+
+@pytest.fixture
+def device() -> Device:
+    return Device(Chip(), trace_region_bytes=None)
+
+
+@pytest.fixture
+def make_program() -> Callable[..., Program]:
+    return program
+
+
+@pytest.fixture
+def function_builder() -> type[FunctionBuilder]:
+    return FunctionBuilder
+
+
+@pytest.fixture
+def chip() -> type[Chip]:
+    return Chip
+
+
+NARROW = {torch.bfloat16: "bf16", torch.float32: "f32", torch.int32: "si32", torch.int64: "u32", torch.uint8: "u8"}
+
+
+@pytest.fixture
+def run_op() -> Callable[..., Any]:
+    """Runs one op: tensors in their containers in, tensors out; ``dtypes`` overrides operands' device dtypes."""
+
+    def run(
+        op: str,
+        operands: dict[str, Any],
+        shape: Sequence[int] | Sequence[Sequence[int]],
+        dtype: str = "bf16",
+        *,
+        numerics: str = "silicon",
+        dtypes: dict[str, str] | None = None,
+        **attributes: Any,
+    ) -> Any:
+        from tt_xla.runtime.emulator.registry import Context, bind
+
+        def spec(name: str, tensor: torch.Tensor) -> TensorSpec:
+            label = (dtypes or {}).get(name) or NARROW[tensor.dtype]
+            return TensorSpec(tuple(tensor.shape), TensorLayout.of(tuple(tensor.shape), DataType(label)))
+
+        specs: dict[str, Any] = {}
+        flat: list[torch.Tensor] = []
+        for name, operand in operands.items():
+            group = [operand] if isinstance(operand, torch.Tensor) else list(operand)
+            flat += group
+            made = tuple(spec(name, tensor) for tensor in group)
+            specs[name] = made[0] if isinstance(operand, torch.Tensor) else made
+        shapes = [shape] if not shape or isinstance(shape[0], int) else list(shape)
+        results = tuple(TensorSpec(tuple(s), TensorLayout.of(s, DataType(dtype))) for s in shapes)
+        outcome = bind(Context(op, numerics, specs, results), attributes)(flat)
+        for tensor, result in zip(outcome, results, strict=True):
+            assert tuple(tensor.shape) == result.shape
+        return outcome[0] if len(outcome) == 1 else outcome
+
+    return run

@@ -1,0 +1,101 @@
+"""Block floats and bfloat16, against TT-NN's own packing and against the definition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tt_xla.runtime.emulator.formats import MAGNITUDE_BITS, quantize
+
+GOLDEN = Path(__file__).parents[3] / "shared" / "reference" / "bfp_golden.npz"
+KINDS = ("normal", "wide", "rowscale", "sparse", "ties", "big", "tiny", "ramp", "special")
+
+floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
+blocks = st.lists(floats, min_size=1, max_size=40).map(lambda values: torch.tensor(values, dtype=torch.float32))
+formats = st.sampled_from(sorted(MAGNITUDE_BITS))
+
+
+@pytest.mark.parametrize("dtype", ["bfp_bf8", "bfp_bf4", "bf16"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_bit_identical_to_tt_nn(kind, dtype):
+    if not GOLDEN.exists():
+        pytest.skip(f"no recording of TT-NN's packing at {GOLDEN}")
+    with np.load(GOLDEN) as golden:
+        assert {name.split("/")[0] for name in golden.files} == set(KINDS)
+        values = golden[f"{kind}/in"]
+        expected = golden[f"{kind}/{ {'bfp_bf8': 'bfp8_b', 'bfp_bf4': 'bfp4_b'}.get(dtype, dtype) }"]
+    ours = quantize(values, dtype).numpy()
+    nan = np.isnan(expected)
+    assert np.array_equal(np.isnan(ours), nan)
+    assert np.array_equal(ours.view(np.int32)[~nan], expected.view(np.int32)[~nan])
+
+
+def reference(values: list[float], bits: int) -> list[float]:
+    """The definition, one block of finite values at a time, in exact arithmetic."""
+    normal = [value if abs(value) >= 2.0**-126 else 0.0 for value in values]
+    largest = max(abs(value) for value in normal)
+    if largest == 0:
+        return [0.0] * len(values)
+    exponent = int(np.frexp(largest)[1]) - 1
+    # Aligned to the shared exponent, 24 bits are left; those below are lost before rounding.
+    unit, grain = 2.0 ** (exponent - bits + 1), 2.0 ** (exponent - 23)
+    packed = []
+    for value in normal:
+        aligned = int(abs(value) / grain) * grain
+        magnitude = min(round(aligned / unit), 2**bits - 1) * unit
+        packed.append(-magnitude if value < 0 and magnitude else magnitude)
+    return packed
+
+
+@given(blocks, formats)
+def test_follows_the_definition(values, dtype):
+    bits = MAGNITUDE_BITS[dtype]
+    rows = values.tolist()
+    expected = [value for start in range(0, len(rows), 16) for value in reference(rows[start : start + 16], bits)]
+    assert quantize(values, dtype).tolist() == expected
+
+
+@given(blocks, formats)
+def test_a_packed_value_packs_to_itself(values, dtype):
+    once = quantize(values, dtype)
+    assert torch.equal(quantize(once, dtype), once)
+
+
+@given(blocks, formats)
+def test_bfloat16_holds_block_floats(values, dtype):
+    packed = quantize(values, dtype)
+    assert torch.equal(packed.to(torch.bfloat16).to(torch.float32), packed)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (17,), (3, 40), (2, 3, 5), (2, 2, 2, 33), (0, 4)])
+def test_any_rank_in_blocks_of_the_last_dimension(shape):
+    values = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    rows = values.reshape(-1, shape[-1] if shape else 1)
+    expected = [quantize(row, "bfp_bf8") for row in rows]
+    packed = quantize(values, "bfp_bf8")
+    assert packed.shape == values.shape
+    assert not expected or torch.equal(packed.reshape(rows.shape), torch.stack(expected))
+
+
+def test_keeps_strides_and_packs_along_the_logical_last_dimension():
+    values = torch.randn(32, 48, generator=torch.Generator().manual_seed(1))
+    packed = quantize(values.T, "bfp_bf8")
+    assert packed.stride() == values.T.stride()
+    assert torch.equal(packed, quantize(values.T.contiguous(), "bfp_bf8"))
+
+
+def test_large_tensors_in_pieces():
+    values = torch.randn(1 << 16, 32, generator=torch.Generator().manual_seed(1))
+    packed = quantize(values, "bfp_bf4")
+    assert torch.equal(packed[-3:], quantize(values[-3:], "bfp_bf4"))
+    assert torch.equal(packed[40000:40003], quantize(values[40000:40003], "bfp_bf4"))
+
+
+def test_an_unknown_format():
+    with pytest.raises(ValueError, match="'fp8'"):
+        quantize(torch.zeros(1), "fp8")
