@@ -51,7 +51,8 @@ def as_tuple(value):
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
-def lower_function(function, *inputs):
+def lower_with_inputs(function, *inputs):
+    """The lowered function, and the inputs of its graph: its tensor constants, then ours."""
     flat = make_fx(lambda *args: as_tuple(function(*args)), tracing_mode="fake", _allow_non_fake_inputs=True)(*inputs)
     captured = []
 
@@ -63,13 +64,17 @@ def lower_function(function, *inputs):
         aot_module_simplified(
             flat, inputs, fw_compiler=capture, inference_compiler=capture, decompositions=backend.decompositions()
         )
-    return captured[0]
+    return captured[0], [*flat.parameters(), *flat.buffers(), *inputs]
+
+
+def lower_function(function, *inputs):
+    return lower_with_inputs(function, *inputs)[0]
 
 
 def compare_with_eager(function, *inputs, rtol=2e-5, atol=2e-5):
     expected = function(*inputs)
     expected = list(expected) if isinstance(expected, tuple | list) else [expected]
-    result = lower_function(function, *inputs)
+    result, inputs = lower_with_inputs(function, *inputs)
     arguments = [inputs[position] for position in result.tensors] + [make() for make in result.extras]
     got = run_on_jax_cpu(result.module)(arguments, [None] * len(arguments))
     got = [got[value] if kind == "result" else inputs[value] for kind, value in result.outputs]

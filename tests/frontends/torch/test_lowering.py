@@ -86,7 +86,7 @@ def test_activation_in_bfloat16(name, check):
 def test_gradient_of_activation(name, check):
     def gradient(x):
         x = x.detach().requires_grad_()
-        return torch.autograd.grad((ACTIVATIONS[name](x) * x.detach()).sum(), x)[0]
+        return torch.autograd.grad(ACTIVATIONS[name](x).sin().sum(), x)[0]
 
     check(gradient, f(4, 6))
 
@@ -364,25 +364,21 @@ def test_factories(check):
     check(lambda x: (torch.eye(3), torch.full_like(x, 2.5), torch.tensor([1.0, 2.0]), x.new_full((2,), 3)), f(4))
 
 
-def test_dropout_draws_what_torch_draws(lowered, run_module):
-    def function(x):
-        return F.dropout(x, 0.4)
-
-    x = torch.ones(64)
-    result = lowered(function, x)
+def test_dropout_draws_what_torch_draws(lowered):
+    x = f(64)
+    torch.manual_seed(3)
+    expected = F.dropout(x, 0.4)
+    result = lowered(lambda x: F.dropout(x, 0.4), x)
     assert result.constant == [False]
     torch.manual_seed(3)
-    drawn = [make() for make in result.extras]
-    torch.manual_seed(3)
-    assert torch.equal(drawn[0], torch.rand(64))
-    (got,) = run_module(result.module)([x, *drawn], [None, None])
-    assert set(got.tolist()) <= {0.0, pytest.approx(1 / 0.6)}
-    assert 10 < int((got == 0).sum()) < 45
+    (mask,) = [make() for make in result.extras]
+    assert torch.equal(mask != 0, expected != 0)
 
 
 def test_large_constant_becomes_an_argument(check, lowered):
     table = torch.arange(100.0)
-    result = lowered(lambda x: x + table, f(100))
+    graph = make_fx(lambda x: (x + table,), tracing_mode="fake", _allow_non_fake_inputs=True)(f(100))
+    result = lower_to_stablehlo(graph)
     assert result.constant == [True]
     assert 'ttcore.argument_type = "constant"' in str(result.module)
     check(lambda x: x + table, f(100))

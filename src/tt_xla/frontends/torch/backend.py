@@ -12,6 +12,7 @@ import torch
 from torch._decomp import decomposition_table
 from torch._dynamo.exc import ShortenTraceback
 from torch._functorch.aot_autograd import aot_module_simplified
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.frontends.torch import settings
@@ -56,7 +57,7 @@ def tt(
     with _surfacing():
         own = own_options(options or {})
         settings.current().with_own(own)
-        arguments = _describe_inputs(graph_module, example_inputs)
+        arguments = _describe_own(graph_module) + _describe_inputs(graph_module, example_inputs)
         rewrite(graph_module)
         inference = functools.partial(_compile_graph, arguments=arguments, own=own)
         backward = functools.partial(_compile_graph, arguments=None, own=own)
@@ -109,6 +110,13 @@ def own_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """An op with a lowering rule stays whole; any other is decomposed where torch knows how."""
     return {op: rule for op, rule in decomposition_table.items() if op not in LOWERINGS}
+
+
+def _describe_own(graph_module: torch.fx.GraphModule) -> list[Argument]:
+    """What the graph module holds itself, which AOT puts before the inputs."""
+    parameters = [Argument(name, Role.PARAMETER) for name, _ in graph_module.named_parameters(remove_duplicate=False)]
+    buffers = [Argument(name, Role.CONSTANT) for name, _ in graph_module.named_buffers(remove_duplicate=False)]
+    return parameters + buffers
 
 
 def _describe_inputs(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> list[Argument]:
@@ -176,7 +184,8 @@ class Executor:
     def _prepare(self) -> None:
         current = settings.current()
         options = current.with_own(self._own)
-        self._call = _compile_and_load(self._module, options)
+        with unset_fake_temporarily():  # compile callbacks run where every new tensor is a fake one
+            self._call = _compile_and_load(self._module, options)
         self._settings = current
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:

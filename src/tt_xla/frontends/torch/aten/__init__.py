@@ -9,6 +9,7 @@ from tt_xla.frontends.torch.aten import (
     pointwise,
     pooling,
     reductions,
+    resizing,
     shapes,
 )
 from tt_xla.frontends.torch.aten.registry import LOWERINGS, Context
@@ -24,5 +25,6 @@ __all__ = [
     "pointwise",
     "pooling",
     "reductions",
+    "resizing",
     "shapes",
 ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from jax import lax
 
+from tt_xla.frontends.torch.aten.reductions import total
 from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast, like, lower
 
 aten = torch.ops.aten
@@ -52,6 +54,25 @@ def addmm(ctx: Context, bias: Array, x: Array, y: Array, *, beta: Any = 1, alpha
     if beta != 1:
         bias = lax.mul(bias, like(bias, beta))
     return lax.add(result, broadcast(bias, result.shape))
+
+
+@lower(aten._trilinear.default)
+def trilinear(
+    ctx: Context,
+    x: Array,
+    y: Array,
+    z: Array,
+    expand_x: Sequence[int],
+    expand_y: Sequence[int],
+    expand_z: Sequence[int],
+    summed: Sequence[int],
+    unroll_dim: int = 1,
+) -> Array:
+    """The product of three tensors given the dimensions each lacks, summed over some."""
+    spread = [lax.expand_dims(t, tuple(dims)) for t, dims in ((x, expand_x), (y, expand_y), (z, expand_z))]
+    shape = tuple(max(sizes) for sizes in zip(*(t.shape for t in spread), strict=True))
+    x, y, z = (broadcast(t, shape) for t in spread)
+    return total(lax.mul(lax.mul(x, y), z), tuple(summed))
 
 
 @lower(aten.linear.default)

@@ -311,6 +311,26 @@ def threshold_backward(ctx: Context, grad: Array, x: Array, threshold: Any) -> A
     return lax.select(lax.le(x, like(x, threshold)), like(grad, 0), grad)
 
 
+@lower(aten.hardshrink_backward.default, aten.softshrink_backward.default)
+def shrink_backward(ctx: Context, grad: Array, x: Array, threshold: Any) -> Array:
+    return lax.select(lax.le(lax.abs(x), like(x, threshold)), like(grad, 0), grad)
+
+
+@lower(aten.rrelu_with_noise_functional.default)
+def rrelu(
+    ctx: Context,
+    x: Array,
+    noise: Array,
+    lower_slope: float = 0.125,
+    upper_slope: float = 1 / 3,
+    training: bool = False,
+    generator: object = None,
+) -> list[Array]:
+    if training:
+        ctx.unsupported("in training")
+    return [leaky_relu(ctx, x, (lower_slope + upper_slope) / 2), noise]
+
+
 # Conversion ----------------------------------------------------------------------------------------------------------
 
 

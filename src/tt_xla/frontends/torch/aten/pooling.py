@@ -102,13 +102,14 @@ def _max_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Array:
         for axis in range(window.rank):
             line = starts[axis] - window.padding[axis] + np.arange(window.counts[axis]) * window.stride[axis]
             grid = grid * window.sizes[axis] + line.reshape([-1 if i == axis else 1 for i in range(window.rank)])
-        here = lax.broadcast_in_dim(grid, shape, range(window.outer, len(shape)))
+        inside_input = _inside(starts, window)
+        here = lax.broadcast_in_dim(np.where(inside_input, grid, -1), shape, range(window.outer, len(shape)))
         if best is None or positions is None:
             best, positions = values, here
             continue
         # NaN counts as the largest; a padding position is never one, as its -inf is not larger.
         larger = lax.bitwise_or(lax.gt(values, best), lax.ne(values, values))
-        inside = lax.broadcast_in_dim(_inside(starts, window), shape, range(window.outer, len(shape)))
+        inside = lax.broadcast_in_dim(inside_input, shape, range(window.outer, len(shape)))
         before = lax.lt(positions, like(positions, 0))
         larger = lax.bitwise_or(larger, lax.bitwise_and(before, inside))
         best, positions = lax.select(larger, values, best), lax.select(larger, here, positions)
@@ -200,6 +201,12 @@ def max_pool3d_backward(
     indices: Array,
 ) -> Array:
     return _max_pool_backward(ctx, grad, x, indices, 3, (kernel, stride, padding, dilation))
+
+
+@lower(aten.adaptive_max_pool2d_backward.default)
+def adaptive_max_pool2d_backward(ctx: Context, grad: Array, x: Array, indices: Array) -> Array:
+    kernel = _even_kernel(ctx, x.shape[-2:], grad.shape[-2:])
+    return _max_pool_backward(ctx, grad, x, indices, 2, (kernel, kernel, 0, 1))
 
 
 # Average -------------------------------------------------------------------------------------------------------------
@@ -327,40 +334,3 @@ def adaptive_avg_pool2d(ctx: Context, x: Array, size: Sequence[int]) -> Array:
 def adaptive_avg_pool2d_backward(ctx: Context, grad: Array, x: Array) -> Array:
     (result,) = jax.linear_transpose(lambda primal: _adaptive_average(primal, grad.shape), x)(grad)
     return result
-
-
-@lower(aten.upsample_nearest2d.default)
-def upsample_nearest2d(
-    ctx: Context, x: Array, size: Sequence[int], scale_h: float | None = None, scale_w: float | None = None
-) -> Array:
-    """Whole factors repeat elements; others are products with selection matrices."""
-    batch, (height, width), (rows, columns) = x.shape[:-2], x.shape[-2:], ctx.shape[-2:]
-    if rows % height == 0 and columns % width == 0:
-        tall, broad = rows // height, columns // width
-        split = (*batch, height, tall, width, broad)
-        kept = (*range(len(batch)), len(batch), len(batch) + 2)
-        return lax.reshape(lax.broadcast_in_dim(x, split, kept), ctx.shape)
-    vertical, horizontal = _nearest(height, rows, scale_h), _nearest(width, columns, scale_w)
-    x = product(x, broadcast(horizontal.T.astype(x.dtype), (*batch, width, columns)))
-    return product(broadcast(vertical.astype(x.dtype), (*batch, rows, height)), x)
-
-
-def _nearest(size: int, count: int, scale: float | None) -> np.ndarray:
-    step = np.float32(1 / scale if scale else size / count)
-    source = np.minimum((np.arange(count, dtype=np.float32) * step).astype(int), size - 1)
-    return np.eye(size)[source]
-
-
-@lower(aten.upsample_nearest2d_backward.default)
-def upsample_nearest2d_backward(
-    ctx: Context,
-    grad: Array,
-    size: Sequence[int],
-    input_size: Sequence[int],
-    scale_h: float | None = None,
-    scale_w: float | None = None,
-) -> Array:
-    batch, (height, width), (rows, columns) = grad.shape[:-2], tuple(input_size[-2:]), grad.shape[-2:]
-    vertical, horizontal = _nearest(height, rows, scale_h), _nearest(width, columns, scale_w)
-    grad = product(grad, broadcast(horizontal.astype(grad.dtype), (*batch, columns, width)))
-    return product(broadcast(vertical.T.astype(grad.dtype), (*batch, height, rows)), grad)
