@@ -1,7 +1,7 @@
 """Trains a small network on handwritten digits on the CPU and classifies a held-out fifth on the emulated card.
 
-The table compares float32 on the CPU with bfloat16, and bfloat16 with bfloat8_b weights, at levels 0 and 2. Images a second
-are the emulation's, by the wall clock; device time is predicted.
+The table compares float32 on the CPU with bfloat16, and bfloat16 with bfloat8_b weights, at levels 0 and 2. Images a
+second are the emulation's, by the wall clock; device time is predicted.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.runtime as xr
 from network import DigitsNetwork
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -32,19 +33,23 @@ def load_digits() -> tuple[TensorDataset, TensorDataset]:
     images, labels = load(return_X_y=True)
     small = torch.tensor(images, dtype=torch.float32).reshape(-1, 1, 8, 8) / 16
     large = functional.interpolate(small, size=(28, 28), mode="bilinear", align_corners=False)
-    train, test = train_test_split(torch.arange(len(labels)), test_size=0.2, random_state=0, stratify=labels)
+    train, test = train_test_split(torch.arange(len(labels)), test_size=0.2, random_state=1, stratify=labels)
     labels = torch.tensor(labels)
     return TensorDataset(large[train], labels[train]), TensorDataset(large[test], labels[test])
 
 
 def train(model: torch.nn.Module, data: TensorDataset, epochs: int) -> None:
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    batches = DataLoader(data, batch_size=32, shuffle=True)
+    optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.05)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=epochs * len(batches))
     model.train()
     for _ in track(range(epochs), description="Training on the CPU", transient=True):
-        for images, labels in DataLoader(data, batch_size=32, shuffle=True):
+        for images, labels in batches:
+            images = images.roll(torch.randint(-2, 3, (2,)).tolist(), dims=(2, 3))
             optimizer.zero_grad()
             functional.nll_loss(model(images), labels).backward()
             optimizer.step()
+            schedule.step()
     model.eval()
 
 
@@ -71,7 +76,7 @@ def pcc(actual: torch.Tensor, expected: torch.Tensor) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=4, help="passes over the training images (default 4)")
+    parser.add_argument("--epochs", type=int, default=12, help="passes over the training images (default 12)")
     arguments = parser.parse_args()
 
     torch.manual_seed(0)
@@ -83,12 +88,17 @@ def main() -> None:
     train(model, training, arguments.epochs)
 
     expected, speed = classify(model, images, torch.device("cpu"))
-    table = Table(title=f"{len(labels)} held-out digits, batches of {BATCH}")
-    for heading in ("run", "accuracy", "PCC", "images/s (emulation)", "predicted us/batch", "DRAM", "L1 per core"):
-        table.add_column(heading, justify="left" if heading == "run" else "right")
+    table = Table(
+        title=f"{len(labels)} held-out digits in batches of {BATCH}",
+        caption="images/s is the emulation's, by the wall clock; chip us a batch, predicted",
+        box=SIMPLE,
+        padding=0,
+    )
+    for heading in ("run", "level", "accuracy", "PCC", "images/s", "chip us", "DRAM MB", "L1 kB"):
+        table.add_column(heading, justify="left" if heading == "run" else "right", no_wrap=True)
     accuracy = (expected.argmax(1) == labels).float().mean()
-    table.add_row("CPU float32", f"{accuracy:.2%}", "1.0000", f"{speed:,.0f}", "", "", "")
-    for name, options in (("bfloat16", {}), ("bfloat16, bfloat8_b weights", {"enable_bfp8_conversion": True})):
+    table.add_row("CPU f32", "", f"{accuracy:.2%}", "1.00000", f"{speed:,.0f}", "", "", "")
+    for name, options in (("bf16", {}), ("bf16 + bfp8", {"enable_bfp8_conversion": True})):
         for level in (0, 2):
             torch_xla.set_custom_compile_options({"optimization_level": level, **options})
             compiled = copy.deepcopy(model).to(torch.bfloat16)
@@ -97,13 +107,14 @@ def main() -> None:
             accuracy = (outputs.argmax(1) == labels).float().mean()
             program = compiled_programs()[-1]
             table.add_row(
-                f"{program.target} {name}, level {level}",
+                f"{program.target} {name}",
+                str(level),
                 f"{accuracy:.2%}",
-                f"{pcc(outputs, expected):.4f}",
+                f"{pcc(outputs, expected):.5f}",
                 f"{speed:,.0f}",
                 f"{program.predicted_device_us:,.0f}",
-                f"{program.memory.dram_peak_bytes / 1e6:.1f} MB",
-                f"{program.memory.l1_peak_bytes_per_core / 1e3:.0f} kB",
+                f"{program.memory.dram_peak_bytes / 1e6:.1f}",
+                f"{program.memory.l1_peak_bytes_per_core / 1e3:.0f}",
             )
     Console().print(table)
 

@@ -52,7 +52,8 @@ def main() -> None:
     median = statistics.median(seconds)
     program = compiled_programs()[-1]
     print(f"Warm-up: {', '.join(f'{second * 1e3:.1f} ms' for second in warm_up)} (compile, capture the trace, replay)")
-    print(f"Emulation: {median * 1e3:.2f} ms a batch (median of {arguments.runs}), {arguments.batch / median:.0f} images/s")
+    speed = arguments.batch / median
+    print(f"Emulation: {median * 1e3:.2f} ms a batch (median of {arguments.runs} runs), {speed:.0f} images/s")
     print(
         f"Predicted on {program.target}: {program.predicted_device_us:.0f} us a batch on the device, "
         f"{arguments.batch / program.predicted_device_us * 1e6:.0f} images/s"

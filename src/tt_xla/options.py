@@ -107,7 +107,7 @@ class CompileOptions:
     export_model_name: str = _option("", "infix of the names of exported files")
     enable_const_eval_on_cpu: bool = _option(True, "compute const-eval functions on the host", effective=False)
     enable_const_eval_inputs_to_system_memory: bool = _option(
-        True, "keep arguments that only const-eval functions read in host memory", effective=False
+        True, "keep arguments that only const-eval functions read in host memory"
     )
     experimental_enable_fusing_conv2d_with_multiply_pattern: bool = _option(
         False, "scale convolution weights by a following constant factor", effective=False

@@ -34,6 +34,6 @@ def test_digits_are_recognised_in_every_format():
     accuracies = [float(found) for found in re.findall(r"(\d+\.\d+)%", output)]
     assert len(accuracies) == 5
     assert min(accuracies) > 97
-    correlations = [float(found) for found in re.findall(r"%\s*│\s*(\d\.\d{4})", output)]
+    correlations = [float(found) for found in re.findall(r"%\s+(\d\.\d{5})", output)]
     assert len(correlations) == 5
     assert min(correlations) > 0.99

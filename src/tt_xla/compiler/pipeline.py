@@ -21,6 +21,7 @@ from tt_xla.compiler.ttnn import (
     deallocate,
     hoist_const_eval,
     hoist_trace,
+    keep_const_eval_inputs_on_host,
     place_in_l1,
     plan_memory,
     set_compute_config,
@@ -77,6 +78,9 @@ def ttnn_stages(options: CompileOptions, target: Target) -> list[Stage]:
     stages.append(("ttnn-set-compute-config", lambda module: set_compute_config.run(module, options)))
     if options.enable_const_eval:
         stages.append(("ttnn-hoist-const-eval", hoist_const_eval.run))
+        if options.enable_const_eval_inputs_to_system_memory:
+            # Else the device would hold each weight twice: as given, and as prepared.
+            stages.append(("ttnn-keep-const-eval-inputs-on-host", keep_const_eval_inputs_on_host.run))
     if level == 2:
         # After const-eval, whose results live on between runs and so stay in DRAM.
         stages.append(("ttnn-place-in-l1", lambda module: place_in_l1.run(module, target)))
@@ -131,7 +135,7 @@ def _run(module: ModuleOp, stages: list[Stage], log: logging.Logger) -> None:
         try:
             stage(module)
         except DiagnosticException as error:
-            raise _cause(error) from error
+            raise _cause(error) from None
         if log.isEnabledFor(VERBOSE):
             _verify(module, name)
             log.log(VERBOSE, "MLIR Module after %s:\n%s", name, print_module(module))
@@ -151,9 +155,12 @@ def _verify(module: ModuleOp, stage: str) -> None:
     try:
         module.verify()
     except (VerifyException, DiagnosticException) as error:
+        logger().debug("verification failed", exc_info=error)
+        reason = " ".join(str(error).partition("\n\n")[0].split())
         raise VerificationError(
-            f"After {stage} the module breaks a rule: {error}.", hint="This is a fault of tt-xla; please report it."
-        ) from error
+            f"After {stage} the module breaks a rule: {reason}.",
+            hint="This is a fault of tt-xla; please report it with the module (TTXLA_LOGGER_LEVEL=DEBUG prints it).",
+        ) from None
 
 
 def _recorder(

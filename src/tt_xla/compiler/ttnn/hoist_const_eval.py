@@ -70,7 +70,7 @@ def _hoist(function: FuncOp, component: list[Operation], name: str) -> FuncOp:
         op.detach()
         for index, operand in enumerate(op.operands):
             if isinstance(operand.type, DeviceType):
-                renamed.setdefault(operand, _device(block))
+                renamed.setdefault(operand, device_of(block))
             op.operands[index] = renamed.get(operand, operand)
         block.add_op(op)
     block.add_op(ReturnOp(*outputs))
@@ -85,9 +85,16 @@ def private_function(name: str, block: Block, outputs: list[SSAValue], kind: Fun
     return made
 
 
-def _device(block: Block) -> SSAValue:
+def device_of(block: Block) -> SSAValue:
+    """The device inside a function; asks for it at the top if nothing has done so yet."""
+    for op in block.ops:
+        if isinstance(op, GetDeviceOp):
+            return op.results[0]
     made = GetDeviceOp.make([], [DeviceType()])
-    block.add_op(made)
+    if block.first_op is None:
+        block.add_op(made)
+    else:
+        block.insert_op_before(made, block.first_op)
     return made.results[0]
 
 

@@ -9,7 +9,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions
-from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE, private_function
+from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE, device_of, private_function
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.program import FunctionKind
 from tt_xla.ir.ttcore import LoadCachedOp
@@ -42,7 +42,7 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
             if value.owner not in members and not isinstance(value.type, DeviceType)
         )
     )
-    device = _device(function)
+    device = device_of(body(function))
     name = f"trace_0_{function.sym_name.data}"
     call = CaptureOrExecuteTraceOp.make([device, inputs], [value.type for value in outputs], callee=name)
     Rewriter.insert_op(call, InsertPoint.before(end))
@@ -50,9 +50,7 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
         old.replace_uses_with_if(new, lambda use: use.operation is end)
     block = Block(arg_types=[value.type for value in inputs])
     renamed: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
-    made = GetDeviceOp.make([], [DeviceType()])
-    block.add_op(made)
-    renamed[device] = made.results[0]
+    renamed[device] = device_of(block)
     for op in ops:
         op.detach()
         for index, operand in enumerate(op.operands):
@@ -60,17 +58,6 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
         block.add_op(op)
     block.add_op(ReturnOp(*outputs))
     module.body.block.insert_op_before(private_function(name, block, outputs, FunctionKind.TRACE), function)
-
-
-def _device(function: FuncOp) -> SSAValue:
-    for op in body(function).ops:
-        if isinstance(op, GetDeviceOp):
-            return op.results[0]
-    made = GetDeviceOp.make([], [DeviceType()])
-    first = body(function).first_op
-    assert first is not None
-    Rewriter.insert_op(made, InsertPoint.before(first))
-    return made.results[0]
 
 
 def _check_on_device(ops: list[Operation]) -> None:

@@ -69,6 +69,7 @@ class ToDeviceOp(_Move):
     """From the host to the device."""
 
     name = "ttnn.to_device"
+    input = operand_def(TensorType)  # again, since inherited operands come after an op's own
     device = operand_def(DeviceType)
 
 
