@@ -10,9 +10,11 @@ from typing import Any
 
 import torch
 from torch._decomp import decomposition_table
+from torch._dynamo import trace_rules
 from torch._dynamo.exc import ShortenTraceback
 from torch._functorch.aot_autograd import aot_module_simplified
 from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.frontends.torch import settings
@@ -33,6 +35,8 @@ TORCH_OPTIONS = {
     "tt_use_aot_autograd": True,
 }
 """Options of upstream's torch backend. There is one way of compiling here, and all of them are met by it."""
+
+trace_rules.add("tt_xla.frontends")  # eager kernels may run while dynamo looks for frames to compile
 
 _PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
 _SOURCE_PART = re.compile(r"\._(?:modules|parameters|buffers)\[['\"]([^'\"]*)['\"]\]|\.(\w+)|\[['\"]?(\w+)['\"]?\]")
@@ -61,15 +65,17 @@ def tt(
         rewrite(graph_module)
         inference = functools.partial(_compile_graph, arguments=arguments, own=own)
         backward = functools.partial(_compile_graph, arguments=None, own=own)
-        return aot_module_simplified(
-            graph_module,
-            example_inputs,
-            fw_compiler=inference,
-            bw_compiler=backward,
-            inference_compiler=inference,
-            decompositions=decompositions(),
-            keep_inference_input_mutations=False,
-        )
+        # Torch's own functions that contain an attention would pick a fused kernel for CPU tensors.
+        with sdpa_kernel(SDPBackend.MATH):
+            return aot_module_simplified(
+                graph_module,
+                example_inputs,
+                fw_compiler=inference,
+                bw_compiler=backward,
+                inference_compiler=inference,
+                decompositions=decompositions(),
+                keep_inference_input_mutations=False,
+            )
 
 
 class _surfacing:
@@ -109,7 +115,8 @@ def own_options(options: Mapping[str, Any]) -> dict[str, Any]:
 @functools.cache
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """An op with a lowering rule stays whole; any other is decomposed where torch knows how."""
-    return {op: rule for op, rule in decomposition_table.items() if op not in LOWERINGS}
+    kept = {torch.ops.aten.lift.default, torch.ops.aten.lift_fresh.default}  # AOT handles real tensors under these
+    return {op: rule for op, rule in decomposition_table.items() if op not in LOWERINGS and op not in kept}
 
 
 def _describe_own(graph_module: torch.fx.GraphModule) -> list[Argument]:

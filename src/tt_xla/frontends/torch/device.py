@@ -370,7 +370,7 @@ class _DeviceModule:
 
 
 def _patch_storage() -> None:
-    """``copy.deepcopy`` and ``torch.save`` reach into storages, which have no dispatcher to hook into."""
+    """``copy.deepcopy``, ``torch.save`` and ``pickle`` reach into storages, which have no dispatcher to hook into."""
     clone, cpu = torch.UntypedStorage.clone, torch.UntypedStorage.cpu
 
     def storage_clone(self: torch.UntypedStorage) -> torch.UntypedStorage:
@@ -383,7 +383,21 @@ def _patch_storage() -> None:
             return cpu(self)
         return _bytes_of(self).clone().untyped_storage()
 
+    write, read = torch.UntypedStorage._write_file, torch.UntypedStorage._set_from_file
+
+    def storage_write(self: torch.UntypedStorage, *args: Any) -> None:
+        write(self if self.device.type != DEVICE_TYPE else _bytes_of(self).untyped_storage(), *args)
+
+    def storage_read(self: torch.UntypedStorage, *args: Any) -> torch.UntypedStorage:
+        if self.device.type != DEVICE_TYPE:
+            return read(self, *args)
+        read(_bytes_of(self).untyped_storage(), *args)
+        self.tt_buffer.written()
+        return self
+
     torch.UntypedStorage.clone = storage_clone
+    torch.UntypedStorage._write_file = storage_write
+    torch.UntypedStorage._set_from_file = storage_read
     torch.UntypedStorage.cpu = storage_cpu
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 
 
 def rewrite(graph_module: torch.fx.GraphModule) -> None:
-    """Replaces what would otherwise be traced differently for CPU and ``tt`` tensors."""
+    """Replaces functions that torch computes by kernels of its own, which differ by device and hide their ops."""
     changed = False
-    for node in graph_module.graph.find_nodes(op="call_function", target=F.scaled_dot_product_attention):
-        node.target = attention
-        changed = True
+    for node in graph_module.graph.nodes:
+        if node.op == "call_function" and node.target in _PLAIN:
+            node.target = _PLAIN[node.target]
+            changed = True
     if changed:
         graph_module.recompile()
 
@@ -50,3 +52,87 @@ def attention(
     if dropout_p:
         weights = F.dropout(weights, dropout_p)
     return torch.matmul(weights, value)
+
+
+def multi_head_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    width: int,
+    heads: int,
+    qkv_weight: torch.Tensor,
+    qkv_bias: torch.Tensor,
+    out_weight: torch.Tensor,
+    out_bias: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    need_weights: bool = True,
+    average_attn_weights: bool = True,
+    mask_type: int | None = None,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """``torch._native_multi_head_attention``, the inference path of ``nn.MultiheadAttention``, in plain ops."""
+    parts = zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3), strict=True)
+    query, key, value = (
+        F.linear(tensor, weight, bias).unflatten(-1, (heads, -1)).transpose(1, 2) for tensor, weight, bias in parts
+    )
+    scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(width // heads)
+    if mask is not None:
+        mask = mask[:, None, None, :] if mask_type == 1 else mask
+        hides = mask.dtype == torch.bool
+        scores = scores.masked_fill(mask, -math.inf) if hides else scores + mask
+    weights = torch.softmax(scores, -1)
+    result = F.linear(torch.matmul(weights, value).transpose(1, 2).flatten(2), out_weight, out_bias)
+    if not need_weights:
+        return result, None
+    return result, weights.mean(1) if average_attn_weights else weights
+
+
+def encoder_layer(
+    x: torch.Tensor,
+    width: int,
+    heads: int,
+    qkv_weight: torch.Tensor,
+    qkv_bias: torch.Tensor,
+    out_weight: torch.Tensor,
+    out_bias: torch.Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    epsilon: float,
+    norm1_weight: torch.Tensor,
+    norm1_bias: torch.Tensor,
+    norm2_weight: torch.Tensor,
+    norm2_bias: torch.Tensor,
+    up_weight: torch.Tensor,
+    up_bias: torch.Tensor,
+    down_weight: torch.Tensor,
+    down_bias: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    mask_type: int | None = None,
+) -> torch.Tensor:
+    """``torch._transformer_encoder_layer_fwd``, the inference path of ``nn.TransformerEncoderLayer``, in plain ops."""
+
+    def attend(x: torch.Tensor) -> torch.Tensor:
+        projections = qkv_weight, qkv_bias, out_weight, out_bias
+        return multi_head_attention(x, x, x, width, heads, *projections, mask, False, mask_type=mask_type)[0]
+
+    def feed_forward(x: torch.Tensor) -> torch.Tensor:
+        inner = F.linear(x, up_weight, up_bias)
+        return F.linear(F.gelu(inner) if use_gelu else F.relu(inner), down_weight, down_bias)
+
+    def norm1(x: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(x, (width,), norm1_weight, norm1_bias, epsilon)
+
+    def norm2(x: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(x, (width,), norm2_weight, norm2_bias, epsilon)
+
+    if norm_first:
+        x = x + attend(norm1(x))
+        return x + feed_forward(norm2(x))
+    x = norm1(x + attend(x))
+    return norm2(x + feed_forward(x))
+
+
+_PLAIN: dict[object, Callable[..., object]] = {
+    F.scaled_dot_product_attention: attention,
+    torch._native_multi_head_attention: multi_head_attention,
+    torch._transformer_encoder_layer_fwd: encoder_layer,
+}

@@ -1,0 +1,215 @@
+"""The device ``tt`` in eager mode."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+import torch.nn as nn
+
+import tt_xla.frontends.torch
+from tt_xla.frontends.torch.device import buffer_of, host_alias, lift, register
+
+
+def version(tensor):
+    return buffer_of(tensor).version
+
+
+def test_registering_again_changes_nothing():
+    register()
+    tt_xla.frontends.torch.register()
+    assert torch.device("tt").type == "tt"
+    assert torch.tt.device_count() == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+def test_there_and_back(dtype):
+    x = torch.randn(3, 4).to(dtype)
+    there = x.to("tt")
+    assert there.device == torch.device("tt", 0)
+    assert there.is_tt
+    assert torch.equal(there.cpu(), x)
+    assert torch.equal(there.to("cpu", torch.float64), x.double())
+
+
+def test_copies_are_copies():
+    x = torch.zeros(3)
+    there = x.to("tt")
+    x.add_(1)
+    assert there.cpu().tolist() == [0, 0, 0]
+    back = there.to("cpu")
+    there.add_(5)
+    assert back.tolist() == [0, 0, 0]
+
+
+def test_non_contiguous_tensors_keep_their_strides():
+    x = torch.randn(3, 4).t()
+    there = x.to("tt")
+    assert there.stride() == x.stride()
+    assert torch.equal(there.cpu(), x)
+
+
+def test_lift_takes_the_memory_over():
+    host = torch.zeros(4)
+    there = lift(host)
+    host.add_(2)
+    assert there.cpu().tolist() == [2, 2, 2, 2]
+
+
+def test_printing_and_python_numbers():
+    x = torch.tensor([1.5, 2.0]).to("tt")
+    assert repr(x) == "tensor([1.5000, 2.0000], device='tt:0')"
+    assert x.tolist() == [1.5, 2.0]
+    assert x[1].item() == 2.0
+    assert bool(x.sum() > 3)
+
+
+def test_writes_renew_the_version_and_reads_do_not():
+    x = torch.zeros(3, 4, device="tt")
+    before = version(x)
+    assert (x + 1).sum().item() == 12
+    assert version(x) == before
+    for write in (
+        lambda: x.add_(1),
+        lambda: x[1:].mul_(2),
+        lambda: x.copy_(torch.ones(3, 4)),
+        lambda: x.__setitem__(0, 7.0),
+        lambda: torch.add(x, x, out=x),
+        lambda: x.data.zero_(),
+        lambda: torch._foreach_add_([x], 1.0),
+    ):
+        before = version(x)
+        write()
+        assert version(x) > before
+
+
+def test_versions_are_never_shared():
+    tensors = [torch.zeros(1).to("tt") for _ in range(4)]
+    assert len({version(tensor) for tensor in tensors}) == 4
+
+
+def test_views_share_memory():
+    x = torch.zeros(2, 6, device="tt")
+    view = x.view(3, 4)[1:].t()
+    view.fill_(1)
+    assert x.cpu().tolist() == [[0, 0, 0, 0, 1, 1], [1] * 6]
+    assert buffer_of(view) is buffer_of(x)
+    assert x.detach().untyped_storage() is x.untyped_storage()
+    x.view(torch.int32).zero_()
+    assert not x.any()
+
+
+def test_data_outlives_the_tensor_that_made_it():
+    view = torch.arange(4.0).to("tt")[2:]
+    assert view.tolist() == [2, 3]
+
+
+def test_out_and_resize():
+    out = torch.empty(0, device="tt")
+    torch.add(torch.ones(3).to("tt"), 1, out=out)
+    assert out.tolist() == [2, 2, 2]
+    out.resize_(5)
+    out[3:] = 9
+    assert out.tolist() == [2, 2, 2, 9, 9]
+    out.resize_(2)
+    assert out.tolist() == [2, 2]
+
+
+def test_factories_and_random_numbers():
+    with torch.device("tt"):
+        assert torch.zeros(2).is_tt
+    torch.manual_seed(1)
+    there = torch.randn(3, device="tt")
+    torch.manual_seed(1)
+    assert torch.equal(there.cpu(), torch.randn(3))
+    assert torch.randperm(4, device="tt").sort().values.tolist() == [0, 1, 2, 3]
+    assert torch.tt.get_rng_state().device.type == "cpu"
+
+
+def test_masks_sorting_and_numbers_of_the_cpu():
+    x = torch.tensor([3.0, -1.0, 2.0]).to("tt")
+    assert x[x > 0].tolist() == [3, 2]
+    assert x.sort().indices.tolist() == [1, 2, 0]
+    assert (x * torch.tensor(2.0)).tolist() == [6, -2, 4]
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 2))
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW])
+def test_eager_training(optimizer):
+    ours, theirs = network(), network()
+    optimizers = [optimizer(ours.parameters(), 0.1), optimizer(theirs.parameters(), 0.1)]
+    ours.to("tt")  # after the optimizer was made
+    x = torch.randn(4, 1, 4, 4)
+    for _ in range(3):
+        for model, step, batch in ((ours, optimizers[0], x.to("tt")), (theirs, optimizers[1], x)):
+            step.zero_grad()
+            model(batch).square().sum().backward()
+            step.step()
+    for one, other in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True):
+        assert one.is_tt
+        torch.testing.assert_close(one.cpu(), other)
+
+
+def test_moving_keeps_parameters_and_ties():
+    model = nn.ModuleDict({"embed": nn.Embedding(4, 3), "head": nn.Linear(3, 4, bias=False)})
+    model["head"].weight = model["embed"].weight
+    weight = model["embed"].weight
+    model.to("tt")
+    assert weight is model["embed"].weight is model["head"].weight
+    assert weight.is_tt
+    model.cpu()
+    assert weight is model["embed"].weight is model["head"].weight
+    assert weight.device.type == "cpu"
+    assert not torch.__future__.get_swap_module_params_on_conversion()
+
+
+def test_moving_while_an_autograd_graph_holds_the_weights_keeps_ties():
+    model = nn.Sequential(nn.Linear(3, 3, bias=False), nn.Linear(3, 3, bias=False))
+    model[1].weight = model[0].weight
+    on_cpu = model(torch.ones(2, 3, requires_grad=True))
+    held = on_cpu.grad_fn
+    model.to(torch.device("tt"))
+    assert model[0].weight is model[1].weight
+    assert model[0].weight.is_tt
+    assert isinstance(model[0].weight, nn.Parameter)
+    torch.testing.assert_close(model(torch.ones(2, 3).to("tt")).cpu(), on_cpu)
+    assert held is on_cpu.grad_fn
+
+
+def test_deepcopy_save_load_and_pickle():
+    model = network().to("tt")
+    copied = copy.deepcopy(model)
+    copied[4].weight.data.zero_()
+    assert model[4].weight.any()
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    loaded = torch.load(file)
+    assert all(tensor.is_tt for tensor in loaded.values())
+    copied.load_state_dict(loaded)
+    assert torch.equal(copied[4].weight.cpu(), model[4].weight.cpu())
+    file.seek(0)
+    assert torch.load(file, map_location="cpu")["4.weight"].device.type == "cpu"
+    assert pickle.loads(pickle.dumps(torch.arange(3).to("tt"))).tolist() == [0, 1, 2]
+
+
+def test_inference_mode_and_autocast():
+    x = torch.randn(2, 2).to("tt")
+    with torch.inference_mode():
+        assert (x * 2).is_tt
+    with torch.autocast("tt", torch.bfloat16):
+        assert (x + x).is_tt
+
+
+def test_host_alias_is_kept_for_the_next_call():
+    x = torch.randn(3, 4).to("tt")
+    assert host_alias(x) is host_alias(x)
+    assert host_alias(x.t()).shape == (4, 3)
+    assert host_alias(x).shape == (3, 4)

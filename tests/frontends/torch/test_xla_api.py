@@ -1,0 +1,111 @@
+"""The names of ``torch_xla``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from tt_xla.errors import OptionError
+from tt_xla.frontends.torch import settings
+
+torch_xla = pytest.importorskip("torch_xla")
+
+
+@pytest.fixture(autouse=True)
+def _default_options(monkeypatch):
+    monkeypatch.setattr(settings, "_current", None)
+    monkeypatch.delenv("PJRT_DEVICE", raising=False)
+
+
+def test_modules_have_the_real_names():
+    import torch_xla.core.xla_model as xm
+    import torch_xla.runtime as xr
+
+    assert (torch_xla.__name__, xm.__name__, xr.__name__) == (
+        "torch_xla",
+        "torch_xla.core.xla_model",
+        "torch_xla.runtime",
+    )
+    assert torch_xla.core.xla_model is xm
+    assert importlib.util.find_spec("torch_xla.runtime").origin == xr.__file__
+
+
+def test_devices(monkeypatch):
+    import torch_xla.core.xla_model as xm
+    import torch_xla.runtime as xr
+
+    xr.set_device_type("TT")
+    assert xm.xla_device() == torch_xla.device() == torch.device("tt", 0)
+    assert xm.get_xla_supported_devices() == ["tt:0"]
+    assert torch_xla.device_count() == xr.global_runtime_device_count() == 1
+    assert xr.device_type() == "TT"
+    with pytest.raises(ValueError, match="'TT' and no other"):
+        xr.set_device_type("TPU")
+    with pytest.raises(ValueError, match="one torch device"):
+        torch_xla.device(1)
+
+
+def test_waiting_and_stepping():
+    import torch_xla.core.xla_model as xm
+
+    torch_xla.sync(wait=True)
+    xm.mark_step()
+    xm.wait_device_ops()
+    weight = torch.ones(1, requires_grad=True)
+    weight.grad = torch.ones(1)
+    xm.optimizer_step(torch.optim.SGD([weight], 0.5), barrier=True)
+    assert weight.item() == 0.5
+
+
+def test_options_replace_those_before():
+    torch_xla.set_custom_compile_options({"optimization_level": "2", "enable_trace": "true"})
+    options = settings.current().with_own({})
+    assert (options.optimization_level, options.enable_trace) == (2, True)
+    torch_xla.set_custom_compile_options({"optimization_level": 1})
+    assert not settings.current().with_own({}).enable_trace
+    with pytest.raises(OptionError, match="optimization_level"):
+        torch_xla.set_custom_compile_options({"optimisation_level": 1})
+    assert settings.current().with_own({}).optimization_level == 1
+
+
+def test_caches(tmp_path):
+    import torch_xla.runtime as xr
+
+    xr.initialize_cache(str(tmp_path / "cache"))
+    assert (tmp_path / "cache").is_dir()
+    before = settings.current()
+    xr.clear_computation_cache()
+    assert settings.current() is not before
+
+
+def test_names_we_do_not_have_say_so():
+    import torch_xla.core.xla_model as xm
+
+    for module in (torch_xla, xm, torch_xla.core, torch_xla.runtime):
+        with pytest.raises(AttributeError, match="part of its API"):
+            module.no_such_name  # noqa: B018
+    with pytest.raises(ImportError, match="part of its API"):
+        importlib.import_module("torch_xla.no_such_module")
+
+
+def test_hook_is_cheap_and_stands_last():
+    code = (
+        "import sys; before = set(sys.modules); import tt_xla._import_hook;"
+        "print(sorted(set(sys.modules) - before - {'tt_xla', 'tt_xla._import_hook'}), sys.meta_path[-1].__name__)"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[] TorchXlaFinder"
+
+
+def test_an_installed_torch_xla_wins(tmp_path):
+    (tmp_path / "torch_xla.py").write_text("real = True\n")
+    code = "import torch_xla; print(torch_xla.real)"
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path)}
+    ).stdout
+    assert output.strip() == "True"
