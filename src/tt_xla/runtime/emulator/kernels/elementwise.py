@@ -53,7 +53,7 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "reciprocal": torch.reciprocal,
     "relu": torch.relu,
     "relu6": F.relu6,
-    "rsqrt": torch.rsqrt,
+    "rsqrt": lambda x: torch.rsqrt(_float(x)),  # of bfloat16 torch rounds the root too
     "sigmoid": torch.sigmoid,
     "sign": torch.sign,
     "silu": F.silu,

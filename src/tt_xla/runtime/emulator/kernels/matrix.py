@@ -79,23 +79,19 @@ def linear(
     compute_config: Mapping[str, Any] | None = None,
 ) -> Tensor:
     a, b = _operand(a, transpose_a), _operand(b, transpose_b)
-    row = bias is not None and bias.numel() == bias.shape[-1] == b.shape[-1]
-    if (
-        bias is None
-        or not row
-        or b.ndim != 2
-        or bias.dtype is not a.dtype
-        or not matrix_unit.keeps_float32(compute_config)
-    ):
+    if bias is None or not _one_call(ctx, a, b, bias, compute_config):
         result = _product(ctx, a, b, compute_config)
         return activate(result if bias is None else result + bias, activation)
-    vector = bias.reshape(-1)
+    row = bias.reshape(-1)
 
     def with_bias(x: Tensor, y: Tensor) -> Tensor:
-        return F.linear(x, y.t(), vector.to(x.dtype))
+        return F.linear(x, y.t(), row.to(x.dtype))
 
-    if ctx.silicon and matrix_unit.fidelity(compute_config) == "hifi3":
-        result = matrix_unit.multiply(torch.matmul, a, b, compute_config, silicon=True) + bias
-    else:
-        result = matrix_unit.multiply(with_bias, a, b, compute_config, silicon=ctx.silicon)
-    return activate(result, activation)
+    return activate(matrix_unit.multiply(with_bias, a, b, compute_config, silicon=ctx.silicon), activation)
+
+
+def _one_call(ctx: Context, a: Tensor, b: Tensor, bias: Tensor, config: Mapping[str, Any] | None) -> bool:
+    """Whether torch's linear adds this bias, a row of the result's type, before it rounds."""
+    fits = b.ndim == 2 and bias.ndim <= a.ndim and bias.numel() == bias.shape[-1] == b.shape[-1]
+    one_product = not ctx.silicon or matrix_unit.fidelity(config) != "hifi3" and matrix_unit.keeps_float32(config)
+    return fits and one_product and bias.dtype is a.dtype

@@ -33,7 +33,13 @@ def max_pool2d(
     x = image(input, batch_size, input_height, input_width, channels)
     x, around = _padded(x, padding, kernel_size, -torch.inf)
     pooled = F.max_pool2d(x, tuple(kernel_size), tuple(stride), around, tuple(dilation), ceil_mode)
-    return flattened(pooled).reshape(ctx.result.shape)
+    return flattened(_cropped(pooled, input_height, input_width, padding, stride)).reshape(ctx.result.shape)
+
+
+def _cropped(pooled: Tensor, height: int, width: int, padding: Sequence[int], stride: Sequence[int]) -> Tensor:
+    """Without windows that start in the padding after the end, which ``ceil_mode`` adds where that was done before."""
+    top, _, left, _ = four_sides(padding)
+    return pooled[:, :, : -(-(height + top) // stride[0]), : -(-(width + left) // stride[1])]
 
 
 def _padded(
@@ -75,7 +81,7 @@ def avg_pool2d(
         inside, _around = _padded(torch.ones_like(x[:1, :1], dtype=torch.float32), padding, kernel_size, 0.0)
         share = F.avg_pool2d(inside, size, step, 0, ceil_mode)
         pooled = F.avg_pool2d(padded.to(torch.float32), size, step, 0, ceil_mode) / share
-    return flattened(pooled).reshape(ctx.result.shape)
+    return flattened(_cropped(pooled, input_height, input_width, padding, stride)).reshape(ctx.result.shape)
 
 
 @kernel("ttnn.global_avg_pool2d")
