@@ -12,6 +12,7 @@ from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions
 from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE
 from tt_xla.cost import instruction_cost, predicted_device_us
+from tt_xla.errors import VerificationError
 from tt_xla.ir.attributes import StructAttr
 from tt_xla.ir.base import TTOp, operand_names, shape
 from tt_xla.ir.program import (
@@ -59,29 +60,31 @@ def _function(function: FuncOp, target: Target) -> Function:
     numbers: dict[SSAValue, int] = {}
     specs: list[TensorSpec] = []
 
-    def number(value: SSAValue) -> int:
-        if value not in numbers:
-            numbers[value] = len(specs)
-            specs.append(TensorSpec(shape(value), layout_of(value)))
+    def define(value: SSAValue) -> int:
+        numbers[value] = len(specs)
+        specs.append(TensorSpec(shape(value), layout_of(value)))
         return numbers[value]
 
-    arguments = tuple(number(argument) for argument in body(function).args)
+    arguments = tuple(define(argument) for argument in body(function).args)
     results: tuple[int, ...] = ()
     instructions: list[Instruction] = []
     for op in body(function).ops:
         if isinstance(op, ReturnOp):
-            results = tuple(number(value) for value in op.operands)
+            results = tuple(numbers[value] for value in op.operands)
         elif isinstance(op, TTOp) and not isinstance(op, GetDeviceOp):
-            instructions.append(_instruction(op, number, specs, target))
+            operands = _operands(op, numbers)
+            instructions.append(_instruction(op, operands, [define(value) for value in op.results], specs, target))
     kind = FunctionKind(getattr(function.attributes.get(FUNCTION_TYPE), "data", FunctionKind.FORWARD.value))
     return Function(function.sym_name.data, kind, arguments, results, tuple(specs), tuple(instructions))
 
 
-def _instruction(op: TTOp, number: Any, specs: list[TensorSpec], target: Target) -> Instruction:
+def _instruction(
+    op: TTOp, operands: dict[str, Operand], results: list[int], specs: list[TensorSpec], target: Target
+) -> Instruction:
     plain = Instruction(
         op=op.name,
-        operands=_operands(op, number),
-        results=tuple(number(value) for value in op.results),
+        operands=operands,
+        results=tuple(results),
         attributes={name: _plain(value) for name, value in op.values().items()},
         location=describe(op.location),
     )
@@ -89,15 +92,27 @@ def _instruction(op: TTOp, number: Any, specs: list[TensorSpec], target: Target)
     return Instruction(plain.op, plain.operands, plain.results, plain.attributes, plain.location, cost)
 
 
-def _operands(op: Operation, number: Any) -> dict[str, Operand]:
+def _operands(op: Operation, numbers: dict[SSAValue, int]) -> dict[str, Operand]:
+    """Operands by name.
+
+    Raises:
+        VerificationError: one is used before it is made.
+    """
+    for operand in op.operands:
+        if not isinstance(operand.type, DeviceType) and operand not in numbers:
+            raise VerificationError(
+                f"'{op.name}' uses a value before it is made.",
+                location=describe(op.location),
+                hint="This is a fault of tt-xla; please report it.",
+            )
     found: dict[str, Operand] = {}
     for name in operand_names(type(op)):  # pyright: ignore[reportArgumentType]
         value = getattr(op, name)
         if isinstance(value, SSAValue):
             if not isinstance(value.type, DeviceType):
-                found[name] = number(value)
+                found[name] = numbers[value]
         elif value is not None:
-            found[name] = tuple(number(item) for item in value)
+            found[name] = tuple(numbers[item] for item in value)
     return found
 
 

@@ -119,7 +119,7 @@ def compile_module(
     record("ttir", lambda: print_module(ttir_module, locations=True))
     _run(ttir_module, ttir_stages(options), log)
     prepare = options.optimization_level >= 1 or options.enable_trace
-    ttnn_module = ttir_to_ttnn.run(ttir_module, prepare_weights=prepare)
+    ttnn_module = ttir_to_ttnn.run(ttir_module, prepare_weights=prepare, exact=options.numerics == "exact")
     _run(ttnn_module, ttnn_stages(options, target), log)
     _verify(ttnn_module, "the TTNN stages")
     record("ttnn", lambda: print_module(ttnn_module, locations=True))

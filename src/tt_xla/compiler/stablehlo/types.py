@@ -10,8 +10,10 @@ from typing import Any, cast
 
 import numpy as np
 from jaxlib.mlir import ir
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, bf16, f32
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, BytesAttr, DenseIntOrFPElementsAttr, bf16, f32
 from xdsl.ir import Attribute
+from xdsl.parser import Parser
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import Tensor, si32, tensor, ui8, ui16, ui32
@@ -98,8 +100,21 @@ def constant_values(attribute: Any) -> Any:
         splat = attribute.get_splat_value()
         value = splat.value
         return bool(value) if str(splat.type) == "i1" else value
-    try:
-        return np.array(attribute)
-    except ValueError:
-        shape = ir.RankedTensorType(attribute.type).shape
-        return np.array(list(attribute), dtype=np.float32).reshape(shape)
+    if str(attribute.type.element_type) in ("bf16", "f16"):
+        return _through_text(attribute)
+    return np.array(attribute)
+
+
+def _through_text(attribute: Any) -> Any:
+    """16-bit floats, which jaxlib gives out as text alone; xDSL reads that, decimal and hexadecimal."""
+    dense = Parser(_text_context(), str(attribute)).parse_attribute()
+    assert isinstance(dense, DenseIntOrFPElementsAttr)
+    values = np.array(list(dense.get_values()), dtype=np.float32)
+    return values.reshape(dense.get_shape())
+
+
+@lru_cache(maxsize=1)
+def _text_context() -> Context:
+    context = Context()
+    context.load_dialect(Builtin)
+    return context

@@ -44,8 +44,9 @@ def lowers(*kinds: type[Operation]) -> Callable[[LoweringRule], LoweringRule]:
 class Lowering:
     """The state of one function's lowering: the block that is being filled and TTNN values by TTIR value."""
 
-    def __init__(self, block: Block, *, prepare_weights: bool) -> None:
+    def __init__(self, block: Block, *, prepare_weights: bool, exact: bool) -> None:
         self.block = block
+        self.exact = exact
         self.prepare_weights = prepare_weights
         self.values: dict[SSAValue, SSAValue] = {}
         self.location: Attribute | None = None
@@ -127,23 +128,24 @@ class Lowering:
         return self._converted[key]
 
 
-def run(module: ModuleOp, *, prepare_weights: bool) -> ModuleOp:
+def run(module: ModuleOp, *, prepare_weights: bool, exact: bool = False) -> ModuleOp:
     """The TTNN module of a TTIR module.
 
     Args:
         prepare_weights: bring convolution weights into their final form on the device by ops of their own.
+        exact: keep float32 where TT-NN has an op for bfloat16 alone, to judge the compiler apart from the chip.
 
     Raises:
         UnsupportedOpError: ops have no lowering; it names all of them.
     """
-    return ModuleOp([_lower_function(function, prepare_weights) for function in functions(module)])
+    return ModuleOp([_lower_function(function, prepare_weights, exact) for function in functions(module)])
 
 
-def _lower_function(function: FuncOp, prepare_weights: bool) -> FuncOp:
+def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> FuncOp:
     source = body(function)
     _check_total(source)
     block = Block(arg_types=[_argument_type(function, index) for index in range(len(source.args))])
-    lowering = Lowering(block, prepare_weights=prepare_weights)
+    lowering = Lowering(block, prepare_weights=prepare_weights, exact=exact)
     for old, new in zip(source.args, block.args, strict=True):
         lowering.values[old] = new
         new.name_hint = old.name_hint

@@ -74,10 +74,11 @@ def _prepared(
 
 @lowers(source.MaxPool2dOp, source.AvgPool2dOp)
 def pool2d(lowering: Lowering, op: TTOp) -> SSAValue:
-    """Pooling reads and writes row-major bfloat16."""
+    """Pooling reads and writes row-major bfloat16; float32 stays as it is under exact numerics."""
     sizes, dtype = lowering.result(op)
     batch, height, width, channels = shape(op.operands[0])
-    flat = _flat(lowering, lowering.tiled(op.operands[0], DataType.BF16), (1, 1, batch * height * width, channels))
+    pooled = dtype if lowering.exact and dtype.is_float else DataType.BF16
+    flat = _flat(lowering, lowering.tiled(op.operands[0], pooled), (1, 1, batch * height * width, channels))
     values: dict[str, Any] = {
         "batch_size": batch,
         "input_height": height,
@@ -94,7 +95,7 @@ def pool2d(lowering: Lowering, op: TTOp) -> SSAValue:
         kind, values["count_include_pad"] = target.AvgPool2dOp, op.value("count_include_pad")
     rows = sizes[0] * sizes[1] * sizes[2]
     operand = lowering.convert(flat, tiled=False)
-    found = lowering.emit(kind, [operand], (1, 1, rows, channels), DataType.BF16, tiled=False, **values)
+    found = lowering.emit(kind, [operand], (1, 1, rows, channels), pooled, tiled=False, **values)
     return _flat(lowering, lowering.convert(found, tiled=True, dtype=dtype), sizes)
 
 

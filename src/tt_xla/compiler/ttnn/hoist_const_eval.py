@@ -61,7 +61,7 @@ def _hoist(function: FuncOp, component: list[Operation], name: str) -> FuncOp:
         result for op in component for result in op.results if any(use.operation not in members for use in result.uses)
     )
     loaded = LoadCachedOp.make([inputs], [value.type for value in outputs], component[-1].location, callee=name)
-    Rewriter.insert_op(loaded, InsertPoint.before(component[-1]))
+    Rewriter.insert_op(loaded, InsertPoint.at_start(body(function)))
     for old, new in zip(outputs, loaded.results, strict=True):
         old.replace_uses_with_if(new, lambda use: use.operation not in members)
     block = Block(arg_types=[value.type for value in inputs])
