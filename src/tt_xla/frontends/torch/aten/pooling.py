@@ -156,6 +156,8 @@ def _even_kernel(ctx: Context, sizes: Sequence[int], counts: Sequence[int]) -> l
 def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank: int, settings: Any) -> Array:
     kernel, stride, padding, dilation = settings
     window = _Window(x.shape, grad.shape, kernel, stride, padding, dilation, rank=rank)
+    if rank == 2 and window.stride == window.kernel and not any(window.padding) and window.dilation == [1, 1]:
+        return _spread_to_positions(grad, indices, x.shape, window.kernel)
     if all(spread == 1 for spread in window.dilation):
         (result,) = jax.vjp(lambda primal: window.reduce(primal, _lowest(x.dtype), lax.max), x)[1](grad)
         return result
@@ -171,6 +173,23 @@ def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank
     updates = lax.reshape(grad, (outer, math.prod(window.counts)))
     zeros = full((outer, math.prod(window.sizes)), 0, grad.dtype)
     return lax.reshape(lax.scatter_add(zeros, flat, updates, numbers), x.shape)
+
+
+def _spread_to_positions(grad: Array, indices: Array, shape: Sequence[int], kernel: Sequence[int]) -> Array:
+    """Windows that do not overlap: a gradient is repeated over its window and kept where the largest element was."""
+    *batch, rows, columns = grad.shape
+    split = (*batch, rows, kernel[0], columns, kernel[1])
+    kept = (*range(len(batch)), len(batch), len(batch) + 2)
+    covered = (*batch, rows * kernel[0], columns * kernel[1])
+    grad, indices = (lax.reshape(lax.broadcast_in_dim(t, split, kept), covered) for t in (grad, indices))
+    row, column = (lax.broadcasted_iota(indices.dtype, covered, len(batch) + dim) for dim in (0, 1))
+    positions = lax.add(lax.mul(row, like(row, shape[-1])), column)
+    result = lax.select(lax.eq(indices, positions), grad, like(grad, 0))
+    # The windows may leave an edge uncovered, or with ceil_mode reach past it.
+    edges = [(0, shape[-2] - covered[-2], 0), (0, shape[-1] - covered[-1], 0)]
+    if not any(high for _, high, _ in edges):
+        return result
+    return lax.pad(result, full((), 0, result.dtype), [(0, 0, 0)] * len(batch) + edges)
 
 
 @lower(aten.max_pool2d_with_indices_backward.default)

@@ -1,0 +1,81 @@
+"""``torch.compile(backend="tt")`` through the real compiler and the emulated card, in exact arithmetic."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch.backend import compiled_programs
+
+
+class Mixer(nn.Module):
+    """Attention and a feed-forward part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(16)
+        self.qkv = nn.Linear(16, 48)
+        self.out = nn.Linear(16, 16)
+        self.mlp = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 16))
+
+    def forward(self, x):
+        parts = self.qkv(self.norm(x)).unflatten(-1, (3, 2, -1)).permute(2, 0, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(*parts, is_causal=True)
+        x = x + self.out(mixed.transpose(1, 2).flatten(2))
+        return x + self.mlp(x)
+
+
+def convolutional():
+    return nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 5), nn.LogSoftmax(1)
+    )
+
+
+MODELS = {
+    "mlp": (lambda: nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)), (3, 8), 1e-5),
+    "mixer": (Mixer, (2, 5, 16), 1e-5),
+    "convolutional": (convolutional, (3, 1, 8, 8), 1e-2),  # TT-NN pools in bfloat16
+}
+
+
+@pytest.fixture(autouse=True)
+def _exact(monkeypatch):
+    monkeypatch.setattr(settings, "_current", settings.Settings({"numerics": "exact"}))
+    torch.compiler.reset()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_inference(name):
+    make, shape, tolerance = MODELS[name]
+    torch.manual_seed(0)
+    model, x = make().eval(), torch.randn(shape)
+    with torch.no_grad():
+        expected = model(x)
+        compiled = torch.compile(model.to("tt"), backend="tt")
+        for _ in range(3):
+            got = compiled(x.to("tt"))
+            assert got.is_tt
+            torch.testing.assert_close(got.cpu(), expected, rtol=10 * tolerance, atol=tolerance)
+    assert compiled_programs()[-1].predicted_device_us > 0
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_training(name):
+    make, shape, tolerance = MODELS[name]
+    torch.manual_seed(0)
+    theirs, x = make().train(), torch.randn(shape)
+    ours = copy.deepcopy(theirs).to("tt")
+    compiled = torch.compile(ours, backend="tt")
+    steps = [torch.optim.SGD(model.parameters(), 0.05, momentum=0.9) for model in (theirs, ours)]
+    for _ in range(3):
+        for model, step, batch in ((theirs, steps[0], x), (compiled, steps[1], x.to("tt"))):
+            step.zero_grad()
+            model(batch).square().mean().backward()
+            step.step()
+    for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(one.cpu(), other, rtol=10 * tolerance, atol=10 * tolerance)
