@@ -54,10 +54,22 @@ _ONE_TO_ONE = {
 _BITWISE = {"stablehlo.and": "and", "stablehlo.not": "not", "stablehlo.or": "or", "stablehlo.xor": "xor"}
 
 
+_ON_BOOLEANS = {"stablehlo.add": "logical_or", "stablehlo.multiply": "logical_and"}
+
+
 @converts(*_ONE_TO_ONE)
 def one_to_one(importer: Importer, op: Any) -> SSAValue:
-    kind = ttir.ELEMENTWISE_OPS[_ONE_TO_ONE[op.operation.name]]
+    """The sum of booleans is their or, the product their and."""
+    name = op.operation.name
+    mnemonic = _ON_BOOLEANS.get(name, "") if _is_bool(op.operands[0]) else ""
+    kind = ttir.ELEMENTWISE_OPS[mnemonic or _ONE_TO_ONE[name]]
     return importer.emit(kind, importer.operands(op), importer.result_type(op))
+
+
+@converts("chlo.square")
+def square(importer: Importer, op: Any) -> SSAValue:
+    (operand,) = importer.operands(op)
+    return importer.emit(ttir.BINARY_OPS["multiply"], [operand, operand], importer.result_type(op))
 
 
 @converts(*_BITWISE)
