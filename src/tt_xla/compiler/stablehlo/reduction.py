@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
@@ -66,21 +67,37 @@ def reduce(importer: Importer, op: Any) -> SSAValue | list[SSAValue]:
 
 
 def _argmax(importer: Importer, op: Any, dims: tuple[int, ...]) -> list[SSAValue]:
-    """The variadic reduction over (values, iota) that ``jax.lax.argmax`` and ``max`` with indices make."""
-    body = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
-    directions = [
-        str(inner.attributes["comparison_direction"])
-        for inner in op.regions[0].blocks[0].operations
-        if inner.operation.name == "stablehlo.compare"
-    ]
+    """The variadic reduction over (values, iota) that ``jax.lax.argmax``, ``argmin`` and ``max`` with indices make."""
     indices = importer[op.operands[1]].owner
-    is_range = isinstance(indices, ttir.creation.ArangeOp) and indices.value("arange_dimension") == dims[0]
-    if len(dims) != 1 or not is_range or "stablehlo.select" not in body or "GT" not in "".join(directions):
-        raise importer.reject(op, "a reduction of two tensors that is not argmax")
+    is_range = isinstance(indices, ttir.creation.ArangeOp) and (indices.value("arange_dimension"),) == dims
+    greatest = _first_of_extremes(op)
+    if not is_range or greatest is None:
+        raise importer.reject(op, "a reduction of two tensors that is neither argmax nor argmin")
     operand = importer[op.operands[0]]
-    values = importer.emit(MaxOp, [operand], importer.result_type(op), dim_arg=dims, keep_dim=False)
+    kind = MaxOp if greatest else MinOp
+    values = importer.emit(kind, [operand], importer.result_type(op), dim_arg=dims, keep_dim=False)
+    if not greatest:
+        operand = importer.emit(ttir.UNARY_OPS["neg"], [operand], tensor_type(operand))
     position = importer.emit(ArgmaxOp, [operand], importer.result_type(op, 1), dim_arg=dims, keep_dim=False)
     return [values, position]
+
+
+def _first_of_extremes(op: Any) -> bool | None:
+    """True when the body keeps the first greatest pair, False for the first least one, None for any other body."""
+    block = op.regions[0].blocks[0]
+    value, index, other_value, other_index = block.arguments
+    ops = list(block.operations)
+    directions = {
+        tuple(inner.operands): stablehlo.ComparisonDirectionAttr(inner.attributes["comparison_direction"]).value
+        for inner in ops
+        if inner.operation.name == "stablehlo.compare" and "EQ" not in str(inner.attributes["comparison_direction"])
+    }
+    first = directions.get((index, other_index), "LT") in ("LT", "LE")
+    selects = any(inner.operation.name == "stablehlo.select" for inner in ops)
+    order = directions.get((value, other_value))
+    if not first or not selects or order not in ("GT", "GE", "LT", "LE"):
+        return None
+    return order in ("GT", "GE")
 
 
 def _is_bool(op: Any) -> bool:
