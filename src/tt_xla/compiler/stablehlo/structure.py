@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, bf16, f32
 from xdsl.ir import OpResult, SSAValue
 
 from tt_xla.compiler.stablehlo.importer import Importer, converts
@@ -15,6 +15,7 @@ from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import ConstantOp
 from tt_xla.ir.ttir.structure import (
     BroadcastOp,
+    ClampScalarOp,
     ConcatOp,
     EmbeddingOp,
     PadOp,
@@ -22,6 +23,7 @@ from tt_xla.ir.ttir.structure import (
     ReshapeOp,
     ReverseOp,
     SliceStaticOp,
+    TypecastOp,
 )
 
 
@@ -39,7 +41,13 @@ def permute(importer: Importer, value: SSAValue, permutation: tuple[int, ...]) -
 
 
 def scalar_constant(value: SSAValue) -> float | int | None:
-    """The value of a constant whose elements are all the same; None for any other value."""
+    """The value of a constant whose elements are all the same, also converted or spread; None for any other value."""
+    if isinstance(value, OpResult) and isinstance(value.op, ReshapeOp | BroadcastOp):
+        return scalar_constant(value.op.input)
+    if isinstance(value, OpResult) and isinstance(value.op, TypecastOp):
+        found = scalar_constant(value.op.input)
+        to_float = tensor_type(value).element_type in (bf16, f32)
+        return None if found is None or not math.isfinite(found) else float(found) if to_float else int(found)
     if not isinstance(value, OpResult) or not isinstance(value.op, ConstantOp):
         return None
     data = value.op.properties["value"]
@@ -130,6 +138,15 @@ def reverse(importer: Importer, op: Any) -> SSAValue:
     return importer.emit(ReverseOp, importer.operands(op), importer.result_type(op), dimensions=dims)
 
 
+def _within(importer: Importer, indices: SSAValue, size: int) -> SSAValue:
+    """Indices brought into [0, size), as StableHLO has it; nothing to do for constants that lie there."""
+    if isinstance(indices, OpResult) and isinstance(indices.op, ConstantOp):
+        data = indices.op.properties["value"]
+        if isinstance(data, DenseIntOrFPElementsAttr) and all(0 <= index < size for index in data.get_values()):
+            return indices
+    return importer.emit(ClampScalarOp, [indices], tensor_type(indices), min=0, max=size - 1)
+
+
 @converts("stablehlo.gather")
 def gather(importer: Importer, op: Any) -> SSAValue:
     """Whole slices along one dimension by a tensor of indices: an embedding."""
@@ -149,6 +166,7 @@ def gather(importer: Importer, op: Any) -> SSAValue:
     if vector < len(index_shape):
         index_shape = tuple(size for d, size in enumerate(index_shape) if d != vector)
         indices = reshape(importer, indices, index_shape)
+    indices = _within(importer, indices, whole[dim])
     rest = tuple(size for d, size in enumerate(whole) if d != dim)
     table = permute(importer, operand, (dim, *(d for d in range(len(whole)) if d != dim)))
     columns = math.prod(rest)
