@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from jaxlib.mlir.dialects import stablehlo
+from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.creation import full
@@ -139,6 +140,8 @@ def reduce_window(importer: Importer, op: Any) -> SSAValue:
         raise importer.reject(op, "it dilates its input")
     if reducer == "stablehlo.add" and (dim := window.running_sum(shape(operand))) is not None:
         return importer.emit(CumsumOp, [operand], importer.result_type(op), dim=dim)
+    if tensor_type(operand).element_type not in (bf16, f32):
+        raise importer.reject(op, "TT-NN pools floats alone")
     pooled = [d for d in range(rank) if window.moves(d)]
     if len(pooled) > 2:
         raise importer.reject(op, f"its window spans {len(pooled)} dimensions; 1 and 2 are supported")
