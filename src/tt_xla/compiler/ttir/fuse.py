@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import ModuleOp
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -18,6 +19,7 @@ from tt_xla.compiler.rewriting import (
     run_patterns,
     splat,
 )
+from tt_xla.compiler.stablehlo.types import numpy_dtype
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import ttir
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
@@ -65,9 +67,15 @@ class Gelu(RewritePattern):
         for index, factor in enumerate(factors):
             value = _normal_cdf_argument(factor)
             rest = [other for position, other in enumerate(factors) if position != index]
-            if value is not None and rest == [value] and math.isclose(scale, 0.5, rel_tol=1e-2):
+            if value is not None and rest == [value] and _close(scale, 0.5, value):
                 replace_with(rewriter, op, _UNARY["gelu"], [value])
                 return
+
+
+def _close(found: float, expected: float, like: SSAValue) -> bool:
+    """Whether a constant is ``expected`` as far as the element type of ``like`` tells numbers apart."""
+    is_bf16 = tensor_type(like).element_type == bf16
+    return math.isclose(found, expected, rel_tol=2**-7 if is_bf16 else 2**-20)
 
 
 def _factors(value: SSAValue) -> tuple[list[SSAValue], float]:
@@ -101,16 +109,18 @@ def _scaled_by(value: SSAValue, scale: float) -> SSAValue | None:
     division = producer(value, _Div)
     if division is not None:
         divisor = splat(division.operands[1])
-        return division.operands[0] if divisor and math.isclose(1 / divisor, scale, rel_tol=1e-2) else None
+        return division.operands[0] if divisor and _close(1 / divisor, scale, value) else None
     factors, found = _factors(value)
-    return factors[0] if len(factors) == 1 and math.isclose(found, scale, rel_tol=1e-2) else None
+    return factors[0] if len(factors) == 1 and _close(found, scale, value) else None
 
 
 class Reciprocal(RewritePattern):
-    """1 / x."""
+    """1 / x of floats; of integers it is a division that truncates."""
 
     def match_and_rewrite(self, op: object, rewriter: PatternRewriter) -> None:
-        if isinstance(op, _Div) and is_splat(op.operands[0], 1) and op.operands[1].type == op.results[0].type:
+        if not isinstance(op, _Div) or tensor_type(op.results[0]).element_type not in (bf16, f32):
+            return
+        if is_splat(op.operands[0], 1) and op.operands[1].type == op.results[0].type:
             replace_with(rewriter, op, _UNARY["reciprocal"], [op.operands[1]])
 
 
@@ -128,6 +138,11 @@ class KeepDim(RewritePattern):
         replace_with(rewriter, op, type(reduction), [reduction.input], dim_arg=dims, keep_dim=True)
 
 
+def _rounded(number: float, like: SSAValue) -> float:
+    """A number as a tensor of the type of ``like`` holds it."""
+    return float(np.asarray(number).astype(numpy_dtype(tensor_type(like).element_type)))
+
+
 class Mean(RewritePattern):
     """sum(x) * (1 / n) or sum(x) / n, where n elements are summed."""
 
@@ -139,8 +154,9 @@ class Mean(RewritePattern):
             total, factor = producer(look_through(value, ReshapeOp), SumOp), splat(other)
             if total is None or not factor or value.type != op.results[0].type:
                 continue
-            summed = math.prod(shape(total.input)) / max(1, math.prod(shape(total.result)))
-            if math.isclose(factor if isinstance(op, _Div) else 1 / factor, summed, rel_tol=2**-8):
+            count = math.prod(shape(total.input)) // max(1, math.prod(shape(total.result)))
+            expected = _rounded(count if isinstance(op, _Div) else 1 / count, other)
+            if math.isclose(factor, expected, rel_tol=2**-20):
                 dims, keep = total.value("dim_arg"), total.value("keep_dim")
                 mean = insert_before(
                     rewriter, op, MeanOp, [total.input], tensor_type(total.result), dim_arg=dims, keep_dim=keep
@@ -166,13 +182,14 @@ class Softmax(RewritePattern):
         shifted = producer(value, _Subtract)
         if shifted is not None:
             greatest = producer(look_through(shifted.operands[1], BroadcastOp, ReshapeOp), MaxOp)
-            if greatest is not None and greatest.input is shifted.operands[0] and greatest.value("dim_arg") == dims:
+            same = greatest is not None and greatest.input is shifted.operands[0]
+            if same and greatest.value("dim_arg") == dims and _kept(shifted.operands[1], greatest, dims[0]):
                 value, stable = greatest.input, True
         replace_with(rewriter, op, SoftmaxOp, [value], dimension=dims[0], numericStable=stable)
 
 
-def _kept(value: SSAValue, total: SumOp, dim: int) -> bool:
-    """Whether ``value`` spreads the sum along its own dimension."""
+def _kept(value: SSAValue, total: SumOp | MaxOp, dim: int) -> bool:
+    """Whether ``value`` spreads the reduction along its own dimension."""
     before = look_through(value, BroadcastOp)
     return shape(before) == ttir.shared.shapes.reduce(shape(total.input), (dim,), True)
 
