@@ -44,6 +44,8 @@ class MoveConstant(RewritePattern):
             return
         type_ = tensor_type(op.result)
         if type_.element_type not in (bf16, f32):
+            if not -(2**31) <= value < 2**31:
+                return
             value = int(value)
         replace_with(rewriter, op, ConstantOp, [], value=elements(np.asarray(value), type_))
 
@@ -110,7 +112,7 @@ class ClampByConstants(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ClampTensorOp, rewriter: PatternRewriter) -> None:
         low, high = splat(op.min), splat(op.max)
-        if low is not None and high is not None:
+        if low is not None and high is not None and shape(op.input) == shape(op.result):
             replace_with(rewriter, op, ClampScalarOp, [op.input], min=low, max=high)
 
 
