@@ -18,6 +18,7 @@ from tt_xla.compiler.ttir.fold import JoinPermutes, PermuteAsReshape
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.base import TTOp, only_user, shape, tensor, tensor_type
+from tt_xla.ir.ttir.reduction import ArgmaxOp
 from tt_xla.ir.ttir.structure import ConcatOp, PermuteOp, ReshapeOp
 
 Permutation = tuple[int, ...]
@@ -62,6 +63,8 @@ class SinkPastReduction(RewritePattern):
         permute = producer(op.input, PermuteOp)
         if permute is None or only_user(op.input) is not op:
             return
+        if isinstance(op, ArgmaxOp) and op.value("dim_arg") is None:
+            return  # a position among all elements depends on their order
         permutation: Permutation = permute.value("permutation")
         dims = shapes.normalise_dims(op.value("dim_arg"), len(permutation))
         mapped = tuple(sorted(permutation[dim] for dim in dims))
