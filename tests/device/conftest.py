@@ -121,6 +121,7 @@ def run_op() -> Callable[..., Any]:
         operands: dict[str, Any],
         shape: Sequence[int] | Sequence[Sequence[int]],
         dtype: str = "bf16",
+        /,
         *,
         numerics: str = "silicon",
         dtypes: dict[str, str] | None = None,

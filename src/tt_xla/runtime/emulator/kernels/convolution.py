@@ -36,7 +36,7 @@ def flattened(result: Tensor) -> Tensor:
 def four_sides(padding: Sequence[int]) -> tuple[int, int, int, int]:
     """Top, bottom, left, right, of one, two (height, width) or four numbers."""
     if len(padding) == 1:
-        return (padding[0],) * 4
+        return padding[0], padding[0], padding[0], padding[0]
     if len(padding) == 2:
         return padding[0], padding[0], padding[1], padding[1]
     top, bottom, left, right = padding

@@ -93,5 +93,5 @@ def linear(
 def _one_call(ctx: Context, a: Tensor, b: Tensor, bias: Tensor, config: Mapping[str, Any] | None) -> bool:
     """Whether torch's linear adds this bias, a row of the result's type, before it rounds."""
     fits = b.ndim == 2 and bias.ndim <= a.ndim and bias.numel() == bias.shape[-1] == b.shape[-1]
-    one_product = not ctx.silicon or matrix_unit.fidelity(config) != "hifi3" and matrix_unit.keeps_float32(config)
+    one_product = not ctx.silicon or (matrix_unit.fidelity(config) != "hifi3" and matrix_unit.keeps_float32(config))
     return fits and one_product and bias.dtype is a.dtype
