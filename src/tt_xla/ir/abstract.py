@@ -223,6 +223,24 @@ class Embedding(TensorOp, ABC):
         return (*shape(self.input), shape(self.weight)[1])
 
 
+class Gather(TensorOp, ABC):
+    """``torch.gather``: element ``index[i...]`` along the gathered dimension, the result has the shape of ``index``."""
+
+    input = operand_def(TensorType)
+    index = operand_def(TensorType)
+
+    def result_shape(self) -> shapes.Shape:
+        whole, wanted, dim = shape(self.input), shape(self.index), self.value("dim")
+        shapes.normalise_dims((dim,), len(whole))
+        if len(whole) != len(wanted) or any(
+            size > limit for d, (size, limit) in enumerate(zip(wanted, whole, strict=True)) if d != dim % len(whole)
+        ):
+            raise ValueError(
+                f"index of shape {wanted} does not lie in an operand of shape {whole} along dimension {dim}"
+            )
+        return wanted
+
+
 class Normalization(TensorOp, ABC):
     """Normalisation over the last dimensions with optional scale and shift."""
 

@@ -1,9 +1,9 @@
 """StableHLO in, TTIR out. Importing this package registers the converters of all op families."""
 
-from tt_xla.compiler.stablehlo import contraction, creation, elementwise, reduction, structure, window
+from tt_xla.compiler.stablehlo import contraction, creation, elementwise, gather, reduction, structure, window
 from tt_xla.compiler.stablehlo.importer import import_module
 from tt_xla.compiler.stablehlo.parse import parse_module, print_vhlo
 
-FAMILIES = (contraction, creation, elementwise, reduction, structure, window)
+FAMILIES = (contraction, creation, elementwise, gather, reduction, structure, window)
 
 __all__ = ["FAMILIES", "import_module", "parse_module", "print_vhlo"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, bf16, f32
 from xdsl.ir import OpResult, SSAValue
 
@@ -15,9 +14,7 @@ from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import ConstantOp
 from tt_xla.ir.ttir.structure import (
     BroadcastOp,
-    ClampScalarOp,
     ConcatOp,
-    EmbeddingOp,
     PadOp,
     PermuteOp,
     ReshapeOp,
@@ -54,6 +51,36 @@ def scalar_constant(value: SSAValue) -> float | int | None:
     if not isinstance(data, DenseIntOrFPElementsAttr) or not data.is_splat():
         return None
     return data.get_values()[0]  # pyright: ignore[reportReturnType]
+
+
+def take(importer: Importer, value: SSAValue, dim: int, index: int) -> SSAValue:
+    """The slice at one position along a dimension, which stays with size 1."""
+    return crop(importer, value, dim, index, index + 1)
+
+
+def crop(importer: Importer, value: SSAValue, dim: int, begin: int, end: int) -> SSAValue:
+    """The part of a dimension from ``begin`` to ``end``."""
+    sizes = shape(value)
+    if (begin, end) == (0, sizes[dim]):
+        return value
+    begins = tuple(begin if position == dim else 0 for position in range(len(sizes)))
+    ends = tuple(end if position == dim else size for position, size in enumerate(sizes))
+    step = (1,) * len(sizes)
+    type_ = tensor(shapes.slice_static(sizes, begins, ends, step), tensor_type(value).element_type)
+    return importer.emit(SliceStaticOp, [value], type_, begins=begins, ends=ends, step=step)
+
+
+def spread(importer: Importer, value: SSAValue, dim: int, factor: int, fill: float = 0.0) -> SSAValue:
+    """Elements of a dimension ``factor`` apart, ``fill`` between them."""
+    sizes = shape(value)
+    if factor == 1 or sizes[dim] < 2:
+        return value
+    before, count, after = math.prod(sizes[:dim]), sizes[dim], math.prod(sizes[dim + 1 :])
+    value = reshape(importer, value, (before, count, 1, after))
+    type_ = tensor((before, count, factor, after), tensor_type(value).element_type)
+    value = importer.emit(PadOp, [value], type_, padding=(0, 0, 0, 0, 0, factor - 1, 0, 0), value=fill)
+    value = reshape(importer, value, (*sizes[:dim], count * factor, *sizes[dim + 1 :]))
+    return crop(importer, value, dim, 0, (count - 1) * factor + 1)
 
 
 @converts("stablehlo.reshape")
@@ -114,69 +141,18 @@ def pad(importer: Importer, op: Any) -> SSAValue:
     low, high = tuple(op.attributes["edge_padding_low"]), tuple(op.attributes["edge_padding_high"])
     if fill is None:
         raise importer.reject(op, "its padding value is not a constant")
-    if any(op.attributes["interior_padding"]):
-        raise importer.reject(op, "it pads between elements")
-    if min((*low, *high), default=0) < 0:
-        operand = _crop(importer, operand, low, high)
-        low, high = (tuple(max(0, edge) for edge in edges) for edges in (low, high))
+    for dim, between in enumerate(op.attributes["interior_padding"]):
+        operand = spread(importer, operand, dim, between + 1, float(fill))
+    for dim, (first, last) in enumerate(zip(low, high, strict=True)):
+        operand = crop(importer, operand, dim, max(0, -first), shape(operand)[dim] - max(0, -last))
+    low, high = (tuple(max(0, edge) for edge in edges) for edges in (low, high))
     padding = tuple(edge for pair in zip(low, high, strict=True) for edge in pair)
+    if not any(padding):
+        return operand
     return importer.emit(PadOp, [operand], importer.result_type(op), padding=padding, value=float(fill))
-
-
-def _crop(importer: Importer, operand: SSAValue, low: tuple[int, ...], high: tuple[int, ...]) -> SSAValue:
-    """Negative padding as a slice."""
-    begins = tuple(max(0, -edge) for edge in low)
-    ends = tuple(size - max(0, -edge) for size, edge in zip(shape(operand), high, strict=True))
-    step = (1,) * len(begins)
-    type_ = tensor(shapes.slice_static(shape(operand), begins, ends, step), tensor_type(operand).element_type)
-    return importer.emit(SliceStaticOp, [operand], type_, begins=begins, ends=ends, step=step)
 
 
 @converts("stablehlo.reverse")
 def reverse(importer: Importer, op: Any) -> SSAValue:
     dims = tuple(op.attributes["dimensions"])
     return importer.emit(ReverseOp, importer.operands(op), importer.result_type(op), dimensions=dims)
-
-
-def _within(importer: Importer, indices: SSAValue, size: int) -> SSAValue:
-    """Indices brought into [0, size), as StableHLO has it; nothing to do for constants that lie there."""
-    if isinstance(indices, OpResult) and isinstance(indices.op, ConstantOp):
-        data = indices.op.properties["value"]
-        if isinstance(data, DenseIntOrFPElementsAttr) and all(0 <= index < size for index in data.get_values()):
-            return indices
-    return importer.emit(ClampScalarOp, [indices], tensor_type(indices), min=0, max=size - 1)
-
-
-@converts("stablehlo.gather")
-def gather(importer: Importer, op: Any) -> SSAValue:
-    """Whole slices along one dimension by a tensor of indices: an embedding."""
-    operand, indices = importer.operands(op)
-    numbers = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
-    start, collapsed = tuple(numbers.start_index_map), tuple(numbers.collapsed_slice_dims)
-    offset = tuple(numbers.offset_dims)
-    sizes = tuple(op.attributes["slice_sizes"])
-    whole = shape(operand)
-    if len(start) != 1 or collapsed != start or tuple(numbers.operand_batching_dims):
-        raise importer.reject(op, "it gathers along more than one dimension")
-    dim = start[0]
-    if any(size != whole[d] for d, size in enumerate(sizes) if d != dim):
-        raise importer.reject(op, "it gathers parts of slices")
-    vector = numbers.index_vector_dim
-    index_shape = shape(indices)
-    if vector < len(index_shape):
-        index_shape = tuple(size for d, size in enumerate(index_shape) if d != vector)
-        indices = reshape(importer, indices, index_shape)
-    indices = _within(importer, indices, whole[dim])
-    rest = tuple(size for d, size in enumerate(whole) if d != dim)
-    table = permute(importer, operand, (dim, *(d for d in range(len(whole)) if d != dim)))
-    columns = math.prod(rest)
-    table = reshape(importer, table, (whole[dim], columns))
-    element = tensor_type(operand).element_type
-    rows = importer.emit(EmbeddingOp, [indices, table], tensor((*index_shape, columns), element))
-    found = reshape(importer, rows, (*index_shape, *rest))
-    rank = len(index_shape) + len(rest)
-    batch = [d for d in range(rank) if d not in offset]
-    order = [0] * rank
-    for position, d in enumerate((*batch, *offset)):
-        order[d] = position
-    return permute(importer, found, tuple(order))

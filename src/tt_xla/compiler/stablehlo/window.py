@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.reduction import body_op, is_identity
-from tt_xla.compiler.stablehlo.structure import permute, reshape
+from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, spread
 from tt_xla.ir import shapes, ttir
 from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
 from tt_xla.ir.ttir.reduction import CumsumOp
@@ -29,11 +29,12 @@ def convolution(importer: Importer, op: Any) -> SSAValue:
     if spatial not in (1, 2):
         raise importer.reject(op, f"it has {spatial} spatial dimensions; 1 and 2 are supported")
     window = _Window(op, spatial)
-    if any(dilation != 1 for dilation in window.lhs_dilation):
-        raise importer.reject(op, "it dilates its input (a transposed convolution)")
     if int(op.attributes["batch_group_count"].value) != 1:
         raise importer.reject(op, "it groups its batch")
     operand, kernel = importer.operands(op)
+    for dim, dilation in zip(numbers.input_spatial_dimensions, window.lhs_dilation, strict=True):
+        operand = spread(importer, operand, dim, dilation)
+    operand = window.crop_negative(importer, operand, tuple(numbers.input_spatial_dimensions))
     kernel = permute(
         importer,
         kernel,
@@ -80,6 +81,13 @@ class _Window:
         self.rhs_dilation = read("rhs_dilation", 1)
         self.reversal = read("window_reversal", 0)
         self.padding = _padding(given["padding"], spatial) if "padding" in given else ((0, 0),) * spatial
+
+    def crop_negative(self, importer: Importer, operand: SSAValue, spatial: tuple[int, ...]) -> SSAValue:
+        """Negative padding, which transposed convolutions have, as slices of the operand."""
+        for dim, (low, high) in zip(spatial, self.padding, strict=True):
+            operand = crop(importer, operand, dim, max(0, -low), shape(operand)[dim] - max(0, -high))
+        self.padding = tuple((max(0, low), max(0, high)) for low, high in self.padding)
+        return operand
 
     def properties(self) -> dict[str, Any]:
         (top, bottom), (left, right) = self.padding

@@ -51,6 +51,12 @@ def pad(lowering: Lowering, op: source.PadOp) -> SSAValue:
     return lowering.emit(target.PadOp, [operand], *lowering.result(op), tiled=tiled, **values)
 
 
+@lowers(source.GatherOp)
+def gather(lowering: Lowering, op: source.GatherOp) -> SSAValue:
+    operands = [lowering.tiled(op.input), lowering.tiled(op.index, DataType.U32)]
+    return lowering.emit(target.GatherOp, operands, *lowering.result(op), dim=op.value("dim"))
+
+
 @lowers(source.EmbeddingOp)
 def embedding(lowering: Lowering, op: source.EmbeddingOp) -> SSAValue:
     """Indices are u32, the table is bfloat16, both row-major; the result takes the table's type back."""

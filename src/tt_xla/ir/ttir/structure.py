@@ -7,7 +7,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, I64S, shape
+from tt_xla.ir.base import BOOL, I32, I64S, shape
 
 
 @irdl_op_definition
@@ -81,6 +81,14 @@ class EmbeddingOp(shared.Embedding):
 
 
 @irdl_op_definition
+class GatherOp(shared.Gather):
+    """Elements by position along ``dim``."""
+
+    name = "ttir.gather"
+    dim = prop_def(I32)
+
+
+@irdl_op_definition
 class WhereOp(shared.Where):
     """``second`` where ``first`` is not 0, else ``third``."""
 
@@ -125,6 +133,7 @@ OPS = (
     PadOp,
     ReverseOp,
     EmbeddingOp,
+    GatherOp,
     WhereOp,
     ClampScalarOp,
     ClampTensorOp,

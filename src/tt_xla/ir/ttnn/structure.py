@@ -7,7 +7,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, shape
+from tt_xla.ir.base import BOOL, SI32, shape
 from tt_xla.ir.ttnn.attributes import SHAPE
 from tt_xla.ir.ttnn.base import TTNNOp
 
@@ -71,6 +71,14 @@ class EmbeddingOp(TTNNOp, shared.Embedding):
 
 
 @irdl_op_definition
+class GatherOp(TTNNOp, shared.Gather):
+    """Elements by position along ``dim``; positions are u32."""
+
+    name = "ttnn.gather"
+    dim = prop_def(SI32)
+
+
+@irdl_op_definition
 class WhereOp(TTNNOp, shared.Where):
     """``second`` where ``first`` is not 0, else ``third``."""
 
@@ -106,6 +114,7 @@ OPS = (
     SliceStaticOp,
     PadOp,
     EmbeddingOp,
+    GatherOp,
     WhereOp,
     ClampScalarOp,
     ClampTensorOp,

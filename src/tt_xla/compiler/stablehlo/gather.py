@@ -1,0 +1,111 @@
+"""gather: elements or whole slices by computed positions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jaxlib.mlir.dialects import stablehlo
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, bf16
+from xdsl.ir import OpResult, SSAValue
+
+from tt_xla.compiler.stablehlo.creation import full
+from tt_xla.compiler.stablehlo.importer import Importer, converts
+from tt_xla.compiler.stablehlo.structure import permute, reshape, take
+from tt_xla.ir import ttir
+from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp
+from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, EmbeddingOp, GatherOp
+
+
+@converts("stablehlo.gather")
+def gather(importer: Importer, op: Any) -> SSAValue:
+    """The indexed dimensions of the operand become the rows of a table, the others its columns; indices become row
+    numbers, brought into range as StableHLO has it."""
+    numbers = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+    operand, indices = importer.operands(op)
+    whole, sizes = shape(operand), tuple(op.attributes["slice_sizes"])
+    batching = tuple(numbers.operand_batching_dims)
+    indexed = (*batching, *numbers.start_index_map)
+    if any(sizes[dim] != (1 if dim in indexed else whole[dim]) for dim in range(len(whole))):
+        raise importer.reject(op, "it gathers parts of slices")
+    rows = _row_numbers(importer, numbers, indices, whole)
+    others = tuple(dim for dim in range(len(whole)) if dim not in indexed)
+    columns = math.prod(whole[dim] for dim in others)
+    table = permute(importer, operand, (*indexed, *others))
+    table = reshape(importer, table, (math.prod(whole[dim] for dim in indexed), columns))
+    found = _rows_of(importer, table, rows)
+    collapsed = (*numbers.collapsed_slice_dims, *batching)
+    slices = tuple(size for dim, size in enumerate(sizes) if dim not in collapsed)
+    found = reshape(importer, found, (*shape(rows), *slices))
+    return _in_order(importer, found, tuple(numbers.offset_dims))
+
+
+def _row_numbers(importer: Importer, numbers: Any, indices: SSAValue, whole: tuple[int, ...]) -> SSAValue:
+    """One row number for each gathered slice: the indexed positions in row-major order of the indexed dimensions."""
+    vector = numbers.index_vector_dim
+    parts = _index_parts(importer, indices, vector)
+    batch_shape = shape(parts[0])
+    lines = [
+        _line(importer, batch_shape, dim - (dim > vector), tensor_type(indices).element_type)
+        for dim in numbers.start_indices_batching_dims
+    ]
+    indexed = (*numbers.operand_batching_dims, *numbers.start_index_map)
+    clamped = [_within(importer, part, whole[dim]) for part, dim in zip(parts, numbers.start_index_map, strict=True)]
+    total: SSAValue | None = None
+    type_ = tensor_type(parts[0])
+    for part, dim in zip((*lines, *clamped), indexed, strict=True):
+        if total is not None:
+            scaled = importer.emit(ttir.BINARY_OPS["multiply"], [total, full(importer, whole[dim], type_)], type_)
+            part = importer.emit(ttir.BINARY_OPS["add"], [scaled, part], type_)
+        total = part
+    assert total is not None
+    return total
+
+
+def _index_parts(importer: Importer, indices: SSAValue, vector: int) -> list[SSAValue]:
+    """The components of the index vectors, each of the shape of the batch."""
+    whole = shape(indices)
+    if vector == len(whole):
+        return [indices]
+    batch = (*whole[:vector], *whole[vector + 1 :])
+    if whole[vector] == 1:
+        return [reshape(importer, indices, batch)]
+    return [reshape(importer, take(importer, indices, vector, at), batch) for at in range(whole[vector])]
+
+
+def _line(importer: Importer, batch: tuple[int, ...], dim: int, element: Any) -> SSAValue:
+    """0, 1, ... along one dimension of the batch."""
+    return importer.emit(ArangeOp, [], tensor(batch, element), start=0, end=batch[dim], step=1, arange_dimension=dim)
+
+
+def _within(importer: Importer, indices: SSAValue, size: int) -> SSAValue:
+    """Indices brought into [0, size); nothing to do for constants that lie there."""
+    if isinstance(indices, OpResult) and isinstance(indices.op, ConstantOp):
+        data = indices.op.properties["value"]
+        if isinstance(data, DenseIntOrFPElementsAttr) and all(0 <= index < size for index in data.get_values()):
+            return indices
+    return importer.emit(ClampScalarOp, [indices], tensor_type(indices), min=0, max=size - 1)
+
+
+def _rows_of(importer: Importer, table: SSAValue, rows: SSAValue) -> SSAValue:
+    """Rows of a table by number: an embedding for bfloat16, which is all it takes, else a gather."""
+    columns, element = shape(table)[1], tensor_type(table).element_type
+    if element == bf16:
+        return importer.emit(EmbeddingOp, [rows, table], tensor((*shape(rows), columns), element))
+    count = math.prod(shape(rows))
+    index = reshape(importer, rows, (count, 1))
+    if columns != 1:
+        spread = tensor((count, columns), tensor_type(rows).element_type)
+        index = importer.emit(BroadcastOp, [index], spread, broadcast_dimensions=(1, columns))
+    return importer.emit(GatherOp, [table, index], tensor((count, columns), element), dim=0)
+
+
+def _in_order(importer: Importer, found: SSAValue, offsets: tuple[int, ...]) -> SSAValue:
+    """Slice dimensions, which come last, moved to where the result has them."""
+    rank = len(shape(found))
+    batch = [dim for dim in range(rank) if dim not in offsets]
+    order = [0] * rank
+    for position, dim in enumerate((*batch, *offsets)):
+        order[dim] = position
+    return permute(importer, found, tuple(order))
