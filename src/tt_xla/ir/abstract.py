@@ -235,9 +235,7 @@ class Gather(TensorOp, ABC):
         if len(whole) != len(wanted) or any(
             size > limit for d, (size, limit) in enumerate(zip(wanted, whole, strict=True)) if d != dim % len(whole)
         ):
-            raise ValueError(
-                f"index of shape {wanted} does not lie in an operand of shape {whole} along dimension {dim}"
-            )
+            raise ValueError(f"index of shape {wanted} does not lie in an operand of shape {whole} along {dim}")
         return wanted
 
 
