@@ -27,7 +27,7 @@ bench: $(STAMP) ## compile times and run times
 check: $(STAMP) ## style, types and import order
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/pyright
+	@$(BIN)/basedpyright
 	@PYTHONPATH=src $(BIN)/lint-imports
 
 format: $(STAMP) ## rewrite the sources in the project's style

@@ -1,6 +1,7 @@
 """Compile time of the digits network, StableHLO to a loadable Program, beside upstream's compiler on the same file.
 
-Each measurement is a fresh process, as a user has it; the two compilers take turns, so that the machine's noise is shared.
+Each measurement is a fresh process, as a user has it; the two compilers take turns, so that they share the machine's
+noise.
 Upstream's is measured where ``TTXLA_REFERENCE_COMPILER`` names a script that prints ``compile_seconds`` as JSON.
 """
 

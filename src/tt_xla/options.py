@@ -1,4 +1,4 @@
-"""Every compile option and environment variable: name, type, default, meaning. The only file that reads the environment.
+"""Every compile option and environment variable: name, type, default, meaning. No other file reads the environment.
 
 Names and values are upstream's, so that scripts run unmodified; values may be int, bool or str as users mix them.
 """
@@ -101,7 +101,9 @@ class CompileOptions:
     )
     fp32_dest_acc_en: bool = _option(True, "accumulate in float32")
     numerics: str = _option(
-        "silicon", "'silicon' computes with the chip's precision, 'exact' as IEEE 754 does", choices=("silicon", "exact")
+        "silicon",
+        "'silicon' computes with the chip's precision, 'exact' as IEEE 754 does",
+        choices=("silicon", "exact"),
     )
     export_path: str = _option("", "folder that receives the module of each stage under irs/")
     export_model_name: str = _option("", "infix of the names of exported files")

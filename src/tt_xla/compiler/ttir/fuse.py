@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tt_xla.compiler.rewriting import (
@@ -182,10 +182,15 @@ class Softmax(RewritePattern):
         shifted = producer(value, _Subtract)
         if shifted is not None:
             greatest = producer(look_through(shifted.operands[1], BroadcastOp, ReshapeOp), MaxOp)
-            same = greatest is not None and greatest.input is shifted.operands[0]
-            if same and greatest.value("dim_arg") == dims and _kept(shifted.operands[1], greatest, dims[0]):
+            if greatest is not None and _is_own_maximum(shifted, greatest, dims):
                 value, stable = greatest.input, True
         replace_with(rewriter, op, SoftmaxOp, [value], dimension=dims[0], numericStable=stable)
+
+
+def _is_own_maximum(shifted: Operation, greatest: MaxOp, dims: tuple[int, ...]) -> bool:
+    """Whether a subtraction takes a tensor's maximum along ``dims`` from that tensor."""
+    same = greatest.input is shifted.operands[0] and greatest.value("dim_arg") == dims
+    return same and _kept(shifted.operands[1], greatest, dims[0])
 
 
 def _kept(value: SSAValue, total: SumOp | MaxOp, dim: int) -> bool:
