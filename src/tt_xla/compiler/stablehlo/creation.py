@@ -13,6 +13,13 @@ from tt_xla.ir.base import Tensor
 from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp
 
 
+_EXTREMES = {
+    "i64": {-(2**63): -(2**31), 2**63 - 1: 2**31 - 1},
+    "ui64": {2**64 - 1: 2**32 - 1},
+}
+"""The first value of a maximum or minimum, beyond which no other lies, in the 32 bits that the chip has."""
+
+
 def full(importer: Importer, value: float | int, type_: Tensor) -> SSAValue:
     """A tensor of one value everywhere."""
     typed = float(value) if type_.element_type in (bf16, f32) else int(value)
@@ -22,7 +29,10 @@ def full(importer: Importer, value: float | int, type_: Tensor) -> SSAValue:
 @converts("stablehlo.constant")
 def constant(importer: Importer, op: Any) -> SSAValue:
     type_ = importer.result_type(op)
-    return importer.emit(ConstantOp, [], type_, value=elements(constant_values(op.attributes["value"]), type_))
+    values = constant_values(op.attributes["value"])
+    if isinstance(values, int):
+        values = _EXTREMES.get(str(op.results[0].type.element_type), {}).get(values, values)
+    return importer.emit(ConstantOp, [], type_, value=elements(values, type_))
 
 
 @converts("stablehlo.iota")
