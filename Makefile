@@ -22,7 +22,7 @@ test: $(STAMP) ## all tests
 	@$(BIN)/python -m pytest
 
 bench: $(STAMP) ## compile times and run times
-	@$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-only --benchmark-columns=min,median,rounds
+	@$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=min,median,rounds
 
 check: $(STAMP) ## style, types and import order
 	@$(BIN)/ruff check .

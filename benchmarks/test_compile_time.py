@@ -49,7 +49,7 @@ def test_compile(benchmark, network_mlir, level):
 
 
 def test_beside_the_reference(network_mlir, capsys, request):
-    if request.config.getoption("benchmark_disable"):
+    if not request.config.getoption("benchmark_enable"):
         pytest.skip("a benchmark: run `make bench`")
     if not REFERENCE.exists():
         pytest.skip(f"no reference compiler at {REFERENCE}; name one in TTXLA_REFERENCE_COMPILER")

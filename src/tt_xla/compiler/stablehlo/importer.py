@@ -18,24 +18,14 @@ from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
 from tt_xla.ir.base import Tensor, TTOp, shape
 from tt_xla.ir.program import Argument, Result, Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
+from tt_xla.registry import Registry
 
 Converter = Callable[["Importer", Any], "SSAValue | Sequence[SSAValue]"]
-_CONVERTERS: dict[str, Converter] = {}
+CONVERTERS: Registry[str, Converter] = Registry("converters of StableHLO")
+converts = CONVERTERS.register
+"""Registers the converter of StableHLO ops by their full names."""
 
 _FILE_LINE = re.compile(r'"([^"]*)":(\d+):(\d+)')
-
-
-def converts(*names: str) -> Callable[[Converter], Converter]:
-    """Registers the converter of StableHLO ops by their full names; a second one for a name is an error."""
-
-    def register(converter: Converter) -> Converter:
-        for name in names:
-            if name in _CONVERTERS:
-                raise ValueError(f"{name} has a converter already: {_CONVERTERS[name].__name__}")
-            _CONVERTERS[name] = converter
-        return converter
-
-    return register
 
 
 class Importer:
@@ -121,7 +111,7 @@ def import_module(module: ir.Module) -> tuple[ModuleOp, tuple[Argument, ...], tu
 def _convert(importer: Importer, op: Any) -> None:
     importer.location = convert_location(str(op.location))
     name = op.operation.name
-    converter = _CONVERTERS.get(name)
+    converter = CONVERTERS.get(name)
     if converter is None:
         raise importer.reject(op, "tt-xla has no lowering for it")
     try:

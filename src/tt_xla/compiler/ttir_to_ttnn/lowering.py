@@ -23,22 +23,12 @@ from tt_xla.ir.ttcore import ArgumentTypeAttr
 from tt_xla.ir.ttir.window import Conv2dOp
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
 from tt_xla.ir.ttnn.memory import FromDeviceOp, GetDeviceOp, ToDeviceOp, ToLayoutOp, TypecastOp
+from tt_xla.registry import Registry
 
 LoweringRule = Callable[["Lowering", Any], "SSAValue"]
-_RULES: dict[type[Operation], LoweringRule] = {}
-
-
-def lowers(*kinds: type[Operation]) -> Callable[[LoweringRule], LoweringRule]:
-    """Registers the lowering of TTIR ops; a second one for an op is an error."""
-
-    def register(rule: LoweringRule) -> LoweringRule:
-        for kind in kinds:
-            if kind in _RULES:
-                raise ValueError(f"{kind.name} has a lowering already: {_RULES[kind].__name__}")
-            _RULES[kind] = rule
-        return rule
-
-    return register
+RULES: Registry[type[Operation], LoweringRule] = Registry("lowerings of TTIR")
+lowers = RULES.register
+"""Registers the lowering of TTIR ops."""
 
 
 class Lowering:
@@ -154,7 +144,7 @@ def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> Fun
         if isinstance(op, ReturnOp):
             block.add_op(ReturnOp(*(_returned(lowering, value) for value in op.operands)))
         else:
-            lowering.values[op.results[0]] = _RULES[type(op)](lowering, op)
+            lowering.values[op.results[0]] = RULES[type(op)](lowering, op)
     last = block.last_op
     assert last is not None
     signature = ([arg.type for arg in block.args], [value.type for value in last.operands])
@@ -167,7 +157,7 @@ def _returned(lowering: Lowering, value: SSAValue) -> SSAValue:
 
 
 def _check_total(block: Block) -> None:
-    missing = [op for op in block.ops if type(op) not in _RULES and not isinstance(op, ReturnOp)]
+    missing = [op for op in block.ops if type(op) not in RULES and not isinstance(op, ReturnOp)]
     if missing:
         names = ", ".join(sorted({f"'{op.name}'" for op in missing}))
         types = ", ".join(str(value.type) for value in missing[0].operands)

@@ -18,6 +18,7 @@ import torch
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import TensorSpec
+from tt_xla.registry import Registry
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 
 FAMILIES = (
@@ -77,7 +78,7 @@ class Kernel:
     """Each element of the result is in place in the operand, so a format they share needs no second packing."""
 
 
-_TABLE: dict[str, Kernel] = {}
+_TABLE: Registry[str, Kernel] = Registry("kernels")
 
 
 def kernel(*ops: str, keeps_values: bool = False) -> Callable[[_Function], _Function]:
@@ -89,8 +90,6 @@ def kernel(*ops: str, keeps_values: bool = False) -> Callable[[_Function], _Func
 
     def register(function: _Function) -> _Function:
         for op in ops:
-            if op in _TABLE:
-                raise ValueError(f"{op} has two kernels: {_TABLE[op].function} and {function}.")
             _TABLE[op] = Kernel(op, function, keeps_values)
         return function
 

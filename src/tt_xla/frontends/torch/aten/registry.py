@@ -18,11 +18,12 @@ import torch
 from jax import lax
 
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.registry import Registry
 
 Array = jax.Array
 Rule = Callable[..., Any]
 
-LOWERINGS: dict[torch._ops.OpOverload, Rule] = {}
+LOWERINGS: Registry[torch._ops.OpOverload, Rule] = Registry("lowering rules")
 
 DTYPES: dict[torch.dtype, np.dtype] = {
     torch.bool: jnp.dtype("bool"),
@@ -103,21 +104,8 @@ def describe(node: torch.fx.Node) -> str:
     return f"{node.target}({', '.join(arguments)})"
 
 
-def _add(op: torch._ops.OpOverload, rule: Rule) -> None:
-    if op in LOWERINGS:
-        raise ValueError(f"{op} has two lowering rules: {LOWERINGS[op].__name__} and {rule.__name__}")
-    LOWERINGS[op] = rule
-
-
-def lower(*ops: torch._ops.OpOverload) -> Callable[[Rule], Rule]:
-    """Registers ``rule(ctx, *args, **kwargs)`` for ops."""
-
-    def register(rule: Rule) -> Rule:
-        for op in ops:
-            _add(op, rule)
-        return rule
-
-    return register
+lower = LOWERINGS.register
+"""Registers ``rule(ctx, *args, **kwargs)`` for ops."""
 
 
 def pointwise(*ops: torch._ops.OpOverload, operands: int = 0, promote_inputs: bool = False) -> Callable[[Rule], Rule]:
@@ -136,7 +124,7 @@ def pointwise(*ops: torch._ops.OpOverload, operands: int = 0, promote_inputs: bo
 
         prepared.__name__ = getattr(rule, "__name__", "rule")
         for op in ops:
-            _add(op, prepared)
+            LOWERINGS[op] = prepared
         return rule
 
     return register
