@@ -35,6 +35,23 @@ def test_modules_have_the_real_names():
     assert importlib.util.find_spec("torch_xla.runtime").origin == xr.__file__
 
 
+def test_probes_do_not_find_it_before_it_is_imported():
+    """``transformers`` probes for torch_xla and would train on XLA devices if it found it."""
+    code = """
+import importlib.util
+assert importlib.util.find_spec("torch_xla") is None
+import torch_xla
+assert importlib.util.find_spec("torch_xla") is torch_xla.__spec__
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("first", ["torch", "torch_xla", "tt_xla.frontends.torch.backend", "torch_xla.core.xla_model"])
+def test_the_device_is_there_whichever_is_imported_first(first):
+    code = f"import {first}; import torch; assert torch.ones(2, device='tt').sum().item() == 2"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_devices(monkeypatch):
     import torch_xla.core.xla_model as xm
     import torch_xla.runtime as xr
