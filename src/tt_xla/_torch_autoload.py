@@ -1,4 +1,4 @@
-"""What torch calls when it is imported (entry point group ``torch.backends``), so that ``torch.device("tt")`` is there."""
+"""What torch calls as it is imported (entry point group ``torch.backends``): ``torch.device("tt")`` is there at once."""
 
 import sys
 
