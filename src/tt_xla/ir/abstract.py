@@ -119,6 +119,10 @@ class Reduction(TensorOp, ABC):
 class Cumsum(ElementwiseUnary, ABC):
     """Running sum along ``dim``."""
 
+    def result_shape(self) -> shapes.Shape:
+        shapes.normalise_dims((self.value("dim"),), len(shape(self.input)))
+        return shape(self.input)
+
 
 class Softmax(ElementwiseUnary, ABC):
     dimension = prop_def(SI32)
@@ -248,9 +252,22 @@ class Normalization(TensorOp, ABC):
     bias = opt_operand_def(TensorType)
     epsilon = prop_def(F32)
 
+    def normalized(self) -> shapes.Shape:
+        """Sizes of the dimensions that are normalised over, the last one by default."""
+        return shape(self.input)[-1:]
+
     def result_shape(self) -> shapes.Shape:
+        for name, operand in (("weight", self.weight), ("bias", self.bias)):
+            if operand is not None and shape(operand) != self.normalized():
+                raise ValueError(f"{name} has shape {shape(operand)}, expected {self.normalized()}")
         return shape(self.input)
 
 
 class Constant(TensorOp, ABC):
     value_ = prop_def(ELEMENTS, prop_name="value")
+
+    def result_shape(self) -> shapes.Shape:
+        result, data = tensor_type(self.result), self.value_.type
+        if (result.get_shape(), result.element_type) != (data.get_shape(), data.element_type):
+            raise ValueError(f"value has type {data}, the result has {result}")
+        return result.get_shape()

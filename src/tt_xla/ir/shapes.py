@@ -92,6 +92,20 @@ def matmul(a: Shape, b: Shape, transpose_a: bool, transpose_b: bool) -> Shape:
     return (*broadcast(left[:-2], right[:-2]), *rows, *columns)
 
 
+def check_window(*, padding: Sequence[int], **pairs: Sequence[int]) -> None:
+    """That a window over height and width has four paddings, none negative, and two of everything else.
+
+    Raises:
+        ValueError: it has not; the message names the property.
+    """
+    for name, values in {**pairs, "padding": padding}.items():
+        count = 4 if name == "padding" else 2
+        if len(values) != count:
+            raise ValueError(f"{name} {tuple(values)} needs {count} entries")
+    if min(padding) < 0:
+        raise ValueError(f"padding {tuple(padding)} has a negative entry")
+
+
 def window(size: int, kernel: int, stride: int, low: int, high: int, dilation: int, ceil_mode: bool = False) -> int:
     """Output size of one dimension of a convolution or pooling window."""
     if min(kernel, stride, dilation) < 1:

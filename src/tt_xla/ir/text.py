@@ -66,4 +66,9 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
         module.verify()
     except (ParseError, VerifyException, DiagnosticException) as error:
         raise MalformedModuleError(f"{name} is not a well-formed TTIR or TTNN module: {error}") from error
+    except Exception as error:
+        # xDSL's parser also lets out what its parts raise: NotImplementedError for a semi-affine map, RecursionError.
+        raise MalformedModuleError(
+            f"{name} is not a well-formed TTIR or TTNN module: {type(error).__name__}: {error}"
+        ) from error
     return module

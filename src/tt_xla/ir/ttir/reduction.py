@@ -71,11 +71,14 @@ class SoftmaxOp(shared.Softmax):
 class _OverLastDims(shared.Normalization):
     normalized_shape = prop_def(I64S)
 
+    def normalized(self) -> shapes.Shape:
+        return self.value("normalized_shape")
+
     def result_shape(self) -> shapes.Shape:
-        sizes, whole = self.value("normalized_shape"), shape(self.input)
+        sizes, whole = self.normalized(), shape(self.input)
         if whole[len(whole) - len(sizes) :] != sizes:
             raise ValueError(f"normalized_shape {sizes} is not the end of the operand's shape {whole}")
-        return whole
+        return super().result_shape()
 
 
 @irdl_op_definition

@@ -46,12 +46,17 @@ class Conv2dOp(shared.TensorOp):
         whole, weight = shape(self.input), shape(self.weight)
         if len(whole) != 4 or len(weight) != 4:
             raise ValueError(f"expected operands of rank 4, got {whole} and {weight}")
+        if sorted(self.dims) != [0, 1, 2, 3]:
+            raise ValueError(f"batch, height, width and channel dimensions {self.dims} are not 0 to 3 in some order")
         batch, height, width, channel = self.dims
-        top, left, bottom, right = self.value("padding")
         stride, dilation = self.value("stride"), self.value("dilation")
+        shapes.check_window(padding=self.value("padding"), stride=stride, dilation=dilation)
+        top, left, bottom, right = self.value("padding")
         groups = self.value("groups")
-        if whole[channel] != weight[1] * groups or weight[0] % groups:
+        if groups < 1 or whole[channel] != weight[1] * groups or weight[0] % groups:
             raise ValueError(f"{whole[channel]} channels do not fit weight {weight} in {groups} groups")
+        if self.bias is not None and shape(self.bias) != (1, 1, 1, weight[0]):
+            raise ValueError(f"bias has shape {shape(self.bias)}, expected {(1, 1, 1, weight[0])}")
         result = [0] * 4
         result[batch], result[channel] = whole[batch], weight[0]
         result[height] = shapes.window(whole[height], weight[2], stride[0], top, bottom, dilation[0])
@@ -74,6 +79,7 @@ class _Pool2d(shared.TensorOp, ABC):
         if len(whole) != 4:
             raise ValueError(f"expected an operand [N, H, W, C], got {whole}")
         kernel, stride, dilation = self.value("kernel"), self.value("stride"), self.value("dilation")
+        shapes.check_window(padding=self.value("padding"), kernel=kernel, stride=stride, dilation=dilation)
         top, left, bottom, right = self.value("padding")
         ceil_mode = self.value("ceil_mode")
         height = shapes.window(whole[1], kernel[0], stride[0], top, bottom, dilation[0], ceil_mode)

@@ -219,6 +219,8 @@ def check_layout(value: SSAValue) -> None:
         VerifyException: it does not.
     """
     type_, layout = tensor_type(value), layout_of(value)
+    if (layout.memory is None) != (layout.buffer is BufferType.SYSTEM_MEMORY):
+        raise VerifyException("a memory layout goes with a buffer on the device, and only with one")
     expected = layout.with_(type_.get_shape())
     if expected != layout:
         raise VerifyException(
@@ -229,5 +231,3 @@ def check_layout(value: SSAValue) -> None:
         raise VerifyException(f"layout holds {layout.dtype}, the tensor's elements are {type_.element_type}")
     if layout.dtype.is_block_float and not layout.tiled:
         raise VerifyException(f"{layout.dtype} exists in tiles only")
-    if (layout.memory is None) != (layout.buffer is BufferType.SYSTEM_MEMORY):
-        raise VerifyException("a memory layout goes with a buffer on the device, and only with one")

@@ -31,11 +31,27 @@ class _Conv2dGeometry(TTNNOp, ABC):
 
     def output_size(self) -> tuple[int, int]:
         kernel, stride, dilation = self.value("kernel_size"), self.value("stride"), self.value("dilation")
+        shapes.check_window(padding=self.value("padding"), kernel_size=kernel, stride=stride, dilation=dilation)
         top, bottom, left, right = self.value("padding")
         return (
             shapes.window(self.value("input_height"), kernel[0], stride[0], top, bottom, dilation[0]),
             shapes.window(self.value("input_width"), kernel[1], stride[1], left, right, dilation[1]),
         )
+
+    def weight_shape(self) -> shapes.Shape:
+        """[O, I / groups, kernel height, kernel width]."""
+        groups, inputs, outputs = self.value("groups"), self.value("in_channels"), self.value("out_channels")
+        if groups < 1 or inputs % groups or outputs % groups:
+            raise ValueError(f"{groups} groups do not divide {inputs} input and {outputs} output channels")
+        return (outputs, inputs // groups, *self.value("kernel_size"))
+
+    def bias_shape(self) -> shapes.Shape:
+        return (1, 1, 1, self.value("out_channels"))
+
+    def prepared_shape(self) -> shapes.Shape:
+        """Of the matrix that the weights become."""
+        outputs, inputs, height, width = self.weight_shape()
+        return (1, 1, height * width * inputs, outputs)
 
     def geometry(self) -> dict[str, object]:
         """Properties that a convolution and the preparation of its weights share."""
@@ -60,6 +76,12 @@ class Conv2dOp(ComputeOp, _Conv2dGeometry, shared.TensorOp):
         if shape(self.input) != (1, 1, rows, channels):
             raise ValueError(f"input has shape {shape(self.input)}, expected {(1, 1, rows, channels)}")
         height, width = self.output_size()
+        if shape(self.weight) not in (self.weight_shape(), self.prepared_shape()):
+            raise ValueError(
+                f"weight has shape {shape(self.weight)}, expected {self.weight_shape()} or {self.prepared_shape()}"
+            )
+        if self.bias is not None and shape(self.bias) != self.bias_shape():
+            raise ValueError(f"bias has shape {shape(self.bias)}, expected {self.bias_shape()}")
         return (1, 1, batch * height * width, self.value("out_channels"))
 
 
@@ -81,9 +103,10 @@ class PrepareConv2dWeightsOp(_Prepare):
     has_bias = prop_def(BOOL)
 
     def result_shape(self) -> shapes.Shape:
-        kernel = self.value("kernel_size")
-        rows = kernel[0] * kernel[1] * (self.value("in_channels") // self.value("groups"))
-        return (1, 1, rows, self.value("out_channels"))
+        self.output_size()
+        if shape(self.weight_tensor) != self.weight_shape():
+            raise ValueError(f"weight_tensor has shape {shape(self.weight_tensor)}, expected {self.weight_shape()}")
+        return self.prepared_shape()
 
 
 @irdl_op_definition
@@ -95,7 +118,11 @@ class PrepareConv2dBiasOp(_Prepare):
     device = operand_def(DeviceType)
 
     def result_shape(self) -> shapes.Shape:
-        return (1, 1, 1, self.value("out_channels"))
+        self.output_size()
+        self.weight_shape()
+        if shape(self.bias_tensor) != self.bias_shape():
+            raise ValueError(f"bias_tensor has shape {shape(self.bias_tensor)}, expected {self.bias_shape()}")
+        return self.bias_shape()
 
 
 class _Pool2d(TTNNOp, shared.TensorOp, ABC):
@@ -114,6 +141,10 @@ class _Pool2d(TTNNOp, shared.TensorOp, ABC):
 
     def result_shape(self) -> shapes.Shape:
         kernel, stride, dilation = self.value("kernel_size"), self.value("stride"), self.value("dilation")
+        shapes.check_window(padding=self.value("padding"), kernel_size=kernel, stride=stride, dilation=dilation)
+        rows = self.value("batch_size") * self.value("input_height") * self.value("input_width")
+        if shape(self.input) != (1, 1, rows, self.value("channels")):
+            raise ValueError(f"input has shape {shape(self.input)}, expected {(1, 1, rows, self.value('channels'))}")
         top, bottom, left, right = self.value("padding")
         ceil = self.value("ceil_mode")
         height = shapes.window(self.value("input_height"), kernel[0], stride[0], top, bottom, dilation[0], ceil)
