@@ -1,0 +1,206 @@
+"""Collects ``*.mlir`` as tests.
+
+The first line says what to do, ``// RUN: <verb> [name=value ...]``:
+
+roundtrip      TTIR or TTNN; printed, read and printed again is the same, and jaxlib's MLIR reads its generic form.
+invalid        parts between ``// -----`` are each refused with the text of their ``// expected-error:`` line.
+pass=<stage>   one stage of the pipeline, by its name, on a TTIR or TTNN module.
+import         StableHLO into TTIR.
+compile        StableHLO into TTNN by the whole pipeline.
+
+CHECK lines judge the text that comes out. Options are compile options, and ``level``, ``arch``, ``dtype`` for short.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filecheck.finput import FInput
+from filecheck.matcher import Matcher
+from filecheck.options import Options
+from filecheck.parser import Parser, pattern_for_opts
+
+SEPARATOR = re.compile(r"^// -----$", re.MULTILINE)
+EXPECTED = re.compile(r"// expected-error: (.*)$", re.MULTILINE)
+SHORT = {"level": "optimization_level", "dtype": "experimental_weight_dtype"}
+
+
+class Failure(Exception):
+    """A file does not do what it says; the message is all there is to know."""
+
+
+def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
+    if file_path.suffix == ".mlir":
+        return MlirFile.from_parent(parent, path=file_path)
+    return None
+
+
+class MlirFile(pytest.File):
+    def collect(self) -> Iterator[pytest.Item]:
+        text = self.path.read_text()
+        first, _, _ = text.partition("\n")
+        if not first.startswith("// RUN: "):
+            raise self.CollectError(f"{self.path}: the first line is not '// RUN: <verb>'")
+        verb, *words = first.removeprefix("// RUN: ").split()
+        options = dict(word.split("=", 1) for word in words)
+        if verb == "invalid":
+            for number, (line, part) in enumerate(parts(text)):
+                expected = EXPECTED.search(part)
+                name = re.sub(r"\W+", "-", expected[1])[:60].strip("-") if expected else str(number)
+                yield InvalidItem.from_parent(self, name=f"{number}-{name}", text=part, line=line)
+        else:
+            yield CheckItem.from_parent(self, name=verb, text=text, options=options)
+
+
+def parts(text: str) -> Iterator[tuple[int, str]]:
+    """Parts between separators with the line they start on, comment-only ones left out."""
+    line = 1
+    for part in SEPARATOR.split(text):
+        if any(row.strip() and not row.lstrip().startswith("//") for row in part.splitlines()):
+            yield line, part
+        line += part.count("\n")
+
+
+class Item(pytest.Item):
+    def __init__(self, *, text: str, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.text = text
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, Failure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+
+class InvalidItem(Item):
+    def __init__(self, *, line: int, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.line = line
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.line - 1, self.name
+
+    def runtest(self) -> None:
+        from tt_xla.errors import MalformedModuleError
+        from tt_xla.ir.text import parse_module
+
+        where = f"{self.path}:{self.line}"
+        expected = EXPECTED.search(self.text)
+        if expected is None:
+            raise Failure(f"{where}: this part has no '// expected-error: ...' line:\n{self.text}")
+        try:
+            parse_module(self.text)
+        except MalformedModuleError as error:
+            if expected[1] not in str(error):
+                raise Failure(f"{where}: expected the error '{expected[1]}', got:\n{error}\n{self.text}") from error
+        else:
+            raise Failure(f"{where}: expected the error '{expected[1]}', the module was accepted:\n{self.text}")
+
+
+class CheckItem(Item):
+    def __init__(self, *, options: dict[str, str], **rest: Any) -> None:
+        super().__init__(**rest)
+        self.options = options
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, self.name
+
+    def runtest(self) -> None:
+        verb, _, argument = self.name.partition("=")
+        if verb not in VERBS:
+            raise Failure(f"{self.path}:1: unknown verb '{verb}'; known are invalid, {', '.join(VERBS)}")
+        output = VERBS[verb](self.text, argument, dict(self.options))
+        if problem := failed_check(self.path, self.text, output):
+            raise Failure(f"{problem}\nThe text that was checked:\n{output}")
+
+
+def failed_check(path: Path, checks: str, output: str) -> str:
+    """What FileCheck has to say: the pattern, its line, and where matching stood. Empty when all is well."""
+    options = Options(str(path), check_prefixes="CHECK")  # pyright: ignore[reportArgumentType]
+    parser = Parser(options, io.StringIO(checks), *pattern_for_opts(options))
+    matcher = Matcher(options, FInput("output", output), parser)
+    matcher.stderr = io.StringIO()
+    return "" if matcher.run() == 0 else matcher.stderr.getvalue()
+
+
+def roundtrip(text: str, _: str, options: dict[str, str]) -> str:
+    from jaxlib.mlir import ir
+
+    from tt_xla.ir.text import parse_module, print_module
+
+    module = parse_module(text)
+    pretty = print_module(module)
+    again = print_module(parse_module(pretty))
+    if again != pretty:
+        raise Failure(f"Printed, read and printed again it differs. First:\n{pretty}\nThen:\n{again}")
+    generic = print_module(module, generic=True)
+    if print_module(parse_module(generic)) != pretty:
+        raise Failure(f"The generic form reads as another module:\n{generic}")
+    context = ir.Context()
+    context.allow_unregistered_dialects = True
+    ir.Module.parse(generic, context)
+    return pretty
+
+
+def run_stage(text: str, name: str, options: dict[str, str]) -> str:
+    """The result of the last stage of a name, as the pipeline runs it under these options, verified."""
+    from tt_xla.compiler import pipeline, ttir_to_ttnn
+    from tt_xla.ir.text import parse_module, print_module
+    from tt_xla.options import CompileOptions
+    from tt_xla.target import load_target
+
+    target = load_target(options.pop("arch", "n150"))
+    wants = {"ttnn-convert-weight-dtype": {"dtype": "bfp_bf8"}, "ttnn-place-in-l1": {"level": "2"}}
+    wants["ttnn-hoist-trace"] = {"enable_trace": "true"}
+    prepare = options.pop("prepare_weights", "false") == "true"
+    exact = options.pop("exact", "false") == "true"
+    compile_options = CompileOptions.parse(full_names(wants.get(name, {}) | options))
+    module = parse_module(text)
+    if name == "ttir-to-ttnn":
+        module = ttir_to_ttnn.run(module, prepare_weights=prepare, exact=exact)
+    else:
+        stages = dict([*pipeline.ttir_stages(compile_options), *pipeline.ttnn_stages(compile_options, target)])
+        if name not in stages:
+            raise Failure(f"No stage is named '{name}'; known are {', '.join(stages)}")
+        stages[name](module)
+    module.verify()
+    return print_module(module)
+
+
+def import_stablehlo(text: str, _: str, options: dict[str, str]) -> str:
+    from tt_xla.compiler import stablehlo
+    from tt_xla.ir.text import print_module
+
+    module, _, _ = stablehlo.import_module(stablehlo.parse_module(text))
+    module.verify()
+    return print_module(module)
+
+
+def compile_stablehlo(text: str, _: str, options: dict[str, str]) -> str:
+    from tt_xla.compiler import pipeline, stablehlo
+    from tt_xla.ir.text import parse_module, print_module
+    from tt_xla.options import CompileOptions
+    from tt_xla.target import load_target
+
+    target = load_target(options.pop("arch", "n150"))
+    dumps: dict[str, str] = {}
+    module = stablehlo.parse_module(text)
+    pipeline.compile_module(module, CompileOptions.parse(full_names(options)), target, dumps=dumps)
+    return print_module(parse_module(dumps["ttnn"]))
+
+
+def full_names(options: dict[str, str]) -> dict[str, str]:
+    return {SHORT.get(name, name): value for name, value in options.items()}
+
+
+VERBS: dict[str, Callable[[str, str, dict[str, str]], str]] = {
+    "compile": compile_stablehlo,
+    "import": import_stablehlo,
+    "pass": run_stage,
+    "roundtrip": roundtrip,
+}
