@@ -1,4 +1,4 @@
-"""What torch calls as it is imported (entry point group ``torch.backends``): ``torch.device("tt")`` is there at once."""
+"""What torch calls as it is imported (entry point group ``torch.backends``), so that the device ``tt`` is there."""
 
 import sys
 
