@@ -6,6 +6,7 @@
     │   ├── MalformedModuleError     text or bytecode that is not a StableHLO, TTIR or TTNN module
     │   ├── UnsupportedOpError       an op, or this use of it, has no lowering
     │   └── VerificationError        a pass produced IR that breaks a rule: our fault, please report
+    ├── OutputError              what was made cannot be written where it should go
     ├── ProgramFormatError       a .ttnn file is damaged or from another version
     ├── SystemDescriptionError   no such system, or a damaged description of one
     ├── ExecutionError           a Program cannot run on these arguments
@@ -64,6 +65,10 @@ class VerificationError(CompileError):
 
 class ProgramFormatError(TTXLAError, ValueError):
     """A ``.ttnn`` file is damaged or was written by another version."""
+
+
+class OutputError(TTXLAError, OSError):
+    """What was made cannot be written where it should go."""
 
 
 class SystemDescriptionError(TTXLAError, ValueError):

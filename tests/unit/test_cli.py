@@ -189,7 +189,9 @@ def test_unreadable_inputs_and_outputs_say_what_to_do(
     assert run("compile", tmp_path) == 1
     assert "Is a directory. Give a file" in capsys.readouterr().err
     assert run("compile", add, "--out", add) == 1
-    assert "it is a file, and a folder is to be written there. Give --out a folder" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "cannot be written: it is a file, and a folder is to be written there" in message
+    assert "Give --out a folder" in message
 
 
 def test_nothing_is_written_when_compiling_fails(

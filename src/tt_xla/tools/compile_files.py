@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.errors import TTXLAError
+from tt_xla.errors import OutputError, TTXLAError
 from tt_xla.ir.program import FunctionKind, Program
 from tt_xla.options import CompileOptions
 from tt_xla.target import Target, load_target
@@ -88,7 +88,13 @@ def _compile(path: Path, options: CompileOptions, target: Target) -> Compiled:
 def _write(compiled: Compiled, folder: Path) -> Path:
     now = int(time.time() * 1000)
     files = {f"irs/{stage}_{compiled.name}_{now}.mlir": text.encode() for stage, text in compiled.texts.items()}
-    publish(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()})
+    try:
+        publish(folder, files | {f"{compiled.name}.ttnn": compiled.program.to_bytes()})
+    except OSError as error:
+        raise OutputError(
+            f"--out '{folder}' cannot be written: {error.strerror or error} ('{error.filename or folder}').",
+            hint="Nothing was written. Give --out a folder that can be written, or one that does not exist yet.",
+        ) from error
     return folder / "irs"
 
 
