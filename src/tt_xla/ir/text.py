@@ -7,12 +7,12 @@ import io
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
-from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir import ttcore, ttir, ttnn
+from tt_xla.ir.parsing import MLIRParser
 
 
 def context() -> Context:
@@ -62,7 +62,7 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
         MalformedModuleError: the text does not parse or breaks a rule of a dialect; with line and column.
     """
     try:
-        module = Parser(context(), text, name).parse_module()
+        module = MLIRParser(context(), text, name).parse_module()
         module.verify()
     except (ParseError, VerifyException, DiagnosticException) as error:
         raise MalformedModuleError(f"{name} is not a well-formed TTIR or TTNN module: {error}") from error

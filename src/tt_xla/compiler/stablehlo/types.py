@@ -13,10 +13,10 @@ from jaxlib.mlir import ir
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, BytesAttr, DenseIntOrFPElementsAttr, bf16, f32
 from xdsl.ir import Attribute
-from xdsl.parser import Parser
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import Tensor, si32, tensor, ui8, ui16, ui32
+from tt_xla.ir.parsing import MLIRParser
 
 ELEMENT_TYPES: dict[str, Attribute] = {
     "bf16": bf16,
@@ -107,7 +107,7 @@ def constant_values(attribute: Any) -> Any:
 
 def _through_text(attribute: Any) -> Any:
     """16-bit floats, which jaxlib gives out as text alone; xDSL reads that, decimal and hexadecimal."""
-    dense = Parser(_text_context(), str(attribute)).parse_attribute()
+    dense = MLIRParser(_text_context(), str(attribute)).parse_attribute()
     assert isinstance(dense, DenseIntOrFPElementsAttr)
     values = np.array(list(dense.get_values()), dtype=np.float32)
     return values.reshape(dense.get_shape())
