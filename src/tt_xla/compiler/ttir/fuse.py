@@ -17,13 +17,13 @@ from tt_xla.compiler.rewriting import (
     producer,
     replace_with,
     run_patterns,
-    splat,
 )
 from tt_xla.compiler.stablehlo.types import numpy_dtype
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import ttir
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.contraction import LinearOp, MatmulOp
+from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.reduction import MaxOp, MeanOp, SoftmaxOp, SumOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp, TypecastOp
 from tt_xla.ir.ttir.window import Conv2dOp
@@ -172,8 +172,8 @@ class Softmax(RewritePattern):
         if not isinstance(op, _Div):
             return
         exp = producer(op.operands[0], _UNARY["exp"])
-        total = producer(look_through(op.operands[1], BroadcastOp, ReshapeOp, TypecastOp), SumOp)
-        if exp is None or total is None or look_through(total.input, TypecastOp) is not exp.results[0]:
+        total = producer(_behind_floats(op.operands[1], BroadcastOp, ReshapeOp, TypecastOp), SumOp)
+        if exp is None or total is None or _behind_floats(total.input, TypecastOp) is not exp.results[0]:
             return
         dims = total.value("dim_arg")
         if dims is None or len(dims) != 1 or not _kept(op.operands[1], total, dims[0]):
@@ -191,6 +191,15 @@ def _is_own_maximum(shifted: Operation, greatest: MaxOp, dims: tuple[int, ...]) 
     """Whether a subtraction takes a tensor's maximum along ``dims`` from that tensor."""
     same = greatest.input is shifted.operands[0] and greatest.value("dim_arg") == dims
     return same and _kept(shifted.operands[1], greatest, dims[0])
+
+
+def _behind_floats(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
+    """As ``look_through``, but stops at integers: a cast to them drops fractions."""
+    while (
+        isinstance(value, OpResult) and isinstance(value.op, kinds) and tensor_type(value).element_type in (bf16, f32)
+    ):
+        value = value.op.operands[0]
+    return value
 
 
 def _kept(value: SSAValue, total: SumOp | MaxOp, dim: int) -> bool:
