@@ -340,6 +340,11 @@ case("iota_integers", lambda x: x * lax.broadcasted_iota(jnp.int32, (2, 3, 4), 1
 case("iota_bool", lambda x: jnp.tril(x), normal(5, 5))
 case("eye", lambda x: x + jnp.eye(4), normal(4, 4))
 case("constant_array", lambda x: x * jnp.array([[1.0, 2.0, 3.0], [4.0, -5.0, 6.0]]), normal(2, 3))
+case(
+    "constant_infinities",
+    lambda x: jnp.maximum(x + jnp.array([[0, -np.inf, -np.inf], [0, 0, -np.inf]], x.dtype), -9),
+    normal(2, 3),
+)
 case("constant_integers", lambda x: x + jnp.array([70000, -3, 2**31 - 9]), whole(3, low=0, high=8))
 case("constant_bools", lambda x: jnp.where(jnp.array([True, False, True]), x, 0), normal(3))
 case("constant_result", lambda x: (x, jnp.full((2, 3), 4.5)), normal(2))

@@ -14,6 +14,13 @@ func.func @constant_dense() -> tensor<2x2xsi32> {
   func.return %0 : tensor<2x2xsi32>
 }
 
+// CHECK-LABEL: func.func @constant_not_finite(
+// CHECK: "ttir.constant"() <{value = dense<[0xff80, 1.500000e+00, 0x7fc0]> : tensor<3xbf16>}> : () -> tensor<3xbf16>
+func.func @constant_not_finite() -> tensor<3xbf16> {
+  %0 = "ttir.constant"() <{value = dense<[0xff80, 1.500000e+00, 0x7fc0]> : tensor<3xbf16>}> : () -> tensor<3xbf16>
+  func.return %0 : tensor<3xbf16>
+}
+
 // CHECK-LABEL: func.func @full(
 // CHECK: "ttir.full"() <{shape = array<i32: 2, 3>, fill_value = 5.000000e-01 : f32}> : () -> tensor<2x3xbf16>
 func.func @full() -> tensor<2x3xbf16> {
