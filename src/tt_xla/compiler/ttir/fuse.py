@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tt_xla.compiler.rewriting import (
