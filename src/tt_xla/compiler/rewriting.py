@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import (
@@ -19,9 +19,9 @@ from xdsl.rewriter import InsertPoint
 
 from tt_xla.compiler.stablehlo.types import elements
 from tt_xla.ir.base import Tensor, TTOp, tensor_type
-from tt_xla.ir.ttir.creation import ConstantOp
+from tt_xla.ir.ttir.creation import ConstantOp, splat
 
-O = TypeVar("O", bound=Operation)  # noqa: E741
+OpKind = TypeVar("OpKind", bound=Operation)
 
 
 def run_patterns(module: ModuleOp, *patterns: RewritePattern) -> None:
@@ -29,7 +29,7 @@ def run_patterns(module: ModuleOp, *patterns: RewritePattern) -> None:
     PatternRewriteWalker(GreedyRewritePatternApplier(list(patterns), dce_enabled=True)).rewrite_module(module)
 
 
-def producer(value: SSAValue, kind: type[O]) -> O | None:
+def producer(value: SSAValue, kind: type[OpKind]) -> OpKind | None:
     """The op that made a value, if it is of a kind."""
     return value.op if isinstance(value, OpResult) and isinstance(value.op, kind) else None
 
@@ -39,15 +39,6 @@ def look_through(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
     while isinstance(value, OpResult) and isinstance(value.op, kinds):
         value = value.op.operands[0]
     return value
-
-
-def splat(value: SSAValue) -> float | int | None:
-    """The one value of all elements of a constant; None for any other value."""
-    constant = producer(value, ConstantOp)
-    data = constant.properties["value"] if constant else None
-    if not isinstance(data, DenseIntOrFPElementsAttr) or not data.is_splat():
-        return None
-    return data.get_values()[0]  # pyright: ignore[reportReturnType]
 
 
 def is_splat(value: SSAValue, expected: float, *, tolerance: float = 0.0) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, bf16, f32
+from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import OpResult, SSAValue
 
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.ir import shapes
 from tt_xla.ir.base import shape, tensor, tensor_type
-from tt_xla.ir.ttir.creation import ConstantOp
+from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import (
     BroadcastOp,
     ConcatOp,
@@ -45,12 +45,7 @@ def scalar_constant(value: SSAValue) -> float | int | None:
         found = scalar_constant(value.op.input)
         to_float = tensor_type(value).element_type in (bf16, f32)
         return None if found is None or not math.isfinite(found) else float(found) if to_float else int(found)
-    if not isinstance(value, OpResult) or not isinstance(value.op, ConstantOp):
-        return None
-    data = value.op.properties["value"]
-    if not isinstance(data, DenseIntOrFPElementsAttr) or not data.is_splat():
-        return None
-    return data.get_values()[0]  # pyright: ignore[reportReturnType]
+    return splat(value)
 
 
 def take(importer: Importer, value: SSAValue, dim: int, index: int) -> SSAValue:

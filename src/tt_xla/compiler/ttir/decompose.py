@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tt_xla.compiler.rewriting import insert_before, replace_with, run_patterns
@@ -105,18 +105,18 @@ def _element(rewriter: PatternRewriter, op: ReverseOp, value: SSAValue, dim: int
     return insert_before(rewriter, op, SliceStaticOp, [value], type_, begins=begins, ends=ends, step=step)
 
 
-def _permute(rewriter: PatternRewriter, op: object, value: SSAValue, permutation: tuple[int, ...]) -> SSAValue:
+def _permute(rewriter: PatternRewriter, op: Operation, value: SSAValue, permutation: tuple[int, ...]) -> SSAValue:
     if permutation == tuple(range(len(permutation))):
         return value
     type_ = tensor(shapes.permute(shape(value), permutation), tensor_type(value).element_type)
-    return insert_before(rewriter, op, PermuteOp, [value], type_, permutation=permutation)  # pyright: ignore[reportArgumentType]
+    return insert_before(rewriter, op, PermuteOp, [value], type_, permutation=permutation)
 
 
-def _reshape(rewriter: PatternRewriter, op: object, value: SSAValue, new: tuple[int, ...]) -> SSAValue:
+def _reshape(rewriter: PatternRewriter, op: Operation, value: SSAValue, new: tuple[int, ...]) -> SSAValue:
     if shape(value) == new:
         return value
     type_ = tensor(new, tensor_type(value).element_type)
-    return insert_before(rewriter, op, ReshapeOp, [value], type_, shape=new)  # pyright: ignore[reportArgumentType]
+    return insert_before(rewriter, op, ReshapeOp, [value], type_, shape=new)
 
 
 def run(module: ModuleOp) -> None:

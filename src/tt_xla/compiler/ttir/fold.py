@@ -8,11 +8,11 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from tt_xla.compiler.rewriting import both_ways, producer, replace_with, run_patterns, splat
+from tt_xla.compiler.rewriting import both_ways, producer, replace_with, run_patterns
 from tt_xla.compiler.stablehlo.types import elements
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor_type
-from tt_xla.ir.ttir.creation import ConstantOp
+from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, ClampTensorOp, PermuteOp, ReshapeOp, TypecastOp
 
 _MOVES = (ReshapeOp, BroadcastOp, PermuteOp, TypecastOp)

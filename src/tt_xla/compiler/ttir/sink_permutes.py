@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from tt_xla.compiler.rewriting import insert_before, producer, run_patterns
-from tt_xla.compiler.ttir.fold import DropIdentity as DropIdentity
-from tt_xla.compiler.ttir.fold import JoinPermutes, PermuteAsReshape
+from tt_xla.compiler.ttir.fold import DropIdentity, JoinPermutes, PermuteAsReshape
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.base import TTOp, only_user, shape, tensor, tensor_type
@@ -32,7 +31,7 @@ class SinkPastElementwise(RewritePattern):
             return
         if isinstance(op, shared.Softmax | shared.Cumsum):
             return
-        permutation = _common_permutation(op.operands, op)
+        permutation = _common_permutation(op)
         if permutation is None:
             return
         operands = [_unpermuted(rewriter, op, value, permutation) for value in op.operands]
@@ -77,7 +76,7 @@ class SinkPastReduction(RewritePattern):
         rewriter.replace(op, PermuteOp.make([found], [op.result.type], op.location, permutation=permutation))
 
 
-def _common_permutation(operands: object, op: Operation) -> Permutation | None:
+def _common_permutation(op: Operation) -> Permutation | None:
     """The permutation of the operands of the result's size; the others must be broadcast to it."""
     found: set[Permutation] = set()
     whole = shape(op.results[0])
@@ -107,13 +106,16 @@ def _unpermuted(rewriter: PatternRewriter, op: Operation, value: SSAValue, permu
 
 
 def _rebuild(
-    rewriter: PatternRewriter, op: Operation, operands: list[SSAValue], permutation: Permutation, properties: object
+    rewriter: PatternRewriter,
+    op: TTOp,
+    operands: list[SSAValue],
+    permutation: Permutation,
+    properties: dict[str, Attribute],
 ) -> None:
     inverse = tuple(permutation.index(dim) for dim in range(len(permutation)))
     type_ = tensor_type(op.results[0])
     before = tensor(shapes.permute(type_.get_shape(), inverse), type_.element_type)
-    assert isinstance(op, TTOp)
-    made = type(op).create(operands=operands, result_types=[before], properties=dict(properties), location=op.location)  # pyright: ignore
+    made = type(op).create(operands=operands, result_types=[before], properties=properties, location=op.location)
     after = PermuteOp.make([made.results[0]], [type_], op.location, permutation=permutation)
     rewriter.replace(op, [made, after])
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import OpResult, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from tt_xla.ir import abstract as shared
@@ -47,6 +51,15 @@ class ArangeOp(shared.TensorOp):
         count = max(0, -(-(self.value("end") - self.value("start")) // step))
         if whole[dim] != count:
             raise ValueError(f"the range has {count} elements, dimension {dim} of the result {whole} has {whole[dim]}")
+
+
+def splat(value: SSAValue) -> float | int | None:
+    """The one value of all elements of a constant; None for any other value."""
+    constant = value.op if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None
+    data = constant.properties["value"] if constant else None
+    if not isinstance(data, DenseIntOrFPElementsAttr) or not data.is_splat():
+        return None
+    return cast(float | int, data.get_values()[0])
 
 
 OPS = (ConstantOp, FullOp, ArangeOp)
