@@ -7,6 +7,7 @@ The op tables are upstream's (tt-mlir ``TTIROps.td``, ``TTNNOps.td``).
 from __future__ import annotations
 
 from abc import ABC
+from typing import Any, cast
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import (
@@ -267,7 +268,7 @@ class Constant(TensorOp, ABC):
     value_ = prop_def(ELEMENTS, prop_name="value")
 
     def result_shape(self) -> shapes.Shape:
-        result, data = tensor_type(self.result), self.value_.type
+        result, data = tensor_type(self.result), cast(Any, self.value_).type
         if (result.get_shape(), result.element_type) != (data.get_shape(), data.element_type):
             raise ValueError(f"value has type {data}, the result has {result}")
         return result.get_shape()
