@@ -1,0 +1,168 @@
+// RUN: pass=ttir-sink-permutes
+
+// SinkPastElementwise.
+// CHECK-LABEL: func.func @past_elementwise_into_the_inverse(
+func.func @past_elementwise_into_the_inverse(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xbf16> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.exp"(%x) : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  // CHECK-NEXT: %[[B:.*]] = "ttir.clamp_scalar"(%[[A]]) <{min = 0.000000e+00 : f32, max = 6.000000e+00 : f32}>
+  // CHECK-NEXT: %[[C:.*]] = "ttir.typecast"(%[[B]]) : (tensor<2x3x4xf32>) -> tensor<2x3x4xbf16>
+  // CHECK-NEXT: func.return %[[C]]
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 2, 0>}> : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>
+  %b = "ttir.exp"(%a) : (tensor<3x4x2xf32>) -> tensor<3x4x2xf32>
+  %c = "ttir.clamp_scalar"(%b) <{min = 0.0 : f32, max = 6.0 : f32}> : (tensor<3x4x2xf32>) -> tensor<3x4x2xf32>
+  %d = "ttir.typecast"(%c) : (tensor<3x4x2xf32>) -> tensor<3x4x2xbf16>
+  %e = "ttir.permute"(%d) <{permutation = array<i64: 2, 0, 1>}> : (tensor<3x4x2xbf16>) -> tensor<2x3x4xbf16>
+  func.return %e : tensor<2x3x4xbf16>
+}
+
+// CHECK-LABEL: func.func @past_two_alike(
+func.func @past_two_alike(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<4x3xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.add"(%x, %y) : {{.*}} -> tensor<3x4xf32>
+  // CHECK-NEXT: "ttir.permute"(%[[A]]) <{permutation = array<i64: 1, 0>}>
+  // CHECK-NEXT: func.return
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %b = "ttir.permute"(%y) <{permutation = array<i64: 1, 0>}> : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %c = "ttir.add"(%a, %b) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  func.return %c : tensor<4x3xf32>
+}
+
+// A small operand is permuted back, with dimensions of 1 in front where it has fewer.
+// CHECK-LABEL: func.func @past_a_small_operand_of_lower_rank(
+func.func @past_a_small_operand_of_lower_rank(%x: tensor<2x8x64xf32>, %y: tensor<8x2xf32>, %z: tensor<2xf32>) -> tensor<64x8x2xf32> {
+  // CHECK-NEXT: %[[F:.*]] = "ttir.reshape"(%z) <{shape = [1 : i32, 1 : i32, 2 : i32]}>
+  // CHECK-NEXT: %[[Z:.*]] = "ttir.reshape"(%[[F]]) <{shape = [2 : i32, 1 : i32, 1 : i32]}>
+  // CHECK-NEXT: %[[A:.*]] = "ttir.multiply"(%x, %[[Z]]) : {{.*}} -> tensor<2x8x64xf32>
+  // CHECK-NEXT: %[[Y:.*]] = "ttir.reshape"(%y) <{shape = [1 : i32, 8 : i32, 2 : i32]}>
+  // CHECK-NEXT: %[[P:.*]] = "ttir.permute"(%[[Y]]) <{permutation = array<i64: 2, 1, 0>}> : {{.*}} -> tensor<2x8x1xf32>
+  // CHECK-NEXT: %[[B:.*]] = "ttir.add"(%[[P]], %[[A]]) : {{.*}} -> tensor<2x8x64xf32>
+  // CHECK-NEXT: "ttir.permute"(%[[B]]) <{permutation = array<i64: 2, 1, 0>}>
+  // CHECK-NEXT: func.return
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 2, 1, 0>}> : (tensor<2x8x64xf32>) -> tensor<64x8x2xf32>
+  %b = "ttir.multiply"(%a, %z) : (tensor<64x8x2xf32>, tensor<2xf32>) -> tensor<64x8x2xf32>
+  %c = "ttir.add"(%y, %b) : (tensor<8x2xf32>, tensor<64x8x2xf32>) -> tensor<64x8x2xf32>
+  func.return %c : tensor<64x8x2xf32>
+}
+
+// CHECK-LABEL: func.func @permutes_that_differ_stay(
+func.func @permutes_that_differ_stay(%x: tensor<3x3x3xf32>, %y: tensor<3x3x3xf32>) -> tensor<3x3x3xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.permute"(%x)
+  // CHECK-NEXT: %[[B:.*]] = "ttir.permute"(%y)
+  // CHECK-NEXT: "ttir.add"(%[[A]], %[[B]])
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 2, 0>}> : (tensor<3x3x3xf32>) -> tensor<3x3x3xf32>
+  %b = "ttir.permute"(%y) <{permutation = array<i64: 2, 1, 0>}> : (tensor<3x3x3xf32>) -> tensor<3x3x3xf32>
+  %c = "ttir.add"(%a, %b) : (tensor<3x3x3xf32>, tensor<3x3x3xf32>) -> tensor<3x3x3xf32>
+  func.return %c : tensor<3x3x3xf32>
+}
+
+// CHECK-LABEL: func.func @a_large_operand_stops(
+func.func @a_large_operand_stops(%x: tensor<3x4xf32>, %y: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.permute"(%x)
+  // CHECK-NEXT: "ttir.add"(%[[A]], %y)
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %b = "ttir.add"(%a, %y) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  func.return %b : tensor<4x3xf32>
+}
+
+// CHECK-LABEL: func.func @another_use_stops(
+func.func @another_use_stops(%x: tensor<3x4xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.permute"(%x)
+  // CHECK-NEXT: "ttir.exp"(%[[A]])
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %b = "ttir.exp"(%a) : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  func.return %a, %b : tensor<4x3xf32>, tensor<4x3xf32>
+}
+
+// CHECK-LABEL: func.func @twice_the_same(
+func.func @twice_the_same(%x: tensor<3x4xf32>) -> tensor<4x3xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.multiply"(%x, %x)
+  // CHECK-NEXT: "ttir.permute"(%[[A]])
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %b = "ttir.multiply"(%a, %a) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  func.return %b : tensor<4x3xf32>
+}
+
+// The permuted operand is the one that is broadcast: nothing is known of the result's order.
+// CHECK-LABEL: func.func @permuted_operand_is_broadcast(
+func.func @permuted_operand_is_broadcast(%x: tensor<3x1xf32>, %y: tensor<64x3xf32>) -> tensor<64x3xf32> {
+  // CHECK: "ttir.add"(%{{.*}}, %y) : (tensor<1x3xf32>, tensor<64x3xf32>) -> tensor<64x3xf32>
+  // CHECK-NEXT: func.return
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<3x1xf32>) -> tensor<1x3xf32>
+  %b = "ttir.add"(%a, %y) : (tensor<1x3xf32>, tensor<64x3xf32>) -> tensor<64x3xf32>
+  func.return %b : tensor<64x3xf32>
+}
+
+// Ops along one dimension stay below their permute.
+// CHECK-LABEL: func.func @softmax_and_cumsum_stop(
+func.func @softmax_and_cumsum_stop(%x: tensor<3x4xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.permute"(%x)
+  // CHECK-NEXT: "ttir.softmax"(%[[A]]) <{dimension = 1 : si32
+  // CHECK-NEXT: %[[B:.*]] = "ttir.permute"(%x)
+  // CHECK-NEXT: "ttir.cumsum"(%[[B]]) <{dim = 0 : i64
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %b = "ttir.softmax"(%a) <{dimension = 1 : si32, numericStable = true}> : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %c = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %d = "ttir.cumsum"(%c) <{dim = 0 : i64}> : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  func.return %b, %d : tensor<4x3xf32>, tensor<4x3xf32>
+}
+
+// SinkPastConcat.
+// CHECK-LABEL: func.func @past_concat(
+func.func @past_concat(%x: tensor<2x3x4xf32>, %y: tensor<2x3x5xf32>) -> tensor<9x2x3xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.concat"(%x, %y) <{dim = 2 : si32}> : {{.*}} -> tensor<2x3x9xf32>
+  // CHECK-NEXT: "ttir.permute"(%[[A]]) <{permutation = array<i64: 2, 0, 1>}> : {{.*}} -> tensor<9x2x3xf32>
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 2, 0, 1>}> : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %b = "ttir.permute"(%y) <{permutation = array<i64: 2, 0, 1>}> : (tensor<2x3x5xf32>) -> tensor<5x2x3xf32>
+  %c = "ttir.concat"(%a, %b) <{dim = 0 : si32}> : (tensor<4x2x3xf32>, tensor<5x2x3xf32>) -> tensor<9x2x3xf32>
+  func.return %c : tensor<9x2x3xf32>
+}
+
+// CHECK-LABEL: func.func @concat_of_mixed_stops(
+func.func @concat_of_mixed_stops(%x: tensor<3x4xf32>, %y: tensor<5x3xf32>) -> tensor<9x3xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.permute"(%x)
+  // CHECK-NEXT: "ttir.concat"(%[[A]], %y) <{dim = 0 : si32}>
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %b = "ttir.concat"(%a, %y) <{dim = 0 : si32}> : (tensor<4x3xf32>, tensor<5x3xf32>) -> tensor<9x3xf32>
+  func.return %b : tensor<9x3xf32>
+}
+
+// SinkPastReduction.
+// CHECK-LABEL: func.func @past_reductions(
+func.func @past_reductions(%x: tensor<2x3x4x5xf32>, %y: tensor<2x3x4xf32>, %z: tensor<2x3xf32>) -> (tensor<4x2xf32>, tensor<1x4x2xf32>, tensor<3xsi32>) {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.sum"(%x) <{dim_arg = [1 : i32, 3 : i32], keep_dim = false}> : {{.*}} -> tensor<2x4xf32>
+  // CHECK-NEXT: %[[B:.*]] = "ttir.permute"(%[[A]]) <{permutation = array<i64: 1, 0>}> : {{.*}} -> tensor<4x2xf32>
+  // CHECK-NEXT: %[[C:.*]] = "ttir.max"(%y) <{dim_arg = [1 : i32], keep_dim = true}> : {{.*}} -> tensor<2x1x4xf32>
+  // CHECK-NEXT: %[[D:.*]] = "ttir.permute"(%[[C]]) <{permutation = array<i64: 1, 2, 0>}> : {{.*}} -> tensor<1x4x2xf32>
+  // CHECK-NEXT: %[[E:.*]] = "ttir.argmax"(%z) <{dim_arg = [0 : i32], keep_dim = false}> : {{.*}} -> tensor<3xsi32>
+  // CHECK-NEXT: func.return %[[B]], %[[D]], %[[E]]
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 2, 1, 0, 3>}> : (tensor<2x3x4x5xf32>) -> tensor<4x3x2x5xf32>
+  %b = "ttir.sum"(%a) <{dim_arg = [1 : i32, 3 : i32], keep_dim = false}> : (tensor<4x3x2x5xf32>) -> tensor<4x2xf32>
+  %c = "ttir.permute"(%y) <{permutation = array<i64: 1, 2, 0>}> : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>
+  %d = "ttir.max"(%c) <{dim_arg = [0 : i32], keep_dim = true}> : (tensor<3x4x2xf32>) -> tensor<1x4x2xf32>
+  %e = "ttir.permute"(%z) <{permutation = array<i64: 1, 0>}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %f = "ttir.argmax"(%e) <{dim_arg = [-1 : i32], keep_dim = false}> : (tensor<3x2xf32>) -> tensor<3xsi32>
+  func.return %b, %d, %f : tensor<4x2xf32>, tensor<1x4x2xf32>, tensor<3xsi32>
+}
+
+// A position among all elements depends on their order.
+// CHECK-LABEL: func.func @argmax_of_all_stops(
+func.func @argmax_of_all_stops(%x: tensor<2x3xf32>) -> (tensor<si32>, tensor<f32>) {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.permute"(%x)
+  // CHECK-NEXT: "ttir.argmax"(%[[A]]) <{keep_dim = false}>
+  // CHECK: "ttir.sum"(%x) <{dim_arg = [0 : i32, 1 : i32], keep_dim = false}>
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %b = "ttir.argmax"(%a) <{keep_dim = false}> : (tensor<3x2xf32>) -> tensor<si32>
+  %c = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %d = "ttir.sum"(%c) <{keep_dim = false}> : (tensor<3x2xf32>) -> tensor<f32>
+  func.return %b, %d : tensor<si32>, tensor<f32>
+}
+
+// JoinPermutes, PermuteAsReshape and DropIdentity, as in ttir-fold.
+// CHECK-LABEL: func.func @what_meets_joins(
+func.func @what_meets_joins(%x: tensor<2x3x4xf32>, %y: tensor<1x3x4xf32>) -> (tensor<3x4x2xf32>, tensor<3x4x1xf32>) {
+  // CHECK-NEXT: "ttir.permute"(%x) <{permutation = array<i64: 1, 2, 0>}>
+  // CHECK-NEXT: "ttir.reshape"(%y) <{shape = [3 : i32, 4 : i32, 1 : i32]}>
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 2, 0, 1>}> : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %b = "ttir.permute"(%a) <{permutation = array<i64: 2, 0, 1>}> : (tensor<4x2x3xf32>) -> tensor<3x4x2xf32>
+  %c = "ttir.permute"(%y) <{permutation = array<i64: 1, 2, 0>}> : (tensor<1x3x4xf32>) -> tensor<3x4x1xf32>
+  func.return %b, %c : tensor<3x4x2xf32>, tensor<3x4x1xf32>
+}
