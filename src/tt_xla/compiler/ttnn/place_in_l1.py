@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tt_xla.compiler.rewriting import body, functions
@@ -40,17 +40,19 @@ def run(module: ModuleOp, target: Target) -> None:
 def _place(function: FuncOp, target: Target, budget: int) -> None:
     constants = constant_values(function)
     dying = last_uses(body(function))
-    used: dict[SSAValue, int] = {}
+    used: dict[tuple[Operation, int], int] = {}
+    """Bytes in L1 by op and number of the result; the result itself is replaced when it gets its new type."""
     for op in body(function).ops:
-        for value in op.results:
+        for index, value in enumerate(op.results):
             if _may_move(op, value, constants):
                 layout = replace(layout_of(value), buffer=BufferType.L1, grid=target.grid)
                 size = bytes_per_bank(layout, target)
                 if sum(used.values()) + size <= budget:
                     Rewriter.replace_value_with_new_type(value, laid_out(shape(value), layout))
-                    used[op.results[0]] = size
+                    used[op, index] = size
         for value in dying.get(op, ()):
-            used.pop(value, None)
+            if isinstance(value, OpResult):
+                used.pop((value.op, value.index), None)
 
 
 def _may_move(op: Operation, value: SSAValue, constants: set[SSAValue]) -> bool:
