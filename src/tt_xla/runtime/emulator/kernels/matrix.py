@@ -27,7 +27,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def activate(tensor: Tensor, activation: str | None) -> Tensor:
-    """The fused activation of a matmul or convolution, by its name in IR.
+    """The fused activation of a matmul or convolution, by its name in IR; may overwrite ``tensor``, the fresh product.
 
     Raises:
         ValueError: the name is unknown.
@@ -36,7 +36,7 @@ def activate(tensor: Tensor, activation: str | None) -> Tensor:
         return tensor
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation {activation!r} is unknown; known are {', '.join(ACTIVATIONS)}")
-    return ACTIVATIONS[activation](tensor)
+    return tensor.relu_() if activation == "relu" else ACTIVATIONS[activation](tensor)
 
 
 def _operand(tensor: Tensor, transpose: bool) -> Tensor:
