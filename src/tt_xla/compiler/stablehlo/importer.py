@@ -62,8 +62,11 @@ class Importer:
         name = function.name.value
         if name in self.call_stack:
             raise MalformedModuleError(f"Function @{name} calls itself: {' -> '.join([*self.call_stack, name])}.")
+        blocks = function.regions[0].blocks
+        if len(blocks) != 1:
+            raise MalformedModuleError(f"Function @{name} has {len(blocks)} blocks, expected one without jumps.")
         self.call_stack.append(name)
-        block = function.regions[0].blocks[0]
+        block = blocks[0]
         self.values.update(zip(block.arguments, arguments, strict=True))
         returned: list[SSAValue] = []
         for op in block.operations:
@@ -172,13 +175,30 @@ def _arguments(function: Any) -> Iterable[Argument]:
     for index, (argument, attrs) in enumerate(zip(function.regions[0].blocks[0].arguments, given, strict=True)):
         role = Role.INPUT
         if "ttcore.argument_type" in attrs:
-            text = re.sub(r'^#ttcore\.argument_type<(.*)>$|^"(.*)"$', r"\1\2", str(attrs["ttcore.argument_type"]))
-            role = Role.INPUT if text == "default" else Role(text)
-        name = attrs["ttir.name"].value if "ttir.name" in attrs else f"arg{index}"
-        yield Argument(name, role, *_declared(argument.type))
+            role = _role(index, attrs["ttcore.argument_type"])
+        yield Argument(_name(index, attrs), role, *_declared(argument.type))
+
+
+def _name(index: int, attrs: Any) -> str:
+    if "ttir.name" not in attrs:
+        return f"arg{index}"
+    name = attrs["ttir.name"]
+    if not isinstance(name, ir.StringAttr):
+        raise MalformedModuleError(f"ttir.name of argument {index} is {name}, expected a string.")
+    return name.value
+
+
+def _role(index: int, attribute: Any) -> Role:
+    text = re.sub(r'^#ttcore\.argument_type<(.*)>$|^"(.*)"$', r"\1\2", str(attribute))
+    if text not in (*Role, "default"):
+        raise MalformedModuleError(
+            f"ttcore.argument_type of argument {index} is {attribute}, expected default, {', '.join(Role)}."
+        )
+    return Role.INPUT if text == "default" else Role(text)
 
 
 def _declared(type_: Any) -> tuple[tuple[int, ...], str]:
+    convert_type(type_)
     ranked = ir.RankedTensorType(type_)
     return tuple(ranked.shape), str(ranked.element_type)
 
