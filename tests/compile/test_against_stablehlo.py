@@ -764,20 +764,8 @@ def takes_floats(found: Case) -> bool:
     return any(value.dtype == np.float32 for value in found.inputs)
 
 
-INEXACT = {
-    "sum_large_integers": "integers are summed in float32, which holds them up to 2**24",
-    "max_integers": "integers are compared in float32, which holds them up to 2**24",
-}
-"""Cases whose results are known to be wrong, and why. One that turns right fails here."""
-
-
-def names() -> list[Any]:
-    marks = {name: pytest.mark.xfail(reason=reason, strict=True) for name, reason in INEXACT.items()}
-    return [pytest.param(name, marks=marks.get(name, ())) for name in CASES]
-
-
 @pytest.mark.parametrize("level", [0, 2])
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", CASES)
 def test_exact(name: str, level: int) -> None:
     module, wanted = expected(name)
     got = on_card(module, CASES[name].inputs, numerics="exact", optimization_level=level)

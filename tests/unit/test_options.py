@@ -1,0 +1,143 @@
+"""Compile options: names, values, contradictions, and what comes from the environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tt_xla import options
+from tt_xla.errors import OptionError
+from tt_xla.options import COMPILE_OPTIONS, CompileOptions
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in options.ENVIRONMENT:
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_defaults() -> None:
+    assert CompileOptions.parse() == CompileOptions.parse({}) == CompileOptions()
+
+
+def test_an_unknown_name_suggests_near_ones() -> None:
+    with pytest.raises(OptionError, match=r"'optimisation_level' is unknown\. Did you mean 'optimization_level'\?"):
+        CompileOptions.parse({"optimisation_level": 1})
+
+
+def test_an_unknown_name_that_is_near_nothing_lists_all() -> None:
+    with pytest.raises(OptionError, match=r"Compile option 'zzz' is unknown\. Known are: .*, optimization_level, "):
+        CompileOptions.parse({"zzz": 1})
+
+
+@pytest.mark.parametrize("value", [True, "true", "True", "TRUE", "1", 1, "yes", "on"])
+def test_spellings_of_true(value: object) -> None:
+    assert CompileOptions.parse({"enable_trace": value}).enable_trace is True
+
+
+@pytest.mark.parametrize("value", [False, "false", "False", "0", 0, "no", "off"])
+def test_spellings_of_false(value: object) -> None:
+    assert CompileOptions.parse({"enable_const_eval": value}).enable_const_eval is False
+
+
+@pytest.mark.parametrize("value", ["maybe", "", 2, -1, None, 1.5, [], "truee"])
+def test_what_is_no_bool(value: object) -> None:
+    with pytest.raises(
+        OptionError, match=r"'enable_trace' was given .*; it takes true, 1, yes, on, false, 0, no or off\."
+    ):
+        CompileOptions.parse({"enable_trace": value})
+
+
+@pytest.mark.parametrize("value", [0, 1, 2, "0", "2", " 1 "])
+def test_levels(value: Any) -> None:
+    assert CompileOptions.parse({"optimization_level": value}).optimization_level == int(value)
+
+
+@pytest.mark.parametrize("value", [7, -1, "7", "high", "", True, None, 1.0, "1.0"])
+def test_what_is_no_level(value: object) -> None:
+    with pytest.raises(OptionError, match=r"'optimization_level' was given .*; it takes an integer from 0 to 2\."):
+        CompileOptions.parse({"optimization_level": value})
+
+
+def test_a_bad_value_says_what_the_option_means_and_its_default() -> None:
+    with pytest.raises(OptionError, match=r"It means: accumulate in float32\. Leave it out for the default, True\."):
+        CompileOptions.parse({"fp32_dest_acc_en": "perhaps"})
+
+
+@pytest.mark.parametrize("value", ["hifi4", "HiFi4", "HIFI4"])
+def test_choices_take_any_case(value: str) -> None:
+    assert CompileOptions.parse({"math_fidelity": value}).math_fidelity == "hifi4"
+
+
+def test_a_bad_choice_lists_all() -> None:
+    with pytest.raises(OptionError, match=r"it takes one of '', 'lofi', 'hifi2', 'hifi3', 'hifi4', 'ttnn_default'\."):
+        CompileOptions.parse({"math_fidelity": "hifi5"})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"enable_bfp8_conversion": True},
+        {"experimental_weight_dtype": "bfp8"},
+        {"experimental_weight_dtype": "bfp_bf8"},
+        {"experimental_weight_dtype": "bfp8", "enable_bfp8_conversion": "true"},
+    ],
+)
+def test_ways_to_say_bfp8(given: dict[str, object]) -> None:
+    assert CompileOptions.parse(given).experimental_weight_dtype == "bfp_bf8"
+
+
+def test_a_contradiction() -> None:
+    with pytest.raises(OptionError, match=r"contradict each other\. Keep one of them\."):
+        CompileOptions.parse({"enable_bfp8_conversion": True, "experimental_weight_dtype": "bfp_bf4"})
+
+
+def test_numerics_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_NUMERICS", "exact")
+    assert CompileOptions.parse().numerics == "exact"
+    assert CompileOptions.parse({"numerics": "silicon"}).numerics == "silicon"
+    monkeypatch.setenv("TTXLA_NUMERICS", "")
+    assert CompileOptions.parse().numerics == "silicon"
+    monkeypatch.setenv("TTXLA_NUMERICS", "rough")
+    with pytest.raises(OptionError, match=r"'numerics' was given 'rough'; it takes one of 'silicon', 'exact'"):
+        CompileOptions.parse()
+
+
+WITHOUT_EFFECT = [name for name, option in COMPILE_OPTIONS.items() if not option.effective]
+
+
+@pytest.mark.parametrize("name", WITHOUT_EFFECT)
+def test_an_option_without_effect_says_so_when_it_is_set(name: str) -> None:
+    default = COMPILE_OPTIONS[name].default
+    assert getattr(CompileOptions.parse({name: default}), name) == default
+    other = (not default) if isinstance(default, bool) else "something"
+    with pytest.warns(UserWarning, match=rf"Compile option '{name}' is accepted and has no effect here\."):
+        CompileOptions.parse({name: other})
+
+
+def test_every_option_has_a_meaning_and_takes_its_default() -> None:
+    for name, option in COMPILE_OPTIONS.items():
+        assert option.meaning
+        assert option.parse(option.default) == option.default, name
+    assert CompileOptions.parse(CompileOptions().as_dict()) == CompileOptions()
+
+
+@pytest.mark.parametrize("value", ["-1", "1e6", "abc", "0x10", " "])
+def test_a_bad_trace_region_size(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TT_RUNTIME_TRACE_REGION_SIZE", value)
+    with pytest.raises(OptionError, match=r"TT_RUNTIME_TRACE_REGION_SIZE was given .*; it takes a number of bytes"):
+        options.trace_region_bytes()
+
+
+def test_trace_region_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert options.trace_region_bytes() is None
+    monkeypatch.setenv("TT_RUNTIME_TRACE_REGION_SIZE", "10000000")
+    assert options.trace_region_bytes() == 10_000_000
+
+
+@pytest.mark.parametrize(("value", "enabled"), [(None, True), ("1", True), ("", True), ("true", True), ("0", False)])
+def test_program_cache(value: str | None, enabled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if value is not None:
+        monkeypatch.setenv("TT_RUNTIME_ENABLE_PROGRAM_CACHE", value)
+    assert options.program_cache_enabled() is enabled
