@@ -23,9 +23,9 @@ _KINDS: dict[type[TTOp], type[TTOp]] = {
 
 @lowers(*_KINDS)
 def reduce(lowering: Lowering, op: source.SumOp) -> SSAValue:
-    """Integers are reduced in float32, as TT-NN has no integer reductions."""
+    """Integers are reduced in float32, as upstream has TT-NN do it; as integers under exact numerics."""
     sizes, dtype = lowering.result(op)
-    computed = dtype if dtype.is_float else DataType.F32
+    computed = dtype if dtype.is_float or lowering.exact else DataType.F32
     operand = lowering.tiled(op.input, computed)
     values = {"dim_arg": op.value("dim_arg"), "keep_dim": op.value("keep_dim")}
     found = lowering.emit(_KINDS[type(op)], [operand], sizes, computed, **values)
