@@ -10,17 +10,16 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions
 from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE, device_of, private_function
-from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.program import FunctionKind
 from tt_xla.ir.ttcore import LoadCachedOp
 from tt_xla.ir.ttnn.attributes import DeviceType, layout_of
 from tt_xla.ir.ttnn.memory import CaptureOrExecuteTraceOp, GetDeviceOp
+from tt_xla.log import logger
 
 
 def run(module: ModuleOp) -> None:
-    """Raises:
-    UnsupportedOpError: an op that would be recorded works in host memory.
-    """
+    """A function with work on the host in its midst, such as a convolution whose weights are computed, stays as it is,
+    and a warning says so; a trace holds device work alone."""
     for function in functions(module):
         if FUNCTION_TYPE not in function.attributes:
             _hoist(module, function)
@@ -31,7 +30,15 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
     end = body(function).last_op
     if not ops or end is None:
         return
-    _check_on_device(ops)
+    host_op = _on_host(ops)
+    if host_op is not None:
+        logger().warning(
+            "enable_trace: function %s runs untraced, since '%s' at %s works in host memory",
+            function.sym_name.data,
+            host_op.name,
+            describe(host_op.location) or "an unknown line",
+        )
+        return
     members = set(ops)
     outputs = list(dict.fromkeys(value for value in end.operands if value.owner in members))
     inputs = list(
@@ -60,12 +67,10 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
     module.body.block.insert_op_before(private_function(name, block, outputs, FunctionKind.TRACE), function)
 
 
-def _check_on_device(ops: list[Operation]) -> None:
+def _on_host(ops: list[Operation]) -> Operation | None:
+    """The first op that works in host memory."""
     for op in ops:
         for value in (*op.operands, *op.results):
             if not isinstance(value.type, DeviceType) and not layout_of(value).on_device:
-                raise UnsupportedOpError(
-                    f"'{op.name}' works in host memory, so it cannot be part of a trace.",
-                    location=describe(op.location),
-                    hint="Make the weight of this op a parameter of the model, or turn enable_trace off.",
-                )
+                return op
+    return None

@@ -1,0 +1,39 @@
+"""What enable_trace does with work that a trace cannot hold."""
+
+import logging
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.ir.program import FunctionKind
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
+
+
+def _kinds(function, *shapes):
+    arguments = [jax.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in shapes]
+    module = parse_module(jax.jit(function).lower(*arguments).as_text())
+    program = compile_module(module, CompileOptions.parse({"enable_trace": True}), load_target("n150"))
+    return {each.kind for each in program.functions}
+
+
+def test_device_work_is_traced():
+    assert FunctionKind.TRACE in _kinds(lambda a, b: jnp.tanh(a @ b), (32, 64), (64, 32))
+
+
+def test_computed_convolution_weights_leave_a_program_untraced(caplog: pytest.LogCaptureFixture):
+    """TT-NN prepares convolution weights on the host, so such a program runs, untraced, and says so."""
+
+    def convolution(x, w):
+        return lax.conv_general_dilated(x, w * 2, (1, 1), "SAME", dimension_numbers=("NHWC", "OIHW", "NHWC"))
+
+    logging.getLogger("tt_xla").propagate = True
+    try:
+        kinds = _kinds(convolution, (1, 8, 8, 4), (8, 4, 3, 3))
+    finally:
+        logging.getLogger("tt_xla").propagate = False
+    assert FunctionKind.TRACE not in kinds
+    assert "runs untraced, since 'ttnn.from_device'" in caplog.text
