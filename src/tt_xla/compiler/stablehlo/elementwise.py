@@ -72,6 +72,41 @@ def square(importer: Importer, op: Any) -> SSAValue:
     return importer.emit(ttir.BINARY_OPS["multiply"], [operand, operand], importer.result_type(op))
 
 
+@converts("chlo.sinh", "chlo.cosh")
+def hyperbolic(importer: Importer, op: Any) -> SSAValue:
+    """(e ± 1 / e) / 2 for e = exp(x); sinh by way of expm1, which keeps its digits near 0."""
+    (operand,) = importer.operands(op)
+    type_ = importer.result_type(op)
+    binary, unary = ttir.BINARY_OPS, ttir.UNARY_OPS
+    if op.operation.name == "chlo.cosh":
+        grown = importer.emit(unary["exp"], [operand], type_)
+        shrunk = importer.emit(unary["reciprocal"], [grown], type_)
+    else:
+        grown = importer.emit(unary["expm1"], [operand], type_)
+        whole = importer.emit(binary["add"], [grown, full(importer, 1, type_)], type_)
+        shrunk = importer.emit(binary["div"], [grown, whole], type_)
+    total = importer.emit(binary["add"], [grown, shrunk], type_)
+    return importer.emit(binary["multiply"], [total, full(importer, 0.5, type_)], type_)
+
+
+@converts("chlo.atanh", "chlo.acosh")
+def inverse_hyperbolic(importer: Importer, op: Any) -> SSAValue:
+    """atanh(x) = (log1p(x) - log1p(-x)) / 2, acosh(x) = log(x + sqrt(x * x - 1))."""
+    (operand,) = importer.operands(op)
+    type_ = importer.result_type(op)
+    binary, unary = ttir.BINARY_OPS, ttir.UNARY_OPS
+    if op.operation.name == "chlo.atanh":
+        negative = importer.emit(unary["neg"], [operand], type_)
+        logs = [importer.emit(unary["log1p"], [value], type_) for value in (operand, negative)]
+        difference = importer.emit(binary["subtract"], logs, type_)
+        return importer.emit(binary["multiply"], [difference, full(importer, 0.5, type_)], type_)
+    square = importer.emit(binary["multiply"], [operand, operand], type_)
+    less = importer.emit(binary["subtract"], [square, full(importer, 1, type_)], type_)
+    root = importer.emit(unary["sqrt"], [less], type_)
+    total = importer.emit(binary["add"], [operand, root], type_)
+    return importer.emit(unary["log"], [total], type_)
+
+
 @converts(*_BITWISE)
 def bitwise(importer: Importer, op: Any) -> SSAValue:
     """Booleans are 0 and 1 in bfloat16 here, so they take the logical form."""
