@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -117,11 +117,14 @@ def _operands(op: Operation, numbers: dict[SSAValue, int]) -> dict[str, Operand]
 
 
 def _plain(value: Any) -> Any:
-    """A property value without any xDSL object in it; dense elements as bytes, one element standing for all alike."""
+    """A property value as a ``.ttnn`` file gives it back: plain, tuples as lists, dense elements as bytes, of which one
+    stands for all when they are alike."""
     if isinstance(value, DenseIntOrFPElementsAttr):
         return value.data.data
     if isinstance(value, StructAttr):
         return value.fields
     if isinstance(value, tuple) and value and isinstance(value[0], tuple):
         return {name: _plain(item) for name, item in value}
+    if isinstance(value, tuple):
+        return list(cast(tuple[Any, ...], value))
     return str(value) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""What enable_trace does with work that a trace cannot hold."""
+"""What enable_trace does with work that a trace cannot hold, and that a Program survives being written."""
 
 import logging
 
@@ -8,7 +8,7 @@ import pytest
 from jax import lax
 
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.ir.program import FunctionKind
+from tt_xla.ir.program import FunctionKind, Program
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
@@ -37,3 +37,11 @@ def test_computed_convolution_weights_leave_a_program_untraced(caplog: pytest.Lo
         logging.getLogger("tt_xla").propagate = False
     assert FunctionKind.TRACE not in kinds
     assert "runs untraced, since 'ttnn.from_device'" in caplog.text
+
+
+def test_a_written_program_is_the_same_program():
+    function = jax.jit(lambda a, b: jnp.sum(jnp.tanh(a @ b).reshape(4, -1), axis=1))
+    arguments = [jax.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in ((32, 64), (64, 32))]
+    module = parse_module(function.lower(*arguments).as_text())
+    program = compile_module(module, CompileOptions.parse({}), load_target("n150"))
+    assert Program.from_bytes(program.to_bytes()) == program
