@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -17,9 +16,8 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.stablehlo.types import elements
 from tt_xla.ir.base import Tensor, TTOp, tensor_type
-from tt_xla.ir.ttir.creation import ConstantOp, splat
+from tt_xla.ir.ttir.creation import splat
 
 OpKind = TypeVar("OpKind", bound=Operation)
 
@@ -41,9 +39,8 @@ def look_through(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
     return value
 
 
-def is_splat(value: SSAValue, expected: float, *, tolerance: float = 0.0) -> bool:
-    found = splat(value)
-    return found is not None and abs(found - expected) <= tolerance * abs(expected)
+def is_splat(value: SSAValue, expected: float) -> bool:
+    return splat(value) == expected
 
 
 def both_ways(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
@@ -73,10 +70,6 @@ def insert_before(
     made = kind.make(operands, [result], op.location, **values)
     rewriter.insert(made, InsertPoint.before(op))
     return made.results[0]
-
-
-def splat_constant(rewriter: PatternRewriter, op: Operation, value: float | int, type_: Tensor) -> SSAValue:
-    return insert_before(rewriter, op, ConstantOp, [], type_, value=elements(np.asarray(value), type_))
 
 
 def functions(module: ModuleOp) -> Iterator[FuncOp]:

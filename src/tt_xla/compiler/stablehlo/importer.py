@@ -89,7 +89,7 @@ class Importer:
 
 
 def import_module(module: ir.Module) -> tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]:
-    """TTIR of a StableHLO module that has been inlined, and what its one public function declares.
+    """TTIR of a StableHLO module, calls converted in place, and what its one public function declares.
 
     Raises:
         MalformedModuleError: there is not exactly one public function.

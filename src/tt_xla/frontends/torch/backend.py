@@ -239,17 +239,9 @@ def _compile_and_load(module: Any, options: CompileOptions) -> Callee:
 
     system = environment("TTXLA_SYSTEM")
     key = (hashlib.sha256(str(module).encode()).hexdigest(), options, system)
-    program = _PROGRAMS.pop(key, None) or compile_module(_copy_of(module), options, load_target(system))
+    program = _PROGRAMS.pop(key, None) or compile_module(module, options, load_target(system))
     _PROGRAMS[key] = program
     return get_device().load(program).run
-
-
-def _copy_of(module: Any) -> Any:
-    """Compiler passes work in place, and the same module may be compiled again with other options."""
-    from jaxlib.mlir import ir
-
-    with module.context:
-        return ir.Module.parse(module.operation.get_asm(binary=True, enable_debug_info=True))
 
 
 def compiled_programs() -> list[Program]:
