@@ -7,10 +7,10 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test bench check format
+.PHONY: help venv demo test bench bench-compile check format
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(STAMP) ## the environment in .venv, with what constraints.txt pins
 
@@ -23,6 +23,9 @@ test: $(STAMP) ## all tests
 
 bench: $(STAMP) ## compile times and run times
 	@$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=min,median,rounds
+
+bench-compile: $(STAMP) ## compile times and programs beside upstream's compiler, into docs/benchmarks.md
+	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_compilers.py --folder ../build/programs --dumps ../build/upstream --document ../docs/benchmarks.md
 
 check: $(STAMP) ## style, types and import order
 	@$(BIN)/ruff check .

@@ -63,8 +63,17 @@ def print_vhlo(module: Any) -> str:
         for function in copy.body.operations:
             if "arg_attrs" in function.attributes:
                 function.attributes["arg_attrs"] = ir.ArrayAttr.get([_plain(attrs) for attrs in function.arg_attrs])
-    artifact = stablehlo.serialize_portable_artifact(copy, stablehlo.get_current_version())
-    return str(ir.Module.parse(artifact, module.context))
+    return str(ir.Module.parse(portable_artifact(copy), module.context))
+
+
+def portable_artifact(module: Any) -> bytes:
+    """A module as a portable artifact.
+
+    CHLO ops become StableHLO ones on the way, which the function of the same name in jaxlib's bindings does not do.
+    """
+    from jax._src.lib import _jax
+
+    return _jax.mlir.serialize_portable_artifact(module, stablehlo.get_current_version())
 
 
 def _plain(attributes: Any) -> Any:

@@ -1,0 +1,224 @@
+"""Our compiler beside upstream's on the set of programs: compile time, ops, layout conversions, predicted device time.
+
+Each compilation is a fresh process, as a user has it, and the two compilers take turns, so that they share the
+machine's noise; a time is the median over the rounds. Upstream's compiler is a script that takes ``--arch --level
+--json --out DIR FILE`` and prints ``compile_seconds`` and the counts of ops (``--reference``, or
+TTXLA_REFERENCE_COMPILER). Its dumps at level 2 take minutes each and are kept in ``--dumps``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from programs import PROGRAMS
+from rich.console import Console
+from rich.progress import Progress
+
+HERE = Path(__file__).resolve().parent
+BEGIN, END = "<!-- compare-compilers -->", "<!-- /compare-compilers -->"
+LEVELS = ("0", "2")
+MOVES = ("to_layout", "typecast", "to_memory_config", "to_device", "from_device")
+UNCOUNTED = ("deallocate", "get_device")
+
+
+@dataclass
+class Row:
+    name: str
+    ops: int
+    """StableHLO ops of the program."""
+    ours: dict[str, list[float]] = field(default_factory=lambda: {level: [] for level in LEVELS})
+    """Seconds by level."""
+    theirs: list[float] = field(default_factory=lambda: [])
+    counts: tuple[int, int] = (0, 0)
+    """TTNN ops besides deallocate, ours and upstream's, level 0."""
+    moves: tuple[int, int] = (0, 0)
+    device_us: tuple[float, float] | None = None
+    """Predicted device time at level 2, ours and upstream's, by our cost model."""
+
+    @property
+    def time_ratio(self) -> float:
+        return statistics.median(self.ours["0"]) / statistics.median(self.theirs)
+
+    @property
+    def level_ratio(self) -> float:
+        return statistics.median(self.ours["2"]) / statistics.median(self.ours["0"])
+
+    @property
+    def op_ratio(self) -> float:
+        return self.counts[0] / self.counts[1]
+
+    @property
+    def device_ratio(self) -> float | None:
+        return self.device_us[0] / self.device_us[1] if self.device_us else None
+
+
+def _json(command: list[str]) -> dict[str, Any]:
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise click.ClickException(f"{' '.join(command)} failed:\n{(run.stdout + run.stderr)[-2000:]}")
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def _ours(path: Path, level: str, arch: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tt_xla", "compile", str(path), "--level", level, "--arch", arch, "--json"]
+    return _json(command)
+
+
+def _theirs(reference: Path, path: Path, level: str, arch: str, out: Path) -> dict[str, Any]:
+    return _json(
+        [sys.executable, str(reference), "--arch", arch, "--level", level, "--json", "--out", str(out), str(path)]
+    )
+
+
+def _count(ops: dict[str, int]) -> int:
+    return sum(count for name, count in ops.items() if name.removeprefix("ttnn.") not in UNCOUNTED)
+
+
+def _moves(ops: dict[str, int]) -> int:
+    return sum(count for name, count in ops.items() if name.removeprefix("ttnn.") in MOVES)
+
+
+def _device_us(path: Path, reference: Path, dumps: Path) -> tuple[float, float] | None:
+    """Both compilers' level-2 programs for p150 under our cost model; upstream's dump is made once."""
+    irs = dumps / path.stem / "irs"
+    if not list(irs.glob("ttnn_*.mlir")):
+        _theirs(reference, path, "2", "p150", dumps)
+    dump = max(irs.glob("ttnn_*.mlir"))
+    command = [sys.executable, "-m", "tt_xla", "estimate", str(dump), "--arch", "p150", "--json"]
+    return _ours(path, "2", "p150")["predicted_device_us"], _json(command)["predicted_device_us"]
+
+
+def _measure(
+    names: list[str], folder: Path, rounds: int, reference: Path, dumps: Path | None, arch: str
+) -> Iterator[Row]:
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task("programs", total=len(names))
+        for name in names:
+            progress.update(task, description=name)
+            path = folder / f"{name}.mlir"
+            text = PROGRAMS[name]().stablehlo()
+            path.write_text(text)
+            row = Row(name, text.count("stablehlo.") + text.count("chlo."))
+            for _ in range(rounds):
+                theirs = _theirs(reference, path, "0", arch, folder / "reference")
+                row.theirs.append(theirs["compile_seconds"])
+                for level in LEVELS:
+                    ours = _ours(path, level, arch)
+                    row.ours[level].append(ours["compile_seconds"])
+                    if level == "0":
+                        row.counts = _count(ours["ttnn"]), _count(theirs["ttnn"])
+                        row.moves = _moves(ours["ttnn"]), _moves(theirs["ttnn"])
+            if dumps is not None:
+                row.device_us = _device_us(path, reference, dumps)
+            yield row
+            progress.advance(task)
+
+
+def _cells(row: Row) -> list[str]:
+    device = ["", "", ""]
+    if row.device_us is not None:
+        device = [f"{row.device_us[1]:.0f}", f"{row.device_us[0]:.0f}", f"{row.device_ratio:.2f}"]
+    return [
+        row.name,
+        str(row.ops),
+        f"{statistics.median(row.theirs) * 1e3:.0f}",
+        f"{statistics.median(row.ours['0']) * 1e3:.0f}",
+        f"{row.time_ratio:.2f}",
+        f"{row.level_ratio:.2f}",
+        str(row.counts[1]),
+        str(row.counts[0]),
+        f"{row.op_ratio:.2f}",
+        f"{row.moves[1]}",
+        f"{row.moves[0]}",
+        *device,
+    ]
+
+
+def _table(rows: list[Row], rounds: int, arch: str) -> str:
+    heads = [
+        "program",
+        "StableHLO ops",
+        "upstream ms",
+        "ours ms",
+        "ratio",
+        "level 2 / level 0",
+        "upstream ops",
+        "our ops",
+        "ratio",
+        "upstream moves",
+        "our moves",
+        "upstream us",
+        "ours us",
+        "ratio",
+    ]
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}", *(f"| {' | '.join(_cells(row))} |" for row in rows)]
+    times = [row.time_ratio for row in rows]
+    counts = [row.op_ratio for row in rows]
+    device = [row.device_ratio for row in rows if row.device_ratio is not None]
+    levels = [row.level_ratio for row in rows]
+    summary = [
+        f"Level 0 for {arch}, median of {rounds} fresh processes in turn. Compile time: {_of_upstream(times)}; level 2",
+        f"takes {statistics.median(levels):.2f} (worst {max(levels):.2f}) times as long as our level 0.",
+        f"TTNN ops besides deallocate: {_of_upstream(counts)}.",
+    ]
+    if device:
+        summary.append(f"Predicted device time at level 2 on p150: {_of_upstream(device)}.")
+    return "\n".join([*summary, "", *lines])
+
+
+def _of_upstream(ratios: list[float]) -> str:
+    return f"median {statistics.median(ratios):.2f}, worst {max(ratios):.2f} times upstream's"
+
+
+def _write(document: Path, text: str) -> None:
+    """Replaces what stands between the two marks of the document."""
+    before, found, rest = document.read_text().partition(BEGIN)
+    if not found or END not in rest:
+        raise click.ClickException(f"{document} lacks the marks {BEGIN} and {END}.")
+    document.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1, type=click.Choice(list(PROGRAMS)))
+@click.option("--rounds", default=3, show_default=True)
+@click.option("--arch", default="n150", show_default=True, help="The system of the comparison at level 0.")
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("build/programs"), show_default=True)
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path, exists=True),
+    default=lambda: os.environ.get(
+        "TTXLA_REFERENCE_COMPILER", HERE.parent.parent / "shared" / "tools" / "reference_compile.py"
+    ),
+)
+@click.option(
+    "--dumps", type=click.Path(path_type=Path), help="Where upstream's level-2 dumps are kept; compares device time."
+)
+@click.option("--document", type=click.Path(path_type=Path, exists=True), help="Writes the table between its marks.")
+def main(
+    names: tuple[str, ...],
+    rounds: int,
+    arch: str,
+    folder: Path,
+    reference: Path,
+    dumps: Path | None,
+    document: Path | None,
+) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = list(_measure(list(names or PROGRAMS), folder, rounds, reference, dumps, arch))
+    text = _table(rows, rounds, arch)
+    click.echo(text)
+    if document is not None:
+        _write(document, text)
+
+
+if __name__ == "__main__":
+    main()
