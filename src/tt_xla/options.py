@@ -105,6 +105,9 @@ class CompileOptions:
         "'silicon' computes with the chip's precision, 'exact' as IEEE 754 does",
         choices=("silicon", "exact"),
     )
+    host_fallback: bool = _option(
+        True, "run what the chip has no ops for on the host; when false, such an op is an error"
+    )
     export_path: str = _option("", "folder that receives the module of each stage under irs/")
     export_model_name: str = _option("", "infix of the names of exported files")
     enable_const_eval_on_cpu: bool = _option(True, "compute const-eval functions on the host", effective=False)

@@ -20,8 +20,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
 
-def compiled(source: str | bytes) -> None:
-    compile_module(parse_module(source), CompileOptions.parse(), load_target("n150"))
+def compiled(source: str | bytes, **options: object) -> None:
+    compile_module(parse_module(source), CompileOptions.parse(options), load_target("n150"))
 
 
 def small_program() -> str:
@@ -179,8 +179,12 @@ UNSUPPORTED = {
         "expected a ranked tensor of static shape",
     ),
     "complex numbers": (
-        "func.func @main(%x: tensor<2xcomplex<f32>>) { return }",
-        "A tensor has elements of type complex<f32>",
+        """
+func.func @main(%x: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
+  %0 = stablehlo.add %x, %x : tensor<2xcomplex<f32>>
+  return %0 : tensor<2xcomplex<f32>>
+}""",
+        "'stablehlo.add' on .*a tensor that the chip cannot hold",
     ),
     "integer that does not fit": (
         """
@@ -260,6 +264,13 @@ func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
 def test_unsupported_programs(name: str) -> None:
     source, message = UNSUPPORTED[name]
     with pytest.raises(UnsupportedOpError, match=message):
+        compiled(source, host_fallback=False)
+
+
+@pytest.mark.parametrize("name", ["dynamic shape", "op that no dialect has", "custom call"])
+def test_what_the_host_cannot_run_either(name: str) -> None:
+    source, message = UNSUPPORTED[name]
+    with pytest.raises(UnsupportedOpError, match=message):
         compiled(source)
 
 
@@ -269,7 +280,7 @@ def test_the_users_line_is_in_the_error() -> None:
 
     module = jax.jit(model).lower(np.ones(4, np.float32)).compiler_ir("stablehlo")
     with pytest.raises(UnsupportedOpError, match=r"'stablehlo\.sort'.* At .*test_malformed\.py:\d+:\d+") as caught:
-        compile_module(module, CompileOptions.parse(), load_target("n150"))
+        compile_module(module, CompileOptions.parse({"host_fallback": False}), load_target("n150"))
     line = re.search(r"test_malformed\.py:(\d+)", str(caught.value))
     assert line
     assert int(line[1]) == model.__code__.co_firstlineno + 1

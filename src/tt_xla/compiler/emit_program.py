@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
@@ -28,6 +29,7 @@ from tt_xla.ir.program import (
     TensorSpec,
 )
 from tt_xla.ir.ttnn.attributes import DeviceType, layout_of
+from tt_xla.ir.ttnn.host import HostCallOp
 from tt_xla.ir.ttnn.memory import GetDeviceOp
 from tt_xla.options import CompileOptions
 from tt_xla.target import Target
@@ -53,7 +55,14 @@ def emit(
         functions=tuple(made),
         memory=memory,
         predicted_device_us=predicted_device_us(made[0], target, made),
+        host_ops=tuple(op for function in functions(module) for op in _host_ops(function)),
     )
+
+
+def _host_ops(function: FuncOp) -> Iterator[str]:
+    for op in body(function).ops:
+        if isinstance(op, HostCallOp):
+            yield from op.value("ops")
 
 
 def _function(function: FuncOp, target: Target) -> Function:

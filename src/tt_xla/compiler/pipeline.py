@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tt_xla.compiler import emit_program, stablehlo, ttir_to_ttnn
-from tt_xla.compiler.ttir import cse, decompose, fold, fold_broadcasts, fuse, sink_permutes
+from tt_xla.compiler.ttir import decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
 from tt_xla.compiler.ttnn import (
     convert_weight_dtype,
     deallocate,
@@ -40,15 +40,14 @@ Stage = tuple[str, Callable[[ModuleOp], object]]
 
 def ttir_stages(options: CompileOptions) -> list[Stage]:
     """What happens to a TTIR module."""
-    approximate = options.numerics != "exact"
     return [
         # Frontends write broadcasts and constants out in full; everything after this matches the short forms.
         ("ttir-fold", fold.run),
+        # After dead calls are gone, and before anything is fused around what remains.
+        ("ttir-merge-host-calls", merge_host_calls.run),
         ("ttir-fold-broadcasts", fold_broadcasts.run),
-        # Fusions ask whether two values are the same one.
-        ("ttir-cse", cse.run),
         # A bias must join its convolution before the permutes of the next stage come between them.
-        ("ttir-fuse", lambda module: fuse.run(module, permute_matmul=False, approximate=approximate)),
+        ("ttir-fuse", lambda module: fuse.run(module, permute_matmul=False)),
         # TT-NN multiplies matrices and convolves channels last; nothing else.
         ("ttir-decompose", decompose.run),
         # Between two convolutions the permutes to channels last and back cancel.
@@ -58,11 +57,8 @@ def ttir_stages(options: CompileOptions) -> list[Stage]:
         ("ttir-fold-broadcasts", fold_broadcasts.run),
         (
             "ttir-fuse",
-            lambda module: fuse.run(
-                module, permute_matmul=options.experimental_enable_permute_matmul_fusion, approximate=approximate
-            ),
+            lambda module: fuse.run(module, permute_matmul=options.experimental_enable_permute_matmul_fusion),
         ),
-        ("ttir-cse", cse.run),
         ("ttir-fold", fold.run),
     ]
 
@@ -120,7 +116,7 @@ def compile_module(
     record = _recorder(options, dumps, log)
     record("vhlo", lambda: stablehlo.print_vhlo(module))
     record("shlo", lambda: str(module))
-    ttir_module, arguments, results = stablehlo.import_module(module)
+    ttir_module, arguments, results = stablehlo.import_module(module, host_fallback=options.host_fallback)
     _verify(ttir_module, "import of StableHLO")
     record("ttir", lambda: print_module(ttir_module, locations=True))
     _run(ttir_module, ttir_stages(options), log)
@@ -131,6 +127,8 @@ def compile_module(
     record("ttnn", lambda: print_module(ttnn_module, locations=True))
     memory = plan_memory.run(ttnn_module, target)
     program = emit_program.emit(ttnn_module, name, arguments, results, options, target, memory)
+    for host_op in program.host_ops:
+        log.info("%s runs %s on the host", name, host_op)
     log.info("compiled %s for %s in %.1f ms", name, target.name, (time.perf_counter() - started) * 1e3)
     return program
 

@@ -123,6 +123,7 @@ FREE = (
     "load_tensor",
     "assign",
     "bitcast_convert",
+    "host_call",
 )
 
 CREATION = ("zeros", "ones", "full", "empty", "arange", "rand", "constant")

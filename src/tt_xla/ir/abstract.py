@@ -19,6 +19,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.traits import Pure
 
@@ -32,6 +33,8 @@ from tt_xla.ir.base import (
     I64S,
     SCALAR,
     SI32,
+    STR,
+    STRS,
     TTOp,
     shape,
     tensor_type,
@@ -272,3 +275,24 @@ class Constant(TensorOp, ABC):
         if (result.get_shape(), result.element_type) != (data.get_shape(), data.element_type):
             raise ValueError(f"value has type {data}, the result has {result}")
         return result.get_shape()
+
+
+class HostCall(TTOp, ABC):
+    """A StableHLO program that the host runs: ``@main`` of ``module``, from the inputs to the results.
+
+    ``ops`` says which ops of the source it stands for, each with its line. The types are those that the program itself
+    has; what the chip holds in another type is converted on the way in, and back on the way out.
+    """
+
+    inputs = var_operand_def(TensorType)
+    module = prop_def(STR)
+    ops = prop_def(STRS)
+    input_types = prop_def(STRS)
+    output_types = prop_def(STRS)
+    outputs = var_result_def(TensorType)
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        for name, values in (("input_types", self.inputs), ("output_types", self.outputs)):
+            if len(self.value(name)) != len(values):
+                self.fail(f"{name} has {len(self.value(name))} types for {len(values)} values")

@@ -69,11 +69,12 @@ class StructAttr(Data[tuple[tuple[str, Any], ...]], ABC):
 
 
 def parse_label(parser: AttrParser, labels: type[E]) -> E:
-    """One label of an enumeration; an error lists all of them."""
+    """One label of an enumeration; an error lists all of them. Data types that no chip holds are none."""
     position = parser.pos
     text = parser.parse_identifier()
-    if text not in labels.__members__.values():
-        parser.raise_error(f"expected one of {', '.join(labels)}, got '{text}'", position, parser.pos)
+    known = [label for label in labels if not getattr(label, "is_host_only", False)]
+    if text not in known:
+        parser.raise_error(f"expected one of {', '.join(known)}, got '{text}'", position, parser.pos)
     return labels(text)
 
 

@@ -14,8 +14,20 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    ComplexType,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
+    Float8E3M4Type,
+    Float8E4M3B11FNUZType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E4M3Type,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -24,7 +36,9 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     bf16,
+    f16,
     f32,
+    f64,
     i32,
     i64,
 )
@@ -53,16 +67,32 @@ ELEMENT_TYPES: dict[DataType, Attribute] = {
     DataType.U32: ui32,
     DataType.U16: ui16,
     DataType.U8: ui8,
+    DataType.COMPLEX64: ComplexType(f32),
+    DataType.COMPLEX128: ComplexType(f64),
+    DataType.F64: f64,
+    DataType.F16: f16,
+    DataType.SI64: si64,
+    DataType.U64: IntegerType(64, Signedness.UNSIGNED),
+    DataType.SI4: IntegerType(4, Signedness.SIGNED),
+    DataType.U4: IntegerType(4, Signedness.UNSIGNED),
+    DataType.SI2: IntegerType(2, Signedness.SIGNED),
+    DataType.U2: IntegerType(2, Signedness.UNSIGNED),
+    DataType.F8E3M4: Float8E3M4Type(),
+    DataType.F8E4M3: Float8E4M3Type(),
+    DataType.F8E4M3B11FNUZ: Float8E4M3B11FNUZType(),
+    DataType.F8E4M3FN: Float8E4M3FNType(),
+    DataType.F8E4M3FNUZ: Float8E4M3FNUZType(),
+    DataType.F8E5M2: Float8E5M2Type(),
+    DataType.F8E5M2FNUZ: Float8E5M2FNUZType(),
+    DataType.F8E8M0FNU: Float8E8M0FNUType(),
+    DataType.F6E2M3FN: Float6E2M3FNType(),
+    DataType.F6E3M2FN: Float6E3M2FNType(),
+    DataType.F4E2M1FN: Float4E2M1FNType(),
 }
 """The logical element type of a tensor by its data type on the chip; block floats are bf16 to the program."""
 
 DATA_TYPES: dict[Attribute, DataType] = {
-    f32: DataType.F32,
-    bf16: DataType.BF16,
-    si32: DataType.SI32,
-    ui32: DataType.U32,
-    ui16: DataType.U16,
-    ui8: DataType.U8,
+    element: dtype for dtype, element in ELEMENT_TYPES.items() if not dtype.is_block_float
 }
 
 
@@ -148,6 +178,12 @@ SCALAR: Kind[float | int] = Kind(
 )
 BOOL: Kind[bool] = Kind("a bool", lambda value: IntegerAttr.from_bool(value), _bool_decode, IntegerAttr)
 STR: Kind[str] = Kind("a string", lambda value: StringAttr(value), lambda attr: attr.data, StringAttr)
+STRS: Kind[tuple[str, ...]] = Kind(
+    'a list of strings, ["a", "b"]',
+    lambda value: ArrayAttr([StringAttr(item) for item in value]),
+    lambda attr: tuple(item.data for item in attr.data),
+    ArrayAttr,
+)
 SYMBOL: Kind[str] = Kind(
     "a symbol, @name", lambda value: SymbolRefAttr(value), lambda attr: attr.root_reference.data, SymbolRefAttr
 )

@@ -19,7 +19,7 @@ FACE = 16
 
 
 class DataType(enum.StrEnum):
-    """An element type a chip can hold, by its label in IR."""
+    """An element type by its label in IR: those that a chip can hold, then those of tensors that stay on the host."""
 
     F32 = "f32"
     BF16 = "bf16"
@@ -29,6 +29,33 @@ class DataType(enum.StrEnum):
     U16 = "u16"
     U8 = "u8"
     SI32 = "si32"
+
+    COMPLEX64 = "complex<f32>"
+    COMPLEX128 = "complex<f64>"
+    F64 = "f64"
+    F16 = "f16"
+    SI64 = "si64"
+    U64 = "ui64"
+    SI4 = "si4"
+    U4 = "ui4"
+    SI2 = "si2"
+    U2 = "ui2"
+    F8E3M4 = "f8E3M4"
+    F8E4M3 = "f8E4M3"
+    F8E4M3B11FNUZ = "f8E4M3B11FNUZ"
+    F8E4M3FN = "f8E4M3FN"
+    F8E4M3FNUZ = "f8E4M3FNUZ"
+    F8E5M2 = "f8E5M2"
+    F8E5M2FNUZ = "f8E5M2FNUZ"
+    F8E8M0FNU = "f8E8M0FNU"
+    F6E2M3FN = "f6E2M3FN"
+    F6E3M2FN = "f6E3M2FN"
+    F4E2M1FN = "f4E2M1FN"
+
+    @property
+    def is_host_only(self) -> bool:
+        """Whether no chip holds it, so that its tensors stay in system memory."""
+        return self not in _ON_CHIP
 
     @property
     def is_block_float(self) -> bool:
@@ -48,7 +75,7 @@ class DataType(enum.StrEnum):
         """
         if self.is_block_float:
             raise ValueError(f"{self} has no element size; use tile_bytes")
-        return {"f32": 4, "u32": 4, "si32": 4, "bf16": 2, "u16": 2, "u8": 1}[self.value]
+        return _ELEMENT_BYTES.get(self.value, 1)
 
     @property
     def tile_bytes(self) -> int:
@@ -58,6 +85,24 @@ class DataType(enum.StrEnum):
         if self is DataType.BFP_BF4:
             return 576
         return TILE * TILE * self.element_bytes
+
+
+_ON_CHIP = frozenset(DataType(label) for label in ("f32", "bf16", "bfp_bf8", "bfp_bf4", "u32", "u16", "u8", "si32"))
+
+_ELEMENT_BYTES = {
+    "complex<f64>": 16,
+    "complex<f32>": 8,
+    "f64": 8,
+    "si64": 8,
+    "ui64": 8,
+    "f32": 4,
+    "u32": 4,
+    "si32": 4,
+    "bf16": 2,
+    "f16": 2,
+    "u16": 2,
+}
+"""Bytes of an element where it is not 1; a type of fewer than 8 bits takes a byte on the host."""
 
 
 class BufferType(enum.StrEnum):

@@ -112,7 +112,7 @@ def narrow(tensor: torch.Tensor, dtype: DataType, argument: Argument) -> torch.T
     Raises:
         ExecutionError: an integer is outside the range of ``dtype``, or a finite float64 outside that of float32.
     """
-    if tensor.dtype is torch.bool or not tensor.numel():
+    if dtype.is_host_only or tensor.dtype is torch.bool or not tensor.numel():
         return hold(tensor, dtype)
     if tensor.dtype is torch.float64:
         held = hold(tensor.to(torch.float32), dtype)

@@ -5,19 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from jaxlib.mlir import ir
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    StringAttr,
+    UnknownLoc,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tt_xla.compiler.locations import describe
-from tt_xla.compiler.stablehlo.types import convert_type
+from tt_xla.compiler.stablehlo.fallback import call_host, on_host
+from tt_xla.compiler.stablehlo.types import NoElementsError, chip_type, convert_type
 from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
 from tt_xla.ir.base import Tensor, TTOp, shape
 from tt_xla.ir.program import Argument, Result, Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
+from tt_xla.ir.ttir.creation import ConstantOp
+from tt_xla.ir.ttir.host import HostCallOp
 from tt_xla.registry import Registry
 
 Converter = Callable[["Importer", Any], "SSAValue | Sequence[SSAValue]"]
@@ -31,9 +44,12 @@ _FILE_LINE = re.compile(r'"([^"]*)":(\d+):(\d+)')
 class Importer:
     """The state of one import: the block that is being filled, and TTIR values by StableHLO value."""
 
-    def __init__(self, block: Block, functions: Mapping[str, Any]) -> None:
+    def __init__(self, block: Block, functions: Mapping[str, Any], *, host_fallback: bool) -> None:
         self.block = block
         self.functions = functions
+        self.host_fallback = host_fallback
+        self.off_chip: set[Any] = set()
+        """StableHLO values that the chip cannot hold; every op that uses one runs on the host."""
         self.call_stack: list[str] = []
         self.values: dict[Any, SSAValue] = {}
         self.location: Any = UnknownLoc()
@@ -51,7 +67,19 @@ class Importer:
         return made.results[0]
 
     def result_type(self, op: Any, index: int = 0) -> Tensor:
-        return convert_type(op.results[index].type)
+        return chip_type(op.results[index].type)
+
+    def follows_host(self, op: Any) -> bool:
+        """Whether the host makes the one operand of an op."""
+        return self.host_fallback and isinstance(self.values[op.operands[0]].owner, HostCallOp)
+
+    def bind(self, value: Any, made: SSAValue) -> None:
+        """Notes what a StableHLO value became."""
+        self.values[value] = made
+        if on_host(made):
+            self.off_chip.add(value)
+        else:
+            self.off_chip.discard(value)
 
     def inline(self, function: Any, arguments: Sequence[SSAValue]) -> list[SSAValue]:
         """Converts the body of a function in place; its results.
@@ -67,14 +95,21 @@ class Importer:
             raise MalformedModuleError(f"Function @{name} has {len(blocks)} blocks, expected one without jumps.")
         self.call_stack.append(name)
         block = blocks[0]
-        self.values.update(zip(block.arguments, arguments, strict=True))
+        for argument, value in zip(block.arguments, arguments, strict=True):
+            self.bind(argument, value)
+        try:
+            return self.convert_block(block)
+        finally:
+            self.call_stack.pop()
+
+    def convert_block(self, block: Any) -> list[SSAValue]:
+        """Converts the ops of a block in place; what its terminator returns."""
         returned: list[SSAValue] = []
         for op in block.operations:
-            if op.operation.name == "func.return":
+            if op.operation.name in ("func.return", "stablehlo.return"):
                 returned = self.operands(op)
             else:
                 _convert(self, op)
-        self.call_stack.pop()
         return returned
 
     def reject(self, op: Any, why: str) -> UnsupportedOpError:
@@ -88,8 +123,13 @@ class Importer:
         )
 
 
-def import_module(module: ir.Module) -> tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]:
+def import_module(
+    module: ir.Module, *, host_fallback: bool = True
+) -> tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]:
     """TTIR of a StableHLO module, calls converted in place, and what its one public function declares.
+
+    Args:
+        host_fallback: what has no lowering becomes a call of the host instead of an error.
 
     Raises:
         MalformedModuleError: there is not exactly one public function.
@@ -99,7 +139,8 @@ def import_module(module: ir.Module) -> tuple[ModuleOp, tuple[Argument, ...], tu
     source = function.regions[0].blocks[0]
     arguments = tuple(_arguments(function))
     block = Block(arg_types=[convert_type(argument.type) for argument in source.arguments])
-    importer = Importer(block, {op.name.value: op for op in _functions(module)})
+    functions = {op.name.value: op for op in _functions(module)}
+    importer = Importer(block, functions, host_fallback=host_fallback)
     for made, declared in zip(block.args, arguments, strict=True):
         made.name_hint = _name_hint(declared.name)
     returned = importer.inline(function, block.args)
@@ -115,23 +156,51 @@ def _convert(importer: Importer, op: Any) -> None:
     importer.location = convert_location(str(op.location))
     name = op.operation.name
     converter = CONVERTERS.get(name)
-    if converter is None:
-        raise importer.reject(op, "tt-xla has no lowering for it")
+    last = importer.block.last_op
     try:
+        if converter is None:
+            raise importer.reject(op, "tt-xla has no lowering for it")
+        if importer.off_chip and name not in _STRUCTURAL and not importer.off_chip.isdisjoint(op.operands):
+            raise importer.reject(op, "it works on a tensor that the chip cannot hold")
+        if name in _FOLLOWERS and importer.follows_host(op):
+            raise importer.reject(op, "it shrinks what the host has made")
         made = converter(importer, op)
+    except NoElementsError:
+        made = [_empty(importer, result.type) for result in op.results]
     except UnsupportedOpError as error:
         error.location = error.location or describe(importer.location)
-        raise
+        _erase_after(importer.block, last)
+        made = call_host(importer, op, error)
     except CompileError:
         raise
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise importer.reject(op, f"the importer failed with {type(error).__name__}: {error}") from error
-    found = [made] if isinstance(made, SSAValue) else list(made)
+    found = (made,) if isinstance(made, SSAValue) else made
     for result, value in zip(op.results, found, strict=True):
-        expected = tuple(ir.RankedTensorType(result.type).shape)
+        expected = convert_type(result.type).get_shape()
         if shape(value) != expected:
             raise importer.reject(op, f"its lowering has shape {shape(value)}, expected {expected}")
-        importer.values[result] = value
+        importer.bind(result, value)
+
+
+_FOLLOWERS = ("stablehlo.convert", "stablehlo.reshape", "stablehlo.slice", "stablehlo.transpose")
+"""Ops that stay with the host when it made their operand, as long as no more elements cross to the device for it."""
+
+_STRUCTURAL = ("func.call", "stablehlo.composite")
+"""Ops that pass their operands on to others."""
+
+
+def _empty(importer: Importer, type_: Any) -> SSAValue:
+    """A tensor of no elements."""
+    found = convert_type(type_)
+    data = DenseIntOrFPElementsAttr(cast(Any, found), BytesAttr(b""))
+    return importer.emit(ConstantOp, [], found, value=data)
+
+
+def _erase_after(block: Block, last: Operation | None) -> None:
+    """Drops what a converter emitted before it gave up."""
+    while block.last_op is not None and block.last_op is not last:
+        block.erase_op(block.last_op)
 
 
 @converts("func.call")

@@ -57,13 +57,30 @@ def _first_diagnostic(error: Any) -> str:
 
 
 def print_vhlo(module: Any) -> str:
-    """The module in VHLO, StableHLO's versioned form; attributes of other dialects become strings there."""
+    """The module in VHLO, StableHLO's versioned form; attributes of other dialects become strings there.
+
+    A module with a part that VHLO cannot express, such as a ``ui8`` attribute of a LAPACK call, comes as it is.
+    """
     with module.context, ir.Location.unknown():
         copy: Any = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
         for function in copy.body.operations:
             if "arg_attrs" in function.attributes:
                 function.attributes["arg_attrs"] = ir.ArrayAttr.get([_plain(attrs) for attrs in function.arg_attrs])
-    return str(ir.Module.parse(portable_artifact(copy), module.context))
+    reasons: list[str] = []
+
+    def note(diagnostic: Any) -> bool:
+        reasons.append(diagnostic.message)
+        return True
+
+    handler = module.context.attach_diagnostic_handler(note)
+    try:
+        artifact = portable_artifact(copy)
+    except (ValueError, RuntimeError):
+        reason = reasons[0].partition(":")[0] if reasons else "unknown"
+        return f"// VHLO has no form for this module: {reason}.\n{module}"
+    finally:
+        handler.detach()
+    return str(ir.Module.parse(artifact, module.context))
 
 
 def portable_artifact(module: Any) -> bytes:

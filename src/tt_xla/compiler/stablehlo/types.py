@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import Builtin, BytesAttr, DenseIntOrFPElementsAttr, 
 from xdsl.ir import Attribute
 
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir import base as tt
 from tt_xla.ir.base import Tensor, si32, tensor, ui8, ui16, ui32
 from tt_xla.ir.parsing import MLIRParser
 
@@ -33,6 +34,14 @@ ELEMENT_TYPES: dict[str, Attribute] = {
     "ui32": ui32,
     "ui64": ui32,
 }
+"""What the chip holds a StableHLO element type in."""
+
+HOST_TYPES: dict[str, Attribute] = {
+    {"si64": "i64", "si4": "i4", "si2": "i2"}.get(dtype.value, dtype.value): element
+    for dtype, element in tt.ELEMENT_TYPES.items()
+    if dtype.is_host_only and dtype.value != "f16"
+}
+"""Element types that stay in system memory, some of them only where 32 bits do not do."""
 
 _NUMPY: dict[Attribute, str] = {
     bf16: "bfloat16",
@@ -56,13 +65,45 @@ def convert_type(type_: ir.Type) -> Tensor:
             f"A value has type {type_}; expected a ranked tensor of static shape.",
             hint="Give example inputs of fixed shapes; each new shape compiles anew.",
         )
-    element = ELEMENT_TYPES.get(str(type_.element_type))
+    name = str(type_.element_type)
+    element = ELEMENT_TYPES.get(name) or HOST_TYPES.get(name)
     if element is None:
         raise UnsupportedOpError(
-            f"A tensor has elements of type {type_.element_type}; the chip can hold {', '.join(ELEMENT_TYPES)}.",
+            f"A tensor has elements of type {name}; the chip can hold {', '.join(ELEMENT_TYPES)}, the host also "
+            f"{', '.join(HOST_TYPES)}.",
             hint="Convert the tensor before it reaches the compiled part.",
         )
     return tensor(tuple(type_.shape), element)
+
+
+def host_type(type_: Any) -> Tensor:
+    """The TTIR type of a tensor that keeps its 64 bits on the host."""
+    name = str(type_.element_type)
+    return tensor(tuple(type_.shape), HOST_TYPES[name]) if name in HOST_TYPES else convert_type(type_)
+
+
+@lru_cache(maxsize=4096)
+def chip_type(type_: ir.Type) -> Tensor:
+    """:func:`convert_type` for the result of an op on the chip.
+
+    Raises:
+        UnsupportedOpError: the chip has no such elements.
+        NoElementsError: the tensor has no elements.
+    """
+    found = convert_type(type_)
+    if tt.DATA_TYPES[found.element_type].is_host_only:
+        raise UnsupportedOpError(f"the chip cannot hold {type_}")
+    if is_empty(found):
+        raise NoElementsError(f"{type_} has no elements")
+    return found
+
+
+class NoElementsError(UnsupportedOpError):
+    """A tensor of no elements, which no op of the chip makes."""
+
+
+def is_empty(type_: Tensor) -> bool:
+    return 0 in type_.get_shape()
 
 
 def numpy_dtype(element: Attribute) -> Any:

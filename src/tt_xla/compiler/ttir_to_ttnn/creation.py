@@ -5,10 +5,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import SSAValue
 
-from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, host_layout, lowers, stays_on_host
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.ttir import creation as source
 from tt_xla.ir.ttnn import memory as target
+from tt_xla.ir.ttnn.attributes import laid_out
 
 
 @lowers(source.ConstantOp)
@@ -17,6 +18,8 @@ def constant(lowering: Lowering, op: source.ConstantOp) -> SSAValue:
     sizes, dtype = lowering.result(op)
     data = op.properties["value"]
     assert isinstance(data, DenseIntOrFPElementsAttr)
+    if stays_on_host(op.result):
+        return lowering.add(target.ConstantOp, [None], laid_out(sizes, host_layout(op.result)), value=data)
     if data.is_splat():
         return _full(lowering, sizes, dtype, data.get_values()[0])  # pyright: ignore[reportArgumentType]
     return lowering.emit(target.ConstantOp, [lowering.device], sizes, dtype, tiled=False, value=data)

@@ -25,7 +25,7 @@ from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
 from tt_xla.ir.ttnn.memory import FromDeviceOp, GetDeviceOp, ToDeviceOp, ToLayoutOp, TypecastOp
 from tt_xla.registry import Registry
 
-LoweringRule = Callable[["Lowering", Any], "SSAValue"]
+LoweringRule = Callable[["Lowering", Any], "SSAValue | Sequence[SSAValue]"]
 RULES: Registry[type[Operation], LoweringRule] = Registry("lowerings of TTIR")
 lowers = RULES.register
 """Registers the lowering of TTIR ops."""
@@ -144,7 +144,11 @@ def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> Fun
         if isinstance(op, ReturnOp):
             block.add_op(ReturnOp(*(_returned(lowering, value) for value in op.operands)))
         else:
-            lowering.values[op.results[0]] = RULES[type(op)](lowering, op)
+            made = RULES[type(op)](lowering, op)
+            if isinstance(made, SSAValue):
+                lowering.values[op.results[0]] = made
+            else:
+                lowering.values.update(zip(op.results, made, strict=True))
     last = block.last_op
     assert last is not None
     signature = ([arg.type for arg in block.args], [value.type for value in last.operands])
@@ -152,8 +156,23 @@ def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> Fun
 
 
 def _returned(lowering: Lowering, value: SSAValue) -> SSAValue:
-    """Results are tiles in DRAM."""
-    return lowering.tiled(value)
+    """Results are tiles in DRAM, but for those that the host makes."""
+    found = lowering.values[value]
+    on_host = not layout_of(found).on_device and not isinstance(found.owner, Block)
+    return found if on_host or stays_on_host(value) else lowering.tiled(value)
+
+
+def stays_on_host(value: SSAValue) -> bool:
+    """Whether no chip can hold a value: by its element type, or since it has no elements."""
+    type_ = tensor_type(value)
+    return DATA_TYPES[type_.element_type].is_host_only or 0 in type_.get_shape()
+
+
+def host_layout(value: SSAValue) -> TensorLayout:
+    """Row-major in system memory."""
+    type_ = tensor_type(value)
+    dtype = DATA_TYPES[type_.element_type]
+    return TensorLayout.of(type_.get_shape(), dtype, tiled=False, buffer=BufferType.SYSTEM_MEMORY)
 
 
 def _check_total(block: Block) -> None:
@@ -183,7 +202,7 @@ def _argument_type(function: FuncOp, index: int) -> Attribute:
     conv_weight = bool(argument.uses) and all(
         isinstance(use.operation, Conv2dOp) and use.index == 1 for use in argument.uses
     )
-    if conv_weight:
-        return laid_out(sizes, TensorLayout.of(sizes, dtype, tiled=False, buffer=BufferType.SYSTEM_MEMORY))
+    if conv_weight or stays_on_host(argument):
+        return laid_out(sizes, host_layout(argument))
     tiled = argument_role(function, index) is not Role.INPUT
     return laid_out(sizes, TensorLayout.of(sizes, dtype, tiled=tiled))

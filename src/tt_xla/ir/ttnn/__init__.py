@@ -10,7 +10,7 @@ from tt_xla.ir import abstract as shared
 from tt_xla.ir.base import TTOp
 from tt_xla.ir.elementwise import BINARY, UNARY, define
 from tt_xla.ir.ttnn import attributes as attrs
-from tt_xla.ir.ttnn import contraction, memory, reduction, structure, window
+from tt_xla.ir.ttnn import contraction, host, memory, reduction, structure, window
 from tt_xla.ir.ttnn.base import TTNNOp
 
 
@@ -29,7 +29,7 @@ ELEMENTWISE_OPS = UNARY_OPS | BINARY_OPS
 
 @cache
 def dialect() -> Dialect:
-    families = (contraction, memory, reduction, structure, window)
+    families = (contraction, host, memory, reduction, structure, window)
     ops = [op for family in families for op in family.OPS]
     attributes: list[type[Attribute]] = [
         attrs.DeviceType,

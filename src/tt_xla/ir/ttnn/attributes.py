@@ -149,6 +149,8 @@ class TTNNLayoutAttr(Data[TensorLayout]):
         buffer = memref.memory_space
         if not isinstance(buffer, BufferTypeAttr):
             parser.raise_error(f"expected #ttnn.buffer_type<...>, got {buffer}", position, parser.pos)
+        if dtype.is_host_only and buffer.data is not BufferType.SYSTEM_MEMORY:
+            parser.raise_error(f"{element} is not a data type of the chip", position, parser.pos)
         return TensorLayout(strides, grid, shard, dtype, tiled, buffer.data, memory)
 
 

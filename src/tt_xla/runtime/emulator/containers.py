@@ -19,8 +19,34 @@ CONTAINERS: dict[DataType, torch.dtype] = {
     DataType.U16: torch.int32,
     DataType.U8: torch.uint8,
     DataType.SI32: torch.int32,
-}
-"""A block float has at most 8 significant bits, so bfloat16 holds it; torch lacks most ops on uint16 and uint32."""
+    DataType.COMPLEX64: torch.complex64,
+    DataType.COMPLEX128: torch.complex128,
+    DataType.F64: torch.float64,
+    DataType.F16: torch.float16,
+    DataType.SI64: torch.int64,
+    DataType.U64: torch.uint64,
+    DataType.SI4: torch.int8,
+    DataType.SI2: torch.int8,
+    DataType.F8E4M3FN: torch.float8_e4m3fn,
+    DataType.F8E4M3FNUZ: torch.float8_e4m3fnuz,
+    DataType.F8E5M2: torch.float8_e5m2,
+    DataType.F8E5M2FNUZ: torch.float8_e5m2fnuz,
+    DataType.F8E8M0FNU: torch.float8_e8m0fnu,
+} | dict.fromkeys(
+    (
+        DataType.U4,
+        DataType.U2,
+        DataType.F8E3M4,
+        DataType.F8E4M3,
+        DataType.F8E4M3B11FNUZ,
+        DataType.F6E2M3FN,
+        DataType.F6E3M2FN,
+        DataType.F4E2M1FN,
+    ),
+    torch.uint8,
+)
+"""A block float has at most 8 significant bits, so bfloat16 holds it; torch lacks most ops on uint16 and uint32.
+Floats that torch has no dtype for are held as their bits, one to a byte."""
 
 INTEGER_RANGES: dict[DataType, tuple[int, int]] = {
     DataType.U32: (0, 2**32 - 1),
@@ -43,6 +69,27 @@ DECLARED: dict[str, torch.dtype] = {
     "ui16": torch.uint16,
     "ui32": torch.uint32,
     "ui64": torch.uint64,
+    "i4": torch.int8,
+    "i2": torch.int8,
+} | {
+    label: CONTAINERS[DataType(label)]
+    for label in (
+        "complex<f32>",
+        "complex<f64>",
+        "ui4",
+        "ui2",
+        "f8E3M4",
+        "f8E4M3",
+        "f8E4M3B11FNUZ",
+        "f8E4M3FN",
+        "f8E4M3FNUZ",
+        "f8E5M2",
+        "f8E5M2FNUZ",
+        "f8E8M0FNU",
+        "f6E2M3FN",
+        "f6E3M2FN",
+        "f4E2M1FN",
+    )
 }
 """StableHLO element type to the torch dtype that an argument or result of it has."""
 
@@ -56,6 +103,8 @@ def hold(tensor: torch.Tensor, dtype: DataType) -> torch.Tensor:
     NaN becomes 0), and integers wrap.
     """
     container = CONTAINERS[dtype]
+    if dtype.is_host_only:
+        return tensor.to(container)
     if dtype.is_block_float:
         return quantize(tensor, dtype.value).to(container)
     if tensor.dtype is container and dtype not in _WRAPS:

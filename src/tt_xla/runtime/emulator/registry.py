@@ -27,6 +27,7 @@ FAMILIES = (
     "creation",
     "data_movement",
     "elementwise",
+    "host",
     "indexing",
     "layout",
     "matrix",

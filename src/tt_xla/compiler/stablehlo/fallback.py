@@ -1,0 +1,67 @@
+"""What TTIR cannot express becomes a call of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.locations import describe
+from tt_xla.compiler.stablehlo import outline
+from tt_xla.compiler.stablehlo.types import convert_type, host_type, is_empty
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.base import DATA_TYPES, Tensor, tensor_type
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.ttir.host import HostCallOp
+
+_WIDE = (DataType.SI64, DataType.U64, DataType.F64, DataType.COMPLEX128)
+
+_OF_BITS = ("stablehlo.bitcast_convert", "stablehlo.rng_bit_generator", "stablehlo.constant")
+"""Ops whose 64-bit results are used bit by bit, or are 64 bits wide for a reason."""
+
+
+def on_host(value: SSAValue) -> bool:
+    """Whether a value has no place on the chip: its element type, or no elements at all."""
+    type_ = tensor_type(value)
+    return DATA_TYPES[type_.element_type].is_host_only or is_empty(type_)
+
+
+def call_host(importer: Any, op: Any, reason: UnsupportedOpError) -> Sequence[SSAValue]:
+    """Emits ``ttir.host_call`` for an op.
+
+    Raises:
+        UnsupportedOpError: ``reason``, where the options forbid host ops or the host cannot do it either.
+    """
+    if not importer.host_fallback or not _callable(op):
+        if "failed to legalize" not in reason.message:
+            raise importer.reject(op, reason.message.rstrip(".")) from reason
+        raise reason
+    module, captured = outline.outline(op, importer.functions)
+    operands = [importer.values[value] for value in captured]
+    wide = op.operation.name in _OF_BITS or any(
+        DATA_TYPES[tensor_type(value).element_type] in _WIDE for value in operands
+    )
+    where = describe(importer.location)
+    made = HostCallOp.make(
+        [operands],
+        [_result_type(result.type, wide=wide) for result in op.results],
+        importer.location,
+        module=module.operation.get_asm(),
+        ops=(f"{op.operation.name} at {where}" if where else op.operation.name,),
+        input_types=tuple(str(value.type.element_type) for value in captured),
+        output_types=tuple(str(result.type.element_type) for result in op.results),
+    )
+    importer.block.add_op(made)
+    return made.results
+
+
+def _callable(op: Any) -> bool:
+    """Whether all that goes in and out are tensors of static shape."""
+    values = [*op.operands, *op.results]
+    return all(getattr(value.type, "has_static_shape", False) for value in values) and bool(len(op.results))
+
+
+def _result_type(type_: Any, *, wide: bool) -> Tensor:
+    """64-bit results of 64-bit values on the host stay there as they are; others take the chip's type."""
+    return host_type(type_) if wide else convert_type(type_)

@@ -1,0 +1,148 @@
+"""Calls of the host that follow one another become one, so that what they pass on does not leave XLA's hands.
+
+Every call is then compiled once, here: what the host cannot run either is an error of the compilation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func
+from jaxlib.mlir.passmanager import PassManager
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tt_xla import host
+from tt_xla.compiler.locations import describe
+from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.stablehlo.parse import context
+from tt_xla.compiler.ttnn.constness import constant_values
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.ttir.host import HostCallOp
+
+
+@dataclass(eq=False)
+class _Group:
+    """Calls that nothing stands between; ``open`` until another op uses one of their results."""
+
+    constant: bool
+    calls: list[HostCallOp] = field(default_factory=lambda: [])
+    open: bool = True
+
+
+def run(module: ModuleOp) -> None:
+    """Raises:
+    UnsupportedOpError: XLA's CPU compiler does not take a call.
+    """
+    for function in functions(module):
+        calls = [op for op in body(function).ops if isinstance(op, HostCallOp)]
+        if not calls:
+            continue
+        for group in _groups(body(function), constant_values(function)):
+            if len(group.calls) > 1:
+                _merge(group.calls)
+        for op in body(function).ops:
+            if isinstance(op, HostCallOp):
+                _check(op)
+
+
+def _groups(block: Block, constants: set[SSAValue]) -> list[_Group]:
+    """A call joins those whose results it uses, if no other op has used them before it and all of them, or none,
+    depend on constants alone."""
+    groups: dict[Operation, _Group] = {}
+    for op in block.ops:
+        used = {groups[value.owner] for value in op.operands if value.owner in groups}  # pyright: ignore[reportArgumentType]
+        if not isinstance(op, HostCallOp):
+            for group in used:
+                group.open = False
+            continue
+        joined = _Group(constant=all(result in constants for result in op.results))
+        for group in used:
+            if group.open and group.constant == joined.constant:
+                joined.calls += group.calls
+            group.open = False
+        joined.calls.append(op)
+        groups.update(dict.fromkeys(joined.calls, joined))
+    order = {op: position for position, op in enumerate(block.ops)}
+    for group in set(groups.values()):
+        group.calls.sort(key=order.__getitem__)
+    return list(dict.fromkeys(groups.values()))
+
+
+def _merge(calls: list[HostCallOp]) -> None:
+    members = set(calls)
+    inputs = list(dict.fromkeys(v for call in calls for v in call.operands if v.owner not in members))
+    types = {
+        value: type_
+        for call in calls
+        for name, values in (("input_types", call.operands), ("output_types", call.results))
+        for value, type_ in zip(values, call.value(name), strict=True)
+    }
+    outputs = [r for call in calls for r in call.results if any(use.operation not in members for use in r.uses)]
+    merged = HostCallOp.make(
+        [inputs],
+        [value.type for value in outputs],
+        calls[-1].location,
+        module=_join(calls, inputs, outputs),
+        ops=tuple(op for call in calls for op in call.value("ops")),
+        input_types=tuple(types[value] for value in inputs),
+        output_types=tuple(types[value] for value in outputs),
+    )
+    Rewriter.insert_op(merged, InsertPoint.before(calls[-1]))
+    for old, new in zip(outputs, merged.results, strict=True):
+        old.replace_all_uses_with(new)
+    for call in reversed(calls):
+        call.detach()
+        call.erase()
+
+
+def _join(calls: list[HostCallOp], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> str:
+    """One module whose ``@main`` calls the ``@main`` of each, in order."""
+    with context(), ir.Location.unknown():
+        joined: Any = ir.Module.create()
+        parts = [_bring(joined, call.value("module"), f"part{index}_") for index, call in enumerate(calls)]
+        types: dict[SSAValue, Any] = {}
+        for call, part in zip(calls, parts, strict=True):
+            types |= dict(zip(call.operands, part.type.inputs, strict=True))
+            types |= dict(zip(call.results, part.type.results, strict=True))
+        with ir.InsertionPoint(joined.body):
+            main = func.FuncOp("main", ([types[value] for value in inputs], [types[value] for value in outputs]))
+        known: dict[SSAValue, Any] = dict(zip(inputs, main.add_entry_block().arguments, strict=True))
+        with ir.InsertionPoint(main.entry_block):
+            for call, part in zip(calls, parts, strict=True):
+                made = func.CallOp(part, [known[value] for value in call.operands])
+                known |= dict(zip(call.results, made.results, strict=True))
+            func.ReturnOp([known[value] for value in outputs])
+        PassManager.parse("builtin.module(inline)").run(joined.operation)
+        return joined.operation.get_asm()
+
+
+def _bring(joined: Any, text: str, prefix: str) -> Any:
+    """Moves the functions of a module into another one under new names; the one that was ``@main``."""
+    source: Any = ir.Module.parse(text)
+    for function in list(source.body.operations):
+        name = function.name.value
+        ir.SymbolTable.replace_all_symbol_uses(name, prefix + name, source.operation)
+        ir.SymbolTable.set_symbol_name(function, prefix + name)
+        function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    found = {function.name.value: function for function in source.body.operations}
+    for function in found.values():
+        with ir.InsertionPoint(joined.body):
+            function.operation.clone()
+    return next(f for f in joined.body.operations if f.name.value == f"{prefix}main")
+
+
+def _check(call: HostCallOp) -> None:
+    try:
+        host.load(call.value("module"))
+    except UnsupportedOpError as error:
+        name = call.value("ops")[0].partition(" at ")[0]
+        raise UnsupportedOpError(
+            f"failed to legalize operation '{name}': TT-NN has no op for it. {error.message}",
+            location=describe(call.location),
+            hint="Rewrite this part of the model with other ops, or run it outside the compiled part.",
+        ) from error

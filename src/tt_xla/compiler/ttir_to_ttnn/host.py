@@ -1,0 +1,26 @@
+"""What runs on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, host_layout, lowers
+from tt_xla.ir.base import shape
+from tt_xla.ir.ttir import host as source
+from tt_xla.ir.ttnn import host as target
+from tt_xla.ir.ttnn.attributes import laid_out
+
+
+@lowers(source.HostCallOp)
+def host_call(lowering: Lowering, op: source.HostCallOp) -> Sequence[SSAValue]:
+    """On row-major tensors in system memory."""
+    made = target.HostCallOp.make(
+        [[lowering.host(value) for value in op.operands]],
+        [laid_out(shape(value), host_layout(value)) for value in op.results],
+        lowering.location,
+        **op.values(),
+    )
+    lowering.block.add_op(made)
+    return made.results

@@ -1,0 +1,130 @@
+"""StableHLO programs on the host: compiled once and run by XLA's CPU client, in their own element types.
+
+The client is one of our own. JAX's default backend is not initialised and no platform needs to be chosen, so this also
+works below a JAX plugin and in a process that never imports JAX otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from tt_xla.errors import UnsupportedOpError
+
+Array = Any
+
+_NUMPY = {
+    "i1": "bool",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "ui8": "uint8",
+    "ui16": "uint16",
+    "ui32": "uint32",
+    "ui64": "uint64",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "complex<f32>": "complex64",
+    "complex<f64>": "complex128",
+}
+_ML_DTYPES = {
+    "bf16": "bfloat16",
+    "i2": "int2",
+    "i4": "int4",
+    "ui2": "uint2",
+    "ui4": "uint4",
+    "f4E2M1FN": "float4_e2m1fn",
+    "f6E2M3FN": "float6_e2m3fn",
+    "f6E3M2FN": "float6_e3m2fn",
+    "f8E3M4": "float8_e3m4",
+    "f8E4M3": "float8_e4m3",
+    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E5M2": "float8_e5m2",
+    "f8E5M2FNUZ": "float8_e5m2fnuz",
+    "f8E8M0FNU": "float8_e8m0fnu",
+}
+
+
+@cache
+def numpy_dtype(element: str) -> Any:
+    """The NumPy dtype of a StableHLO element type.
+
+    Raises:
+        KeyError: NumPy and ml_dtypes have none.
+    """
+    import numpy as np
+
+    if element in _NUMPY:
+        return np.dtype(_NUMPY[element])
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, _ML_DTYPES[element]))
+
+
+class HostProgram:
+    """A compiled StableHLO module."""
+
+    def __init__(self, executable: Any) -> None:
+        self._executable = executable
+
+    def __call__(self, arrays: Sequence[Array]) -> list[Array]:
+        """NumPy arrays of the declared types in, NumPy arrays out.
+
+        Raises:
+            RuntimeError: XLA failed at it; the message is XLA's.
+        """
+        import jax
+        import numpy as np
+        from jax.core import ShapedArray
+        from jaxlib import xla_client
+
+        device = _client().local_devices()[0]
+        sharding = xla_client.SingleDeviceSharding(device)
+        with jax.enable_x64(True):
+            buffers = [
+                xla_client.batched_device_put(ShapedArray(array.shape, array.dtype), sharding, [array], [device])
+                for array in arrays
+            ]
+            results = self._executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
+            return [np.asarray(result[0]) for result in results]
+
+
+@lru_cache(maxsize=256)
+def load(module: str) -> HostProgram:
+    """Compiles a StableHLO module, given as text, once in a process.
+
+    Raises:
+        UnsupportedOpError: XLA's CPU compiler does not take it.
+    """
+    from jaxlib import lapack, xla_client
+
+    client = _client()
+    if "@lapack_" in module:
+        # LAPACK itself is SciPy's; JAX too loads it when a program first needs it.
+        lapack._lapack.initialize()  # pyright: ignore[reportPrivateUsage]
+    devices = xla_client.DeviceList(tuple(client.local_devices()[:1]))
+    try:
+        return HostProgram(client.compile_and_load(module.encode(), devices, xla_client.CompileOptions()))
+    except RuntimeError as error:
+        raise UnsupportedOpError(
+            f"XLA's CPU compiler does not take this part of the program: {_first_line(error)}.",
+            hint="Rewrite this part of the model with other ops.",
+        ) from error
+
+
+@cache
+def _client() -> Any:
+    # jax before jaxlib: it quietens XLA's log and registers the custom calls that its programs make.
+    import jax  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    from jaxlib import xla_client
+
+    return xla_client.make_cpu_client()
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__

@@ -1,0 +1,17 @@
+"""What runs on the host."""
+
+from __future__ import annotations
+
+from xdsl.irdl import irdl_op_definition
+
+from tt_xla.ir import abstract as shared
+
+
+@irdl_op_definition
+class HostCallOp(shared.HostCall):
+    """A part of the program that the chip has no ops for, run by the host."""
+
+    name = "ttir.host_call"
+
+
+OPS = (HostCallOp,)

@@ -1,0 +1,25 @@
+"""What runs on the host."""
+
+from __future__ import annotations
+
+from xdsl.irdl import irdl_op_definition
+
+from tt_xla.ir import abstract as shared
+from tt_xla.ir.ttnn.attributes import layout_of
+from tt_xla.ir.ttnn.base import TTNNOp
+
+
+@irdl_op_definition
+class HostCallOp(TTNNOp, shared.HostCall):
+    """A part of the program that the host runs, on tensors in system memory."""
+
+    name = "ttnn.host_call"
+
+    def verify_(self) -> None:
+        super().verify_()
+        for value in (*self.operands, *self.results):
+            if layout_of(value).on_device or layout_of(value).tiled:
+                self.fail(f"expected row-major tensors in system memory, got {value.type}")
+
+
+OPS = (HostCallOp,)

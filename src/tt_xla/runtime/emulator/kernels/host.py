@@ -1,0 +1,78 @@
+"""What the host runs between ops of the card, in the element types that the program declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from tt_xla import host
+from tt_xla.errors import ExecutionError
+from tt_xla.ir.layout import DataType
+from tt_xla.runtime.emulator.containers import DECLARED, INTEGER_RANGES, hold
+from tt_xla.runtime.emulator.registry import Context, kernel
+
+Tensor = torch.Tensor
+
+_BITS = {1: torch.uint8, 2: torch.int16}
+
+
+@kernel("ttnn.host_call")
+def host_call(
+    ctx: Context,
+    inputs: list[Tensor],
+    module: str,
+    ops: Sequence[str],
+    input_types: Sequence[str],
+    output_types: Sequence[str],
+) -> Tensor | list[Tensor]:
+    """Inputs widen to the types that the program has, results narrow to those that the device holds."""
+    program = host.load(module)
+    arrays = program([to_numpy(tensor, type_) for tensor, type_ in zip(inputs, input_types, strict=True)])
+    results = [
+        _narrowed(array, spec.layout.dtype, type_, ops)
+        for array, type_, spec in zip(arrays, output_types, ctx.results, strict=True)
+    ]
+    return results[0] if len(results) == 1 else results
+
+
+def to_numpy(tensor: Tensor, declared: str) -> np.ndarray[Any, Any]:
+    """A tensor as the device holds it, in a StableHLO element type."""
+    dtype = host.numpy_dtype(declared)
+    if declared == "i1":
+        return tensor.ne(0).numpy()
+    if dtype.kind != "V" and declared not in ("i2", "i4", "ui2", "ui4"):
+        return tensor.to(DECLARED[declared]).contiguous().numpy()
+    container = tensor.to(DECLARED[declared]).contiguous()
+    if declared in ("i2", "i4", "ui2", "ui4"):
+        return container.numpy().astype(dtype)
+    return container.view(_BITS[dtype.itemsize]).numpy().view(dtype)
+
+
+def from_numpy(array: np.ndarray[Any, Any], declared: str) -> Tensor:
+    """The other way: a tensor of the dtype that stands for a StableHLO element type."""
+    container = DECLARED[declared]
+    if declared in ("i2", "i4", "ui2", "ui4"):
+        return torch.from_numpy(array.astype(np.uint8 if declared.startswith("u") else np.int8))
+    if array.dtype.kind != "V":
+        return torch.from_numpy(np.array(array))
+    bits = np.array(array).view(f"i{array.dtype.itemsize}" if array.dtype.itemsize > 1 else "u1")
+    return torch.from_numpy(bits).view(container)
+
+
+def _narrowed(array: np.ndarray[Any, Any], dtype: DataType, declared: str, ops: Sequence[str]) -> Tensor:
+    """Raises:
+    ExecutionError: an integer is outside the range of the type that the device has for it.
+    """
+    limits = INTEGER_RANGES.get(dtype)
+    if limits is not None and array.size and declared in ("i64", "ui64"):
+        for value in (int(array.min()), int(array.max())):
+            if not limits[0] <= value <= limits[1]:
+                raise ExecutionError(
+                    f"{', '.join(ops)} on the host gave the value {value}, which does not fit {dtype}, the type that "
+                    f"{declared} has on the device.",
+                    hint="The chip computes in 32 bits; scale the values or keep what uses them on the host.",
+                )
+    return hold(from_numpy(array, declared), dtype)
