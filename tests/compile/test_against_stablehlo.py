@@ -721,6 +721,19 @@ case(
     normal(9, 7),
 )
 
+# What runs on the host.
+
+case("host_fourier", lambda x: jnp.abs(jnp.fft.fft(x * 2)) + 1, normal(3, 8), correlates=False)
+case("host_between_matrix_products", lambda x: jnp.sort(x @ x, axis=0) @ x, normal(6, 6), correlates=False)
+case("host_twice_with_work_between", lambda x: jnp.sort(jnp.sort(x)[:, ::-1] * 2 + x[:, :1]), normal(3, 8))
+case("host_linear_algebra", lambda x: jnp.linalg.cholesky(x @ x.T + 4 * jnp.eye(4)), normal(4, 4), correlates=False)
+case("complex_numbers_within", lambda x: jnp.real(lax.complex(x, x) * lax.complex(x, -x)), normal(5), correlates=False)
+case("fp8_within", lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32), normal(5, 7), correlates=False)
+case("int4_within", lambda x: x.astype(jnp.int4).astype(jnp.int32), whole(5, 7, low=-8, high=8))
+case("no_elements", lambda x: x[:0] * 2, normal(3, 4), correlates=False)
+case("sum_of_no_elements", lambda x: x[:0].sum(0) + x[0], normal(3, 4))
+case("product_over_no_elements", lambda x: x[:, :0] @ x[:0], normal(4, 4) * 3, correlates=False)
+
 
 def lowered(program: Callable[..., Any] | str, inputs: tuple[np.ndarray, ...]) -> Any:
     """The StableHLO module of a case."""

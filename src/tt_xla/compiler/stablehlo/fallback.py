@@ -40,7 +40,7 @@ def call_host(importer: Any, op: Any, reason: UnsupportedOpError) -> Sequence[SS
     module, captured = outline.outline(op, importer.functions)
     operands = [importer.values[value] for value in captured]
     wide = op.operation.name in _OF_BITS or any(
-        DATA_TYPES[tensor_type(value).element_type] in _WIDE for value in operands
+        DATA_TYPES[tensor_type(importer.values[value]).element_type] in _WIDE for value in (*op.operands, *captured)
     )
     where = describe(importer.location)
     made = HostCallOp.make(

@@ -1,0 +1,166 @@
+"""What the chip cannot do runs on the host: which ops do, how their values cross, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from tt_xla.compiler.pipeline import compile_module
+from tt_xla.compiler.stablehlo import parse_module
+from tt_xla.errors import ExecutionError, UnsupportedOpError
+from tt_xla.ir.program import Program
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import get_device
+from tt_xla.target import load_target
+
+
+def compiled(source: str, **options: object) -> Program:
+    return compile_module(parse_module(source), CompileOptions.parse(options), load_target("n150"))
+
+
+def run(program: Program, *tensors: torch.Tensor) -> list[torch.Tensor]:
+    return get_device().load(program).run(tensors, [None] * len(tensors))
+
+
+def host_calls(program: Program) -> list[str]:
+    return [step.op for f in program.functions for step in f.body if step.op == "ttnn.host_call"]
+
+
+CHAIN = """
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xcomplex<f32>> loc("model.py":3:1)
+  %1 = stablehlo.fft %0, type = FFT, length = [8]
+    : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> loc("model.py":4:1)
+  %2 = stablehlo.real %1 : (tensor<8xcomplex<f32>>) -> tensor<8xf32> loc("model.py":5:1)
+  %3 = stablehlo.add %2, %2 : tensor<8xf32> loc("model.py":6:1)
+  return %3 : tensor<8xf32>
+}"""
+
+
+def test_a_chain_is_one_call_and_is_listed_with_its_lines() -> None:
+    program = compiled(CHAIN)
+    assert program.host_ops == (
+        "stablehlo.convert at model.py:3:1",
+        "stablehlo.fft at model.py:4:1",
+        "stablehlo.real at model.py:5:1",
+    )
+    assert host_calls(program) == ["ttnn.host_call"]
+    moves = [step for step in program.functions[0].body if step.op in ("ttnn.from_device", "ttnn.to_device")]
+    assert [step.op for step in moves] == ["ttnn.from_device", "ttnn.to_device"]
+    assert all(step.cost.total_us > 0 for step in moves)
+    x = torch.arange(8.0)
+    torch.testing.assert_close(run(program, x)[0], 2 * torch.fft.fft(x).real)
+
+
+def test_a_program_on_a_file_runs_its_host_calls() -> None:
+    program = Program.from_bytes(compiled(CHAIN).to_bytes())
+    x = torch.ones(8)
+    torch.testing.assert_close(run(program, x)[0], 2 * torch.fft.fft(x).real)
+
+
+def test_without_fallback_the_first_host_op_is_an_error() -> None:
+    with pytest.raises(UnsupportedOpError, match=r"failed to legalize operation 'stablehlo\.convert'.*model\.py:3:1"):
+        compiled(CHAIN, host_fallback=False)
+
+
+def test_complex_arguments_and_results_stay_on_the_host() -> None:
+    program = compiled("""
+func.func @main(%x: tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>> {
+  %0 = stablehlo.multiply %x, %x : tensor<3xcomplex<f32>>
+  return %0 : tensor<3xcomplex<f32>>
+}""")
+    x = torch.tensor([1 + 2j, -1j, 0.5], dtype=torch.complex64)
+    torch.testing.assert_close(run(program, x)[0], x * x)
+    assert not any(step.op.endswith("_device") for step in program.functions[0].body)
+
+
+def test_64_bits_stay_64_bits_on_the_host() -> None:
+    program = compiled("""
+func.func @main() -> tensor<2xi64> {
+  %0 = stablehlo.constant dense<[1, 4294967296]> : tensor<2xi64>
+  %1 = stablehlo.add %0, %0 : tensor<2xi64>
+  return %1 : tensor<2xi64>
+}""")
+    assert run(program)[0].tolist() == [2, 2**33]
+
+
+def test_a_value_that_does_not_fit_on_the_way_back_is_an_error() -> None:
+    program = compiled("""
+func.func @main(%x: tensor<2xf32>) -> tensor<i64> {
+  %z = stablehlo.constant dense<0> : tensor<i64>
+  %c = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xcomplex<f32>>
+  %r = stablehlo.real %c : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
+  %0 = stablehlo.convert %r : (tensor<2xf32>) -> tensor<2xi64>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0]
+    : (tensor<2xi64>, tensor<i64>) -> tensor<i64>
+  return %1 : tensor<i64>
+}""")
+    assert run(program, torch.tensor([5.0, 7.0]))[0].item() == 12
+    with pytest.raises(ExecutionError, match="gave the value 4294967296, which does not fit si32"):
+        run(program, torch.tensor([1.0, 2.0**32]))
+
+
+def test_calls_of_parameters_alone_are_computed_once() -> None:
+    program = compiled("""
+func.func @main(%x: tensor<4xf32>, %w: tensor<4xf32> {ttcore.argument_type = "parameter"}) -> tensor<4xf32> {
+  %0 = "stablehlo.sort"(%w) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.compare LE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %2 : tensor<i1>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.add %x, %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}""")
+    assert "ttnn.host_call" not in [step.op for step in program.functions[0].body]
+    executable = get_device().load(program)
+    for _ in range(2):
+        (found,) = executable.run([torch.zeros(4), torch.tensor([3.0, 1.0, 2.0, 0.0])], [None, 1])
+        assert found.tolist() == [0, 1, 2, 3]
+    assert executable.counters.const_evals == 1
+
+
+def test_jax_keeps_its_backends_to_itself() -> None:
+    """The client that runs host ops is not JAX's."""
+    source = f"""
+import torch
+from tt_xla.compiler.pipeline import compile_module
+from tt_xla.compiler.stablehlo import parse_module
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import get_device
+from tt_xla.target import load_target
+program = compile_module(parse_module({CHAIN!r}), CompileOptions.parse(), load_target("n150"))
+get_device().load(program).run([torch.ones(8)], [None])
+from jax._src import xla_bridge
+assert not xla_bridge._backends, xla_bridge._backends
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", source],
+        env=os.environ | {"JAX_PLATFORMS": "none_such"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+
+
+def test_calls_that_host_work_joins_pass_values_in_order() -> None:
+    def model(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        spectrum = jnp.fft.fft(x)
+        return jnp.real(jnp.fft.ifft(spectrum * 2)), jnp.abs(spectrum) + x
+
+    x = np.random.default_rng(0).standard_normal(16).astype(np.float32)
+    program = compile_module(
+        jax.jit(model).lower(x).compiler_ir("stablehlo"), CompileOptions.parse(), load_target("n150")
+    )
+    got = run(program, torch.from_numpy(x))
+    spectrum = np.fft.fft(x)
+    np.testing.assert_allclose(got[0].numpy(), 2 * x, atol=1e-5)
+    np.testing.assert_allclose(got[1].numpy(), np.abs(spectrum) + x, rtol=1e-5)
+    assert len(host_calls(program)) == 1
