@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tt_xla.compiler import emit_program, stablehlo, ttir_to_ttnn
-from tt_xla.compiler.ttir import decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
+from tt_xla.compiler.ttir import cse, decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
 from tt_xla.compiler.ttnn import (
     convert_weight_dtype,
     deallocate,
@@ -40,14 +40,17 @@ Stage = tuple[str, Callable[[ModuleOp], object]]
 
 def ttir_stages(options: CompileOptions) -> list[Stage]:
     """What happens to a TTIR module."""
+    approximate = options.numerics != "exact"
     return [
         # Frontends write broadcasts and constants out in full; everything after this matches the short forms.
         ("ttir-fold", fold.run),
         # After dead calls are gone, and before anything is fused around what remains.
         ("ttir-merge-host-calls", merge_host_calls.run),
         ("ttir-fold-broadcasts", fold_broadcasts.run),
+        # Fusions ask whether two values are the same one.
+        ("ttir-cse", cse.run),
         # A bias must join its convolution before the permutes of the next stage come between them.
-        ("ttir-fuse", lambda module: fuse.run(module, permute_matmul=False)),
+        ("ttir-fuse", lambda module: fuse.run(module, permute_matmul=False, approximate=approximate)),
         # TT-NN multiplies matrices and convolves channels last; nothing else.
         ("ttir-decompose", decompose.run),
         # Between two convolutions the permutes to channels last and back cancel.
@@ -57,8 +60,11 @@ def ttir_stages(options: CompileOptions) -> list[Stage]:
         ("ttir-fold-broadcasts", fold_broadcasts.run),
         (
             "ttir-fuse",
-            lambda module: fuse.run(module, permute_matmul=options.experimental_enable_permute_matmul_fusion),
+            lambda module: fuse.run(
+                module, permute_matmul=options.experimental_enable_permute_matmul_fusion, approximate=approximate
+            ),
         ),
+        ("ttir-cse", cse.run),
         ("ttir-fold", fold.run),
     ]
 

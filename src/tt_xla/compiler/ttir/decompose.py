@@ -6,9 +6,9 @@ import math
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.rewriting import insert_before, replace_with, run_patterns
+from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_patterns
 from tt_xla.ir import shapes
 from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.ttir.contraction import DotGeneralOp, MatmulOp
@@ -19,81 +19,73 @@ from tt_xla.ir.ttir.window import Conv2dOp
 _MOST_SLICES = 512
 
 
-class DotGeneral(RewritePattern):
+@pattern(DotGeneralOp)
+def dot_general(op: DotGeneralOp, rewriter: PatternRewriter) -> None:
     """Permute to (batch, free, contracted) by (batch, contracted, free), then a matrix product, then reshape.
 
     The free dimensions of lhs stay apart where there are no batch dimensions, since a matrix product takes them so.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: DotGeneralOp, rewriter: PatternRewriter) -> None:
-        batch, batch_rhs = op.value("batch_dims_lhs"), op.value("batch_dims_rhs")
-        inner, inner_rhs = op.value("contract_dims_lhs"), op.value("contract_dims_rhs")
-        left, right = shape(op.lhs), shape(op.rhs)
-        free = tuple(dim for dim in range(len(left)) if dim not in batch + inner)
-        free_rhs = tuple(dim for dim in range(len(right)) if dim not in batch_rhs + inner_rhs)
-        lhs = _permute(rewriter, op, op.lhs, batch + free + inner)
-        rhs = _permute(rewriter, op, op.rhs, batch_rhs + inner_rhs + free_rhs)
-        batches = tuple(left[dim] for dim in batch)
-        depth = math.prod(left[dim] for dim in inner)
-        columns = math.prod(right[dim] for dim in free_rhs)
-        rows = tuple(left[dim] for dim in free)
-        if batch or not rows:
-            rows = (math.prod(rows),)
-        lhs = _reshape(rewriter, op, lhs, (*batches, *rows, depth))
-        rhs = _reshape(rewriter, op, rhs, (*batches, depth, columns))
-        product_type = tensor((*batches, *rows, columns), tensor_type(op.result).element_type)
-        product = insert_before(rewriter, op, MatmulOp, [lhs, rhs], product_type, transpose_a=False, transpose_b=False)
-        rewriter.replace(op, [], [_reshape(rewriter, op, product, shape(op.result))])
+    batch, batch_rhs = op.value("batch_dims_lhs"), op.value("batch_dims_rhs")
+    inner, inner_rhs = op.value("contract_dims_lhs"), op.value("contract_dims_rhs")
+    left, right = shape(op.lhs), shape(op.rhs)
+    free = tuple(dim for dim in range(len(left)) if dim not in batch + inner)
+    free_rhs = tuple(dim for dim in range(len(right)) if dim not in batch_rhs + inner_rhs)
+    lhs = _permute(rewriter, op, op.lhs, batch + free + inner)
+    rhs = _permute(rewriter, op, op.rhs, batch_rhs + inner_rhs + free_rhs)
+    batches = tuple(left[dim] for dim in batch)
+    depth = math.prod(left[dim] for dim in inner)
+    columns = math.prod(right[dim] for dim in free_rhs)
+    rows = tuple(left[dim] for dim in free)
+    if batch or not rows:
+        rows = (math.prod(rows),)
+    lhs = _reshape(rewriter, op, lhs, (*batches, *rows, depth))
+    rhs = _reshape(rewriter, op, rhs, (*batches, depth, columns))
+    product_type = tensor((*batches, *rows, columns), tensor_type(op.result).element_type)
+    product = insert_before(rewriter, op, MatmulOp, [lhs, rhs], product_type, transpose_a=False, transpose_b=False)
+    rewriter.replace(op, [], [_reshape(rewriter, op, product, shape(op.result))])
 
 
-class ChannelsLast(RewritePattern):
+@pattern(Conv2dOp)
+def channels_last(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     """A convolution over [N, H, W, C]."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: Conv2dOp, rewriter: PatternRewriter) -> None:
-        order = op.dims
-        if order == (0, 1, 2, 3):
-            return
-        moved = _permute(rewriter, op, op.input, order)
-        result = tensor(shapes.permute(shape(op.result), order), tensor_type(op.result).element_type)
-        values = op.values() | {"batch_dim": 0, "height_dim": 1, "width_dim": 2, "channel_dim": 3}
-        found = insert_before(rewriter, op, Conv2dOp, [moved, op.weight, op.bias], result, **values)
-        inverse = tuple(order.index(dim) for dim in range(4))
-        rewriter.replace(op, [], [_permute(rewriter, op, found, inverse)])
+    order = op.dims
+    if order == (0, 1, 2, 3):
+        return
+    moved = _permute(rewriter, op, op.input, order)
+    result = tensor(shapes.permute(shape(op.result), order), tensor_type(op.result).element_type)
+    values = op.values() | {"batch_dim": 0, "height_dim": 1, "width_dim": 2, "channel_dim": 3}
+    found = insert_before(rewriter, op, Conv2dOp, [moved, op.weight, op.bias], result, **values)
+    inverse = tuple(order.index(dim) for dim in range(4))
+    rewriter.replace(op, [], [_permute(rewriter, op, found, inverse)])
 
 
-class Arange(RewritePattern):
+@pattern(ArangeOp)
+def arange(op: ArangeOp, rewriter: PatternRewriter) -> None:
     """A range of rank 1, then spread over the other dimensions."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ArangeOp, rewriter: PatternRewriter) -> None:
-        whole, dim = shape(op.result), op.value("arange_dimension")
-        if len(whole) == 1:
-            return
-        values = op.values() | {"arange_dimension": 0}
-        line = insert_before(
-            rewriter, op, ArangeOp, [], tensor((whole[dim],), tensor_type(op.result).element_type), **values
-        )
-        flat = tuple(size if position == dim else 1 for position, size in enumerate(whole))
-        spread = tuple(1 if position == dim else size for position, size in enumerate(whole))
-        line = _reshape(rewriter, op, line, flat)
-        replace_with(rewriter, op, BroadcastOp, [line], broadcast_dimensions=spread)
+    whole, dim = shape(op.result), op.value("arange_dimension")
+    if len(whole) == 1:
+        return
+    values = op.values() | {"arange_dimension": 0}
+    line = insert_before(
+        rewriter, op, ArangeOp, [], tensor((whole[dim],), tensor_type(op.result).element_type), **values
+    )
+    flat = tuple(size if position == dim else 1 for position, size in enumerate(whole))
+    spread = tuple(1 if position == dim else size for position, size in enumerate(whole))
+    line = _reshape(rewriter, op, line, flat)
+    replace_with(rewriter, op, BroadcastOp, [line], broadcast_dimensions=spread)
 
 
-class Reverse(RewritePattern):
+@pattern(ReverseOp)
+def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
     """Slices of one element each, joined in reverse order; only for dimensions of few elements."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReverseOp, rewriter: PatternRewriter) -> None:
-        value = op.input
-        sizes = shape(value)
-        if any(sizes[dim] > _MOST_SLICES for dim in op.value("dimensions")):
-            return
-        for dim in op.value("dimensions"):
-            slices = [_element(rewriter, op, value, dim, index) for index in reversed(range(sizes[dim]))]
-            value = insert_before(rewriter, op, ConcatOp, [slices], tensor_type(op.result), dim=dim)
-        rewriter.replace(op, [], [value])
+    value = op.input
+    sizes = shape(value)
+    if any(sizes[dim] > _MOST_SLICES for dim in op.value("dimensions")):
+        return
+    for dim in op.value("dimensions"):
+        slices = [_element(rewriter, op, value, dim, index) for index in reversed(range(sizes[dim]))]
+        value = insert_before(rewriter, op, ConcatOp, [slices], tensor_type(op.result), dim=dim)
+    rewriter.replace(op, [], [value])
 
 
 def _element(rewriter: PatternRewriter, op: ReverseOp, value: SSAValue, dim: int, index: int) -> SSAValue:
@@ -120,4 +112,4 @@ def _reshape(rewriter: PatternRewriter, op: Operation, value: SSAValue, new: tup
 
 
 def run(module: ModuleOp) -> None:
-    run_patterns(module, DotGeneral(), ChannelsLast(), Arange(), Reverse())
+    run_patterns(module, dot_general, channels_last, arange, reverse)

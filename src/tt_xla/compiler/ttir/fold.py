@@ -1,129 +1,128 @@
-"""Ops that change nothing disappear, chains of moves become one, and constants are moved at compile time."""
+"""Ops that change nothing disappear, chains of moves become one, constants are computed at compile time."""
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-import numpy as np
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.rewriting import both_ways, producer, replace_with, run_patterns
-from tt_xla.compiler.stablehlo.types import elements
-from tt_xla.ir import ttir
+from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
+from tt_xla.compiler.ttir import fold_arithmetic
+from tt_xla.compiler.ttir.match import splat_of
 from tt_xla.ir.base import shape, tensor_type
-from tt_xla.ir.ttir.creation import ConstantOp, splat
-from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, ClampTensorOp, PermuteOp, ReshapeOp, TypecastOp
+from tt_xla.ir.ttir.creation import splat
+from tt_xla.ir.ttir.structure import (
+    BroadcastOp,
+    ClampScalarOp,
+    ClampTensorOp,
+    PermuteOp,
+    ReshapeOp,
+    TypecastOp,
+    WhereOp,
+)
 
-_MOVES = (ReshapeOp, BroadcastOp, PermuteOp, TypecastOp)
 
-
-class DropIdentity(RewritePattern):
+@pattern(ReshapeOp, BroadcastOp, PermuteOp, TypecastOp)
+def drop_identity(op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter) -> None:
     """reshape, broadcast, permute and typecast to the same type."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(
-        self, op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter
-    ) -> None:
-        if op.result.type != op.input.type:
-            return
-        if isinstance(op, PermuteOp) and op.value("permutation") != tuple(range(len(shape(op.input)))):
-            return
-        rewriter.replace(op, [], [op.input])
+    if op.result.type != op.input.type:
+        return
+    if isinstance(op, PermuteOp) and op.value("permutation") != tuple(range(len(shape(op.input)))):
+        return
+    rewriter.replace(op, [], [op.input])
 
 
-class MoveConstant(RewritePattern):
+@pattern(ReshapeOp, BroadcastOp, PermuteOp, TypecastOp)
+def move_constant(op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter) -> None:
     """A constant of one value everywhere has that value in every shape and type."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(
-        self, op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter
-    ) -> None:
-        value = splat(op.input)
-        if value is None:
+    value = splat(op.input)
+    if value is None:
+        return
+    type_ = tensor_type(op.result)
+    if type_.element_type not in (bf16, f32):
+        if not -(2**31) <= value < 2**31:
             return
-        type_ = tensor_type(op.result)
-        if type_.element_type not in (bf16, f32):
-            if not -(2**31) <= value < 2**31:
-                return
-            value = int(value)
-        replace_with(rewriter, op, ConstantOp, [], value=elements(np.asarray(value), type_))
+        value = int(value)
+    rewriter.replace(op, splat_of(value, type_, op.location))
 
 
-class JoinReshapes(RewritePattern):
+@pattern(ReshapeOp)
+def join_reshapes(op: ReshapeOp, rewriter: PatternRewriter) -> None:
     """reshape(reshape(x)) is reshape(x)."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter) -> None:
-        inner = producer(op.input, ReshapeOp)
-        if inner is not None:
-            replace_with(rewriter, op, ReshapeOp, [inner.input], shape=op.value("shape"))
+    inner = producer(op.input, ReshapeOp)
+    if inner is not None:
+        replace_with(rewriter, op, ReshapeOp, [inner.input], shape=op.value("shape"))
 
 
-class JoinPermutes(RewritePattern):
+@pattern(PermuteOp)
+def join_permutes(op: PermuteOp, rewriter: PatternRewriter) -> None:
     """permute(permute(x)) is one permute."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: PermuteOp, rewriter: PatternRewriter) -> None:
-        inner = producer(op.input, PermuteOp)
-        if inner is None:
-            return
-        first, second = inner.value("permutation"), op.value("permutation")
-        replace_with(rewriter, op, PermuteOp, [inner.input], permutation=tuple(first[dim] for dim in second))
+    inner = producer(op.input, PermuteOp)
+    if inner is None:
+        return
+    first, second = inner.value("permutation"), op.value("permutation")
+    replace_with(rewriter, op, PermuteOp, [inner.input], permutation=tuple(first[dim] for dim in second))
 
 
-class PermuteAsReshape(RewritePattern):
+@pattern(BroadcastOp)
+def join_broadcasts(op: BroadcastOp, rewriter: PatternRewriter) -> None:
+    """broadcast(broadcast(x)) is one broadcast."""
+    inner = producer(op.input, BroadcastOp)
+    if inner is not None:
+        pairs = zip(inner.value("broadcast_dimensions"), op.value("broadcast_dimensions"), strict=True)
+        replace_with(rewriter, op, BroadcastOp, [inner.input], broadcast_dimensions=tuple(a * b for a, b in pairs))
+
+
+@pattern(TypecastOp)
+def join_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
+    """A cast of bf16 to f32 loses nothing, so what follows may as well start from the bf16."""
+    inner = producer(op.input, TypecastOp)
+    if inner is None or tensor_type(inner.input).element_type != bf16 or tensor_type(inner.result).element_type != f32:
+        return
+    if inner.input.type == op.result.type:
+        rewriter.replace(op, [], [inner.input])
+    else:
+        replace_with(rewriter, op, TypecastOp, [inner.input])
+
+
+@pattern(PermuteOp)
+def permute_as_reshape(op: PermuteOp, rewriter: PatternRewriter) -> None:
     """A permutation that only moves dimensions of size 1 leaves the elements in order."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: PermuteOp, rewriter: PatternRewriter) -> None:
-        sizes = shape(op.input)
-        moved = [dim for dim in op.value("permutation") if sizes[dim] != 1]
-        if moved == sorted(moved):
-            replace_with(rewriter, op, ReshapeOp, [op.input], shape=shape(op.result))
+    sizes = shape(op.input)
+    moved = [dim for dim in op.value("permutation") if sizes[dim] != 1]
+    if moved == sorted(moved):
+        replace_with(rewriter, op, ReshapeOp, [op.input], shape=shape(op.result))
 
 
-class DropNeutral(RewritePattern):
-    """x + 0, x - 0, x * 1, x / 1, max(x, -inf), min(x, inf), where the other operand has the result's type."""
-
-    NEUTRAL: ClassVar = {
-        "ttir.add": 0.0,
-        "ttir.subtract": 0.0,
-        "ttir.multiply": 1.0,
-        "ttir.div": 1.0,
-        "ttir.maximum": float("-inf"),
-        "ttir.minimum": float("inf"),
-    }
-
-    def match_and_rewrite(self, op: object, rewriter: PatternRewriter) -> None:
-        name = getattr(op, "name", "")
-        if name not in self.NEUTRAL or not isinstance(op, ttir.shared.ElementwiseBinary):
-            return
-        one_way = name in ("ttir.subtract", "ttir.div")
-        for value, other in [(op.lhs, op.rhs)] if one_way else both_ways(op):
-            if splat(other) == self.NEUTRAL[name] and value.type == op.result.type:
-                rewriter.replace(op, [], [value])
-                return
-
-
-class ClampByConstants(RewritePattern):
+@pattern(ClampTensorOp)
+def clamp_by_constants(op: ClampTensorOp, rewriter: PatternRewriter) -> None:
     """clamp_tensor with constant bounds is clamp_scalar."""
+    low, high = splat(op.min), splat(op.max)
+    if low is not None and high is not None and shape(op.input) == shape(op.result):
+        replace_with(rewriter, op, ClampScalarOp, [op.input], min=low, max=high)
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ClampTensorOp, rewriter: PatternRewriter) -> None:
-        low, high = splat(op.min), splat(op.max)
-        if low is not None and high is not None and shape(op.input) == shape(op.result):
-            replace_with(rewriter, op, ClampScalarOp, [op.input], min=low, max=high)
+
+@pattern(WhereOp)
+def known_choice(op: WhereOp, rewriter: PatternRewriter) -> None:
+    """where with a constant predicate, or with the same value on both sides."""
+    predicate = splat(op.first)
+    chosen = op.second if op.second is op.third or (predicate is not None and predicate != 0) else op.third
+    if (predicate is not None or op.second is op.third) and chosen.type == op.result.type:
+        rewriter.replace(op, [], [chosen])
+
+
+PATTERNS = (
+    drop_identity,
+    move_constant,
+    join_reshapes,
+    join_permutes,
+    join_broadcasts,
+    join_casts,
+    permute_as_reshape,
+    clamp_by_constants,
+    known_choice,
+    *fold_arithmetic.PATTERNS,
+)
 
 
 def run(module: ModuleOp) -> None:
-    run_patterns(
-        module,
-        DropIdentity(),
-        MoveConstant(),
-        JoinReshapes(),
-        JoinPermutes(),
-        PermuteAsReshape(),
-        DropNeutral(),
-        ClampByConstants(),
-    )
+    run_patterns(module, *PATTERNS)

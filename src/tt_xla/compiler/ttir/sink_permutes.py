@@ -10,10 +10,10 @@ import math
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.rewriting import insert_before, producer, run_patterns
-from tt_xla.compiler.ttir.fold import DropIdentity, JoinPermutes, PermuteAsReshape
+from tt_xla.compiler.rewriting import insert_before, pattern, producer, run_patterns
+from tt_xla.compiler.ttir.fold import drop_identity, join_permutes, permute_as_reshape
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.base import TTOp, only_user, shape, tensor, tensor_type
@@ -23,57 +23,49 @@ from tt_xla.ir.ttir.structure import ConcatOp, PermuteOp, ReshapeOp
 Permutation = tuple[int, ...]
 
 
-class SinkPastElementwise(RewritePattern):
+@pattern(shared.ElementwiseUnary, shared.ElementwiseBinary, shared.Where, shared.ClampTensor)
+def sink_past_elementwise(op: TTOp, rewriter: PatternRewriter) -> None:
     """f(permute(x), y) is permute(f(x, inverse permute(y))), where y is another such permute, or small."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if not isinstance(op, shared.ElementwiseUnary | shared.ElementwiseBinary | shared.Where | shared.ClampTensor):
-            return
-        if isinstance(op, shared.Softmax | shared.Cumsum):
-            return
-        permutation = _common_permutation(op)
-        if permutation is None:
-            return
-        operands = [_unpermuted(rewriter, op, value, permutation) for value in op.operands]
-        _rebuild(rewriter, op, operands, permutation, op.properties)
+    if isinstance(op, shared.Softmax | shared.Cumsum):
+        return
+    permutation = _common_permutation(op)
+    if permutation is None:
+        return
+    operands = [_unpermuted(rewriter, op, value, permutation) for value in op.operands]
+    _rebuild(rewriter, op, operands, permutation, op.properties)
 
 
-class SinkPastConcat(RewritePattern):
+@pattern(ConcatOp)
+def sink_past_concat(op: ConcatOp, rewriter: PatternRewriter) -> None:
     """concat(permute(x), permute(y)) is permute(concat(x, y))."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter) -> None:
-        found = [producer(value, PermuteOp) for value in op.operands]
-        permutations: set[Permutation] = {permute.value("permutation") for permute in found if permute}
-        operands = [permute.input for permute in found if permute]
-        if len(permutations) != 1 or len(operands) != len(found):
-            return
-        permutation = permutations.pop()
-        dim = ConcatOp.make([operands], [], dim=permutation[op.value("dim")]).properties
-        _rebuild(rewriter, op, operands, permutation, dim)
+    found = [producer(value, PermuteOp) for value in op.operands]
+    permutations: set[Permutation] = {permute.value("permutation") for permute in found if permute}
+    operands = [permute.input for permute in found if permute]
+    if len(permutations) != 1 or len(operands) != len(found):
+        return
+    permutation = permutations.pop()
+    dim = ConcatOp.make([operands], [], dim=permutation[op.value("dim")]).properties
+    _rebuild(rewriter, op, operands, permutation, dim)
 
 
-class SinkPastReduction(RewritePattern):
+@pattern(shared.Reduction)
+def sink_past_reduction(op: shared.Reduction, rewriter: PatternRewriter) -> None:
     """reduce(permute(x), dims) is reduce(x, other dims), permuted where dimensions stay."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if not isinstance(op, shared.Reduction):
-            return
-        permute = producer(op.input, PermuteOp)
-        if permute is None or only_user(op.input) is not op:
-            return
-        if isinstance(op, ArgmaxOp) and op.value("dim_arg") is None:
-            return  # a position among all elements depends on their order
-        permutation: Permutation = permute.value("permutation")
-        dims = shapes.normalise_dims(op.value("dim_arg"), len(permutation))
-        mapped = tuple(sorted(permutation[dim] for dim in dims))
-        keep = op.value("keep_dim")
-        type_ = tensor(shapes.reduce(shape(permute.input), mapped, keep), tensor_type(op.result).element_type)
-        found = insert_before(rewriter, op, type(op), [permute.input], type_, dim_arg=mapped, keep_dim=keep)
-        if not keep:
-            kept = [dim for dim in permutation if dim not in mapped]
-            permutation = tuple(sorted(kept).index(dim) for dim in kept)
-        rewriter.replace(op, PermuteOp.make([found], [op.result.type], op.location, permutation=permutation))
+    permute = producer(op.input, PermuteOp)
+    if permute is None or only_user(op.input) is not op:
+        return
+    if isinstance(op, ArgmaxOp) and op.value("dim_arg") is None:
+        return  # a position among all elements depends on their order
+    permutation: Permutation = permute.value("permutation")
+    dims = shapes.normalise_dims(op.value("dim_arg"), len(permutation))
+    mapped = tuple(sorted(permutation[dim] for dim in dims))
+    keep = op.value("keep_dim")
+    type_ = tensor(shapes.reduce(shape(permute.input), mapped, keep), tensor_type(op.result).element_type)
+    found = insert_before(rewriter, op, type(op), [permute.input], type_, dim_arg=mapped, keep_dim=keep)
+    if not keep:
+        kept = [dim for dim in permutation if dim not in mapped]
+        permutation = tuple(sorted(kept).index(dim) for dim in kept)
+    rewriter.replace(op, PermuteOp.make([found], [op.result.type], op.location, permutation=permutation))
 
 
 def _common_permutation(op: Operation) -> Permutation | None:
@@ -123,10 +115,10 @@ def _rebuild(
 def run(module: ModuleOp) -> None:
     run_patterns(
         module,
-        SinkPastElementwise(),
-        SinkPastConcat(),
-        SinkPastReduction(),
-        JoinPermutes(),
-        PermuteAsReshape(),
-        DropIdentity(),
+        sink_past_elementwise,
+        sink_past_concat,
+        sink_past_reduction,
+        join_permutes,
+        permute_as_reshape,
+        drop_identity,
     )

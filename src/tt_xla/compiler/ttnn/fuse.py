@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.rewriting import producer, replace_with, run_patterns
+from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.ir import ttnn
 from tt_xla.ir.base import STR, only_user, shape
 from tt_xla.ir.ttnn.attributes import Activation, Conv2dConfigAttr, laid_out, layout_of
@@ -15,95 +16,82 @@ from tt_xla.ir.ttnn.structure import ReshapeOp
 from tt_xla.ir.ttnn.window import Conv2dOp
 
 _CONV = {Activation.RELU, Activation.RELU6, Activation.SILU, Activation.SIGMOID}
+_ACTIVATION_OPS: dict[type[Operation], Activation] = {
+    ttnn.UNARY_OPS[activation.value]: activation for activation in Activation
+}
 _MATMUL = {Activation.RELU, Activation.SILU, Activation.SIGMOID, Activation.GELU}
 
 
-class FuseActivation(RewritePattern):
+@pattern(*_ACTIVATION_OPS)
+def fuse_activation(op: Operation, rewriter: PatternRewriter) -> None:
     """f(conv2d(x)) and f(matmul(x)), also with a reshape in between."""
-
-    def match_and_rewrite(self, op: object, rewriter: PatternRewriter) -> None:
-        if not isinstance(op, tuple(_ACTIVATION_OPS)):
+    activation = _ACTIVATION_OPS[type(op)]
+    reshape = producer(op.operands[0], ReshapeOp)
+    source = reshape.input if reshape is not None else op.operands[0]
+    if only_user(op.operands[0]) is not op or (reshape is not None and only_user(source) is not reshape):
+        return
+    conv, matmul = producer(source, Conv2dOp), producer(source, MatmulOp) or producer(source, LinearOp)
+    if conv is not None and activation in _CONV:
+        config = dict(conv.value("conv2d_config") or ())
+        if "activation" in config:
             return
-        activation = _ACTIVATION_OPS[type(op)]
-        reshape = producer(op.operands[0], ReshapeOp)
-        source = reshape.input if reshape is not None else op.operands[0]
-        if only_user(op.operands[0]) is not op or (reshape is not None and only_user(source) is not reshape):
-            return
-        conv, matmul = producer(source, Conv2dOp), producer(source, MatmulOp) or producer(source, LinearOp)
-        if conv is not None and activation in _CONV:
-            config = dict(conv.value("conv2d_config") or ())
-            if "activation" in config:
-                return
-            config["activation"] = activation
-            conv.properties["conv2d_config"] = Conv2dConfigAttr.of(**config)
-        elif matmul is not None and activation in _MATMUL and matmul.value("activation") is None:
-            matmul.properties["activation"] = STR.encode(activation.value)
-        else:
-            return
-        rewriter.replace(op, [], [op.operands[0]])
+        config["activation"] = activation
+        conv.properties["conv2d_config"] = Conv2dConfigAttr.of(**config)
+    elif matmul is not None and activation in _MATMUL and matmul.value("activation") is None:
+        matmul.properties["activation"] = STR.encode(activation.value)
+    else:
+        return
+    rewriter.replace(op, [], [op.operands[0]])
 
 
-_ACTIVATION_OPS = {ttnn.UNARY_OPS[activation.value]: activation for activation in Activation}
-
-
-class JoinReshapes(RewritePattern):
+@pattern(ReshapeOp)
+def join_reshapes(op: ReshapeOp, rewriter: PatternRewriter) -> None:
     """reshape(reshape(x)) is reshape(x), or x itself."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter) -> None:
-        if op.input.type == op.result.type:
-            rewriter.replace(op, [], [op.input])
-            return
-        inner = producer(op.input, ReshapeOp)
-        if inner is not None:
-            replace_with(rewriter, op, ReshapeOp, [inner.input], shape=shape(op.result))
+    if op.input.type == op.result.type:
+        rewriter.replace(op, [], [op.input])
+        return
+    inner = producer(op.input, ReshapeOp)
+    if inner is not None:
+        replace_with(rewriter, op, ReshapeOp, [inner.input], shape=shape(op.result))
 
 
-class JoinToLayouts(RewritePattern):
+@pattern(ToLayoutOp)
+def join_to_layouts(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
     """to_layout(to_layout(x)) is to_layout(x), or x itself."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ToLayoutOp, rewriter: PatternRewriter) -> None:
-        inner = producer(op.input, ToLayoutOp)
-        if inner is None or layout_of(op.input).dtype != layout_of(inner.input).dtype:
-            return
-        if inner.input.type == op.result.type:
-            rewriter.replace(op, [], [inner.input])
-        else:
-            replace_with(rewriter, op, ToLayoutOp, [inner.input])
+    inner = producer(op.input, ToLayoutOp)
+    if inner is None or layout_of(op.input).dtype != layout_of(inner.input).dtype:
+        return
+    if inner.input.type == op.result.type:
+        rewriter.replace(op, [], [inner.input])
+    else:
+        replace_with(rewriter, op, ToLayoutOp, [inner.input])
 
 
-class ReshapeBeforeTilize(RewritePattern):
+@pattern(ReshapeOp)
+def reshape_before_tilize(op: ReshapeOp, rewriter: PatternRewriter) -> None:
     """reshape(to_layout(x)) is to_layout(reshape(x)): rows of a row-major tensor regroup for nothing."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter) -> None:
-        inner = producer(op.input, ToLayoutOp)
-        if inner is None or layout_of(inner.input).tiled or only_user(op.input) is not op:
-            return
-        before = layout_of(inner.input).with_(shape(op.result))
-        reshaped = ReshapeOp.make(
-            [inner.input], [laid_out(shape(op.result), before)], op.location, shape=shape(op.result)
-        )
-        tilized = ToLayoutOp.make([reshaped.results[0]], [op.result.type], op.location)
-        rewriter.replace(op, [reshaped, tilized])
+    inner = producer(op.input, ToLayoutOp)
+    if inner is None or layout_of(inner.input).tiled or only_user(op.input) is not op:
+        return
+    before = layout_of(inner.input).with_(shape(op.result))
+    reshaped = ReshapeOp.make([inner.input], [laid_out(shape(op.result), before)], op.location, shape=shape(op.result))
+    tilized = ToLayoutOp.make([reshaped.results[0]], [op.result.type], op.location)
+    rewriter.replace(op, [reshaped, tilized])
 
 
-class RowMajorConvolution(RewritePattern):
+@pattern(Conv2dOp)
+def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     """A convolution whose activation is tilized just for it takes the row-major one; it makes its own tiles."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: Conv2dOp, rewriter: PatternRewriter) -> None:
-        tilize = producer(op.input, ToLayoutOp)
-        if tilize is None or only_user(op.input) is not op:
-            return
-        source, wanted = layout_of(tilize.input), layout_of(op.input)
-        if wanted.tiled and not source.tiled and source.dtype == wanted.dtype:
-            op.operands[0] = tilize.input
-            rewriter.notify_op_modified(op)
+    tilize = producer(op.input, ToLayoutOp)
+    if tilize is None or only_user(op.input) is not op:
+        return
+    source, wanted = layout_of(tilize.input), layout_of(op.input)
+    if wanted.tiled and not source.tiled and source.dtype == wanted.dtype:
+        op.operands[0] = tilize.input
+        rewriter.notify_op_modified(op)
 
 
 def run(module: ModuleOp, *, optimise: bool) -> None:
     """Joins moves; with ``optimise``, from level 1 on, also what changes the ops that compute."""
-    patterns = [JoinReshapes(), JoinToLayouts(), ReshapeBeforeTilize()]
-    run_patterns(module, *([FuseActivation(), RowMajorConvolution()] if optimise else []), *patterns)
+    patterns = [join_reshapes, join_to_layouts, reshape_before_tilize]
+    run_patterns(module, *([fuse_activation, row_major_convolution] if optimise else []), *patterns)

@@ -1,0 +1,29 @@
+"""Groups of ops that the chip has one op for; a file for each family, a table of patterns in each."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tt_xla.compiler.rewriting import run_patterns
+from tt_xla.compiler.ttir.fuse import activation, cast, convolution, linear, normalization, reduction, softmax
+
+PATTERNS = (
+    *reduction.PATTERNS,
+    *cast.PATTERNS,
+    *activation.PATTERNS,
+    *normalization.PATTERNS,
+    *softmax.PATTERNS,
+    *linear.PATTERNS,
+    *convolution.PATTERNS,
+)
+
+
+def run(module: ModuleOp, *, permute_matmul: bool = True, approximate: bool = True) -> None:
+    """Fuses until nothing is left to fuse.
+
+    Args:
+        permute_matmul: make transposes of operands flags of matrix products.
+        approximate: also where the fused op differs from its parts by more than rounding.
+    """
+    transposes = linear.TRANSPOSES if permute_matmul else ()
+    run_patterns(module, *transposes, *PATTERNS, *(activation.APPROXIMATE if approximate else ()))

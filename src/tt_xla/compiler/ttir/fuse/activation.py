@@ -1,0 +1,298 @@
+"""Activation functions in terms of arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tt_xla.compiler.rewriting import both_ways, is_splat, pattern, producer, replace_with
+from tt_xla.compiler.ttir.match import (
+    BINARY,
+    UNARY,
+    Add,
+    Div,
+    Multiply,
+    cast,
+    factors,
+    is_close,
+    is_float,
+    is_number,
+    plus_constant,
+    same,
+    scaled,
+    unary,
+    uncast,
+)
+from tt_xla.ir.base import shape, tensor_type
+from tt_xla.ir.ttir.creation import splat
+from tt_xla.ir.ttir.structure import ClampScalarOp, WhereOp
+
+
+def _replace(rewriter: PatternRewriter, op: Operation, name: str, value: SSAValue) -> bool:
+    """Replaces ``op`` by the function of a name of ``value``, brought to the type of the result."""
+    if shape(value) != shape(op.results[0]):
+        return False
+    replace_with(rewriter, op, UNARY[name], [cast(rewriter, op, value, op.results[0])])
+    return True
+
+
+@pattern(BINARY["maximum"])
+def relu(op: Operation, rewriter: PatternRewriter) -> None:
+    """max(x, 0)."""
+    for value, other in both_ways(op):
+        if is_splat(other, 0) and value.type == op.results[0].type:
+            replace_with(rewriter, op, UNARY["relu"], [value])
+            return
+
+
+@pattern(BINARY["minimum"])
+def relu6(op: Operation, rewriter: PatternRewriter) -> None:
+    """min(relu(x), 6)."""
+    for value, other in both_ways(op):
+        inner = unary(value, "relu")
+        if inner is not None and is_splat(other, 6) and value.type == op.results[0].type:
+            replace_with(rewriter, op, UNARY["relu6"], [inner.operands[0]])
+            return
+
+
+@pattern(ClampScalarOp)
+def relu6_as_clamp(op: ClampScalarOp, rewriter: PatternRewriter) -> None:
+    """clamp(x, 0, 6)."""
+    if (op.value("min"), op.value("max")) == (0, 6) and is_float(op.result):
+        replace_with(rewriter, op, UNARY["relu6"], [op.input])
+
+
+@pattern(Multiply, Div)
+def hardsigmoid(op: Operation, rewriter: PatternRewriter) -> None:
+    """relu6(x + 3) / 6."""
+    found = scaled(op.results[0]) if is_float(op.results[0]) else None
+    relu6_ = unary(found[0], "relu6") if found else None
+    if found is None or relu6_ is None or not is_close(found[1], 1 / 6, op.results[0]):
+        return
+    shifted = plus_constant(uncast(relu6_.operands[0]))
+    if shifted is not None and shifted[1] == 3:
+        _replace(rewriter, op, "hardsigmoid", shifted[0])
+
+
+@pattern(Div)
+def sigmoid(op: Operation, rewriter: PatternRewriter) -> None:
+    """1 / (1 + exp(-x))."""
+    if is_float(op.results[0]) and is_splat(op.operands[0], 1):
+        value = _logistic_argument(op.operands[1])
+        if value is not None:
+            _replace(rewriter, op, "sigmoid", value)
+
+
+@pattern(UNARY["reciprocal"])
+def sigmoid_as_reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
+    """The reciprocal of 1 + exp(-x)."""
+    value = _logistic_argument(op.operands[0])
+    if value is not None:
+        _replace(rewriter, op, "sigmoid", value)
+
+
+def _logistic_argument(value: SSAValue) -> SSAValue | None:
+    """x of 1 + exp(-x)."""
+    found = plus_constant(uncast(value))
+    exp = unary(uncast(found[0]), "exp") if found and found[1] == 1 else None
+    negation = unary(uncast(exp.operands[0]), "neg") if exp else None
+    return None if negation is None else negation.operands[0]
+
+
+@pattern(Multiply, Div)
+def times_itself(op: Operation, rewriter: PatternRewriter) -> None:
+    """x * sigmoid(x), x / (1 + exp(-x)), x * tanh(softplus(x))."""
+    result = op.results[0]
+    if not is_float(result):
+        return
+    if isinstance(op, Div):
+        value = _logistic_argument(op.operands[1])
+        if value is not None and same(value, op.operands[0]):
+            _replace(rewriter, op, "silu", value)
+        return
+    for value, other in both_ways(op):
+        function = uncast(other)
+        for name, argument in _GATES:
+            made = unary(function, name)
+            inner = argument(made.operands[0]) if made is not None else None
+            if inner is not None and same(inner, value) and _replace(rewriter, op, _GATED[name], inner):
+                return
+
+
+def _softplus_argument(value: SSAValue) -> SSAValue | None:
+    """x of log(1 + exp(x)), log1p(exp(x)), or of logaddexp(x, 0), which is max(x, 0) + log1p(exp(-|x|))."""
+    value = uncast(value)
+    select = producer(value, WhereOp)  # where(x is nan, x, softplus(x)), or x itself beyond a threshold
+    if select is not None:
+        for branch, other in ((select.third, select.second), (select.second, select.third)):
+            inner = _softplus_argument(branch)
+            if inner is not None and (same(other, inner) or _is_sum_with_zero(other, inner)):
+                return inner
+        return None
+    log = unary(value, "log")
+    grown = plus_constant(uncast(log.operands[0])) if log is not None else None
+    if grown is not None and grown[1] == 1:
+        exp = unary(uncast(grown[0]), "exp")
+        return None if exp is None else exp.operands[0]
+    log1p = unary(value, "log1p")
+    if log1p is not None:
+        exp = unary(uncast(log1p.operands[0]), "exp")
+        return None if exp is None else exp.operands[0]
+    return _logaddexp_argument(value)
+
+
+def _is_sum_with_zero(value: SSAValue, x: SSAValue) -> bool:
+    found = plus_constant(uncast(value))
+    return found is not None and found[1] == 0 and same(found[0], x)
+
+
+def _logaddexp_argument(value: SSAValue) -> SSAValue | None:
+    add = producer(value, Add)
+    if add is None:
+        return None
+    for greater, rest in both_ways(add):
+        relu_, log1p = unary(uncast(greater), "relu"), unary(uncast(rest), "log1p")
+        exp = unary(uncast(log1p.operands[0]), "exp") if relu_ and log1p else None
+        negation = unary(uncast(exp.operands[0]), "neg") if exp else None
+        magnitude = unary(uncast(negation.operands[0]), "abs") if negation else None
+        if relu_ is not None and magnitude is not None:
+            inner = uncast(magnitude.operands[0])
+            difference = producer(inner, BINARY["subtract"])
+            if difference is not None and is_number(difference.operands[1], 0):
+                inner = difference.operands[0]
+            if same(inner, relu_.operands[0]):
+                return inner
+    return None
+
+
+_GATES: tuple[tuple[str, Callable[[SSAValue], SSAValue | None]], ...] = (
+    ("sigmoid", lambda value: value),
+    ("tanh", _softplus_argument),
+)
+_GATED = {"sigmoid": "silu", "tanh": "mish"}
+
+
+@pattern(Multiply, Div)
+def gelu(op: Operation, rewriter: PatternRewriter) -> None:
+    """x / 2 * (1 + erf(x / sqrt(2))), however it is bracketed, and x / 2 * erfc(-x / sqrt(2))."""
+    _gelu(op, rewriter, _normal_cdf_argument)
+
+
+@pattern(Multiply, Div)
+def gelu_by_tanh(op: Operation, rewriter: PatternRewriter) -> None:
+    """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))), within 5e-4 of the function itself."""
+    _gelu(op, rewriter, _tanh_argument)
+
+
+def _gelu(op: Operation, rewriter: PatternRewriter, argument: Callable[[SSAValue], SSAValue | None]) -> None:
+    if not is_float(op.results[0]):
+        return
+    found, scale = factors(op.results[0])
+    if len(found) != 2 or not is_close(scale, 0.5, op.results[0]):
+        return
+    for value, factor in (found, reversed(found)):
+        inner = argument(factor)
+        if inner is not None and same(inner, value) and _replace(rewriter, op, "gelu", inner):
+            return
+
+
+def _normal_cdf_argument(value: SSAValue) -> SSAValue | None:
+    """x of 1 + erf(x / sqrt(2)) or erfc(-x / sqrt(2))."""
+    grown = plus_constant(value)
+    if grown is not None and grown[1] == 1:
+        erf = unary(uncast(grown[0]), "erf")
+        return _scaled_by(erf.operands[0], math.sqrt(0.5)) if erf is not None else None
+    erfc = unary(value, "erfc")
+    return None if erfc is None else _scaled_by(erfc.operands[0], -math.sqrt(0.5))
+
+
+def _scaled_by(value: SSAValue, scale: float) -> SSAValue | None:
+    found = scaled(value)
+    return found[0] if found is not None and is_close(found[1], scale, value) else None
+
+
+def _tanh_argument(value: SSAValue) -> SSAValue | None:
+    """x of 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)); the polynomial may be x * (1 + 0.044715 * x ** 2)."""
+    grown = plus_constant(value)
+    tanh = unary(uncast(grown[0]), "tanh") if grown is not None and grown[1] == 1 else None
+    if tanh is None:
+        return None
+    found, scale = factors(tanh.operands[0])
+    if not is_close(scale, math.sqrt(2 / math.pi), tanh.operands[0]):
+        return None
+    if len(found) == 1:
+        return _cubic_argument(found[0])
+    if len(found) == 2:
+        for x, polynomial in (found, reversed(found)):
+            inner = plus_constant(polynomial)
+            if inner is not None and inner[1] == 1 and _is_power(inner[0], x, 2):
+                return x
+    return None
+
+
+def _cubic_argument(value: SSAValue) -> SSAValue | None:
+    """x of x + 0.044715 * x ** 3."""
+    add = producer(value, Add)
+    if add is None:
+        return None
+    for x, cube in both_ways(add):
+        if _is_power(cube, x, 3):
+            return x
+    return None
+
+
+def _is_power(value: SSAValue, x: SSAValue, exponent: int) -> bool:
+    """Whether ``value`` is 0.044715 times a power of ``x``."""
+    found, scale = factors(value)
+    if not is_close(scale, 0.044715, value):
+        return False
+    if len(found) == 1:
+        power = producer(found[0], BINARY["pow"])
+        return power is not None and same(power.operands[0], x) and is_number(power.operands[1], exponent)
+    return len(found) == exponent and all(same(factor, x) for factor in found)
+
+
+@pattern(Div)
+def reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
+    """1 / x of floats; of integers it is a division that truncates."""
+    result = op.results[0]
+    if is_float(result) and is_splat(op.operands[0], 1) and op.operands[1].type == result.type:
+        replace_with(rewriter, op, UNARY["reciprocal"], [op.operands[1]])
+
+
+@pattern(UNARY["reciprocal"])
+def rsqrt(op: Operation, rewriter: PatternRewriter) -> None:
+    """1 / sqrt(x)."""
+    sqrt = unary(op.operands[0], "sqrt")
+    if sqrt is not None:
+        replace_with(rewriter, op, UNARY["rsqrt"], [sqrt.operands[0]])
+
+
+@pattern(Div)
+def divided_by_root(op: Operation, rewriter: PatternRewriter) -> None:
+    """x / sqrt(y) is x * rsqrt(y), which reads as a normalisation does, where nothing else needs the root."""
+    sqrt = unary(op.operands[1], "sqrt")
+    if sqrt is None or splat(op.operands[0]) is not None or not op.operands[1].has_one_use():
+        return
+    made = UNARY["rsqrt"].make([sqrt.operands[0]], [tensor_type(op.operands[1])], op.location)
+    product = Multiply.make([op.operands[0], made.results[0]], [tensor_type(op.results[0])], op.location)
+    rewriter.replace(op, [made, product])
+
+
+PATTERNS = (
+    relu,
+    relu6,
+    relu6_as_clamp,
+    hardsigmoid,
+    sigmoid,
+    sigmoid_as_reciprocal,
+    times_itself,
+    gelu,
+    reciprocal,
+    rsqrt,
+    divided_by_root,
+)
+APPROXIMATE = (gelu_by_tanh,)

@@ -1,0 +1,61 @@
+"""Matrix products: transposed operands, and a bias."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
+from tt_xla.compiler.ttir.match import UNARY, Add, Subtract, reshaped
+from tt_xla.ir.base import only_user, shape, tensor_type
+from tt_xla.ir.ttir.contraction import LinearOp, MatmulOp
+from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp
+
+
+@pattern(MatmulOp, LinearOp)
+def transposed_matmul(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
+    """A swap of the last two dimensions in front of a matrix product is its transpose flag."""
+    flags = [op.value("transpose_a"), op.value("transpose_b")]
+    operands = list(op.operands)
+    for index in range(2):
+        permute = producer(operands[index], PermuteOp)
+        if permute is not None and swaps_last_two(permute.value("permutation")):
+            operands[index] = permute.input
+            flags[index] = not flags[index]
+    if operands != list(op.operands):
+        replace_with(rewriter, op, type(op), operands, transpose_a=flags[0], transpose_b=flags[1])
+
+
+def swaps_last_two(permutation: tuple[int, ...]) -> bool:
+    rank = len(permutation)
+    return rank >= 2 and permutation == (*range(rank - 2), rank - 1, rank - 2)
+
+
+@pattern(Add, Subtract)
+def matmul_with_bias(op: Operation, rewriter: PatternRewriter) -> None:
+    """matmul(a, b) + bias or - bias, the bias one row; also of a product that is reshaped, keeping its columns."""
+    for product, other in both_ways(op) if isinstance(op, Add) else [(op.operands[0], op.operands[1])]:
+        source = look_through(product, ReshapeOp)
+        matmul = producer(source, MatmulOp)
+        if matmul is None or only_user(product) is not op or product.type != op.results[0].type:
+            continue
+        if source is not product and (only_user(source) is None or shape(source)[-1] != shape(product)[-1]):
+            continue
+        bias, columns = look_through(other, BroadcastOp), shape(product)[-1]
+        if len(shape(source)) < 2 or shape(bias)[-1:] != (columns,) or math.prod(shape(bias)) != columns:
+            continue
+        if tensor_type(bias).element_type != tensor_type(product).element_type:
+            continue
+        if isinstance(op, Subtract):
+            bias = insert_before(rewriter, op, UNARY["neg"], [bias], tensor_type(bias))
+        row = reshaped(rewriter, op, bias, (columns,))
+        flags = {name: matmul.value(name) for name in ("transpose_a", "transpose_b")}
+        made = insert_before(rewriter, op, LinearOp, [matmul.a, matmul.b, row], tensor_type(source), **flags)
+        rewriter.replace(op, [], [reshaped(rewriter, op, made, shape(product))])
+        return
+
+
+PATTERNS = (matmul_with_bias,)
+TRANSPOSES = (transposed_matmul,)

@@ -1,0 +1,244 @@
+"""Layer and RMS normalisation over the last dimensions, found by the reciprocal root that each has."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tt_xla.compiler.rewriting import both_ways, insert_before, pattern, producer, replace_with
+from tt_xla.compiler.stablehlo.types import elements
+from tt_xla.compiler.ttir.match import (
+    BINARY,
+    UNARY,
+    Add,
+    Multiply,
+    Subtract,
+    behind,
+    cast,
+    is_float,
+    is_square_of,
+    last_dims,
+    mean_over,
+    plus_constant,
+    reshaped,
+    same,
+    unary,
+    uncast,
+    unshaped,
+)
+from tt_xla.ir.base import only_user, shape, tensor, tensor_type
+from tt_xla.ir.ttir.creation import ConstantOp, splat
+from tt_xla.ir.ttir.reduction import LayerNormOp, MeanOp, RmsNormOp, SumOp
+from tt_xla.ir.ttir.structure import BroadcastOp, TypecastOp
+
+Dims = tuple[int, ...]
+
+
+@pattern(Multiply)
+def normalization(op: Operation, rewriter: PatternRewriter) -> None:
+    """(x - mean(x)) * rsqrt(variance(x) + epsilon) and x * rsqrt(mean(x * x) + epsilon).
+
+    The root may be multiplied by a weight first; the variance is a mean of squares of differences, or a mean of squares
+    minus the square of the mean, not below 0 where that is seen to.
+    """
+    if not is_float(op.results[0]):
+        return
+    for value, other in both_ways(op):
+        root = _root(other)
+        if root is None or shape(value) != shape(op.results[0]):
+            continue
+        found = _layer(value, root) or _rms(value, root)
+        if found is None:
+            continue
+        kind, x, dims = found
+        source = cast(rewriter, op, x, op.results[0])
+        values = {"normalized_shape": shape(x)[-len(dims) :], "epsilon": root.epsilon}
+        normal = insert_before(rewriter, op, kind, [source, None, None], tensor_type(source), **values)
+        if root.weight is None:
+            rewriter.replace(op, [], [normal])
+        else:
+            replace_with(rewriter, op, Multiply, [normal, cast(rewriter, op, root.weight, normal)])
+        return
+
+
+class _Root(NamedTuple):
+    """rsqrt(statistic + epsilon), perhaps times a weight."""
+
+    statistic: SSAValue
+    epsilon: float
+    sizes: Dims
+    """The shape in which it meets the rows that it scales."""
+    weight: SSAValue | None
+
+
+def _root(value: SSAValue) -> _Root | None:
+    value = behind(value, TypecastOp, BroadcastOp)
+    found = _bare_root(value, None)
+    product = producer(value, Multiply)
+    if found is None and product is not None:
+        for one, rest in both_ways(product):
+            if splat(rest) is None and (found := _bare_root(behind(one, TypecastOp, BroadcastOp), rest)):
+                return found
+    return found
+
+
+def _bare_root(value: SSAValue, weight: SSAValue | None) -> _Root | None:
+    root = producer(unshaped(value), UNARY["rsqrt"])
+    if root is None:
+        return None
+    statistic, epsilon = plus_constant(unshaped(root.operands[0])) or (root.operands[0], 0.0)
+    return _Root(statistic, epsilon, shape(value), weight)
+
+
+def _layer(value: SSAValue, root: _Root) -> tuple[type[LayerNormOp], SSAValue, Dims] | None:
+    difference = producer(uncast(value), Subtract)
+    if difference is None:
+        return None
+    x, mean = uncast(difference.operands[0]), difference.operands[1]
+    centre = mean_over(mean, x)
+    if centre is None or not same(centre[0], x):
+        return None
+    variance = _behind_clamp(unshaped(root.statistic))
+    if root.sizes != _kept(x, centre[1]) or not _is_variance(variance, x, centre[1]):
+        return None
+    return LayerNormOp, x, centre[1]
+
+
+def _behind_clamp(value: SSAValue) -> SSAValue:
+    """v of max(v, 0)."""
+    relu = unary(value, "relu")
+    if relu is not None:
+        return unshaped(relu.operands[0])
+    maximum = producer(value, BINARY["maximum"])
+    for one, other in both_ways(maximum) if maximum is not None else ():
+        if splat(other) == 0:
+            return unshaped(one)
+    return value
+
+
+def _is_variance(variance: SSAValue, x: SSAValue, dims: Dims) -> bool:
+    mean = producer(variance, MeanOp)
+    if mean is not None and last_dims(mean) == dims:
+        product = producer(uncast(mean.input), Multiply)
+        return product is not None and all(_is_centred(operand, x, dims) for operand in product.operands)
+    difference = producer(variance, Subtract)
+    if difference is None:
+        return False
+    squares = producer(unshaped(difference.operands[0]), MeanOp)
+    square = producer(unshaped(difference.operands[1]), Multiply)
+    if squares is None or square is None or last_dims(squares) != dims or not is_square_of(squares.input, x):
+        return False
+    return all(_is_mean(operand, x, dims) for operand in square.operands)
+
+
+def _is_centred(value: SSAValue, x: SSAValue, dims: Dims) -> bool:
+    difference = producer(uncast(value), Subtract)
+    if difference is None or not same(difference.operands[0], x):
+        return False
+    found = mean_over(difference.operands[1], x)
+    return found is not None and same(found[0], x) and found[1] == dims
+
+
+def _is_mean(value: SSAValue, x: SSAValue, dims: Dims) -> bool:
+    mean = producer(unshaped(value), MeanOp)
+    return mean is not None and same(mean.input, x) and last_dims(mean) == dims
+
+
+def _rms(value: SSAValue, root: _Root) -> tuple[type[RmsNormOp], SSAValue, Dims] | None:
+    x, mean = uncast(value), producer(unshaped(root.statistic), MeanOp)
+    dims = last_dims(mean) if mean is not None else None
+    if mean is None or dims is None or not is_square_of(mean.input, x) or root.sizes != _kept(x, dims):
+        return None
+    return RmsNormOp, x, dims
+
+
+def _kept(x: SSAValue, dims: Dims) -> Dims:
+    """The shape of a value per row of ``x``; what lies before it keeps the order of elements, so shapes tell."""
+    return tuple(1 if dim in dims else size for dim, size in enumerate(shape(x)))
+
+
+@pattern(Multiply)
+def weight(op: Operation, rewriter: PatternRewriter) -> None:
+    """A normalisation times a vector over the normalised dimensions."""
+    for value, other in both_ways(op):
+        norm = _open_norm(op, value)
+        if norm is None or norm.weight is not None or norm.bias is not None:
+            continue
+        vector = _vector(rewriter, op, other, norm)
+        if vector is not None:
+            _extend(rewriter, op, norm, vector, None)
+            return
+
+
+@pattern(Add)
+def bias(op: Operation, rewriter: PatternRewriter) -> None:
+    """A normalisation plus a vector over the normalised dimensions."""
+    for value, other in both_ways(op):
+        norm = _open_norm(op, value)
+        if norm is None or norm.bias is not None:
+            continue
+        vector = _vector(rewriter, op, other, norm)
+        if vector is not None:
+            _extend(rewriter, op, norm, norm.weight, vector)
+            return
+
+
+def _open_norm(op: Operation, value: SSAValue) -> LayerNormOp | RmsNormOp | None:
+    """The normalisation, used by ``op`` alone, that made an operand of its result's type."""
+    made = value.op if isinstance(value, OpResult) else None
+    if not isinstance(made, LayerNormOp | RmsNormOp) or value.type != op.results[0].type:
+        return None
+    return made if only_user(value) is op else None
+
+
+def _vector(
+    rewriter: PatternRewriter, op: Operation, value: SSAValue, norm: LayerNormOp | RmsNormOp
+) -> SSAValue | None:
+    sizes: Dims = norm.value("normalized_shape")
+    source = behind(value, BroadcastOp)
+    found = shape(source)
+    leading = len(found) - len(sizes)
+    if leading < 0 or found[leading:] != sizes or any(size != 1 for size in found[:leading]):
+        return None
+    return reshaped(rewriter, op, cast(rewriter, op, source, op.results[0]), sizes)
+
+
+def _extend(
+    rewriter: PatternRewriter,
+    op: Operation,
+    norm: LayerNormOp | RmsNormOp,
+    scale: SSAValue | None,
+    shift: SSAValue | None,
+) -> None:
+    replace_with(rewriter, op, type(norm), [norm.input, scale, shift], **norm.values())
+
+
+@pattern(Multiply)
+def unit_length(op: Operation, rewriter: PatternRewriter) -> None:
+    """x * rsqrt(sum(x * x) + epsilon) over n elements is RMS normalisation by epsilon / n, divided by sqrt(n)."""
+    if not is_float(op.results[0]):
+        return
+    for value, other in both_ways(op):
+        root = _root(other)
+        if root is None or root.weight is not None or shape(value) != shape(op.results[0]):
+            continue
+        total, x = producer(unshaped(root.statistic), SumOp), uncast(value)
+        dims, count = (len(shape(x)) - 1,), shape(x)[-1]
+        if total is None or total.value("dim_arg") != dims or not is_square_of(total.input, x):
+            continue
+        if root.sizes != _kept(x, dims):
+            continue
+        source = cast(rewriter, op, x, op.results[0])
+        vector_type = tensor((count,), tensor_type(source).element_type)
+        scale = insert_before(
+            rewriter, op, ConstantOp, [], vector_type, value=elements(np.asarray(count**-0.5), vector_type)
+        )
+        epsilon = root.epsilon / count
+        replace_with(rewriter, op, RmsNormOp, [source, scale, None], normalized_shape=(count,), epsilon=epsilon)
+        return
+
+
+PATTERNS = (normalization, weight, bias, unit_length)

@@ -1,0 +1,51 @@
+"""Reductions that keep their dimensions, and means."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
+from tt_xla.compiler.ttir.match import Div, Multiply, rounded, unspread
+from tt_xla.ir import abstract as shared
+from tt_xla.ir import shapes
+from tt_xla.ir.base import only_user, shape, tensor_type
+from tt_xla.ir.ttir.creation import splat
+from tt_xla.ir.ttir.reduction import MeanOp, SumOp
+from tt_xla.ir.ttir.structure import ReshapeOp
+
+
+@pattern(ReshapeOp)
+def keep_dim(op: ReshapeOp, rewriter: PatternRewriter) -> None:
+    """A reshape that puts back the dimensions of size 1 that a reduction took away."""
+    reduction = producer(op.input, shared.Reduction)  # pyright: ignore[reportArgumentType]
+    if reduction is None or reduction.value("keep_dim") or only_user(op.input) is not op:
+        return
+    dims = reduction.value("dim_arg")
+    if dims is None or shape(op.result) != shapes.reduce(shape(reduction.input), dims, True):
+        return
+    replace_with(rewriter, op, type(reduction), [reduction.input], dim_arg=dims, keep_dim=True)
+
+
+@pattern(Multiply, Div)
+def mean(op: Operation, rewriter: PatternRewriter) -> None:
+    """sum(x) * (1 / n) or sum(x) / n, where n elements are summed."""
+    pairs = [(op.operands[0], op.operands[1])] if isinstance(op, Div) else list(both_ways(op))
+    for value, other in pairs:
+        total = producer(look_through(value, ReshapeOp), SumOp)
+        factor = splat(unspread(other)) if total is not None else None
+        if total is None or not factor or value.type != op.results[0].type:
+            continue
+        count = math.prod(shape(total.input)) // max(1, math.prod(shape(total.result)))
+        expected = rounded(count if isinstance(op, Div) else 1 / count, other)
+        if math.isclose(factor, expected, rel_tol=2**-20):
+            dims, keep = total.value("dim_arg"), total.value("keep_dim")
+            type_ = tensor_type(total.result)
+            made = insert_before(rewriter, op, MeanOp, [total.input], type_, dim_arg=dims, keep_dim=keep)
+            replace_with(rewriter, op, ReshapeOp, [made], shape=shape(op.results[0]))
+            return
+
+
+PATTERNS = (keep_dim, mean)

@@ -1,0 +1,92 @@
+"""Softmax along one dimension."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tt_xla.compiler.rewriting import both_ways, pattern, producer, replace_with
+from tt_xla.compiler.ttir.match import (
+    BINARY,
+    UNARY,
+    Div,
+    Multiply,
+    Subtract,
+    behind,
+    cast,
+    is_float,
+    same,
+    uncast,
+    unshaped,
+    unspread,
+)
+from tt_xla.ir import shapes
+from tt_xla.ir.base import shape
+from tt_xla.ir.ttir.creation import splat
+from tt_xla.ir.ttir.reduction import MaxOp, SoftmaxOp, SumOp
+from tt_xla.ir.ttir.structure import BroadcastOp, TypecastOp, WhereOp
+
+
+@pattern(Div)
+def softmax(op: Operation, rewriter: PatternRewriter) -> None:
+    """exp(x) / sum(exp(x)); with the maximum of x subtracted first it is the numerically stable form of the same."""
+    _softmax(op, rewriter, op.operands[0], op.operands[1])
+
+
+@pattern(Multiply)
+def softmax_by_reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
+    """exp(x) * (1 / sum(exp(x)))."""
+    for value, other in both_ways(op):
+        reciprocal = producer(behind(other, BroadcastOp, TypecastOp), UNARY["reciprocal"])
+        if reciprocal is not None:
+            _softmax(op, rewriter, value, reciprocal.operands[0])
+            return
+
+
+def _softmax(op: Operation, rewriter: PatternRewriter, value: SSAValue, divisor: SSAValue) -> None:
+    exp, total = producer(uncast(value), UNARY["exp"]), producer(unspread(divisor), SumOp)
+    if exp is None or total is None or not is_float(op.results[0]) or not same(total.input, exp.results[0]):
+        return
+    dims = total.value("dim_arg")
+    if dims is None or len(dims) != 1 or not _kept(divisor, total, dims[0]):
+        return
+    x, stable = exp.operands[0], False
+    shifted = producer(uncast(x), Subtract)
+    greatest = _maximum(shifted.operands[1], dims) if shifted is not None else None
+    if shifted is not None and greatest is not None and same(greatest, shifted.operands[0]):
+        x, stable = shifted.operands[0], True
+    if shape(x) == shape(op.results[0]):
+        source = cast(rewriter, op, uncast(x), op.results[0])
+        replace_with(rewriter, op, SoftmaxOp, [source], dimension=dims[0], numericStable=stable)
+
+
+def _maximum(value: SSAValue, dims: tuple[int, ...]) -> SSAValue | None:
+    """The tensor whose maximum along ``dims`` a value is; 0 where that is not finite, as log-sum-exp guards it."""
+    source = unspread(value)
+    guard = producer(source, WhereOp)
+    if guard is not None and splat(unspread(guard.third)) == 0 and _is_finite(guard.first, guard.second):
+        value = guard.second
+        source = unspread(value)
+    if isinstance(source, OpResult) and isinstance(source.op, BINARY["maximum"]):
+        for one, other in both_ways(source.op):
+            if splat(other) == float("-inf"):
+                value = one
+                source = unspread(one)
+    greatest = producer(source, MaxOp)
+    if greatest is None or greatest.value("dim_arg") != dims or not _kept(value, greatest, dims[0]):
+        return None
+    return greatest.input
+
+
+def _is_finite(predicate: SSAValue, value: SSAValue) -> bool:
+    test = producer(unspread(predicate), UNARY["isfinite"])
+    return test is not None and unshaped(test.operands[0]) is unshaped(value)
+
+
+def _kept(value: SSAValue, total: SumOp | MaxOp, dim: int) -> bool:
+    """Whether ``value`` spreads the reduction along its own dimension, or is still to be spread so."""
+    before = behind(value, BroadcastOp, TypecastOp)
+    return shape(before) == shapes.reduce(shape(total.input), (dim,), True)
+
+
+PATTERNS = (softmax, softmax_by_reciprocal)
