@@ -74,9 +74,7 @@ def _ours(path: Path, level: str, arch: str) -> dict[str, Any]:
 
 
 def _theirs(reference: Path, path: Path, level: str, arch: str, out: Path) -> dict[str, Any]:
-    return _json(
-        [sys.executable, str(reference), "--arch", arch, "--level", level, "--json", "--out", str(out), str(path)]
-    )
+    return _json([str(reference), "--arch", arch, "--level", level, "--json", "--out", str(out), str(path)])
 
 
 def _count(ops: dict[str, int]) -> int:
