@@ -5,9 +5,11 @@ StableHLO --> TTIR --> TTNN --> Program
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 from jaxlib.mlir import ir
@@ -17,6 +19,7 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from tt_xla.compiler import emit_program, stablehlo, ttir_to_ttnn
 from tt_xla.compiler.ttir import cse, decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
 from tt_xla.compiler.ttnn import (
+    choose_argument_layouts,
     convert_weight_dtype,
     deallocate,
     hoist_const_eval,
@@ -77,6 +80,8 @@ def ttnn_stages(options: CompileOptions, target: Target) -> list[Stage]:
         # The lowering works op by op and leaves reshapes and layout changes that undo each other; from level 1 on the
         # matrix unit applies activations as it writes its results, and convolutions read row-major tensors as they are.
         ("ttnn-fuse", lambda module: fuse_ttnn.run(module, optimise=level >= 1)),
+        # After the reshapes that cost nothing on row-major arguments have moved before their conversions.
+        ("ttnn-choose-argument-layouts", choose_argument_layouts.run),
     ]
     if weight_dtype:
         # After fusing, so that each product has the operands it will run with; before const-eval, which then does the
@@ -117,6 +122,26 @@ def compile_module(
         CompileError: the module cannot become a Program; with the user's source line where it is known.
         ResourceExhaustedError: the Program does not fit in the target's memory.
     """
+    with _without_garbage_collection():
+        return _compile(module, options, target, name, dumps)
+
+
+@contextlib.contextmanager
+def _without_garbage_collection() -> Generator[None]:
+    """Operations and values refer to each other, and compiling drops few of them: looking for garbage among them finds
+    little and takes up to half of a compilation."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _compile(
+    module: ir.Module, options: CompileOptions, target: Target, name: str, dumps: dict[str, str] | None
+) -> Program:
     log = logger()
     started = time.perf_counter()
     record = _recorder(options, dumps, log)

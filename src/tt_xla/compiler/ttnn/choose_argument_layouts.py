@@ -1,0 +1,49 @@
+"""An argument that every user converts in the same way arrives converted.
+
+The lowering takes inputs row-major, as the host has them; nearly all ops want tiles. Whoever brings a tensor to the
+device lays it out once, and a tensor that stays between calls, such as a weight, is not converted again on each.
+Upstream leaves the conversions in the program.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, BlockArgument
+from xdsl.rewriter import Rewriter
+
+from tt_xla.compiler.rewriting import body, functions
+from tt_xla.ir.base import users
+from tt_xla.ir.ttnn.attributes import layout_of
+from tt_xla.ir.ttnn.memory import FromDeviceOp, ToLayoutOp
+
+
+def run(module: ModuleOp) -> None:
+    for function in functions(module):
+        for argument in body(function).args:
+            _convert(argument)
+        function.update_function_type()
+
+
+def _convert(argument: BlockArgument) -> None:
+    """Follows conversions as long as all users agree on one."""
+    current = argument
+    while True:
+        wanted = _wanted(current)
+        if wanted is None:
+            return
+        made = Rewriter.replace_value_with_new_type(current, wanted)
+        assert isinstance(made, BlockArgument)
+        for user in users(made):
+            user.results[0].replace_all_uses_with(made)
+            Rewriter.erase_op(user)
+        current = made
+
+
+def _wanted(argument: BlockArgument) -> Attribute | None:
+    """The one type that every user converts the argument to; its element type stays."""
+    found = users(argument)
+    if not found or not all(isinstance(user, ToLayoutOp | FromDeviceOp) for user in found):
+        return None
+    types = {user.results[0].type for user in found}
+    same_dtype = all(layout_of(user.results[0]).dtype is layout_of(argument).dtype for user in found)
+    return types.pop() if len(types) == 1 and same_dtype else None

@@ -1,0 +1,40 @@
+// RUN: pass=ttnn-choose-argument-layouts
+
+#dram = #ttnn.buffer_type<dram>
+#system_memory = #ttnn.buffer_type<system_memory>
+#rows = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<64x64xbf16, #dram>, <interleaved>>
+#tiles = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#host = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<64x64xbf16, #system_memory>>
+!rows = tensor<64x64xbf16, #rows>
+!tiles = tensor<64x64xbf16, #tiles>
+!host = tensor<64x64xbf16, #host>
+
+// All users agree.
+// CHECK-LABEL: func.func @tiles(%x: tensor<64x64xbf16, #ttnn_layout>)
+func.func @tiles(%x: !rows) -> (!tiles, !tiles) {
+  // CHECK-NEXT: %[[E:.*]] = "ttnn.exp"(%x)
+  // CHECK-NEXT: %[[R:.*]] = "ttnn.relu"(%x)
+  // CHECK-NEXT: func.return %[[E]], %[[R]]
+  %0 = "ttnn.to_layout"(%x) : (!rows) -> !tiles
+  %1 = "ttnn.to_layout"(%x) : (!rows) -> !tiles
+  %2 = "ttnn.exp"(%0) : (!tiles) -> !tiles
+  %3 = "ttnn.relu"(%1) : (!tiles) -> !tiles
+  func.return %2, %3 : !tiles, !tiles
+}
+
+// Step by step: what goes to the host row-major stays there.
+// CHECK-LABEL: func.func @host(
+func.func @host(%x: !tiles) -> !host {
+  // CHECK-NEXT: func.return %x
+  %0 = "ttnn.to_layout"(%x) : (!tiles) -> !rows
+  %1 = "ttnn.from_device"(%0) : (!rows) -> !host
+  func.return %1 : !host
+}
+
+// One user reads rows.
+// CHECK-LABEL: func.func @both(
+func.func @both(%x: !rows) -> (!tiles, !rows) {
+  // CHECK-NEXT: "ttnn.to_layout"
+  %0 = "ttnn.to_layout"(%x) : (!rows) -> !tiles
+  func.return %0, %x : !tiles, !rows
+}
