@@ -42,7 +42,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Data, Operation, SSAValue
+from xdsl.ir import Attribute, Data, ErasedSSAValue, Operation, SSAValue
 from xdsl.irdl import AttrConstraint, AttrSizedOperandSegments, IRDLOperation, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
@@ -189,6 +189,11 @@ SYMBOL: Kind[str] = Kind(
 )
 ELEMENTS: Kind[Any] = Kind("dense elements", lambda value: value, lambda attr: attr, DenseIntOrFPElementsAttr)
 
+_VERIFIED: dict[tuple[object, ...], tuple[Attribute, ...]] = {}
+"""What ops were verified: class, names of properties and attributes, identities of types and attributes, which are kept
+alive here so that no other object takes their identity."""
+_MOST_VERIFIED = 20_000
+
 OperandLike: TypeAlias = "SSAValue | Sequence[SSAValue] | None"
 
 
@@ -235,6 +240,22 @@ class TTOp(IRDLOperation, ABC):
         """All properties but operandSegmentSizes as Python values."""
         table = kinds(type(self))
         return {name: table[name].decode(attribute) for name, attribute in self.properties.items() if name in table}
+
+    def verify(self, verify_nested_ops: bool = True) -> None:
+        """As xDSL does, but an op that is like one verified before, down to the same attribute objects, is taken as
+        good: models repeat their layers, and checking is a quarter of compiling without this."""
+        operands = tuple(self.operands)
+        if self.regions or self.next_op is None or any(isinstance(value, ErasedSSAValue) for value in operands):
+            super().verify(verify_nested_ops)
+            return
+        parts = (*[value.type for value in operands], *[value.type for value in self.results])
+        parts += (*self.properties.values(), *self.attributes.values())
+        key = (type(self), len(operands), *self.properties, *self.attributes, *map(id, parts))
+        if key not in _VERIFIED:
+            super().verify(verify_nested_ops)
+            if len(_VERIFIED) >= _MOST_VERIFIED:
+                _VERIFIED.clear()
+            _VERIFIED[key] = parts
 
     def fail(self, message: str) -> None:
         raise VerifyException(f"'{self.name}' op: {message}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import MemRefType, TensorType
@@ -209,6 +210,7 @@ def layout_of(value: SSAValue) -> TensorLayout:
     return encoding.data
 
 
+@lru_cache(maxsize=4096)
 def laid_out(shape: tuple[int, ...], layout: TensorLayout) -> Tensor:
     """The tensor type of a shape under a layout."""
     return TensorType(ELEMENT_TYPES[layout.dtype], shape, TTNNLayoutAttr(layout))

@@ -1,0 +1,39 @@
+"""Verification remembers what it found good; what is bad is found each time."""
+
+import pytest
+from xdsl.utils.exceptions import VerifyException
+
+from tt_xla.ir.ttir.contraction import MatmulOp
+from tt_xla.ir.text import parse_module
+
+TEXT = """
+func.func @main(%a: tensor<2x3xbf16>, %b: tensor<3x4xbf16>) -> tensor<2x4xbf16> {
+  %0 = "ttir.matmul"(%a, %b) <{transpose_a = false, transpose_b = false}>
+    : (tensor<2x3xbf16>, tensor<3x4xbf16>) -> tensor<2x4xbf16>
+  return %0 : tensor<2x4xbf16>
+}
+"""
+
+
+def _matmul():
+    module = parse_module(TEXT)
+    return module, next(op for op in module.walk() if isinstance(op, MatmulOp))
+
+
+def test_an_op_changed_after_it_was_found_good_is_found_bad():
+    module, matmul = _matmul()
+    matmul.properties["transpose_b"] = type(matmul).make([*matmul.operands], [], transpose_b=True).properties[
+        "transpose_b"
+    ]
+    with pytest.raises(VerifyException):
+        matmul.verify()
+    with pytest.raises(VerifyException):
+        matmul.verify()
+    assert module is not None
+
+
+def test_an_operand_of_another_type_is_found_bad():
+    _, matmul = _matmul()
+    matmul.operands[0], matmul.operands[1] = matmul.operands[1], matmul.operands[0]
+    with pytest.raises(VerifyException):
+        matmul.verify()
