@@ -3,8 +3,8 @@
 import pytest
 from xdsl.utils.exceptions import VerifyException
 
-from tt_xla.ir.ttir.contraction import MatmulOp
 from tt_xla.ir.text import parse_module
+from tt_xla.ir.ttir.contraction import MatmulOp
 
 TEXT = """
 func.func @main(%a: tensor<2x3xbf16>, %b: tensor<3x4xbf16>) -> tensor<2x4xbf16> {
@@ -22,9 +22,9 @@ def _matmul():
 
 def test_an_op_changed_after_it_was_found_good_is_found_bad():
     module, matmul = _matmul()
-    matmul.properties["transpose_b"] = type(matmul).make([*matmul.operands], [], transpose_b=True).properties[
-        "transpose_b"
-    ]
+    matmul.properties["transpose_b"] = (
+        type(matmul).make([*matmul.operands], [], transpose_b=True).properties["transpose_b"]
+    )
     with pytest.raises(VerifyException):
         matmul.verify()
     with pytest.raises(VerifyException):
