@@ -1,24 +1,28 @@
 // RUN: pass=ttir-to-ttnn
 
-// Inputs come row-major and are tilized once, parameters come in tiles.
-// CHECK-LABEL: func.func public @moves(
-// CHECK-NEXT: %[[X:.*]] = "ttnn.to_layout"(%x)
-// CHECK-NEXT: "ttnn.matmul"(%[[X]], %w) <{transpose_a = false, transpose_b = false}>
-// CHECK-NEXT: "ttnn.exp"(%[[X]])
+// CHECK: #[[TILES:.*]] = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>
+// CHECK: #[[ROWS:.*]] = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x3xbf16
+
+// Arguments come in tiles where an op wants tiles, and row-major where they only move or are read by rows.
+// CHECK-LABEL: func.func public @moves(%x: tensor<2x3xbf16, #[[TILES]]>, %r: tensor<2x3xbf16, #[[ROWS]]>, %w: tensor<3x4xbf16, #[[TILES]]>
+// CHECK-NEXT: "ttnn.matmul"(%x, %w) <{transpose_a = false, transpose_b = false}>
+// CHECK-NEXT: "ttnn.exp"(%x)
+// CHECK-NEXT: %[[R:.*]] = "ttnn.to_layout"(%r)
+// CHECK-NEXT: "ttnn.reshape"(%[[R]])
 // CHECK-NEXT: func.return
-func.func @moves(%x: tensor<2x3xbf16>, %w: tensor<3x4xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> (tensor<2x4xbf16>, tensor<2x3xbf16>) {
+func.func @moves(%x: tensor<2x3xbf16>, %r: tensor<2x3xbf16>, %w: tensor<3x4xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> (tensor<2x4xbf16>, tensor<2x3xbf16>, tensor<6xbf16>) {
   %a = "ttir.matmul"(%x, %w) <{transpose_a = false, transpose_b = false}> : (tensor<2x3xbf16>, tensor<3x4xbf16>) -> tensor<2x4xbf16>
   %b = "ttir.exp"(%x) : (tensor<2x3xbf16>) -> tensor<2x3xbf16>
-  func.return %a, %b : tensor<2x4xbf16>, tensor<2x3xbf16>
+  %c = "ttir.reshape"(%r) <{shape = [6 : i32]}> : (tensor<2x3xbf16>) -> tensor<6xbf16>
+  func.return %a, %b, %c : tensor<2x4xbf16>, tensor<2x3xbf16>, tensor<6xbf16>
 }
 
 // CHECK-LABEL: func.func public @constants(
 // CHECK: "ttnn.full"(%{{.*}}) <{shape = #ttnn.shape<2x3>, fill_value = 1.500000e+00 : f32}>
 // CHECK-NEXT: %[[B:.*]] = "ttnn.constant"(%{{.*}}) <{value = dense<[1, 2, 3]> : tensor<3xsi32>}>
 // CHECK-NEXT: "ttnn.full"(%{{.*}}) <{shape = #ttnn.shape<2x2>, fill_value = 7 : i32}>
-// CHECK-NEXT: %[[D:.*]] = "ttnn.arange"(%{{.*}}) <{start = 0 : si64, end = 5 : si64, step = 1 : si64}>
+// CHECK-NEXT: "ttnn.arange"(%{{.*}}) <{start = 0 : si64, end = 5 : si64, step = 1 : si64}>
 // CHECK-NEXT: "ttnn.to_layout"(%[[B]])
-// CHECK-NEXT: "ttnn.to_layout"(%[[D]])
 // CHECK-NEXT: func.return
 func.func @constants() -> (tensor<2x3xbf16>, tensor<3xsi32>, tensor<2x2xsi32>, tensor<5xf32>) {
   %a = "ttir.constant"() <{value = dense<1.5> : tensor<2x3xbf16>}> : () -> tensor<2x3xbf16>

@@ -38,4 +38,4 @@ def _full(lowering: Lowering, sizes: tuple[int, ...], dtype: DataType, value: fl
 @lowers(source.ArangeOp)
 def arange(lowering: Lowering, op: source.ArangeOp) -> SSAValue:
     values = {name: op.value(name) for name in ("start", "end", "step")}
-    return lowering.emit(target.ArangeOp, [lowering.device], *lowering.result(op), tiled=False, **values)
+    return lowering.emit(target.ArangeOp, [lowering.device], *lowering.result(op), **values)
