@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test bench bench-compile check format
+.PHONY: help venv demo test bench bench-compile check-programs check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ bench: $(STAMP) ## compile times and run times
 
 bench-compile: $(STAMP) ## compile times and programs beside upstream's compiler, into docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_compilers.py --folder ../build/programs --dumps ../build/upstream --document ../docs/benchmarks.md
+
+check-programs: $(STAMP) ## results of the set of programs at each level beside JAX's, into docs/benchmarks.md
+	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python check_programs.py --document ../docs/benchmarks.md
 
 check: $(STAMP) ## style, types and import order
 	@$(BIN)/ruff check .

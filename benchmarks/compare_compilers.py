@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from documents import write_between_marks
 from programs import PROGRAMS
 from rich.console import Console
 from rich.progress import Progress
 
 HERE = Path(__file__).resolve().parent
-BEGIN, END = "<!-- compare-compilers -->", "<!-- /compare-compilers -->"
 LEVELS = ("0", "2")
 MOVES = ("to_layout", "typecast", "to_memory_config", "to_device", "from_device")
 UNCOUNTED = ("deallocate", "get_device")
@@ -177,14 +177,6 @@ def _of_upstream(ratios: list[float]) -> str:
     return f"median {statistics.median(ratios):.2f}, worst {max(ratios):.2f} times upstream's"
 
 
-def _write(document: Path, text: str) -> None:
-    """Replaces what stands between the two marks of the document."""
-    before, found, rest = document.read_text().partition(BEGIN)
-    if not found or END not in rest:
-        raise click.ClickException(f"{document} lacks the marks {BEGIN} and {END}.")
-    document.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
-
-
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1, type=click.Choice(list(PROGRAMS)))
 @click.option("--rounds", default=3, show_default=True)
@@ -215,7 +207,7 @@ def main(
     text = _table(rows, rounds, arch)
     click.echo(text)
     if document is not None:
-        _write(document, text)
+        write_between_marks(document, "compare-compilers", text)
 
 
 if __name__ == "__main__":
