@@ -1,0 +1,1 @@
+"""JAX on platform ``tt``: ``plugin`` registers it, ``pjrt`` is what jaxlib calls."""

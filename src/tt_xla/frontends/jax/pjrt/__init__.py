@@ -1,0 +1,1 @@
+"""The PJRT C API, its slots written in Python; see :mod:`tt_xla.frontends.jax.pjrt.table`."""
