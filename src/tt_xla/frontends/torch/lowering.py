@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 import torch
+from jaxlib import xla_client
 from jaxlib.mlir import ir
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
@@ -204,7 +206,7 @@ class _Lowering:
                         values[node] = self._compute(node, values)
             return tuple(jax.numpy.asarray(values[node]) for node in results)
 
-        with unset_fake_temporarily(), jax.enable_x64(True):
+        with unset_fake_temporarily(), jax.enable_x64(True), jax.default_device(_tracing_device()):
             specs = [jax.ShapeDtypeStruct(shape_of(n.meta["val"]), DTYPES[n.meta["val"].dtype]) for n in self.traced]
             module = jax.jit(forward, keep_unused=True).lower(*specs).compiler_ir("stablehlo")
         assert isinstance(module, ir.Module)
@@ -243,6 +245,12 @@ class _Lowering:
 
         with module.context:
             module.operation.walk(visit)
+
+
+@functools.cache
+def _tracing_device() -> Any:
+    """A CPU device of our own to lower for, so that tracing asks JAX for no backend, least of all for 'tt' itself."""
+    return xla_client.make_cpu_client().local_devices()[0]
 
 
 def _location_of(node: torch.fx.Node) -> ir.Location:

@@ -1,0 +1,5 @@
+"""Upstream's name of the JAX plugin."""
+
+from tt_xla.frontends.jax.plugin import initialize
+
+__all__ = ["initialize"]

@@ -1,0 +1,11 @@
+"""Upstream's helpers for JAX programs.
+
+ttir, ttnn, program = serialize_compiled_artifacts(f, x)
+"""
+
+from tt_xla.frontends.jax.tools import (
+    serialize_compiled_artifacts,
+    serialize_compiled_artifacts_to_disk,
+)
+
+__all__ = ["serialize_compiled_artifacts", "serialize_compiled_artifacts_to_disk"]

@@ -1,0 +1,109 @@
+"""Answers: what the queries about a handle return, prepared as bytes that the C part copies.
+
+Many queries end the process when they fail, and most are asked inside deallocations or many times per call; so none
+of them runs Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct as binary
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tt_xla.frontends.jax.pjrt.structs import SLOTS, VALUE_TYPES, arguments, fields, struct
+
+CAPACITY = 200
+"""Slots that the C part has room for; one of its constants."""
+
+_NUMBERS = {slot: number for number, slot in enumerate(SLOTS)}
+_AFTER_HEAD, _AFTER_HANDLE = 16, 24
+
+BY_NOBODY, BY_HANDLE, BY_PLUGIN = 0, 1, 2
+_HANDLES = ("Client", "DeviceDescription", "Device", "Memory", "Executable", "LoadedExecutable", "Buffer")
+_NOT_OF_A_HANDLE = ("PJRT_Client_Create", "PJRT_Executable_DeserializeAndLoad")
+
+
+def answered_by(slot: str) -> int:
+    """Who answers a slot: the handle in its arguments, the plugin, or nobody."""
+    if slot == "PJRT_Plugin_Attributes":
+        return BY_PLUGIN
+    if slot in _NOT_OF_A_HANDLE:
+        return BY_NOBODY
+    if slot.startswith("PJRT_TopologyDescription_"):
+        return BY_NOBODY if slot.endswith(("_Create", "_Deserialize")) else BY_HANDLE
+    return BY_HANDLE if slot.split("_")[1] in _HANDLES else BY_NOBODY
+
+
+class Answers:
+    """Collects answers; ``keep`` holds what they point to and has to live as long as they are used."""
+
+    def __init__(self) -> None:
+        self._answers: dict[int, bytes] = {}
+        self.keep: list[Any] = []
+
+    def set(self, slot: str, **values: Any) -> Answers:
+        """Says what a query returns. Text becomes a pointer, and its length the field ``<name>_size``."""
+        args = arguments(slot)()
+        for name, value in values.items():
+            if isinstance(value, str | bytes):
+                data = value.encode() if isinstance(value, str) else value
+                setattr(args, name, self.pointer(ctypes.create_string_buffer(data, len(data) + 1)))
+                setattr(args, f"{name}_size", len(data))
+            else:
+                setattr(args, name, value)
+        by = answered_by(slot)
+        assert by != BY_NOBODY, slot
+        if by == BY_HANDLE:
+            assert fields(f"{slot}_Args")[2][1] == "pointer", slot
+        self._answers[_NUMBERS[slot]] = bytes(args)[_AFTER_HANDLE if by == BY_HANDLE else _AFTER_HEAD :]
+        return self
+
+    def pointer(self, value: Any) -> int:
+        """The address of a ctypes value, kept."""
+        self.keep.append(value)
+        return ctypes.addressof(value)
+
+    def handles(self, handles: Sequence[int]) -> int:
+        return self.pointer((ctypes.c_void_p * max(1, len(handles)))(*handles))
+
+    def integers(self, values: Sequence[int], type_: Any = ctypes.c_int64) -> int:
+        return self.pointer((type_ * max(1, len(values)))(*values))
+
+    def texts(self, values: Sequence[str]) -> tuple[int, int]:
+        """Addresses of an array of texts and of an array of their lengths."""
+        encoded = [value.encode() for value in values]
+        buffers = [self.pointer(ctypes.create_string_buffer(value, len(value) + 1)) for value in encoded]
+        return self.handles(buffers), self.integers([len(value) for value in encoded], ctypes.c_size_t)
+
+    def named_values(self, values: Mapping[str, int | float | str | bool]) -> int:
+        """The address of an array of ``PJRT_NamedValue``."""
+        array = (struct("PJRT_NamedValue") * max(1, len(values)))()
+        for item, (name, value) in zip(array, values.items(), strict=False):
+            item.struct_size = ctypes.sizeof(item)
+            item.name = self.pointer(ctypes.create_string_buffer(name.encode()))
+            item.name_size = len(name.encode())
+            item.value_size = 1
+            self._set_value(item, value)
+        return self.pointer(array)
+
+    def _set_value(self, item: Any, value: int | float | str | bool) -> None:
+        if isinstance(value, str):
+            item.type = VALUE_TYPES["kString"]
+            item.value = self.pointer(ctypes.create_string_buffer(value.encode()))
+            item.value_size = len(value.encode())
+            return
+        if isinstance(value, bool):
+            kind, code = "kBool", "<?7x"
+        else:
+            kind, code = ("kInt64", "<q") if isinstance(value, int) else ("kFloat", "<f4x")
+        item.type = VALUE_TYPES[kind]
+        item.value = int.from_bytes(binary.pack(code, value), "little")
+
+    def pack(self) -> bytes:
+        """Offsets of 16 bits, one more than there are slots, then the answers that they delimit."""
+        offsets = [position := 2 * (CAPACITY + 1)]
+        for number in range(CAPACITY):
+            position += len(self._answers.get(number, b""))
+            offsets.append(position)
+        return binary.pack(f"<{len(offsets)}H", *offsets) + b"".join(data for _, data in sorted(self._answers.items()))

@@ -1,0 +1,240 @@
+"""Buffers: arrays of the device. Their elements stand in host memory of the emulated card and never change."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tt_xla.frontends.jax.pjrt.answers import Answers
+from tt_xla.frontends.jax.pjrt.errors import PluginError
+from tt_xla.frontends.jax.pjrt.structs import BUFFER_TYPES, integers_at, struct
+from tt_xla.frontends.jax.pjrt.table import slot, trampoline
+
+if TYPE_CHECKING:
+    import torch
+
+ELEMENTS: dict[str, tuple[str, str]] = {
+    "PRED": ("i1", "bool"),
+    "S2": ("i2", "int8"),
+    "S4": ("i4", "int8"),
+    "S8": ("i8", "int8"),
+    "S16": ("i16", "int16"),
+    "S32": ("i32", "int32"),
+    "S64": ("i64", "int64"),
+    "U2": ("ui2", "uint8"),
+    "U4": ("ui4", "uint8"),
+    "U8": ("ui8", "uint8"),
+    "U16": ("ui16", "uint16"),
+    "U32": ("ui32", "uint32"),
+    "U64": ("ui64", "uint64"),
+    "F16": ("f16", "float16"),
+    "F32": ("f32", "float32"),
+    "F64": ("f64", "float64"),
+    "BF16": ("bf16", "bfloat16"),
+    "C64": ("complex<f32>", "complex64"),
+    "C128": ("complex<f64>", "complex128"),
+    "F8E5M2": ("f8E5M2", "float8_e5m2"),
+    "F8E4M3FN": ("f8E4M3FN", "float8_e4m3fn"),
+    "F8E4M3B11FNUZ": ("f8E4M3B11FNUZ", "uint8"),
+    "F8E5M2FNUZ": ("f8E5M2FNUZ", "float8_e5m2fnuz"),
+    "F8E4M3FNUZ": ("f8E4M3FNUZ", "float8_e4m3fnuz"),
+    "F8E4M3": ("f8E4M3", "uint8"),
+    "F8E3M4": ("f8E3M4", "uint8"),
+    "F8E8M0FNU": ("f8E8M0FNU", "float8_e8m0fnu"),
+    "F4E2M1FN": ("f4E2M1FN", "uint8"),
+}
+"""PJRT's name of an element type to StableHLO's, and the torch dtype that holds one element each, as on the host."""
+
+_BY_CODE = {BUFFER_TYPES[name]: dtype for name, (_, dtype) in ELEMENTS.items()}
+BY_MLIR = {text: BUFFER_TYPES[name] for name, (text, _) in ELEMENTS.items()}
+_VERSIONS = itertools.count(1)
+_RAW = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
+
+
+class Buffer:
+    """One array: a contiguous tensor, its PJRT element type, and a version that no other buffer has."""
+
+    __slots__ = ("code", "memory", "tensor", "version")
+
+    def __init__(self, tensor: torch.Tensor, code: int, memory: int) -> None:
+        self.tensor = tensor
+        self.code = code
+        self.memory = memory
+        self.version = next(_VERSIONS)
+
+
+class Place:
+    """What buffers in one memory of one device answer, by element type and shape."""
+
+    def __init__(self, device: int, memory: int) -> None:
+        self.memory = memory
+        self._device = device
+        self._new_cell = trampoline().new_cell
+        self._empty = trampoline().EVENT  # an address for arrays of no elements
+        self.answers = functools.lru_cache(maxsize=None)(self._answers)
+        self._keep: list[Answers] = []
+
+    def _answers(self, code: int, dims: tuple[int, ...]) -> bytes:
+        answers = Answers()
+        shape = answers.integers(dims)
+        itemsize = _element(code).itemsize
+        answers.set("PJRT_Buffer_ElementType", type=code)
+        answers.set("PJRT_Buffer_Dimensions", dims=shape, num_dims=len(dims))
+        answers.set("PJRT_Buffer_UnpaddedDimensions", unpadded_dims=shape, num_dims=len(dims))
+        answers.set("PJRT_Buffer_DynamicDimensionIndices", dynamic_dim_indices=shape, num_dynamic_dims=0)
+        answers.set("PJRT_Buffer_GetMemoryLayout", layout=_row_major(answers, len(dims)))
+        answers.set("PJRT_Buffer_OnDeviceSizeInBytes", on_device_size_in_bytes=itemsize * math.prod(dims))
+        answers.set("PJRT_Buffer_Device", device=self._device)
+        answers.set("PJRT_Buffer_Memory", memory=self.memory)
+        answers.set("PJRT_Buffer_IsOnCpu", is_on_cpu=True)  # so that np.asarray needs no copy
+        self._keep.append(answers)
+        return answers.pack()
+
+    def new_handle(self, tensor: torch.Tensor, code: int, answers: bytes) -> int:
+        buffer = Buffer(tensor, code, self.memory)
+        handle: int = self._new_cell(buffer, answers, tensor.data_ptr() or self._empty)
+        return handle
+
+
+@functools.cache
+def place(device: int, memory: int) -> Place:
+    return Place(device, memory)
+
+
+def _row_major(answers: Answers, rank: int) -> Any:
+    layout = struct("PJRT_Buffer_MemoryLayout")()
+    layout.struct_size = ctypes.sizeof(layout)
+    layout.value.struct_size = ctypes.sizeof(layout.value)
+    layout.value.minor_to_major = answers.integers(range(rank - 1, -1, -1))
+    layout.value.minor_to_major_size = rank
+    return layout
+
+
+@functools.cache
+def _element(code: int) -> torch.dtype:
+    """The torch dtype of a PJRT element type; the first call imports torch, which takes a while."""
+    import torch
+
+    if code not in _BY_CODE:
+        name = next((name for name, number in BUFFER_TYPES.items() if number == code), str(code))
+        raise PluginError(
+            "UNIMPLEMENTED", f"Arrays of element type {name} have no place on 'tt'; it takes {', '.join(ELEMENTS)}."
+        )
+    dtype: torch.dtype = getattr(torch, _BY_CODE[code])
+    return dtype
+
+
+def _strided(address: int, itemsize: int, dims: Sequence[int], strides: Sequence[int]) -> np.ndarray[Any, Any]:
+    """Foreign memory as an array of raw elements. Strides are bytes, of either sign."""
+    low = sum(min(0, (n - 1) * stride) for n, stride in zip(dims, strides, strict=True))
+    high = sum(max(0, (n - 1) * stride) for n, stride in zip(dims, strides, strict=True)) + itemsize
+    memory = trampoline().view(address + low, high - low)
+    return np.ndarray(dims, _RAW[itemsize], memory, -low, strides)
+
+
+def _dense(itemsize: int, dims: Sequence[int], order: Sequence[int] | None = None) -> list[int]:
+    """Byte strides of a dense array; ``order`` has the dimensions from the fastest to the slowest."""
+    strides = [0] * len(dims)
+    step = itemsize
+    for dim in range(len(dims) - 1, -1, -1) if order is None else order:
+        strides[dim] = step
+        step *= max(1, dims[dim])
+    return strides
+
+
+@slot("PJRT_Client_BufferFromHostBuffer")
+def from_host(args: Any) -> None:
+    """Copies, whatever the semantics: an array must not change when the user's NumPy array does."""
+    import torch
+
+    library = trampoline()
+    dims = integers_at(args.dims, args.num_dims)
+    dtype = _element(args.type)
+    client = library.object_of(args.client)
+    memory = args.memory or client.memories[0]
+    if not math.prod(dims):
+        tensor = torch.empty(dims, dtype=dtype)
+    else:
+        strides = integers_at(args.byte_strides, args.num_byte_strides) or _dense(dtype.itemsize, dims)
+        source = _strided(args.data, dtype.itemsize, dims, strides)
+        copied = np.empty(dims, source.dtype)
+        np.copyto(copied, source)
+        tensor = torch.from_numpy(copied).view(dtype)
+    where = place(client.device, memory)
+    handle = where.new_handle(tensor, args.type, where.answers(args.type, dims))
+    args.done_with_host_buffer = library.EVENT
+    args.buffer = handle
+
+
+@slot("PJRT_Buffer_ToHostBuffer")
+def to_host(args: Any) -> None:
+    buffer: Buffer = trampoline().object_of(args.src)
+    tensor = buffer.tensor
+    size = tensor.numel() * tensor.element_size()
+    if not args.dst:
+        args.dst_size = size
+        return
+    if args.dst_size < size:
+        raise PluginError("INVALID_ARGUMENT", f"An array of {size} bytes does not fit in {args.dst_size} bytes.")
+    if size:
+        itemsize = tensor.element_size()
+        source = _strided(tensor.data_ptr(), itemsize, tensor.shape, _dense(itemsize, tensor.shape))
+        strides = _host_strides(args.host_layout, itemsize, tensor.shape)
+        np.copyto(_strided(args.dst, itemsize, tensor.shape, strides), source)
+    args.event = trampoline().EVENT
+
+
+def _host_strides(address: int | None, itemsize: int, dims: Sequence[int]) -> Sequence[int]:
+    if not address:
+        return _dense(itemsize, dims)
+    layout = struct("PJRT_Buffer_MemoryLayout").from_address(address)
+    if layout.type == 1:
+        strides = struct("PJRT_Buffer_MemoryLayout_Strides").from_buffer(layout.value)
+        return integers_at(strides.byte_strides, strides.num_byte_strides)
+    if layout.value.num_tiles:
+        raise PluginError("UNIMPLEMENTED", "An array was asked for in a tiled layout; the host gets dense ones.")
+    return _dense(itemsize, dims, integers_at(layout.value.minor_to_major, layout.value.minor_to_major_size))
+
+
+@slot("PJRT_Buffer_CopyRawToHost")
+def copy_raw_to_host(args: Any) -> None:
+    tensor = trampoline().object_of(args.buffer).tensor
+    size = tensor.numel() * tensor.element_size()
+    if args.offset < 0 or args.transfer_size < 0 or args.offset + args.transfer_size > size:
+        raise PluginError(
+            "INVALID_ARGUMENT", f"Bytes {args.offset} to {args.offset + args.transfer_size} of {size} were asked for."
+        )
+    ctypes.memmove(args.dst, tensor.data_ptr() + args.offset, args.transfer_size)
+    args.event = trampoline().EVENT
+
+
+@slot("PJRT_Buffer_CopyToDevice")
+def copy_to_device(args: Any) -> None:
+    args.dst_buffer = _copy(args.buffer, args.dst_device, None)
+
+
+@slot("PJRT_Buffer_CopyToMemory")
+def copy_to_memory(args: Any) -> None:
+    args.dst_buffer = _copy(args.buffer, None, args.dst_memory)
+
+
+def _copy(handle: int, device: int | None, memory: int | None) -> int:
+    """A buffer of its own over the same elements, which nothing writes to."""
+    library = trampoline()
+    buffer: Buffer = library.object_of(handle)
+    from tt_xla.frontends.jax.pjrt.client import device_of
+
+    where = place(device or device_of(memory or 0), memory or buffer.memory)
+    dims = tuple(buffer.tensor.shape)
+    return where.new_handle(buffer.tensor, buffer.code, where.answers(buffer.code, dims))
+
+
+def itemsize(code: int) -> int:
+    """Bytes that an element takes on the host, by the code of its PJRT type."""
+    return _element(code).itemsize

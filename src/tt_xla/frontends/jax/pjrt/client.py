@@ -1,0 +1,187 @@
+"""The client: one process's view of one card. Devices, their memories, and the topology."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import tt_xla
+from tt_xla.frontends.jax.pjrt.answers import Answers
+from tt_xla.frontends.jax.pjrt.errors import PluginError
+from tt_xla.frontends.jax.pjrt.structs import fields, given
+from tt_xla.frontends.jax.pjrt.table import slot, trampoline
+from tt_xla.options import environment
+from tt_xla.target import Target, load_target
+
+PLATFORM = "tt"
+MEMORY_KINDS = ("device", "pinned_host")
+
+
+class Client:
+    """One card as JAX sees it. Handles are numbers; what jaxlib asks of them is answered in C."""
+
+    def __init__(self, target: Target) -> None:
+        library = trampoline()
+        self.target = target
+        answers = {name: Answers() for name in ("client", "device", "description", "topology", *MEMORY_KINDS)}
+        self._keep = answers
+        # Handles are needed inside answers, and answers to make handles: the bytes are filled in afterwards.
+        self.memories = [_memory(library, answers[kind], kind, number) for number, kind in enumerate(MEMORY_KINDS)]
+        self.description = _description(library, answers["description"], target)
+        self.device = library.new_cell(self, _device(answers["device"], self.description, self.memories, target), 0)
+        self.topology = library.new_cell(self, _topology(answers["topology"], self.description), 0)
+        self.handle = library.new_cell(self, _client(answers["client"], self.device, self.memories, self.topology), 0)
+        for memory in self.memories:
+            ctypes.c_void_p.from_address(_devices_of[memory]).value = self.device
+
+
+_devices_of: dict[int, int] = {}
+"""Per memory the address of its list of one device, which is made after it."""
+
+
+def _arch(target: Target) -> str:
+    return target.arch.capitalize()
+
+
+def _attributes(target: Target) -> dict[str, int | float | str | bool]:
+    """What becomes Python attributes of the device."""
+    return {
+        "arch": _arch(target),
+        "device_arch": _arch(target),
+        "system": target.name,
+        "dram_size": target.dram_banks * target.dram_bank_bytes,
+        "l1_size": target.l1_size,
+        "grid": f"{target.grid[0]}x{target.grid[1]}",
+    }
+
+
+def _memory(library: Any, answers: Answers, kind: str, number: int) -> int:
+    devices = answers.handles([0])
+    answers.set("PJRT_Memory_Id", id=number)
+    answers.set("PJRT_Memory_Kind", kind=kind)
+    answers.set("PJRT_Memory_Kind_Id", kind_id=number)
+    answers.set("PJRT_Memory_DebugString", debug_string=f"TTMemory(id={number}, kind={kind}, device=0)")
+    answers.set("PJRT_Memory_ToString", to_string=f"TT_{number}({kind})")
+    answers.set("PJRT_Memory_AddressableByDevices", devices=devices, num_devices=1)
+    handle = library.new_cell(kind, answers.pack(), 0)
+    _devices_of[handle] = devices
+    return handle
+
+
+def _description(library: Any, answers: Answers, target: Target) -> int:
+    arch, attributes = _arch(target), _attributes(target)
+    text = f"TTDevice(id=0, arch={arch})"
+    answers.set("PJRT_DeviceDescription_Id", id=0)
+    answers.set("PJRT_DeviceDescription_ProcessIndex", process_index=0)
+    answers.set(
+        "PJRT_DeviceDescription_Attributes",
+        num_attributes=len(attributes),
+        attributes=answers.named_values(attributes),
+    )
+    answers.set("PJRT_DeviceDescription_Kind", device_kind=arch)
+    answers.set("PJRT_DeviceDescription_DebugString", debug_string=text)
+    answers.set("PJRT_DeviceDescription_ToString", to_string=text)
+    return int(library.new_cell(None, answers.pack(), 0))
+
+
+def _device(answers: Answers, description: int, memories: list[int], target: Target) -> bytes:
+    answers.set("PJRT_Device_GetDescription", device_description=description)
+    answers.set("PJRT_Device_IsAddressable", is_addressable=True)
+    answers.set("PJRT_Device_LocalHardwareId", local_hardware_id=0)
+    answers.set("PJRT_Device_AddressableMemories", memories=answers.handles(memories), num_memories=len(memories))
+    answers.set("PJRT_Device_DefaultMemory", memory=memories[0])
+    answers.set(
+        "PJRT_Device_GetAttributes",
+        attributes=answers.named_values(_attributes(target)),
+        num_attributes=len(_attributes(target)),
+        device_attributes=trampoline().EVENT,
+        attributes_deleter=trampoline().NOTHING,
+    )
+    return answers.pack()
+
+
+def _topology(answers: Answers, description: int) -> bytes:
+    prefix = "PJRT_TopologyDescription"
+    answers.set(f"{prefix}_PlatformName", platform_name=PLATFORM)
+    answers.set(f"{prefix}_PlatformVersion", platform_version=platform_version())
+    answers.set(f"{prefix}_GetDeviceDescriptions", descriptions=answers.handles([description]), num_descriptions=1)
+    answers.set(f"{prefix}_Attributes", attributes=answers.named_values({}), num_attributes=0)
+    return answers.pack()
+
+
+def _client(answers: Answers, device: int, memories: list[int], topology: int) -> bytes:
+    devices = answers.handles([device])
+    answers.set("PJRT_Client_PlatformName", platform_name=PLATFORM)
+    answers.set("PJRT_Client_PlatformVersion", platform_version=platform_version())
+    answers.set("PJRT_Client_ProcessIndex", process_index=0)
+    answers.set("PJRT_Client_Devices", devices=devices, num_devices=1)
+    answers.set("PJRT_Client_AddressableDevices", addressable_devices=devices, num_addressable_devices=1)
+    answers.set(
+        "PJRT_Client_AddressableMemories",
+        addressable_memories=answers.handles(memories),
+        num_addressable_memories=len(memories),
+    )
+    answers.set("PJRT_Client_TopologyDescription", topology=topology)
+    return answers.pack()
+
+
+def platform_version() -> str:
+    return f"tt-xla {tt_xla.__version__}"
+
+
+@slot("PJRT_Client_Create")
+def create(args: Any) -> None:
+    args.client = Client(load_target(environment("TTXLA_SYSTEM"))).handle
+
+
+@slot("PJRT_Client_LookupDevice")
+def lookup_device(args: Any) -> None:
+    args.device = _only_device(args.client, args.id)
+
+
+@slot("PJRT_Client_LookupAddressableDevice")
+def lookup_addressable_device(args: Any) -> None:
+    args.addressable_device = _only_device(args.client, args.local_hardware_id)
+
+
+def _only_device(client: int, number: int) -> int:
+    if number != 0:
+        raise PluginError("INVALID_ARGUMENT", f"There is no device {number}; the one device is 0.")
+    device: int = trampoline().object_of(client).device
+    return device
+
+
+@slot("PJRT_Client_DefaultDeviceAssignment")
+def default_device_assignment(args: Any) -> None:
+    count = args.num_replicas * args.num_partitions
+    if count != 1 or args.default_assignment_size < 1:
+        raise PluginError(
+            "INVALID_ARGUMENT",
+            f"A program wants {args.num_replicas} replicas of {args.num_partitions} partitions; one device is there.",
+        )
+    ctypes.c_int.from_address(args.default_assignment).value = 0
+
+
+@slot("PJRT_Device_MemoryStats")
+def memory_stats(args: Any) -> None:
+    from tt_xla.runtime import get_device
+
+    report = get_device(trampoline().object_of(args.device).target.name).memory()
+    stats = {
+        "bytes_in_use": report.resident,
+        "peak_bytes_in_use": report.resident + report.program_peak,
+        "bytes_limit": report.usable,
+        "bytes_reserved": report.trace_region,
+    }
+    for name, _ in fields("PJRT_Device_MemoryStats_Args")[3:]:
+        if not given(args, name):
+            continue
+        if name.endswith("_is_set"):
+            setattr(args, name, name.removesuffix("_is_set") in stats)
+        else:
+            setattr(args, name, stats.get(name, 0))
+
+
+def device_of(memory: int) -> int:
+    """The device that a memory belongs to."""
+    return ctypes.c_void_p.from_address(_devices_of[memory]).value or 0

@@ -1,0 +1,763 @@
+/* The C part of the PJRT plugin: what stands between jaxlib's calls and the slots written in Python.
+ *
+ * Why it is C. jaxlib calls slots inside deallocations while a Python exception is pending, between two bytecodes at
+ * which a signal handler may raise, and while the interpreter shuts down; and many slots end the process when they
+ * fail. So:
+ *
+ * - A handle is a Cell. What jaxlib may ask of it and must be told is in the cell as bytes, prepared in Python when
+ *   the cell is made (its "answers"); answering is a copy and runs no Python.
+ * - Destroying a cell needs no GIL: it joins a list that the next call into Python, or the main thread, empties.
+ * - Where Python does run, a pending exception is put aside and back, an exception becomes a PJRT_Error, and one that
+ *   a signal handler raised is kept, raised in the main thread after the slot has done its work.
+ * - After close(), which runs at exit, no slot touches Python: queries still answer, the others fail.
+ *
+ * Limited API of Python 3.11: one binary serves all later versions.
+ */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CAPACITY 200      /* slots; the API of version 0.114 has 138 */
+#define HEAD 16           /* bytes of struct_size and extension_start, with which all arguments start */
+#define AFTER_HANDLE 24   /* where what follows the handle starts */
+#define MOST_INTERRUPTS 10000 /* of a helper */
+#define MOST_RUNS 8            /* of a slot */
+
+enum { INVALID_ARGUMENT = 3, UNIMPLEMENTED = 12, INTERNAL = 13, UNAVAILABLE = 14 };
+enum { ANSWERED_BY_NOBODY, ANSWERED_BY_HANDLE, ANSWERED_BY_PLUGIN };
+
+typedef struct {
+    size_t size;
+    void *extensions;
+    void *handle;
+} Args;
+
+/* Handles ----------------------------------------------------------------------------------------------------------*/
+
+typedef struct UserData {
+    const void *key;
+    void *data;
+    struct UserData *next;
+} UserData;
+
+typedef struct Cell {
+    const void *vtable;         /* PJRT_Memory has to start with one */
+    struct Cell *next;          /* in the list of what is to be freed */
+    _Atomic(PyObject *) object; /* what slots written in Python get */
+    PyObject *answers;          /* bytes: CAPACITY + 1 offsets of 16 bits, then what they delimit */
+    void *data;                 /* host address of a buffer's elements */
+    atomic_long references;     /* the handle itself, and external references to the elements */
+    atomic_bool deleted;
+    _Atomic(UserData *) user_data;
+} Cell;
+
+static _Atomic(Cell *) retired;
+static atomic_bool closed;
+static atomic_int parked;
+static pthread_t closing_thread;
+
+/* Frees what was destroyed since; holds the GIL. */
+static int drain(void *unused)
+{
+    (void)unused;
+    if (atomic_load(&closed) || atomic_load(&retired) == NULL)
+        return 0;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    Cell *cell = atomic_exchange(&retired, NULL);
+    while (cell != NULL) {
+        Cell *next = cell->next;
+        Py_XDECREF(atomic_exchange(&cell->object, NULL));
+        Py_XDECREF(cell->answers);
+        UserData *entry = atomic_load(&cell->user_data);
+        while (entry != NULL) {
+            UserData *after = entry->next;
+            free(entry);
+            entry = after;
+        }
+        free(cell);
+        cell = next;
+    }
+    PyErr_Restore(type, value, trace);
+    return 0;
+}
+
+/* Hands a cell to drain(); needs no GIL and may run anywhere. */
+static void retire(Cell *cell)
+{
+    if (atomic_load(&closed))
+        return;
+    Cell *head = atomic_load(&retired);
+    do
+        cell->next = head;
+    while (!atomic_compare_exchange_weak(&retired, &head, cell));
+    if (head == NULL)
+        Py_AddPendingCall(drain, NULL); /* when its queue is full the next call into Python drains */
+}
+
+static void release(Cell *cell)
+{
+    if (cell != NULL && atomic_fetch_sub(&cell->references, 1) == 1)
+        retire(cell);
+}
+
+static void delete_cell(Cell *cell)
+{
+    if (atomic_exchange(&cell->deleted, true) || atomic_load(&cell->references) > 1)
+        return; /* external references keep the elements until the cell itself goes */
+    Cell *husk = calloc(1, sizeof(Cell));
+    if (husk == NULL)
+        return;
+    atomic_store(&husk->object, atomic_exchange(&cell->object, NULL));
+    retire(husk);
+}
+
+static void *get_user_data(Cell *cell, const void *key)
+{
+    for (UserData *entry = atomic_load(&cell->user_data); entry != NULL; entry = entry->next)
+        if (entry->key == key)
+            return entry->data;
+    return NULL;
+}
+
+/* What is set lives as long as the process, as memories do, so its destructor is never called. */
+static void set_user_data(Cell *cell, const void *key, void *data, void (*destructor)(void *))
+{
+    (void)destructor;
+    UserData *entry = malloc(sizeof(UserData));
+    if (entry == NULL)
+        return;
+    entry->key = key;
+    entry->data = data;
+    entry->next = atomic_load(&cell->user_data);
+    while (!atomic_compare_exchange_weak(&cell->user_data, &entry->next, entry))
+        ;
+}
+
+static const struct {
+    size_t size;
+    void *extensions;
+    size_t instance_size;
+    void *(*get)(Cell *, const void *);
+    void (*set)(Cell *, const void *, void *, void (*)(void *));
+} memory_vtable = {40, NULL, 8, get_user_data, set_user_data};
+
+/* Errors -----------------------------------------------------------------------------------------------------------*/
+
+typedef struct {
+    const void *vtable;
+    int code;
+    bool permanent;
+    size_t size;
+    const char *message;
+} Error;
+
+static void error_destroy(Error *error)
+{
+    if (error != NULL && !error->permanent)
+        free(error);
+}
+
+static void error_message(const Error *error, const char **message, size_t *size)
+{
+    *message = error->message;
+    *size = error->size;
+}
+
+static int error_code(const Error *error) { return error->code; }
+
+static void error_payload(const Error *error, void *visitor, void *argument)
+{
+    (void)error, (void)visitor, (void)argument;
+}
+
+static const struct {
+    size_t size, instance_size;
+    void *extensions;
+    void (*destroy)(Error *);
+    void (*message)(const Error *, const char **, size_t *);
+    int (*code)(const Error *);
+    void (*payload)(const Error *, void *, void *);
+} error_vtable = {56, 8, NULL, error_destroy, error_message, error_code, error_payload};
+
+#define PERMANENT(name, code, text) \
+    static Error name = {&error_vtable, code, true, sizeof(text) - 1, text}
+
+PERMANENT(shutting_down, UNAVAILABLE, "The Python interpreter is shutting down; the device 'tt' runs nothing more.");
+PERMANENT(no_memory, INTERNAL, "The host is out of memory.");
+PERMANENT(no_reason, INTERNAL, "A slot of the plugin failed, and so did the account of why. Please report it.");
+PERMANENT(was_deleted, INVALID_ARGUMENT, "A buffer or executable that was deleted or donated is used again.");
+PERMANENT(wrong_devices, INVALID_ARGUMENT, "Device count mismatch: the plugin runs programs of one device.");
+
+static void *make_error(int code, const char *message, size_t size)
+{
+    Error *error = malloc(sizeof(Error) + size + 1);
+    if (error == NULL)
+        return &no_memory;
+    *error = (Error){&error_vtable, code >= 1 && code <= 16 ? code : INTERNAL, false, size, (char *)(error + 1)};
+    memcpy(error + 1, message, size);
+    ((char *)(error + 1))[size] = 0;
+    return error;
+}
+
+/* Calls into Python ------------------------------------------------------------------------------------------------*/
+
+static PyObject *handlers[CAPACITY];
+static const char *names[CAPACITY];
+static unsigned char answered_by[CAPACITY];
+static PyObject *plugin_answers, *on_error, *is_interrupt, *hold, *let_go, *kept_names;
+
+typedef struct {
+    PyGILState_STATE gil;
+    PyObject *type, *value, *trace;
+} Entry;
+
+/* A thread that comes here while the process exits stays: with the GIL gone it would be ended inside C++ frames. */
+static void park(void)
+{
+    if (!atomic_load(&closed) || pthread_equal(pthread_self(), closing_thread))
+        return;
+    if (PyGILState_GetThisThreadState() == NULL)
+        return; /* one of jaxlib's own threads, which its owner may wait for */
+    atomic_fetch_add(&parked, 1);
+    for (;;)
+        pause();
+}
+
+static bool enter(Entry *entry)
+{
+    if (atomic_load(&closed))
+        return false;
+    entry->gil = PyGILState_Ensure();
+    if (atomic_load(&closed)) {
+        PyGILState_Release(entry->gil);
+        park();
+        return false;
+    }
+    PyErr_Fetch(&entry->type, &entry->value, &entry->trace);
+    drain(NULL);
+    return true;
+}
+
+static void leave(Entry *entry)
+{
+    PyErr_Restore(entry->type, entry->value, entry->trace);
+    PyGILState_Release(entry->gil);
+}
+
+/* Raises, in the main thread and outside any slot, what a signal handler raised inside one. */
+static int raise_kept(void *exception)
+{
+    PyObject *value = exception;
+    PyErr_SetObject((PyObject *)Py_TYPE(value), value);
+    Py_DECREF(value);
+    return -1;
+}
+
+/* The pending exception as one object, no longer pending. */
+static PyObject *take_exception(void)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (value != NULL && trace != NULL)
+        PyException_SetTraceback(value, trace);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    return value;
+}
+
+/* Calls one of our helpers, again as long as signal handlers raise in it; the first exception is kept. */
+static PyObject *insist(PyObject *helper, PyObject *argument, PyObject **kept)
+{
+    for (int tries = 0; tries < MOST_INTERRUPTS; tries++) {
+        PyObject *result = PyObject_CallFunctionObjArgs(helper, argument, NULL);
+        if (result != NULL)
+            return result;
+        PyObject *raised = take_exception();
+        if (*kept == NULL)
+            *kept = raised;
+        else
+            Py_XDECREF(raised);
+    }
+    return NULL;
+}
+
+static void *error_from(PyObject *exception, PyObject **kept)
+{
+    PyObject *described = exception == NULL ? NULL : insist(on_error, exception, kept);
+    int code = 0;
+    const char *message;
+    Py_ssize_t size;
+    void *error = &no_reason;
+    if (described != NULL && PyArg_ParseTuple(described, "iy#", &code, &message, &size))
+        error = make_error(code, message, (size_t)size);
+    PyErr_Clear();
+    Py_XDECREF(described);
+    return error;
+}
+
+/* Calls a slot written in Python. One that a signal interrupts is called again, with the signals' handlers held, for
+ * a slot changes nothing before it ends. NULL and *error are set when it fails. */
+static PyObject *call(PyObject *handler, PyObject *arguments, void **error)
+{
+    PyObject *kept = NULL, *result = NULL;
+    *error = NULL;
+    for (int tries = 0; tries < MOST_RUNS; tries++) {
+        PyObject *held = tries > 0 ? insist(hold, NULL, &kept) : NULL;
+        result = PyObject_CallObject(handler, arguments);
+        PyObject *raised = result == NULL ? take_exception() : NULL;
+        if (tries > 0)
+            Py_XDECREF(insist(let_go, held, &kept));
+        Py_XDECREF(held);
+        if (result != NULL)
+            break;
+        PyObject *verdict = raised == NULL ? NULL : insist(is_interrupt, raised, &kept);
+        bool interrupted = verdict != NULL && PyObject_IsTrue(verdict) == 1;
+        Py_XDECREF(verdict);
+        if (!interrupted || tries == MOST_RUNS - 1) {
+            *error = error_from(raised, &kept);
+            Py_XDECREF(raised);
+            break;
+        }
+        if (kept == NULL)
+            kept = raised;
+        else
+            Py_DECREF(raised);
+    }
+    if (result == NULL && *error == NULL)
+        *error = &no_reason;
+    if (kept != NULL) {
+        PyException_SetTraceback(kept, Py_None);
+        if (Py_AddPendingCall(raise_kept, kept) != 0)
+            Py_DECREF(kept);
+    }
+    return result;
+}
+
+/* Slots ------------------------------------------------------------------------------------------------------------*/
+
+static bool answer(int slot, Args *args)
+{
+    PyObject *answers = NULL;
+    size_t start = AFTER_HANDLE;
+    if (answered_by[slot] == ANSWERED_BY_PLUGIN) {
+        answers = plugin_answers;
+        start = HEAD;
+    } else if (answered_by[slot] == ANSWERED_BY_HANDLE && args->handle != NULL) {
+        answers = ((Cell *)args->handle)->answers;
+    }
+    if (answers == NULL)
+        return false;
+    const char *bytes = PyBytes_AsString(answers);
+    uint16_t range[2];
+    memcpy(range, bytes + sizeof(uint16_t) * (size_t)slot, sizeof(range));
+    if (range[0] == range[1] || args->size <= start)
+        return false;
+    size_t count = range[1] - range[0], room = args->size - start;
+    memcpy((char *)args + start, bytes + range[0], count < room ? count : room);
+    return true;
+}
+
+static void *call_slot(int slot, Args *args)
+{
+    Entry entry;
+    void *error = NULL;
+    if (!enter(&entry))
+        return &shutting_down;
+    PyObject *arguments = Py_BuildValue("(n)", (Py_ssize_t)args);
+    if (arguments == NULL) {
+        PyErr_Clear();
+        error = &no_memory;
+    } else {
+        Py_XDECREF(call(handlers[slot], arguments, &error));
+        Py_DECREF(arguments);
+    }
+    leave(&entry);
+    park();
+    return error;
+}
+
+static void *unimplemented(int slot)
+{
+    char message[160];
+    const char *name = names[slot] != NULL ? names[slot] : "This function";
+    int size = PyOS_snprintf(message, sizeof(message), "%s is not implemented by tt-xla.", name);
+    return make_error(UNIMPLEMENTED, message, (size_t)size);
+}
+
+/* Slots written here */
+
+static void *slot_nothing(int slot, Args *args)
+{
+    (void)slot, (void)args;
+    return NULL;
+}
+
+static void *slot_error_destroy(int slot, Args *args)
+{
+    (void)slot;
+    error_destroy(args->handle);
+    return NULL;
+}
+
+static void *slot_error_message(int slot, Args *args)
+{
+    struct { Args head; const char *message; size_t size; } *asked = (void *)args;
+    (void)slot;
+    error_message(args->handle, &asked->message, &asked->size);
+    return NULL;
+}
+
+static void *slot_error_code(int slot, Args *args)
+{
+    struct { Args head; int code; } *asked = (void *)args;
+    (void)slot;
+    asked->code = error_code(args->handle);
+    return NULL;
+}
+
+/* Programs run before Execute returns, so every event has happened. */
+static void *slot_event_is_ready(int slot, Args *args)
+{
+    struct { Args head; bool ready; } *asked = (void *)args;
+    (void)slot;
+    asked->ready = true;
+    return NULL;
+}
+
+static void *slot_event_on_ready(int slot, Args *args)
+{
+    struct { Args head; void (*callback)(void *, void *); void *argument; } *asked = (void *)args;
+    (void)slot;
+    asked->callback(NULL, asked->argument);
+    return NULL;
+}
+
+static char event; /* its address stands for every event */
+
+static void *slot_ready_event(int slot, Args *args)
+{
+    struct { Args head; void *event; } *asked = (void *)args;
+    (void)slot;
+    asked->event = &event;
+    return NULL;
+}
+
+static void *slot_destroy(int slot, Args *args)
+{
+    (void)slot;
+    release(args->handle);
+    return NULL;
+}
+
+static void *slot_delete(int slot, Args *args)
+{
+    (void)slot;
+    delete_cell(args->handle);
+    return NULL;
+}
+
+/* Both handles of an executable are one cell, and each is destroyed. */
+static void *slot_get_executable(int slot, Args *args)
+{
+    struct { Args head; void *executable; } *asked = (void *)args;
+    (void)slot;
+    atomic_fetch_add(&((Cell *)args->handle)->references, 1);
+    asked->executable = args->handle;
+    return NULL;
+}
+
+static void *slot_delete_executable(int slot, Args *args)
+{
+    (void)slot;
+    atomic_store(&((Cell *)args->handle)->deleted, true);
+    return NULL;
+}
+
+static void *slot_is_deleted(int slot, Args *args)
+{
+    struct { Args head; bool deleted; } *asked = (void *)args;
+    (void)slot;
+    asked->deleted = atomic_load(&((Cell *)args->handle)->deleted);
+    return NULL;
+}
+
+static void *slot_data(int slot, Args *args)
+{
+    struct { Args head; void *data; } *asked = (void *)args;
+    (void)slot;
+    if (atomic_load(&((Cell *)args->handle)->deleted))
+        return &was_deleted;
+    asked->data = ((Cell *)args->handle)->data;
+    return NULL;
+}
+
+static void *slot_acquire(int slot, Args *args)
+{
+    (void)slot;
+    if (atomic_load(&((Cell *)args->handle)->deleted))
+        return &was_deleted;
+    atomic_fetch_add(&((Cell *)args->handle)->references, 1);
+    return NULL;
+}
+
+typedef struct {
+    Args head; /* the executable is the handle */
+    struct { size_t size; char before[48]; const int64_t *kept; size_t kept_count; } *options;
+    Cell *const *const *arguments;
+    size_t device_count, argument_count;
+    Cell **const *outputs;
+    void **events;
+} Execution;
+
+static bool is_kept(const Execution *asked, size_t index)
+{
+    if (asked->options == NULL || asked->options->size < sizeof(*asked->options))
+        return false;
+    for (size_t i = 0; i < asked->options->kept_count; i++)
+        if (asked->options->kept[i] == (int64_t)index)
+            return true;
+    return false;
+}
+
+/* Calls the handler with the executable's object and a tuple of the arguments' objects; it gives the handles of the
+ * results and the indices of the arguments that were donated to them. */
+static void *slot_execute(int slot, Args *args)
+{
+    Execution *asked = (void *)args;
+    Entry entry;
+    void *error = NULL;
+    if (asked->device_count != 1)
+        return &wrong_devices;
+    Cell *executable = args->handle;
+    Cell *const *given = asked->arguments[0];
+    if (!enter(&entry))
+        return &shutting_down;
+    PyObject *program = atomic_load(&executable->object);
+    PyObject *inputs = PyTuple_New((Py_ssize_t)asked->argument_count);
+    if (program == NULL || atomic_load(&executable->deleted))
+        error = &was_deleted;
+    for (size_t i = 0; inputs != NULL && i < asked->argument_count; i++) {
+        PyObject *object = atomic_load(&given[i]->object);
+        if (object == NULL || atomic_load(&given[i]->deleted)) {
+            error = &was_deleted;
+            object = Py_None;
+        }
+        Py_INCREF(object);
+        PyTuple_SetItem(inputs, (Py_ssize_t)i, object);
+    }
+    PyObject *arguments = inputs == NULL || error != NULL ? NULL : PyTuple_Pack(2, program, inputs);
+    PyObject *answer = arguments == NULL ? NULL : call(handlers[slot], arguments, &error);
+    PyObject *handles, *donated;
+    if (answer != NULL && PyArg_ParseTuple(answer, "O!O!", &PyTuple_Type, &handles, &PyTuple_Type, &donated)) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(handles); i++)
+            asked->outputs[0][i] = PyLong_AsVoidPtr(PyTuple_GetItem(handles, i));
+        for (Py_ssize_t i = 0; i < PyTuple_Size(donated); i++) {
+            size_t index = PyLong_AsSize_t(PyTuple_GetItem(donated, i));
+            if (index < asked->argument_count && !is_kept(asked, index))
+                delete_cell(given[index]);
+        }
+        if (asked->events != NULL)
+            asked->events[0] = &event;
+    } else if (error == NULL) {
+        PyErr_Clear();
+        error = &no_reason;
+    }
+    Py_XDECREF(answer);
+    Py_XDECREF(arguments);
+    Py_XDECREF(inputs);
+    leave(&entry);
+    park();
+    return error;
+}
+
+typedef void *(*Native)(int, Args *);
+
+static const struct { const char *name; Native native; } written_here[] = {
+    {"PJRT_Error_Destroy", slot_error_destroy},
+    {"PJRT_Error_Message", slot_error_message},
+    {"PJRT_Error_GetCode", slot_error_code},
+    {"PJRT_Error_ForEachPayload", slot_nothing},
+    {"PJRT_Plugin_Initialize", slot_nothing},
+    {"PJRT_Event_Destroy", slot_nothing},
+    {"PJRT_Event_IsReady", slot_event_is_ready},
+    {"PJRT_Event_Error", slot_nothing},
+    {"PJRT_Event_Await", slot_nothing},
+    {"PJRT_Event_OnReady", slot_event_on_ready},
+    {"PJRT_Client_Destroy", slot_destroy},
+    {"PJRT_Executable_Destroy", slot_destroy},
+    {"PJRT_LoadedExecutable_Destroy", slot_destroy},
+    {"PJRT_LoadedExecutable_GetExecutable", slot_get_executable},
+    {"PJRT_LoadedExecutable_Delete", slot_delete_executable},
+    {"PJRT_LoadedExecutable_IsDeleted", slot_is_deleted},
+    {"PJRT_LoadedExecutable_Execute", slot_execute},
+    {"PJRT_Buffer_Destroy", slot_destroy},
+    {"PJRT_Buffer_Delete", slot_delete},
+    {"PJRT_Buffer_IsDeleted", slot_is_deleted},
+    {"PJRT_Buffer_ReadyEvent", slot_ready_event},
+    {"PJRT_Buffer_UnsafePointer", slot_data},
+    {"PJRT_Buffer_OpaqueDeviceMemoryDataPointer", slot_data},
+    {"PJRT_Buffer_IncreaseExternalReferenceCount", slot_acquire},
+    {"PJRT_Buffer_DecreaseExternalReferenceCount", slot_destroy},
+    {"PJRT_TopologyDescription_Destroy", slot_destroy},
+};
+
+static Native natives[CAPACITY];
+
+static void *dispatch(int slot, Args *args)
+{
+    if (atomic_load(&closed))
+        park();
+    if (natives[slot] != NULL)
+        return natives[slot](slot, args);
+    if (answer(slot, args))
+        return NULL;
+    return handlers[slot] != NULL ? call_slot(slot, args) : unimplemented(slot);
+}
+
+#define ONE(n) static void *slot_##n(Args *args) { return dispatch(n - 1000, args); }
+#define TEN(n) ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
+#define ALL(M) M(100) M(101) M(102) M(103) M(104) M(105) M(106) M(107) M(108) M(109) \
+               M(110) M(111) M(112) M(113) M(114) M(115) M(116) M(117) M(118) M(119)
+ALL(TEN)
+#define ADDRESSES(n) slot_##n##0, slot_##n##1, slot_##n##2, slot_##n##3, slot_##n##4, \
+                     slot_##n##5, slot_##n##6, slot_##n##7, slot_##n##8, slot_##n##9,
+static void *(*const trampolines[CAPACITY])(Args *) = {ALL(ADDRESSES)};
+
+static void nothing(void *unused) { (void)unused; }
+
+/* The module -------------------------------------------------------------------------------------------------------*/
+
+/* setup(names, handlers, answered_by, plugin_answers, on_error, is_interrupt, hold, let_go) -> addresses of slots */
+static PyObject *setup(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *given_names, *given_handlers, *by;
+    if (!PyArg_ParseTuple(args, "O!O!O!SOOOO", &PyTuple_Type, &given_names, &PyTuple_Type, &given_handlers,
+                          &PyBytes_Type, &by, &plugin_answers, &on_error, &is_interrupt, &hold, &let_go))
+        return NULL;
+    Py_ssize_t count = PyTuple_Size(given_names);
+    if (count > CAPACITY || PyTuple_Size(given_handlers) != count || PyBytes_Size(by) != count)
+        return PyErr_Format(PyExc_ValueError, "%zd slots; expected at most %d, as many handlers as names", count, CAPACITY);
+    PyObject *addresses = PyTuple_New(count);
+    if (addresses == NULL)
+        return NULL;
+    PyObject *keep[] = {given_names, plugin_answers, on_error, is_interrupt, hold, let_go};
+    for (size_t i = 0; i < sizeof(keep) / sizeof(*keep); i++)
+        Py_INCREF(keep[i]);
+    kept_names = given_names;
+    for (Py_ssize_t slot = 0; slot < count; slot++) {
+        PyObject *handler = PyTuple_GetItem(given_handlers, slot);
+        names[slot] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(given_names, slot), NULL);
+        if (names[slot] == NULL)
+            return NULL;
+        Py_INCREF(handler);
+        handlers[slot] = handler == Py_None ? NULL : handler;
+        answered_by[slot] = (unsigned char)PyBytes_AsString(by)[slot];
+        for (size_t i = 0; i < sizeof(written_here) / sizeof(*written_here); i++)
+            if (strcmp(written_here[i].name, names[slot]) == 0)
+                natives[slot] = written_here[i].native;
+        PyTuple_SetItem(addresses, slot, PyLong_FromVoidPtr((void *)trampolines[slot]));
+    }
+    return addresses;
+}
+
+/* new_cell(object, answers, data) -> handle */
+static PyObject *new_cell(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *object, *answers;
+    Py_ssize_t data;
+    if (!PyArg_ParseTuple(args, "OSn", &object, &answers, &data))
+        return NULL;
+    Cell *cell = calloc(1, sizeof(Cell));
+    if (cell == NULL)
+        return PyErr_NoMemory();
+    Py_INCREF(object);
+    Py_INCREF(answers);
+    cell->vtable = &memory_vtable;
+    atomic_init(&cell->object, object);
+    atomic_init(&cell->references, 1);
+    cell->answers = answers;
+    cell->data = (void *)data;
+    return PyLong_FromVoidPtr(cell);
+}
+
+/* object_of(handle) -> what new_cell was given */
+static PyObject *object_of(PyObject *module, PyObject *handle)
+{
+    (void)module;
+    Cell *cell = PyLong_AsVoidPtr(handle);
+    PyObject *object = cell == NULL ? NULL : atomic_load(&cell->object);
+    if (object == NULL)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "the handle was deleted");
+    Py_INCREF(object);
+    return object;
+}
+
+/* view(address, size) -> a memoryview of host memory that may be written */
+static PyObject *view(PyObject *module, PyObject *args)
+{
+    (void)module;
+    Py_ssize_t address, size;
+    if (!PyArg_ParseTuple(args, "nn", &address, &size))
+        return NULL;
+    return PyMemoryView_FromMemory((char *)address, size, PyBUF_WRITE);
+}
+
+/* capsule(address) -> what jaxlib takes a PJRT_Api in */
+static PyObject *capsule(PyObject *module, PyObject *address)
+{
+    (void)module;
+    void *api = PyLong_AsVoidPtr(address);
+    return api == NULL ? NULL : PyCapsule_New(api, "pjrt_c_api", NULL);
+}
+
+/* close(): from now on no slot touches Python. */
+static PyObject *close_slots(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    closing_thread = pthread_self();
+    atomic_store(&closed, true);
+    Py_RETURN_NONE;
+}
+
+static PyObject *parked_threads(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLong(atomic_load(&parked));
+}
+
+static PyMethodDef methods[] = {
+    {"setup", setup, METH_VARARGS, NULL},
+    {"new_cell", new_cell, METH_VARARGS, NULL},
+    {"object_of", object_of, METH_O, NULL},
+    {"view", view, METH_VARARGS, NULL},
+    {"capsule", capsule, METH_O, NULL},
+    {"close", close_slots, METH_NOARGS, NULL},
+    {"parked_threads", parked_threads, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_trampoline", "Trampolines of the PJRT slots.", -1, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__trampoline(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL) {
+        PyModule_AddIntConstant(module, "CAPACITY", CAPACITY);
+        PyModule_AddObject(module, "EVENT", PyLong_FromVoidPtr(&event));
+        PyModule_AddObject(module, "NOTHING", PyLong_FromVoidPtr((void *)nothing));
+    }
+    return module;
+}

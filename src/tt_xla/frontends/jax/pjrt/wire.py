@@ -1,0 +1,105 @@
+"""The two protocol buffers that cross the plugin's border, read and written without a protobuf library."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tt_xla.frontends.jax.pjrt.errors import PluginError
+
+DEVICE_ASSIGNMENT = bytes.fromhex("080110011a030a0100")
+"""DeviceAssignmentProto of one replica, one partition, on device 0."""
+
+OptionValue = str | bool | int | float
+
+
+@dataclass
+class CompileRequest:
+    """What ``CompileOptionsProto`` says.
+
+    Attributes:
+        options: the user's ``compiler_options``.
+    """
+
+    replicas: int = 1
+    partitions: int = 1
+    options: dict[str, OptionValue] = field(default_factory=dict)
+
+
+def read_compile_options(data: bytes) -> CompileRequest:
+    """Reads a ``CompileOptionsProto``.
+
+    Raises:
+        PluginError: it is damaged.
+    """
+    request = CompileRequest()
+    try:
+        for number, value in _fields(data):
+            if number == 3 and isinstance(value, bytes):  # executable_build_options
+                for inner, count in _fields(value):
+                    if inner == 4 and isinstance(count, int):
+                        request.replicas = count
+                    elif inner == 5 and isinstance(count, int):
+                        request.partitions = count
+            elif number == 7 and isinstance(value, bytes):  # env_option_overrides
+                entry = dict(_fields(value))
+                name, override = entry[1], entry[2]
+                if isinstance(name, bytes) and isinstance(override, bytes):
+                    request.options[name.decode()] = _option_value(override)
+    except (IndexError, KeyError, ValueError, struct.error) as error:
+        raise PluginError(
+            "INVALID_ARGUMENT",
+            f"The compile options are not a CompileOptionsProto: {error!r}.",
+            hint=f"They are {len(data)} bytes long.",
+        ) from error
+    return request
+
+
+def _option_value(data: bytes) -> OptionValue:
+    """``OptionOverrideProto``: one of string (1), bool (2), int64 (3), double (4)."""
+    for number, value in _fields(data):
+        if number == 1 and isinstance(value, bytes):
+            return value.decode()
+        if number == 2:
+            return bool(value)
+        if number == 3 and isinstance(value, int):
+            return value - (1 << 64) if value >= 1 << 63 else value
+        if number == 4 and isinstance(value, bytes):
+            return float(struct.unpack("<d", value)[0])
+    return ""
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Field numbers and values: numbers of varints, bytes of everything else."""
+    position = 0
+    while position < len(data):
+        key, position = _varint(data, position)
+        kind = key & 7
+        if kind == 0:
+            number, position = _varint(data, position)
+            yield key >> 3, number
+            continue
+        if kind == 2:
+            size, position = _varint(data, position)
+        elif kind in (1, 5):
+            size = 8 if kind == 1 else 4
+        else:
+            raise ValueError(f"wire type {kind}")
+        if position + size > len(data):
+            raise ValueError("cut off")
+        yield key >> 3, data[position : position + size]
+        position += size
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[position]
+        value |= (byte & 0x7F) << shift
+        position += 1
+        shift += 7
+        if not byte & 0x80:
+            return value, position
+        if shift > 63:
+            raise ValueError("a number is too long")

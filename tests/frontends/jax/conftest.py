@@ -1,0 +1,52 @@
+"""JAX on platform ``tt``. Where the C part is not built these tests cannot run; one test elsewhere covers that case."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="session")
+def tt():
+    """The device; the plugin is registered by hand where the package is not installed."""
+    import jax
+    from jax._src import xla_bridge
+
+    xla_bridge._discover_and_register_pjrt_plugins()
+    if "tt" not in xla_bridge._backend_factories:
+        from tt_xla.frontends.jax import plugin
+
+        plugin.initialize()
+    return jax.devices("tt")[0]
+
+
+@pytest.fixture
+def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a script in a process of its own, which registers the plugin as JAX does."""
+
+    def run(script: str, *, timeout: float = 300, **environment: str) -> subprocess.CompletedProcess[str]:
+        register = "import jax_plugin_tt, jax\n"
+        register += "from jax._src import xla_bridge\n"
+        register += "xla_bridge._discover_and_register_pjrt_plugins()\n"
+        register += "'tt' in xla_bridge._backend_factories or jax_plugin_tt.initialize()\n"
+        given = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "TTXLA_"))}
+        given |= {"PYTHONPATH": str(ROOT / "src"), "PYTHONFAULTHANDLER": "1", **environment}
+        return subprocess.run(
+            [sys.executable, "-c", register + script],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=given,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,136 @@
+"""Arrays: to the device and back, who owns the memory, element types, memories, donation."""
+
+from __future__ import annotations
+
+import gc
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.fixture(autouse=True)
+def _on_tt(tt):
+    with jax.default_device(tt):
+        yield
+
+
+def test_device_says_what_it_is(tt):
+    assert repr(jax.devices("tt")) == "[TTDevice(id=0, arch=Wormhole_b0)]"
+    assert (tt.platform, tt.device_kind, tt.arch, tt.system) == ("tt", "Wormhole_b0", "Wormhole_b0", "n150")
+    assert [memory.kind for memory in tt.addressable_memories()] == ["device", "pinned_host"]
+    assert tt.default_memory().kind == "device"
+    assert tt.memory_stats()["bytes_limit"] > 10 * 2**30
+
+
+@pytest.mark.parametrize("view", [X, X.T, X[::-1], X[:, ::-2], np.asfortranarray(X), X[1:1], X[2, 3]], ids=range(7))
+def test_any_strides_come_back_as_they_went(view):
+    np.testing.assert_array_equal(np.asarray(jax.device_put(view)), view)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        bool,
+        *(np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32),
+        *(np.float16, np.float32, np.complex64),
+        *(ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.int4, ml_dtypes.uint4),
+    ],
+    ids=lambda dtype: np.dtype(dtype).name,
+)
+def test_every_element_type_comes_back_as_it_went(dtype):
+    given = np.arange(6).astype(dtype).reshape(2, 3)
+    array = jax.device_put(given)
+    assert array.dtype == given.dtype
+    np.testing.assert_array_equal(np.asarray(array), given)
+
+
+def test_an_array_does_not_change_with_the_numpy_array_it_came_from():
+    given = X.copy()
+    array = jax.device_put(given)
+    given[:] = -1
+    np.testing.assert_array_equal(array, X)
+
+
+def test_numpy_reads_a_result_where_it_is():
+    result = jax.jit(lambda x: x + 1)(X)
+    seen = np.asarray(result)
+    assert seen.ctypes.data == result.unsafe_buffer_pointer()
+    assert not seen.flags.writeable
+
+
+def test_numpy_view_outlives_the_array():
+    result = jax.jit(lambda x: x + 1)(X)
+    seen = np.asarray(result)
+    del result
+    gc.collect()
+    jax.jit(lambda x: x * 2)(X)  # the slot that frees what was destroyed
+    np.testing.assert_array_equal(seen, X + 1)
+
+
+def test_delete_and_donation():
+    array = jax.device_put(X)
+    result = jax.jit(lambda x: x + 1, donate_argnums=0)(array)
+    assert array.is_deleted()
+    np.testing.assert_array_equal(result, X + 1)
+    result.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        result + 1
+
+
+def test_what_is_donated_but_not_reusable_is_kept(recwarn):
+    array = jax.device_put(X)
+    jax.jit(lambda x: x.sum(), donate_argnums=0)(array)
+    assert not array.is_deleted()
+    assert "donated" in str(recwarn.pop(UserWarning).message)
+
+
+def test_memories(tt):
+    on_host = jax.sharding.SingleDeviceSharding(tt, memory_kind="pinned_host")
+    on_device = jax.sharding.SingleDeviceSharding(tt, memory_kind="device")
+    array = jax.device_put(X, on_host)
+    assert array.sharding.memory_kind == "pinned_host"
+    assert jax.device_put(array, on_device).sharding.memory_kind == "device"
+    assert jax.jit(lambda x: x + 1)(jax.device_put(array, on_device)).sharding.memory_kind == "device"
+    offloaded = jax.jit(lambda x: x + 1, out_shardings=on_host)(X)
+    assert offloaded.sharding.memory_kind == "pinned_host"
+    np.testing.assert_array_equal(offloaded, X + 1)
+
+
+def test_cpu_and_tt_in_one_process(tt):
+    cpu = jax.devices("cpu")[0]
+    there = jax.device_put(jax.device_put(X, tt), cpu)
+    assert there.devices() == {cpu}
+    back = jax.device_put(there * 2, tt) + 1
+    assert back.devices() == {tt}
+    np.testing.assert_array_equal(back, X * 2 + 1)
+
+
+def test_events_have_happened():
+    array = jax.jit(lambda x: x + 1)(X)
+    assert array.is_ready()
+    array.copy_to_host_async()
+    assert array.block_until_ready() is array
+
+
+def test_named_sharding_over_the_one_device(tt):
+    mesh = jax.sharding.Mesh(np.array([tt]), ("x",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    result = jax.jit(lambda x: jax.lax.with_sharding_constraint(x * 2, sharding))(jax.device_put(X, sharding))
+    np.testing.assert_array_equal(result, X * 2)
+
+
+def test_handles_and_memory_do_not_grow():
+    step = jax.jit(lambda x: x + 1)
+    array = step(jnp.zeros(8))
+    before = len(gc.get_objects()), len(jax.live_arrays())
+    for _ in range(200):
+        array = step(array)
+    gc.collect()
+    step(array)
+    assert len(jax.live_arrays()) == before[1]
+    assert len(gc.get_objects()) < before[0] + 200
