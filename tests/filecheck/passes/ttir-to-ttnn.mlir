@@ -1,10 +1,10 @@
 // RUN: pass=ttir-to-ttnn
 
-// CHECK: #[[TILES:.*]] = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>
-// CHECK: #[[ROWS:.*]] = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x3xbf16
+// CHECK: [[TILES:.*]] = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>
+// CHECK: [[ROWS:.*]] = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x3xbf16
 
 // Arguments come in tiles where an op wants tiles, and row-major where they only move or are read by rows.
-// CHECK-LABEL: func.func public @moves(%x: tensor<2x3xbf16, #[[TILES]]>, %r: tensor<2x3xbf16, #[[ROWS]]>, %w: tensor<3x4xbf16, #[[TILES]]>
+// CHECK: func.func public @moves(%x: tensor<2x3xbf16, [[TILES]]>, %r: tensor<2x3xbf16, [[ROWS]]>, %w: tensor<3x4xbf16, [[TILES]]>
 // CHECK-NEXT: "ttnn.matmul"(%x, %w) <{transpose_a = false, transpose_b = false}>
 // CHECK-NEXT: "ttnn.exp"(%x)
 // CHECK-NEXT: %[[R:.*]] = "ttnn.to_layout"(%r)
