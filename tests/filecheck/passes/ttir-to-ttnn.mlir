@@ -1,20 +1,15 @@
 // RUN: pass=ttir-to-ttnn
 
-// CHECK: [[TILES:.*]] = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>
-// CHECK: [[ROWS:.*]] = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x3xbf16
-
-// Arguments come in tiles where an op wants tiles, and row-major where they only move or are read by rows.
-// CHECK: func.func public @moves(%x: tensor<2x3xbf16, [[TILES]]>, %r: tensor<2x3xbf16, [[ROWS]]>, %w: tensor<3x4xbf16, [[TILES]]>
-// CHECK-NEXT: "ttnn.matmul"(%x, %w) <{transpose_a = false, transpose_b = false}>
-// CHECK-NEXT: "ttnn.exp"(%x)
-// CHECK-NEXT: %[[R:.*]] = "ttnn.to_layout"(%r)
-// CHECK-NEXT: "ttnn.reshape"(%[[R]])
+// Inputs come row-major and are tilized once, parameters come in tiles.
+// CHECK-LABEL: func.func public @moves(
+// CHECK-NEXT: %[[X:.*]] = "ttnn.to_layout"(%x)
+// CHECK-NEXT: "ttnn.matmul"(%[[X]], %w) <{transpose_a = false, transpose_b = false}>
+// CHECK-NEXT: "ttnn.exp"(%[[X]])
 // CHECK-NEXT: func.return
-func.func @moves(%x: tensor<2x3xbf16>, %r: tensor<2x3xbf16>, %w: tensor<3x4xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> (tensor<2x4xbf16>, tensor<2x3xbf16>, tensor<6xbf16>) {
+func.func @moves(%x: tensor<2x3xbf16>, %w: tensor<3x4xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> (tensor<2x4xbf16>, tensor<2x3xbf16>) {
   %a = "ttir.matmul"(%x, %w) <{transpose_a = false, transpose_b = false}> : (tensor<2x3xbf16>, tensor<3x4xbf16>) -> tensor<2x4xbf16>
   %b = "ttir.exp"(%x) : (tensor<2x3xbf16>) -> tensor<2x3xbf16>
-  %c = "ttir.reshape"(%r) <{shape = [6 : i32]}> : (tensor<2x3xbf16>) -> tensor<6xbf16>
-  func.return %a, %b, %c : tensor<2x4xbf16>, tensor<2x3xbf16>, tensor<6xbf16>
+  func.return %a, %b : tensor<2x4xbf16>, tensor<2x3xbf16>
 }
 
 // CHECK-LABEL: func.func public @constants(

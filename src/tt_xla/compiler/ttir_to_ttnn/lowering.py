@@ -20,9 +20,7 @@ from tt_xla.ir.base import DATA_TYPES, TTOp, shape, tensor_type
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
-from tt_xla.ir.ttir.reduction import ArgmaxOp
-from tt_xla.ir.ttir.structure import EmbeddingOp, PadOp, PermuteOp, ReshapeOp
-from tt_xla.ir.ttir.window import AvgPool2dOp, Conv2dOp, MaxPool2dOp
+from tt_xla.ir.ttir.window import Conv2dOp
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
 from tt_xla.ir.ttnn.memory import FromDeviceOp, GetDeviceOp, ToDeviceOp, ToLayoutOp, TypecastOp
 from tt_xla.registry import Registry
@@ -198,10 +196,7 @@ def argument_role(function: FuncOp, index: int) -> Role:
 
 
 def _argument_type(function: FuncOp, index: int) -> Attribute:
-    """Tiles, as most ops want them and results have them; convolution weights stay on the host.
-
-    An input that only moves, or goes where TT-NN reads rows, comes row-major as the host has it.
-    """
+    """Inputs come row-major as the host has them, parameters in tiles, convolution weights stay on the host."""
     argument = body(function).args[index]
     sizes, dtype = shape(argument), DATA_TYPES[tensor_type(argument).element_type]
     conv_weight = bool(argument.uses) and all(
@@ -209,9 +204,5 @@ def _argument_type(function: FuncOp, index: int) -> Attribute:
     )
     if conv_weight or stays_on_host(argument):
         return laid_out(sizes, host_layout(argument))
-    rows = all(isinstance(use.operation, _READS_ROWS) for use in argument.uses)
-    tiled = argument_role(function, index) is not Role.INPUT or not rows
+    tiled = argument_role(function, index) is not Role.INPUT
     return laid_out(sizes, TensorLayout.of(sizes, dtype, tiled=tiled))
-
-
-_READS_ROWS = (Conv2dOp, MaxPool2dOp, AvgPool2dOp, EmbeddingOp, ArgmaxOp, PadOp, ReshapeOp, PermuteOp)
