@@ -6,6 +6,7 @@ works below a JAX plugin and in a process that never imports JAX otherwise.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -30,15 +31,13 @@ _NUMPY = {
     "complex<f32>": "complex64",
     "complex<f64>": "complex128",
 }
-_ML_DTYPES = {
+ML_DTYPES = {
     "bf16": "bfloat16",
     "i2": "int2",
     "i4": "int4",
     "ui2": "uint2",
     "ui4": "uint4",
     "f4E2M1FN": "float4_e2m1fn",
-    "f6E2M3FN": "float6_e2m3fn",
-    "f6E3M2FN": "float6_e3m2fn",
     "f8E3M4": "float8_e3m4",
     "f8E4M3": "float8_e4m3",
     "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
@@ -48,6 +47,7 @@ _ML_DTYPES = {
     "f8E5M2FNUZ": "float8_e5m2fnuz",
     "f8E8M0FNU": "float8_e8m0fnu",
 }
+"""StableHLO element types that NumPy knows by way of ml_dtypes."""
 
 
 @cache
@@ -63,7 +63,7 @@ def numpy_dtype(element: str) -> Any:
         return np.dtype(_NUMPY[element])
     import ml_dtypes
 
-    return np.dtype(getattr(ml_dtypes, _ML_DTYPES[element]))
+    return np.dtype(getattr(ml_dtypes, ML_DTYPES[element]))
 
 
 class HostProgram:
@@ -103,6 +103,8 @@ def load(module: str) -> HostProgram:
     """
     from jaxlib import lapack, xla_client
 
+    if re.search(r"[x<]f6E", module):
+        raise UnsupportedOpError("XLA has no 6-bit floats.", hint="Convert the tensor before it reaches this program.")
     client = _client()
     if "@lapack_" in module:
         # LAPACK itself is SciPy's; JAX too loads it when a program first needs it.

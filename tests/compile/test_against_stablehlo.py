@@ -734,6 +734,85 @@ case("no_elements", lambda x: x[:0] * 2, normal(3, 4), correlates=False)
 case("sum_of_no_elements", lambda x: x[:0].sum(0) + x[0], normal(3, 4))
 case("product_over_no_elements", lambda x: x[:, :0] @ x[:0], normal(4, 4) * 3, correlates=False)
 
+# Control flow.
+
+case("loop_of_known_steps", lambda x: lax.fori_loop(0, 5, lambda i, c: c * 1.5 + i, x), normal(4, 8))
+case("scan", lambda x: lax.scan(lambda c, row: (c + row, c * row), jnp.zeros(8), x), normal(4, 8))
+case("map", lambda x: lax.map(lambda row: jnp.tanh(row).sum(), x), normal(4, 8))
+case(
+    "loop_of_unknown_steps",
+    lambda x: lax.while_loop(lambda c: c.sum() < 10, lambda c: c + 1, x),
+    normal(4, 8),
+    correlates=False,
+)
+case(
+    "loop_within_a_loop",
+    lambda x: lax.fori_loop(0, 3, lambda i, c: lax.fori_loop(0, i + 1, lambda j, d: d + j, c), x),
+    normal(3),
+)
+case("branch", lambda x: lax.cond(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, normal(4, 8)), normal(4, 8))
+case(
+    "switch",
+    lambda i, x: lax.switch(i, [lambda v: v + 1, lambda v: v - 1, lambda v: v * 2], x),
+    np.array(1, np.int32),
+    normal(4, 8),
+)
+case("barrier", lambda x: lax.optimization_barrier((x, x + 1))[1], normal(4))
+
+# Slices whose place is computed.
+
+for _at in (-1, 2, 22):
+    _start = np.array(_at, np.int32)
+    case(f"dynamic_slice_at_{_at}", lambda i, x: lax.dynamic_slice(x, (i, i, 0), (2, 3, 5)), _start, normal(6, 8, 5))
+    case(
+        f"dynamic_update_at_{_at}",
+        lambda i, x, u: lax.dynamic_update_slice(x, u, (i, i, 0)),
+        _start,
+        normal(6, 8, 5),
+        normal(2, 3, 5, seed=1),
+    )
+    case(
+        f"cache_update_at_{_at}",
+        lambda i, x, u: lax.dynamic_update_slice(x, u, (0, i, 0)),
+        _start,
+        normal(6, 8, 5),
+        normal(6, 1, 5, seed=1),
+    )
+case("static_update", lambda x, u: lax.dynamic_update_slice(x, u, (2, 1, 0)), normal(6, 8, 5), normal(2, 3, 5, seed=1))
+case(
+    "slices_by_row",
+    jax.vmap(lambda row, at: lax.dynamic_slice(row, (at, 0), (3, 2))),
+    normal(6, 8, 5),
+    np.array([0, 3, 9, -2, 5, 1], np.int32),
+)
+case("indices_of_two_dimensions", lambda x, i: x[:, i], normal(6, 8), np.array([[1, 2], [5, 0]], np.int32))
+
+# Ops of CHLO that jaxlib writes in simpler ones.
+
+for _name in ("digamma", "lgamma", "erf_inv", "bessel_i1e"):
+    case(f"chlo_{_name}", getattr(lax, _name), inside(4, 7) * 0.5 + 0.5, correlates=False, atol=1e-4)
+case("chlo_next_after", lax.nextafter, normal(4, 7), normal(4, 7, seed=1), correlates=False)
+
+# Integers of 8 and 16 bits wrap.
+
+for _type in ("int8", "int16", "uint8", "uint16", "uint32"):
+    _limits = np.iinfo(_type)
+    _any = [
+        np.random.default_rng(s).integers(_limits.min, _limits.max, (4, 8), endpoint=True).astype(_type) for s in (0, 1)
+    ]
+    for _name in ("add", "subtract", "multiply"):
+        case(f"{_name}_{_type}", getattr(jnp, _name), *_any)
+    case(f"sum_{_type}", lambda x: lax.reduce(x, x.dtype.type(0), lax.add, (0,)), _any[0])
+    for _name in ("shift_left", "shift_right_logical", "shift_right_arithmetic"):
+        case(f"{_name}_{_type}", getattr(lax, _name), _any[0], (_any[1] % _limits.bits).astype(_type))
+    case(f"convert_{_type}_to_int8", lambda x: x.astype(jnp.int8), _any[0])
+case(
+    "convert_float_to_int8_within_its_range",
+    lambda x: lax.convert_element_type(x, np.int8),
+    normal(9) * 300,
+    correlates=False,
+)
+
 
 def lowered(program: Callable[..., Any] | str, inputs: tuple[np.ndarray, ...]) -> Any:
     """The StableHLO module of a case."""

@@ -18,8 +18,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float4E2M1FNType,
-    Float6E2M3FNType,
-    Float6E3M2FNType,
     Float8E3M4Type,
     Float8E4M3B11FNUZType,
     Float8E4M3FNType,
@@ -85,8 +83,6 @@ ELEMENT_TYPES: dict[DataType, Attribute] = {
     DataType.F8E5M2: Float8E5M2Type(),
     DataType.F8E5M2FNUZ: Float8E5M2FNUZType(),
     DataType.F8E8M0FNU: Float8E8M0FNUType(),
-    DataType.F6E2M3FN: Float6E2M3FNType(),
-    DataType.F6E3M2FN: Float6E3M2FNType(),
     DataType.F4E2M1FN: Float4E2M1FNType(),
 }
 """The logical element type of a tensor by its data type on the chip; block floats are bf16 to the program."""

@@ -48,8 +48,6 @@ class DataType(enum.StrEnum):
     F8E5M2 = "f8E5M2"
     F8E5M2FNUZ = "f8E5M2FNUZ"
     F8E8M0FNU = "f8E8M0FNU"
-    F6E2M3FN = "f6E2M3FN"
-    F6E3M2FN = "f6E3M2FN"
     F4E2M1FN = "f4E2M1FN"
 
     @property

@@ -1,9 +1,20 @@
 """StableHLO in, TTIR out. Importing this package registers the converters of all op families."""
 
-from tt_xla.compiler.stablehlo import contraction, creation, elementwise, gather, reduction, structure, window
+from tt_xla.compiler.stablehlo import (
+    contraction,
+    control,
+    creation,
+    elementwise,
+    expand,
+    gather,
+    reduction,
+    slices,
+    structure,
+    window,
+)
 from tt_xla.compiler.stablehlo.importer import import_module
 from tt_xla.compiler.stablehlo.parse import parse_module, print_vhlo
 
-FAMILIES = (contraction, creation, elementwise, gather, reduction, structure, window)
+FAMILIES = (contraction, control, creation, elementwise, expand, gather, reduction, slices, structure, window)
 
 __all__ = ["FAMILIES", "import_module", "parse_module", "print_vhlo"]

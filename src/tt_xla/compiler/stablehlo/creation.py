@@ -12,10 +12,7 @@ from tt_xla.compiler.stablehlo.types import constant_values, elements
 from tt_xla.ir.base import Tensor
 from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp
 
-_EXTREMES = {
-    "i64": {-(2**63): -(2**31), 2**63 - 1: 2**31 - 1},
-    "ui64": {2**64 - 1: 2**32 - 1},
-}
+_EXTREMES = {"i64": {-(2**63): -(2**31), 2**63 - 1: 2**31 - 1}}
 """The first value of a maximum or minimum, beyond which no other lies, in the 32 bits that the chip has."""
 
 

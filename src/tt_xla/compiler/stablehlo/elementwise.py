@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
+from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.ir import ttir
-from tt_xla.ir.base import shape, tensor, tensor_type
-from tt_xla.ir.ttir.structure import ClampTensorOp, TypecastOp, WhereOp
+from tt_xla.ir.base import shape, si32, tensor, tensor_type
+from tt_xla.ir.ttir.structure import ClampScalarOp, ClampTensorOp, TypecastOp, WhereOp
 
 _ONE_TO_ONE = {
     "stablehlo.abs": "abs",
@@ -35,8 +36,6 @@ _ONE_TO_ONE = {
     "stablehlo.power": "pow",
     "stablehlo.remainder": "remainder",
     "stablehlo.rsqrt": "rsqrt",
-    "stablehlo.shift_left": "logical_left_shift",
-    "stablehlo.shift_right_logical": "logical_right_shift",
     "stablehlo.sign": "sign",
     "stablehlo.sine": "sin",
     "stablehlo.sqrt": "sqrt",
@@ -63,7 +62,76 @@ def one_to_one(importer: Importer, op: Any) -> SSAValue:
     name = op.operation.name
     mnemonic = _ON_BOOLEANS.get(name, "") if _is_bool(op.operands[0]) else ""
     kind = ttir.ELEMENTWISE_OPS[mnemonic or _ONE_TO_ONE[name]]
-    return importer.emit(kind, importer.operands(op), importer.result_type(op))
+    type_ = importer.result_type(op)
+    if name == "stablehlo.power" and type_.element_type not in (bf16, f32):
+        raise importer.reject(op, "the chip raises floats alone to a power")
+    found = importer.emit(kind, importer.operands(op), type_)
+    return wrapped(importer, found, op) if type_.element_type is si32 and name in _LEAVES_RANGE else found
+
+
+_LEAVES_RANGE = (
+    "stablehlo.abs",
+    "stablehlo.add",
+    "stablehlo.divide",
+    "stablehlo.multiply",
+    "stablehlo.negate",
+    "stablehlo.subtract",
+)
+"""Ops whose results may lie outside an integer type that their operands lie in."""
+
+_SIGN_BITS = {"i8": 0x80, "i16": 0x8000}
+"""The highest bit of integers that the chip holds in 32 bits."""
+
+
+def wrapped(importer: Importer, value: SSAValue, op: Any) -> SSAValue:
+    """A result of 32 bits as the type that the op declares has it: the low bits, the highest of them as the sign."""
+    sign = _SIGN_BITS.get(str(op.results[0].type.element_type))
+    if sign is None:
+        return value
+    type_ = tensor_type(value)
+    low = importer.emit(ttir.BINARY_OPS["bitwise_and"], [value, full(importer, 2 * sign - 1, type_)], type_)
+    turned = importer.emit(ttir.BINARY_OPS["bitwise_xor"], [low, full(importer, sign, type_)], type_)
+    return importer.emit(ttir.BINARY_OPS["subtract"], [turned, full(importer, sign, type_)], type_)
+
+
+@converts("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic")
+def shift(importer: Importer, op: Any) -> SSAValue:
+    """On the bits of the declared type. A shift by as many bits as there are or more leaves 0, or the sign."""
+    name, element = op.operation.name.removeprefix("stablehlo."), str(op.results[0].type.element_type)
+    if element == "i64":
+        raise importer.reject(op, "the chip shifts 32 bits")
+    if name == "shift_right_arithmetic" and element.startswith("u"):
+        raise importer.reject(op, "the highest bit of an unsigned integer is no sign to the chip")
+    type_ = importer.result_type(op)
+    value, by = importer.operands(op)
+    binary, bits = ttir.BINARY_OPS, int(element.lstrip("ui"))
+    sign = _SIGN_BITS.get(element)
+    logical = name != "shift_right_arithmetic"
+    if logical and sign and name != "shift_left":
+        value = importer.emit(binary["bitwise_and"], [value, full(importer, 2 * sign - 1, type_)], type_)
+    truth = tensor(type_.get_shape(), bf16)
+    far = importer.emit(binary["ge"], [by, full(importer, bits, type_)], truth)
+    if type_.element_type is si32:
+        below = importer.emit(binary["lt"], [by, full(importer, 0, type_)], truth)
+        far = importer.emit(binary["logical_or"], [far, below], truth)
+    zero = full(importer, 0, type_)
+    if logical:
+        kind = binary["logical_left_shift" if name == "shift_left" else "logical_right_shift"]
+        return wrapped(importer, choose(importer, far, zero, importer.emit(kind, [value, by], type_)), op)
+    return _shift_right_arithmetic(importer, value, by, far)
+
+
+def _shift_right_arithmetic(importer: Importer, value: SSAValue, by: SSAValue, far: SSAValue) -> SSAValue:
+    """Of a negative number the complement is shifted, whose high bits are 0."""
+    type_ = tensor_type(value)
+    binary, truth = ttir.BINARY_OPS, tensor(shape(value), bf16)
+    zero = full(importer, 0, type_)
+    negative = importer.emit(binary["lt"], [value, zero], truth)
+    complement = importer.emit(ttir.UNARY_OPS["bitwise_not"], [value], type_)
+    magnitude = choose(importer, negative, complement, value)
+    moved = choose(importer, far, zero, importer.emit(binary["logical_right_shift"], [magnitude, by], type_))
+    back = importer.emit(ttir.UNARY_OPS["bitwise_not"], [moved], type_)
+    return choose(importer, negative, back, moved)
 
 
 @converts("chlo.square")
@@ -74,18 +142,14 @@ def square(importer: Importer, op: Any) -> SSAValue:
 
 @converts("chlo.sinh", "chlo.cosh")
 def hyperbolic(importer: Importer, op: Any) -> SSAValue:
-    """(e ± 1 / e) / 2 for e = exp(x); sinh by way of expm1, which keeps its digits near 0."""
+    """(exp(x) + exp(-x)) / 2 and (expm1(x) - expm1(-x)) / 2, which keeps its digits near 0."""
     (operand,) = importer.operands(op)
     type_ = importer.result_type(op)
     binary, unary = ttir.BINARY_OPS, ttir.UNARY_OPS
-    if op.operation.name == "chlo.cosh":
-        grown = importer.emit(unary["exp"], [operand], type_)
-        shrunk = importer.emit(unary["reciprocal"], [grown], type_)
-    else:
-        grown = importer.emit(unary["expm1"], [operand], type_)
-        whole = importer.emit(binary["add"], [grown, full(importer, 1, type_)], type_)
-        shrunk = importer.emit(binary["div"], [grown, whole], type_)
-    total = importer.emit(binary["add"], [grown, shrunk], type_)
+    function, join = ("exp", "add") if op.operation.name == "chlo.cosh" else ("expm1", "subtract")
+    negative = importer.emit(unary["neg"], [operand], type_)
+    sides = [importer.emit(unary[function], [value], type_) for value in (operand, negative)]
+    total = importer.emit(binary[join], sides, type_)
     return importer.emit(binary["multiply"], [total, full(importer, 0.5, type_)], type_)
 
 
@@ -123,15 +187,20 @@ def compare(importer: Importer, op: Any) -> SSAValue:
 
 @converts("stablehlo.select")
 def select(importer: Importer, op: Any) -> SSAValue:
-    predicate, *branches = importer.operands(op)
-    if shape(predicate) == () and shape(branches[0]) != ():
+    importer.result_type(op)
+    return choose(importer, *importer.operands(op))
+
+
+def choose(importer: Importer, predicate: SSAValue, chosen: SSAValue, other: SSAValue) -> SSAValue:
+    """``chosen`` where the predicate, a scalar or of the same shape, holds, else ``other``."""
+    if shape(predicate) == () and shape(chosen) != ():
         predicate = importer.emit(
             ttir.structure.ReshapeOp,
             [predicate],
-            tensor((1,) * len(shape(branches[0])), tensor_type(predicate).element_type),
-            shape=(1,) * len(shape(branches[0])),
+            tensor((1,) * len(shape(chosen)), tensor_type(predicate).element_type),
+            shape=(1,) * len(shape(chosen)),
         )
-    return importer.emit(WhereOp, [predicate, *branches], importer.result_type(op))
+    return importer.emit(WhereOp, [predicate, chosen, other], tensor_type(chosen))
 
 
 @converts("stablehlo.clamp")
@@ -148,14 +217,20 @@ def convert(importer: Importer, op: Any) -> SSAValue:
     if _is_bool(op.results[0]) and not _is_bool(op.operands[0]):
         zero = full(importer, 0, tensor_type(operand))
         return importer.emit(ttir.BINARY_OPS["ne"], [operand, zero], result)
-    if tensor_type(operand) == result:
+    source = tensor_type(operand).element_type
+    if source != result.element_type:
+        operand = importer.emit(TypecastOp, [operand], result)
+    sign = _SIGN_BITS.get(str(op.results[0].type.element_type)) if result.element_type is si32 else None
+    if sign is None:
         return operand
-    return importer.emit(TypecastOp, [operand], result)
+    if source in (bf16, f32):
+        return importer.emit(ClampScalarOp, [operand], result, min=-sign, max=sign - 1)
+    return wrapped(importer, operand, op)
 
 
 @converts("stablehlo.round_nearest_afz", "stablehlo.round_nearest_even")
 def round_nearest(importer: Importer, op: Any) -> SSAValue:
-    """Through floor: x + 0.5 rounds down; half-way cases go to the even neighbour, or away from zero."""
+    """Through floor and what it leaves; half-way cases go to the even neighbour, or away from zero."""
     (operand,) = importer.operands(op)
     if op.operation.name == "stablehlo.round_nearest_afz":
         return _round_away(importer, operand)
@@ -164,9 +239,12 @@ def round_nearest(importer: Importer, op: Any) -> SSAValue:
 
 def _round_away(importer: Importer, operand: SSAValue) -> SSAValue:
     type_ = tensor_type(operand)
+    binary = ttir.BINARY_OPS
     magnitude = importer.emit(ttir.UNARY_OPS["abs"], [operand], type_)
-    raised = importer.emit(ttir.BINARY_OPS["add"], [magnitude, full(importer, 0.5, type_)], type_)
-    floor = importer.emit(ttir.UNARY_OPS["floor"], [raised], type_)
+    floor = importer.emit(ttir.UNARY_OPS["floor"], [magnitude], type_)
+    rest = importer.emit(binary["subtract"], [magnitude, floor], type_)
+    up = importer.emit(binary["ge"], [rest, full(importer, 0.5, type_)], type_)
+    floor = importer.emit(binary["add"], [floor, up], type_)
     sign = importer.emit(ttir.UNARY_OPS["sign"], [operand], type_)
     return importer.emit(ttir.BINARY_OPS["multiply"], [floor, sign], type_)
 

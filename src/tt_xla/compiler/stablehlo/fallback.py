@@ -17,7 +17,13 @@ from tt_xla.ir.ttir.host import HostCallOp
 
 _WIDE = (DataType.SI64, DataType.U64, DataType.F64, DataType.COMPLEX128)
 
-_OF_BITS = ("stablehlo.bitcast_convert", "stablehlo.rng_bit_generator", "stablehlo.constant")
+_OF_BITS = (
+    "stablehlo.bitcast_convert",
+    "stablehlo.constant",
+    "stablehlo.rng_bit_generator",
+    "stablehlo.shift_left",
+    "stablehlo.shift_right_logical",
+)
 """Ops whose 64-bit results are used bit by bit, or are 64 bits wide for a reason."""
 
 
@@ -37,6 +43,11 @@ def call_host(importer: Any, op: Any, reason: UnsupportedOpError) -> Sequence[SS
         if "failed to legalize" not in reason.message:
             raise importer.reject(op, reason.message.rstrip(".")) from reason
         raise reason
+    bits_of_f64 = op.operation.name == "stablehlo.bitcast_convert" and "f64" in str(op.operands[0].type)
+    if bits_of_f64 and not on_host(importer[op.operands[0]]):
+        raise importer.reject(op, "the chip holds f64 as f32, whose bits are others")
+    if op.operation.name in ("stablehlo.maximum", "stablehlo.minimum") and "complex" in str(op.operands[0].type):
+        raise importer.reject(op, "XLA orders complex numbers in another way than StableHLO")
     module, captured = outline.outline(op, importer.functions)
     operands = [importer.values[value] for value in captured]
     wide = op.operation.name in _OF_BITS or any(

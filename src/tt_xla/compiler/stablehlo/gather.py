@@ -11,7 +11,7 @@ from xdsl.ir import OpResult, SSAValue
 
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
-from tt_xla.compiler.stablehlo.structure import permute, reshape, take
+from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, take
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp
@@ -21,46 +21,78 @@ from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, EmbeddingOp, Ga
 @converts("stablehlo.gather")
 def gather(importer: Importer, op: Any) -> SSAValue:
     """The indexed dimensions of the operand become the rows of a table, the others its columns; indices become row
-    numbers, brought into range as StableHLO has it."""
+    numbers, brought into range as StableHLO has it. A slice of several positions of an indexed dimension is that many
+    rows."""
+    importer.result_type(op)
     numbers = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
     operand, indices = importer.operands(op)
-    whole, sizes = shape(operand), tuple(op.attributes["slice_sizes"])
+    sizes = tuple(op.attributes["slice_sizes"])
     batching = tuple(numbers.operand_batching_dims)
     indexed = (*batching, *numbers.start_index_map)
-    if any(sizes[dim] != (1 if dim in indexed else whole[dim]) for dim in range(len(whole))):
-        raise importer.reject(op, "it gathers parts of slices")
-    rows = _row_numbers(importer, numbers, indices, whole)
-    others = tuple(dim for dim in range(len(whole)) if dim not in indexed)
-    columns = math.prod(whole[dim] for dim in others)
-    table = permute(importer, operand, (*indexed, *others))
-    table = reshape(importer, table, (math.prod(whole[dim] for dim in indexed), columns))
-    found = _rows_of(importer, table, rows)
+    others = tuple(dim for dim in range(len(sizes)) if dim not in indexed)
+    for dim in others:
+        operand = crop(importer, operand, dim, 0, sizes[dim])
+    whole = shape(operand)
     collapsed = (*numbers.collapsed_slice_dims, *batching)
+    windows = tuple(dim for dim in sorted(indexed) if dim not in collapsed)
+    rows = _row_numbers(importer, numbers, indices, whole, sizes, windows)
+    table = permute(importer, operand, (*indexed, *others))
+    columns = math.prod(whole[dim] for dim in others)
+    table = reshape(importer, table, (math.prod(whole[dim] for dim in indexed), columns))
+    found = rows_of(importer, table, rows)
+    found = reshape(importer, found, (*shape(rows), *(whole[dim] for dim in others)))
+    batch = len(shape(rows)) - len(windows)
+    order = sorted(range(len(windows) + len(others)), key=(*windows, *others).__getitem__)
+    found = permute(importer, found, (*range(batch), *(batch + position for position in order)))
     slices = tuple(size for dim, size in enumerate(sizes) if dim not in collapsed)
-    found = reshape(importer, found, (*shape(rows), *slices))
+    found = reshape(importer, found, (*shape(rows)[:batch], *slices))
     return _in_order(importer, found, tuple(numbers.offset_dims))
 
 
-def _row_numbers(importer: Importer, numbers: Any, indices: SSAValue, whole: tuple[int, ...]) -> SSAValue:
-    """One row number for each gathered slice: the indexed positions in row-major order of the indexed dimensions."""
+def _row_numbers(
+    importer: Importer,
+    numbers: Any,
+    indices: SSAValue,
+    whole: tuple[int, ...],
+    sizes: tuple[int, ...],
+    windows: tuple[int, ...],
+) -> SSAValue:
+    """Row numbers of each gathered slice, in row-major order of the indexed dimensions: [batch..., windows...]."""
     vector = numbers.index_vector_dim
+    element = tensor_type(indices).element_type
     parts = _index_parts(importer, indices, vector)
-    batch_shape = shape(parts[0])
-    lines = [
-        _line(importer, batch_shape, dim - (dim > vector), tensor_type(indices).element_type)
-        for dim in numbers.start_indices_batching_dims
+    wanted = (*shape(parts[0]), *(sizes[dim] for dim in windows))
+    batch = len(shape(parts[0]))
+    lines = [line(importer, wanted, dim - (dim > vector), element) for dim in numbers.start_indices_batching_dims]
+    starts = [
+        _spread(importer, within(importer, part, whole[dim] - sizes[dim] + 1), wanted)
+        for part, dim in zip(parts, numbers.start_index_map, strict=True)
     ]
     indexed = (*numbers.operand_batching_dims, *numbers.start_index_map)
-    clamped = [_within(importer, part, whole[dim]) for part, dim in zip(parts, numbers.start_index_map, strict=True)]
     total: SSAValue | None = None
-    type_ = tensor_type(parts[0])
-    for part, dim in zip((*lines, *clamped), indexed, strict=True):
+    type_ = tensor(wanted, element)
+    for part, dim in zip((*lines, *starts), indexed, strict=True):
+        if sizes[dim] > 1:
+            offset = line(importer, wanted, batch + windows.index(dim), element)
+            part = importer.emit(ttir.BINARY_OPS["add"], [part, offset], type_)
         if total is not None:
             scaled = importer.emit(ttir.BINARY_OPS["multiply"], [total, full(importer, whole[dim], type_)], type_)
             part = importer.emit(ttir.BINARY_OPS["add"], [scaled, part], type_)
         total = part
     assert total is not None
     return total
+
+
+def _spread(importer: Importer, value: SSAValue, wanted: tuple[int, ...]) -> SSAValue:
+    """A value of the batch's shape over the windows, which come last."""
+    sizes = shape(value)
+    extra = len(wanted) - len(sizes)
+    value = reshape(importer, value, (*sizes, *(1,) * extra))
+    factors = (*(1,) * len(sizes), *wanted[len(sizes) :])
+    if all(factor == 1 for factor in factors):
+        return value
+    type_ = tensor(wanted, tensor_type(value).element_type)
+    return importer.emit(BroadcastOp, [value], type_, broadcast_dimensions=factors)
 
 
 def _index_parts(importer: Importer, indices: SSAValue, vector: int) -> list[SSAValue]:
@@ -74,12 +106,12 @@ def _index_parts(importer: Importer, indices: SSAValue, vector: int) -> list[SSA
     return [reshape(importer, take(importer, indices, vector, at), batch) for at in range(whole[vector])]
 
 
-def _line(importer: Importer, batch: tuple[int, ...], dim: int, element: Any) -> SSAValue:
+def line(importer: Importer, batch: tuple[int, ...], dim: int, element: Any) -> SSAValue:
     """0, 1, ... along one dimension of the batch."""
     return importer.emit(ArangeOp, [], tensor(batch, element), start=0, end=batch[dim], step=1, arange_dimension=dim)
 
 
-def _within(importer: Importer, indices: SSAValue, size: int) -> SSAValue:
+def within(importer: Importer, indices: SSAValue, size: int) -> SSAValue:
     """Indices brought into [0, size); nothing to do for constants that lie there."""
     if isinstance(indices, OpResult) and isinstance(indices.op, ConstantOp):
         data = indices.op.properties["value"]
@@ -88,7 +120,7 @@ def _within(importer: Importer, indices: SSAValue, size: int) -> SSAValue:
     return importer.emit(ClampScalarOp, [indices], tensor_type(indices), min=0, max=size - 1)
 
 
-def _rows_of(importer: Importer, table: SSAValue, rows: SSAValue) -> SSAValue:
+def rows_of(importer: Importer, table: SSAValue, rows: SSAValue) -> SSAValue:
     """Rows of a table by number: an embedding for bfloat16, which is all it takes, else a gather."""
     columns, element = shape(table)[1], tensor_type(table).element_type
     if element == bf16:

@@ -23,17 +23,19 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tt_xla.compiler.locations import describe
+from tt_xla.compiler.stablehlo import scalars
 from tt_xla.compiler.stablehlo.fallback import call_host, on_host
-from tt_xla.compiler.stablehlo.types import NoElementsError, chip_type, convert_type
+from tt_xla.compiler.stablehlo.types import DynamicShapeError, NoElementsError, chip_type, convert_type, elements
 from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
 from tt_xla.ir.base import Tensor, TTOp, shape
 from tt_xla.ir.program import Argument, Result, Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
-from tt_xla.ir.ttir.creation import ConstantOp
+from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.ir.ttir.host import HostCallOp
 from tt_xla.registry import Registry
 
-Converter = Callable[["Importer", Any], "SSAValue | Sequence[SSAValue]"]
+Converter = Callable[["Importer", Any], "SSAValue | Sequence[SSAValue] | None"]
+"""Gives what the results of an op become; None when they have no values."""
 CONVERTERS: Registry[str, Converter] = Registry("converters of StableHLO")
 converts = CONVERTERS.register
 """Registers the converter of StableHLO ops by their full names."""
@@ -50,6 +52,10 @@ class Importer:
         self.host_fallback = host_fallback
         self.off_chip: set[Any] = set()
         """StableHLO values that the chip cannot hold; every op that uses one runs on the host."""
+        self.folds_scalars = False
+        """Whether integer scalars of known operands are computed here and now, as in loops that are written out."""
+        self.kept: list[Any] = []
+        """Modules made along the way, whose values are keys here."""
         self.call_stack: list[str] = []
         self.values: dict[Any, SSAValue] = {}
         self.location: Any = UnknownLoc()
@@ -108,7 +114,7 @@ class Importer:
         for op in block.operations:
             if op.operation.name in ("func.return", "stablehlo.return"):
                 returned = self.operands(op)
-            else:
+            elif not (self.folds_scalars and fold_scalar(self, op)):
                 _convert(self, op)
         return returned
 
@@ -135,6 +141,16 @@ def import_module(
         MalformedModuleError: there is not exactly one public function.
         UnsupportedOpError: an op, or this use of it, has no lowering; with the user's source line.
     """
+    try:
+        return _import(module, host_fallback=host_fallback)
+    except DynamicShapeError:
+        from tt_xla.compiler.stablehlo.expand import refine
+
+        refined = refine(module)
+        return _import(refined, host_fallback=host_fallback)
+
+
+def _import(module: Any, *, host_fallback: bool) -> tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]:
     function = _public_function(module)
     source = function.regions[0].blocks[0]
     arguments = tuple(_arguments(function))
@@ -165,6 +181,8 @@ def _convert(importer: Importer, op: Any) -> None:
         if name in _FOLLOWERS and importer.follows_host(op):
             raise importer.reject(op, "it shrinks what the host has made")
         made = converter(importer, op)
+    except DynamicShapeError:
+        raise
     except NoElementsError:
         made = [_empty(importer, result.type) for result in op.results]
     except UnsupportedOpError as error:
@@ -175,6 +193,8 @@ def _convert(importer: Importer, op: Any) -> None:
         raise
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise importer.reject(op, f"the importer failed with {type(error).__name__}: {error}") from error
+    if made is None:
+        return
     found = (made,) if isinstance(made, SSAValue) else made
     for result, value in zip(op.results, found, strict=True):
         expected = convert_type(result.type).get_shape()
@@ -183,10 +203,35 @@ def _convert(importer: Importer, op: Any) -> None:
         importer.bind(result, value)
 
 
+def fold_scalar(importer: Importer, op: Any) -> bool:
+    """Computes an integer scalar of known operands; False when it is not one."""
+    if len(op.results) != 1 or not len(op.operands) or not scalars.is_integer_scalar(op.results[0].type):
+        return False
+    operands: list[int] = []
+    for operand in op.operands:
+        known = splat(importer.values[operand]) if scalars.is_integer_scalar(operand.type) else None
+        if known is None:
+            return False
+        operands.append(int(known))
+    value = scalars.compute(op, operands)
+    if value is None or not -(2**31) <= value < 2**31:
+        return False
+    importer.location = convert_location(str(op.location))
+    type_ = importer.result_type(op)
+    importer.bind(op.results[0], importer.emit(ConstantOp, [], type_, value=elements(value, type_)))
+    return True
+
+
 _FOLLOWERS = ("stablehlo.convert", "stablehlo.reshape", "stablehlo.slice", "stablehlo.transpose")
 """Ops that stay with the host when it made their operand, as long as no more elements cross to the device for it."""
 
-_STRUCTURAL = ("func.call", "stablehlo.composite")
+_STRUCTURAL = (
+    "func.call",
+    "stablehlo.composite",
+    "stablehlo.get_tuple_element",
+    "stablehlo.optimization_barrier",
+    "stablehlo.tuple",
+)
 """Ops that pass their operands on to others."""
 
 

@@ -62,7 +62,8 @@ def is_constant(value: Any) -> bool:
     return op.name in _CONSTANTS or (op.name in _OF_CONSTANTS and is_constant(op.operands[0]))
 
 
-def _walk(op: Any) -> list[Any]:
+def walk(op: Any) -> list[Any]:
+    """An op and all that is in its regions."""
     found: list[Any] = []
 
     def visit(inner: Any) -> Any:
@@ -77,7 +78,7 @@ def _defined_inside(op: Any) -> set[Any]:
     if not len(op.regions):
         return set()
     found: set[Any] = set()
-    for inner in _walk(op):
+    for inner in walk(op):
         found.update(inner.results)
         for region in inner.regions:
             for block in region.blocks:
@@ -86,12 +87,12 @@ def _defined_inside(op: Any) -> set[Any]:
 
 
 def _used(op: Any) -> list[Any]:
-    ops = _walk(op) if len(op.regions) else [op]
+    ops = walk(op) if len(op.regions) else [op]
     return list(dict.fromkeys(operand for inner in ops for operand in inner.operands))
 
 
 def _replace(op: Any, old: Any, new: Any) -> None:
-    for inner in _walk(op) if len(op.regions) else [op]:
+    for inner in walk(op) if len(op.regions) else [op]:
         if any(operand == old for operand in inner.operands):
             inner.replace_uses_of_with(old, new)
 
@@ -112,7 +113,7 @@ def _bring_functions(module: Any, functions: Mapping[str, Any]) -> None:
 
 def _called(op: Any) -> set[str]:
     found: set[str] = set()
-    for inner in _walk(op):
+    for inner in walk(op):
         for name in _CALLEES:
             if name in inner.attributes:
                 attribute = inner.attributes[name]

@@ -8,6 +8,7 @@ from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.stablehlo.elementwise import wrapped
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.structure import scalar_constant
 from tt_xla.ir import ttir
@@ -61,9 +62,9 @@ def reduce(importer: Importer, op: Any) -> SSAValue | list[SSAValue]:
     kind, join = _KINDS[reducer]
     result = importer.result_type(op)
     found = importer.emit(kind, [operand], result, dim_arg=dims, keep_dim=False) if dims else operand
-    if is_identity(reducer, initial):
-        return found
-    return importer.emit(ttir.BINARY_OPS[join], [found, initial], result)
+    if not is_identity(reducer, initial):
+        found = importer.emit(ttir.BINARY_OPS[join], [found, initial], result)
+    return wrapped(importer, found, op)
 
 
 def _argmax(importer: Importer, op: Any, dims: tuple[int, ...]) -> list[SSAValue]:
@@ -77,7 +78,9 @@ def _argmax(importer: Importer, op: Any, dims: tuple[int, ...]) -> list[SSAValue
     kind = MaxOp if greatest else MinOp
     values = importer.emit(kind, [operand], importer.result_type(op), dim_arg=dims, keep_dim=False)
     if not greatest:
-        operand = importer.emit(ttir.UNARY_OPS["neg"], [operand], tensor_type(operand))
+        floating = tensor_type(operand).element_type in (bf16, f32)
+        # The complement of an integer falls as it rises, and unlike its negative never overflows.
+        operand = importer.emit(ttir.UNARY_OPS["neg" if floating else "bitwise_not"], [operand], tensor_type(operand))
     position = importer.emit(ArgmaxOp, [operand], importer.result_type(op, 1), dim_arg=dims, keep_dim=False)
     return [values, position]
 

@@ -32,7 +32,6 @@ ELEMENT_TYPES: dict[str, Attribute] = {
     "ui8": ui8,
     "ui16": ui16,
     "ui32": ui32,
-    "ui64": ui32,
 }
 """What the chip holds a StableHLO element type in."""
 
@@ -58,10 +57,11 @@ def convert_type(type_: ir.Type) -> Tensor:
     """The TTIR type of a StableHLO type.
 
     Raises:
-        UnsupportedOpError: it is not a ranked tensor of static shape, or its elements have no place on the chip.
+        DynamicShapeError: it is not a ranked tensor of static shape.
+        UnsupportedOpError: its elements have no place on the chip, nor on the host.
     """
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
-        raise UnsupportedOpError(
+        raise DynamicShapeError(
             f"A value has type {type_}; expected a ranked tensor of static shape.",
             hint="Give example inputs of fixed shapes; each new shape compiles anew.",
         )
@@ -96,6 +96,10 @@ def chip_type(type_: ir.Type) -> Tensor:
     if is_empty(found):
         raise NoElementsError(f"{type_} has no elements")
     return found
+
+
+class DynamicShapeError(UnsupportedOpError):
+    """A shape is not known, or not yet."""
 
 
 class NoElementsError(UnsupportedOpError):

@@ -39,8 +39,6 @@ CONTAINERS: dict[DataType, torch.dtype] = {
         DataType.F8E3M4,
         DataType.F8E4M3,
         DataType.F8E4M3B11FNUZ,
-        DataType.F6E2M3FN,
-        DataType.F6E3M2FN,
         DataType.F4E2M1FN,
     ),
     torch.uint8,
@@ -86,8 +84,6 @@ DECLARED: dict[str, torch.dtype] = {
         "f8E5M2",
         "f8E5M2FNUZ",
         "f8E8M0FNU",
-        "f6E2M3FN",
-        "f6E3M2FN",
         "f4E2M1FN",
     )
 }

@@ -43,7 +43,7 @@ def to_numpy(tensor: Tensor, declared: str) -> np.ndarray[Any, Any]:
     dtype = host.numpy_dtype(declared)
     if declared == "i1":
         return tensor.ne(0).numpy()
-    if dtype.kind != "V" and declared not in ("i2", "i4", "ui2", "ui4"):
+    if declared not in host.ML_DTYPES:
         return tensor.to(DECLARED[declared]).contiguous().numpy()
     container = tensor.to(DECLARED[declared]).contiguous()
     if declared in ("i2", "i4", "ui2", "ui4"):
@@ -56,7 +56,7 @@ def from_numpy(array: np.ndarray[Any, Any], declared: str) -> Tensor:
     container = DECLARED[declared]
     if declared in ("i2", "i4", "ui2", "ui4"):
         return torch.from_numpy(array.astype(np.uint8 if declared.startswith("u") else np.int8))
-    if array.dtype.kind != "V":
+    if declared not in host.ML_DTYPES:
         return torch.from_numpy(np.array(array))
     bits = np.array(array).view(f"i{array.dtype.itemsize}" if array.dtype.itemsize > 1 else "u1")
     return torch.from_numpy(bits).view(container)

@@ -1,0 +1,124 @@
+"""Ops that jaxlib's own passes turn into simpler ones, and calls of others' functions that mean something known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.passmanager import PassManager
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.stablehlo.importer import Importer, converts
+from tt_xla.compiler.stablehlo.outline import outline
+from tt_xla.compiler.stablehlo.types import chip_type
+from tt_xla.errors import MalformedModuleError
+
+_DYNAMIC = (
+    "stablehlo.dynamic_broadcast_in_dim",
+    "stablehlo.dynamic_conv",
+    "stablehlo.dynamic_gather",
+    "stablehlo.dynamic_iota",
+    "stablehlo.dynamic_pad",
+    "stablehlo.dynamic_reshape",
+    "stablehlo.real_dynamic_slice",
+)
+_CHLO = (
+    "chlo.bessel_i1e",
+    "chlo.broadcast_add",
+    "chlo.broadcast_and",
+    "chlo.broadcast_atan2",
+    "chlo.broadcast_compare",
+    "chlo.broadcast_divide",
+    "chlo.broadcast_maximum",
+    "chlo.broadcast_minimum",
+    "chlo.broadcast_multiply",
+    "chlo.broadcast_next_after",
+    "chlo.broadcast_or",
+    "chlo.broadcast_polygamma",
+    "chlo.broadcast_power",
+    "chlo.broadcast_remainder",
+    "chlo.broadcast_select",
+    "chlo.broadcast_shift_left",
+    "chlo.broadcast_shift_right_arithmetic",
+    "chlo.broadcast_shift_right_logical",
+    "chlo.broadcast_subtract",
+    "chlo.broadcast_xor",
+    "chlo.broadcast_zeta",
+    "chlo.conj",
+    "chlo.constant",
+    "chlo.constant_like",
+    "chlo.digamma",
+    "chlo.erf_inv",
+    "chlo.is_inf",
+    "chlo.is_neg_inf",
+    "chlo.is_pos_inf",
+    "chlo.lgamma",
+    "chlo.next_after",
+    "chlo.polygamma",
+    "chlo.zeta",
+)
+_SAME = (
+    "LayoutConstraint",
+    "MoveToDevice",
+    "MoveToHost",
+    "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+    "Sharding",
+    "annotate_device_placement",
+)
+"""Targets of custom calls that say where a tensor should be; its values stay."""
+
+
+@cache
+def register_passes() -> None:
+    stablehlo.register_stablehlo_passes()
+
+
+@converts(*_CHLO, *_DYNAMIC)
+def expand(importer: Importer, op: Any) -> Sequence[SSAValue]:
+    """What jaxlib's passes make of the op, in its place."""
+    for index in range(len(op.results)):
+        chip_type(op.results[index].type)
+    module, captured = outline(op, importer.functions)
+    register_passes()
+    with module.context:
+        PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-canonicalize-dynamism))").run(
+            module.operation
+        )
+    main = next(function for function in module.body.operations if function.name.value == "main")
+    name = op.operation.name
+    if any(inner.operation.name == name for inner in main.entry_block.operations):
+        raise importer.reject(op, "jaxlib has no simpler form for it")
+    importer.kept.append(module)
+    ir.SymbolTable.set_symbol_name(main, f"{name} {len(importer.kept)}")
+    return importer.inline(main, [importer[value] for value in captured])
+
+
+def refine(module: Any) -> Any:
+    """A module whose shapes are static where they follow from the arguments'.
+
+    Raises:
+        MalformedModuleError: the shapes contradict each other.
+    """
+    register_passes()
+    with module.context, ir.Location.unknown():
+        copy: Any = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
+        try:
+            PassManager.parse(
+                "builtin.module(inline,func.func(chlo-legalize-to-stablehlo),stablehlo-refine-shapes,"
+                "func.func(stablehlo-canonicalize-dynamism))"
+            ).run(copy.operation)
+        except ir.MLIRError as error:
+            raise MalformedModuleError(f"The shapes of the module cannot be worked out: {error}.") from error
+    return copy
+
+
+@converts("stablehlo.custom_call")
+def custom_call(importer: Importer, op: Any) -> Sequence[SSAValue]:
+    target = op.attributes["call_target_name"].value
+    if target in _SAME:
+        return importer.operands(op)
+    raise importer.reject(op, f"tt-xla does not know its target '{target}'")

@@ -1,0 +1,299 @@
+"""Runs StableHLO's own self-checking programs on the emulated card and writes a table of what came of them.
+
+    make conformance-stablehlo STABLEHLO=path/to/openxla/stablehlo
+
+``stablehlo/testdata/*.mlir`` holds programs made from JAX, with ``@inputs`` and ``@expected``,
+``tests/interpret/*.mlir`` one function a case, with ``check`` ops. Here the inputs become arguments, so that nothing
+is known at compile time that a user's program would not know either. Integers must be equal; floats must agree within
+what their type, or float32 for wider ones, can tell. Nothing of that repository is kept in this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jax._src.interpreters import mlir
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func
+
+from tt_xla import host
+from tt_xla.compiler.pipeline import compile_module
+from tt_xla.errors import TTXLAError
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import get_device
+from tt_xla.runtime.emulator.kernels.host import from_numpy, to_numpy
+from tt_xla.target import load_target
+
+TOLERANCES = {"f64": 1e-5, "f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2, "complex<f32>": 1e-4, "complex<f64>": 1e-4}
+"""Relative to each value, and to the greatest one with a tenth of it. f64 is f32 on the card."""
+
+_TYPE = r"(tensor<[^\n]*>)"
+CHECK_CONSTANT = re.compile(rf"(check\.expect_\w+_const) (%[\w#]+),\s*(dense<.*?>)\s*: {_TYPE}", re.S)
+CHECK = re.compile(rf"(check\.expect_\w+) (%[\w#]+),\s*(%[\w#]+)\s*: {_TYPE}")
+"""The ``check`` dialect is not in jaxlib, so its ops are brought into the form that every op has."""
+
+
+@dataclass
+class Outcome:
+    name: str
+    op: str
+    status: str
+    """``card``, ``host`` (with ops on the host), ``refused`` (an error said why) or ``wrong``."""
+    detail: str = ""
+    host_ops: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass
+class Case:
+    """A program whose results must equal ``expected``."""
+
+    module: Any
+    inputs: list[Any]
+    expected: list[Any]
+    types: list[str]
+
+
+def context() -> Any:
+    found = mlir.make_ir_context()
+    found.allow_unregistered_dialects = True
+    return found
+
+
+def from_testdata(text: str) -> Case:
+    """``@main`` with the results of ``@inputs`` as arguments; what is checked against ``@expected`` is returned."""
+    module: Any = ir.Module.parse(text)
+    functions = {op.name.value: op for op in module.body.operations}
+    main = functions["main"]
+    block = main.entry_block
+    calls = {op.attributes["callee"].value: op for op in block.operations if op.operation.name == "func.call"}
+    expected = run_on_cpu(module, "expected")
+    inputs = run_on_cpu(module, "inputs") if "inputs" in functions else []
+    if "inputs" in calls:
+        for result in calls["inputs"].results:
+            result.replace_all_uses_with(block.add_argument(result.type, ir.Location.unknown()))
+        calls["inputs"].operation.erase()
+    else:
+        inputs = []
+    found, _ = _checked(block)
+    _returns(main, found)
+    for name in ("inputs", "expected"):
+        if name in calls and name == "expected":
+            calls[name].operation.erase()
+        if name in functions:
+            functions[name].operation.erase()
+    types = [str(value.type.element_type) for value in found]
+    return Case(module, inputs, expected, types)
+
+
+def from_interpret(text: str) -> Iterator[tuple[str, Case]]:
+    """Each function without arguments that checks something."""
+    text = CHECK_CONSTANT.sub(
+        lambda m: (
+            f"%expected{m.start()} = stablehlo.constant {m[3]} : {m[4]}\n"
+            f'"{m[1]}"({m[2]}, %expected{m.start()}) : ({m[4]}, {m[4]}) -> ()'
+        ),
+        text,
+    )
+    text = CHECK.sub(r'"\1"(\2, \3) : (\4, \4) -> ()', text)
+    names = [f.name.value for f in ir.Module.parse(text).body.operations if f.operation.name == "func.func"]
+    for name in names:
+        module: Any = ir.Module.parse(text)
+        functions = {op.name.value: op for op in module.body.operations if op.operation.name == "func.func"}
+        function = functions[name]
+        found, constants = _checked(function.entry_block)
+        if not found or len(function.entry_block.arguments):
+            continue
+        types = [str(value.type.element_type) for value in found]
+        _returns(function, found)
+        for other in functions.values():
+            other.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        function.attributes["sym_visibility"] = ir.StringAttr.get("public")
+        if name != "main":
+            for other, operation in functions.items():
+                if other == "main":
+                    operation.operation.erase()
+            ir.SymbolTable.set_symbol_name(function, "main")
+        yield name, Case(module, [], [_constant(attribute) for attribute in constants], types)
+
+
+def _checked(block: Any) -> tuple[list[Any], list[Any]]:
+    """The values that checks look at, which go, and the constants that they expect."""
+    found: list[Any] = []
+    expected: list[Any] = []
+    for op in list(block.operations):
+        name = op.operation.name
+        if name == "stablehlo.custom_call":
+            name = str(op.attributes["call_target_name"]).strip('"')
+        if not name.startswith("check.expect"):
+            continue
+        found.append(op.operands[0])
+        expected.append(op.operands[1])
+        op.operation.erase()
+    return found, expected
+
+
+def _returns(function: Any, values: list[Any]) -> None:
+    block = function.entry_block
+    list(block.operations)[-1].operation.erase()
+    with ir.InsertionPoint(block), ir.Location.unknown():
+        func.ReturnOp(values)
+    types = [argument.type for argument in block.arguments]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [v.type for v in values]))
+    for name in ("res_attrs", "arg_attrs"):
+        if name in function.attributes:
+            del function.attributes[name]
+
+
+def run_on_cpu(module: Any, name: str) -> list[Any]:
+    """The results of a function of a module that takes nothing."""
+    copy: Any = ir.Module.parse(module.operation.get_asm())
+    for function in list(copy.body.operations):
+        if function.name.value == name:
+            ir.SymbolTable.set_symbol_name(function, "main")
+            function.attributes["sym_visibility"] = ir.StringAttr.get("public")
+        else:
+            function.operation.erase()
+    return host.load(copy.operation.get_asm())([])
+
+
+def _constant(value: Any) -> Any:
+    text = str(value.owner).partition("stablehlo.constant ")[2]
+    type_ = text.rpartition(" : ")[2]
+    return host.load(f"func.func @main() -> {type_} {{ %0 = stablehlo.constant {text} return %0 : {type_} }}")([])[0]
+
+
+def judge(case: Case) -> tuple[str, str, tuple[str, ...]]:
+    """Status, detail and host ops of one program."""
+    program = compile_module(case.module, CompileOptions.parse({"numerics": "exact"}), load_target("n150"))
+    executable = get_device().load(program)
+    inputs = [from_numpy(value, a.dtype) for value, a in zip(case.inputs, program.arguments, strict=True)]
+    results = executable.run(inputs, [None] * len(inputs))
+    status = "host" if program.host_ops else "card"
+    for result, wanted, type_ in zip(results, case.expected, case.types, strict=True):
+        message = difference(to_numpy(result, type_), wanted, type_)
+        if message:
+            return "wrong", message, program.host_ops
+    return status, "", program.host_ops
+
+
+def difference(got: Any, wanted: Any, type_: str) -> str:
+    """How far a result is off; empty when it is not."""
+    if got.shape != wanted.shape:
+        return f"shape {got.shape}, expected {wanted.shape}"
+    if type_ in TOLERANCES or type_.startswith("f"):
+        tolerance = TOLERANCES.get(type_, 0.13)
+        kind = np.complex128 if type_.startswith("complex") else np.float64
+        left, right = got.astype(kind), wanted.astype(kind)
+        finite = np.abs(right[np.isfinite(right)])
+        scale = float(finite.max()) if finite.size else 0.0
+        with np.errstate(all="ignore"):
+            close = np.isclose(left, right, rtol=tolerance, atol=tolerance * 0.1 * scale, equal_nan=True)
+    else:
+        close = np.asarray(got == wanted)
+    if close.all():
+        return ""
+    where = tuple(int(i[0]) for i in np.nonzero(~close)) if close.shape else ()
+    return f"{int((~close).sum())} of {close.size} differ, first at {where}: {got[where]!r}, expected {wanted[where]!r}"
+
+
+def programs(root: Path) -> Iterator[tuple[str, str, str, Path]]:
+    """Name, kind, op and path."""
+    for path in sorted((root / "stablehlo/testdata").rglob("*.mlir")):
+        if "check." not in path.read_text():
+            continue  # of shapes that are not known; there is nothing to run
+        folder = path.parent.name
+        op = re.split(r"_(?:bfloat|float|u?int|complex|bool|dtype|shape|\d)", path.stem)[0]
+        yield (
+            f"testdata/{path.stem}" if folder == "testdata" else f"testdata/{folder}/{path.stem}",
+            "testdata",
+            op,
+            path,
+        )
+    for path in sorted((root / "stablehlo/tests/interpret").rglob("*.mlir")):
+        yield f"interpret/{path.stem}", "interpret", path.stem, path
+
+
+def run(root: Path, only: str) -> Iterator[Outcome]:
+    for name, kind, op, path in programs(root):
+        if not re.search(only, name):
+            continue
+        if kind == "testdata":
+            yield attempt(name, op, lambda path=path: from_testdata(path.read_text()))
+            continue
+        for index, part in enumerate(re.split(r"^// -----.*$", path.read_text(), flags=re.M)):
+            yield from _interpret_cases(f"{name}/{index}", op, part)
+
+
+def _interpret_cases(name: str, op: str, text: str) -> Iterator[Outcome]:
+    with context(), ir.Location.unknown():
+        try:
+            cases = list(from_interpret(text))
+        except Exception as error:
+            yield Outcome(name, op, "unread", f"{type(error).__name__}: {str(error)[:160]}")
+            return
+        for function, case in cases:
+            yield attempt(f"{name}:{function}", op, lambda case=case: case)
+
+
+def attempt(name: str, op: str, read: Any) -> Outcome:
+    started = time.perf_counter()
+    with context() if ir.Context.current is None else ir.Context.current, ir.Location.unknown():
+        try:
+            case = read()
+        except Exception as error:
+            return Outcome(name, op, "unread", f"{type(error).__name__}: {str(error)[:160]}")
+        try:
+            status, detail, host_ops = judge(case)
+        except TTXLAError as error:
+            status, detail, host_ops = "refused", str(error)[:300], ()
+        except Exception as error:
+            status, detail, host_ops = "wrong", f"crash, {type(error).__name__}: {str(error)[:200]}", ()
+    return Outcome(name, op, status, detail, host_ops, time.perf_counter() - started)
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """Markdown: by op, how many ran where, and each program that did not."""
+    by_op: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for outcome in outcomes:
+        by_op[outcome.op][outcome.status] += 1
+    total = collections.Counter(outcome.status for outcome in outcomes)
+    columns = ("card", "host", "refused", "wrong", "unread")
+    lines = [
+        "| op | " + " | ".join(columns) + " |",
+        "|---|" + "---|" * len(columns),
+        *(f"| {op} | " + " | ".join(str(c[k] or "") for k in columns) + " |" for op, c in sorted(by_op.items())),
+        f"| **all {len(outcomes)}** | " + " | ".join(str(total[k]) for k in columns) + " |",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkout", type=Path, help="a checkout of openxla/stablehlo")
+    parser.add_argument("--only", default="", help="regular expression of names")
+    parser.add_argument("--out", type=Path, help="file for one JSON object a program")
+    arguments = parser.parse_args()
+    outcomes: list[Outcome] = []
+    for outcome in run(arguments.checkout, arguments.only):
+        outcomes.append(outcome)
+        if outcome.status not in ("card", "host"):
+            print(f"{outcome.status:8} {outcome.name}: {outcome.detail}", flush=True)
+        if arguments.out:
+            with arguments.out.open("a") as file:
+                file.write(json.dumps(outcome.__dict__) + "\n")
+    print(table(outcomes), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
