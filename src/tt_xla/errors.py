@@ -9,6 +9,7 @@
     ├── OutputError              what was made cannot be written where it should go
     ├── ProgramFormatError       a .ttnn file is damaged or from another version
     ├── SystemDescriptionError   no such system, or a damaged description of one
+    ├── RuntimeUnavailableError  TT-NN is asked for and cannot be started
     ├── ExecutionError           a Program cannot run on these arguments
     └── ResourceExhaustedError   memory of the chip does not suffice
         └── TraceRegionError         the trace region does not hold the trace
@@ -73,6 +74,10 @@ class OutputError(TTXLAError, OSError):
 
 class SystemDescriptionError(TTXLAError, ValueError):
     """No such system is known, or its description is damaged."""
+
+
+class RuntimeUnavailableError(TTXLAError, RuntimeError):
+    """TT-NN is asked for, and no interpreter that has it can be started."""
 
 
 class ExecutionError(TTXLAError, RuntimeError):

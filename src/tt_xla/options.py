@@ -175,6 +175,7 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
     for variable in (
         EnvironmentVariable("TTXLA_SYSTEM", "n150", "which system is emulated: n150, n300 or p150"),
         EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
+        EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn"),
         EnvironmentVariable("TTXLA_LOGGER_LEVEL", "WARNING", "VERBOSE, DEBUG, INFO, WARNING or ERROR"),
         EnvironmentVariable("TTXLA_LOGGER_FILE", "", "file that receives the log instead of standard error"),
         EnvironmentVariable("TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM kept for traces; as needed when unset"),

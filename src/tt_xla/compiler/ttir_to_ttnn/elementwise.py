@@ -10,14 +10,19 @@ from tt_xla.ir.base import TTOp
 from tt_xla.ir.elementwise import BINARY, UNARY
 from tt_xla.ir.ttir import structure as source
 from tt_xla.ir.ttnn import structure as target
+from tt_xla.ir.ttnn.attributes import layout_of
 
 _NAMES = {f"ttir.{row.ttir}": row.ttnn for row in (*UNARY, *BINARY)}
 
 
 @lowers(*ttir.ELEMENTWISE_OPS.values())
 def elementwise(lowering: Lowering, op: TTOp) -> SSAValue:
+    """An op of one operand keeps its data type in TT-NN; of two, the result's is asked for."""
     kind = ttnn.ELEMENTWISE_OPS[_NAMES[op.name]]
-    return lowering.emit(kind, [lowering.tiled(value) for value in op.operands], *lowering.result(op))
+    shape, dtype = lowering.result(op)
+    operands = [lowering.tiled(value) for value in op.operands]
+    made = layout_of(operands[0]).dtype if len(operands) == 1 else dtype
+    return lowering.convert(lowering.emit(kind, operands, shape, made), tiled=True, dtype=dtype)
 
 
 @lowers(source.WhereOp)

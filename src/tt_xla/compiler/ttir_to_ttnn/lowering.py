@@ -23,12 +23,34 @@ from tt_xla.ir.ttcore import ArgumentTypeAttr
 from tt_xla.ir.ttir.window import Conv2dOp
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
 from tt_xla.ir.ttnn.memory import FromDeviceOp, GetDeviceOp, ToDeviceOp, ToLayoutOp, TypecastOp
+from tt_xla.ir.ttnn.structure import EmbeddingOp
 from tt_xla.registry import Registry
+from tt_xla.target.accepted_types import ACCEPTED_TYPES
 
 LoweringRule = Callable[["Lowering", Any], "SSAValue | Sequence[SSAValue]"]
 RULES: Registry[type[Operation], LoweringRule] = Registry("lowerings of TTIR")
 lowers = RULES.register
 """Registers the lowering of TTIR ops."""
+
+
+_WIDER = {
+    DataType.BFP_BF4: (DataType.BFP_BF8, DataType.BF16),
+    DataType.BFP_BF8: (DataType.BF16,),
+    DataType.BF16: (DataType.F32,),
+    DataType.U8: (DataType.U16, DataType.U32, DataType.SI32, DataType.F32),
+    DataType.U16: (DataType.U32, DataType.SI32, DataType.F32),
+    DataType.U32: (DataType.SI32, DataType.F32),
+    DataType.SI32: (DataType.F32,),
+}
+"""Element types that hold the values of one, nearest first; u32 in si32 below 2^31, and integers in f32 up to 2^24."""
+
+
+def nearest_accepted(op: str, dtype: DataType) -> DataType:
+    """The element type nearest to ``dtype`` that TT-NN's op takes; ``dtype`` itself where none is known to serve."""
+    accepted = ACCEPTED_TYPES.get(op, "").split()
+    if not accepted or dtype in accepted:
+        return dtype
+    return next((wider for wider in _WIDER.get(dtype, ()) if wider in accepted), dtype)
 
 
 class Lowering:
@@ -68,8 +90,36 @@ class Lowering:
         tiled: bool = True,
         **values: Any,
     ) -> SSAValue:
-        """Appends an op whose result of shape ``sizes`` lies in DRAM."""
-        return self.add(kind, operands, laid_out(sizes, TensorLayout.of(sizes, dtype, tiled=tiled)), **values)
+        """Appends an op whose result of shape ``sizes`` lies in DRAM.
+
+        Data of an element type that TT-NN's op does not take is computed in a wider one, and the result converted back.
+        """
+        given, taken = self._types(kind, operands)
+        made = taken if dtype == given else dtype
+        found = self.add(
+            kind,
+            operands if given == taken else [self._retyped(operand, given, taken) for operand in operands],
+            laid_out(sizes, TensorLayout.of(sizes, made, tiled=tiled)),
+            **values,
+        )
+        return found if made == dtype else self.convert(found, tiled=tiled, dtype=dtype)
+
+    def _types(self, kind: type[TTOp], operands: Sequence[Any]) -> tuple[DataType | None, DataType | None]:
+        """The element type of the data an op is given, and the one it is to be given; None where there is none."""
+        flat = [value for operand in operands for value in (operand if isinstance(operand, list) else [operand])]
+        data = [value for value in flat if isinstance(value, SSAValue) and not isinstance(value.type, DeviceType)]
+        if not data:
+            return None, None
+        given = layout_of(data[1] if kind is EmbeddingOp else data[0]).dtype
+        return given, given if self.exact else nearest_accepted(kind.name, given)
+
+    def _retyped(self, operand: Any, given: DataType | None, taken: DataType | None) -> Any:
+        if isinstance(operand, list):
+            return [self._retyped(value, given, taken) for value in operand]  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(operand, SSAValue) or isinstance(operand.type, DeviceType):
+            return operand
+        layout = layout_of(operand)
+        return self.convert(operand, tiled=layout.tiled, dtype=taken) if layout.dtype == given else operand
 
     def result(self, op: TTOp) -> tuple[tuple[int, ...], DataType]:
         """Shape and data type of a TTIR op's result."""
@@ -101,6 +151,10 @@ class Lowering:
         dtype = dtype or layout.dtype
         if layout.tiled and dtype != layout.dtype:
             value, layout = self._typecast(value, dtype), layout.retyped(dtype)
+        if tiled and not layout.tiled and not self.exact:
+            taken = nearest_accepted(ToLayoutOp.name, layout.dtype)
+            if taken != layout.dtype:
+                value, layout = self._typecast(value, taken), layout.retyped(taken)
         if tiled != layout.tiled:
             layout = layout.with_(shape(value), tiled=tiled)
             value = self._cached(value, layout, ToLayoutOp, [value])

@@ -59,9 +59,14 @@ def gather(lowering: Lowering, op: source.GatherOp) -> SSAValue:
 
 @lowers(source.EmbeddingOp)
 def embedding(lowering: Lowering, op: source.EmbeddingOp) -> SSAValue:
-    """Indices are u32, the table is bfloat16, both row-major; the result takes the table's type back."""
+    """Indices are u32 in one dimension or more, the table is bfloat16, both row-major; the result takes the table's
+    type back."""
     sizes, dtype = lowering.result(op)
     indices = lowering.row_major(op.input, DataType.U32)
+    if not shape(indices):
+        indices = lowering.emit(target.ReshapeOp, [indices], (1,), DataType.U32, tiled=False, shape=(1,))
     table = lowering.row_major(op.weight, DataType.BF16)
-    found = lowering.emit(target.EmbeddingOp, [indices, table], (*shape(op.input), sizes[-1]), DataType.BF16)
+    found = lowering.emit(target.EmbeddingOp, [indices, table], (*shape(indices), sizes[-1]), DataType.BF16)
+    if shape(found) != sizes:
+        found = lowering.emit(target.ReshapeOp, [found], sizes, DataType.BF16, shape=sizes)
     return lowering.convert(found, tiled=True, dtype=dtype)

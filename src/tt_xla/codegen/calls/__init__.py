@@ -1,0 +1,11 @@
+"""The table of calls: for each op of a Program, the TT-NN function and its arguments.
+
+The families register their rows when this module is imported.
+"""
+
+from __future__ import annotations
+
+from tt_xla.codegen.calls import contraction, elementwise, memory, reduction, structure, window
+from tt_xla.codegen.calls.registry import CALLS, Op, call_of
+
+__all__ = ["CALLS", "Op", "call_of", "contraction", "elementwise", "memory", "reduction", "structure", "window"]

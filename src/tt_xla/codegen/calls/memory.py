@@ -1,0 +1,68 @@
+"""Ops that make, move, convert and free tensors."""
+
+from __future__ import annotations
+
+from tt_xla.codegen.calls.registry import Op, calls, given
+from tt_xla.codegen.expressions import Call, Data, Device, Expression
+from tt_xla.ir.layout import BufferType, TensorLayout
+from tt_xla.ir.program import TensorSpec
+
+
+@calls("ttnn.to_layout")
+def to_layout(op: Op) -> Call:
+    converts = op.result.layout.dtype != op.spec("input").layout.dtype
+    keywords = given(dtype=op.dtype if converts else None, memory_config=op.memory)
+    return Call("ttnn.to_layout", (op["input"], op.layout), keywords)
+
+
+@calls("ttnn.to_memory_config")
+def to_memory_config(op: Op) -> Call:
+    converts = op.result.layout.dtype != op.spec("input").layout.dtype
+    return Call("ttnn.to_memory_config", (op["input"], op.memory), given(dtype=op.dtype if converts else None))
+
+
+@calls("ttnn.typecast")
+def typecast(op: Op) -> Call:
+    return Call("ttnn.typecast", (op["input"], op.dtype), given(memory_config=op.memory))
+
+
+@calls("ttnn.to_device")
+def to_device(op: Op) -> Call:
+    return Call("ttnn.to_device", (op["input"], Device()), given(memory_config=op.memory))
+
+
+@calls("ttnn.from_device")
+def from_device(op: Op) -> Call:
+    return Call("ttnn.from_device", (op["input"],))
+
+
+@calls("ttnn.full")
+def full(op: Op) -> Call:
+    return Call("ttnn.full", (op.get("shape"), op.get("fill_value")), _made(op))
+
+
+@calls("ttnn.arange")
+def arange(op: Op) -> Call:
+    return Call("ttnn.arange", (op.get("start"), op.get("end"), op.get("step")), _made(op))
+
+
+def _made(op: Op) -> dict[str, Expression]:
+    """Data type, layout and place of a tensor from nothing."""
+    device = Device() if op.result.layout.on_device else None
+    return given(dtype=op.dtype, layout=op.layout, device=device, memory_config=op.memory)
+
+
+@calls("ttnn.constant")
+def constant(op: Op) -> Call | Data:
+    """A tensor that comes with the program, row-major from the host."""
+    result = op.result
+    host = TensorLayout.of(result.shape, result.layout.dtype, tiled=result.layout.tiled, buffer=BufferType.SYSTEM_MEMORY)
+    data = Data(op.instruction.attributes["value"], TensorSpec(result.shape, host))
+    if not result.layout.on_device:
+        return data
+    return Call("ttnn.to_device", (data, Device()), given(memory_config=op.memory))
+
+
+@calls("ttnn.deallocate")
+def deallocate(op: Op) -> Call:
+    return Call("ttnn.deallocate", (op["input"], op.get("force")))

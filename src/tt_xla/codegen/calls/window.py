@@ -1,0 +1,88 @@
+"""Convolution and pooling on [1, 1, N * H * W, C]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tt_xla.codegen.calls.elementwise import activation
+from tt_xla.codegen.calls.registry import Op, calls, compute_config, given
+from tt_xla.codegen.expressions import Call, Device, Expression, Name
+from tt_xla.codegen.layouts import dtype
+
+_SIZES = ("in_channels", "out_channels", "batch_size", "input_height", "input_width")
+_WINDOW = ("kernel_size", "stride", "padding", "dilation", "groups")
+
+
+def conv2d_config(fields: dict[str, Any] | None) -> Expression:
+    """``#ttnn.conv2d_config``; what is absent is left to TT-NN."""
+    if not fields:
+        return None
+    named: dict[str, Expression] = dict(fields)
+    if "weights_dtype" in fields:
+        named["weights_dtype"] = dtype(fields["weights_dtype"])
+    if "activation" in fields:
+        named["activation"] = activation(fields["activation"])
+    return Call("ttnn.Conv2dConfig", (), named)
+
+
+def _geometry(op: Op) -> dict[str, Expression]:
+    return {name: op.get(name) for name in (*_SIZES, *_WINDOW)}
+
+
+def _configs(op: Op) -> dict[str, Expression]:
+    return given(
+        conv_config=conv2d_config(op.get("conv2d_config")), compute_config=compute_config(op.get("compute_config"))
+    )
+
+
+@calls("ttnn.conv2d")
+def conv2d(op: Op) -> Call:
+    tensors: dict[str, Expression] = {"input_tensor": op["input"], "weight_tensor": op["weight"], "device": Device()}
+    rest = given(dtype=op.dtype, bias_tensor=op["bias"], memory_config=op.memory)
+    return Call("ttnn.conv2d", (), tensors | _geometry(op) | rest | _configs(op))
+
+
+@calls("ttnn.prepare_conv2d_weights")
+def prepare_weights(op: Op) -> Call:
+    own: dict[str, Expression] = {
+        "weight_tensor": op["weight_tensor"],
+        "weights_format": op.get("weights_format"),
+        "has_bias": op.get("has_bias"),
+    }
+    return Call("ttnn.prepare_conv_weights", (), own | _preparation(op))
+
+
+@calls("ttnn.prepare_conv2d_bias")
+def prepare_bias(op: Op) -> Call:
+    own: dict[str, Expression] = {"bias_tensor": op["bias_tensor"]}
+    return Call("ttnn.prepare_conv_bias", (), own | _preparation(op))
+
+
+def _preparation(op: Op) -> dict[str, Expression]:
+    """The activation that the convolution will get lies in DRAM, interleaved."""
+    tile = op.get("input_tensor_layout") == "tile"
+    activation_layout: dict[str, Expression] = {
+        "input_memory_config": Name("ttnn.DRAM_MEMORY_CONFIG"),
+        "input_layout": Name("ttnn.TILE_LAYOUT" if tile else "ttnn.ROW_MAJOR_LAYOUT"),
+        "device": Device(),
+        "input_dtype": dtype(op.get("input_dtype")),
+    }
+    output = op.get("output_dtype")
+    return activation_layout | _geometry(op) | given(output_dtype=dtype(output) if output else None) | _configs(op)
+
+
+@calls("ttnn.max_pool2d", "ttnn.avg_pool2d")
+def pool2d(op: Op) -> Call:
+    average = op.instruction.op == "ttnn.avg_pool2d"
+    sizes: dict[str, Expression] = {
+        "batch_size": op.get("batch_size"),
+        "input_h": op.get("input_height"),
+        "input_w": op.get("input_width"),
+        "channels": op.get("channels"),
+    }
+    names = ("kernel_size", "stride", "padding") if average else ("kernel_size", "stride", "padding", "dilation")
+    window: dict[str, Expression] = {name: op.get(name) for name in (*names, "ceil_mode")}
+    if average:
+        window["count_include_pad"] = op.get("count_include_pad")
+    rest = given(memory_config=op.memory, dtype=op.dtype, output_layout=op.layout)
+    return Call(op.instruction.op, (op["input"],), sizes | window | rest)

@@ -1,0 +1,186 @@
+"""Asks TT-NN which element types each op takes, and writes ``target/accepted_types.py``.
+
+    python -m tt_xla.codegen.probe [--ttnn-python PATH] [--check]
+
+For each op of the table of calls there is a sample: an instruction whose first operand, and those like it, take each
+element type in turn. With ``--check`` the file is compared with what TT-NN says and left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tt_xla import target
+from tt_xla.codegen.calls import CALLS
+from tt_xla.codegen.judge import Judgement, judge
+from tt_xla.codegen.mock import mock, ttnn_python
+from tt_xla.ir.elementwise import BINARY, UNARY
+from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.program import Function, FunctionKind, Instruction, MemoryPlan, Operand, Program, TensorSpec
+
+SYSTEM = "p150"
+FILE = Path(target.__file__).with_name("accepted_types.py")
+
+_COMPARISONS = {"eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or", "logical_xor"}
+
+_HEAD = '''"""Element types that TT-NN takes as data of each op, in the layout that the lowering gives it.
+
+Written by ``python -m tt_xla.codegen.probe`` from the answers of {version} on a mock {system}; not by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ACCEPTED_TYPES: Mapping[str, str] = {{
+'''
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One use of an op. ``None`` as an element type stands for the one that is tried."""
+
+    operands: dict[str, tuple[tuple[int, ...], DataType | None]]
+    result: tuple[int, ...]
+    attributes: dict[str, Any] = field(default_factory=lambda: {})
+    tiled: bool = True
+    result_type: DataType | None = None
+    result_tiled: bool | None = None
+
+
+_X = (5, 33)
+_IN = {"input": (_X, None)}
+_REDUCE = Sample(_IN, (5, 1), {"dim_arg": [1], "keep_dim": True})
+_POOL: dict[str, Any] = {
+    "batch_size": 1,
+    "input_height": 8,
+    "input_width": 8,
+    "channels": 32,
+    "kernel_size": [2, 2],
+    "stride": [2, 2],
+    "padding": [0, 0, 0, 0],
+    "dilation": [1, 1],
+    "ceil_mode": False,
+}
+_POOLED = {"input": ((1, 1, 64, 32), None)}
+_NORM = Sample({"input": (_X, None), "weight": ((33,), None), "bias": ((33,), None)}, _X, {"epsilon": 1e-5})
+_NO_TRANSPOSE = {"transpose_a": False, "transpose_b": False}
+
+SAMPLES: dict[str, Sample] = {
+    **{f"ttnn.{row.ttnn}": Sample(_IN, _X) for row in UNARY},
+    **{
+        f"ttnn.{row.ttnn}": Sample(
+            {"lhs": (_X, None), "rhs": (_X, None)}, _X, result_type=DataType.BF16 if row.ttnn in _COMPARISONS else None
+        )
+        for row in BINARY
+    },
+    "ttnn.where": Sample({"first": (_X, None), "second": (_X, None), "third": (_X, None)}, _X),
+    "ttnn.clamp_scalar": Sample(_IN, _X, {"min": 0, "max": 3}),
+    "ttnn.clamp_tensor": Sample({"input": (_X, None), "min": (_X, None), "max": (_X, None)}, _X),
+    "ttnn.leaky_relu": Sample(_IN, _X, {"parameter": 0.1}),
+    "ttnn.sum": _REDUCE,
+    "ttnn.mean": _REDUCE,
+    "ttnn.max": _REDUCE,
+    "ttnn.min": _REDUCE,
+    "ttnn.prod": _REDUCE,
+    "ttnn.argmax": Sample(
+        _IN, (5, 1), {"dim": 1, "keep_dim": True}, tiled=False, result_type=DataType.U32, result_tiled=False
+    ),
+    "ttnn.cumsum": Sample(_IN, _X, {"dim": 0}),
+    "ttnn.softmax": Sample(_IN, _X, {"dimension": 1, "numericStable": True}),
+    "ttnn.layer_norm": _NORM,
+    "ttnn.rms_norm": _NORM,
+    "ttnn.reshape": Sample(_IN, (33, 5), {"shape": [33, 5]}),
+    "ttnn.permute": Sample({"input": ((3, 5, 33), None)}, (33, 3, 5), {"permutation": [2, 0, 1]}),
+    "ttnn.concat": Sample({"inputs": (_X, None)}, (10, 33), {"dim": 0}),
+    "ttnn.repeat": Sample(_IN, (10, 33), {"repeat_dims": [2, 1]}),
+    "ttnn.slice_static": Sample(_IN, (2, 7), {"begins": [1, 2], "ends": [5, 23], "step": [2, 3]}),
+    "ttnn.pad": Sample(
+        _IN, (8, 34), {"padding": [1, 2, 0, 1], "value": 0.0, "use_multicore": True}, tiled=False, result_tiled=False
+    ),
+    "ttnn.embedding": Sample(
+        {"input": ((4, 6), DataType.U32), "weight": (_X, None)}, (4, 6, 33), tiled=False, result_tiled=True
+    ),
+    "ttnn.gather": Sample({"input": (_X, None), "index": ((2, 33), DataType.U32)}, (2, 33), {"dim": 0}),
+    "ttnn.matmul": Sample({"a": (_X, None), "b": ((33, 7), None)}, (5, 7), _NO_TRANSPOSE),
+    "ttnn.linear": Sample({"a": (_X, None), "b": ((33, 7), None), "bias": ((7,), None)}, (5, 7), _NO_TRANSPOSE),
+    "ttnn.max_pool2d": Sample(_POOLED, (1, 1, 16, 32), _POOL, tiled=False, result_tiled=False),
+    "ttnn.avg_pool2d": Sample(
+        _POOLED, (1, 1, 16, 32), _POOL | {"count_include_pad": True}, tiled=False, result_tiled=False
+    ),
+    "ttnn.to_layout": Sample(_IN, _X, tiled=False, result_tiled=True),
+}
+"""Convolutions are not here: what they take depends on their geometry and config."""
+
+
+def program(op: str, sample: Sample, tried: DataType) -> Program:
+    """A Program of one instruction with ``tried`` where the sample leaves the element type open."""
+    values: list[TensorSpec] = []
+
+    def value(shape: tuple[int, ...], dtype: DataType | None, tiled: bool) -> int:
+        values.append(TensorSpec(shape, TensorLayout.of(shape, dtype or tried, tiled=tiled)))
+        return len(values) - 1
+
+    operands: dict[str, Operand] = {}
+    for name, (shape, dtype) in sample.operands.items():
+        number = value(shape, dtype, sample.tiled)
+        operands[name] = (number, value(shape, dtype, sample.tiled)) if name == "inputs" else number
+    arguments = tuple(range(len(values)))
+    tiled = sample.tiled if sample.result_tiled is None else sample.result_tiled
+    result = value(sample.result, sample.result_type, tiled)
+    instruction = Instruction(op, operands, (result,), sample.attributes)
+    function = Function("main", FunctionKind.FORWARD, arguments, (result,), tuple(values), (instruction,))
+    return Program(op, SYSTEM, {}, (), (), (function,), MemoryPlan(), 0.0)
+
+
+def accepted(judgements: Iterable[tuple[str, DataType, Judgement]]) -> dict[str, list[DataType]]:
+    """Element types whose sample TT-NN took, with the result that the Program asks for."""
+    found: dict[str, list[DataType]] = {}
+    for op, tried, judgement in judgements:
+        found.setdefault(op, []).extend([] if judgement.refusals else [tried])
+    return found
+
+
+def text(found: dict[str, list[DataType]], version: str) -> str:
+    """The file's text."""
+    rows = [f'    "{op}": "{" ".join(types)}",\n' for op, types in sorted(found.items())]
+    return _HEAD.format(version=version, system=SYSTEM) + "".join(rows) + "}\n"
+
+
+def probe(python: Path) -> str:
+    """What the file should say."""
+    tried = [
+        (op, dtype, sample)
+        for op, sample in SAMPLES.items()
+        for dtype in DataType
+        if op in CALLS and not (dtype.is_block_float and _row_major(sample))
+    ]
+    programs = [program(op, sample, dtype) for op, dtype, sample in tried]
+    judgements: Sequence[Judgement] = judge(programs, mock(python, SYSTEM))
+    pairs = zip(tried, judgements, strict=True)
+    return text(accepted((op, dtype, said) for (op, dtype, _), said in pairs), judgements[0].version)
+
+
+def _row_major(sample: Sample) -> bool:
+    """Block floats exist in tiles only."""
+    return not sample.tiled or sample.result_tiled is False
+
+
+@click.command(help=__doc__)
+@click.option("--ttnn-python", "given", type=click.Path(path_type=Path), help="Interpreter that has ttnn.")
+@click.option("--check", is_flag=True, help="Write nothing; fail when the file is not as TT-NN says.")
+def main(given: Path | None, check: bool) -> None:
+    said = probe(ttnn_python(given))
+    if not check:
+        FILE.write_text(said)
+    elif FILE.read_text() != said:
+        raise click.ClickException(f"{FILE} is not what TT-NN says; run python -m tt_xla.codegen.probe.")
+
+
+if __name__ == "__main__":
+    main()
