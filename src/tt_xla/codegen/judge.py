@@ -168,7 +168,7 @@ def judge(programs: Sequence[Program], mock: Mock) -> list[Judgement]:
     return [_judgement(plan, by_program.get(index, []), version) for index, plan in enumerate(plans)]
 
 
-def _run(folder: Path, blob: bytes, jobs: list[dict[str, Any]], mock: Mock) -> list[dict[str, Any]]:
+def _run(folder: Path, blob: bytearray, jobs: list[dict[str, Any]], mock: Mock) -> list[dict[str, Any]]:
     """Runs the worker, again after a crash from the step that follows; the lines of its reports."""
     job, data, report = folder / "job.json", folder / "blob", folder / "report"
     data.write_bytes(blob)
@@ -212,5 +212,6 @@ def _judgement(plan: _Plan, lines: list[dict[str, Any]], version: str) -> Judgem
                 tuple(said.get("differs", ())),
             )
         )
-    peaks = {space: max((line["used"][space] for line in lines if "used" in line), default=0) for space in ("dram", "l1")}
-    return Judgement(plan.program, tuple(verdicts), peaks["dram"], peaks["l1"], version)
+    used = [line["used"] for line in lines if "used" in line]
+    dram, l1 = (max((at[space] for at in used), default=0) for space in ("dram", "l1"))
+    return Judgement(plan.program, tuple(verdicts), dram, l1, version)

@@ -181,12 +181,13 @@ def _prepare(python: Path, package: Path, tree: Path, variables: dict[str, str])
 
 def _link(package: Path, fresh: Path, apart: Path) -> None:
     """A tree of links to ``package``, with folders of its own on the way to ``apart``, which stays out."""
+    first, *rest = apart.parts
     fresh.mkdir()
     for entry in package.iterdir():
-        if entry.name != apart.parts[0]:
+        if entry.name != first:
             (fresh / entry.name).symlink_to(entry)
-        elif len(apart.parts) > 1:
-            _link(entry, fresh / entry.name, Path(*apart.parts[1:]))
+        elif rest:
+            _link(entry, fresh / entry.name, Path(*rest))
 
 
 def _last_line(text: str) -> str:

@@ -8,7 +8,7 @@ element type in turn. With ``--check`` the file is compared with what TT-NN says
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,9 +45,9 @@ ACCEPTED_TYPES: Mapping[str, str] = {{
 class Sample:
     """One use of an op. ``None`` as an element type stands for the one that is tried."""
 
-    operands: dict[str, tuple[tuple[int, ...], DataType | None]]
+    operands: Mapping[str, tuple[tuple[int, ...], DataType | None]]
     result: tuple[int, ...]
-    attributes: dict[str, Any] = field(default_factory=lambda: {})
+    attributes: Mapping[str, Any] = field(default_factory=lambda: {})
     tiled: bool = True
     result_type: DataType | None = None
     result_tiled: bool | None = None
@@ -133,7 +133,7 @@ def program(op: str, sample: Sample, tried: DataType) -> Program:
     arguments = tuple(range(len(values)))
     tiled = sample.tiled if sample.result_tiled is None else sample.result_tiled
     result = value(sample.result, sample.result_type, tiled)
-    instruction = Instruction(op, operands, (result,), sample.attributes)
+    instruction = Instruction(op, operands, (result,), dict(sample.attributes))
     function = Function("main", FunctionKind.FORWARD, arguments, (result,), tuple(values), (instruction,))
     return Program(op, SYSTEM, {}, (), (), (function,), MemoryPlan(), 0.0)
 

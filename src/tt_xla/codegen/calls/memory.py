@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from tt_xla.codegen.calls.registry import Op, calls, given
 from tt_xla.codegen.expressions import Call, Data, Device, Expression
-from tt_xla.ir.layout import BufferType, TensorLayout
+from tt_xla.ir.layout import BufferType
 from tt_xla.ir.program import TensorSpec
 
 
 @calls("ttnn.to_layout")
 def to_layout(op: Op) -> Call:
+    """On the host TT-NN changes the layout alone, whatever data type is asked for."""
     converts = op.result.layout.dtype != op.spec("input").layout.dtype
+    if converts and not op.result.layout.on_device:
+        return Call("ttnn.to_dtype", (Call("ttnn.to_layout", (op["input"], op.layout)), op.dtype))
     keywords = given(dtype=op.dtype if converts else None, memory_config=op.memory)
     return Call("ttnn.to_layout", (op["input"], op.layout), keywords)
 
@@ -56,7 +59,7 @@ def _made(op: Op) -> dict[str, Expression]:
 def constant(op: Op) -> Call | Data:
     """A tensor that comes with the program, row-major from the host."""
     result = op.result
-    host = TensorLayout.of(result.shape, result.layout.dtype, tiled=result.layout.tiled, buffer=BufferType.SYSTEM_MEMORY)
+    host = result.layout.with_(result.shape, buffer=BufferType.SYSTEM_MEMORY)
     data = Data(op.instruction.attributes["value"], TensorSpec(result.shape, host))
     if not result.layout.on_device:
         return data

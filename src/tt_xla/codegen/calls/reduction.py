@@ -12,7 +12,8 @@ def reduce(op: Op) -> Call:
     keywords: dict[str, Expression] = given(dim=op.get("dim_arg"))
     keywords |= {"keepdim": op.get("keep_dim")}
     config = compute_config(op.get("compute_config"))
-    return Call(op.instruction.op, (op["input"],), keywords | given(memory_config=op.memory, compute_kernel_config=config))
+    keywords |= given(memory_config=op.memory, compute_kernel_config=config)
+    return Call(op.instruction.op, (op["input"],), keywords)
 
 
 @calls("ttnn.prod")

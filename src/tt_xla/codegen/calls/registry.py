@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tt_xla.codegen.expressions import Call, Expression, Name, Value
+from tt_xla.codegen.expressions import Call, Data, Expression, Name, Value
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.program import Instruction, TensorSpec
@@ -61,14 +61,14 @@ class Op:
         return memory_config(self.spec(name).layout, self.target.grid)
 
 
-CallRule = Callable[[Op], Call]
+CallRule = Callable[[Op], "Call | Data"]
 CALLS: Registry[str, CallRule] = Registry("calls of TT-NN")
 calls = CALLS.register
 """Registers the call of TTNN ops, by full name."""
 
 
-def call_of(instruction: Instruction, values: Sequence[TensorSpec], target: Target) -> Call:
-    """The TT-NN call that computes an instruction.
+def call_of(instruction: Instruction, values: Sequence[TensorSpec], target: Target) -> Call | Data:
+    """The TT-NN call that computes an instruction; elements given with the program stand for themselves.
 
     Raises:
         UnsupportedOpError: the op has no row.

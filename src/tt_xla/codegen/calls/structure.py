@@ -8,6 +8,10 @@ from tt_xla.codegen.expressions import Call, Expression
 
 @calls("ttnn.reshape")
 def reshape(op: Op) -> Call:
+    """TT-NN reshapes a row-major scalar in place alone."""
+    source = op.spec("input")
+    if not source.shape and not source.layout.tiled:
+        return moved(op, Call("ttnn.reshape", (op["input"], op.get("shape"))), "input")
     return Call("ttnn.reshape", (op["input"], op.get("shape")), given(memory_config=op.memory))
 
 
@@ -38,7 +42,8 @@ def pad(op: Op) -> Call:
     padding: tuple[int, ...] = op.get("padding")
     pairs = tuple(zip(padding[::2], padding[1::2], strict=True))
     keywords: dict[str, Expression] = {"use_multicore": op.get("use_multicore")}
-    return Call("ttnn.pad", (op["input"], pairs, op.get("value")), keywords | given(memory_config=op.memory))
+    call = Call("ttnn.pad", (op["input"], pairs, op.get("value")), keywords | given(memory_config=op.memory))
+    return moved(op, call, "input")
 
 
 @calls("ttnn.embedding")
@@ -49,4 +54,12 @@ def embedding(op: Op) -> Call:
 
 @calls("ttnn.gather")
 def gather(op: Op) -> Call:
-    return Call("ttnn.gather", (op["input"], op.get("dim"), op["index"]), given(memory_config=op.memory))
+    call = Call("ttnn.gather", (op["input"], op.get("dim"), op["index"]), given(memory_config=op.memory))
+    return moved(op, call, "input")
+
+
+def moved(op: Op, call: Call, name: str) -> Call:
+    """A call whose result stays, for some shapes, in the memory of operand ``name`` whatever is asked for."""
+    if op.memory_of(name) == op.memory:
+        return call
+    return Call("ttnn.to_memory_config", (call, op.memory))

@@ -95,7 +95,7 @@ class Lowering:
         Data of an element type that TT-NN's op does not take is computed in a wider one, and the result converted back.
         """
         given, taken = self._types(kind, operands)
-        made = taken if dtype == given else dtype
+        made = taken if taken is not None and dtype == given else dtype
         found = self.add(
             kind,
             operands if given == taken else [self._retyped(operand, given, taken) for operand in operands],

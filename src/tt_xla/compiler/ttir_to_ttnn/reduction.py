@@ -34,14 +34,15 @@ def reduce(lowering: Lowering, op: source.SumOp) -> SSAValue:
 
 @lowers(source.ProdOp)
 def prod(lowering: Lowering, op: source.ProdOp) -> SSAValue:
-    """One dimension at a time, the last one first; TT-NN multiplies along one."""
+    """One dimension at a time, the last one first; TT-NN multiplies along one, integers as float32."""
     sizes, dtype = lowering.result(op)
-    value, rank = lowering.tiled(op.input), len(shape(op.input))
+    computed = dtype if dtype.is_float or lowering.exact else DataType.F32
+    value, rank = lowering.tiled(op.input, computed), len(shape(op.input))
     dims = shapes.normalise_dims(op.value("dim_arg"), rank)
     for dim in reversed(dims):
         reduced = shapes.reduce(shape(value), (dim,), True)
-        value = lowering.emit(target.ProdOp, [value], reduced, dtype, dim_arg=(dim,), keep_dim=True)
-    return value if shape(value) == sizes else lowering.emit(ReshapeOp, [value], sizes, dtype, shape=sizes)
+        value = lowering.emit(target.ProdOp, [value], reduced, computed, dim_arg=(dim,), keep_dim=True)
+    return lowering.convert(_reshaped(lowering, value, sizes), tiled=True, dtype=dtype)
 
 
 @lowers(source.ArgmaxOp)

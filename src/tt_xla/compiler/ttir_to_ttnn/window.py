@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.locations import describe
 from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir import shapes
 from tt_xla.ir.base import TTOp, shape
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.ttir import window as source
 from tt_xla.ir.ttnn import window as target
 from tt_xla.ir.ttnn.attributes import Conv2dConfigAttr, Layout, layout_of
-from tt_xla.ir.ttnn.structure import ReshapeOp
+from tt_xla.ir.ttnn.structure import PadOp, ReshapeOp
 
 
 @lowers(source.Conv2dOp)
@@ -78,7 +82,11 @@ def pool2d(lowering: Lowering, op: TTOp) -> SSAValue:
     sizes, dtype = lowering.result(op)
     batch, height, width, channels = shape(op.operands[0])
     pooled = dtype if lowering.exact and dtype.is_float else DataType.BF16
-    flat = _flat(lowering, lowering.tiled(op.operands[0], pooled), (1, 1, batch * height * width, channels))
+    operand, padding = lowering.tiled(op.operands[0], pooled), _torch_order(op.value("padding"))
+    if _exceeds(padding, op.value("kernel")):
+        operand, padding = _padded(lowering, op, operand, padding), (0, 0, 0, 0)
+        batch, height, width, channels = shape(operand)
+    flat = _flat(lowering, operand, (1, 1, batch * height * width, channels))
     values: dict[str, Any] = {
         "batch_size": batch,
         "input_height": height,
@@ -86,7 +94,7 @@ def pool2d(lowering: Lowering, op: TTOp) -> SSAValue:
         "channels": channels,
         "kernel_size": op.value("kernel"),
         "stride": op.value("stride"),
-        "padding": _torch_order(op.value("padding")),
+        "padding": padding,
         "dilation": op.value("dilation"),
         "ceil_mode": op.value("ceil_mode"),
     }
@@ -99,6 +107,32 @@ def pool2d(lowering: Lowering, op: TTOp) -> SSAValue:
     return _flat(lowering, lowering.convert(found, tiled=True, dtype=dtype), sizes)
 
 
+def _exceeds(padding: tuple[int, int, int, int], kernel: tuple[int, int]) -> bool:
+    """TT-NN pads by half of the window at most."""
+    return max(padding[:2]) > kernel[0] // 2 or max(padding[2:]) > kernel[1] // 2
+
+
+def _padded(lowering: Lowering, op: TTOp, value: SSAValue, padding: tuple[int, int, int, int]) -> SSAValue:
+    """A channels-last tensor with the padding of a pooling as elements of its own.
+
+    Raises:
+        UnsupportedOpError: the mean leaves padding out of its count.
+    """
+    if isinstance(op, source.AvgPool2dOp) and not op.value("count_include_pad"):
+        raise UnsupportedOpError(
+            f"'{op.name}' pads by {padding}, more than half of its window, and does not count padding; TT-NN has no "
+            "such pooling.",
+            location=describe(op.location),
+            hint="Pad by half of the window at most, or count the padding (count_include_pad).",
+        )
+    fill = 0.0 if isinstance(op, source.AvgPool2dOp) else -math.inf
+    amounts = (0, 0, *padding, 0, 0)
+    operand = lowering.convert(value, tiled=False)
+    values: dict[str, Any] = {"padding": amounts, "value": fill, "use_multicore": True}
+    sizes = shapes.pad(shape(value), amounts)
+    return lowering.emit(PadOp, [operand], sizes, layout_of(value).dtype, tiled=False, **values)
+
+
 def _torch_order(padding: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
     """TTIR's top, left, bottom, right as TT-NN's top, bottom, left, right."""
     top, left, bottom, right = padding
@@ -108,4 +142,5 @@ def _torch_order(padding: tuple[int, int, int, int]) -> tuple[int, int, int, int
 def _flat(lowering: Lowering, value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
     if shape(value) == sizes:
         return value
-    return lowering.emit(ReshapeOp, [value], sizes, layout_of(value).dtype, shape=sizes)
+    layout = layout_of(value)
+    return lowering.emit(ReshapeOp, [value], sizes, layout.dtype, tiled=layout.tiled, shape=sizes)

@@ -1,0 +1,152 @@
+"""The table of TT-NN calls, as Python source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tt_xla.codegen.calls import CALLS, call_of
+from tt_xla.codegen.expressions import Call, Data, Name, Names, Value, python, values_of
+from tt_xla.codegen.layouts import memory_config
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir import ttnn
+from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
+from tt_xla.ir.program import Instruction, Operand, TensorSpec
+from tt_xla.target import load_target
+
+NAMES = Names(value=lambda number: f"v{number}", data=lambda data: f"data({len(data.elements)})")
+P150 = load_target("p150")
+
+
+def spec(*shape: int, dtype: DataType = DataType.BF16, **layout: Any) -> TensorSpec:
+    return TensorSpec(shape, TensorLayout.of(shape, dtype, **layout))
+
+
+def source(op: str, operands: dict[str, Operand], *values: TensorSpec, **attributes: Any) -> str:
+    """Python of an instruction whose result is the last of ``values``."""
+    instruction = Instruction(op, operands, (len(values) - 1,), attributes)
+    return python(call_of(instruction, values, P150), NAMES)
+
+
+def test_every_op_of_the_dialect_has_a_call() -> None:
+    structural = {"ttnn.get_device", "ttnn.capture_or_execute_trace"}
+    assert {op.name for op in ttnn.dialect().operations} - structural == set(CALLS)
+
+
+def test_an_op_without_a_row_is_refused_by_name() -> None:
+    with pytest.raises(UnsupportedOpError, match=r"'ttnn.unheard_of' has no call of TT-NN"):
+        source("ttnn.unheard_of", {}, spec(2))
+
+
+def test_matmul_says_memory_type_activation_and_precision() -> None:
+    text = source(
+        "ttnn.matmul",
+        {"a": 0, "b": 1},
+        *(spec(64, 32), spec(96, 32), spec(64, 96)),
+        transpose_a=False,
+        transpose_b=True,
+        activation="gelu",
+        compute_config={"math_fidelity": "hifi2", "fp32_dest_acc_en": True},
+    )
+    assert text == (
+        "ttnn.matmul(v0, v1, transpose_b=True, memory_config=ttnn.DRAM_MEMORY_CONFIG, dtype=ttnn.bfloat16, "
+        "activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.GELU, False), "
+        "compute_kernel_config=ttnn.WormholeComputeKernelConfig(math_approx_mode=False, packer_l1_acc=True, "
+        "math_fidelity=ttnn.MathFidelity.HiFi2, fp32_dest_acc_en=True))"
+    )
+
+
+@pytest.mark.parametrize(("buffer", "says_grid"), [(BufferType.DRAM, False), (BufferType.L1, True)])
+def test_a_transposed_product_with_bias_in_l1_says_its_grid(buffer: BufferType, says_grid: bool) -> None:
+    """TT-NN's own choice of a grid fails there."""
+    values = (spec(64, 32, buffer=buffer), spec(96, 32), spec(96), spec(64, 96))
+    operands: dict[str, Operand] = {"a": 0, "b": 1, "bias": 2}
+    text = source("ttnn.linear", operands, *values, transpose_a=False, transpose_b=True)
+    assert ("core_grid=ttnn.CoreGrid(y=10, x=11)" in text) == says_grid
+
+
+def test_remainder_has_the_sign_of_the_dividend() -> None:
+    """As StableHLO's; TT-NN's remainder has that of the divisor."""
+    text = source("ttnn.remainder", {"lhs": 0, "rhs": 1}, *[spec(3)] * 3)
+    assert text.startswith("ttnn.fmod(v0, v1")
+
+
+@pytest.mark.parametrize(("dtype", "rounds"), [(DataType.SI32, True), (DataType.F32, False)])
+def test_integers_divide_to_integers(dtype: DataType, rounds: bool) -> None:
+    text = source("ttnn.divide", {"lhs": 0, "rhs": 1}, *[spec(3, dtype=dtype)] * 3)
+    assert ('rounding_mode="trunc"' in text.replace("'", '"')) == rounds
+
+
+def test_a_comparison_asks_for_its_type() -> None:
+    float32 = spec(3, dtype=DataType.F32)
+    assert "dtype=ttnn.bfloat16" in source("ttnn.gt", {"lhs": 0, "rhs": 1}, float32, float32, spec(3))
+    assert "dtype" not in source("ttnn.gt", {"lhs": 0, "rhs": 1}, spec(3), spec(3), spec(3))
+
+
+def test_what_stays_in_the_memory_of_its_operand_is_moved() -> None:
+    in_l1 = spec(4, 6, buffer=BufferType.L1)
+    text = source("ttnn.pad", {"input": 0}, in_l1, spec(5, 6), padding=[0, 1, 0, 0], value=0.0, use_multicore=True)
+    assert text.startswith("ttnn.to_memory_config(ttnn.pad(v0, [[0, 1], [0, 0]], 0.0")
+    assert text.endswith(", ttnn.DRAM_MEMORY_CONFIG)")
+
+
+def test_on_the_host_layout_and_type_change_one_after_the_other() -> None:
+    given = spec(4, 6, tiled=False, buffer=BufferType.SYSTEM_MEMORY)
+    made = spec(4, 6, dtype=DataType.BFP_BF8, buffer=BufferType.SYSTEM_MEMORY)
+    text = source("ttnn.to_layout", {"input": 0}, given, made)
+    assert text == "ttnn.to_dtype(ttnn.to_layout(v0, ttnn.TILE_LAYOUT), ttnn.bfloat8_b)"
+
+
+def test_conv2d_config_in_ttnn_terms() -> None:
+    geometry: dict[str, Any] = dict.fromkeys(("in_channels", "out_channels", "batch_size"), 1)
+    config = {"weights_dtype": "bfp_bf8", "activation": "relu", "config_tensors_in_dram": True}
+    values = (spec(1, 1, 4, 1), spec(1, 1, 1, 1), spec(1, 1, 4, 1))
+    text = source("ttnn.conv2d", {"input": 0, "weight": 1}, *values, conv2d_config=config, **geometry)
+    assert (
+        "conv_config=ttnn.Conv2dConfig(weights_dtype=ttnn.bfloat8_b, "
+        "activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU), config_tensors_in_dram=True)" in text
+    )
+    assert "bias_tensor" not in text and "device=device" in text
+
+
+def test_a_constant_comes_from_the_host() -> None:
+    text = source("ttnn.constant", {}, spec(2, tiled=False), value=b"\x00\x00\x80\x3f")
+    assert text == "ttnn.to_device(data(4), device, memory_config=ttnn.DRAM_MEMORY_CONFIG)"
+
+
+def test_concat_takes_a_list() -> None:
+    assert source("ttnn.concat", {"inputs": (0, 1)}, *[spec(2, 3)] * 3, dim=0).startswith("ttnn.concat([v0, v1], 0")
+
+
+def sharded(memory: MemoryLayout, grid: tuple[int, int], *shape: int) -> str:
+    layout = TensorLayout.of(shape, DataType.BF16, buffer=BufferType.L1, memory=memory, grid=grid)
+    return python(memory_config(layout, P150.grid), NAMES)
+
+
+def test_height_shards_fill_the_grid_row_by_row() -> None:
+    """24 shards on rows of 11 cores: two whole rows and two cores of a third."""
+    assert sharded(MemoryLayout.HEIGHT_SHARDED, (24, 1), 24 * 32, 64) == (
+        "ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.BufferType.L1, "
+        "ttnn.ShardSpec(ttnn.CoreRangeSet(["
+        "ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(10, 1)), "
+        "ttnn.CoreRange(ttnn.CoreCoord(0, 2), ttnn.CoreCoord(1, 2))]), [32, 64], ttnn.ShardOrientation.ROW_MAJOR))"
+    )
+
+
+def test_block_shards_are_a_rectangle() -> None:
+    text = sharded(MemoryLayout.BLOCK_SHARDED, (4, 8), 256, 256)
+    assert "ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(7, 3))" in text and "[64, 32]" in text
+
+
+def test_values_are_found_in_nested_calls() -> None:
+    inner = Call("f", (Value(3), (Value(1), Value(3))))
+    assert values_of(Call("g", (inner,), {"x": Value(2), "y": Name("z")})) == [3, 1, 2]
+
+
+def test_floats_that_are_not_finite_are_valid_python() -> None:
+    assert eval(python(Call("max", (float("-inf"), 1.5)), NAMES)) == 1.5
+
+
+def test_data_is_named_by_its_user() -> None:
+    assert python(Data(b"12", spec(1)), NAMES) == "data(2)"

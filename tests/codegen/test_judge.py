@@ -1,0 +1,164 @@
+"""Programs laid before TT-NN in its mock mode, and what becomes of a worker that dies."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tt_xla.codegen import judge as judge_module
+from tt_xla.codegen import probe
+from tt_xla.codegen.judge import judge
+from tt_xla.codegen.mock import Mock, mock, ttnn_python
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.errors import OptionError, RuntimeUnavailableError
+from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.program import Function, FunctionKind, Instruction, MemoryPlan, Program, TensorSpec
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
+
+PARAMETER = "{ttcore.argument_type = #ttcore.argument_type<parameter>}"
+
+MODEL = f"""
+func.func public @main(%x: tensor<64x96xbf16>, %w: tensor<96x32xbf16> {PARAMETER}) -> tensor<64xbf16> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %table = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xbf16>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<64x96xbf16>, tensor<96x32xbf16>) -> tensor<64x32xbf16>
+  %1 = stablehlo.reshape %0 : (tensor<64x32xbf16>) -> tensor<64x8x4xbf16>
+  %2 = stablehlo.broadcast_in_dim %table, dims = [2] : (tensor<4xbf16>) -> tensor<64x8x4xbf16>
+  %3 = stablehlo.add %1, %2 : tensor<64x8x4xbf16>
+  %4 = stablehlo.tanh %3 : tensor<64x8x4xbf16>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [1, 2]
+      : (tensor<64x8x4xbf16>, tensor<bf16>) -> tensor<64xbf16>
+  return %5 : tensor<64xbf16>
+}}
+"""
+
+
+def compiled(**options: Any) -> Program:
+    return compile_module(parse_module(MODEL), CompileOptions.parse(options), load_target("p150"))
+
+
+def tensor(*shape: int, dtype: DataType = DataType.BF16, tiled: bool = True) -> TensorSpec:
+    return TensorSpec(shape, TensorLayout.of(shape, dtype, tiled=tiled))
+
+
+def by_hand(values: tuple[TensorSpec, ...], arguments: int, *body: Instruction) -> Program:
+    function = Function("main", FunctionKind.FORWARD, tuple(range(arguments)), (len(values) - 1,), values, body)
+    return Program("by_hand", "p150", {}, (), (), (function,), MemoryPlan(), 0.0)
+
+
+def test_a_model_is_taken_at_every_level_and_with_a_trace(ttnn_mock: Mock) -> None:
+    options: list[dict[str, Any]] = [{"optimization_level": level} for level in (0, 1, 2)]
+    options.append({"optimization_level": 1, "enable_trace": True, "experimental_weight_dtype": "bfp_bf8"})
+    for judgement in judge([compiled(**given) for given in options], ttnn_mock):
+        assert len(judgement.verdicts) > 8
+        assert not judgement.refusals, judgement.refusals[0]
+        assert judgement.dram_peak_bytes_per_bank > 0
+        assert judgement.version.startswith("ttnn ")
+
+
+def test_a_refusal_has_ttnns_words_and_does_not_hide_the_next(ttnn_mock: Mock) -> None:
+    """TT-NN has no sign of integers, and no product of matrices that do not fit."""
+    values = (tensor(4, 6, dtype=DataType.SI32), tensor(4, 6), *(tensor(4, 6, dtype=DataType.SI32), tensor(4, 4)))
+    flags = {"transpose_a": False, "transpose_b": False}
+    sign = Instruction("ttnn.sign", {"input": 0}, (2,), {}, "model.py:7")
+    product = Instruction("ttnn.matmul", {"a": 1, "b": 1}, (3,), flags, "model.py:8")
+    [judgement] = judge([by_hand(values, 2, sign, product)], ttnn_mock)
+    first, second = judgement.refusals
+    assert first.refused.startswith("Unary: UnaryOpType::SIGN does not support integer input dtype DataType::INT32")
+    assert first.inputs == (values[0],) and first.instruction.location == "model.py:7"
+    assert "width of the first tensor must be equal to the height of the second" in second.refused
+    assert "backtrace" not in first.refused + second.refused
+
+
+def test_a_result_that_is_not_as_the_program_says(ttnn_mock: Mock) -> None:
+    values = (tensor(5, 6), tensor(5, 6, dtype=DataType.F32), tensor(5, 6, dtype=DataType.F32))
+    body = (Instruction("ttnn.abs", {"input": 0}, (1,), {}), Instruction("ttnn.exp", {"input": 1}, (2,), {}))
+    [judgement] = judge([by_hand(values, 1, *body)], ttnn_mock)
+    [refusal] = judgement.refusals
+    assert not refusal.refused
+    assert refusal.differs == (
+        "data type is DataType.BFLOAT16, the Program says DataType.FLOAT32; bytes is 2048, the Program says 4096",
+    )
+
+
+def test_a_tensor_that_does_not_fit_is_refused(ttnn_mock: Mock) -> None:
+    """Nor can it be made for the next op, which is refused for it; the one after is judged."""
+    values = (tensor(32, 32), *[tensor(131072, 131072)] * 2, tensor(32, 32))
+    full = Instruction("ttnn.full", {}, (1,), {"shape": [131072, 131072], "fill_value": 0.0})
+    rest = (Instruction("ttnn.abs", {"input": 1}, (2,), {}), Instruction("ttnn.abs", {"input": 0}, (3,), {}))
+    [judgement] = judge([by_hand(values, 1, full, *rest)], ttnn_mock)
+    assert [verdict.accepted for verdict in judgement.verdicts] == [False, False, True]
+    assert all("Out of Memory" in refusal.refused for refusal in judgement.refusals)
+
+
+def test_accepted_types_are_what_ttnn_says(ttnn_mock: Mock) -> None:
+    assert probe.probe(ttnn_mock.python) == probe.FILE.read_text()
+
+
+DYING_WORKER = """
+import json, os, sys
+job, report, program, step = json.load(open(sys.argv[1])), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+with open(report, "a") as out:
+    say = lambda **fields: print(json.dumps(fields), file=out, flush=True)
+    say(grid=[10, 11], ttnn="ttnn none")
+    for p in range(program, len(job["programs"])):
+        for s in range(step if p == program else 0, len(job["programs"][p]["steps"])):
+            say(program=p, step=s)
+            if "tanh" in job["programs"][p]["steps"][s]["source"]:
+                os._exit(7)
+            say(program=p, step=s, differs=[], used={"dram": 64, "l1": s})
+    say(done=True)
+"""
+
+
+def test_a_crash_is_charged_to_its_step_and_the_rest_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text(DYING_WORKER)
+    monkeypatch.setattr(judge_module, "_WORKER", script)
+    judgements = judge([compiled(), compiled(optimization_level=2)], Mock(Path(sys.executable), {}))
+    for judgement in judgements:
+        [refusal] = judgement.refusals
+        assert refusal.instruction.op == "ttnn.tanh"
+        assert refusal.refused == "TT-NN crashed with status 7"
+        assert judgement.verdicts[-1].accepted
+    assert judgements[0].dram_peak_bytes_per_bank == 64
+
+
+def test_a_worker_that_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text("raise SystemExit('no device')")
+    monkeypatch.setattr(judge_module, "_WORKER", script)
+    with pytest.raises(RuntimeUnavailableError, match="TT-NN stopped with status 1: no device"):
+        judge([compiled()], Mock(Path(sys.executable), {}))
+
+
+def test_every_function_of_a_program_is_laid_out() -> None:
+    """Const-eval and trace functions run where they are called, on the caller's values."""
+    program = compiled(optimization_level=1, enable_trace=True)
+    assert {function.kind for function in program.functions} == set(FunctionKind)
+    plan = judge_module._Plan(program, load_target("p150"), bytearray())
+    entry = program.functions[0]
+    results = plan.function(entry, [plan.new(entry.values[number]) for number in entry.arguments])
+    assert len(plan.steps) == sum(
+        instruction.op not in ("ttcore.load_cached", "ttnn.capture_or_execute_trace")
+        for function in program.functions
+        for instruction in function.body
+    )
+    assert [plan.values[number].shape for number in results] == [(64,)]
+
+
+def test_without_an_interpreter_the_way_to_one_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TTXLA_TTNN_PYTHON", raising=False)
+    with pytest.raises(RuntimeUnavailableError, match="set TTXLA_TTNN_PYTHON"):
+        ttnn_python()
+    with pytest.raises(RuntimeUnavailableError, match="'/no/such/python' is not a program"):
+        ttnn_python("/no/such/python")
+    with pytest.raises(RuntimeUnavailableError, match="has no ttnn"):
+        mock(Path(sys.executable), "p150")
+    with pytest.raises(OptionError, match="known for p150"):
+        mock(Path(sys.executable), "n150")
