@@ -70,7 +70,8 @@ def test_a_refusal_has_ttnns_words_and_does_not_hide_the_next(ttnn_mock: Mock) -
     [judgement] = judge([by_hand(values, 2, sign, product)], ttnn_mock)
     first, second = judgement.refusals
     assert first.refused.startswith("Unary: UnaryOpType::SIGN does not support integer input dtype DataType::INT32")
-    assert first.inputs == (values[0],) and first.instruction.location == "model.py:7"
+    assert first.inputs == (values[0],)
+    assert first.instruction.location == "model.py:7"
     assert "width of the first tensor must be equal to the height of the second" in second.refused
     assert "backtrace" not in first.refused + second.refused
 
@@ -88,12 +89,33 @@ def test_a_result_that_is_not_as_the_program_says(ttnn_mock: Mock) -> None:
 
 def test_a_tensor_that_does_not_fit_is_refused(ttnn_mock: Mock) -> None:
     """Nor can it be made for the next op, which is refused for it; the one after is judged."""
-    values = (tensor(32, 32), *[tensor(131072, 131072)] * 2, tensor(32, 32))
-    full = Instruction("ttnn.full", {}, (1,), {"shape": [131072, 131072], "fill_value": 0.0})
-    rest = (Instruction("ttnn.abs", {"input": 1}, (2,), {}), Instruction("ttnn.abs", {"input": 0}, (3,), {}))
-    [judgement] = judge([by_hand(values, 1, full, *rest)], ttnn_mock)
+    values = (tensor(32, 131072), *[tensor(131072, 131072)] * 2, tensor(32, 131072))
+    body = (
+        Instruction("ttnn.repeat", {"input": 0}, (1,), {"repeat_dims": [4096, 1]}),
+        Instruction("ttnn.abs", {"input": 1}, (2,), {}),
+        Instruction("ttnn.abs", {"input": 0}, (3,), {}),
+    )
+    [judgement] = judge([by_hand(values, 1, *body)], ttnn_mock)
     assert [verdict.accepted for verdict in judgement.verdicts] == [False, False, True]
     assert all("Out of Memory" in refusal.refused for refusal in judgement.refusals)
+
+
+def test_what_the_host_runs_is_not_judged(ttnn_mock: Mock) -> None:
+    """Its complex values do not exist in TT-NN; what the device makes of its results is judged."""
+    module = """
+    func.func public @main(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+      %0 = stablehlo.complex %x, %x : tensor<4x6xcomplex<f32>>
+      %1 = stablehlo.multiply %0, %0 : tensor<4x6xcomplex<f32>>
+      %2 = stablehlo.real %1 : (tensor<4x6xcomplex<f32>>) -> tensor<4x6xf32>
+      %3 = stablehlo.tanh %2 : tensor<4x6xf32>
+      return %3 : tensor<4x6xf32>
+    }
+    """
+    program = compile_module(parse_module(module), CompileOptions.parse({}), load_target("p150"))
+    assert program.host_ops
+    [judgement] = judge([program], ttnn_mock)
+    assert not judgement.refusals
+    assert "ttnn.tanh" in [verdict.instruction.op for verdict in judgement.verdicts]
 
 
 def test_accepted_types_are_what_ttnn_says(ttnn_mock: Mock) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.expressions import Data, Names, python
-from tt_xla.codegen.layouts import dtype, layout, memory_config
+from tt_xla.codegen.layouts import DTYPES, dtype, layout, memory_config
 from tt_xla.codegen.mock import Mock
 from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.ir.program import Function, Instruction, Operand, Program, TensorSpec
@@ -30,6 +30,9 @@ L1_SMALL_BYTES = 1 << 15
 SECONDS_PER_RUN = 3600
 
 _WORKER = Path(__file__).with_name("worker.py")
+
+HOST_CALL = "ttnn.host_call"
+"""What the host runs is no business of TT-NN; its results are there when a call wants them."""
 
 _CALLING = ("ttcore.load_cached", "ttnn.capture_or_execute_trace")
 
@@ -86,7 +89,9 @@ class _Plan:
         """Lays out a function; its result values."""
         numbers = dict(zip(function.arguments, arguments, strict=True))
         for instruction in function.body:
-            if instruction.op in _CALLING:
+            if instruction.op == HOST_CALL:
+                numbers |= {number: self.new(function.values[number]) for number in instruction.results}
+            elif instruction.op in _CALLING:
                 callee = self.program.function(instruction.attributes["callee"])
                 given = [numbers[number] for number in _flat(instruction.operands.values())]
                 numbers |= zip(instruction.results, self.function(callee, given), strict=True)
@@ -115,7 +120,7 @@ class _Plan:
 
     def as_job(self, arguments: Sequence[int]) -> dict[str, Any]:
         return {
-            "arguments": list(arguments),
+            "arguments": [number for number in arguments if self.values[number].layout.dtype in DTYPES],
             "values": [self._spec(spec) for spec in self.values],
             "steps": [
                 {"source": source, "results": list(results), "frees": freed}
@@ -123,7 +128,10 @@ class _Plan:
             ],
         }
 
-    def _spec(self, spec: TensorSpec) -> dict[str, Any]:
+    def _spec(self, spec: TensorSpec) -> dict[str, Any] | None:
+        """A value in TT-NN's terms; None for element types that stay on the host."""
+        if spec.layout.dtype not in DTYPES:
+            return None
         memory = memory_config(spec.layout, self.target.grid)
         return {
             "shape": list(spec.shape),

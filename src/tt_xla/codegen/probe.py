@@ -18,6 +18,7 @@ import click
 from tt_xla import target
 from tt_xla.codegen.calls import CALLS
 from tt_xla.codegen.judge import Judgement, judge
+from tt_xla.codegen.layouts import DTYPES
 from tt_xla.codegen.mock import mock, ttnn_python
 from tt_xla.ir.elementwise import BINARY, UNARY
 from tt_xla.ir.layout import DataType, TensorLayout
@@ -157,7 +158,7 @@ def probe(python: Path) -> str:
     tried = [
         (op, dtype, sample)
         for op, sample in SAMPLES.items()
-        for dtype in DataType
+        for dtype in DTYPES
         if op in CALLS and not (dtype.is_block_float and _row_major(sample))
     ]
     programs = [program(op, sample, dtype) for op, dtype, sample in tried]
