@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from tt_xla.runtime.emulator.formats import quantize
 from tt_xla.runtime.emulator.kernels.convolution import image, prepare, unprepare
@@ -92,7 +93,7 @@ def test_conv2d(run_op, case, prepared, bias, config):
     exact = exact.reshape(1, 1, -1, outputs) + bias * shift.double().numpy()
     attributes = conv_attributes(case, 2, 7, 8)
     if prepared:
-        rows = channels // groups * kernel[0] * kernel[1]
+        rows = channels * kernel[0] * kernel[1]
         more = attributes | {"weights_format": "OIHW", "has_bias": bias, "input_tensor_layout": "tile"}
         weight = run_op("ttnn.prepare_conv2d_weights", {"weight_tensor": weight}, (1, 1, rows, outputs), "f32", **more)
     operands = {"input": x.reshape(1, 1, -1, channels), "weight": weight} | ({"bias": shift} if bias else {})
@@ -124,7 +125,7 @@ def test_conv2d_stores_raw_weights_as_its_config_says(run_op):
     attributes = conv_attributes(CASES[0], 2, 7, 8)
     x = samples(1, 1, 112, 3, dtype=BF16)
     weight = torch.randn(5, 3, 3, 3, generator=torch.Generator().manual_seed(1)).to(BF16)
-    packed = quantize(prepare(weight), "bfp_bf8").to(BF16)
+    packed = quantize(prepare(weight, 1), "bfp_bf8").to(BF16)
     result = run_op(
         "ttnn.conv2d",
         {"input": x, "weight": weight},
@@ -140,10 +141,10 @@ def test_conv2d_stores_raw_weights_as_its_config_says(run_op):
 
 def test_prepared_weights_are_the_documented_matrix_and_a_channels_last_view():
     weight = samples(6, 4, 3, 2)
-    matrix = prepare(weight)
+    matrix = prepare(weight, 1)
     expected = weight.permute(2, 3, 1, 0).reshape(1, 1, 24, 6)
     assert torch.equal(matrix, expected)
-    seen = unprepare(matrix, 4, (3, 2))
+    seen = unprepare(matrix, 4, (3, 2), 1)
     assert torch.equal(seen, weight)
     assert seen.is_contiguous(memory_format=torch.channels_last)
     assert seen.data_ptr() == matrix.data_ptr()
@@ -154,7 +155,19 @@ def test_prepared_weights_keep_their_memory_order_in_each_format(run_op, dtype):
     weight = samples(32, 16, 3, 3, dtype=torch.float32 if dtype == "f32" else BF16)
     attributes = conv_attributes((16, 32, (3, 3), (1, 1), (1, 1), (1, 1), 1), 1, 4, 4)
     matrix = run_op("ttnn.prepare_conv2d_weights", {"weight_tensor": weight}, (1, 1, 144, 32), dtype, **attributes)
-    assert unprepare(matrix, 16, (3, 3)).data_ptr() == matrix.data_ptr()
+    assert unprepare(matrix, 16, (3, 3), 1).data_ptr() == matrix.data_ptr()
+
+
+@pytest.mark.parametrize(("groups", "per_group"), [(2, 3), (6, 1)])
+def test_prepared_weights_of_groups_are_those_of_one_convolution(groups: int, per_group: int) -> None:
+    """Each output has the weights of its own group, and zeros for channels of the others."""
+    weight = torch.randn(6, per_group, 3, 2)
+    matrix = prepare(weight, groups)
+    assert matrix.shape == (1, 1, 3 * 2 * 6, 6)
+    x = torch.randn(1, 6, 7, 7)
+    whole = unprepare(matrix, 6, (3, 2), 1)
+    torch.testing.assert_close(F.conv2d(x, whole), F.conv2d(x, weight, groups=groups))
+    assert torch.equal(unprepare(matrix, 6, (3, 2), groups), weight)
 
 
 def test_activations_are_views():

@@ -1,7 +1,5 @@
 """Lays Programs before TT-NN: which ops it takes, which it refuses and in which words.
 
-    python -m tt_xla.codegen.judge FILE... [--ttnn-python PATH] [--json]
-
 Every call is made on the mock device of another process. A refused op's results are replaced by tensors as the Program
 says they should be, so one refusal does not hide the next.
 """
@@ -81,6 +79,9 @@ class _Plan:
     steps: list[tuple[Instruction, str, tuple[int, ...], str, int | None]] = field(default_factory=lambda: [])
     """Instruction, function, results, source, and the value that it frees."""
 
+    unsized: set[int] = field(default_factory=lambda: set())
+    """Values that TT-NN pads in a way of its own: the rows of prepared weights, for each place of the kernel."""
+
     def new(self, spec: TensorSpec) -> int:
         self.values.append(spec)
         return len(self.values) - 1
@@ -104,6 +105,8 @@ class _Plan:
         call = call_of(instruction, function.values, self.target)
         names = Names(value=lambda number: f"v[{numbers[number]}]", data=self.data)
         results = tuple(numbers[number] for number in instruction.results)
+        if instruction.op == "ttnn.prepare_conv2d_weights":
+            self.unsized.update(results)
         frees = instruction.operands["input"] if instruction.op == "ttnn.deallocate" else None
         freed = numbers[frees] if isinstance(frees, int) else None
         self.steps.append((instruction, function.name, results, python(call, names), freed))
@@ -121,15 +124,16 @@ class _Plan:
     def as_job(self, arguments: Sequence[int]) -> dict[str, Any]:
         return {
             "arguments": [number for number in arguments if self.values[number].layout.dtype in DTYPES],
-            "values": [self._spec(spec) for spec in self.values],
+            "values": [self._spec(number) for number in range(len(self.values))],
             "steps": [
                 {"source": source, "results": list(results), "frees": freed}
                 for _, _, results, source, freed in self.steps
             ],
         }
 
-    def _spec(self, spec: TensorSpec) -> dict[str, Any] | None:
+    def _spec(self, number: int) -> dict[str, Any] | None:
         """A value in TT-NN's terms; None for element types that stay on the host."""
+        spec = self.values[number]
         if spec.layout.dtype not in DTYPES:
             return None
         memory = memory_config(spec.layout, self.target.grid)
@@ -138,7 +142,7 @@ class _Plan:
             "dtype": dtype(spec.layout.dtype).text,
             "layout": layout(spec.layout.tiled).text,
             "memory": python(memory, Names(value=str)),
-            "bytes": spec.layout.bytes,
+            "bytes": spec.layout.bytes if number not in self.unsized else None,
         }
 
 

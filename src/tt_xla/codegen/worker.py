@@ -75,7 +75,7 @@ class Run:
             ("layout", tensor.layout, eval(spec["layout"], self.scope)),
             ("memory", tensor.memory_config() if on_device else None, memory),
         ]
-        if on_device and memory is not None and not memory.is_sharded():
+        if spec["bytes"] is not None and on_device and memory is not None and not memory.is_sharded():
             pairs.append(("bytes", tensor.buffer_num_pages() * tensor.buffer_page_size(), spec["bytes"]))
         wrong = [pair for pair in pairs if pair[1] != pair[2]]
         return "; ".join(f"{name} is {_short(got)}, the Program says {_short(want)}" for name, got, want in wrong)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from tt_xla import __version__
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.options import environment
 from tt_xla.target import system_names
+
+if TYPE_CHECKING:
+    from tt_xla.options import CompileOptions
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,6 +47,20 @@ def compile_command(
 
     With --out, a single module's irs/ and .ttnn file go to DIR, those of several to one folder each in DIR.
     """
+    from tt_xla.tools.compile_files import compile_files
+
+    options = _options(level, given)
+    failed = compile_files(modules, arch or environment("TTXLA_SYSTEM"), options, out, as_json, report_error)
+    if failed:
+        raise SystemExit(1)
+
+
+def _options(level: int | None, given: tuple[str, ...]) -> CompileOptions:
+    """Compile options from --level and --option.
+
+    Raises:
+        UsageError: one is unknown, has a bad value, or contradicts another.
+    """
     from tt_xla.options import CompileOptions
 
     values: dict[str, object] = {}
@@ -58,14 +76,39 @@ def compile_command(
             )
         values["optimization_level"] = level
     try:
-        options = CompileOptions.parse(values)
+        return CompileOptions.parse(values)
     except OptionError as error:
         raise click.UsageError(str(error)) from error
 
-    from tt_xla.tools.compile_files import compile_files
 
-    failed = compile_files(modules, arch or environment("TTXLA_SYSTEM"), options, out, as_json, report_error)
-    if failed:
+@cli.command()
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option("--level", type=click.IntRange(0, 2), help="Optimization level of modules: 0 (default), 1 or 2.")
+@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
+@click.option(
+    "--ttnn-python",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Python interpreter that has ttnn; TTXLA_TTNN_PYTHON when left out.",
+)
+@click.option("--kernels", is_flag=True, help="Build every kernel, as for a card; takes seconds for each at first.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, each on a line.")
+def check(
+    programs: tuple[Path, ...],
+    level: int | None,
+    given: tuple[str, ...],
+    ttnn_python: Path | None,
+    kernels: bool,
+    as_json: bool,
+) -> None:
+    """Ask TT-NN, without a card, whether it takes programs: StableHLO modules, or .ttnn files as they are.
+
+    Every call is made on TT-NN's mock p150. The exit status is 1 when one is refused.
+    """
+    from tt_xla.tools.check import check_files
+
+    options = _options(level, given)
+    if check_files(programs, "p150", options, ttnn_python, report_error, kernels=kernels, as_json=as_json):
         raise SystemExit(1)
 
 

@@ -60,7 +60,7 @@ def _prepared(
         "output_dtype": dtype,
     }
     kernel = geometry["kernel_size"]
-    rows = kernel[0] * kernel[1] * (geometry["in_channels"] // geometry["groups"])
+    rows = kernel[0] * kernel[1] * geometry["in_channels"]
     matrix = lowering.emit(
         target.PrepareConv2dWeightsOp,
         [weight, lowering.device],

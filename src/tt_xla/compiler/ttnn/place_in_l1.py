@@ -21,6 +21,7 @@ from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.ir.base import shape, users
 from tt_xla.ir.layout import BufferType
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
+from tt_xla.ir.ttnn.window import PrepareConv2dBiasOp, PrepareConv2dWeightsOp
 from tt_xla.target import Target
 
 USAGE_CAP = 0.95
@@ -58,4 +59,6 @@ def _place(function: FuncOp, target: Target, budget: int) -> None:
 def _may_move(op: Operation, value: SSAValue, constants: set[SSAValue]) -> bool:
     if isinstance(value.type, DeviceType) or value in constants or not layout_of(value).on_device:
         return False
+    if isinstance(op, PrepareConv2dWeightsOp | PrepareConv2dBiasOp):
+        return False  # TT-NN prepares into DRAM
     return not any(isinstance(user, ReturnOp) for user in users(value))

@@ -49,9 +49,9 @@ class _Conv2dGeometry(TTNNOp, ABC):
         return (1, 1, 1, self.value("out_channels"))
 
     def prepared_shape(self) -> shapes.Shape:
-        """Of the matrix that the weights become."""
-        outputs, inputs, height, width = self.weight_shape()
-        return (1, 1, height * width * inputs, outputs)
+        """Of the matrix that the weights become; those of groups become one matrix with zeros between groups."""
+        outputs, _, height, width = self.weight_shape()
+        return (1, 1, height * width * self.value("in_channels"), outputs)
 
     def geometry(self) -> dict[str, object]:
         """Properties that a convolution and the preparation of its weights share."""
@@ -62,7 +62,7 @@ class _Conv2dGeometry(TTNNOp, ABC):
 
 @irdl_op_definition
 class Conv2dOp(ComputeOp, _Conv2dGeometry, shared.TensorOp):
-    """2-D convolution. weight is [O, I / groups, kh, kw] on the host, or prepared: [1, 1, kh * kw * I / groups, O]."""
+    """2-D convolution. weight is [O, I / groups, kh, kw] on the host, or prepared: [1, 1, kh * kw * I, O]."""
 
     name = "ttnn.conv2d"
     input = operand_def(TensorType)

@@ -135,8 +135,8 @@ func.func @conv2d_of_host_weights(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: 
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x57x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x57x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x57x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x57x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x57x6xbf16, #ttnn_layout2>
 }
 
@@ -147,20 +147,20 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x110x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x110x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x110x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x110x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
 // -----
 
-// expected-error: weight has shape (1, 1, 24, 6), expected (6, 2, 3, 2) or (1, 1, 12, 6)
+// expected-error: weight has shape (1, 1, 12, 6), expected (6, 2, 3, 2) or (1, 1, 24, 6)
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -171,8 +171,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x7xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x7xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x7xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x7xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -183,8 +183,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 0, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 0, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -195,8 +195,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 9, 1>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 9, 1>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -207,8 +207,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -219,8 +219,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -231,8 +231,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -243,8 +243,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 0, -2, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 0, -2, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -255,8 +255,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 1, 1>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 1, 1>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -267,8 +267,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 0 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 0 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -279,8 +279,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 4 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 4 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -291,8 +291,8 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = 1 : i8, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = 1 : i8, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -303,21 +303,21 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6x
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x12x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = 1 : i8}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x12x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = 1 : i8}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
 // -----
 
-// expected-error: result has shape (1, 1, 24, 6), expected (1, 1, 12, 6)
+// expected-error: result has shape (1, 1, 12, 6), expected (1, 1, 24, 6)
 #system_memory = #ttnn.buffer_type<system_memory>
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -327,9 +327,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 12 + d1 * 3 + d2, d3), <1x1>, memref<72x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x4x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x4x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x4x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x4x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -339,9 +339,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x4x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 0 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 0 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -351,9 +351,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -363,9 +363,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 1 : i8, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 1 : i8, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -375,9 +375,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 1 : i8, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 1 : i8, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -387,9 +387,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 1 : i8, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 1 : i8, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -399,9 +399,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 1 : i8, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 1 : i8, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -411,9 +411,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 1 : i8, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 1 : i8, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -423,9 +423,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = 1 : i8, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = 1 : i8, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -435,9 +435,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = 1 : i8, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = 1 : i8, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -447,9 +447,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = 1 : i8, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = 1 : i8, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -459,9 +459,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = 1 : i8, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = 1 : i8, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -471,9 +471,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 1 : i8, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 1 : i8, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -483,9 +483,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = 1 : i8, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = 1 : i8, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -495,9 +495,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = 1 : i8, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = 1 : i8, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -507,9 +507,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = 1 : i8, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = 1 : i8, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -519,9 +519,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = 1 : i8, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = 1 : i8, weights_format = "OIHW", has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -531,9 +531,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = 1 : i8, has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = 1 : i8, has_bias = true, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -543,9 +543,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = 1 : i8, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = 1 : i8, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----
@@ -555,9 +555,9 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1> {
-  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = 1 : i8}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x12x6xbf16, #ttnn_layout1>
-  func.return %2 : tensor<1x1x12x6xbf16, #ttnn_layout1>
+func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1> {
+  %2 = "ttnn.prepare_conv2d_weights"(%0, %1) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 2, 0, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, input_tensor_layout = #ttnn.layout<tile>, input_dtype = #ttcore.supportedDataTypes<bf16>, output_dtype = #ttcore.supportedDataTypes<bf16>, weights_format = "OIHW", has_bias = true, compute_config = 1 : i8}> : (tensor<6x2x3x2xbf16, #ttnn_layout>, !ttnn.device) -> tensor<1x1x24x6xbf16, #ttnn_layout1>
+  func.return %2 : tensor<1x1x24x6xbf16, #ttnn_layout1>
 }
 
 // -----

@@ -1,8 +1,9 @@
 """Convolutions on flattened [1, 1, N*H*W, C] activations.
 
-These are NHWC: seen as NCHW they have torch's channels-last strides, and so has the result, so that reading and writing
-them costs no copy and torch takes its fast path. Weights come as OIHW or prepared, as the matrix
-[1, 1, kh*kw*I/groups, O] whose memory is O, kh, kw, I: seen as OIHW that too is channels-last.
+These are NHWC: seen as NCHW they have torch's channels-last strides, and so has the result, so that reading and
+writing them costs no copy and torch takes its fast path. Weights come as OIHW or prepared, as the matrix
+[1, 1, kh*kw*I, O] whose memory is O, kh, kw, I: seen as OIHW that too is channels-last. There weights of groups are
+those of one whole convolution, zero between groups, as TT-NN prepares them.
 """
 
 from __future__ import annotations
@@ -43,30 +44,46 @@ def four_sides(padding: Sequence[int]) -> tuple[int, int, int, int]:
     return top, bottom, left, right
 
 
-def prepare(weight: Tensor) -> Tensor:
+def prepare(weight: Tensor, groups: int) -> Tensor:
     """OIHW to [1, 1, kh*kw*I, O] with O outermost in memory."""
+    weight = _whole(weight, groups)
     ordered = weight.permute(0, 2, 3, 1).contiguous(memory_format=torch.contiguous_format)
     return ordered.view(weight.shape[0], -1).t().unsqueeze(0).unsqueeze(0)
 
 
-def unprepare(matrix: Tensor, channels: int, kernel_size: Sequence[int]) -> Tensor:
-    """What :func:`prepare` made, seen as OIHW; rows beyond kh*kw*I are padding."""
+def _whole(weight: Tensor, groups: int) -> Tensor:
+    """[O, I/groups, kh, kw] as the [O, I, kh, kw] of a convolution without groups."""
+    if groups == 1:
+        return weight
+    outputs, inputs, height, width = weight.shape
+    found = weight.new_zeros(groups, outputs // groups, groups, inputs, height, width)
+    found.diagonal(dim1=0, dim2=2).copy_(weight.reshape(groups, -1, inputs, height, width).permute(1, 2, 3, 4, 0))
+    return found.reshape(outputs, groups * inputs, height, width)
+
+
+def unprepare(matrix: Tensor, channels: int, kernel_size: Sequence[int], groups: int) -> Tensor:
+    """What :func:`prepare` made of [O, channels/groups, kh, kw], seen as that; further rows are padding."""
     height, width = kernel_size
     columns = matrix.reshape(matrix.shape[-2:])[: height * width * channels].t()
-    return columns.reshape(-1, height, width, channels).permute(0, 3, 1, 2)
+    whole = columns.reshape(-1, height, width, channels).permute(0, 3, 1, 2)
+    if groups == 1:
+        return whole
+    blocks = whole.reshape(groups, -1, groups, channels // groups, height, width).diagonal(dim1=0, dim2=2)
+    return blocks.permute(4, 0, 1, 2, 3).reshape(-1, channels // groups, height, width)
 
 
 def _two(values: Sequence[int]) -> tuple[int, int]:
     return (values[0], values[0]) if len(values) == 1 else (values[0], values[1])
 
 
-def _oihw(weight: Tensor, shape: tuple[int, int, int, int], config: Config) -> Tensor:
+def _oihw(weight: Tensor, shape: tuple[int, int, int, int], groups: int, config: Config) -> Tensor:
     """The weight as OIHW, in the format that the convolution stores it in."""
+    channels = shape[1] * groups
     if tuple(weight.shape) != shape:
-        return unprepare(weight, shape[1], shape[2:])
+        return unprepare(weight, channels, shape[2:], groups)
     stored = (config or {}).get("weights_dtype")
     if stored and DataType(stored).is_block_float:
-        return unprepare(hold(prepare(weight), DataType(stored)), shape[1], shape[2:])
+        return unprepare(hold(prepare(weight, groups), DataType(stored)), channels, shape[2:], groups)
     return weight
 
 
@@ -109,7 +126,7 @@ def conv2d(
     """``padding`` is (height, width) or (top, bottom, left, right)."""
     x = image(input, batch_size, input_height, input_width, in_channels)
     kernel_size, stride, dilation = _two(kernel_size), _two(stride), _two(dilation)
-    oihw = _oihw(weight, (out_channels, in_channels // groups, *kernel_size), conv2d_config)
+    oihw = _oihw(weight, (out_channels, in_channels // groups, *kernel_size), groups, conv2d_config)
     top, bottom, left, right = four_sides(padding)
     if (top, left) != (bottom, right):
         x, top, left = F.pad(x, (left, right, top, bottom)), 0, 0
@@ -144,8 +161,8 @@ def _activation_name(activation: Any) -> str | None:
 
 
 @kernel("ttnn.prepare_conv2d_weights")
-def prepare_conv2d_weights(ctx: Context, weight_tensor: Tensor, **_: Any) -> Tensor:
-    return _padded_rows(prepare(weight_tensor), ctx.result.shape)
+def prepare_conv2d_weights(ctx: Context, weight_tensor: Tensor, groups: int, **_: Any) -> Tensor:
+    return _padded_rows(prepare(weight_tensor, groups), ctx.result.shape)
 
 
 def _padded_rows(matrix: Tensor, shape: Sequence[int]) -> Tensor:

@@ -1,0 +1,117 @@
+"""What ``tt-xla check`` does: programs laid before TT-NN in its mock mode, and a report of what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tt_xla.codegen.judge import Judgement, Verdict, judge
+from tt_xla.codegen.mock import mock, ttnn_python
+from tt_xla.errors import TTXLAError
+from tt_xla.ir.program import MAGIC, Program, TensorSpec
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
+
+
+def check_files(
+    paths: Sequence[Path],
+    arch: str,
+    options: CompileOptions,
+    python: Path | None,
+    report_error: Callable[[BaseException], None],
+    *,
+    kernels: bool,
+    as_json: bool,
+) -> bool:
+    """Judges each file; whether TT-NN refuses anything, or a file does not compile.
+
+    Raises:
+        RuntimeUnavailableError: TT-NN cannot be started.
+    """
+    interpreter = mock(ttnn_python(python), arch, kernels=kernels)
+    programs: dict[Path, Program] = {}
+    failed = False
+    for path in paths:
+        try:
+            programs[path] = _read(path, arch, options)
+        except (TTXLAError, OSError) as error:
+            report_error(error)
+            failed = True
+    judgements = judge(list(programs.values()), interpreter)
+    for path, judgement in zip(programs, judgements, strict=True):
+        if as_json:
+            click.echo(json.dumps({"file": str(path)} | record(judgement)))
+        else:
+            for line in lines(str(path), judgement):
+                click.echo(line)
+    return failed or any(judgement.refusals for judgement in judgements)
+
+
+def _read(path: Path, arch: str, options: CompileOptions) -> Program:
+    """A ``.ttnn`` file as it is, or a StableHLO module compiled."""
+    data = path.read_bytes()
+    if data.startswith(MAGIC):
+        return Program.from_bytes(data)
+    from tt_xla.compiler import compile_module, parse_module
+
+    return compile_module(parse_module(data, str(path)), options, load_target(arch), name=path.stem)
+
+
+def record(judgement: Judgement) -> dict[str, Any]:
+    """A judgement as plain data."""
+    return {
+        "ttnn": judgement.version,
+        "calls": len(judgement.verdicts),
+        "refused": len(judgement.refusals),
+        "dram_peak_bytes_per_bank": judgement.dram_peak_bytes_per_bank,
+        "l1_peak_bytes_per_core": judgement.l1_peak_bytes_per_core,
+        "refusals": [
+            {
+                "op": verdict.instruction.op,
+                "location": verdict.instruction.location,
+                "function": verdict.function,
+                "inputs": [described(spec) for spec in verdict.inputs],
+                "call": verdict.source,
+                "refused": verdict.refused,
+                "differs": list(verdict.differs),
+            }
+            for verdict in judgement.refusals
+        ],
+    }
+
+
+def lines(name: str, judgement: Judgement) -> list[str]:
+    """A judgement as text: a summary, then each refusal that is not like one before it."""
+    refusals, calls = judgement.refusals, len(judgement.verdicts)
+    found = "takes every call" if not refusals else f"refuses {len(refusals)}"
+    peak = f"L1 {judgement.l1_peak_bytes_per_core:,} B a core, DRAM {judgement.dram_peak_bytes_per_bank:,} B a bank"
+    text = [f"{name}: {judgement.version} {found} of {calls}; tensors at most {peak}"]
+    alike = Counter((verdict.instruction.op, _reason(verdict)) for verdict in refusals)
+    for verdict in refusals:
+        key = (verdict.instruction.op, _reason(verdict))
+        times = alike.pop(key, 0)
+        if times:
+            text.append(f"  {verdict.instruction.op}{f' ({times} times)' if times > 1 else ''}: {_reason(verdict)}")
+            text.append(f"    on {', '.join(map(described, verdict.inputs)) or 'nothing'}")
+            if verdict.instruction.location:
+                text.append(f"    at {verdict.instruction.location}")
+    return text
+
+
+def _reason(verdict: Verdict) -> str:
+    return verdict.refused or "; ".join(verdict.differs)
+
+
+def described(spec: TensorSpec) -> str:
+    """``64x32 bf16 tile l1 block_sharded 8x4``."""
+    layout = spec.layout
+    words = ["x".join(map(str, spec.shape)) or "scalar", layout.dtype.value, "tile" if layout.tiled else "row_major"]
+    words.append(layout.buffer.value)
+    if layout.is_sharded and layout.memory is not None:
+        words += [layout.memory.value, "x".join(map(str, layout.grid))]
+    return " ".join(words)
