@@ -21,9 +21,9 @@ from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
 from tt_xla.ir.ttir.window import Conv2dOp
+from tt_xla.ir.ttnn import structure as tt_nn
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
 from tt_xla.ir.ttnn.memory import FromDeviceOp, GetDeviceOp, ToDeviceOp, ToLayoutOp, TypecastOp
-from tt_xla.ir.ttnn.structure import EmbeddingOp
 from tt_xla.registry import Registry
 from tt_xla.target.accepted_types import ACCEPTED_TYPES
 
@@ -110,7 +110,7 @@ class Lowering:
         data = [value for value in flat if isinstance(value, SSAValue) and not isinstance(value.type, DeviceType)]
         if not data:
             return None, None
-        given = layout_of(data[1] if kind is EmbeddingOp else data[0]).dtype
+        given = layout_of(data[1] if kind is tt_nn.EmbeddingOp else data[0]).dtype
         return given, given if self.exact else nearest_accepted(kind.name, given)
 
     def _retyped(self, operand: Any, given: DataType | None, taken: DataType | None) -> Any:
