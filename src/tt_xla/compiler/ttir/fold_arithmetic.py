@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from tt_xla.compiler.rewriting import both_ways, insert_before, pattern, producer, replace_with
 from tt_xla.compiler.stablehlo.types import numpy_dtype
 from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, is_float, splat_of
+from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import ClampScalarOp
@@ -111,6 +112,26 @@ def join_factors(op: Operation, rewriter: PatternRewriter) -> None:
     factor = float(np.float32(outer[1] * inner[1]))
     if math.isfinite(factor) and factor != 0:
         _scale(rewriter, op, inner[0], factor)
+
+
+@pattern(Multiply)
+def small_factors_first(op: Operation, rewriter: PatternRewriter) -> None:
+    """(x * a) * b is x * (a * b) of floats, where a and b together are smaller than x."""
+    if not is_float(op.results[0]):
+        return
+    whole = shape(op.results[0])
+    for product, small in both_ways(op):
+        inner = producer(product, Multiply)
+        if inner is None or only_user(product) is not op or shape(small) == whole or shape(product) != whole:
+            continue
+        for big, other in both_ways(inner):
+            sizes = shapes.broadcast(shape(other), shape(small))
+            if shape(big) == whole and math.prod(sizes) < math.prod(whole):
+                joined = insert_before(
+                    rewriter, op, Multiply, [other, small], tensor(sizes, tensor_type(op.results[0]).element_type)
+                )
+                replace_with(rewriter, op, Multiply, [big, joined])
+                return
 
 
 @pattern(UNARY["neg"])
@@ -248,6 +269,7 @@ PATTERNS = (
     known_result,
     drop_neutral,
     join_factors,
+    small_factors_first,
     negated_factor,
     times_minus_one,
     add_negated,

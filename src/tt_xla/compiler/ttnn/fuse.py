@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
+from tt_xla.ir import abstract as shared
 from tt_xla.ir import ttnn
-from tt_xla.ir.base import STR, only_user, shape
+from tt_xla.ir.base import STR, TTOp, only_user, shape
+from tt_xla.ir.layout import TensorLayout
 from tt_xla.ir.ttnn.attributes import Activation, Conv2dConfigAttr, laid_out, layout_of
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
-from tt_xla.ir.ttnn.memory import ToLayoutOp
+from tt_xla.ir.ttnn.memory import ToLayoutOp, TypecastOp
 from tt_xla.ir.ttnn.structure import ReshapeOp
 from tt_xla.ir.ttnn.window import Conv2dOp
 
@@ -55,6 +59,39 @@ def join_reshapes(op: ReshapeOp, rewriter: PatternRewriter) -> None:
         replace_with(rewriter, op, ReshapeOp, [inner.input], shape=shape(op.result))
 
 
+@pattern(shared.ElementwiseUnary, shared.ElementwiseBinary)
+def sink_reshape(op: TTOp, rewriter: PatternRewriter) -> None:
+    """f(reshape(x), y) is reshape(f(x, y)), where y is another such reshape or a vector over the last dimension.
+
+    Until it meets a reshape back, as between convolutions, which work on [1, 1, N * H * W, C].
+    """
+    reshapes = [producer(value, ReshapeOp) for value in op.operands]
+    sources = {shape(made.input) for made in reshapes if made is not None}
+    whole = shape(op.results[0])
+    if len(sources) != 1 or isinstance(op, shared.Softmax | shared.Cumsum | TypecastOp):
+        return
+    source = sources.pop()
+    if not source or not whole or source[-1] != whole[-1]:
+        return
+    for value, made in zip(op.operands, reshapes, strict=True):
+        if made is None:
+            vector = shape(value)[-1:] in ((1,), whole[-1:]) and math.prod(shape(value)[:-1]) == 1
+            if not vector or len(shape(value)) > len(source):
+                return
+        elif shape(value) != whole or only_user(value) is not op or layout_of(made.input).tiled is False:
+            return
+    operands = [value if made is None else made.input for value, made in zip(op.operands, reshapes, strict=True)]
+    layout = layout_of(op.results[0])
+    inner = type(op).create(
+        operands=operands,
+        result_types=[laid_out(source, TensorLayout.of(source, layout.dtype))],
+        properties=op.properties,
+        location=op.location,
+    )
+    outer = ReshapeOp.make([inner.results[0]], [op.results[0].type], op.location, shape=whole)
+    rewriter.replace(op, [inner, outer])
+
+
 @pattern(ToLayoutOp)
 def join_to_layouts(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
     """to_layout(to_layout(x)) is to_layout(x), or x itself."""
@@ -93,5 +130,5 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
 
 def run(module: ModuleOp, *, optimise: bool) -> None:
     """Joins moves; with ``optimise``, from level 1 on, also what changes the ops that compute."""
-    patterns = [join_reshapes, join_to_layouts, reshape_before_tilize]
+    patterns = [join_reshapes, sink_reshape, join_to_layouts, reshape_before_tilize]
     run_patterns(module, *([fuse_activation, row_major_convolution] if optimise else []), *patterns)
