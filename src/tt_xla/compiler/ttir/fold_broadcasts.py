@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.rewriting import pattern, producer, run_patterns
+from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.compiler.ttir.match import splat_of
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import BroadcastOp, ReshapeOp
 
@@ -38,9 +39,47 @@ def fold_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
             continue
         before, after = shape(unsqueeze.input), shape(operand)
         added = len(after) - len(before)
+        others = [value for position, value in enumerate(op.operands) if position != index and splat(value) is None]
+        if not any(len(shape(value)) == len(shape(op.result)) for value in others):
+            continue  # a constant, which has any shape, would be left to say how many dimensions there are
         if before and added > 0 and after == (1,) * added + before and _still_broadcasts(op, index, before):
             op.operands[index] = unsqueeze.input
             rewriter.notify_op_modified(op)
+
+
+@pattern(shared.ElementwiseUnary, shared.ElementwiseBinary)
+def sink_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
+    """f(unsqueeze(x), y) of fewer dimensions is unsqueeze(f(x, y)), whose user may broadcast by itself."""
+    after = shape(op.result)
+    if after[:1] != (1,) or isinstance(op, shared.Softmax | shared.Cumsum | shared.Typecast):
+        return
+    lower = [_fewer_dimensions(op, value) for value in op.operands]
+    sources = [value for value in lower if value is not None]
+    if len(sources) != len(lower) or sources == list(op.operands):
+        return
+    before = shapes.broadcast(*(shape(value) if splat(value) is None else (1,) for value in sources))
+    if len(before) >= len(after) or after != (1,) * (len(after) - len(before)) + before:
+        return
+    for index, value in enumerate(sources):
+        number = splat(value)
+        if number is not None:
+            made = splat_of(number, tensor((1,), tensor_type(value).element_type), op.location)
+            sources[index] = rewriter.insert(made, InsertPoint.before(op)).results[0]
+    type_ = tensor(before, tensor_type(op.result).element_type)
+    inner = type(op).create(operands=sources, result_types=[type_], properties=op.properties, location=op.location)
+    rewriter.insert(inner, InsertPoint.before(op))
+    replace_with(rewriter, op, ReshapeOp, [inner.results[0]], shape=after)
+
+
+def _fewer_dimensions(op: Any, value: SSAValue) -> SSAValue | None:
+    """An operand with fewer dimensions than the result: behind an unsqueeze, as it is, or a constant, which has any."""
+    sizes = shape(value)
+    unsqueeze = producer(value, ReshapeOp)
+    if unsqueeze is not None and only_user(value) is op and not producer(unsqueeze.input, shared.Reduction):
+        before = shape(unsqueeze.input)
+        if before and len(before) < len(sizes) and sizes == (1,) * (len(sizes) - len(before)) + before:
+            return unsqueeze.input
+    return value if splat(value) is not None or 0 < len(sizes) < len(shape(op.result)) else None
 
 
 @pattern(*_BROADCASTING)
@@ -63,4 +102,4 @@ def _still_broadcasts(op: Any, index: int, sizes: shapes.Shape) -> bool:
 
 
 def run(module: ModuleOp) -> None:
-    run_patterns(module, fold_broadcast, fold_unsqueeze, shrink_constant)
+    run_patterns(module, fold_broadcast, fold_unsqueeze, sink_unsqueeze, shrink_constant)

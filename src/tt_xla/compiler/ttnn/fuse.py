@@ -16,6 +16,7 @@ from tt_xla.ir.layout import TensorLayout
 from tt_xla.ir.ttnn.attributes import Activation, Conv2dConfigAttr, laid_out, layout_of
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttnn.memory import ToLayoutOp, TypecastOp
+from tt_xla.ir.ttnn.reduction import LayerNormOp, RmsNormOp
 from tt_xla.ir.ttnn.structure import ReshapeOp
 from tt_xla.ir.ttnn.window import Conv2dOp
 
@@ -92,6 +93,32 @@ def sink_reshape(op: TTOp, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, [inner, outer])
 
 
+@pattern(LayerNormOp, RmsNormOp, MatmulOp, LinearOp)
+def sink_reshape_past_rows(op: LayerNormOp | RmsNormOp | MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
+    """f(reshape(x), w) is reshape(f(x, w)), where f works on the last dimension."""
+    made, after = producer(op.operands[0], ReshapeOp), only_user(op.results[0])
+    if made is None or only_user(op.operands[0]) is not op or not isinstance(after, ReshapeOp | _ROW_OPS):
+        return
+    source, whole = shape(made.input), shape(op.operands[0])
+    if len(source) < 2 or len(whole) < 2 or source[-1] != whole[-1] or not layout_of(made.input).tiled:
+        return
+    if isinstance(op, MatmulOp | LinearOp) and (op.value("transpose_a") or len(shape(op.operands[1])) != 2):
+        return
+    type_ = op.results[0].type
+    sizes = (*source[:-1], shape(op.results[0])[-1])
+    inner = type(op).create(
+        operands=[made.input, *op.operands[1:]],
+        result_types=[laid_out(sizes, TensorLayout.of(sizes, layout_of(op.results[0]).dtype))],
+        properties=op.properties,
+        location=op.location,
+    )
+    outer = ReshapeOp.make([inner.results[0]], [type_], op.location, shape=shape(op.results[0]))
+    rewriter.replace(op, [inner, outer])
+
+
+_ROW_OPS = LayerNormOp | RmsNormOp | MatmulOp | LinearOp | shared.ElementwiseUnary | shared.ElementwiseBinary
+
+
 @pattern(ToLayoutOp)
 def join_to_layouts(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
     """to_layout(to_layout(x)) is to_layout(x), or x itself."""
@@ -130,5 +157,5 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
 
 def run(module: ModuleOp, *, optimise: bool) -> None:
     """Joins moves; with ``optimise``, from level 1 on, also what changes the ops that compute."""
-    patterns = [join_reshapes, sink_reshape, join_to_layouts, reshape_before_tilize]
+    patterns = [join_reshapes, sink_reshape, sink_reshape_past_rows, join_to_layouts, reshape_before_tilize]
     run_patterns(module, *([fuse_activation, row_major_convolution] if optimise else []), *patterns)
