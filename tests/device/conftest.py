@@ -62,6 +62,23 @@ class FunctionBuilder:
         return Function(self.name, self.kind, tuple(self.arguments), results, tuple(self.values), tuple(self.body))
 
 
+def traced(main: FunctionBuilder, *results: int) -> tuple[list[Function], dict[str, str]]:
+    """The functions of a trace whose ``main`` makes ``results``, and the attributes of the op that runs it."""
+    for result in results:
+        spec = main.values[result]
+        slot = main.argument(spec.shape, spec.layout.dtype.value)
+        main.body.append(Instruction("ttnn.copy", {"src": result, "dst": slot}, (), {}))
+    names = {
+        "allocate_slots_callee": (f"allocate_slots_{main.name}", FunctionKind.TRACE_ALLOCATE_SLOTS),
+        "capture_callee": (f"run_and_capture_{main.name}", FunctionKind.TRACE_CAPTURE),
+        "execute_callee": (f"execute_{main.name}", FunctionKind.TRACE_EXECUTE),
+    }
+    around = {key: FunctionBuilder(*name) for key, name in names.items()}
+    around["capture_callee"].body.append(Instruction("func.call", {"inputs": ()}, (), {"callee": main.name}))
+    functions = [main.done(), *(each.done() for each in around.values())]
+    return functions, {key: name for key, (name, _) in names.items()}
+
+
 def program(
     functions: Sequence[Function],
     arguments: Sequence[tuple[str, Role, tuple[int, ...], str]],
@@ -97,6 +114,11 @@ def device() -> Device:
 @pytest.fixture
 def make_program() -> Callable[..., Program]:
     return program
+
+
+@pytest.fixture
+def make_trace() -> Callable[..., tuple[list[Function], dict[str, str]]]:
+    return traced
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def add(function_builder, make_program):
 
 
 @pytest.fixture
-def model(function_builder, make_program):
+def model(function_builder, make_program, make_trace):
     """relu(x @ w + w_sum): w transposed in const-eval, the rest in a trace when asked."""
 
     def make(trace=True, trace_bytes=4096, trace_op="ttnn.relu"):
@@ -48,14 +48,14 @@ def model(function_builder, make_program):
         product = body.op("ttnn.matmul", (2, 4), "bf16", {"transpose_a": False, "transpose_b": False}, a=x, b=wt)
         y = body.op(trace_op, (2, 4), "bf16", input=product)
         body.deallocate(product)
-        functions = [body.done(y), const_eval]
+        functions = [const_eval] if trace else [body.done(y), const_eval]
         if trace:
+            around, attributes = make_trace(body, y)
             f = function_builder("main")
             x, w = f.argument((2, 3), "bf16"), f.argument((4, 3), "bf16")
             wt = f.op("ttcore.load_cached", (3, 4), "bf16", {"callee": "main_const_eval_0"}, inputs=(w,))
-            attributes = {"callee": "trace_0_main"}
             y = f.op("ttnn.capture_or_execute_trace", (2, 4), "bf16", attributes, inputs=(x, wt))
-            functions.insert(0, f.done(y))
+            functions = [f.done(y), *around, *functions]
         return make_program(
             functions,
             [("x", Role.INPUT, (2, 3), "bf16"), ("w", Role.PARAMETER, (4, 3), "bf16")],
@@ -299,15 +299,15 @@ class TestTrace:
             (result,) = executable.run([x, w], [None, version])
             assert torch.equal(result, expected(x, w))
 
-    def test_an_error_while_replaying_names_op_and_line(self, device, function_builder, make_program):
+    def test_an_error_while_replaying_names_op_and_line(self, device, function_builder, make_program, make_trace):
         t = function_builder("trace", FunctionKind.TRACE)
         indices, table = t.argument((2,), "u32"), t.argument((4, 3), "bf16")
-        trace = t.done(t.op("ttnn.embedding", (2, 3), "bf16", input=indices, weight=table))
+        around, attributes = make_trace(t, t.op("ttnn.embedding", (2, 3), "bf16", input=indices, weight=table))
         f = function_builder("main")
         indices, table = f.argument((2,), "u32"), f.argument((4, 3), "bf16")
-        rows = f.op("ttnn.capture_or_execute_trace", (2, 3), "bf16", {"callee": "trace"}, inputs=(indices, table))
+        rows = f.op("ttnn.capture_or_execute_trace", (2, 3), "bf16", attributes, inputs=(indices, table))
         declared = [("i", Role.INPUT, (2,), "i64"), ("table", Role.PARAMETER, (4, 3), "bf16")]
-        executable = device.load(make_program([f.done(rows), trace], declared, [((2, 3), "bf16")]))
+        executable = device.load(make_program([f.done(rows), *around], declared, [((2, 3), "bf16")]))
         _, table = tensors()
         for _ in range(3):
             executable.run([torch.tensor([1, 3]), table], [None, 1])

@@ -30,7 +30,7 @@ UPSTREAM = {
     (33, 65): ((1,), (2, 3)),
     (7,): ((), (1, 1)),
     (100,): ((), (1, 4)),
-    (): ((), (1, 1)),
+    (): (None, (1, 1)),
     (2, 3, 4): ((32, 1), (2, 1)),
 }
 """Shape to row strides and tiles, as tt-mlir lays tensors out in tiles."""

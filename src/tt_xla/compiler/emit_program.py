@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from tt_xla.compiler.locations import describe
@@ -14,8 +14,9 @@ from tt_xla.compiler.rewriting import body, functions
 from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.errors import VerificationError
-from tt_xla.ir.attributes import StructAttr
+from tt_xla.ir.attributes import plain
 from tt_xla.ir.base import TTOp, operand_names, shape
+from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import (
     Argument,
     Cost,
@@ -31,8 +32,12 @@ from tt_xla.ir.program import (
 from tt_xla.ir.ttnn.attributes import DeviceType, layout_of
 from tt_xla.ir.ttnn.host import HostCallOp
 from tt_xla.ir.ttnn.memory import GetDeviceOp
+from tt_xla.ir.ttnn.trace import TRACE_ID
 from tt_xla.options import CompileOptions
 from tt_xla.target import Target
+
+_TRACE_ID = TensorLayout.of((), DataType.U32, tiled=False, buffer=BufferType.SYSTEM_MEMORY)
+"""The number of a trace is the host's to keep."""
 
 
 def emit(
@@ -71,7 +76,7 @@ def _function(function: FuncOp, target: Target) -> Function:
 
     def define(value: SSAValue) -> int:
         numbers[value] = len(specs)
-        specs.append(TensorSpec(shape(value), layout_of(value)))
+        specs.append(TensorSpec(shape(value), _TRACE_ID if value.type == TRACE_ID else layout_of(value)))
         return numbers[value]
 
     arguments = tuple(define(argument) for argument in body(function).args)
@@ -80,9 +85,13 @@ def _function(function: FuncOp, target: Target) -> Function:
     for op in body(function).ops:
         if isinstance(op, ReturnOp):
             results = tuple(numbers[value] for value in op.operands)
+        elif isinstance(op, CallOp):
+            operands: dict[str, Operand] = {"inputs": tuple(numbers[value] for value in op.operands)}
+            callee = {"callee": op.callee.root_reference.data}
+            instructions.append(Instruction(op.name, operands, tuple(map(define, op.results)), callee))
         elif isinstance(op, TTOp) and not isinstance(op, GetDeviceOp):
-            operands = _operands(op, numbers)
-            instructions.append(_instruction(op, operands, [define(value) for value in op.results], specs, target))
+            given = _operands(op, numbers)
+            instructions.append(_instruction(op, given, [define(value) for value in op.results], specs, target))
     kind = FunctionKind(getattr(function.attributes.get(FUNCTION_TYPE), "data", FunctionKind.FORWARD.value))
     return Function(function.sym_name.data, kind, arguments, results, tuple(specs), tuple(instructions))
 
@@ -119,9 +128,9 @@ def _operands(op: Operation, numbers: dict[SSAValue, int]) -> dict[str, Operand]
         value = getattr(op, name)
         if isinstance(value, SSAValue):
             if not isinstance(value.type, DeviceType):
-                found[name] = numbers[value]
+                found[name.rstrip("_")] = numbers[value]
         elif value is not None:
-            found[name] = tuple(numbers[item] for item in value)
+            found[name.rstrip("_")] = tuple(numbers[item] for item in value)
     return found
 
 
@@ -130,10 +139,4 @@ def _plain(value: Any) -> Any:
     stands for all when they are alike."""
     if isinstance(value, DenseIntOrFPElementsAttr):
         return value.data.data
-    if isinstance(value, StructAttr):
-        return value.fields
-    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
-        return {name: _plain(item) for name, item in value}
-    if isinstance(value, tuple):
-        return list(cast(tuple[Any, ...], value))
-    return str(value) if isinstance(value, str) else value
+    return plain(value)

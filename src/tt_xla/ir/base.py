@@ -41,7 +41,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Data, ErasedSSAValue, Operation, SSAValue
-from xdsl.irdl import AttrConstraint, AttrSizedOperandSegments, IRDLOperation, VerificationContext
+from xdsl.irdl import AttrConstraint, AttrSizedOperandSegments, IRDLOperation, VerificationContext, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tt_xla.ir.layout import DataType
@@ -95,11 +95,24 @@ DATA_TYPES: dict[Attribute, DataType] = {
 class Kind(AttrConstraint[Attribute], Generic[T]):
     """A kind of property: checks an attribute, makes one from a value, reads the value back."""
 
-    def __init__(self, text: str, encode: Callable[[T], Attribute], decode: Callable[[Any], T], check: type) -> None:
+    def __init__(
+        self,
+        text: str,
+        encode: Callable[[T], Attribute],
+        decode: Callable[[Any], T],
+        check: type,
+        default: T | None = None,
+    ) -> None:
         self.text = text
+        self.default = default
+        self._make = encode
         self._encode = lru_cache(maxsize=1024)(encode)
         self._decode = decode
         self._check = check
+
+    def or_else(self, default: T) -> Kind[T]:
+        """This kind with the value that an absent property stands for."""
+        return Kind(self.text, self._make, self._decode, self._check, default)
 
     def encode(self, value: T) -> Attribute:
         return self._encode(value)
@@ -147,6 +160,11 @@ def _scalar_encode(value: float | int) -> Attribute:
     return FloatAttr(value, f32) if isinstance(value, float) else IntegerAttr(value, i32)
 
 
+def defaulted(kind: Kind[T], default: T, *, prop_name: str | None = None) -> Any:
+    """A property that may be left out, and then has the value ``default``."""
+    return opt_prop_def(kind.or_else(default), prop_name=prop_name)
+
+
 def enumeration(text: str, attribute: type[Data[Any]]) -> Kind[Any]:
     """The kind of an attribute that holds one plain value."""
     return Kind(text, lambda value: attribute(value), lambda attr: attr.data, attribute)
@@ -154,6 +172,7 @@ def enumeration(text: str, attribute: type[Data[Any]]) -> Kind[Any]:
 
 I32 = _integer("an i32 integer", i32)
 I64 = _integer("an i64 integer", i64)
+SI8 = _integer("an si8 integer", si8)
 SI32 = _integer("an si32 integer", si32)
 SI64 = _integer("an si64 integer", si64)
 UI32 = _integer("a ui32 integer", ui32)
@@ -171,6 +190,18 @@ SCALAR: Kind[float | int] = Kind(
     _scalar_encode,
     lambda attr: attr.value.data,
     (FloatAttr | IntegerAttr),  # pyright: ignore[reportArgumentType]
+)
+WINDOW: Kind[int | tuple[int, ...]] = Kind(
+    "an i32 integer or array<i32: ...>",
+    lambda value: IntegerAttr(value, i32) if isinstance(value, int) else DenseArrayBase.from_list(i32, list(value)),
+    lambda attr: attr.value.data if isinstance(attr, IntegerAttr) else tuple(attr.get_values()),
+    (IntegerAttr | DenseArrayBase),  # pyright: ignore[reportArgumentType]
+)
+SCALE: Kind[int | tuple[int, ...]] = Kind(
+    "an si32 integer or array<i32: ...>",
+    lambda value: IntegerAttr(value, si32) if isinstance(value, int) else DenseArrayBase.from_list(i32, list(value)),
+    lambda attr: attr.value.data if isinstance(attr, IntegerAttr) else tuple(attr.get_values()),
+    (IntegerAttr | DenseArrayBase),  # pyright: ignore[reportArgumentType]
 )
 BOOL: Kind[bool] = Kind("a bool", lambda value: IntegerAttr.from_bool(value), _bool_decode, IntegerAttr)
 STR: Kind[str] = Kind("a string", lambda value: StringAttr(value), lambda attr: attr.data, StringAttr)
@@ -228,14 +259,19 @@ class TTOp(IRDLOperation, ABC):
         return cls.create(operands=flat, result_types=result_types, properties=properties, location=location)
 
     def value(self, name: str) -> Any:
-        """A property as a Python value; None when it is absent."""
+        """A property as a Python value; when it is absent, its default, or None."""
         attribute = self.properties.get(name)
-        return None if attribute is None else kinds(type(self))[name].decode(attribute)
+        kind = kinds(type(self))[name]
+        return kind.default if attribute is None else kind.decode(attribute)
 
     def values(self) -> dict[str, Any]:
-        """All properties but operandSegmentSizes as Python values."""
+        """All properties but operandSegmentSizes as Python values, absent ones with their defaults."""
         table = kinds(type(self))
-        return {name: table[name].decode(attribute) for name, attribute in self.properties.items() if name in table}
+        given = {name: table[name].decode(attribute) for name, attribute in self.properties.items() if name in table}
+        for name, kind in table.items():
+            if kind.default is not None and name not in given:
+                given[name] = kind.default
+        return given
 
     def verify(self, verify_nested_ops: bool = True) -> None:
         """As xDSL does, but an op that is like one verified before, down to the same attribute objects, is taken as

@@ -16,6 +16,7 @@ from tt_xla.ir.base import TTOp
 class Elementwise(NamedTuple):
     ttir: str
     ttnn: str
+    """Empty where TT-NN has no such op."""
     meaning: str
 
 
@@ -25,6 +26,7 @@ UNARY = (
     Elementwise("asin", "asin", "arc sine in radians"),
     Elementwise("asinh", "asinh", "inverse hyperbolic sine"),
     Elementwise("atan", "atan", "arc tangent in radians"),
+    Elementwise("bitcast_convert", "bitcast_convert", "the same bits under another element type"),
     Elementwise("bitwise_not", "bitwise_not", "every bit inverted"),
     Elementwise("cbrt", "cbrt", "cube root"),
     Elementwise("ceil", "ceil", "least integer not below x"),
@@ -32,8 +34,10 @@ UNARY = (
     Elementwise("erf", "erf", "error function"),
     Elementwise("erfc", "erfc", "1 - erf(x)"),
     Elementwise("exp", "exp", "e to the x"),
+    Elementwise("exp2", "", "2 to the x"),
     Elementwise("expm1", "expm1", "e to the x, minus 1"),
     Elementwise("floor", "floor", "greatest integer not above x"),
+    Elementwise("frac", "", "x - trunc(x)"),
     Elementwise("gelu", "gelu", "x * normal_cdf(x)"),
     Elementwise("hardsigmoid", "hardsigmoid", "min(max(x + 3, 0), 6) / 6"),
     Elementwise("isfinite", "isfinite", "1 where x is finite, else 0"),
@@ -48,11 +52,15 @@ UNARY = (
     Elementwise("rsqrt", "rsqrt", "1 / sqrt(x)"),
     Elementwise("sigmoid", "sigmoid", "1 / (1 + exp(-x))"),
     Elementwise("sign", "sign", "-1, 0 or 1 as the sign of x"),
+    Elementwise("signbit", "", "1 where the sign bit is set, else 0"),
     Elementwise("silu", "silu", "x * sigmoid(x)"),
     Elementwise("sin", "sin", "sine of radians"),
+    Elementwise("softsign", "", "x / (1 + |x|)"),
     Elementwise("sqrt", "sqrt", "square root"),
+    Elementwise("square", "", "x * x"),
     Elementwise("tan", "tan", "tangent of radians"),
     Elementwise("tanh", "tanh", "hyperbolic tangent"),
+    Elementwise("trunc", "", "x without its fraction"),
 )
 
 BINARY = (
@@ -78,6 +86,7 @@ BINARY = (
     Elementwise("ne", "ne", "1 where lhs != rhs, else 0"),
     Elementwise("pow", "pow_tensor", "lhs to the rhs"),
     Elementwise("remainder", "remainder", "lhs - rhs * trunc(lhs / rhs)"),
+    Elementwise("right_shift", "", "lhs >> rhs, the sign kept"),
     Elementwise("subtract", "subtract", "lhs - rhs"),
 )
 

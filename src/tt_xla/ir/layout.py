@@ -10,6 +10,7 @@ import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 TILE = 32
 """Rows and columns of a tile, in elements."""
@@ -107,6 +108,8 @@ class BufferType(enum.StrEnum):
     DRAM = "dram"
     L1 = "l1"
     SYSTEM_MEMORY = "system_memory"
+    L1_SMALL = "l1_small"
+    TRACE = "trace"
 
 
 class MemoryLayout(enum.StrEnum):
@@ -114,6 +117,18 @@ class MemoryLayout(enum.StrEnum):
     HEIGHT_SHARDED = "height_sharded"
     WIDTH_SHARDED = "width_sharded"
     BLOCK_SHARDED = "block_sharded"
+    ND_SHARDED = "nd_sharded"
+
+
+class CoreRange(NamedTuple):
+    """A rectangle of cores from ``start`` to ``end``, both (x, y) and both part of it."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+    @property
+    def cores(self) -> int:
+        return (self.end[0] - self.start[0] + 1) * (self.end[1] - self.start[1] + 1)
 
 
 def round_up(value: int, multiple: int) -> int:
@@ -129,8 +144,9 @@ class TensorLayout:
     tiles when ``tiled`` and in elements otherwise.
     """
 
-    row_strides: tuple[int, ...]
-    """How many rows one step along each dimension but the last moves; the second to last counts padded to a tile."""
+    row_strides: tuple[int, ...] | None
+    """How many rows one step along each dimension but the last moves; the second to last counts padded to a tile.
+    None for a tensor without dimensions."""
     grid: tuple[int, int]
     """Shards along rows and columns; 1x1 unless the buffer is in L1."""
     shard: tuple[int, int]
@@ -139,6 +155,12 @@ class TensorLayout:
     buffer: BufferType
     memory: MemoryLayout | None
     """None exactly when the buffer is in system memory."""
+    core_ranges: tuple[CoreRange, ...] = ()
+    """Which cores, or DRAM banks, hold the shards, in order; empty leaves the choice to TT-NN."""
+    mesh: str = ""
+    """The mesh that the tensor is spread over; empty for a single chip."""
+    ignore_physical: bool = False
+    """The shards are not placed yet."""
 
     @staticmethod
     def of(
@@ -149,6 +171,9 @@ class TensorLayout:
         buffer: BufferType = BufferType.DRAM,
         memory: MemoryLayout | None = None,
         grid: tuple[int, int] = (1, 1),
+        core_ranges: tuple[CoreRange, ...] = (),
+        mesh: str = "",
+        ignore_physical: bool = False,
     ) -> TensorLayout:
         """The layout of a tensor of ``shape`` (logical, in elements) cut over ``grid``."""
         if buffer is not BufferType.SYSTEM_MEMORY and memory is None:
@@ -158,7 +183,7 @@ class TensorLayout:
         sharded = memory is not None and memory is not MemoryLayout.INTERLEAVED
         cuts = grid if sharded else (1, 1)
         shard = (_ceil_div(_ceil_div(rows, unit), cuts[0]), _ceil_div(_ceil_div(columns, unit), cuts[1]))
-        return TensorLayout(strides, grid, shard, dtype, tiled, buffer, memory)
+        return TensorLayout(strides, grid, shard, dtype, tiled, buffer, memory, core_ranges, mesh, ignore_physical)
 
     @property
     def is_sharded(self) -> bool:
@@ -185,24 +210,33 @@ class TensorLayout:
         return self.pages * self.page_bytes
 
     def with_(self, shape: Sequence[int], **changes: object) -> TensorLayout:
-        """The layout of ``shape`` with some of dtype, tiled, buffer, memory, grid changed and the rest kept."""
-        fields = {name: getattr(self, name) for name in ("dtype", "tiled", "buffer", "memory", "grid")} | changes
+        """The layout of ``shape`` with some of the keywords of :meth:`of` changed and the rest kept; cores are kept
+        only while buffer, memory layout and grid are."""
+        fields = {name: getattr(self, name) for name in _CHOICES} | changes
         if fields["buffer"] is BufferType.SYSTEM_MEMORY:
             fields |= {"memory": None, "grid": (1, 1)}
+        if "core_ranges" not in changes and any(fields[name] != getattr(self, name) for name in _PLACEMENT):
+            fields["core_ranges"] = ()
         return TensorLayout.of(shape, **fields)  # pyright: ignore[reportArgumentType]
 
     def retyped(self, dtype: DataType) -> TensorLayout:
         return replace(self, dtype=dtype)
 
 
+_CHOICES = ("dtype", "tiled", "buffer", "memory", "grid", "core_ranges", "mesh", "ignore_physical")
+_PLACEMENT = ("buffer", "memory", "grid")
+
+
 def _ceil_div(value: int, divisor: int) -> int:
     return -(-value // divisor)
 
 
-def _collapse(shape: Sequence[int], tiled: bool) -> tuple[tuple[int, ...], int, int]:
+def _collapse(shape: Sequence[int], tiled: bool) -> tuple[tuple[int, ...] | None, int, int]:
     """Row strides, rows and columns of the matrix that ``shape`` collapses into."""
-    if len(shape) < 2:
-        return (), 1, shape[0] if shape else 1
+    if not shape:
+        return None, 1, 1
+    if len(shape) == 1:
+        return (), 1, shape[0]
     rows = [*shape[:-2], round_up(shape[-2], TILE) if tiled else shape[-2]]
     strides: list[int] = []
     step = 1

@@ -1,11 +1,84 @@
-"""xDSL's parser with one fault mended."""
+"""xDSL's parser, made to read what MLIR writes: aliases that are defined after their use, all kinds of locations,
+numbers in hexadecimal, and attributes that this project does not model, which are kept as they are."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+    UnregisteredAttr,
+)
+from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.parser import AttrParser, Parser
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from tt_xla.ir.ttnn.attributes import placed
+
+_ALIAS = re.compile(r"^([#!][A-Za-z_][\w$]*)\s*=\s*", re.MULTILINE)
+
+
+class LenientContext(Context):
+    """Knows its dialects' ops alone, but keeps attributes and types of any name.
+
+    Args:
+        unknown_ops: whether ops of any name are kept too.
+    """
+
+    def __init__(self, *, unknown_ops: bool = False) -> None:
+        super().__init__()
+        self.unknown_ops = unknown_ops
+
+    def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
+        self.allow_unregistered = self.unknown_ops
+        try:
+            return super().get_optional_op(name, dialect_stack=dialect_stack)
+        finally:
+            self.allow_unregistered = False
+
+    def get_optional_attr(self, name: str) -> type[Attribute] | None:
+        return super().get_optional_attr(name) or self._kept(name, is_type=False)
+
+    def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
+        found: Any = super().get_optional_type(name) or self._kept(name, is_type=True)
+        return found
+
+    def _kept(self, name: str, *, is_type: bool) -> type[Attribute]:
+        made = UnregisteredAttr.with_name_and_type(name, is_type)
+        table: Any = self._loaded_types if is_type else self._loaded_attrs
+        table[name] = made
+        return made
+
+
+class _Aliases(dict[str, Attribute]):
+    """The aliases of a text by name; each is read where it is defined when it is first asked for."""
+
+    def __init__(self, parser: MLIRParser, places: dict[str, int | None]) -> None:
+        """``places`` has the position of each definition; None while it is being read."""
+        super().__init__()
+        self._parser = parser
+        self._places = places
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self._places
+
+    def __missing__(self, name: str) -> Attribute:
+        place = self._places.get(name)
+        if place is None:
+            self._parser.raise_error(f"alias '{name}' stands for itself")
+        self._places[name] = None
+        self[name] = self._parser.attribute_at(place)
+        return self[name]
 
 
 class _Element(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
@@ -22,7 +95,62 @@ class _Element(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPriva
 
 
 class MLIRParser(Parser):
-    """Reads infinities and NaNs in ``dense<0xFF80>`` as MLIR does; xDSL 0.74 prints them so and reads 65408."""
+    def __init__(self, ctx: Context, input: str, name: str = "<unknown>") -> None:
+        super().__init__(ctx, input, name)
+        places: dict[str, int | None] = {}
+        for match in _ALIAS.finditer(input):
+            places.setdefault(match[1], match.end())
+        self.attribute_aliases = _Aliases(self, places)
+
+    def attribute_at(self, position: int) -> Attribute:
+        """The attribute or type that stands at a position of the text; reading goes on where it was."""
+        here = self.pos
+        self._resume_from(position)
+        try:
+            location = self.parse_optional_location()
+            return location if location is not None else self.parse_attribute()
+        finally:
+            self._resume_from(here)
+
+    def _parse_alias_def(self) -> None:
+        """Aliases are read on demand; here the others, so that an error in one shows, and second definitions."""
+        name = self._consume_token().text
+        self.parse_punctuation("=", "after attribute alias name")
+        location = self.parse_optional_location()
+        value = location if location is not None else self.parse_attribute()
+        if self.attribute_aliases[name] != value:
+            self.raise_error(f"re-declaration of alias '{name}'")
+
+    def _parse_tensor_attrs(self) -> Any:
+        found = super()._parse_tensor_attrs()
+        return placed(found) if isinstance(found, TensorType) else found
+
+    def _parse_location(self) -> Any:
+        """Also ranges, ``"file":1:2 to :9``, of which the start is kept, and names and metadata in front."""
+        if self._current_token.kind == MLIRTokenKind.STRING_LIT:
+            text = self.parse_str_literal()
+            if self.parse_optional_punctuation(":") is None:
+                inner: Any = NoneAttr()
+                if self.parse_optional_punctuation("("):
+                    inner = self._parse_location()
+                    self.parse_punctuation(")")
+                return NameLoc(StringAttr(text), inner)
+            line = self.parse_integer(False, False)
+            column = self.parse_integer(False, False) if self.parse_optional_punctuation(":") else 0
+            if self.parse_optional_keyword("to"):
+                if self.parse_optional_punctuation(":") is None:
+                    self.parse_integer(False, False)
+                    self.parse_punctuation(":")
+                self.parse_integer(False, False)
+            return FileLineColLoc(StringAttr(text), IntAttr(line), IntAttr(column))
+        if self.parse_optional_keyword("fused"):
+            metadata: Attribute = NoneAttr()
+            if self.parse_optional_punctuation("<"):
+                metadata = self.parse_attribute()
+                self.parse_punctuation(">")
+            parts = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
+            return FusedLoc(tuple(parts), metadata)
+        return super()._parse_location()
 
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
         found = super()._parse_tensor_literal_element()

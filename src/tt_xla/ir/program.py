@@ -25,6 +25,10 @@ class FunctionKind(enum.StrEnum):
     FORWARD = "forward_device"
     CONST_EVAL = "const_eval"
     TRACE = "trace_main"
+    """What is recorded and replayed: its arguments are inputs, then the slots that its results are copied to."""
+    TRACE_ALLOCATE_SLOTS = "trace_allocate_slots"
+    TRACE_CAPTURE = "trace_run_and_capture"
+    TRACE_EXECUTE = "trace_execute"
 
 
 class Role(enum.StrEnum):

@@ -92,6 +92,44 @@ def matmul(a: Shape, b: Shape, transpose_a: bool, transpose_b: bool) -> Shape:
     return (*broadcast(left[:-2], right[:-2]), *rows, *columns)
 
 
+def pair(value: int | Sequence[int], name: str) -> tuple[int, int]:
+    """Height and width of a property that gives one number for both, or two.
+
+    Raises:
+        ValueError: it gives another count.
+    """
+    if isinstance(value, int):
+        return value, value
+    if len(value) != 2:
+        raise ValueError(f"{name} {tuple(value)} needs 2 entries")
+    return value[0], value[1]
+
+
+def borders(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
+    """Top, left, bottom and right of a padding that gives one number for all, height and width, or all four.
+
+    Raises:
+        ValueError: it gives another count.
+    """
+    if isinstance(padding, int):
+        return padding, padding, padding, padding
+    if len(padding) == 2:
+        return padding[0], padding[1], padding[0], padding[1]
+    if len(padding) != 4:
+        raise ValueError(f"padding {tuple(padding)} needs 4 entries")
+    return padding[0], padding[1], padding[2], padding[3]
+
+
+def transposed_window(size: int, kernel: int, stride: int, low: int, high: int, dilation: int, extra: int) -> int:
+    """Output size of one dimension of a transposed convolution."""
+    if min(kernel, stride, dilation) < 1 or min(low, high, extra) < 0:
+        raise ValueError(f"kernel {kernel}, stride {stride}, dilation {dilation} or paddings are out of range")
+    found = (size - 1) * stride - low - high + dilation * (kernel - 1) + extra + 1
+    if found < 0:
+        raise ValueError(f"paddings {low} and {high} leave nothing of {size}")
+    return found
+
+
 def check_window(*, padding: Sequence[int], **pairs: Sequence[int]) -> None:
     """That a window over height and width has four paddings, none negative, and two of everything else.
 

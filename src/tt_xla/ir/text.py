@@ -12,12 +12,12 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyExcepti
 
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir import ttcore, ttir, ttnn
-from tt_xla.ir.parsing import MLIRParser
+from tt_xla.ir.parsing import LenientContext, MLIRParser
 
 
-def context() -> Context:
-    """An xDSL context with every dialect of this project."""
-    found = Context()
+def context(*, unknown_ops: bool = False) -> Context:
+    """An xDSL context with every dialect of this project; ``unknown_ops`` for one that keeps other ops too."""
+    found = LenientContext(unknown_ops=unknown_ops)
     for dialect in (Builtin, Func, ttcore.TTCore, ttir.dialect(), ttnn.dialect()):
         found.load_dialect(dialect)
     return found
@@ -55,14 +55,17 @@ def _with_aliases(module: ModuleOp, text: str) -> str:
     return f"{head}\n{text}" if head else text
 
 
-def parse_module(text: str, name: str = "<text>") -> ModuleOp:
-    """A verified module of TTIR or TTNN.
+def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) -> ModuleOp:
+    """A verified module of TTIR or TTNN, ours or a dump of upstream's.
+
+    Args:
+        unknown_ops: keep ops that no dialect here has, instead of refusing them.
 
     Raises:
         MalformedModuleError: the text does not parse or breaks a rule of a dialect; with line and column.
     """
     try:
-        module = MLIRParser(context(), text, name).parse_module()
+        module = MLIRParser(context(unknown_ops=unknown_ops), text, name).parse_module()
         module.verify()
     except (ParseError, VerifyException, DiagnosticException) as error:
         raise MalformedModuleError(f"{name} is not a well-formed TTIR or TTNN module: {error}") from error

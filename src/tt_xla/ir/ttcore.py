@@ -1,25 +1,80 @@
-"""The ``ttcore`` dialect: what TTIR and TTNN share."""
+"""The ``ttcore`` dialect: what TTIR and TTNN share. Source: tt-mlir ``TTCoreOps.td``, ``TTCoreOpsTypes.td``."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, SymbolRefAttr
-from xdsl.ir import Data, Dialect, TypeAttribute
+import enum
+from abc import ABC
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Block, Data, Dialect, ParametrizedAttribute, Region, TypeAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    param_def,
     prop_def,
+    region_def,
+    result_def,
     traits_def,
     var_operand_def,
     var_result_def,
 )
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
+from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface, SymbolTable
 
-from tt_xla.ir.attributes import LabelAttr, parse_label
-from tt_xla.ir.base import SYMBOL, TTOp
+from tt_xla.ir.attributes import LabelAttr, RawAttr, parse_label
+from tt_xla.ir.base import I32, SI32, STR, SYMBOL, Kind, TTOp, enumeration
 from tt_xla.ir.layout import TILE, DataType
 from tt_xla.ir.program import Role
+
+
+class ReduceType(enum.StrEnum):
+    SUM = "sum"
+    MEAN = "mean"
+    MAX = "max"
+    MIN = "min"
+    STD = "std"
+    VAR = "var"
+    PROD = "prod"
+    INVALID = "invalid"
+    """No reduction: the value is assigned."""
+
+
+class MeshShardDirection(enum.StrEnum):
+    FULL_TO_SHARD = "full_to_shard"
+    SHARD_TO_FULL = "shard_to_full"
+
+
+class MeshShardType(enum.StrEnum):
+    REPLICATE = "replicate"
+    MAXIMAL = "maximal"
+    DEVICES = "devices"
+
+
+class ShardStatus(enum.StrEnum):
+    PRESHARDED = "presharded"
+    UNSHARDED = "unsharded"
+
+
+class Topology(enum.StrEnum):
+    RING = "ring"
+    LINEAR = "linear"
+    MESH = "mesh"
+    TORUS = "torus"
+    DISABLED = "disabled"
+
+
+class AttentionMask(enum.StrEnum):
+    NONE = "none"
+    CAUSAL = "causal"
+    ARBITRARY = "arbitrary"
+
+
+class MoEActivation(enum.StrEnum):
+    SILU = "silu"
+    SWIGLU = "swiglu"
 
 
 @irdl_attr_definition
@@ -55,6 +110,199 @@ class DataTypeAttr(LabelAttr[DataType]):
 
     name = "ttcore.supportedDataTypes"
     LABELS = DataType
+
+
+@irdl_attr_definition
+class ReduceTypeAttr(LabelAttr[ReduceType]):
+    name = "ttcore.reduce_type"
+    LABELS = ReduceType
+
+
+@irdl_attr_definition
+class MeshShardDirectionAttr(LabelAttr[MeshShardDirection]):
+    name = "ttcore.shard_direction"
+    LABELS = MeshShardDirection
+
+
+@irdl_attr_definition
+class MeshShardTypeAttr(LabelAttr[MeshShardType]):
+    name = "ttcore.shard_type"
+    LABELS = MeshShardType
+
+
+@irdl_attr_definition
+class ShardStatusAttr(LabelAttr[ShardStatus]):
+    """Whether an argument comes as one tensor or already split over the mesh."""
+
+    name = "ttcore.shard_status"
+    LABELS = ShardStatus
+
+
+@irdl_attr_definition
+class TopologyAttr(LabelAttr[Topology]):
+    name = "ttcore.topology"
+    LABELS = Topology
+
+
+@irdl_attr_definition
+class AttentionMaskAttr(LabelAttr[AttentionMask]):
+    name = "ttcore.attention_mask_type"
+    LABELS = AttentionMask
+
+
+@irdl_attr_definition
+class MoEActivationAttr(LabelAttr[MoEActivation]):
+    name = "ttcore.moe_activation_function"
+    LABELS = MoEActivation
+
+
+@irdl_attr_definition
+class TensorMeshAttr(Data[str]):
+    """The mesh that a tensor is spread over, ``#ttcore.tensor_mesh<"mesh">``."""
+
+    name = "ttcore.tensor_mesh"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        with parser.in_angle_brackets():
+            return parser.parse_str_literal()
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f'<"{self.data}">')
+
+
+Meshes = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@irdl_attr_definition
+class MeshesAttr(Data[Meshes]):
+    """The meshes of a module by name, ``#ttcore.meshes<[<"mesh" = 1x2>]>``."""
+
+    name = "ttcore.meshes"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Meshes:
+        def mesh() -> tuple[str, tuple[int, ...]]:
+            with parser.in_angle_brackets():
+                name = parser.parse_str_literal()
+                parser.parse_punctuation("=")
+                return name, tuple(parser.parse_dimension_list())
+
+        with parser.in_angle_brackets():
+            return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, mesh))
+
+    def print_parameter(self, printer: Printer) -> None:
+        texts = (f'<"{name}" = {"x".join(map(str, sizes))}>' for name, sizes in self.data)
+        printer.print_string(f"<[{', '.join(texts)}]>")
+
+
+@irdl_attr_definition
+class SystemDescAttr(RawAttr):
+    """The hosts and chips that a module is compiled for, as upstream wrote them down."""
+
+    name = "ttcore.system_desc"
+
+
+@irdl_attr_definition
+class DeviceAttr(RawAttr):
+    """Grids, address maps, mesh and chips of a device."""
+
+    name = "ttcore.device"
+
+
+@irdl_attr_definition
+class TupleType(ParametrizedAttribute, TypeAttribute):
+    """Several tensors as one value, ``!ttcore.tuple<tensor<2xf32>, tensor<3xf32>>``."""
+
+    name = "ttcore.tuple"
+    types: ArrayAttr[Attribute] = param_def()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        return [ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parser.parse_type))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_list(self.types.data, printer.print_attribute)
+
+
+REDUCE_TYPE = enumeration("#ttcore.reduce_type<...>", ReduceTypeAttr)
+SHARD_DIRECTION = enumeration("#ttcore.shard_direction<...>", MeshShardDirectionAttr)
+SHARD_TYPE = enumeration("#ttcore.shard_type<...>", MeshShardTypeAttr)
+TOPOLOGY = enumeration("#ttcore.topology<...>", TopologyAttr)
+MASK_TYPE = enumeration("#ttcore.attention_mask_type<...>", AttentionMaskAttr)
+MOE_ACTIVATION = enumeration("#ttcore.moe_activation_function<...>", MoEActivationAttr)
+DTYPE = enumeration("#ttcore.supportedDataTypes<...>", DataTypeAttr)
+DICTIONARY: Kind[DictionaryAttr] = Kind("a dictionary", lambda value: value, lambda attr: attr, DictionaryAttr)
+DEVICE: Kind[str] = Kind("#ttcore.device<...>", lambda value: DeviceAttr(value), lambda attr: attr.data, DeviceAttr)
+
+
+class _ModuleOfModule(TTOp, ABC):
+    """Holds one builtin module in its region."""
+
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator(), IsolatedFromAbove(), SymbolTable())
+
+    @property
+    def module(self) -> ModuleOp:
+        """The module inside."""
+        found = self.body.block.first_op
+        assert isinstance(found, ModuleOp)
+        return found
+
+    def verify_(self) -> None:
+        ops = list(self.body.block.ops)
+        if len(ops) != 1 or not isinstance(ops[0], ModuleOp):
+            self.fail(f"expected one builtin.module, got {', '.join(op.name for op in ops) or 'nothing'}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> _ModuleOfModule:
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region()
+        return cls.create(regions=[region], attributes=attributes.data if attributes else {})
+
+
+@irdl_op_definition
+class DeviceModuleOp(_ModuleOfModule):
+    """What runs on the device."""
+
+    name = "ttcore.device_module"
+
+
+@irdl_op_definition
+class CPUModuleOp(_ModuleOfModule):
+    """What runs on the host."""
+
+    name = "ttcore.cpu_module"
+
+
+@irdl_op_definition
+class DeviceOp(TTOp):
+    """A device by name, ``ttcore.device @default_device = <...>``."""
+
+    name = "ttcore.device"
+    sym_name = prop_def(STR)
+    device_attr = prop_def(DEVICE)
+    traits = traits_def(SymbolOpInterface())
+
+    def verify_(self) -> None:
+        if "workerGrid" not in self.value("device_attr"):
+            self.fail("device_attr lacks workerGrid")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" @{self.value('sym_name')} = <{self.value('device_attr')}>")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DeviceOp:
+        name = parser.parse_symbol_name()
+        parser.parse_punctuation("=")
+        device = DeviceAttr(DeviceAttr.parse_parameter(parser))
+        return cls.create(properties={"sym_name": StringAttr(name.data), "device_attr": device})
 
 
 @irdl_op_definition
@@ -96,4 +344,158 @@ class LoadCachedOp(TTOp):
         )
 
 
-TTCore = Dialect("ttcore", [LoadCachedOp], [TileType, ArgumentTypeAttr, DataTypeAttr])
+@irdl_op_definition
+class OptimizationBarrierOp(TTOp):
+    """Its operands, which no pass may look through."""
+
+    name = "ttcore.optimization_barrier"
+    inputs = var_operand_def()
+    outputs = var_result_def()
+
+    def verify_(self) -> None:
+        if [value.type for value in self.operands] != [value.type for value in self.results]:
+            self.fail("results have other types than the operands")
+
+
+@irdl_op_definition
+class CompositeOp(TTOp):
+    """An op by name with the function that says what it means, ``composite "name"(%a) decomposition(@f)``."""
+
+    name = "ttcore.composite"
+    inputs = var_operand_def()
+    composite_name = prop_def(STR)
+    decomposition = prop_def(SYMBOL)
+    composite_attributes = opt_prop_def(DICTIONARY)
+    outputs = var_result_def()
+
+    def verify_(self) -> None:
+        if not self.value("composite_name"):
+            self.fail("composite_name is empty")
+
+
+@irdl_op_definition
+class TupleOp(TTOp):
+    """Several tensors as one value."""
+
+    name = "ttcore.tuple"
+    inputs = var_operand_def()
+    result = result_def(TupleType)
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        members = self.result.type
+        if list(members.types) != [value.type for value in self.operands]:
+            self.fail(f"result has type {members}, expected the types of the operands")
+
+
+@irdl_op_definition
+class GetTupleElementOp(TTOp):
+    """One tensor of a tuple."""
+
+    name = "ttcore.get_tuple_element"
+    operand = operand_def(TupleType)
+    index = prop_def(I32)
+    result = result_def()
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        members, index = self.operand.type, self.value("index")
+        types = members.types.data if isinstance(members, TupleType) else ()
+        if not 0 <= index < len(types):
+            self.fail(f"index {index} is not one of {len(types)} members")
+        if self.result.type != types[index]:
+            self.fail(f"result has type {self.result.type}, expected {types[index]}")
+
+
+@irdl_op_definition
+class GlobalOp(TTOp):
+    """A value by name that functions share."""
+
+    name = "ttcore.global"
+    sym_name = prop_def(STR)
+    type_ = prop_def(prop_name="type")
+    index = opt_prop_def(SI32)
+    traits = traits_def(SymbolOpInterface())
+
+    def verify_(self) -> None:
+        if not self.value("sym_name"):
+            self.fail("sym_name is empty")
+
+
+@irdl_op_definition
+class GetGlobalOp(TTOp):
+    """The value of a global."""
+
+    name = "ttcore.get_global"
+    sym_name = prop_def(STR)
+    result = result_def()
+
+
+@irdl_op_definition
+class SetKeyValueOp(TTOp):
+    """Stores tensors under a key of a dictionary."""
+
+    name = "ttcore.set_key_value"
+    dict_ = operand_def()
+    values_ = var_operand_def()
+    key = prop_def(STR)
+
+
+@irdl_op_definition
+class GetKeyValueOp(TTOp):
+    """Tensors under a key of a dictionary."""
+
+    name = "ttcore.get_key_value"
+    dict_ = operand_def()
+    key = prop_def(STR)
+    outputs = var_result_def()
+
+
+def device_module(module: ModuleOp) -> ModuleOp:
+    """The module that holds the functions for the device: inside ``ttcore.device_module``, or ``module`` itself."""
+    for op in module.body.block.ops:
+        if isinstance(op, DeviceModuleOp):
+            return op.module
+    return module
+
+
+def in_device_module(module: ModuleOp) -> ModuleOp:
+    """A copy of ``module`` inside ``ttcore.device_module``, as upstream's dumps have it."""
+    inner = module.clone()
+    return ModuleOp([DeviceModuleOp.create(regions=[Region(Block([inner]))])], dict(module.attributes))
+
+
+TTCore = Dialect(
+    "ttcore",
+    [
+        LoadCachedOp,
+        DeviceModuleOp,
+        CPUModuleOp,
+        DeviceOp,
+        OptimizationBarrierOp,
+        CompositeOp,
+        TupleOp,
+        GetTupleElementOp,
+        GlobalOp,
+        GetGlobalOp,
+        SetKeyValueOp,
+        GetKeyValueOp,
+    ],
+    [
+        TileType,
+        TupleType,
+        ArgumentTypeAttr,
+        DataTypeAttr,
+        ReduceTypeAttr,
+        MeshShardDirectionAttr,
+        MeshShardTypeAttr,
+        ShardStatusAttr,
+        TopologyAttr,
+        AttentionMaskAttr,
+        MoEActivationAttr,
+        TensorMeshAttr,
+        MeshesAttr,
+        SystemDescAttr,
+        DeviceAttr,
+    ],
+)

@@ -21,9 +21,21 @@ if TYPE_CHECKING:
 LOAD_CACHED = "ttcore.load_cached"
 TRACE = "ttnn.capture_or_execute_trace"
 DEALLOCATE = "ttnn.deallocate"
+COPY = "ttnn.copy"
+ASSIGN = "ttnn.assign"
+CALL = "func.call"
+
+_RUN_HERE = (FunctionKind.FORWARD, FunctionKind.CONST_EVAL, FunctionKind.TRACE)
+"""Functions whose instructions are run; those that allocate slots, capture and execute a trace say what a card does."""
 
 _WHOLE_KEY_BYTES = 512
 """Longer keys of the program cache, of constants above all, are replaced by their digest."""
+
+_TRACE_CALLEES = {
+    "allocate_slots_callee": FunctionKind.TRACE_ALLOCATE_SLOTS,
+    "capture_callee": FunctionKind.TRACE_CAPTURE,
+    "execute_callee": FunctionKind.TRACE_EXECUTE,
+}
 
 Registers = list[Any]
 """The tensors of a function's values by number; None before they are made and after they are deallocated."""
@@ -93,9 +105,11 @@ class Executable:
         self._entry = program.functions[0]
         self._reader = ArgumentReader(program, self._entry)
         self._functions = {function.name: function for function in program.functions}
-        self._steps = {function.name: self._prepare(function) for function in program.functions}
+        self._steps = {
+            function.name: self._prepare(function) for function in program.functions if function.kind in _RUN_HERE
+        }
         self._traces = {
-            str(step.instruction.attributes["callee"]): _Trace([])
+            self._traced(step.instruction).name: _Trace([])
             for step in self._steps[self._entry.name]
             if step.instruction.op == TRACE
         }
@@ -211,6 +225,10 @@ class Executable:
                 if steps:
                     steps[-1].drops += inputs
                 continue
+            if instruction.op == COPY and instruction.operands["dst"] in function.arguments:
+                # Nothing reads the slot before: it becomes the tensor that would be copied there.
+                instruction = Instruction(ASSIGN, {"input": inputs[0]}, (inputs[1],), {}, instruction.location)
+                inputs = inputs[:1]
             step = _Step(instruction, inputs, [])
             if instruction.op in (LOAD_CACHED, TRACE):
                 self._check_call(function, instruction)
@@ -222,20 +240,21 @@ class Executable:
         return steps
 
     def _check_call(self, function: Function, instruction: Instruction) -> None:
-        callee = str(instruction.attributes.get("callee"))
-        kind = FunctionKind.CONST_EVAL if instruction.op == LOAD_CACHED else FunctionKind.TRACE
+        called = {"callee": FunctionKind.CONST_EVAL} if instruction.op == LOAD_CACHED else _TRACE_CALLEES
         if function is not self._entry:
             raise ExecutionError(
                 f"{instruction.op} stands in function '{function.name}'; only the entry '{self._entry.name}' may call.",
                 hint="This is a fault of the compiler; please report it.",
             )
-        if callee not in self._functions or self._functions[callee].kind is not kind:
-            known = [other.name for other in self.program.functions if other.kind is kind]
-            raise ExecutionError(
-                f"{instruction.op} calls '{callee}', which is not a {kind} function of program '{self.program.name}'; "
-                f"it has {', '.join(known) or 'none'}.",
-                hint="This is a fault of the compiler; please report it.",
-            )
+        for name, kind in called.items():
+            callee = str(instruction.attributes.get(name))
+            if callee not in self._functions or self._functions[callee].kind is not kind:
+                known = [other.name for other in self.program.functions if other.kind is kind]
+                raise ExecutionError(
+                    f"{instruction.op} calls '{callee}', which is not a {kind} function of program "
+                    f"'{self.program.name}'; it has {', '.join(known) or 'none'}.",
+                    hint="This is a fault of the compiler; please report it.",
+                )
 
     def _context(self, function: Function, instruction: Instruction) -> Context:
         def specs(operand: Operand) -> Specs:
@@ -270,7 +289,7 @@ class Executable:
                 for value, token in zip(instruction.results, entry.tokens, strict=True):
                     tokens[value] = token
             else:
-                results = self._run_trace(str(instruction.attributes["callee"]), inputs)
+                results = self._run_trace(self._traced(instruction), inputs)
             for value, tensor in zip(instruction.results, results, strict=True):
                 registers[value] = tensor
             for value in step.drops:
@@ -323,15 +342,21 @@ class Executable:
         self._run_steps(function, registers)
         return [registers[value] for value in function.results]
 
-    def _run_trace(self, name: str, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-        """First run plainly, the second captures, later ones replay."""
-        trace = self._traces[name]
+    def _traced(self, instruction: Instruction) -> Function:
+        """The function behind a trace: the one that its capturing function calls."""
+        capture = self._functions[str(instruction.attributes["capture_callee"])]
+        name = next(str(inner.attributes["callee"]) for inner in capture.body if inner.op == CALL)
+        return self._functions[name]
+
+    def _run_trace(self, function: Function, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """First run plainly, the second captures, later ones replay. Results are the last arguments, as slots that the
+        function's copies fill."""
+        trace = self._traces[function.name]
         if trace.captured:
-            return self._replay(name, trace, inputs)
+            return self._replay(function, trace, inputs)
         if not trace.runs_before:
-            results = self._call_function(name, inputs)
             trace.runs_before += 1
-            return results
+            return self._fill_slots(function, inputs)
         self.device.check_trace_region(self)
         trace.commands = [
             _Command(
@@ -341,15 +366,19 @@ class Executable:
                 tuple(step.drops),
                 step.instruction,
             )
-            for step in self._steps[name]
+            for step in self._steps[function.name]
         ]
-        results = self._call_function(name, inputs)
+        results = self._fill_slots(function, inputs)
         trace.captured = True
         self.counters.captures += 1
         return results
 
-    def _replay(self, name: str, trace: _Trace, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-        function = self._functions[name]
+    def _fill_slots(self, function: Function, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        registers = _bound_registers(function, inputs)
+        self._run_steps(function, registers)
+        return [registers[value] for value in function.arguments[len(inputs) :]]
+
+    def _replay(self, function: Function, trace: _Trace, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
         slots = _bound_registers(function, inputs)
         self.counters.replays += 1
         for call, sources, targets, drops, instruction in trace.commands:
@@ -362,12 +391,12 @@ class Executable:
                 slots[value] = tensor
             for value in drops:
                 slots[value] = None
-        return [slots[value] for value in function.results]
+        return [slots[value] for value in function.arguments[len(inputs) :]]
 
 
 def _bound_registers(function: Function, inputs: Sequence[torch.Tensor]) -> Registers:
     registers: Registers = [None] * len(function.values)
-    for value, tensor in zip(function.arguments, inputs, strict=True):
+    for value, tensor in zip(function.arguments, inputs, strict=function.kind is not FunctionKind.TRACE):
         registers[value] = tensor
     return registers
 

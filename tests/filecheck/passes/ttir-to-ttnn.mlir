@@ -32,8 +32,8 @@ func.func @constants() -> (tensor<2x3xbf16>, tensor<3xsi32>, tensor<2x2xsi32>, t
 // CHECK: %[[F:.*]] = "ttnn.typecast"(%{{.*}}) : {{.*}} -> tensor<4x6xf32,
 // CHECK-NEXT: %[[S:.*]] = "ttnn.sum"(%[[F]]) <{dim_arg = [1 : i32], keep_dim = false}>
 // CHECK-NEXT: "ttnn.typecast"(%[[S]]) : {{.*}} -> tensor<4xsi32,
-// CHECK-NEXT: %[[P:.*]] = "ttnn.prod"(%{{.*}}) <{dim_arg = [1 : i32], keep_dim = true}>
-// CHECK-NEXT: %[[Q:.*]] = "ttnn.prod"(%[[P]]) <{dim_arg = [0 : i32], keep_dim = true}>
+// CHECK-NEXT: %[[P:.*]] = "ttnn.prod"(%{{.*}}) <{dim_arg = 1 : si64, keep_dim = true}>
+// CHECK-NEXT: %[[Q:.*]] = "ttnn.prod"(%[[P]]) <{dim_arg = 0 : si64, keep_dim = true}>
 // CHECK-NEXT: %[[R:.*]] = "ttnn.reshape"(%[[Q]]) <{shape = []}>
 // CHECK-NEXT: "ttnn.typecast"(%[[R]]) : {{.*}} -> tensor<si32,
 // CHECK-NEXT: %[[A:.*]] = "ttnn.argmax"(%x) <{dim = 1 : si32, keep_dim = false}> : {{.*}} -> tensor<4xui32,

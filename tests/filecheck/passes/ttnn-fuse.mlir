@@ -27,7 +27,7 @@ func.func public @relu_of_product(%x: tensor<2x3xbf16, #ttnn_layout>, %w: tensor
 }
 
 // CHECK-LABEL: func.func public @through_a_reshape(
-// CHECK: %[[C:.*]] = "ttnn.conv2d"({{.*}}conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, activation = relu6, config_tensors_in_dram = true>
+// CHECK: %[[C:.*]] = "ttnn.conv2d"({{.*}}conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, activation = <op_type = relu6>, config_tensors_in_dram = true>
 // CHECK-NEXT: %[[R:.*]] = "ttnn.reshape"(%[[C]])
 // CHECK-NEXT: func.return %[[R]]
 func.func public @through_a_reshape(%x: tensor<1x6x6x3xbf16, #ttnn_layout3>, %w: tensor<4x3x3x3xbf16, #ttnn_layout4>) -> tensor<1x4x4x4xbf16, #ttnn_layout9> {

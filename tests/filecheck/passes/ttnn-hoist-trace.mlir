@@ -9,16 +9,36 @@ func.func private @plain_const_eval_0(%0: tensor<2x2xbf16, #ttnn_layout>) -> ten
   func.return %1 : tensor<2x2xbf16, #ttnn_layout>
 }
 
-// What the cached constants leave over is one function; they come in as arguments.
-// CHECK-LABEL: func.func private @trace_0_plain(%0: {{.*}}, %1: {{.*}} attributes {tt.function_type = "trace_main"}
-// CHECK-NEXT: "ttnn.get_device"
-// CHECK-NEXT: %[[X:.*]] = "ttnn.to_layout"(%0)
-// CHECK-NEXT: %[[A:.*]] = "ttnn.add"(%[[X]], %1)
-// CHECK-NEXT: func.return %[[A]]
+// What the cached constants leave over is one function; they come in as arguments, its result goes to the last one.
+// CHECK-LABEL: func.func private @trace_0_plain(%0: {{.*}}, %1: {{.*}}, %2: {{.*}} attributes {tt.function_type = "trace_main"}
+// CHECK-NEXT: %[[X:.*]] = "ttnn.to_layout"(%1)
+// CHECK-NEXT: %[[A:.*]] = "ttnn.add"(%[[X]], %0)
+// CHECK-NEXT: "ttnn.copy"(%[[A]], %2)
+// CHECK-NEXT: func.return
+// A slot for the input, which each call brings along, and one for the result.
+// CHECK-LABEL: func.func private @allocate_slots_trace_0_plain() -> (tensor<2x2xbf16, #ttnn_layout{{[0-9]*}}>, tensor<2x2xbf16, #ttnn_layout{{[0-9]*}}>) attributes {tt.function_type = "trace_allocate_slots"}
+// CHECK-NEXT: %[[D:.*]] = "ttnn.get_device"
+// CHECK-NEXT: %[[S:.*]] = "ttnn.empty"(%[[D]]) <{shape = #ttnn.shape<2x2>}>
+// CHECK-NEXT: %[[R:.*]] = "ttnn.empty"(%[[D]])
+// CHECK-NEXT: func.return %[[S]], %[[R]]
+// CHECK-LABEL: func.func private @run_and_capture_trace_0_plain(%0: {{.*}}, %1: {{.*}}, %2: {{.*}}, %3: {{.*}}) -> tensor<ui32, #ttnn.trace_id> attributes {tt.function_type = "trace_run_and_capture"}
+// CHECK-NEXT: %[[D:.*]] = "ttnn.get_device"
+// CHECK-NEXT: "ttnn.write_tensor"(%1, %2) <{blocking = false, cq_id = 0 : ui32}>
+// CHECK-NEXT: func.call @trace_0_plain(%0, %2, %3)
+// CHECK-NEXT: %[[T:.*]] = "ttnn.begin_trace_capture"(%[[D]])
+// CHECK-NEXT: func.call @trace_0_plain(%0, %2, %3)
+// CHECK-NEXT: "ttnn.end_trace_capture"(%[[D]], %[[T]])
+// CHECK-NEXT: "ttnn.execute_trace"(%[[D]], %[[T]])
+// CHECK-NEXT: func.return %[[T]]
+// CHECK-LABEL: func.func private @execute_trace_0_plain(%0: tensor<ui32, #ttnn.trace_id>) attributes {tt.function_type = "trace_execute"}
+// CHECK-NEXT: %[[D:.*]] = "ttnn.get_device"
+// CHECK-NEXT: "ttnn.execute_trace"(%[[D]], %0)
+// CHECK-NEXT: func.return
+// The input is on the host now.
 // CHECK-LABEL: func.func public @plain(
 // CHECK-NEXT: %[[D:.*]] = "ttnn.get_device"
 // CHECK-NEXT: %[[C:.*]] = ttcore.load_cached(@plain_const_eval_0, [%w])
-// CHECK-NEXT: %[[R:.*]] = "ttnn.capture_or_execute_trace"(%[[D]], %x, %[[C]]) <{callee = @trace_0_plain}>
+// CHECK-NEXT: %[[R:.*]] = "ttnn.capture_or_execute_trace"(%[[D]], %[[C]], %x) <{allocate_slots_callee = @allocate_slots_trace_0_plain, capture_callee = @run_and_capture_trace_0_plain, execute_callee = @execute_trace_0_plain, device_resident_input_count = 1 : i32, operandSegmentSizes = array<i32: 1, 2, 0>}>
 // CHECK-NEXT: func.return %[[R]]
 func.func public @plain(%x: tensor<2x2xbf16, #ttnn_layout1>, %w: tensor<2x2xbf16, #ttnn_layout> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<2x2xbf16, #ttnn_layout> {
   %0 = ttcore.load_cached(@plain_const_eval_0, [%w]) : (tensor<2x2xbf16, #ttnn_layout>) -> tensor<2x2xbf16, #ttnn_layout>
@@ -33,7 +53,7 @@ func.func private @arguments_and_constants_returned_const_eval_0(%0: tensor<2x2x
 }
 
 // What is no result of the trace is returned past it; what is one twice comes out of it once.
-// CHECK-LABEL: func.func private @trace_0_arguments_and_constants_returned(%0: {{[^,]*}}, #ttnn_layout{{[0-9]*}}>) -> tensor<2x2xbf16
+// CHECK-LABEL: func.func private @trace_0_arguments_and_constants_returned(%0: {{[^,]*}}, #ttnn_layout{{[0-9]*}}>, %1: {{[^,]*}}, #ttnn_layout{{[0-9]*}}>) attributes
 // CHECK-LABEL: func.func public @arguments_and_constants_returned(
 // CHECK: %[[C:.*]] = ttcore.load_cached(
 // CHECK-NEXT: %[[R:.*]] = "ttnn.capture_or_execute_trace"(%{{.*}}, %x)

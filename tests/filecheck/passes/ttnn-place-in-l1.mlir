@@ -8,7 +8,7 @@
 #ttnn_layout4 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<4096x4096xbf16, #dram>, <interleaved>>
 #ttnn_layout5 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<128x128x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
-// CHECK: #[[L:ttnn_layout[0-9]*]] = {{.*}}<8x8>, memref<2x2x!ttcore.tile<32x32, bf16>, #l1>, <interleaved>>
+// CHECK: #[[L:ttnn_layout[0-9]*]] = {{.*}}<8x8>, memref<1x1x!ttcore.tile<32x32, bf16>, #l1>, <interleaved>>
 // Results stay in L1 until their last use, but for those that are returned.
 // CHECK-LABEL: func.func public @chain(
 // CHECK: "ttnn.to_layout"(%x) : {{.*}} -> tensor<64x64xbf16, #[[L]]>

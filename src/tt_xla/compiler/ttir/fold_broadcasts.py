@@ -51,7 +51,7 @@ def fold_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
 def sink_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
     """f(unsqueeze(x), y) of fewer dimensions is unsqueeze(f(x, y)), whose user may broadcast by itself."""
     after = shape(op.result)
-    if after[:1] != (1,) or isinstance(op, shared.Softmax | shared.Cumsum | shared.Typecast):
+    if after[:1] != (1,) or isinstance(op, shared.Softmax | shared.Cumulative | shared.Typecast):
         return
     lower = [_fewer_dimensions(op, value) for value in op.operands]
     sources = [value for value in lower if value is not None]

@@ -26,7 +26,7 @@ Permutation = tuple[int, ...]
 @pattern(shared.ElementwiseUnary, shared.ElementwiseBinary, shared.Where, shared.ClampTensor)
 def sink_past_elementwise(op: TTOp, rewriter: PatternRewriter) -> None:
     """f(permute(x), y) is permute(f(x, inverse permute(y))), where y is another such permute, or small."""
-    if isinstance(op, shared.Softmax | shared.Cumsum):
+    if isinstance(op, shared.Softmax | shared.Cumulative):
         return
     permutation = _common_permutation(op)
     if permutation is None:

@@ -41,7 +41,7 @@ def prod(lowering: Lowering, op: source.ProdOp) -> SSAValue:
     dims = shapes.normalise_dims(op.value("dim_arg"), rank)
     for dim in reversed(dims):
         reduced = shapes.reduce(shape(value), (dim,), True)
-        value = lowering.emit(target.ProdOp, [value], reduced, computed, dim_arg=(dim,), keep_dim=True)
+        value = lowering.emit(target.ProdOp, [value], reduced, computed, dim_arg=dim, keep_dim=True)
     return lowering.convert(_reshaped(lowering, value, sizes), tiled=True, dtype=dtype)
 
 

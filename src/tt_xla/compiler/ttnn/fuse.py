@@ -14,6 +14,7 @@ from tt_xla.ir import ttnn
 from tt_xla.ir.base import STR, TTOp, only_user, shape
 from tt_xla.ir.layout import TensorLayout
 from tt_xla.ir.ttnn.attributes import Activation, Conv2dConfigAttr, laid_out, layout_of
+from tt_xla.ir.ttnn.configs import UnaryAttr
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttnn.memory import ToLayoutOp, TypecastOp
 from tt_xla.ir.ttnn.reduction import LayerNormOp, RmsNormOp
@@ -40,7 +41,7 @@ def fuse_activation(op: Operation, rewriter: PatternRewriter) -> None:
         config = dict(conv.value("conv2d_config") or ())
         if "activation" in config:
             return
-        config["activation"] = activation
+        config["activation"] = UnaryAttr.of(activation.value)
         conv.properties["conv2d_config"] = Conv2dConfigAttr.of(**config)
     elif matmul is not None and activation in _MATMUL and matmul.value("activation") is None:
         matmul.properties["activation"] = STR.encode(activation.value)
@@ -69,7 +70,7 @@ def sink_reshape(op: TTOp, rewriter: PatternRewriter) -> None:
     reshapes = [producer(value, ReshapeOp) for value in op.operands]
     sources = {shape(made.input) for made in reshapes if made is not None}
     whole = shape(op.results[0])
-    if len(sources) != 1 or isinstance(op, shared.Softmax | shared.Cumsum | TypecastOp):
+    if len(sources) != 1 or isinstance(op, shared.Softmax | shared.Cumulative | TypecastOp):
         return
     source = sources.pop()
     if not source or not whole or source[-1] != whole[-1]:

@@ -1,19 +1,37 @@
-"""With ``enable_trace``: everything after the cached constants becomes one function that is recorded and replayed."""
+"""With ``enable_trace``: everything after the cached constants becomes one function that is recorded and replayed.
+
+Upstream's form (tt-mlir ``TTNNTraceHoistTransform``): ``trace_0_main`` works on tensors that stay where they are and
+writes its results to given ones; three functions around it allocate those slots, run and record it, and replay it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
 from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE, device_of, private_function
-from tt_xla.ir.program import FunctionKind
+from tt_xla.ir.base import shape
+from tt_xla.ir.layout import BufferType
+from tt_xla.ir.program import FunctionKind, Role
 from tt_xla.ir.ttcore import LoadCachedOp
-from tt_xla.ir.ttnn.attributes import DeviceType, layout_of
-from tt_xla.ir.ttnn.memory import CaptureOrExecuteTraceOp, GetDeviceOp
+from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
+from tt_xla.ir.ttnn.memory import EmptyOp, GetDeviceOp
+from tt_xla.ir.ttnn.trace import (
+    TRACE_ID,
+    BeginTraceCaptureOp,
+    CaptureOrExecuteTraceOp,
+    CopyOp,
+    EndTraceCaptureOp,
+    ExecuteTraceOp,
+    WriteTensorOp,
+)
 from tt_xla.log import logger
 
 
@@ -41,33 +59,117 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
         return
     members = set(ops)
     outputs = list(dict.fromkeys(value for value in end.operands if value.owner in members))
-    inputs = list(
-        dict.fromkeys(
-            value
-            for op in ops
-            for value in op.operands
-            if value.owner not in members and not isinstance(value.type, DeviceType)
-        )
+    resident, staged = _inputs(function, ops)
+    slots = [value.type for value in (*staged, *outputs)]
+    made = [
+        _trace(f"trace_0_{function.sym_name.data}", ops, [*resident, *staged], outputs),
+        _allocate(f"allocate_slots_trace_0_{function.sym_name.data}", slots),
+    ]
+    inputs = [*resident, *_kept_on_host(function, staged)]
+    capture = _capture(f"run_and_capture_trace_0_{function.sym_name.data}", made[0], inputs, len(resident), slots)
+    execute = _execute(f"execute_trace_0_{function.sym_name.data}")
+    call = CaptureOrExecuteTraceOp.make(
+        [device_of(body(function)), inputs, []],
+        [value.type for value in outputs],
+        allocate_slots_callee=made[1].sym_name.data,
+        capture_callee=capture.sym_name.data,
+        execute_callee=execute.sym_name.data,
+        device_resident_input_count=len(resident),
     )
-    device = device_of(body(function))
-    name = f"trace_0_{function.sym_name.data}"
-    call = CaptureOrExecuteTraceOp.make([device, inputs], [value.type for value in outputs], callee=name)
     Rewriter.insert_op(call, InsertPoint.before(end))
     for old, new in zip(outputs, call.results, strict=True):
         old.replace_uses_with_if(new, lambda use: use.operation is end)
-    block = Block(arg_types=[value.type for value in inputs])
-    renamed: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
-    renamed[device] = device_of(block)
+    for each in (*made, capture, execute):
+        module.body.block.insert_op_before(each, function)
+
+
+def _inputs(function: FuncOp, ops: Sequence[Operation]) -> tuple[list[SSAValue], list[SSAValue]]:
+    """What the trace reads: values that stay where they are, and inputs of the program, which each call brings."""
+    members = set(ops)
+    read = dict.fromkeys(
+        value
+        for op in ops
+        for value in op.operands
+        if value.owner not in members and not isinstance(value.type, DeviceType)
+    )
+    staged = [value for value in read if _is_staged(function, value, members)]
+    return [value for value in read if value not in staged], staged
+
+
+def _is_staged(function: FuncOp, value: SSAValue, members: set[Operation]) -> bool:
+    if not isinstance(value, BlockArgument) or argument_role(function, value.index) is not Role.INPUT:
+        return False
+    return all(use.operation in members for use in value.uses)
+
+
+def _trace(name: str, ops: Sequence[Operation], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> FuncOp:
+    """The function that is recorded. Its ops move here; results are copied to its last arguments."""
+    block = Block(arg_types=[value.type for value in (*inputs, *outputs)])
+    renamed: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=False))
     for op in ops:
         op.detach()
         for index, operand in enumerate(op.operands):
+            if isinstance(operand.type, DeviceType):
+                renamed.setdefault(operand, device_of(block))
             op.operands[index] = renamed.get(operand, operand)
         block.add_op(op)
-    block.add_op(ReturnOp(*outputs))
-    module.body.block.insert_op_before(private_function(name, block, outputs, FunctionKind.TRACE), function)
+    for output, slot in zip(outputs, block.args[len(inputs) :], strict=True):
+        block.add_op(CopyOp.make([output, slot], []))
+    block.add_op(ReturnOp())
+    return private_function(name, block, [], FunctionKind.TRACE)
 
 
-def _on_host(ops: list[Operation]) -> Operation | None:
+def _allocate(name: str, slots: Sequence[Attribute]) -> FuncOp:
+    block = Block()
+    device = device_of(block)
+    for type_ in slots:
+        block.add_op(EmptyOp.make([device], [type_], shape=type_.get_shape()))  # pyright: ignore
+    made: list[SSAValue] = [op.results[0] for op in block.ops if isinstance(op, EmptyOp)]
+    block.add_op(ReturnOp(*made))
+    return private_function(name, block, made, FunctionKind.TRACE_ALLOCATE_SLOTS)
+
+
+def _kept_on_host(function: FuncOp, staged: Sequence[SSAValue]) -> list[SSAValue]:
+    """Staged arguments moved to the host, since a copy to their slots is all that a call does with them."""
+    moved: list[SSAValue] = []
+    for value in staged:
+        layout = layout_of(value).with_(shape(value), buffer=BufferType.SYSTEM_MEMORY)
+        moved.append(Rewriter.replace_value_with_new_type(value, laid_out(shape(value), layout)))
+    function.update_function_type()
+    return moved
+
+
+def _capture(name: str, trace: FuncOp, inputs: Sequence[SSAValue], resident: int, slots: Sequence[Attribute]) -> FuncOp:
+    """Fills the slots, runs the trace, records it and replays it once."""
+    block = Block(arg_types=[*[value.type for value in inputs], *slots])
+    device = device_of(block)
+    given, places = block.args[: len(inputs)], block.args[len(inputs) :]
+    for value, slot in zip(given[resident:], places, strict=False):
+        block.add_op(WriteTensorOp.make([value, slot], [], blocking=False, cq_id=0))
+    arguments = [*given[:resident], *places]
+    block.add_op(CallOp(trace.sym_name.data, arguments, []))
+    begin = BeginTraceCaptureOp.make([device], [TRACE_ID], cq_id=0)
+    trace_id = begin.results[0]
+    block.add_ops(
+        [
+            begin,
+            CallOp(trace.sym_name.data, arguments, []),
+            EndTraceCaptureOp.make([device, trace_id], [], cq_id=0),
+            ExecuteTraceOp.make([device, trace_id], [], cq_id=0, blocking=False),
+            ReturnOp(trace_id),
+        ]
+    )
+    return private_function(name, block, [trace_id], FunctionKind.TRACE_CAPTURE)
+
+
+def _execute(name: str) -> FuncOp:
+    block = Block(arg_types=[TRACE_ID])
+    block.add_op(ExecuteTraceOp.make([device_of(block), block.args[0]], [], cq_id=0, blocking=False))
+    block.add_op(ReturnOp())
+    return private_function(name, block, [], FunctionKind.TRACE_EXECUTE)
+
+
+def _on_host(ops: Sequence[Operation]) -> Operation | None:
     """The first op that works in host memory."""
     for op in ops:
         for value in (*op.operands, *op.results):

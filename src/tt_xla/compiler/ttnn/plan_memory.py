@@ -9,7 +9,7 @@ import bisect
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.locations import describe
@@ -23,7 +23,8 @@ from tt_xla.ir.layout import BufferType
 from tt_xla.ir.program import MemoryPlan, Role
 from tt_xla.ir.ttcore import LoadCachedOp
 from tt_xla.ir.ttnn.attributes import DeviceType, layout_of
-from tt_xla.ir.ttnn.memory import CaptureOrExecuteTraceOp, DeallocateOp, GetDeviceOp
+from tt_xla.ir.ttnn.memory import DeallocateOp, GetDeviceOp
+from tt_xla.ir.ttnn.trace import TRACE_ID, CaptureOrExecuteTraceOp
 from tt_xla.target import Target
 
 _UNRECORDED = (DeallocateOp, ReturnOp, GetDeviceOp)
@@ -89,7 +90,7 @@ class _Planner:
         self.trace_ops = 0
 
     def allocate(self, value: SSAValue) -> None:
-        if isinstance(value.type, DeviceType):
+        if isinstance(value.type, DeviceType) or value.type == TRACE_ID:
             return
         layout = layout_of(value)
         space = {BufferType.DRAM: self.dram, BufferType.L1: self.l1}.get(layout.buffer)
@@ -108,17 +109,29 @@ class _Planner:
             if isinstance(op, DeallocateOp):
                 self.free(op.input)
                 continue
+            if isinstance(op, CaptureOrExecuteTraceOp):
+                self.walk_trace(op)
+                continue
             for value in op.results:
                 self.allocate(value)
                 made.append(value)
-            if isinstance(op, LoadCachedOp | CaptureOrExecuteTraceOp):
-                callee = self.by_name[op.value("callee")]
-                self.walk(callee)
-                if isinstance(op, CaptureOrExecuteTraceOp):
-                    self.trace_ops += sum(not isinstance(inner, _UNRECORDED) for inner in body(callee).ops)
+            if isinstance(op, LoadCachedOp):
+                self.walk(self.by_name[op.value("callee")])
         if FUNCTION_TYPE in function.attributes:
             for value in made:
                 self.free(value)
+
+    def walk_trace(self, op: CaptureOrExecuteTraceOp) -> None:
+        """Slots stay for good, and results are slots; while the trace runs, its own tensors come and go."""
+        for inner in body(self.by_name[op.value("allocate_slots_callee")]).ops:
+            for slot in inner.results:
+                self.allocate(slot)
+        capture = body(self.by_name[op.value("capture_callee")])
+        traced = next(
+            self.by_name[inner.callee.root_reference.data] for inner in capture.ops if isinstance(inner, CallOp)
+        )
+        self.walk(traced)
+        self.trace_ops += sum(not isinstance(inner, _UNRECORDED) for inner in body(traced).ops)
 
 
 def run(module: ModuleOp, target: Target) -> MemoryPlan:

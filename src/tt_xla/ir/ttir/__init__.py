@@ -9,19 +9,41 @@ from xdsl.ir import Dialect
 from tt_xla.ir import abstract as shared
 from tt_xla.ir.base import TTOp
 from tt_xla.ir.elementwise import BINARY, UNARY, define
-from tt_xla.ir.ttir import contraction, creation, host, reduction, structure, window
+from tt_xla.ir.ttir import (
+    attention,
+    collective,
+    contraction,
+    creation,
+    host,
+    indexing,
+    normalization,
+    reduction,
+    structure,
+    window,
+)
 
 UNARY_OPS: dict[str, type[TTOp]] = {
-    row.ttir: define(f"ttir.{row.ttir}", shared.ElementwiseUnary, row.meaning) for row in UNARY
+    row.ttir: define(f"ttir.{row.ttir}", shared.ElementwiseUnary, row.meaning) for row in UNARY if row.ttir
 }
 BINARY_OPS: dict[str, type[TTOp]] = {
-    row.ttir: define(f"ttir.{row.ttir}", shared.ElementwiseBinary, row.meaning) for row in BINARY
+    row.ttir: define(f"ttir.{row.ttir}", shared.ElementwiseBinary, row.meaning) for row in BINARY if row.ttir
 }
 ELEMENTWISE_OPS = UNARY_OPS | BINARY_OPS
 
 
 @cache
 def dialect() -> Dialect:
-    families = (contraction, creation, host, reduction, structure, window)
+    families = (
+        attention,
+        collective,
+        contraction,
+        creation,
+        host,
+        indexing,
+        normalization,
+        reduction,
+        structure,
+        window,
+    )
     ops = [op for family in families for op in family.OPS]
     return Dialect("ttir", [*UNARY_OPS.values(), *BINARY_OPS.values(), *ops], [])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from typing import cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import OpResult, SSAValue
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import irdl_op_definition, prop_def, result_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import I32S, I64, SCALAR, SI64, shape
+from tt_xla.ir.base import F32, I32_LIST, I32S, I64, SCALAR, SI64, UI32, TTOp, defaulted, shape
 
 
 @irdl_op_definition
@@ -53,6 +56,60 @@ class ArangeOp(shared.TensorOp):
             raise ValueError(f"the range has {count} elements, dimension {dim} of the result {whole} has {whole[dim]}")
 
 
+class _Filled(shared.TensorOp, ABC):
+    shape_ = prop_def(I32S, prop_name="shape")
+
+    def result_shape(self) -> shapes.Shape:
+        return self.value("shape")
+
+
+@irdl_op_definition
+class ZerosOp(_Filled):
+    """0 everywhere."""
+
+    name = "ttir.zeros"
+
+
+@irdl_op_definition
+class OnesOp(_Filled):
+    """1 everywhere."""
+
+    name = "ttir.ones"
+
+
+@irdl_op_definition
+class RandOp(shared.TensorOp):
+    """Numbers drawn evenly from ``low`` to ``high``."""
+
+    name = "ttir.rand"
+    size = prop_def(I32_LIST)
+    low = defaulted(F32, 0.0)
+    high = defaulted(F32, 1.0)
+    seed = defaulted(UI32, 0)
+
+    def result_shape(self) -> shapes.Shape:
+        return self.value("size")
+
+
+@irdl_op_definition
+class EmptyOp(TTOp):
+    """A tensor whose elements are not set, ``ttir.empty() : tensor<2x3xbf16>``."""
+
+    name = "ttir.empty"
+    result = result_def(TensorType)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string("() : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> EmptyOp:
+        parser.parse_punctuation("(")
+        parser.parse_punctuation(")")
+        parser.parse_punctuation(":")
+        return cls.create(result_types=[parser.parse_type()])
+
+
 def splat(value: SSAValue) -> float | int | None:
     """The one value of all elements of a constant; None for any other value."""
     constant = value.op if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None
@@ -62,4 +119,4 @@ def splat(value: SSAValue) -> float | int | None:
     return cast(float | int, data.get_values()[0])
 
 
-OPS = (ConstantOp, FullOp, ArangeOp)
+OPS = (ConstantOp, FullOp, ArangeOp, ZerosOp, OnesOp, RandOp, EmptyOp)

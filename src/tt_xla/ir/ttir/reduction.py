@@ -1,12 +1,14 @@
-"""Reductions, softmax and normalisation."""
+"""Reductions, cumulative ones, softmax and normalisation of the last dimensions."""
 
 from __future__ import annotations
+
+from abc import ABC
 
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, I32_LIST, I64, I64S, shape
+from tt_xla.ir.base import BOOL, F32, I32_LIST, I64, I64S, defaulted, shape
 
 
 @irdl_op_definition
@@ -45,6 +47,20 @@ class ProdOp(shared.Reduction):
 
 
 @irdl_op_definition
+class ReduceAndOp(shared.Reduction):
+    """1 where all elements over ``dim_arg`` are not 0, else 0."""
+
+    name = "ttir.reduce_and"
+
+
+@irdl_op_definition
+class ReduceOrOp(shared.Reduction):
+    """1 where some element over ``dim_arg`` is not 0, else 0."""
+
+    name = "ttir.reduce_or"
+
+
+@irdl_op_definition
 class ArgmaxOp(shared.Reduction):
     """Position of the first greatest element along the one dimension of ``dim_arg``."""
 
@@ -54,10 +70,18 @@ class ArgmaxOp(shared.Reduction):
 
 
 @irdl_op_definition
-class CumsumOp(shared.Cumsum):
+class CumsumOp(shared.Cumulative):
     """Running sum along ``dim``."""
 
     name = "ttir.cumsum"
+    dim = prop_def(I64)
+
+
+@irdl_op_definition
+class CumprodOp(shared.Cumulative):
+    """Running product along ``dim``."""
+
+    name = "ttir.cumprod"
     dim = prop_def(I64)
 
 
@@ -68,8 +92,9 @@ class SoftmaxOp(shared.Softmax):
     name = "ttir.softmax"
 
 
-class _OverLastDims(shared.Normalization):
+class _OverLastDims(shared.Normalization, ABC):
     normalized_shape = prop_def(I64S)
+    epsilon = defaulted(F32, 1e-5)
 
     def normalized(self) -> shapes.Shape:
         return self.value("normalized_shape")
@@ -95,4 +120,18 @@ class RmsNormOp(_OverLastDims):
     name = "ttir.rms_norm"
 
 
-OPS = (SumOp, MeanOp, MaxOp, MinOp, ProdOp, ArgmaxOp, CumsumOp, SoftmaxOp, LayerNormOp, RmsNormOp)
+OPS = (
+    SumOp,
+    MeanOp,
+    MaxOp,
+    MinOp,
+    ProdOp,
+    ReduceAndOp,
+    ReduceOrOp,
+    ArgmaxOp,
+    CumsumOp,
+    CumprodOp,
+    SoftmaxOp,
+    LayerNormOp,
+    RmsNormOp,
+)

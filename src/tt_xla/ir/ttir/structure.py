@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, var_result_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, I32, I64S, shape
+from tt_xla.ir.abstract import structure as more
+from tt_xla.ir.base import BOOL, F32, I32, I64S, SI32, STR, TTOp, defaulted, shape
 
 
 @irdl_op_definition
@@ -89,6 +92,157 @@ class GatherOp(shared.Gather):
 
 
 @irdl_op_definition
+class TransposeOp(more.Transpose):
+    """Two dimensions exchanged."""
+
+    name = "ttir.transpose"
+
+
+@irdl_op_definition
+class RepeatOp(shared.TensorOp):
+    """The tensor ``repeat_dimensions`` times along each dimension."""
+
+    name = "ttir.repeat"
+    input = operand_def(TensorType)
+    repeat_dimensions = prop_def(I64S)
+
+    def result_shape(self) -> shapes.Shape:
+        whole, factors = shape(self.input), self.value("repeat_dimensions")
+        self.need(len(whole) == len(factors), f"repeat_dimensions {factors} need one factor for each of {whole}")
+        return tuple(size * factor for size, factor in zip(whole, factors, strict=True))
+
+
+@irdl_op_definition
+class RepeatInterleaveOp(more.RepeatInterleave):
+    """Each element several times in a row."""
+
+    name = "ttir.repeat_interleave"
+
+
+@irdl_op_definition
+class RearrangeOp(shared.TensorOp):
+    """Dimensions split, joined and reordered as an einops pattern says, ``b h s d -> b s (h d)``."""
+
+    name = "ttir.rearrange"
+    input = operand_def(TensorType)
+    pattern = prop_def(STR)
+
+    def result_shape(self) -> None:
+        pattern = self.value("pattern")
+        self.need(pattern.count("->") == 1, f"pattern '{pattern}' has no '->'")
+        self.need(
+            math.prod(shape(self.input)) == math.prod(shape(self.result)),
+            f"result of shape {shape(self.result)} has another number of elements than {shape(self.input)}",
+        )
+
+
+@irdl_op_definition
+class SliceDynamicOp(more.SliceDynamic):
+    """A part whose bounds are tensors."""
+
+    name = "ttir.slice_dynamic"
+
+
+@irdl_op_definition
+class IndexOp(shared.TensorOp):
+    """NumPy's ``input[begin:end:step]`` along ``dim``."""
+
+    name = "ttir.index"
+    input = operand_def(TensorType)
+    dim = prop_def(I32)
+    begin = prop_def(I32)
+    end = prop_def(I32)
+    step = prop_def(I32)
+
+    def result_shape(self) -> shapes.Shape:
+        whole = shape(self.input)
+        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole))
+        begin, end, step = self.value("begin"), self.value("end"), self.value("step")
+        self.need(0 <= begin <= end <= whole[dim] and step >= 1, f"{begin}:{end}:{step} is not within {whole[dim]}")
+        return (*whole[:dim], -(-(end - begin) // step), *whole[dim + 1 :])
+
+
+@irdl_op_definition
+class IndexSelectOp(shared.TensorOp):
+    """Runs of ``length`` elements along ``dim``, from ``begin`` on, ``stride`` apart; one after the other for 0."""
+
+    name = "ttir.index_select"
+    input = operand_def(TensorType)
+    dim = prop_def(SI32)
+    begin = prop_def(SI32)
+    length = prop_def(SI32)
+    stride = defaulted(SI32, 0)
+
+    def result_shape(self) -> shapes.Shape:
+        whole = shape(self.input)
+        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole))
+        begin, length = self.value("begin"), self.value("length")
+        stride = self.value("stride") or length
+        self.need(
+            begin >= 0 and 0 < length <= stride, f"begin {begin}, length {length}, stride {stride} do not go together"
+        )
+        runs = max(0, -(-(whole[dim] - begin - length + 1) // stride))
+        return (*whole[:dim], runs * length, *whole[dim + 1 :])
+
+
+@irdl_op_definition
+class SqueezeOp(shared.TensorOp):
+    """Without the dimension ``dim``, which has size 1."""
+
+    name = "ttir.squeeze"
+    input = operand_def(TensorType)
+    dim = prop_def(SI32)
+
+    def result_shape(self) -> shapes.Shape:
+        whole = shape(self.input)
+        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole))
+        self.need(whole[dim] == 1, f"dimension {dim} of {whole} is not 1")
+        return (*whole[:dim], *whole[dim + 1 :])
+
+
+@irdl_op_definition
+class UnsqueezeOp(shared.TensorOp):
+    """With one more dimension of size 1 at ``dim``."""
+
+    name = "ttir.unsqueeze"
+    input = operand_def(TensorType)
+    dim = prop_def(SI32)
+
+    def result_shape(self) -> shapes.Shape:
+        whole = shape(self.input)
+        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole) + 1)
+        return (*whole[:dim], 1, *whole[dim:])
+
+
+@irdl_op_definition
+class ToLayoutOp(TTOp):
+    """``input`` in the layout of ``output``; one result, unless the output is a buffer."""
+
+    name = "ttir.to_layout"
+    input = operand_def()
+    output = operand_def()
+    outputs = var_result_def()
+
+    def verify_(self) -> None:
+        for result in self.results:
+            if result.type != self.output.type:
+                self.fail(f"result has type {result.type}, expected {self.output.type}")
+
+
+@irdl_op_definition
+class GetDimensionSizeOp(shared.TensorOp):
+    """The size of a dimension."""
+
+    name = "ttir.get_dimension_size"
+    operand = operand_def(TensorType)
+    dimension = prop_def(I32)
+
+    def result_shape(self) -> shapes.Shape:
+        shapes.normalise_dims((self.value("dimension"),), len(shape(self.operand)))
+        return (1,)
+
+
+@irdl_op_definition
 class WhereOp(shared.Where):
     """``second`` where ``first`` is not 0, else ``third``."""
 
@@ -121,7 +275,23 @@ class TypecastOp(shared.Typecast):
     """Another element type."""
 
     name = "ttir.typecast"
-    conservative_folding = opt_prop_def(BOOL)
+    conservative_folding = defaulted(BOOL, False)
+
+
+@irdl_op_definition
+class SeluOp(shared.ElementwiseUnary):
+    """scale * (x where x > 0, else alpha * (e to the x, minus 1))."""
+
+    name = "ttir.selu"
+    scale = defaulted(F32, 1.0507009873390197)
+    alpha = defaulted(F32, 1.6732635498046875)
+
+
+@irdl_op_definition
+class GeluBwOp(shared.GeluBackward):
+    """The gradient of gelu."""
+
+    name = "ttir.gelu_bw"
 
 
 OPS = (
@@ -134,9 +304,22 @@ OPS = (
     ReverseOp,
     EmbeddingOp,
     GatherOp,
+    TransposeOp,
+    RepeatOp,
+    RepeatInterleaveOp,
+    RearrangeOp,
+    SliceDynamicOp,
+    IndexOp,
+    IndexSelectOp,
+    SqueezeOp,
+    UnsqueezeOp,
+    ToLayoutOp,
+    GetDimensionSizeOp,
     WhereOp,
     ClampScalarOp,
     ClampTensorOp,
     LeakyReluOp,
     TypecastOp,
+    SeluOp,
+    GeluBwOp,
 )

@@ -1,90 +1,206 @@
-"""Convolution and pooling, channels last unless the dimension properties say otherwise."""
+"""Convolution and pooling, channels last unless the dimension properties say otherwise.
+
+Windows are given as one number for all of their dimensions or one for each; paddings of two dimensions as one number,
+as height and width, or as top, left, bottom, right. Source: tt-mlir ``TTIROps.td``.
+"""
 
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, I32, I32S, I64, shape
+from tt_xla.ir.abstract import structure as more
+from tt_xla.ir.base import BOOL, I32, I64, STR, WINDOW, defaulted, shape
 
 
-@irdl_op_definition
-class Conv2dOp(shared.TensorOp):
-    """2-D convolution. weight is [O, I / groups, kernel height, kernel width], bias [1, 1, 1, O].
-
-    ``padding`` is top, left, bottom, right. Source: tt-mlir ``TTIR_Conv2dOp``.
-    """
-
-    name = "ttir.conv2d"
+class _Convolution(shared.TensorOp, ABC):
     input = operand_def(TensorType)
     weight = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
-    stride = prop_def(I32S)
-    padding = prop_def(I32S)
-    dilation = prop_def(I32S)
     groups = prop_def(I32)
-    batch_dim = prop_def(I64)
-    height_dim = prop_def(I64)
-    width_dim = prop_def(I64)
-    channel_dim = prop_def(I64)
+
+    DIMS: ClassVar[tuple[str, ...]]
+    """Properties that say where batch, positions and channels lie in input and result."""
+    POSITIONS: ClassVar[int]
 
     @property
-    def dims(self) -> tuple[int, int, int, int]:
-        """Where batch, height, width and channels lie in input and result."""
-        return (
-            self.value("batch_dim"),
-            self.value("height_dim"),
-            self.value("width_dim"),
-            self.value("channel_dim"),
-        )
+    def dims(self) -> tuple[int, ...]:
+        """Where batch, positions and channels lie in input and result."""
+        return tuple(self.value(name) for name in self.DIMS)
 
-    def result_shape(self) -> shapes.Shape:
-        whole, weight = shape(self.input), shape(self.weight)
-        if len(whole) != 4 or len(weight) != 4:
-            raise ValueError(f"expected operands of rank 4, got {whole} and {weight}")
-        if sorted(self.dims) != [0, 1, 2, 3]:
-            raise ValueError(f"batch, height, width and channel dimensions {self.dims} are not 0 to 3 in some order")
-        batch, height, width, channel = self.dims
-        stride, dilation = self.value("stride"), self.value("dilation")
-        shapes.check_window(padding=self.value("padding"), stride=stride, dilation=dilation)
-        top, left, bottom, right = self.value("padding")
-        groups = self.value("groups")
-        if groups < 1 or whole[channel] != weight[1] * groups or weight[0] % groups:
-            raise ValueError(f"{whole[channel]} channels do not fit weight {weight} in {groups} groups")
-        if self.bias is not None and shape(self.bias) != (1, 1, 1, weight[0]):
-            raise ValueError(f"bias has shape {shape(self.bias)}, expected {(1, 1, 1, weight[0])}")
-        result = [0] * 4
-        result[batch], result[channel] = whole[batch], weight[0]
-        result[height] = shapes.window(whole[height], weight[2], stride[0], top, bottom, dilation[0])
-        result[width] = shapes.window(whole[width], weight[3], stride[1], left, right, dilation[1])
+    def checked(self, inputs: int, outputs: int) -> tuple[shapes.Shape, shapes.Shape]:
+        """Shapes of input and weight, whose dimensions ``inputs`` and ``outputs`` count channels; of which one counts
+        those of a group."""
+        whole, weight, rank = shape(self.input), shape(self.weight), self.POSITIONS + 2
+        if len(whole) != rank or len(weight) != rank:
+            raise ValueError(f"expected operands of rank {rank}, got {whole} and {weight}")
+        if sorted(self.dims) != list(range(rank)):
+            raise ValueError(f"dimensions {', '.join(self.DIMS)} {self.dims} are not 0 to {rank - 1} in some order")
+        groups, channels = self.value("groups"), whole[self.dims[-1]]
+        factor = 1 if inputs == 0 else groups
+        if groups < 1 or channels != weight[inputs] * factor or weight[0] % groups:
+            raise ValueError(f"{channels} channels do not fit weight {weight} in {groups} groups")
+        count = weight[outputs] * (groups if inputs == 0 else 1)
+        expected = (*([1] * (rank - 1)), count)
+        if self.bias is not None and shape(self.bias) != expected:
+            raise ValueError(f"bias has shape {shape(self.bias)}, expected {expected}")
+        return whole, weight
+
+    def placed(self, batch: int, positions: Sequence[int], channels: int) -> shapes.Shape:
+        """The result's shape from its parts."""
+        result = [0] * (self.POSITIONS + 2)
+        for dim, size in zip(self.dims, (batch, *positions, channels), strict=True):
+            result[dim] = size
         return tuple(result)
 
 
-class _Pool2d(shared.TensorOp, ABC):
-    """A window over height and width of [N, H, W, C]. ``padding`` is top, left, bottom, right."""
+def each(value: int | Sequence[int], count: int, name: str) -> tuple[int, ...]:
+    """One number for each of ``count`` dimensions.
 
-    input = operand_def(TensorType)
-    kernel = prop_def(I32S)
-    stride = prop_def(I32S)
-    dilation = prop_def(I32S)
-    padding = prop_def(I32S)
-    ceil_mode = prop_def(BOOL)
+    Raises:
+        ValueError: there are more or fewer.
+    """
+    found = (value,) * count if isinstance(value, int) else tuple(value)
+    if len(found) != count:
+        raise ValueError(f"{name} {found} needs {count} entries")
+    return found
+
+
+@irdl_op_definition
+class Conv1dOp(_Convolution):
+    """1-D convolution. weight is [O, I / groups, kernel], bias [1, 1, O]; padding is left, right."""
+
+    name = "ttir.conv1d"
+    stride = prop_def(WINDOW)
+    padding = prop_def(WINDOW)
+    dilation = prop_def(WINDOW)
+    batch_dim = defaulted(I64, 0)
+    length_dim = defaulted(I64, 1)
+    channel_dim = defaulted(I64, 2)
+    DIMS: ClassVar[tuple[str, ...]] = ("batch_dim", "length_dim", "channel_dim")
+    POSITIONS: ClassVar[int] = 1
 
     def result_shape(self) -> shapes.Shape:
+        whole, weight = self.checked(1, 0)
+        (stride,), (dilation,) = each(self.value("stride"), 1, "stride"), each(self.value("dilation"), 1, "dilation")
+        left, right = shapes.pair(self.value("padding"), "padding")
+        length = shapes.window(whole[self.dims[1]], weight[2], stride, left, right, dilation)
+        return self.placed(whole[self.dims[0]], (length,), weight[0])
+
+
+class _Convolution2d(_Convolution, ABC):
+    stride = prop_def(WINDOW)
+    padding = prop_def(WINDOW)
+    dilation = prop_def(WINDOW)
+    batch_dim = defaulted(I64, 0)
+    height_dim = defaulted(I64, 1)
+    width_dim = defaulted(I64, 2)
+    channel_dim = defaulted(I64, 3)
+    flattened_compat_info = opt_prop_def()
+    DIMS: ClassVar[tuple[str, ...]] = ("batch_dim", "height_dim", "width_dim", "channel_dim")
+    POSITIONS: ClassVar[int] = 2
+
+
+@irdl_op_definition
+class Conv2dOp(_Convolution2d):
+    """2-D convolution. weight is [O, I / groups, kernel height, kernel width], bias [1, 1, 1, O]."""
+
+    name = "ttir.conv2d"
+
+    def result_shape(self) -> shapes.Shape:
+        whole, weight = self.checked(1, 0)
+        stride, dilation = shapes.pair(self.value("stride"), "stride"), shapes.pair(self.value("dilation"), "dilation")
+        top, left, bottom, right = padding = shapes.borders(self.value("padding"))
+        shapes.check_window(padding=padding)
+        _, high, wide, _ = self.dims
+        height = shapes.window(whole[high], weight[2], stride[0], top, bottom, dilation[0])
+        width = shapes.window(whole[wide], weight[3], stride[1], left, right, dilation[1])
+        return self.placed(whole[self.dims[0]], (height, width), weight[0])
+
+
+@irdl_op_definition
+class ConvTranspose2dOp(_Convolution2d):
+    """Transposed 2-D convolution. weight is [I, O / groups, kernel height, kernel width], bias [1, 1, 1, O]."""
+
+    name = "ttir.conv_transpose2d"
+    output_padding = prop_def(WINDOW)
+
+    def result_shape(self) -> shapes.Shape:
+        whole, weight = self.checked(0, 1)
+        stride, dilation = shapes.pair(self.value("stride"), "stride"), shapes.pair(self.value("dilation"), "dilation")
+        extra = shapes.pair(self.value("output_padding"), "output_padding")
+        top, left, bottom, right = shapes.borders(self.value("padding"))
+        _, high, wide, _ = self.dims
+        sizes = (
+            shapes.transposed_window(whole[high], weight[2], stride[0], top, bottom, dilation[0], extra[0]),
+            shapes.transposed_window(whole[wide], weight[3], stride[1], left, right, dilation[1], extra[1]),
+        )
+        return self.placed(whole[self.dims[0]], sizes, weight[1] * self.value("groups"))
+
+
+@irdl_op_definition
+class Conv3dOp(_Convolution):
+    """3-D convolution. weight is [O, I / groups, depth, height, width], bias [1, 1, 1, 1, O]."""
+
+    name = "ttir.conv3d"
+    stride = prop_def(WINDOW)
+    padding = prop_def(WINDOW)
+    batch_dim = defaulted(I64, 0)
+    depth_dim = defaulted(I64, 1)
+    height_dim = defaulted(I64, 2)
+    width_dim = defaulted(I64, 3)
+    channel_dim = defaulted(I64, 4)
+    padding_mode = defaulted(STR, "zeros")
+    DIMS: ClassVar[tuple[str, ...]] = ("batch_dim", "depth_dim", "height_dim", "width_dim", "channel_dim")
+    POSITIONS: ClassVar[int] = 3
+
+    def result_shape(self) -> shapes.Shape:
+        whole, weight = self.checked(1, 0)
+        strides, paddings = each(self.value("stride"), 3, "stride"), each(self.value("padding"), 3, "padding")
+        sizes = tuple(
+            shapes.window(whole[dim], kernel, stride, padding, padding, 1)
+            for dim, kernel, stride, padding in zip(self.dims[1:4], weight[2:], strides, paddings, strict=True)
+        )
+        return self.placed(whole[self.dims[0]], sizes, weight[0])
+
+
+class _Pool2d(shared.ShapedOp, ABC):
+    """A window over height and width of [N, H, W, C]."""
+
+    input = operand_def(TensorType)
+    kernel = prop_def(WINDOW)
+    stride = prop_def(WINDOW)
+    dilation = prop_def(WINDOW)
+    padding = prop_def(WINDOW)
+    ceil_mode = prop_def(BOOL)
+    flattened_compat_info = opt_prop_def()
+    result = result_def(TensorType)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
         whole = shape(self.input)
         if len(whole) != 4:
             raise ValueError(f"expected an operand [N, H, W, C], got {whole}")
-        kernel, stride, dilation = self.value("kernel"), self.value("stride"), self.value("dilation")
-        shapes.check_window(padding=self.value("padding"), kernel=kernel, stride=stride, dilation=dilation)
-        top, left, bottom, right = self.value("padding")
+        kernel, stride, dilation = (shapes.pair(self.value(name), name) for name in ("kernel", "stride", "dilation"))
+        top, left, bottom, right = padding = shapes.borders(self.value("padding"))
+        shapes.check_window(padding=padding)
         ceil_mode = self.value("ceil_mode")
         height = shapes.window(whole[1], kernel[0], stride[0], top, bottom, dilation[0], ceil_mode)
         width = shapes.window(whole[2], kernel[1], stride[1], left, right, dilation[1], ceil_mode)
-        return (whole[0], height, width, whole[3])
+        return ((whole[0], height, width, whole[3]),) * 2
 
 
 @irdl_op_definition
@@ -95,11 +211,46 @@ class MaxPool2dOp(_Pool2d):
 
 
 @irdl_op_definition
+class MaxPool2dWithIndicesOp(_Pool2d):
+    """Greatest element of each window and its position within its channel."""
+
+    name = "ttir.max_pool2d_with_indices"
+    input = operand_def(TensorType)
+    output = var_operand_def(TensorType)
+    result = result_def(TensorType)
+    result_indices = result_def(TensorType)
+
+
+@irdl_op_definition
 class AvgPool2dOp(_Pool2d):
     """Mean of each window; padding counts as zeros when ``count_include_pad``."""
 
     name = "ttir.avg_pool2d"
-    count_include_pad = prop_def(BOOL)
+    count_include_pad = defaulted(BOOL, True)
 
 
-OPS = (Conv2dOp, MaxPool2dOp, AvgPool2dOp)
+@irdl_op_definition
+class Upsample2dOp(more.Upsample2d):
+    """Height and width times a factor."""
+
+    name = "ttir.upsample2d"
+
+
+@irdl_op_definition
+class GlobalAvgPool2dOp(more.GlobalAvgPool2d):
+    """The mean over height and width."""
+
+    name = "ttir.global_avg_pool2d"
+
+
+OPS = (
+    Conv1dOp,
+    Conv2dOp,
+    ConvTranspose2dOp,
+    Conv3dOp,
+    MaxPool2dOp,
+    MaxPool2dWithIndicesOp,
+    AvgPool2dOp,
+    Upsample2dOp,
+    GlobalAvgPool2dOp,
+)

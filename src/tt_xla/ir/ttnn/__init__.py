@@ -5,13 +5,27 @@ from __future__ import annotations
 from functools import cache
 
 from xdsl.ir import Attribute, Dialect
+from xdsl.irdl import opt_prop_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir.base import TTOp
 from tt_xla.ir.elementwise import BINARY, UNARY, define
+from tt_xla.ir.ttnn import (
+    attention,
+    collective,
+    contraction,
+    host,
+    indexing,
+    memory,
+    normalization,
+    reduction,
+    structure,
+    trace,
+    window,
+)
 from tt_xla.ir.ttnn import attributes as attrs
-from tt_xla.ir.ttnn import contraction, host, memory, reduction, structure, window
 from tt_xla.ir.ttnn.base import TTNNOp
+from tt_xla.ir.ttnn.configs import ATTRIBUTES, UNARIES
 
 
 class _Unary(TTNNOp, shared.ElementwiseUnary):
@@ -19,25 +33,37 @@ class _Unary(TTNNOp, shared.ElementwiseUnary):
 
 
 class _Binary(TTNNOp, shared.ElementwiseBinary):
-    pass
+    """With functions applied to the operands and the result in the same kernel."""
+
+    activations = opt_prop_def(UNARIES)
+    input_tensor_a_activations = opt_prop_def(UNARIES)
+    input_tensor_b_activations = opt_prop_def(UNARIES)
 
 
-UNARY_OPS: dict[str, type[TTOp]] = {row.ttnn: define(f"ttnn.{row.ttnn}", _Unary, row.meaning) for row in UNARY}
-BINARY_OPS: dict[str, type[TTOp]] = {row.ttnn: define(f"ttnn.{row.ttnn}", _Binary, row.meaning) for row in BINARY}
+UNARY_OPS: dict[str, type[TTOp]] = {
+    row.ttnn: define(f"ttnn.{row.ttnn}", _Unary, row.meaning) for row in UNARY if row.ttnn
+}
+BINARY_OPS: dict[str, type[TTOp]] = {
+    row.ttnn: define(f"ttnn.{row.ttnn}", _Binary, row.meaning) for row in BINARY if row.ttnn
+}
 ELEMENTWISE_OPS = UNARY_OPS | BINARY_OPS
 
 
 @cache
 def dialect() -> Dialect:
-    families = (contraction, host, memory, reduction, structure, window)
+    families = (
+        attention,
+        collective,
+        contraction,
+        host,
+        indexing,
+        memory,
+        normalization,
+        reduction,
+        structure,
+        trace,
+        window,
+    )
     ops = [op for family in families for op in family.OPS]
-    attributes: list[type[Attribute]] = [
-        attrs.DeviceType,
-        attrs.BufferTypeAttr,
-        attrs.LayoutAttr,
-        attrs.ComputeConfigAttr,
-        attrs.Conv2dConfigAttr,
-        attrs.ShapeAttr,
-        attrs.TTNNLayoutAttr,
-    ]
+    attributes: list[type[Attribute]] = [attrs.DeviceType, attrs.TraceIdAttr, *ATTRIBUTES, attrs.TTNNLayoutAttr]
     return Dialect("ttnn", [*UNARY_OPS.values(), *BINARY_OPS.values(), *ops], attributes)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Mapping
+import math
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, SSAValue, TypeAttribute
@@ -15,33 +15,20 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tt_xla.ir.attributes import LabelAttr, StructAttr, parse_label
-from tt_xla.ir.base import DATA_TYPES, ELEMENT_TYPES, Kind, Tensor, enumeration, tensor_type
-from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
-from tt_xla.ir.ttcore import DataTypeAttr, TileType
-
-
-class Layout(enum.StrEnum):
-    TILE = "tile"
-    ROW_MAJOR = "row_major"
-
-
-class MathFidelity(enum.StrEnum):
-    LOFI = "lofi"
-    HIFI2 = "hifi2"
-    HIFI3 = "hifi3"
-    HIFI4 = "hifi4"
-
-
-class Activation(enum.StrEnum):
-    """Elementwise functions that a convolution or matrix product applies to its result."""
-
-    RELU = "relu"
-    RELU6 = "relu6"
-    SILU = "silu"
-    SIGMOID = "sigmoid"
-    GELU = "gelu"
-    TANH = "tanh"
+from tt_xla.ir.attributes import bare, nested
+from tt_xla.ir.base import DATA_TYPES, ELEMENT_TYPES, Tensor, tensor_type
+from tt_xla.ir.layout import BufferType, CoreRange, MemoryLayout, TensorLayout
+from tt_xla.ir.ttcore import TensorMeshAttr, TileType
+from tt_xla.ir.ttnn.configs import COMPUTE_CONFIG as COMPUTE_CONFIG
+from tt_xla.ir.ttnn.configs import CONV2D_CONFIG as CONV2D_CONFIG
+from tt_xla.ir.ttnn.configs import LAYOUT as LAYOUT
+from tt_xla.ir.ttnn.configs import SHAPE as SHAPE
+from tt_xla.ir.ttnn.configs import Activation as Activation
+from tt_xla.ir.ttnn.configs import BufferTypeAttr, CoreRangeSetAttr, MemoryLayoutAttr
+from tt_xla.ir.ttnn.configs import ComputeConfigAttr as ComputeConfigAttr
+from tt_xla.ir.ttnn.configs import Conv2dConfigAttr as Conv2dConfigAttr
+from tt_xla.ir.ttnn.configs import Layout as Layout
+from tt_xla.ir.ttnn.configs import MathFidelity as MathFidelity
 
 
 @irdl_attr_definition
@@ -52,57 +39,10 @@ class DeviceType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_attr_definition
-class BufferTypeAttr(LabelAttr[BufferType]):
-    name = "ttnn.buffer_type"
-    LABELS = BufferType
+class TraceIdAttr(ParametrizedAttribute):
+    """Marks the number of a captured trace, ``tensor<ui32, #ttnn.trace_id>``."""
 
-
-@irdl_attr_definition
-class LayoutAttr(LabelAttr[Layout]):
-    name = "ttnn.layout"
-    LABELS = Layout
-
-
-@irdl_attr_definition
-class ComputeConfigAttr(StructAttr):
-    """How the matrix unit computes; what is absent is left to TT-NN."""
-
-    name = "ttnn.device_compute_kernel_config"
-    FIELDS: ClassVar[Mapping[str, type]] = {
-        "math_fidelity": MathFidelity,
-        "math_approx_mode": bool,
-        "fp32_dest_acc_en": bool,
-        "packer_l1_acc": bool,
-    }
-
-
-@irdl_attr_definition
-class Conv2dConfigAttr(StructAttr):
-    name = "ttnn.conv2d_config"
-    FIELDS: ClassVar[Mapping[str, type]] = {
-        "weights_dtype": DataType,
-        "activation": Activation,
-        "deallocate_activation": bool,
-        "reallocate_halo_output": bool,
-        "act_block_h_override": int,
-        "enable_kernel_stride_folding": bool,
-        "config_tensors_in_dram": bool,
-    }
-
-
-@irdl_attr_definition
-class ShapeAttr(Data[tuple[int, ...]]):
-    """Sizes, ``#ttnn.shape<1x2x3>``."""
-
-    name = "ttnn.shape"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[int, ...]:
-        with parser.in_angle_brackets():
-            return tuple(parser.parse_dimension_list())
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{'x'.join(map(str, self.data))}>")
+    name = "ttnn.trace_id"
 
 
 @irdl_attr_definition
@@ -118,12 +58,17 @@ class TTNNLayoutAttr(Data[TensorLayout]):
     def print_parameter(self, printer: Printer) -> None:
         layout = self.data
         element = str(TileType(layout.dtype)) if layout.tiled else str(ELEMENT_TYPES[layout.dtype])
-        rows, columns = layout.shard
-        memory = f", <{layout.memory.value}>" if layout.memory else ""
-        printer.print_string(
-            f"<{_linear_map(layout)}, <{layout.grid[0]}x{layout.grid[1]}>, "
-            f"memref<{rows}x{columns}x{element}, {BufferTypeAttr(layout.buffer)}>{memory}>"
-        )
+        rows, columns = _written_shard(layout)
+        parts = [
+            _linear_map(layout),
+            f"<{layout.grid[0]}x{layout.grid[1]}>",
+            *([f'mesh = <"{layout.mesh}">'] if layout.mesh else []),
+            f"memref<{rows}x{columns}x{element}, {BufferTypeAttr(layout.buffer)}>",
+            *([f"<{layout.memory.value}>"] if layout.memory else []),
+            *([f"core_ranges = {bare(CoreRangeSetAttr(layout.core_ranges))}"] if layout.core_ranges else []),
+            *(["ignorePhysicalLayout = true"] if layout.ignore_physical else []),
+        ]
+        printer.print_string(f"<{', '.join(parts)}>")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> TensorLayout:
@@ -133,15 +78,24 @@ class TTNNLayoutAttr(Data[TensorLayout]):
             with parser.in_angle_brackets():
                 grid = _pair(parser, parser.parse_dimension_list(), "a grid such as 8x8")
             parser.parse_punctuation(",")
+            mesh = _mesh(parser)
             position = parser.pos
             memref = parser.parse_type()
             if not isinstance(memref, MemRefType):
                 parser.raise_error(f"expected a memref of the shard, got {memref}", position, parser.pos)
             shard = _pair(parser, memref.get_shape(), "a memref of two dimensions")
-            memory = None
-            if parser.parse_optional_punctuation(","):
-                with parser.in_angle_brackets():
-                    memory = parse_label(parser, MemoryLayout)
+            memory: MemoryLayout | None = None
+            cores: tuple[CoreRange, ...] = ()
+            ignore_physical = False
+            while parser.parse_optional_punctuation(","):
+                if parser.parse_optional_keyword("core_ranges"):
+                    parser.parse_punctuation("=")
+                    cores = nested(parser, CoreRangeSetAttr).data
+                elif parser.parse_optional_keyword("ignorePhysicalLayout"):
+                    parser.parse_punctuation("=")
+                    ignore_physical = parser.parse_boolean()
+                else:
+                    memory = nested(parser, MemoryLayoutAttr).data
         element: Attribute = memref.element_type  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         tiled = isinstance(element, TileType)
         dtype = element.data if isinstance(element, TileType) else DATA_TYPES.get(element)
@@ -152,7 +106,38 @@ class TTNNLayoutAttr(Data[TensorLayout]):
             parser.raise_error(f"expected #ttnn.buffer_type<...>, got {buffer}", position, parser.pos)
         if dtype.is_host_only and buffer.data is not BufferType.SYSTEM_MEMORY:
             parser.raise_error(f"{element} is not a data type of the chip", position, parser.pos)
-        return TensorLayout(strides, grid, shard, dtype, tiled, buffer.data, memory)
+        return TensorLayout(strides, grid, shard, dtype, tiled, buffer.data, memory, cores, mesh, ignore_physical)
+
+
+def _written_shard(layout: TensorLayout) -> tuple[int, int]:
+    """What stands in the memref: the shard; of a tensor interleaved over the L1 of many cores, what one of them has."""
+    cores = math.prod(layout.grid)
+    if layout.is_sharded or layout.buffer is not BufferType.L1 or cores == 1:
+        return layout.shard
+    return 1, -(-math.prod(layout.shard) // cores)
+
+
+def placed(type_: Tensor) -> Tensor:
+    """A tensor type as read from text, its layout's shard worked out again where the text does not have it all."""
+    encoding = type_.encoding
+    if not isinstance(encoding, TTNNLayoutAttr):
+        return type_
+    layout = encoding.data
+    if layout.is_sharded or layout.buffer is not BufferType.L1 or math.prod(layout.grid) == 1:
+        return type_
+    whole = replace(layout.with_(type_.get_shape()), row_strides=layout.row_strides)
+    written = _written_shard(whole) == layout.shard
+    return TensorType(type_.element_type, type_.get_shape(), TTNNLayoutAttr(whole)) if written else type_
+
+
+def _mesh(parser: AttrParser) -> str:
+    """Reads ``mesh = <"name">,`` where it is."""
+    if not parser.parse_optional_keyword("mesh"):
+        return ""
+    parser.parse_punctuation("=")
+    name: str = nested(parser, TensorMeshAttr).data
+    parser.parse_punctuation(",")
+    return name
 
 
 def _pair(parser: AttrParser, sizes: Any, what: str) -> tuple[int, int]:
@@ -162,6 +147,8 @@ def _pair(parser: AttrParser, sizes: Any, what: str) -> tuple[int, int]:
 
 
 def _linear_map(layout: TensorLayout) -> str:
+    if layout.row_strides is None:
+        return "() -> (0, 0)"
     rank = len(layout.row_strides) + 1
     names = [f"d{dim}" for dim in range(rank)]
     terms = [
@@ -171,31 +158,19 @@ def _linear_map(layout: TensorLayout) -> str:
     return f"({', '.join(names)}) -> ({rows}, {names[-1]})"
 
 
-def _row_strides(parser: AttrParser) -> tuple[int, ...]:
+def _row_strides(parser: AttrParser) -> tuple[int, ...] | None:
     """Reads an affine map of the form (d0, d1) -> (d0 * stride + ..., d1) back into strides."""
     position = parser.pos
     mapping: AffineMap = parser.parse_affine_map()
     rank = mapping.num_dims
+    if not rank and mapping.results == (AffineExpr.constant(0),) * 2:
+        return None
     zero = [0] * rank
     origin = mapping.eval(zero, [])[0] if len(mapping.results) == 2 else -1
     if origin != 0 or mapping.results[1] != AffineExpr.dimension(rank - 1):
         parser.raise_error(f"expected a map to rows and columns, got {mapping}", position, parser.pos)
     units = ([*zero[:dim], 1, *zero[dim + 1 :]] for dim in range(rank - 1))
     return tuple(mapping.eval(unit, [])[0] for unit in units)
-
-
-COMPUTE_CONFIG: Kind[Any] = Kind(
-    "#ttnn.device_compute_kernel_config<...>",
-    lambda fields: ComputeConfigAttr(fields),
-    lambda attr: attr.data,
-    ComputeConfigAttr,
-)
-CONV2D_CONFIG: Kind[Any] = Kind(
-    "#ttnn.conv2d_config<...>", lambda fields: Conv2dConfigAttr(fields), lambda attr: attr.data, Conv2dConfigAttr
-)
-SHAPE = enumeration("#ttnn.shape<...>", ShapeAttr)
-LAYOUT = enumeration("#ttnn.layout<...>", LayoutAttr)
-DTYPE = enumeration("#ttcore.supportedDataTypes<...>", DataTypeAttr)
 
 
 def layout_of(value: SSAValue) -> TensorLayout:
@@ -216,6 +191,10 @@ def laid_out(shape: tuple[int, ...], layout: TensorLayout) -> Tensor:
     return TensorType(ELEMENT_TYPES[layout.dtype], shape, TTNNLayoutAttr(layout))
 
 
+def _rank(layout: TensorLayout) -> int:
+    return 0 if layout.row_strides is None else len(layout.row_strides) + 1
+
+
 def check_layout(value: SSAValue) -> None:
     """That a layout belongs to its tensor's shape and element type.
 
@@ -226,6 +205,8 @@ def check_layout(value: SSAValue) -> None:
     if (layout.memory is None) != (layout.buffer is BufferType.SYSTEM_MEMORY):
         raise VerifyException("a memory layout goes with a buffer on the device, and only with one")
     expected = layout.with_(type_.get_shape())
+    if _rank(layout) != _rank(expected):  # upstream keeps a layout through changes of rank that move nothing
+        expected = replace(expected, row_strides=layout.row_strides)
     if expected != layout:
         raise VerifyException(
             f"layout {TTNNLayoutAttr(layout)} does not fit shape {type_.get_shape()}, "

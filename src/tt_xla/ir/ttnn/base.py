@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import opt_prop_def
 
 from tt_xla.ir.base import TTOp
-from tt_xla.ir.ttnn.attributes import COMPUTE_CONFIG, check_layout, layout_of
+from tt_xla.ir.ttnn.attributes import COMPUTE_CONFIG, TraceIdAttr, check_layout, layout_of
 
 
 class TTNNOp(TTOp, ABC):
@@ -17,10 +17,10 @@ class TTNNOp(TTOp, ABC):
     def verify_(self) -> None:
         super().verify_()
         for operand in self.operands:
-            if isinstance(operand.type, TensorType):
+            if isinstance(operand.type, TensorType) and not isinstance(operand.type.encoding, TraceIdAttr):
                 layout_of(operand)
         for result in self.results:
-            if isinstance(result.type, TensorType):
+            if isinstance(result.type, TensorType) and not isinstance(result.type.encoding, TraceIdAttr):
                 check_layout(result)
 
 

@@ -7,6 +7,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def
 from tt_xla.ir import abstract as shared
 from tt_xla.ir.base import STR
 from tt_xla.ir.ttnn.base import ComputeOp
+from tt_xla.ir.ttnn.configs import MATMUL_CONFIG
 
 
 @irdl_op_definition
@@ -15,6 +16,7 @@ class MatmulOp(ComputeOp, shared.Matmul):
 
     name = "ttnn.matmul"
     activation = opt_prop_def(STR)
+    matmul_program_config = opt_prop_def(MATMUL_CONFIG)
 
 
 @irdl_op_definition
@@ -23,6 +25,7 @@ class LinearOp(ComputeOp, shared.Linear):
 
     name = "ttnn.linear"
     activation = opt_prop_def(STR)
+    matmul_program_config = opt_prop_def(MATMUL_CONFIG)
 
 
 OPS = (MatmulOp, LinearOp)

@@ -1,4 +1,4 @@
-"""Ops that make, move, convert and free tensors, and traces. Source: tt-mlir ``TTNNOps.td``.
+"""Ops that make, move, convert and free tensors. Source: tt-mlir ``TTNNOps.td``.
 
 Where a moved tensor goes, and in which data type, stands in the layout of the result alone.
 """
@@ -12,19 +12,20 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
-    var_result_def,
 )
 from xdsl.traits import Pure
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, SCALAR, SI64, SYMBOL, shape
-from tt_xla.ir.ttnn.attributes import SHAPE, DeviceType
+from tt_xla.ir.base import BOOL, F32, SCALAR, SI64, STR, UI32, defaulted, shape
+from tt_xla.ir.ttnn.attributes import DeviceType
 from tt_xla.ir.ttnn.base import TTNNOp
+from tt_xla.ir.ttnn.configs import MESH_OFFSET, MESH_SHAPE, SHAPE
+from tt_xla.ir.ttnn.trace import CaptureOrExecuteTraceOp as CaptureOrExecuteTraceOp
 
 
 @irdl_op_definition
@@ -32,6 +33,8 @@ class GetDeviceOp(TTNNOp):
     """The device that the program runs on."""
 
     name = "ttnn.get_device"
+    mesh_shape = opt_prop_def(MESH_SHAPE)
+    mesh_offset = opt_prop_def(MESH_OFFSET)
     device = result_def(DeviceType)
     traits = traits_def(Pure())
 
@@ -55,6 +58,20 @@ class ToMemoryConfigOp(_Move):
     """To other memory of the device."""
 
     name = "ttnn.to_memory_config"
+
+
+@irdl_op_definition
+class ToTensorSpecOp(_Move):
+    """To the result's memory, tiling and data type, by whatever moves that takes."""
+
+    name = "ttnn.to_tensor_spec"
+
+
+@irdl_op_definition
+class AssignOp(_Move):
+    """A copy."""
+
+    name = "ttnn.assign"
 
 
 @irdl_op_definition
@@ -124,24 +141,82 @@ class DeallocateOp(TTNNOp):
 
     name = "ttnn.deallocate"
     input = operand_def(TensorType)
-    force = prop_def(BOOL)
+    force = defaulted(BOOL, False)
+
+
+class _Filled(TTNNOp, shared.TensorOp, ABC):
+    device = opt_operand_def(DeviceType)
+    shape_ = prop_def(SHAPE, prop_name="shape")
+
+    def result_shape(self) -> shapes.Shape:
+        return self.value("shape")
 
 
 @irdl_op_definition
-class CaptureOrExecuteTraceOp(TTNNOp):
-    """Runs the trace function ``callee``: plainly and recording at first, by replaying the record afterwards."""
+class ZerosOp(_Filled):
+    """0 everywhere."""
 
-    name = "ttnn.capture_or_execute_trace"
+    name = "ttnn.zeros"
+
+
+@irdl_op_definition
+class OnesOp(_Filled):
+    """1 everywhere."""
+
+    name = "ttnn.ones"
+
+
+@irdl_op_definition
+class EmptyOp(TTNNOp, shared.TensorOp):
+    """Memory whose elements are not set."""
+
+    name = "ttnn.empty"
     device = operand_def(DeviceType)
-    inputs = var_operand_def(TensorType)
-    callee = prop_def(SYMBOL)
-    outputs = var_result_def(TensorType)
+    shape_ = prop_def(SHAPE, prop_name="shape")
+
+    def result_shape(self) -> shapes.Shape:
+        return self.value("shape")
+
+
+@irdl_op_definition
+class RandOp(TTNNOp, shared.TensorOp):
+    """Numbers drawn evenly from ``low`` to ``high``."""
+
+    name = "ttnn.rand"
+    device = operand_def(DeviceType)
+    size = prop_def(SHAPE)
+    low = defaulted(F32, 0.0)
+    high = defaulted(F32, 1.0)
+    seed = defaulted(UI32, 0)
+
+    def result_shape(self) -> shapes.Shape:
+        return self.value("size")
+
+
+@irdl_op_definition
+class DumpTensorOp(TTNNOp):
+    """Writes a tensor to a file."""
+
+    name = "ttnn.dump_tensor"
+    input = operand_def(TensorType)
+    file_path = prop_def(STR)
+
+
+@irdl_op_definition
+class LoadTensorOp(TTNNOp, shared.TensorOp):
+    """Reads a tensor from a file."""
+
+    name = "ttnn.load_tensor"
+    device = opt_operand_def(DeviceType)
+    file_path = prop_def(STR)
 
 
 OPS = (
     GetDeviceOp,
     ToLayoutOp,
     ToMemoryConfigOp,
+    ToTensorSpecOp,
+    AssignOp,
     TypecastOp,
     ToDeviceOp,
     FromDeviceOp,
@@ -149,5 +224,10 @@ OPS = (
     ArangeOp,
     ConstantOp,
     DeallocateOp,
-    CaptureOrExecuteTraceOp,
+    ZerosOp,
+    OnesOp,
+    EmptyOp,
+    RandOp,
+    DumpTensorOp,
+    LoadTensorOp,
 )

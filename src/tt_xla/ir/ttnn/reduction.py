@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, SI32, shape
+from tt_xla.ir.base import BOOL, F32, SI32, SI64, defaulted, shape
 from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
 
 
@@ -46,10 +46,17 @@ class MinOp(_Reduction):
 
 
 @irdl_op_definition
-class ProdOp(TTNNOp, shared.Reduction):
-    """Product over ``dim_arg``."""
+class ProdOp(TTNNOp, shared.TensorOp):
+    """Product over the dimension ``dim_arg``, all dimensions when absent."""
 
     name = "ttnn.prod"
+    input = operand_def(TensorType)
+    dim_arg = opt_prop_def(SI64)
+    keep_dim = prop_def(BOOL)
+
+    def result_shape(self) -> shapes.Shape:
+        dim = self.value("dim_arg")
+        return shapes.reduce(shape(self.input), None if dim is None else (dim,), self.value("keep_dim"))
 
 
 @irdl_op_definition
@@ -59,7 +66,7 @@ class ArgmaxOp(TTNNOp, shared.TensorOp):
     name = "ttnn.argmax"
     input = operand_def(TensorType)
     dim = opt_prop_def(SI32)
-    keep_dim = prop_def(BOOL)
+    keep_dim = defaulted(BOOL, False)
 
     def result_shape(self) -> shapes.Shape:
         dim = self.value("dim")
@@ -67,10 +74,18 @@ class ArgmaxOp(TTNNOp, shared.TensorOp):
 
 
 @irdl_op_definition
-class CumsumOp(TTNNOp, shared.Cumsum):
+class CumsumOp(TTNNOp, shared.Cumulative):
     """Running sum along ``dim``."""
 
     name = "ttnn.cumsum"
+    dim = prop_def(SI32)
+
+
+@irdl_op_definition
+class CumprodOp(TTNNOp, shared.Cumulative):
+    """Running product along ``dim``."""
+
+    name = "ttnn.cumprod"
     dim = prop_def(SI32)
 
 
@@ -86,6 +101,7 @@ class LayerNormOp(TTNNOp, shared.Normalization):
     """(x - mean) / sqrt(variance + epsilon) * weight + bias over the last dimension."""
 
     name = "ttnn.layer_norm"
+    epsilon = defaulted(F32, 1e-12)
 
 
 @irdl_op_definition
@@ -93,6 +109,7 @@ class RmsNormOp(ComputeOp, shared.Normalization):
     """x / sqrt(mean(x * x) + epsilon) * weight + bias over the last dimension."""
 
     name = "ttnn.rms_norm"
+    epsilon = defaulted(F32, 1e-12)
 
 
-OPS = (SumOp, MeanOp, MaxOp, MinOp, ProdOp, ArgmaxOp, CumsumOp, SoftmaxOp, LayerNormOp, RmsNormOp)
+OPS = (SumOp, MeanOp, MaxOp, MinOp, ProdOp, ArgmaxOp, CumsumOp, CumprodOp, SoftmaxOp, LayerNormOp, RmsNormOp)

@@ -7,7 +7,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, SI32, shape
+from tt_xla.ir.abstract import structure as more
+from tt_xla.ir.base import BOOL, F32, SCALAR, SI32, defaulted, shape
 from tt_xla.ir.ttnn.attributes import SHAPE
 from tt_xla.ir.ttnn.base import TTNNOp
 
@@ -24,6 +25,7 @@ class PermuteOp(TTNNOp, shared.Permute):
     """Dimensions reordered."""
 
     name = "ttnn.permute"
+    pad_value = defaulted(F32, 0.0)
 
 
 @irdl_op_definition
@@ -39,6 +41,27 @@ class RepeatOp(TTNNOp, shared.TensorOp):
         if len(factors) != len(shape(self.input)):
             raise ValueError(f"repeat_dims {factors} need one factor for each dimension of {shape(self.input)}")
         return tuple(size * factor for size, factor in zip(shape(self.input), factors, strict=True))
+
+
+@irdl_op_definition
+class RepeatInterleaveOp(TTNNOp, more.RepeatInterleave):
+    """Each element several times in a row."""
+
+    name = "ttnn.repeat_interleave"
+
+
+@irdl_op_definition
+class TransposeOp(TTNNOp, more.Transpose):
+    """Two dimensions exchanged."""
+
+    name = "ttnn.transpose"
+
+
+@irdl_op_definition
+class SliceDynamicOp(TTNNOp, more.SliceDynamic):
+    """A part whose bounds are tensors."""
+
+    name = "ttnn.slice_dynamic"
 
 
 @irdl_op_definition
@@ -106,10 +129,32 @@ class LeakyReluOp(TTNNOp, shared.LeakyRelu):
     name = "ttnn.leaky_relu"
 
 
+@irdl_op_definition
+class PowScalarOp(TTNNOp, shared.TensorOp):
+    """lhs to the power of one number."""
+
+    name = "ttnn.pow_scalar"
+    lhs = operand_def(TensorType)
+    rhs = prop_def(SCALAR)
+
+    def result_shape(self) -> shapes.Shape:
+        return shape(self.lhs)
+
+
+@irdl_op_definition
+class GeluBwOp(TTNNOp, shared.GeluBackward):
+    """The gradient of gelu."""
+
+    name = "ttnn.gelu_bw"
+
+
 OPS = (
     ReshapeOp,
     PermuteOp,
     RepeatOp,
+    RepeatInterleaveOp,
+    TransposeOp,
+    SliceDynamicOp,
     ConcatOp,
     SliceStaticOp,
     PadOp,
@@ -119,4 +164,6 @@ OPS = (
     ClampScalarOp,
     ClampTensorOp,
     LeakyReluOp,
+    PowScalarOp,
+    GeluBwOp,
 )

@@ -3,36 +3,61 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, I32, I32S, SI32, STR, shape
-from tt_xla.ir.ttnn.attributes import COMPUTE_CONFIG, CONV2D_CONFIG, DTYPE, LAYOUT, DeviceType
+from tt_xla.ir.abstract import structure as more
+from tt_xla.ir.base import BOOL, I32, I32S, SI32, STR, defaulted, shape
+from tt_xla.ir.layout import TILE, round_up
+from tt_xla.ir.ttcore import DTYPE
+from tt_xla.ir.ttnn.attributes import DeviceType
 from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
+from tt_xla.ir.ttnn.configs import (
+    COMPUTE_CONFIG,
+    CONV2D_CONFIG,
+    CONV2D_SLICE,
+    CONV3D_CONFIG,
+    LAYOUT,
+    MEMORY_CONFIG,
+    MEMORY_LAYOUT,
+)
 
 
-class _Conv2dGeometry(TTNNOp, ABC):
-    """``padding`` is top, bottom, left, right as in ``ttnn.conv2d``."""
-
+class _Channels(TTNNOp, ABC):
     in_channels = prop_def(I32)
     out_channels = prop_def(I32)
     batch_size = prop_def(I32)
+    groups = prop_def(I32)
+
+    def group_channels(self) -> tuple[int, int]:
+        """Input and output channels of a group."""
+        groups, inputs, outputs = self.value("groups"), self.value("in_channels"), self.value("out_channels")
+        if groups < 1 or inputs % groups or outputs % groups:
+            raise ValueError(f"{groups} groups do not divide {inputs} input and {outputs} output channels")
+        return inputs // groups, outputs // groups
+
+
+class _Conv2dGeometry(_Channels, ABC):
+    """``padding`` is top, bottom, left, right as in ``ttnn.conv2d``, or height and width."""
+
     input_height = prop_def(I32)
     input_width = prop_def(I32)
     kernel_size = prop_def(I32S)
     stride = prop_def(I32S)
     padding = prop_def(I32S)
     dilation = prop_def(I32S)
-    groups = prop_def(I32)
     conv2d_config = opt_prop_def(CONV2D_CONFIG)
+    conv2d_slice_config = opt_prop_def(CONV2D_SLICE)
 
     def output_size(self) -> tuple[int, int]:
         kernel, stride, dilation = self.value("kernel_size"), self.value("stride"), self.value("dilation")
-        shapes.check_window(padding=self.value("padding"), kernel_size=kernel, stride=stride, dilation=dilation)
-        top, bottom, left, right = self.value("padding")
+        padding = _borders(self.value("padding"))
+        shapes.check_window(padding=padding, kernel_size=kernel, stride=stride, dilation=dilation)
+        top, bottom, left, right = padding
         return (
             shapes.window(self.value("input_height"), kernel[0], stride[0], top, bottom, dilation[0]),
             shapes.window(self.value("input_width"), kernel[1], stride[1], left, right, dilation[1]),
@@ -40,18 +65,23 @@ class _Conv2dGeometry(TTNNOp, ABC):
 
     def weight_shape(self) -> shapes.Shape:
         """[O, I / groups, kernel height, kernel width]."""
-        groups, inputs, outputs = self.value("groups"), self.value("in_channels"), self.value("out_channels")
-        if groups < 1 or inputs % groups or outputs % groups:
-            raise ValueError(f"{groups} groups do not divide {inputs} input and {outputs} output channels")
-        return (outputs, inputs // groups, *self.value("kernel_size"))
+        inputs, _ = self.group_channels()
+        return (self.value("out_channels"), inputs, *self.value("kernel_size"))
 
     def bias_shape(self) -> shapes.Shape:
         return (1, 1, 1, self.value("out_channels"))
 
     def prepared_shape(self) -> shapes.Shape:
         """Of the matrix that the weights become; those of groups become one matrix with zeros between groups."""
-        outputs, _, height, width = self.weight_shape()
-        return (1, 1, height * width * self.value("in_channels"), outputs)
+        height, width = self.value("kernel_size")
+        return (1, 1, height * width * self.value("in_channels"), self.value("out_channels"))
+
+    def prepared_shapes(self) -> set[shapes.Shape]:
+        """:meth:`prepared_shape`, and those that TT-NN pads: channels in to its alignments, channels out to tiles."""
+        height, width = self.value("kernel_size")
+        rows = {height * width * round_up(self.value("in_channels"), unit) for unit in (1, 8, 16, TILE)}
+        columns = self.prepared_shape()[3]
+        return {(1, 1, row, column) for row in rows for column in (columns, round_up(columns, TILE))}
 
     def geometry(self) -> dict[str, object]:
         """Properties that a convolution and the preparation of its weights share."""
@@ -60,8 +90,26 @@ class _Conv2dGeometry(TTNNOp, ABC):
         return {name: self.value(name) for name in names}
 
 
+def _borders(padding: tuple[int, ...]) -> tuple[int, ...]:
+    """Top, bottom, left, right."""
+    return (padding[0], padding[0], padding[1], padding[1]) if len(padding) == 2 else padding
+
+
+class _Convolution2d(ComputeOp, _Conv2dGeometry, shared.TensorOp, ABC):
+    def result_shape(self) -> shapes.Shape:
+        batch, channels = self.value("batch_size"), self.value("in_channels")
+        rows = batch * self.value("input_height") * self.value("input_width")
+        self.expect("input", (1, 1, rows, channels))
+        height, width = self.output_size()
+        weight = shape(self.operands[1])
+        if weight not in (self.weight_shape(), *self.prepared_shapes()):
+            raise ValueError(f"weight has shape {weight}, expected {self.weight_shape()} or {self.prepared_shape()}")
+        self.expect("bias", self.bias_shape())
+        return (1, 1, batch * height * width, self.value("out_channels"))
+
+
 @irdl_op_definition
-class Conv2dOp(ComputeOp, _Conv2dGeometry, shared.TensorOp):
+class Conv2dOp(_Convolution2d):
     """2-D convolution. weight is [O, I / groups, kh, kw] on the host, or prepared: [1, 1, kh * kw * I, O]."""
 
     name = "ttnn.conv2d"
@@ -70,26 +118,123 @@ class Conv2dOp(ComputeOp, _Conv2dGeometry, shared.TensorOp):
     bias = opt_operand_def(TensorType)
     device = operand_def(DeviceType)
 
+
+class _Transposed(_Conv2dGeometry, ABC):
+    """Of a transposed convolution; weight is [I, O / groups, kernel height, kernel width]."""
+
+    def weight_shape(self) -> shapes.Shape:
+        _, outputs = self.group_channels()
+        return (self.value("in_channels"), outputs, *self.value("kernel_size"))
+
+    def output_size(self) -> tuple[int, int]:
+        kernel, stride, dilation = self.value("kernel_size"), self.value("stride"), self.value("dilation")
+        padding, extra = _borders(self.value("padding")), self.value("output_padding")
+        shapes.check_window(padding=padding, kernel_size=kernel, stride=stride, dilation=dilation, output_padding=extra)
+        top, bottom, left, right = padding
+        size, across = self.value("input_height"), self.value("input_width")
+        return (
+            shapes.transposed_window(size, kernel[0], stride[0], top, bottom, dilation[0], extra[0]),
+            shapes.transposed_window(across, kernel[1], stride[1], left, right, dilation[1], extra[1]),
+        )
+
+
+@irdl_op_definition
+class ConvTranspose2dOp(_Transposed, _Convolution2d):
+    """Transposed 2-D convolution. weight is [I, O / groups, kh, kw] on the host, or prepared."""
+
+    name = "ttnn.conv_transpose2d"
+    input = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    device = operand_def(DeviceType)
+    output_padding = prop_def(I32S)
+
+
+@irdl_op_definition
+class Conv1dOp(ComputeOp, _Channels, shared.TensorOp):
+    """1-D convolution of [N, L, C]. weight is [O, I / groups, kernel], bias [1, 1, 1, O]; padding is left, right."""
+
+    name = "ttnn.conv1d"
+    input = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    device = operand_def(DeviceType)
+    input_length = prop_def(I32)
+    kernel_size = prop_def(I32)
+    stride = prop_def(I32)
+    padding = prop_def(I32S)
+    dilation = prop_def(I32)
+    conv2d_config = opt_prop_def(CONV2D_CONFIG)
+    conv2d_slice_config = opt_prop_def(CONV2D_SLICE)
+
     def result_shape(self) -> shapes.Shape:
-        batch, channels = self.value("batch_size"), self.value("in_channels")
-        rows = batch * self.value("input_height") * self.value("input_width")
-        if shape(self.input) != (1, 1, rows, channels):
-            raise ValueError(f"input has shape {shape(self.input)}, expected {(1, 1, rows, channels)}")
-        height, width = self.output_size()
-        if shape(self.weight) not in (self.weight_shape(), self.prepared_shape()):
-            raise ValueError(
-                f"weight has shape {shape(self.weight)}, expected {self.weight_shape()} or {self.prepared_shape()}"
-            )
-        if self.bias is not None and shape(self.bias) != self.bias_shape():
-            raise ValueError(f"bias has shape {shape(self.bias)}, expected {self.bias_shape()}")
-        return (1, 1, batch * height * width, self.value("out_channels"))
+        batch, length, kernel = self.value("batch_size"), self.value("input_length"), self.value("kernel_size")
+        inputs, _ = self.group_channels()
+        self.expect("input", (batch, length, self.value("in_channels")))
+        self.expect("weight", (self.value("out_channels"), inputs, kernel))
+        self.expect("bias", (1, 1, 1, self.value("out_channels")))
+        left, right = shapes.pair(self.value("padding"), "padding")
+        size = shapes.window(length, kernel, self.value("stride"), left, right, self.value("dilation"))
+        return (batch, size, self.value("out_channels"))
+
+
+@irdl_op_definition
+class Conv3dOp(ComputeOp, _Channels, shared.TensorOp):
+    """3-D convolution of [N, D, H, W, C]. weight is [kd * kh * kw * I / groups, O], bias [1, O]."""
+
+    name = "ttnn.conv3d"
+    input = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    device = operand_def(DeviceType)
+    input_depth = prop_def(I32)
+    input_height = prop_def(I32)
+    input_width = prop_def(I32)
+    kernel_size = prop_def(I32S)
+    stride = prop_def(I32S)
+    padding = prop_def(I32S)
+    padding_mode = defaulted(STR, "zeros")
+    conv3d_config = opt_prop_def(CONV3D_CONFIG)
+
+    def result_shape(self) -> shapes.Shape:
+        kernel, stride, padding = self.value("kernel_size"), self.value("stride"), self.value("padding")
+        for name, found in (("kernel_size", kernel), ("stride", stride), ("padding", padding)):
+            self.need(len(found) == 3, f"{name} {found} needs 3 entries")
+        sizes = (self.value("input_depth"), self.value("input_height"), self.value("input_width"))
+        batch, outputs = self.value("batch_size"), self.value("out_channels")
+        inputs, _ = self.group_channels()
+        self.expect("input", (batch, *sizes, self.value("in_channels")))
+        rows = kernel[0] * kernel[1] * kernel[2] * inputs
+        weight = self.rank("weight", 2)
+        self.need(weight[0] >= rows and weight[1] == outputs, f"weight has shape {weight}, expected {(rows, outputs)}")
+        self.expect("bias", (1, outputs))
+        found = (
+            shapes.window(size, kernel[dim], stride[dim], padding[dim], padding[dim], 1)
+            for dim, size in enumerate(sizes)
+        )
+        return (batch, *found, outputs)
 
 
 class _Prepare(_Conv2dGeometry, shared.TensorOp, ABC):
+    input_memory_config = opt_prop_def(MEMORY_CONFIG)
     input_tensor_layout = prop_def(LAYOUT)
     input_dtype = prop_def(DTYPE)
     output_dtype = opt_prop_def(DTYPE)
     compute_config = opt_prop_def(COMPUTE_CONFIG)
+
+    def prepared_weights(self, given: str) -> shapes.Shape:
+        """The shape of the result."""
+        self.output_size()
+        self.expect(given, self.weight_shape())
+        found = shape(self.result)
+        return found if found in self.prepared_shapes() else self.prepared_shape()
+
+    def prepared_bias(self) -> shapes.Shape:
+        self.output_size()
+        self.weight_shape()
+        self.expect("bias_tensor", self.bias_shape())
+        padded = (1, 1, 1, round_up(self.value("out_channels"), TILE))
+        return padded if shape(self.result) == padded else self.bias_shape()
 
 
 @irdl_op_definition
@@ -103,10 +248,7 @@ class PrepareConv2dWeightsOp(_Prepare):
     has_bias = prop_def(BOOL)
 
     def result_shape(self) -> shapes.Shape:
-        self.output_size()
-        if shape(self.weight_tensor) != self.weight_shape():
-            raise ValueError(f"weight_tensor has shape {shape(self.weight_tensor)}, expected {self.weight_shape()}")
-        return self.prepared_shape()
+        return self.prepared_weights("weight_tensor")
 
 
 @irdl_op_definition
@@ -118,15 +260,62 @@ class PrepareConv2dBiasOp(_Prepare):
     device = operand_def(DeviceType)
 
     def result_shape(self) -> shapes.Shape:
-        self.output_size()
-        self.weight_shape()
-        if shape(self.bias_tensor) != self.bias_shape():
-            raise ValueError(f"bias_tensor has shape {shape(self.bias_tensor)}, expected {self.bias_shape()}")
-        return self.bias_shape()
+        return self.prepared_bias()
 
 
-class _Pool2d(TTNNOp, shared.TensorOp, ABC):
-    """``padding`` is top, bottom, left, right."""
+@irdl_op_definition
+class PrepareConvTranspose2dWeightsOp(_Transposed, _Prepare):
+    """Weights as the matrix that the transposed convolution multiplies by."""
+
+    name = "ttnn.prepare_conv_transpose2d_weights"
+    weight_tensor = operand_def(TensorType)
+    device = operand_def(DeviceType)
+    output_padding = defaulted(I32S, (0, 0))
+    weights_format = prop_def(STR)
+    has_bias = prop_def(BOOL)
+    mirror_kernel = defaulted(BOOL, True)
+
+    def result_shape(self) -> shapes.Shape:
+        return self.prepared_weights("weight_tensor")
+
+
+@irdl_op_definition
+class PrepareConvTranspose2dBiasOp(_Prepare):
+    """Bias of a transposed convolution in tiles on the device."""
+
+    name = "ttnn.prepare_conv_transpose2d_bias"
+    bias_tensor = operand_def(TensorType)
+    device = operand_def(DeviceType)
+
+    def output_size(self) -> tuple[int, int]:
+        """The bias does not depend on it, and the op has no output_padding."""
+        return (0, 0)
+
+    def result_shape(self) -> shapes.Shape:
+        return self.prepared_bias()
+
+
+@irdl_op_definition
+class PrepareConv3dWeightsOp(TTNNOp, shared.TensorOp):
+    """Weights [O, I / groups, kd, kh, kw] as the matrix that the convolution multiplies by, its channels in blocks of
+    ``c_in_block`` and padded to a multiple of ``alignment``."""
+
+    name = "ttnn.prepare_conv3d_weights"
+    weight_tensor = operand_def(TensorType)
+    device = operand_def(DeviceType)
+    groups = prop_def(I32)
+    c_in_block = prop_def(I32)
+    alignment = prop_def(I32)
+
+    def result_shape(self) -> shapes.Shape:
+        outputs, inputs, depth, height, width = self.rank("weight_tensor", 5)
+        unit = self.value("alignment")
+        self.need(unit > 0, f"alignment {unit} must be positive")
+        return (depth * height * width * -(-inputs // unit) * unit, outputs)
+
+
+class _Pool2d(TTNNOp, shared.ShapedOp, ABC):
+    """``padding`` is top, bottom, left, right, or height and width."""
 
     input = operand_def(TensorType)
     batch_size = prop_def(SI32)
@@ -137,19 +326,23 @@ class _Pool2d(TTNNOp, shared.TensorOp, ABC):
     stride = prop_def(I32S)
     padding = prop_def(I32S)
     dilation = prop_def(I32S)
+    applied_shard_scheme = opt_prop_def(MEMORY_LAYOUT)
     ceil_mode = prop_def(BOOL)
+    reallocate_halo_output = defaulted(BOOL, True)
+    config_tensors_in_dram = opt_prop_def(BOOL)
+    result = result_def(TensorType)
 
-    def result_shape(self) -> shapes.Shape:
+    def result_shapes(self) -> Sequence[shapes.Shape]:
         kernel, stride, dilation = self.value("kernel_size"), self.value("stride"), self.value("dilation")
-        shapes.check_window(padding=self.value("padding"), kernel_size=kernel, stride=stride, dilation=dilation)
+        padding = _borders(self.value("padding"))
+        shapes.check_window(padding=padding, kernel_size=kernel, stride=stride, dilation=dilation)
         rows = self.value("batch_size") * self.value("input_height") * self.value("input_width")
-        if shape(self.input) != (1, 1, rows, self.value("channels")):
-            raise ValueError(f"input has shape {shape(self.input)}, expected {(1, 1, rows, self.value('channels'))}")
-        top, bottom, left, right = self.value("padding")
+        self.expect("input", (1, 1, rows, self.value("channels")))
+        top, bottom, left, right = padding
         ceil = self.value("ceil_mode")
         height = shapes.window(self.value("input_height"), kernel[0], stride[0], top, bottom, dilation[0], ceil)
         width = shapes.window(self.value("input_width"), kernel[1], stride[1], left, right, dilation[1], ceil)
-        return (1, 1, self.value("batch_size") * height * width, self.value("channels"))
+        return ((1, 1, self.value("batch_size") * height * width, self.value("channels")),) * 2
 
 
 @irdl_op_definition
@@ -160,11 +353,49 @@ class MaxPool2dOp(_Pool2d):
 
 
 @irdl_op_definition
+class MaxPool2dWithIndicesOp(_Pool2d):
+    """Greatest element of each window and its position within its channel."""
+
+    name = "ttnn.max_pool2d_with_indices"
+    result = result_def(TensorType)
+    result_indices = result_def(TensorType)
+
+
+@irdl_op_definition
 class AvgPool2dOp(_Pool2d):
     """Mean of each window."""
 
     name = "ttnn.avg_pool2d"
-    count_include_pad = prop_def(BOOL)
+    count_include_pad = defaulted(BOOL, True)
 
 
-OPS = (Conv2dOp, PrepareConv2dWeightsOp, PrepareConv2dBiasOp, MaxPool2dOp, AvgPool2dOp)
+@irdl_op_definition
+class UpsampleOp(TTNNOp, more.Upsample2d):
+    """Height and width of [N, H, W, C] times a factor."""
+
+    name = "ttnn.upsample"
+
+
+@irdl_op_definition
+class GlobalAvgPool2dOp(TTNNOp, more.GlobalAvgPool2d):
+    """The mean over height and width of [N, H, W, C]."""
+
+    name = "ttnn.global_avg_pool2d"
+
+
+OPS = (
+    Conv2dOp,
+    ConvTranspose2dOp,
+    Conv1dOp,
+    Conv3dOp,
+    PrepareConv2dWeightsOp,
+    PrepareConv2dBiasOp,
+    PrepareConvTranspose2dWeightsOp,
+    PrepareConvTranspose2dBiasOp,
+    PrepareConv3dWeightsOp,
+    MaxPool2dOp,
+    MaxPool2dWithIndicesOp,
+    AvgPool2dOp,
+    UpsampleOp,
+    GlobalAvgPool2dOp,
+)

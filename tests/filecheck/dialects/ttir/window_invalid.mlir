@@ -80,9 +80,9 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: padding (1, 1) needs 4 entries
+// expected-error: padding (1, 1, 1) needs 4 entries
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
-  %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
+  %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 1, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
 }
 
@@ -104,7 +104,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: batch, height, width and channel dimensions (0, 1, 2, 4) are not 0 to 3 in some order
+// expected-error: dimensions batch_dim, height_dim, width_dim, channel_dim (0, 1, 2, 4) are not 0 to 3 in some order
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 4 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -112,7 +112,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: batch, height, width and channel dimensions (0, 1, 2, 2) are not 0 to 3 in some order
+// expected-error: dimensions batch_dim, height_dim, width_dim, channel_dim (0, 1, 2, 2) are not 0 to 3 in some order
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 2 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -120,7 +120,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = 1 : i8, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -128,7 +128,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = 1 : i8, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -136,7 +136,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = 1 : i8, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -240,9 +240,9 @@ func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: padding (1, 0) needs 4 entries
+// expected-error: padding (1, 0, 0) needs 4 entries
 func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
-  %1 = "ttir.max_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0>, ceil_mode = false}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
+  %1 = "ttir.max_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 0>, ceil_mode = false}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
 }
 
@@ -256,7 +256,7 @@ func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.max_pool2d"(%0) <{kernel = 1 : i8, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -264,7 +264,7 @@ func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.max_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = 1 : i8, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -272,7 +272,7 @@ func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.max_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = 1 : i8, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -280,7 +280,7 @@ func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.max_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = 1 : i8, ceil_mode = false}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -352,9 +352,9 @@ func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: padding (1, 0) needs 4 entries
+// expected-error: padding (1, 0, 0) needs 4 entries
 func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
-  %1 = "ttir.avg_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0>, ceil_mode = false, count_include_pad = true}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
+  %1 = "ttir.avg_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 0>, ceil_mode = false, count_include_pad = true}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
 }
 
@@ -368,7 +368,7 @@ func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.avg_pool2d"(%0) <{kernel = 1 : i8, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false, count_include_pad = true}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -376,7 +376,7 @@ func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.avg_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = 1 : i8, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false, count_include_pad = true}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -384,7 +384,7 @@ func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.avg_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = 1 : i8, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false, count_include_pad = true}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -392,7 +392,7 @@ func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: expected array<i32: ...>, got 1 : i8
+// expected-error: expected an i32 integer or array<i32: ...>, got 1 : i8
 func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.avg_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = 1 : i8, ceil_mode = false, count_include_pad = true}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>

@@ -1,6 +1,6 @@
 // RUN: invalid
 
-// expected-error: expected one of dram, l1, system_memory, got 'sram'
+// expected-error: expected one of dram, l1, system_memory, l1_small, trace, got 'sram'
 func.func @f() attributes {x = #ttnn.buffer_type<sram>} {
   func.return
 }
@@ -42,7 +42,7 @@ func.func @f() attributes {x = #ttnn.conv2d_config<bias = true>} {
 
 // -----
 
-// expected-error: expected one of relu, relu6, silu, sigmoid, gelu, tanh, got 'mish'
+// expected-error: '<' expected
 func.func @f() attributes {x = #ttnn.conv2d_config<activation = mish>} {
   func.return
 }
@@ -140,7 +140,7 @@ func.func @f() attributes {x = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, me
 
 // -----
 
-// expected-error: expected one of interleaved, height_sharded, width_sharded, block_sharded, got 'sharded'
+// expected-error: expected one of interleaved, height_sharded, width_sharded, block_sharded, nd_sharded, got 'sharded'
 func.func @f() attributes {x = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x2xf32, #ttnn.buffer_type<l1>>, <sharded>>} {
   func.return
 }

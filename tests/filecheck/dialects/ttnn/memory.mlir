@@ -97,10 +97,3 @@ func.func @deallocate(%0: tensor<2x3xbf16, #ttnn_layout1>) {
   "ttnn.deallocate"(%0) <{force = false}> : (tensor<2x3xbf16, #ttnn_layout1>) -> ()
   func.return
 }
-
-// CHECK-LABEL: func.func @capture_or_execute_trace(
-// CHECK: "ttnn.capture_or_execute_trace"(%0, %1, %2) <{callee = @trace_0_main}> : (!ttnn.device, tensor<2x3xbf16, #ttnn_layout1>, tensor<3xf32, #ttnn_layout9>) -> (tensor<3x2xbf16, #ttnn_layout1>, tensor<1xf32, #ttnn_layout9>)
-func.func @capture_or_execute_trace(%0: !ttnn.device, %1: tensor<2x3xbf16, #ttnn_layout1>, %2: tensor<3xf32, #ttnn_layout9>) -> (tensor<3x2xbf16, #ttnn_layout1>, tensor<1xf32, #ttnn_layout9>) {
-  %3, %4 = "ttnn.capture_or_execute_trace"(%0, %1, %2) <{callee = @trace_0_main}> : (!ttnn.device, tensor<2x3xbf16, #ttnn_layout1>, tensor<3xf32, #ttnn_layout9>) -> (tensor<3x2xbf16, #ttnn_layout1>, tensor<1xf32, #ttnn_layout9>)
-  func.return %3, %4 : tensor<3x2xbf16, #ttnn_layout1>, tensor<1xf32, #ttnn_layout9>
-}

@@ -178,17 +178,6 @@ func.func @deallocate(%0: tensor<2x3xbf16, #ttnn_layout>) {
 
 // -----
 
-// expected-error: expected a symbol, @name, got 1 : i8
-#dram = #ttnn.buffer_type<dram>
-#ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
-#ttnn_layout1 = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>
-func.func @capture_or_execute_trace(%0: !ttnn.device, %1: tensor<2x3xbf16, #ttnn_layout>, %2: tensor<3xf32, #ttnn_layout1>) -> (tensor<3x2xbf16, #ttnn_layout>, tensor<1xf32, #ttnn_layout1>) {
-  %3, %4 = "ttnn.capture_or_execute_trace"(%0, %1, %2) <{callee = 1 : i8}> : (!ttnn.device, tensor<2x3xbf16, #ttnn_layout>, tensor<3xf32, #ttnn_layout1>) -> (tensor<3x2xbf16, #ttnn_layout>, tensor<1xf32, #ttnn_layout1>)
-  func.return %3, %4 : tensor<3x2xbf16, #ttnn_layout>, tensor<1xf32, #ttnn_layout1>
-}
-
-// -----
-
 // expected-error: expected a tensor with a #ttnn.ttnn_layout, got tensor<2x3xbf16>
 func.func @f(%0: tensor<2x3xbf16>) -> tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>> {
   %1 = "ttnn.abs"(%0) : (tensor<2x3xbf16>) -> tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>

@@ -66,9 +66,9 @@ func.func @min_of_all(%0: tensor<2x3x4xf32, #ttnn_layout2>) -> tensor<1x1x1xf32,
 }
 
 // CHECK-LABEL: func.func @prod(
-// CHECK: "ttnn.prod"(%0) <{dim_arg = [1 : i32], keep_dim = false}> : (tensor<2x3x4xbf16, #ttnn_layout>) -> tensor<2x4xbf16, #ttnn_layout1>
+// CHECK: "ttnn.prod"(%0) <{dim_arg = 1 : si64, keep_dim = false}> : (tensor<2x3x4xbf16, #ttnn_layout>) -> tensor<2x4xbf16, #ttnn_layout1>
 func.func @prod(%0: tensor<2x3x4xbf16, #ttnn_layout>) -> tensor<2x4xbf16, #ttnn_layout1> {
-  %1 = "ttnn.prod"(%0) <{dim_arg = [1 : i32], keep_dim = false}> : (tensor<2x3x4xbf16, #ttnn_layout>) -> tensor<2x4xbf16, #ttnn_layout1>
+  %1 = "ttnn.prod"(%0) <{dim_arg = 1 : si64, keep_dim = false}> : (tensor<2x3x4xbf16, #ttnn_layout>) -> tensor<2x4xbf16, #ttnn_layout1>
   func.return %1 : tensor<2x4xbf16, #ttnn_layout1>
 }
 

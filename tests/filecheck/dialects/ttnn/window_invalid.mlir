@@ -226,13 +226,13 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6x
 
 // -----
 
-// expected-error: padding (1, 1) needs 4 entries
+// expected-error: padding (1, 1, 1) needs 4 entries
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 64 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6xbf16, #ttnn_layout1>, %2: tensor<1x1x1x6xbf16, #ttnn_layout1>, %3: !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2> {
-  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
+  %4 = "ttnn.conv2d"(%0, %1, %2, %3) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 1>, padding = array<i32: 1, 1, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>, compute_config = #ttnn.device_compute_kernel_config<math_fidelity = hifi2, fp32_dest_acc_en = true>}> : (tensor<1x1x112x4xbf16, #ttnn_layout>, tensor<1x1x24x6xbf16, #ttnn_layout1>, tensor<1x1x1x6xbf16, #ttnn_layout1>, !ttnn.device) -> tensor<1x1x56x6xbf16, #ttnn_layout2>
   func.return %4 : tensor<1x1x56x6xbf16, #ttnn_layout2>
 }
 
@@ -867,12 +867,12 @@ func.func @max_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32
 
 // -----
 
-// expected-error: padding (1, 0) needs 4 entries
+// expected-error: padding (1, 0, 0) needs 4 entries
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 112 + d1 * 112 + d2, d3), <1x1>, memref<112x3xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<32x3xbf16, #dram>, <interleaved>>
 func.func @max_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32x3xbf16, #ttnn_layout1> {
-  %1 = "ttnn.max_pool2d"(%0) <{batch_size = 2 : si32, input_height = 7 : si32, input_width = 8 : si32, channels = 3 : si32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 2>, padding = array<i32: 1, 0>, dilation = array<i32: 1, 1>, ceil_mode = false}> : (tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32x3xbf16, #ttnn_layout1>
+  %1 = "ttnn.max_pool2d"(%0) <{batch_size = 2 : si32, input_height = 7 : si32, input_width = 8 : si32, channels = 3 : si32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 2>, padding = array<i32: 1, 0, 0>, dilation = array<i32: 1, 1>, ceil_mode = false}> : (tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32x3xbf16, #ttnn_layout1>
   func.return %1 : tensor<1x1x32x3xbf16, #ttnn_layout1>
 }
 
@@ -1065,12 +1065,12 @@ func.func @avg_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32
 
 // -----
 
-// expected-error: padding (1, 0) needs 4 entries
+// expected-error: padding (1, 0, 0) needs 4 entries
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 112 + d1 * 112 + d2, d3), <1x1>, memref<112x3xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<32x3xbf16, #dram>, <interleaved>>
 func.func @avg_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32x3xbf16, #ttnn_layout1> {
-  %1 = "ttnn.avg_pool2d"(%0) <{batch_size = 2 : si32, input_height = 7 : si32, input_width = 8 : si32, channels = 3 : si32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 2>, padding = array<i32: 1, 0>, dilation = array<i32: 1, 1>, ceil_mode = false, count_include_pad = false}> : (tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32x3xbf16, #ttnn_layout1>
+  %1 = "ttnn.avg_pool2d"(%0) <{batch_size = 2 : si32, input_height = 7 : si32, input_width = 8 : si32, channels = 3 : si32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 2>, padding = array<i32: 1, 0, 0>, dilation = array<i32: 1, 1>, ceil_mode = false, count_include_pad = false}> : (tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32x3xbf16, #ttnn_layout1>
   func.return %1 : tensor<1x1x32x3xbf16, #ttnn_layout1>
 }
 

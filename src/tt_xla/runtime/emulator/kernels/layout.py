@@ -11,6 +11,7 @@ Tensor = torch.Tensor
 
 
 @kernel(
+    "ttnn.assign",
     "ttnn.from_device",
     "ttnn.to_device",
     "ttnn.to_layout",

@@ -50,9 +50,11 @@ def min_(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, comp
 
 
 @kernel("ttnn.prod")
-def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
+def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: int | Dims = None) -> Tensor:
+    """One dimension after the other, the last one first."""
     result = input.to(torch.float32) if input.is_floating_point() else input.to(torch.int64)
-    for dim in sorted((dim % input.ndim for dim in _dims(input, dim_arg)), reverse=True):
+    dims = [dim_arg] if isinstance(dim_arg, int) else _dims(input, dim_arg)
+    for dim in sorted((dim % input.ndim for dim in dims), reverse=True):
         result = torch.prod(result, dim, keepdim=keep_dim)
     return result
 

@@ -1,12 +1,14 @@
 """Ops that TTIR and TTNN have alike: operands, properties and checks, written once.
 
 ``ttir.permute`` and ``ttnn.permute`` differ in their result's layout alone, so both derive from :class:`Permute`.
-The op tables are upstream's (tt-mlir ``TTIROps.td``, ``TTNNOps.td``).
+The op tables are upstream's (tt-mlir ``TTIROps.td``, ``TTNNOps.td``). Here are the bases and the common ops; the
+modules beside this one hold a family each.
 """
 
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import TensorType
@@ -36,12 +38,54 @@ from tt_xla.ir.base import (
     STR,
     STRS,
     TTOp,
+    defaulted,
     shape,
     tensor_type,
 )
 
 
-class TensorOp(TTOp, ABC):
+class ShapedOp(TTOp, ABC):
+    """An op of any number of tensor results whose shapes follow from its operands and properties."""
+
+    def result_shapes(self) -> Sequence[shapes.Shape | None]:
+        """The shapes that the results must have; None where operands do not decide one.
+
+        Raises:
+            ValueError: operands or properties do not go together.
+        """
+        return ()
+
+    def verify_(self) -> None:
+        try:
+            expected = self.result_shapes()
+        except ValueError as error:
+            self.fail(str(error))
+            return
+        names = [name for name, _ in self.get_irdl_definition().results]
+        for name, value, wanted in zip(names, self.results, expected, strict=False):
+            if wanted is not None and shape(value) != wanted:
+                self.fail(f"{name} has shape {shape(value)}, expected {wanted}")
+
+    def need(self, condition: bool, message: str) -> None:
+        """Raises ValueError with ``message`` unless ``condition`` holds."""
+        if not condition:
+            raise ValueError(message)
+
+    def rank(self, name: str, rank: int) -> shapes.Shape:
+        """The shape of the operand ``name``, which must have ``rank`` dimensions."""
+        found = shape(getattr(self, name))
+        if len(found) != rank:
+            raise ValueError(f"{name} has shape {found}, expected rank {rank}")
+        return found
+
+    def expect(self, name: str, expected: shapes.Shape) -> None:
+        """That the operand ``name``, unless it is absent, has a shape."""
+        operand = getattr(self, name)
+        if operand is not None and shape(operand) != expected:
+            raise ValueError(f"{name} has shape {shape(operand)}, expected {expected}")
+
+
+class TensorOp(ShapedOp, ABC):
     """An op with one tensor result whose shape follows from its operands and properties."""
 
     result = result_def(TensorType)
@@ -51,21 +95,21 @@ class TensorOp(TTOp, ABC):
         """The shape that the result must have; None where operands do not decide it."""
         return None
 
-    def verify_(self) -> None:
-        try:
-            expected = self.result_shape()
-        except ValueError as error:
-            self.fail(str(error))
-            return
-        if expected is not None and shape(self.result) != expected:
-            self.fail(f"result has shape {shape(self.result)}, expected {expected}")
+    def result_shapes(self) -> Sequence[shapes.Shape | None]:
+        return (self.result_shape(),)
 
 
-class ElementwiseUnary(TensorOp, ABC):
+class LikeInput(TensorOp, ABC):
+    """The result has the shape of ``input``."""
+
     input = operand_def(TensorType)
 
     def result_shape(self) -> shapes.Shape:
         return shape(self.input)
+
+
+class ElementwiseUnary(LikeInput, ABC):
+    pass
 
 
 class ElementwiseBinary(TensorOp, ABC):
@@ -91,6 +135,17 @@ class Where(TensorOp, ABC):
 
 class LeakyRelu(ElementwiseUnary, ABC):
     parameter = prop_def(F32)
+
+
+class GeluBackward(TensorOp, ABC):
+    """The gradient of gelu at ``rhs`` times ``lhs``."""
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    approximate = defaulted(STR, "none")
+
+    def result_shape(self) -> shapes.Shape:
+        return shapes.broadcast(shape(self.lhs), shape(self.rhs))
 
 
 class ClampScalar(ElementwiseUnary, ABC):
@@ -120,8 +175,8 @@ class Reduction(TensorOp, ABC):
         return shapes.reduce(shape(self.input), self.value("dim_arg"), self.value("keep_dim"))
 
 
-class Cumsum(ElementwiseUnary, ABC):
-    """Running sum along ``dim``."""
+class Cumulative(ElementwiseUnary, ABC):
+    """A running reduction along ``dim``."""
 
     def result_shape(self) -> shapes.Shape:
         shapes.normalise_dims((self.value("dim"),), len(shape(self.input)))
@@ -130,7 +185,7 @@ class Cumsum(ElementwiseUnary, ABC):
 
 class Softmax(ElementwiseUnary, ABC):
     dimension = prop_def(SI32)
-    numericStable = prop_def(BOOL)
+    numericStable = defaulted(BOOL, False)
 
     def result_shape(self) -> shapes.Shape:
         shapes.normalise_dims((self.value("dimension"),), len(shape(self.input)))
@@ -140,8 +195,8 @@ class Softmax(ElementwiseUnary, ABC):
 class Matmul(TensorOp, ABC):
     a = operand_def(TensorType)
     b = operand_def(TensorType)
-    transpose_a = prop_def(BOOL)
-    transpose_b = prop_def(BOOL)
+    transpose_a = defaulted(BOOL, False)
+    transpose_b = defaulted(BOOL, False)
 
     def result_shape(self) -> shapes.Shape:
         return shapes.matmul(shape(self.a), shape(self.b), self.value("transpose_a"), self.value("transpose_b"))
@@ -153,8 +208,8 @@ class Linear(TensorOp, ABC):
     a = operand_def(TensorType)
     b = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
-    transpose_a = prop_def(BOOL)
-    transpose_b = prop_def(BOOL)
+    transpose_a = defaulted(BOOL, False)
+    transpose_b = defaulted(BOOL, False)
 
     def result_shape(self) -> shapes.Shape:
         product = shapes.matmul(shape(self.a), shape(self.b), self.value("transpose_a"), self.value("transpose_b"))
@@ -254,7 +309,6 @@ class Normalization(TensorOp, ABC):
     input = operand_def(TensorType)
     weight = opt_operand_def(TensorType)
     bias = opt_operand_def(TensorType)
-    epsilon = prop_def(F32)
 
     def normalized(self) -> shapes.Shape:
         """Sizes of the dimensions that are normalised over, the last one by default."""

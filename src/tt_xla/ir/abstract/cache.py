@@ -1,0 +1,80 @@
+"""Key and value caches, which are written in place. cache [B, G, K, D]: G heads, K positions, D head size."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import operand_def, opt_operand_def, prop_def
+
+from tt_xla.ir import shapes
+from tt_xla.ir.abstract import ShapedOp
+from tt_xla.ir.base import BOOL, I32, defaulted, shape
+
+
+class _Cache(ShapedOp, ABC):
+    cache = operand_def(TensorType)
+    input = operand_def(TensorType)
+
+    def fits(self, *, heads: int, longest: bool) -> None:
+        """That the dimension ``heads`` of input, its last and, for ``longest``, its third fit the cache."""
+        cache, value = self.rank("cache", 4), self.rank("input", 4)
+        self.need(value[3] == cache[3], f"input has head size {value[3]}, the cache has {cache[3]}")
+        self.need(value[heads] == cache[1], f"input has {value[heads]} heads, the cache has {cache[1]}")
+        self.need(not longest or value[2] <= cache[2], f"input has {value[2]} positions, the cache has {cache[2]}")
+
+
+class UpdateCache(_Cache, ABC):
+    """Writes input [1, G, B, D] at the position ``update_index`` of each sequence from ``batch_offset`` on."""
+
+    cache = operand_def(TensorType)
+    input = operand_def(TensorType)
+    update_index = operand_def(TensorType)
+    batch_offset = prop_def(I32)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        self.fits(heads=1, longest=False)
+        return ()
+
+
+class FillCache(_Cache, ABC):
+    """Writes input [B, G, S, D] at the first positions, from sequence ``batch_offset`` on."""
+
+    batch_offset = prop_def(I32)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        self.fits(heads=1, longest=True)
+        return ()
+
+
+class PagedUpdateCache(_Cache, ABC):
+    """Writes input [1, B, G, D] at each sequence's ``update_index`` [B], into the page that page_table [B, N] has."""
+
+    cache = operand_def(TensorType)
+    input = operand_def(TensorType)
+    update_index = operand_def(TensorType)
+    page_table = opt_operand_def(TensorType)
+    share_cache = defaulted(BOOL, False)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        cache, value = self.rank("cache", 4), self.rank("input", 4)
+        self.need(value[3] == cache[3], f"input has head size {value[3]}, the cache has {cache[3]}")
+        self.need(
+            len(shape(self.update_index)) == 1, f"update_index has shape {shape(self.update_index)}, expected rank 1"
+        )
+        return ()
+
+
+class PagedFillCache(_Cache, ABC):
+    """Writes input [B, G, S, D] into the pages that page_table [B, pages] names."""
+
+    cache = operand_def(TensorType)
+    input = operand_def(TensorType)
+    page_table = operand_def(TensorType)
+    batch_idx_tensor = opt_operand_def(TensorType)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        self.fits(heads=1, longest=False)
+        self.rank("page_table", 2)
+        return ()

@@ -1,0 +1,115 @@
+"""Mixture of experts: tokens sent to the chips of their experts, computed there, and combined.
+
+B batch, S sequence, H hidden size, K experts of a token, E experts, D chips. Source: tt-mlir ``TTIROps.td``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
+
+from tt_xla.ir import shapes
+from tt_xla.ir.abstract import ShapedOp, TensorOp
+from tt_xla.ir.base import BOOL, I64, defaulted, shape
+
+
+class SparseMatmul(TensorOp, ABC):
+    """Products with the blocks of ``b`` [1, E, I, J] that ``sparsity`` marks."""
+
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+    sparsity = operand_def(TensorType)
+    is_input_a_sparse = defaulted(BOOL, False)
+    is_input_b_sparse = defaulted(BOOL, True)
+    nnz = opt_prop_def(I64)
+
+    def result_shape(self) -> shapes.Shape:
+        a, (one, experts, inner, columns) = self.rank("a", 4), self.rank("b", 4)
+        self.need(one == 1 and a[3] == inner, f"a of shape {a} does not multiply with b of shape {shape(self.b)}")
+        if not self.value("is_input_a_sparse"):
+            self.need(self.value("is_input_b_sparse"), "one of the inputs must be sparse")
+            self.expect("sparsity", (a[0], a[1], 1, experts))
+            return (a[0], a[1], 1, experts, a[2], columns)
+        self.need(a[1] == experts, f"a has {a[1]} blocks, b has {experts}")
+        self.expect("sparsity", (1, 1, a[0], experts))
+        return (a[0], experts, a[2], columns)
+
+
+class AllToAllDispatch(ShapedOp, ABC):
+    """Tokens [B, S, 1, H] to the chips of their experts, [1, B * D, S, H], with the numbers of these."""
+
+    input_tensor = operand_def(TensorType)
+    expert_indices = operand_def(TensorType)
+    expert_mapping = operand_def(TensorType)
+    num_devices = prop_def(I64)
+    cluster_axis = prop_def(I64)
+    dispatched = result_def(TensorType)
+    metadata = result_def(TensorType)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        batch, rows, _, hidden = self.rank("input_tensor", 4)
+        chosen = self.rank("expert_indices", 4)[3]
+        self.expect("expert_indices", (batch, rows, 1, chosen))
+        spread = batch * self.value("num_devices")
+        return (1, spread, rows, hidden), (1, spread, rows, chosen)
+
+
+class AllToAllDispatchMetadata(ShapedOp, ABC):
+    """Tokens [1, 1, M, H] with their experts' numbers and scores [1, 1, M, K] to the chips of their experts."""
+
+    input_tensor = operand_def(TensorType)
+    expert_indices = operand_def(TensorType)
+    expert_scores = operand_def(TensorType)
+    expert_mapping = operand_def(TensorType)
+    num_devices = prop_def(I64)
+    cluster_axis = prop_def(I64)
+    dispatched = result_def(TensorType)
+    indices = result_def(TensorType)
+    scores = result_def(TensorType)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        *_, rows, hidden = self.rank("input_tensor", 4)
+        chosen = self.rank("expert_indices", 4)[3]
+        self.expect("expert_scores", shape(self.expert_indices))
+        tokens = rows * self.value("num_devices")
+        return (1, tokens, hidden), (1, tokens, chosen), (1, tokens, chosen)
+
+
+class AllToAllCombine(TensorOp, ABC):
+    """Experts' results [E of a chip, B * D, S, H] back to their tokens: [K, B, S, H]."""
+
+    input_tensor = operand_def(TensorType)
+    expert_metadata = operand_def(TensorType)
+    expert_mapping = operand_def(TensorType)
+    num_devices = prop_def(I64)
+    cluster_axis = prop_def(I64)
+    num_experts_per_tok = prop_def(I64)
+    output_shard_dim = defaulted(I64, 2)
+
+    def result_shape(self) -> shapes.Shape | None:
+        *_, hidden = self.rank("input_tensor", 4)
+        result = shape(self.result)
+        self.need(
+            len(result) == 4 and result[0] == self.value("num_experts_per_tok") and result[3] == hidden,
+            f"result {result} is not [{self.value('num_experts_per_tok')}, batch, rows, {hidden}]",
+        )
+
+
+class ExpertTokenRemap(ShapedOp, ABC):
+    """Scores [D, B, S, E] as those of the chip's own experts [1, B, S, e], and which blocks of tokens they take."""
+
+    topk_tensor = operand_def(TensorType)
+    expert_mapping = operand_def(TensorType)
+    expert_metadata = operand_def(TensorType)
+    reduction_size = prop_def(I64)
+    mapping = result_def(TensorType)
+    reduced = result_def(TensorType)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        _, batch, rows, _ = self.rank("topk_tensor", 4)
+        experts, block = shape(self.mapping)[-1], self.value("reduction_size")
+        self.need(block > 0, f"reduction_size {block} must be positive")
+        return (1, batch, rows, experts), (1, 1, -(-batch * rows // block), experts)

@@ -1,0 +1,84 @@
+"""More ops that move elements."""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import operand_def, opt_prop_def, prop_def
+
+from tt_xla.ir import shapes
+from tt_xla.ir.abstract import TensorOp
+from tt_xla.ir.base import I32_LIST, SCALE, SI32, STR, UI32, defaulted, shape
+
+
+class Transpose(TensorOp, ABC):
+    """Dimensions ``dim0`` and ``dim1`` exchanged."""
+
+    input = operand_def(TensorType)
+    dim0 = prop_def(SI32)
+    dim1 = prop_def(SI32)
+
+    def result_shape(self) -> shapes.Shape:
+        whole = list(shape(self.input))
+        (first,) = shapes.normalise_dims((self.value("dim0"),), len(whole))
+        (second,) = shapes.normalise_dims((self.value("dim1"),), len(whole))
+        whole[first], whole[second] = whole[second], whole[first]
+        return tuple(whole)
+
+
+class RepeatInterleave(TensorOp, ABC):
+    """Each element ``repeats`` times in a row along ``dim``."""
+
+    input = operand_def(TensorType)
+    repeats = prop_def(UI32)
+    dim = prop_def(SI32)
+
+    def result_shape(self) -> shapes.Shape:
+        whole = list(shape(self.input))
+        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole))
+        whole[dim] *= self.value("repeats")
+        return tuple(whole)
+
+
+class SliceDynamic(TensorOp, ABC):
+    """As ``slice_static`` with bounds that are tensors of one number for each dimension."""
+
+    input = operand_def(TensorType)
+    begins = operand_def(TensorType)
+    ends = operand_def(TensorType)
+    step = opt_prop_def(I32_LIST)
+
+    def result_shape(self) -> None:
+        rank = len(shape(self.input))
+        for name in ("begins", "ends"):
+            self.expect(name, (rank,))
+        step = self.value("step")
+        self.need(step is None or len(step) == rank, f"step {step} needs one entry for each of {rank} dimensions")
+        self.need(len(shape(self.result)) == rank, f"result has shape {shape(self.result)}, expected rank {rank}")
+
+
+class Upsample2d(TensorOp, ABC):
+    """Height and width of [N, H, W, C] times ``scale_factor``."""
+
+    input = operand_def(TensorType)
+    scale_factor = prop_def(SCALE)
+    mode = defaulted(STR, "nearest")
+
+    def result_shape(self) -> shapes.Shape:
+        batch, height, width, channels = self.rank("input", 4)
+        down, right = shapes.pair(self.value("scale_factor"), "scale_factor")
+        self.need(
+            self.value("mode") in ("nearest", "bilinear"), f"mode '{self.value('mode')}' is not nearest or bilinear"
+        )
+        return (batch, height * down, width * right, channels)
+
+
+class GlobalAvgPool2d(TensorOp, ABC):
+    """The mean over height and width of [N, H, W, C]: [N, 1, 1, C]."""
+
+    input = operand_def(TensorType)
+
+    def result_shape(self) -> shapes.Shape:
+        batch, _, _, channels = self.rank("input", 4)
+        return (batch, 1, 1, channels)

@@ -1,0 +1,83 @@
+"""Ops that take or put elements by position, and those that find positions."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+
+from tt_xla.ir.abstract import indexing as shared
+from tt_xla.ir.base import I32, SI32, defaulted
+
+
+@irdl_op_definition
+class EmbeddingBackwardOp(shared.EmbeddingBackward):
+    """The gradient of a table from that of its rows."""
+
+    name = "ttir.embedding_backward"
+
+
+@irdl_op_definition
+class ScatterOp(shared.Scatter):
+    """Elements put or reduced at positions along ``dim``."""
+
+    name = "ttir.scatter"
+    input = operand_def(TensorType)
+    index = operand_def(TensorType)
+    source = operand_def(TensorType)
+    dim = prop_def(I32)
+
+
+@irdl_op_definition
+class RowsGatherOp(shared.RowsGather):
+    """Rows by position."""
+
+    name = "ttir.rows_gather"
+
+
+@irdl_op_definition
+class RowsScatterOp(shared.RowsScatter):
+    """Rows put or reduced at positions."""
+
+    name = "ttir.rows_scatter"
+
+
+@irdl_op_definition
+class SortOp(shared.Sort):
+    """Values in order along ``dim`` and the positions that they had."""
+
+    name = "ttir.sort"
+    dim = defaulted(SI32, -1)
+
+
+@irdl_op_definition
+class TopKOp(shared.TopK):
+    """The ``k`` greatest values along ``dim`` and their positions."""
+
+    name = "ttir.topk"
+    dim = defaulted(I32, -1)
+
+
+@irdl_op_definition
+class TopKRouterGptOp(shared.TopKRouter):
+    """The best experts of each token and their weights."""
+
+    name = "ttir.topk_router_gpt"
+
+
+@irdl_op_definition
+class SamplingOp(shared.Sampling):
+    """One candidate of each row, drawn by its probability."""
+
+    name = "ttir.sampling"
+
+
+OPS = (
+    EmbeddingBackwardOp,
+    ScatterOp,
+    RowsGatherOp,
+    RowsScatterOp,
+    SortOp,
+    TopKOp,
+    TopKRouterGptOp,
+    SamplingOp,
+)

@@ -1,0 +1,176 @@
+"""Normalisation, optimisers, dropout and quantisation."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, opt_result_def, prop_def, result_def
+
+from tt_xla.ir import abstract, shapes
+from tt_xla.ir.abstract import normalization as shared
+from tt_xla.ir.abstract import quantization, training
+from tt_xla.ir.base import F32, I32, I64, defaulted, shape
+
+
+class _BatchNorm(abstract.ShapedOp, ABC):
+    operand = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    offset = operand_def(TensorType)
+    epsilon = prop_def(F32)
+    dimension = prop_def(I32)
+
+    def channels(self, *names: str) -> shapes.Shape:
+        """The shape of a statistic, which the operands ``names`` must have."""
+        whole = shape(self.operand)
+        (dim,) = shapes.normalise_dims((self.value("dimension"),), len(whole))
+        for name in names:
+            self.expect(name, (whole[dim],))
+        return (whole[dim],)
+
+
+@irdl_op_definition
+class BatchNormInferenceOp(_BatchNorm):
+    """(operand - mean) / sqrt(variance + epsilon) * scale + offset for each index of ``dimension``."""
+
+    name = "ttir.batch_norm_inference"
+    operand = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    offset = operand_def(TensorType)
+    mean = operand_def(TensorType)
+    variance = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        self.channels("scale", "offset", "mean", "variance")
+        return (shape(self.operand),)
+
+
+@irdl_op_definition
+class BatchNormTrainingOp(_BatchNorm):
+    """Normalises by the batch's own mean and variance and moves the running ones towards them by ``momentum``."""
+
+    name = "ttir.batch_norm_training"
+    operand = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    offset = operand_def(TensorType)
+    running_mean = operand_def(TensorType)
+    running_variance = operand_def(TensorType)
+    momentum = prop_def(F32)
+    result = result_def(TensorType)
+    batch_mean = result_def(TensorType)
+    batch_variance = result_def(TensorType)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        sizes = self.channels("scale", "offset", "running_mean", "running_variance")
+        return shape(self.operand), sizes, sizes
+
+
+@irdl_op_definition
+class GroupNormOp(shared.GroupNorm):
+    """Normalisation over groups of channels."""
+
+    name = "ttir.group_norm"
+    channel_dim_ = defaulted(I64, 3, prop_name="channel_dim")
+
+    def channel_dim(self) -> int:
+        return self.value("channel_dim")
+
+
+@irdl_op_definition
+class DistributedRmsNormOp(shared.DistributedRmsNorm):
+    """RMS normalisation of a dimension that is split over chips."""
+
+    name = "ttir.distributed_rms_norm"
+    epsilon = defaulted(F32, 1e-5)
+
+
+@irdl_op_definition
+class DistributedLayerNormOp(shared.DistributedLayerNorm):
+    """Layer normalisation of a dimension that is split over chips."""
+
+    name = "ttir.distributed_layer_norm"
+
+
+@irdl_op_definition
+class AdamwOp(training.AdamW):
+    """One step of AdamW: the new parameter and states."""
+
+    name = "ttir.adamw"
+    param_out = result_def(TensorType)
+    exp_avg_out = result_def(TensorType)
+    exp_avg_sq_out = result_def(TensorType)
+    max_exp_avg_sq_out = opt_result_def(TensorType)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        self.check_states()
+        given = (self.max_exp_avg_sq is None, self.max_exp_avg_sq_out is None)
+        self.need(given[0] == given[1], "max_exp_avg_sq goes with max_exp_avg_sq_out")
+        return (shape(self.param),) * 4
+
+
+@irdl_op_definition
+class DropoutOp(training.Dropout):
+    """Elements set to 0 at random, the others scaled."""
+
+    name = "ttir.dropout"
+
+
+@irdl_op_definition
+class QuantizeOp(abstract.LikeInput):
+    """Real numbers to the result's quantised type."""
+
+    name = "ttir.quantize"
+
+
+@irdl_op_definition
+class DequantizeOp(abstract.LikeInput):
+    """Numbers of a quantised type to real ones."""
+
+    name = "ttir.dequantize"
+
+
+@irdl_op_definition
+class RequantizeOp(abstract.LikeInput):
+    """Numbers of one quantised type to those of another."""
+
+    name = "ttir.requantize"
+
+
+@irdl_op_definition
+class QuantizeUnrolledOp(quantization.Quantize):
+    """round(input / scale) + zero_point."""
+
+    name = "ttir.quantize_unrolled"
+
+
+@irdl_op_definition
+class DequantizeUnrolledOp(quantization.Quantize):
+    """(input - zero_point) * scale."""
+
+    name = "ttir.dequantize_unrolled"
+
+
+@irdl_op_definition
+class RequantizeUnrolledOp(quantization.Requantize):
+    """Integers of one scale and zero point as those of another."""
+
+    name = "ttir.requantize_unrolled"
+
+
+OPS = (
+    BatchNormInferenceOp,
+    BatchNormTrainingOp,
+    GroupNormOp,
+    DistributedRmsNormOp,
+    DistributedLayerNormOp,
+    AdamwOp,
+    DropoutOp,
+    QuantizeOp,
+    DequantizeOp,
+    RequantizeOp,
+    QuantizeUnrolledOp,
+    DequantizeUnrolledOp,
+    RequantizeUnrolledOp,
+)

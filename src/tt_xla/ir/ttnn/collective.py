@@ -1,0 +1,211 @@
+"""Exchange between chips, and mixture of experts. Source: tt-mlir ``TTNNOps.td``."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
+
+from tt_xla.ir import abstract, shapes
+from tt_xla.ir.abstract import collective as shared
+from tt_xla.ir.abstract import mixture
+from tt_xla.ir.base import BOOL, I64S, UI32, defaulted, shape
+from tt_xla.ir.ttcore import MOE_ACTIVATION, TOPOLOGY, MoEActivation
+from tt_xla.ir.ttnn.attributes import DeviceType
+from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
+from tt_xla.ir.ttnn.configs import CORE_RANGE_SET, MATMUL_1D_CONFIG, MESH_COMPOSER, MESH_MAPPER
+
+
+class _Links(TTNNOp, ABC):
+    """How the exchange runs; what is absent is left to TT-NN."""
+
+    sub_device_id = opt_prop_def(UI32)
+    num_links = opt_prop_def(UI32)
+    topology = opt_prop_def(TOPOLOGY)
+
+
+@irdl_op_definition
+class AllGatherOp(_Links, shared.AllGather):
+    """The parts of all chips one after the other."""
+
+    name = "ttnn.all_gather"
+
+
+@irdl_op_definition
+class AllReduceOp(_Links, shared.AllReduce):
+    """The reduction over all chips, on each of them."""
+
+    name = "ttnn.all_reduce"
+
+
+@irdl_op_definition
+class AllReduceAsyncOp(_Links, shared.AllReduce):
+    """As ``all_reduce``, while the chips compute."""
+
+    name = "ttnn.all_reduce_async"
+
+
+@irdl_op_definition
+class ReduceScatterOp(_Links, ComputeOp, shared.ReduceScatter):
+    """The reduction over all chips, split over them."""
+
+    name = "ttnn.reduce_scatter"
+
+
+@irdl_op_definition
+class MeshPartitionOp(TTNNOp, shared.MeshPartition):
+    """Each chip's part of a tensor that all of them have."""
+
+    name = "ttnn.mesh_partition"
+
+
+@irdl_op_definition
+class PointToPointOp(TTNNOp, abstract.LikeInput):
+    """The tensor of one chip to another one, both by row and column in the mesh."""
+
+    name = "ttnn.point_to_point"
+    input = operand_def(TensorType)
+    optional_output_tensor = opt_operand_def(TensorType)
+    sender_coord = prop_def(I64S)
+    receiver_coord = prop_def(I64S)
+
+    def result_shape(self) -> shapes.Shape:
+        for name in ("sender_coord", "receiver_coord"):
+            self.need(len(self.value(name)) == 2, f"{name} {self.value(name)} needs 2 entries")
+        self.expect("optional_output_tensor", shape(self.input))
+        return shape(self.input)
+
+
+@irdl_op_definition
+class DistributeTensorOp(TTNNOp, abstract.TensorOp):
+    """A host tensor spread over a mesh as ``mapper_config`` says."""
+
+    name = "ttnn.distribute_tensor"
+    input = operand_def(TensorType)
+    mesh_device = operand_def(DeviceType)
+    mapper_config = prop_def(MESH_MAPPER)
+    cq_id = opt_prop_def(UI32)
+
+    def result_shape(self) -> None:
+        same = len(shape(self.input)) == len(shape(self.result))
+        self.need(same, f"result has shape {shape(self.result)}, expected the rank of {shape(self.input)}")
+
+
+@irdl_op_definition
+class AggregateTensorOp(TTNNOp, abstract.TensorOp):
+    """The parts of a tensor that is spread over a mesh, joined on the host as ``composer_config`` says."""
+
+    name = "ttnn.aggregate_tensor"
+    input = operand_def(TensorType)
+    mesh_device = operand_def(DeviceType)
+    composer_config = prop_def(MESH_COMPOSER)
+
+    def result_shape(self) -> None:
+        same = len(shape(self.input)) == len(shape(self.result))
+        self.need(same, f"result has shape {shape(self.result)}, expected the rank of {shape(self.input)}")
+
+
+@irdl_op_definition
+class SparseMatmulOp(ComputeOp, mixture.SparseMatmul):
+    """Products with the experts that are in use."""
+
+    name = "ttnn.sparse_matmul"
+    program_config = opt_prop_def(MATMUL_1D_CONFIG)
+
+
+@irdl_op_definition
+class AllToAllDispatchOp(TTNNOp, mixture.AllToAllDispatch):
+    """Tokens to the chips of their experts."""
+
+    name = "ttnn.all_to_all_dispatch"
+
+
+@irdl_op_definition
+class AllToAllDispatchMetadataOp(TTNNOp, mixture.AllToAllDispatchMetadata):
+    """Tokens with their experts' numbers and scores to the chips of their experts."""
+
+    name = "ttnn.all_to_all_dispatch_metadata"
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    input_tensor = operand_def(TensorType)
+    expert_indices = operand_def(TensorType)
+    expert_scores = operand_def(TensorType)
+    expert_mapping = operand_def(TensorType)
+    dispatched_buffer = opt_operand_def(TensorType)
+    indices_buffer = opt_operand_def(TensorType)
+    scores_buffer = opt_operand_def(TensorType)
+    cross_device_semaphore = opt_operand_def()
+
+
+@irdl_op_definition
+class AllToAllCombineOp(TTNNOp, mixture.AllToAllCombine):
+    """Experts' results back to their tokens."""
+
+    name = "ttnn.all_to_all_combine"
+
+
+@irdl_op_definition
+class MoeExpertTokenRemapOp(TTNNOp, mixture.ExpertTokenRemap):
+    """Scores as those of the chip's own experts."""
+
+    name = "ttnn.moe_expert_token_remap"
+
+
+@irdl_op_definition
+class MoeComputeOp(TTNNOp, abstract.ShapedOp):
+    """Experts' projections with weights in the order of TT-NN's kernel, and the sum over each token's experts."""
+
+    name = "ttnn.moe_compute"
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    tilize_input_tensor = operand_def(TensorType)
+    tilize_expert_indices_tensor = operand_def(TensorType)
+    tilize_expert_scores_tensor = operand_def(TensorType)
+    tilize_expert_mapping_tensor = operand_def(TensorType)
+    matmul_w0_w1_tensor = operand_def(TensorType)
+    matmul_w2_tensor = operand_def(TensorType)
+    optional_output_tensor = opt_operand_def(TensorType)
+    cross_device_semaphore = opt_operand_def()
+    device = operand_def(DeviceType)
+    layer_id = prop_def(UI32)
+    output_height_shard_dim = prop_def(UI32)
+    intermediate_size = prop_def(UI32)
+    has_bias = prop_def(BOOL)
+    activation_function = defaulted(MOE_ACTIVATION, MoEActivation.SILU)
+    cluster_axis = prop_def(UI32)
+    num_links = opt_prop_def(UI32)
+    topology = opt_prop_def(TOPOLOGY)
+    mux_core_range_set = prop_def(CORE_RANGE_SET)
+    combine_output = result_def(TensorType)
+
+    def result_shapes(self) -> Sequence[shapes.Shape]:
+        hidden, found = shape(self.tilize_input_tensor)[-1:], shape(self.combine_output)
+        self.need(found[-1:] == hidden, f"combine_output has shape {found}, expected {hidden} columns")
+        self.expect("optional_output_tensor", found)
+        return ()
+
+
+OPS = (
+    AllGatherOp,
+    AllReduceOp,
+    AllReduceAsyncOp,
+    ReduceScatterOp,
+    MeshPartitionOp,
+    PointToPointOp,
+    DistributeTensorOp,
+    AggregateTensorOp,
+    SparseMatmulOp,
+    AllToAllDispatchOp,
+    AllToAllDispatchMetadataOp,
+    AllToAllCombineOp,
+    MoeExpertTokenRemapOp,
+    MoeComputeOp,
+)

@@ -1,0 +1,84 @@
+"""Ops that take or put elements by position, and those that find positions. Source: tt-mlir ``TTNNOps.td``."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+
+from tt_xla.ir.abstract import indexing as shared
+from tt_xla.ir.base import SI8, SI32, defaulted
+from tt_xla.ir.ttnn.base import TTNNOp
+
+
+@irdl_op_definition
+class EmbeddingBwOp(TTNNOp, shared.EmbeddingBackward):
+    """The gradient of a table from that of its rows."""
+
+    name = "ttnn.embedding_bw"
+
+
+@irdl_op_definition
+class ScatterOp(TTNNOp, shared.Scatter):
+    """Elements put or reduced at positions along ``dim``."""
+
+    name = "ttnn.scatter"
+    input = operand_def(TensorType)
+    index = operand_def(TensorType)
+    source = operand_def(TensorType)
+    dim = prop_def(SI32)
+
+
+@irdl_op_definition
+class RowsGatherOp(TTNNOp, shared.RowsGather):
+    """Rows by position."""
+
+    name = "ttnn.rows_gather"
+
+
+@irdl_op_definition
+class RowsScatterOp(TTNNOp, shared.RowsScatter):
+    """Rows put or reduced at positions."""
+
+    name = "ttnn.rows_scatter"
+
+
+@irdl_op_definition
+class SortOp(TTNNOp, shared.Sort):
+    """Values in order along ``dim`` and the positions that they had."""
+
+    name = "ttnn.sort"
+    dim = defaulted(SI8, -1)
+
+
+@irdl_op_definition
+class TopKOp(TTNNOp, shared.TopK):
+    """The ``k`` greatest values along ``dim`` and their positions."""
+
+    name = "ttnn.topk"
+    dim = defaulted(SI32, -1)
+
+
+@irdl_op_definition
+class TopKRouterGptOp(TTNNOp, shared.TopKRouter):
+    """The best experts of each token and their weights."""
+
+    name = "ttnn.topk_router_gpt"
+
+
+@irdl_op_definition
+class SamplingOp(TTNNOp, shared.Sampling):
+    """One candidate of each row, drawn by its probability."""
+
+    name = "ttnn.sampling"
+
+
+OPS = (
+    EmbeddingBwOp,
+    ScatterOp,
+    RowsGatherOp,
+    RowsScatterOp,
+    SortOp,
+    TopKOp,
+    TopKRouterGptOp,
+    SamplingOp,
+)

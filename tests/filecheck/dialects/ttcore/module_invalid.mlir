@@ -1,0 +1,44 @@
+// RUN: invalid
+
+// expected-error: expected one builtin.module, got func.func
+ttcore.device_module {
+  func.func @f() {
+    func.return
+  }
+}
+
+// -----
+
+// expected-error: expected a single block, but got 0 blocks
+ttcore.cpu_module {
+}
+
+// -----
+
+// expected-error: device_attr lacks workerGrid
+ttcore.device @default_device = <chipIds = [0]>
+
+// -----
+
+// expected-error: undefined symbol alias '#nowhere'
+func.func @f() attributes {x = #nowhere} {
+  func.return
+}
+
+// -----
+
+// expected-error: re-declaration of alias '#a'
+#a = 1 : i32
+#a = 2 : i32
+func.func @f() attributes {x = #a} {
+  func.return
+}
+
+// -----
+
+// expected-error: alias '#b' stands for itself
+#a = #b
+#b = #a
+func.func @f() attributes {x = #a} {
+  func.return
+}
