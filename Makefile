@@ -7,10 +7,10 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test bench bench-compile check-programs check format
+.PHONY: help venv demo test conformance-stablehlo bench bench-compile check-programs check format
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(STAMP) ## the environment in .venv, with what constraints.txt pins
 
@@ -35,6 +35,9 @@ check: $(STAMP) ## style, types and import order
 	@$(BIN)/ruff format --check .
 	@$(BIN)/basedpyright
 	@PYTHONPATH=src $(BIN)/lint-imports
+
+conformance-stablehlo: $(STAMP) ## StableHLO's own tests on the emulated card: STABLEHLO=path/to/openxla/stablehlo
+	@$(BIN)/python tests/conformance/stablehlo_programs.py $(STABLEHLO) --report docs/conformance.md
 
 format: $(STAMP) ## rewrite the sources in the project's style
 	@$(BIN)/ruff check --fix .

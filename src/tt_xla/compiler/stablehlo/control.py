@@ -122,8 +122,16 @@ def nothing(importer: Importer, op: Any) -> None:
 
 
 @converts("stablehlo.get_tuple_element")
-def get_tuple_element(importer: Importer, op: Any) -> SSAValue:
+def get_tuple_element(importer: Importer, op: Any) -> SSAValue | None:
+    member = _member(importer, op)
+    return None if "tuple" in str(member.type) else importer[member]
+
+
+def _member(importer: Importer, op: Any) -> Any:
+    """The StableHLO value that an op takes out of a tuple, which may lie in another one."""
     made = op.operands[0].owner
+    if hasattr(made, "operation") and made.operation.name == "stablehlo.get_tuple_element":
+        made = _member(importer, made).owner
     if not hasattr(made, "operation") or made.operation.name != "stablehlo.tuple":
         raise importer.reject(op, "its tuple comes from elsewhere")
-    return importer[made.operands[int(op.attributes["index"].value)]]
+    return made.operands[int(op.attributes["index"].value)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
@@ -28,7 +29,14 @@ def constant(importer: Importer, op: Any) -> SSAValue:
     values = constant_values(op.attributes["value"])
     if isinstance(values, int):
         values = _EXTREMES.get(str(op.results[0].type.element_type), {}).get(values, values)
+    if str(op.results[0].type.element_type) == "f64" and _overflows(values):
+        raise importer.reject(op, "it holds values that are finite in float64 and not in float32")
     return importer.emit(ConstantOp, [], type_, value=elements(values, type_))
+
+
+def _overflows(values: Any) -> bool:
+    magnitudes = np.abs(np.asarray(values, np.float64))
+    return bool(np.any((magnitudes > np.finfo(np.float32).max) & np.isfinite(magnitudes)))
 
 
 @converts("stablehlo.iota")

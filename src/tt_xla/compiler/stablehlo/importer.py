@@ -52,6 +52,8 @@ class Importer:
         self.host_fallback = host_fallback
         self.off_chip: set[Any] = set()
         """StableHLO values that the chip cannot hold; every op that uses one runs on the host."""
+        self.all_on_chip = True
+        """Whether there has been no such value yet, as in most programs, so that nothing needs a look."""
         self.folds_scalars = False
         """Whether integer scalars of known operands are computed here and now, as in loops that are written out."""
         self.kept: list[Any] = []
@@ -82,6 +84,8 @@ class Importer:
     def bind(self, value: Any, made: SSAValue) -> None:
         """Notes what a StableHLO value became."""
         self.values[value] = made
+        if self.all_on_chip:
+            return
         if on_host(made):
             self.off_chip.add(value)
         else:
@@ -157,6 +161,7 @@ def _import(module: Any, *, host_fallback: bool) -> tuple[ModuleOp, tuple[Argume
     block = Block(arg_types=[convert_type(argument.type) for argument in source.arguments])
     functions = {op.name.value: op for op in _functions(module)}
     importer = Importer(block, functions, host_fallback=host_fallback)
+    importer.all_on_chip = not any(on_host(argument) for argument in block.args)
     for made, declared in zip(block.args, arguments, strict=True):
         made.name_hint = _name_hint(declared.name)
     returned = importer.inline(function, block.args)
@@ -184,11 +189,13 @@ def _convert(importer: Importer, op: Any) -> None:
     except DynamicShapeError:
         raise
     except NoElementsError:
+        importer.all_on_chip = False
         made = [_empty(importer, result.type) for result in op.results]
     except UnsupportedOpError as error:
         error.location = error.location or describe(importer.location)
         _erase_after(importer.block, last)
         made = call_host(importer, op, error)
+        importer.all_on_chip &= not any(on_host(value) for value in made)
     except CompileError:
         raise
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
