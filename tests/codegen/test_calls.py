@@ -51,9 +51,9 @@ def test_matmul_says_memory_type_activation_and_precision() -> None:
     )
     assert text == (
         "ttnn.matmul(v0, v1, transpose_b=True, memory_config=ttnn.DRAM_MEMORY_CONFIG, dtype=ttnn.bfloat16, "
-        "activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.GELU, False), "
         "compute_kernel_config=ttnn.WormholeComputeKernelConfig(math_approx_mode=False, packer_l1_acc=True, "
-        "math_fidelity=ttnn.MathFidelity.HiFi2, fp32_dest_acc_en=True))"
+        "math_fidelity=ttnn.MathFidelity.HiFi2, fp32_dest_acc_en=True), "
+        "activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.GELU, False))"
     )
 
 
@@ -64,6 +64,16 @@ def test_a_transposed_product_with_bias_in_l1_says_its_grid(buffer: BufferType, 
     operands: dict[str, Operand] = {"a": 0, "b": 1, "bias": 2}
     text = source("ttnn.linear", operands, *values, transpose_a=False, transpose_b=True)
     assert ("core_grid=ttnn.CoreGrid(y=10, x=11)" in text) == says_grid
+
+
+def test_with_the_left_operand_transposed_product_and_sum_are_two_calls_in_l1() -> None:
+    """TT-NN's one call gives a result of another shape there."""
+    in_l1 = spec(32, 64, buffer=BufferType.L1)
+    values = (in_l1, spec(32, 96), spec(96), spec(64, 96))
+    flags = {"transpose_a": True, "transpose_b": False, "activation": "relu"}
+    text = source("ttnn.linear", {"a": 0, "b": 1, "bias": 2}, *values, **flags)
+    assert text.startswith("ttnn.add(ttnn.matmul(v0, v1, transpose_a=True, memory_config=ttnn.DRAM_MEMORY_CONFIG")
+    assert text.endswith("activations=[ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)])")
 
 
 def test_remainder_has_the_sign_of_the_dividend() -> None:

@@ -1,4 +1,9 @@
-"""Matrix products."""
+"""Matrix products.
+
+TT-NN 0.81 looks for room in L1 for a product with bias as if no operand were transposed, and so refuses it
+(``matmul_utilities.cpp:195``) or makes a result of another shape. There the right operand's transposition is taken with
+a grid of cores said beforehand; with the left one's, product and sum are two calls.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +15,36 @@ from tt_xla.ir.layout import BufferType
 
 @calls("ttnn.matmul", "ttnn.linear")
 def matmul(op: Op) -> Call:
-    keywords: dict[str, Expression] = given(bias=op["bias"])
-    keywords |= {name: op.get(name) for name in ("transpose_a", "transpose_b") if op.get(name)}
-    keywords |= given(
+    biased_in_l1 = op["bias"] is not None and _in_l1(op)
+    if biased_in_l1 and op.get("transpose_a"):
+        return _in_two_calls(op)
+    keywords = _product(op) | given(activation=activation(op.get("activation")))
+    if biased_in_l1 and op.get("transpose_b"):
+        rows, columns = op.target.grid
+        keywords["core_grid"] = Call("ttnn.CoreGrid", (), {"y": rows, "x": columns})
+    return Call(op.instruction.op, (op["a"], op["b"]), given(bias=op["bias"]) | keywords)
+
+
+def _product(op: Op) -> dict[str, Expression]:
+    keywords: dict[str, Expression] = {name: True for name in ("transpose_a", "transpose_b") if op.get(name)}
+    return keywords | given(
         memory_config=op.memory,
         dtype=op.dtype,
-        activation=activation(op.get("activation")),
         compute_kernel_config=compute_config(op.get("compute_config")),
-        core_grid=_grid(op),
     )
-    return Call(op.instruction.op, (op["a"], op["b"]), keywords)
 
 
-def _grid(op: Op) -> Expression:
-    """Said only where TT-NN's own choice fails: looking for room in L1 for a product with bias, it takes the transposed
-    operand for one that is not (TT-NN 0.81, ``matmul_utilities.cpp:195``)."""
-    tensors = [op.spec(name) for name in ("a", "b")] + [op.result]
-    if op["bias"] is None or not op.get("transpose_b") or all(t.layout.buffer is not BufferType.L1 for t in tensors):
-        return None
-    rows, columns = op.target.grid
-    return Call("ttnn.CoreGrid", (), {"y": rows, "x": columns})
+def _in_two_calls(op: Op) -> Call:
+    product = Call("ttnn.matmul", (op["a"], op["b"]), _product(op))
+    function = activation(op.get("activation"))
+    return Call(
+        "ttnn.add",
+        (product, op["bias"]),
+        given(memory_config=op.memory, activations=None if function is None else (function,)),
+    )
+
+
+def _in_l1(op: Op) -> bool:
+    """Whether one of a product's tensors lies there."""
+    tensors = (op.spec("a"), op.spec("b"), op.result)
+    return any(spec.layout.buffer is BufferType.L1 for spec in tensors)

@@ -55,11 +55,11 @@ def embedding(op: Op) -> Call:
 @calls("ttnn.gather")
 def gather(op: Op) -> Call:
     call = Call("ttnn.gather", (op["input"], op.get("dim"), op["index"]), given(memory_config=op.memory))
-    return moved(op, call, "input")
+    return moved(op, call, "input", "index")
 
 
-def moved(op: Op, call: Call, name: str) -> Call:
-    """A call whose result stays, for some shapes, in the memory of operand ``name`` whatever is asked for."""
-    if op.memory_of(name) == op.memory:
+def moved(op: Op, call: Call, *names: str) -> Call:
+    """A call whose result stays, for some shapes, in the memory of one of these operands whatever is asked for."""
+    if all(op.memory_of(name) == op.memory for name in names):
         return call
     return Call("ttnn.to_memory_config", (call, op.memory))

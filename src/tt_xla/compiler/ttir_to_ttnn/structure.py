@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
@@ -59,12 +61,13 @@ def gather(lowering: Lowering, op: source.GatherOp) -> SSAValue:
 
 @lowers(source.EmbeddingOp)
 def embedding(lowering: Lowering, op: source.EmbeddingOp) -> SSAValue:
-    """Indices are u32 in one dimension or more, the table is bfloat16, both row-major; the result takes the table's
+    """Indices are u32 in one or two dimensions, the table is bfloat16, both row-major; the result takes the table's
     type back."""
     sizes, dtype = lowering.result(op)
     indices = lowering.row_major(op.input, DataType.U32)
-    if not shape(indices):
-        indices = lowering.emit(target.ReshapeOp, [indices], (1,), DataType.U32, tiled=False, shape=(1,))
+    if len(shape(indices)) not in (1, 2):
+        flat = (math.prod(shape(indices)),)
+        indices = lowering.emit(target.ReshapeOp, [indices], flat, DataType.U32, tiled=False, shape=flat)
     table = lowering.row_major(op.weight, DataType.BF16)
     found = lowering.emit(target.EmbeddingOp, [indices, table], (*shape(indices), sizes[-1]), DataType.BF16)
     if shape(found) != sizes:
