@@ -278,6 +278,114 @@ not_fused("mean_of_31", lambda x: x.sum(-1) / 31, normal(4, 32), into="mean")
 not_fused("softplus_alone", lambda x: jnp.log1p(jnp.exp(x)), normal(4, 32), into="mish")
 
 
+# Attention and heads.
+
+
+def attend(q: Array, k: Array, v: Array, mask: Array | None = None, scale: float = 0.125) -> Array:
+    """[B, S, H, D], as JAX writes it: scores in the input's type, softmax in float32."""
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * scale
+    if mask is not None:
+        scores = jnp.where(mask, scores, jnp.finfo(q.dtype).min)
+    weights = jax.nn.softmax(scores.astype(jnp.float32), axis=-1).astype(q.dtype)
+    return jnp.einsum("bhqk,bkhd->bqhd", weights, v)
+
+
+def attend_heads_first(q: Array, k: Array, v: Array) -> Array:
+    """[B, H, S, D], as torch's decomposition has it."""
+    scores = (q @ k.swapaxes(-1, -2)) / 8.0
+    return jax.nn.softmax(scores, axis=-1) @ v
+
+
+def attend_grouped(q: Array, k: Array, v: Array) -> Array:
+    return attend_heads_first(q, jnp.repeat(k, 2, axis=1), jnp.repeat(v, 2, axis=1))
+
+
+def project(x: Array, wq: Array, wk: Array, wv: Array) -> Array:
+    q, k, v = ((x @ w).reshape(2, 48, 2, 32) for w in (wq, wk, wv))
+    return attend(q, k, v).reshape(2, 48, 64)
+
+
+QKV = bf16(2, 48, 2, 64), bf16(2, 48, 2, 64, seed=1), bf16(2, 48, 2, 64, seed=2)
+FIRST = bf16(2, 4, 48, 64), bf16(2, 4, 40, 64, seed=1), bf16(2, 4, 40, 64, seed=2)
+WEIGHTS = tuple(bf16(64, 64, seed=seed) * BF16.type(0.1) for seed in range(3))
+MOVED = ("permute",) * 3
+
+fused("attention", attend, *QKV, into=(*MOVED, "scaled_dot_product_attention", "permute"))
+fused("attention_heads_first", attend_heads_first, *FIRST, into=("scaled_dot_product_attention",))
+fused(
+    "attention_of_groups",
+    attend_grouped,
+    bf16(2, 4, 48, 64),
+    bf16(2, 2, 40, 64, seed=1),
+    bf16(2, 2, 40, 64, seed=2),
+    into=("scaled_dot_product_attention",),
+)
+fused(
+    "attention_causal",
+    lambda q, k, v: attend(q, k, v, jnp.tril(jnp.ones((48, 48), bool))),
+    *QKV,
+    into=(*MOVED, "scaled_dot_product_attention", "permute"),
+)
+fused(
+    "attention_masked",
+    attend,
+    *QKV,
+    np.arange(48)[None, None, :] < np.array([[[[40]]], [[[48]]]]),
+    into=("where", "repeat", *MOVED, "scaled_dot_product_attention", "permute"),
+)
+fused(
+    "attention_of_projections",
+    project,
+    bf16(2, 48, 64),
+    *WEIGHTS,
+    into=(
+        "concat", "matmul", "split_query_key_value_and_split_heads", "scaled_dot_product_attention",
+        "concatenate_heads",
+    ),
+)  # fmt: skip
+not_fused(
+    "attention_in_float32",
+    attend,
+    *(normal(2, 8, 2, 32, seed=n) for n in range(3)),
+    into="scaled_dot_product_attention",
+)
+not_fused(
+    "attention_of_48_elements",
+    attend,
+    *(bf16(2, 8, 2, 48, seed=n) for n in range(3)),
+    into="scaled_dot_product_attention",
+)
+not_fused(
+    "attention_whose_weights_are_used",
+    lambda q, k, v: (lambda p: (p @ v, p))(jax.nn.softmax(q @ k.swapaxes(-1, -2), axis=-1)),
+    *(bf16(2, 4, 8, 32, seed=n) * BF16.type(0.2) for n in range(3)),
+    into="scaled_dot_product_attention",
+)
+not_fused(
+    "attention_over_queries",
+    lambda q, k, v: jax.nn.softmax(q @ k.swapaxes(-1, -2), axis=-2) @ v,
+    *(bf16(2, 4, 32, 32, seed=n) * BF16.type(0.2) for n in range(3)),
+    into="scaled_dot_product_attention",
+)
+not_fused(
+    "attention_of_transposed_weights",
+    lambda q, k, v: jax.nn.softmax(q @ k.swapaxes(-1, -2), axis=-1).swapaxes(-1, -2) @ v,
+    *(bf16(2, 4, 32, 32, seed=n) * BF16.type(0.2) for n in range(3)),
+    into="scaled_dot_product_attention",
+)
+not_fused(
+    "heads_of_16", lambda x: x.transpose(0, 2, 1, 3).reshape(2, 8, 64), bf16(2, 4, 8, 16), into="concatenate_heads"
+)
+not_fused(
+    "projections_of_two_inputs",
+    lambda x, y, wq, wk, wv: attend(*(t.reshape(2, 48, 2, 32) for t in (x @ wq, y @ wk, y @ wv))),
+    bf16(2, 48, 64),
+    bf16(2, 48, 64, seed=1),
+    *WEIGHTS,
+    into="split_query_key_value_and_split_heads",
+)
+
+
 @cache
 def lowered(name: str) -> Any:
     case = (FUSED | NOT_FUSED)[name]

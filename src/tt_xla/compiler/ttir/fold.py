@@ -7,7 +7,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.compiler.ttir import fold_arithmetic
-from tt_xla.compiler.ttir.match import splat_of
+from tt_xla.compiler.ttir.match import BINARY, splat_of
 from tt_xla.ir.base import shape, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import (
@@ -103,20 +103,25 @@ def clamp_by_constants(op: ClampTensorOp, rewriter: PatternRewriter) -> None:
 
 @pattern(WhereOp)
 def known_choice(op: WhereOp, rewriter: PatternRewriter) -> None:
-    """where with a constant predicate, or with the same value on both sides."""
+    """where with a constant predicate, with the same value on both sides, or with 1 for true and 0 for false."""
     predicate = splat(op.first)
-    chosen = op.second if op.second is op.third or (predicate is not None and predicate != 0) else op.third
-    if (predicate is not None or op.second is op.third) and chosen.type == op.result.type:
+    if op.second is op.third or predicate is not None:
+        chosen = op.third if predicate == 0 else op.second
+    elif isinstance(op.first.owner, _TRUTH) and (splat(op.second), splat(op.third)) == (1, 0):
+        chosen = op.first
+    else:
+        return
+    if chosen.type == op.result.type:
         rewriter.replace(op, [], [chosen])
 
 
+_TRUTH = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or"))
+
+MOVES = (drop_identity, join_reshapes, join_permutes, join_casts)
 PATTERNS = (
-    drop_identity,
+    *MOVES,
     move_constant,
-    join_reshapes,
-    join_permutes,
     join_broadcasts,
-    join_casts,
     permute_as_reshape,
     clamp_by_constants,
     known_choice,

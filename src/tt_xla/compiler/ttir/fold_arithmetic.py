@@ -18,7 +18,7 @@ from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtra
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import splat
-from tt_xla.ir.ttir.structure import ClampScalarOp
+from tt_xla.ir.ttir.structure import ClampScalarOp, PermuteOp, ReshapeOp
 
 _NEUTRAL: dict[type[Operation], float] = {
     Add: 0.0,
@@ -132,6 +132,23 @@ def small_factors_first(op: Operation, rewriter: PatternRewriter) -> None:
                 )
                 replace_with(rewriter, op, Multiply, [big, joined])
                 return
+
+
+@pattern(ReshapeOp, PermuteOp)
+def sink_factor(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
+    """move(x * a) is move(x) * a, so that moves meet each other and factors too."""
+    inner = op.input.owner
+    if not isinstance(inner, Multiply | Div) or only_user(op.input) is not op or not is_float(op.result):
+        return
+    value, other = inner.operands
+    if splat(other) is None and isinstance(inner, Multiply):
+        value, other = other, value
+    if splat(other) is None or value.type != op.input.type:
+        return
+    moved = insert_before(rewriter, op, type(op), [value], tensor_type(op.result), **op.values())
+    small = splat_of(float(splat(other) or 0), tensor((1,), tensor_type(other).element_type), op.location)
+    rewriter.insert(small, InsertPoint.before(op))
+    replace_with(rewriter, op, type(inner), [moved, small.results[0]])
 
 
 @pattern(UNARY["neg"])
@@ -270,6 +287,7 @@ PATTERNS = (
     drop_neutral,
     join_factors,
     small_factors_first,
+    sink_factor,
     negated_factor,
     times_minus_one,
     add_negated,

@@ -1,8 +1,17 @@
 """TTIR in, TTNN out. Importing this package registers the lowerings of all op families."""
 
-from tt_xla.compiler.ttir_to_ttnn import contraction, creation, elementwise, host, reduction, structure, window
+from tt_xla.compiler.ttir_to_ttnn import (
+    attention,
+    contraction,
+    creation,
+    elementwise,
+    host,
+    reduction,
+    structure,
+    window,
+)
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role, run
 
-FAMILIES = (contraction, creation, elementwise, host, reduction, structure, window)
+FAMILIES = (attention, contraction, creation, elementwise, host, reduction, structure, window)
 
 __all__ = ["FAMILIES", "argument_role", "run"]

@@ -5,7 +5,18 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler.rewriting import run_patterns
-from tt_xla.compiler.ttir.fuse import activation, cast, convolution, linear, normalization, reduction, softmax
+from tt_xla.compiler.ttir import fold
+from tt_xla.compiler.ttir.fuse import (
+    activation,
+    attention,
+    cast,
+    convolution,
+    heads,
+    linear,
+    normalization,
+    reduction,
+    softmax,
+)
 
 PATTERNS = (
     *reduction.PATTERNS,
@@ -13,6 +24,8 @@ PATTERNS = (
     *activation.PATTERNS,
     *normalization.PATTERNS,
     *softmax.PATTERNS,
+    *attention.PATTERNS,
+    *heads.PATTERNS,
     *linear.PATTERNS,
     *convolution.PATTERNS,
 )
@@ -26,4 +39,4 @@ def run(module: ModuleOp, *, permute_matmul: bool = True, approximate: bool = Tr
         approximate: also where the fused op differs from its parts by more than rounding.
     """
     transposes = linear.TRANSPOSES if permute_matmul else ()
-    run_patterns(module, *transposes, *PATTERNS, *(activation.APPROXIMATE if approximate else ()))
+    run_patterns(module, *fold.MOVES, *transposes, *PATTERNS, *(activation.APPROXIMATE if approximate else ()))

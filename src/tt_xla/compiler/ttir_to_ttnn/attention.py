@@ -1,0 +1,41 @@
+"""Attention and heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
+from tt_xla.ir.base import DATA_TYPES, shape, tensor_type
+from tt_xla.ir.layout import TensorLayout
+from tt_xla.ir.ttir import attention as source
+from tt_xla.ir.ttnn import attention as target
+from tt_xla.ir.ttnn.attributes import laid_out
+
+
+@lowers(source.ScaledDotProductAttentionOp)
+def scaled_dot_product_attention(lowering: Lowering, op: source.ScaledDotProductAttentionOp) -> SSAValue:
+    given = (op.query, op.key, op.value_, op.attention_mask, op.attention_sink)
+    operands = [None if value is None else lowering.tiled(value) for value in given]
+    values = {name: op.value(name) for name in ("is_causal", "scale", "sliding_window_size")}
+    return lowering.emit(target.ScaledDotProductAttentionOp, operands, *lowering.result(op), **values)
+
+
+@lowers(source.ConcatenateHeadsOp)
+def concatenate_heads(lowering: Lowering, op: source.ConcatenateHeadsOp) -> SSAValue:
+    return lowering.emit(target.ConcatenateHeadsOp, [lowering.tiled(op.input)], *lowering.result(op))
+
+
+@lowers(source.SplitQueryKeyValueAndSplitHeadsOp)
+def split_heads(lowering: Lowering, op: source.SplitQueryKeyValueAndSplitHeadsOp) -> Sequence[SSAValue]:
+    given = (op.input_tensor, op.kv_input_tensor)
+    types = [
+        laid_out(shape(value), TensorLayout.of(shape(value), DATA_TYPES[tensor_type(value).element_type]))
+        for value in op.results
+    ]
+    made = target.SplitQueryKeyValueAndSplitHeadsOp.make(
+        [None if value is None else lowering.tiled(value) for value in given], types, lowering.location, **op.values()
+    )
+    lowering.block.add_op(made)
+    return made.results
