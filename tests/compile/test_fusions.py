@@ -25,6 +25,7 @@ from jax.extend import backend as jax_backend
 
 from tt_xla.compiler.pipeline import compile_module
 from tt_xla.compiler.ttir import fuse
+from tt_xla.compiler.ttnn import fuse_rotary
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
@@ -278,6 +279,41 @@ not_fused("mean_of_31", lambda x: x.sum(-1) / 31, normal(4, 32), into="mean")
 not_fused("softplus_alone", lambda x: jnp.log1p(jnp.exp(x)), normal(4, 32), into="mish")
 
 
+# Rotary embedding.
+
+
+def rotate(x: Array, cos: Array, sin: Array, sign: float = -1) -> Array:
+    first, second = jnp.split(x, 2, axis=-1)
+    return x * cos + jnp.concatenate([sign * second, first], axis=-1) * sin
+
+
+TABLES = normal(32, 64, seed=1), normal(32, 64, seed=2)
+fused("rotary", rotate, normal(2, 3, 32, 64), *TABLES, into=("reshape", "reshape", "rotary_embedding"))
+fused(
+    "rotary_twice_by_the_same_tables",
+    lambda x, y, cos, sin: (rotate(x, cos, sin), rotate(y, cos, sin)),
+    normal(2, 3, 32, 64),
+    normal(2, 1, 32, 64, seed=3),
+    *TABLES,
+    into=("reshape", "reshape", "rotary_embedding", "rotary_embedding"),
+)
+not_fused("rotary_the_other_way", lambda *x: rotate(*x, sign=1), normal(2, 3, 32, 64), *TABLES, into="rotary_embedding")
+not_fused(
+    "rotary_of_31_rows",
+    rotate, normal(2, 3, 31, 64), normal(31, 64, seed=1), normal(31, 64, seed=2),
+    into="rotary_embedding",
+)  # fmt: skip
+not_fused(
+    "rotary_by_tables_of_each_batch",
+    rotate, normal(2, 3, 32, 64), normal(2, 1, 32, 64, seed=1), normal(2, 1, 32, 64, seed=2),
+    into="rotary_embedding",
+)  # fmt: skip
+not_fused(
+    "rotary_of_96_elements",
+    rotate, normal(2, 3, 32, 96), normal(32, 96, seed=1), normal(32, 96, seed=2),
+    into="rotary_embedding",
+)  # fmt: skip
+
 # Attention and heads.
 
 
@@ -440,5 +476,5 @@ def test_tanh_form_of_gelu_keeps_its_parts_under_exact_numerics() -> None:
 
 def test_every_pattern_is_described() -> None:
     described = (Path(__file__).parents[2] / "docs" / "fusions.md").read_text()
-    patterns = (*fuse.PATTERNS, *fuse.linear.TRANSPOSES, *fuse.activation.APPROXIMATE)
+    patterns = (*fuse.PATTERNS, *fuse_rotary.PATTERNS, *fuse.linear.TRANSPOSES, *fuse.activation.APPROXIMATE)
     assert [pattern.name for pattern in patterns if f"`{pattern.name}`" not in described] == []

@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
+from tt_xla.compiler.ttnn import fuse_rotary
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import ttnn
 from tt_xla.ir.base import STR, TTOp, only_user, shape
@@ -158,5 +159,12 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
 
 def run(module: ModuleOp, *, optimise: bool) -> None:
     """Joins moves; with ``optimise``, from level 1 on, also what changes the ops that compute."""
-    patterns = [join_reshapes, sink_reshape, sink_reshape_past_rows, join_to_layouts, reshape_before_tilize]
+    patterns = [
+        *fuse_rotary.PATTERNS,
+        join_reshapes,
+        sink_reshape,
+        sink_reshape_past_rows,
+        join_to_layouts,
+        reshape_before_tilize,
+    ]
     run_patterns(module, *([fuse_activation, row_major_convolution] if optimise else []), *patterns)
