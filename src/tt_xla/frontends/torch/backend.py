@@ -20,8 +20,8 @@ from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.aten import LOWERINGS
 from tt_xla.frontends.torch.device import DEVICE_TYPE, buffer_of, lift, new_version, register
+from tt_xla.frontends.torch.graph import run_passes
 from tt_xla.frontends.torch.lowering import Argument, Lowered, lower_to_stablehlo
-from tt_xla.frontends.torch.rewrites import rewrite
 from tt_xla.ir.program import Program, Role
 from tt_xla.options import COMPILE_OPTIONS, CompileOptions, environment
 
@@ -34,7 +34,8 @@ TORCH_OPTIONS = {
     "tt_legacy_compile": False,
     "tt_use_aot_autograd": True,
 }
-"""Options of upstream's torch backend. There is one way of compiling here, and all of them are met by it."""
+"""Options of upstream's torch backend, with their defaults. The first two switch passes off; there is one way of compiling
+here, which meets the others."""
 
 trace_rules.add("tt_xla.frontends")  # eager kernels may run while dynamo looks for frames to compile
 
@@ -62,7 +63,7 @@ def tt(
         own = own_options(options or {})
         settings.current().with_own(own)
         arguments = _describe_own(graph_module) + _describe_inputs(graph_module, example_inputs)
-        rewrite(graph_module)
+        run_passes(graph_module, TORCH_OPTIONS | dict(options or {}))
         inference = functools.partial(_compile_graph, arguments=arguments, own=own)
         backward = functools.partial(_compile_graph, arguments=None, own=own)
         # Torch's own functions that contain an attention would pick a fused kernel for CPU tensors.

@@ -18,6 +18,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.aten import LOWERINGS, Context
 from tt_xla.frontends.torch.aten.registry import DTYPES, apply, describe, shape_of
+from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.ir.program import Role
 
 aten = torch.ops.aten
@@ -111,6 +112,7 @@ class _Lowering:
         self.traced: list[torch.fx.Node] = []  # nodes that are arguments of main, in order
         self.extras: list[Callable[[], torch.Tensor]] = []
         self.constant: list[bool] = []
+        self._numbers = {node: index for index, node in enumerate(self.nodes)}
 
     def run(self) -> Lowered:
         self._check_supported()
@@ -196,14 +198,11 @@ class _Lowering:
         return outputs, results
 
     def _trace(self, results: list[torch.fx.Node]) -> ir.Module:
-        numbers = {node: index for index, node in enumerate(self.nodes)}
+        regions = find_regions(self.nodes, set(self.known), set(self.traced))
 
         def forward(*arrays: Any) -> tuple[Any, ...]:
             values = dict(self.known) | dict(zip(self.traced, arrays, strict=True))
-            for node in self.nodes:
-                if node.op == "call_function" and node not in values:
-                    with jax.named_scope(f"n{numbers[node]}"):
-                        values[node] = self._compute(node, values)
+            self._evaluate(self.nodes, values, regions)
             return tuple(jax.numpy.asarray(values[node]) for node in results)
 
         with unset_fake_temporarily(), jax.enable_x64(True), jax.default_device(_tracing_device()):
@@ -211,6 +210,34 @@ class _Lowering:
             module = jax.jit(forward, keep_unused=True).lower(*specs).compiler_ir("stablehlo")
         assert isinstance(module, ir.Module)
         return module
+
+    def _evaluate(self, nodes: Sequence[torch.fx.Node], values: dict[torch.fx.Node, Any], regions: list[Region]) -> None:
+        """Computes nodes in order; those of a marked region become one composite."""
+        top = outermost(regions)
+        composed = {node for region in top for node in (*region.body, *region.outputs)}
+        last = {region.last: region for region in top}
+        for node in nodes:
+            if node in values or node.op != "call_function" or (node in composed and node not in last):
+                continue
+            with jax.named_scope(f"n{self._numbers[node]}"):
+                if node in last:
+                    self._compose(last[node], values, [region for region in regions if region is not last[node]])
+                else:
+                    values[node] = self._compute(node, values)
+
+    def _compose(self, region: Region, values: dict[torch.fx.Node, Any], others: list[Region]) -> None:
+        """One composite of a region; regions within it become composites of its decomposition."""
+        operands = [values[mark.args[0]] for mark in region.inputs] + [values[node] for node in region.captured]
+        inner = [other for other in others if other.last in region.body]
+
+        def decomposition(*arrays: Any, **_: Any) -> tuple[Any, ...]:
+            local = dict(self.known) | dict(zip([*region.inputs, *region.captured], arrays, strict=True))
+            self._evaluate(region.body, local, inner)
+            return tuple(jax.numpy.asarray(local[mark.args[0]]) for mark in region.outputs)
+
+        attributes = {name: _composite_attribute(value) for name, value in region.attributes.items()}
+        results = jax.lax.composite(decomposition, region.name)(*operands, **attributes)
+        values.update(zip(region.outputs, results, strict=True))
 
     def _compute(self, node: torch.fx.Node, values: dict[torch.fx.Node, Any]) -> Any:
         out = node.meta.get("val")
@@ -274,6 +301,13 @@ def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument]) -> Non
             named["ttir.name"] = ir.StringAttr.get(argument.name)
             attributes.append(ir.DictAttr.get(named))
         main.arg_attrs = ir.ArrayAttr.get(attributes)
+
+
+def _composite_attribute(value: Any) -> Any:
+    """An attribute of a composite in a type that JAX writes: floats are f32, lists are dense i64."""
+    if isinstance(value, float):
+        return np.float32(value)
+    return np.asarray(value, np.int64) if isinstance(value, list | tuple) else value
 
 
 def _number(value: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from jax import lax
 
+import tt_xla.frontends.torch.graph.marks  # noqa: F401  defines tt_xla::mark_tensor
 from tt_xla.frontends.torch.aten.registry import Array, Context, axes, broadcast, cast, full, lower, shape_of
 
 aten = torch.ops.aten
@@ -29,6 +30,12 @@ prims = torch.ops.prims
 )
 def reshape(ctx: Context, x: Array, *sizes: Any) -> Array:
     return x if tuple(x.shape) == ctx.shape else lax.reshape(x, ctx.shape)
+
+
+@lower(torch.ops.tt_xla.mark_tensor.default)
+def mark(ctx: Context, x: Array, *_: Any) -> Array:
+    """A mark of a group that could not become a composite."""
+    return x
 
 
 @lower(aten.view.dtype)

@@ -20,6 +20,47 @@ def rewrite(graph_module: torch.fx.GraphModule) -> None:
         graph_module.recompile()
 
 
+def rewrite_adaptive_avgpool_to_mean(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """An adaptive average pooling to one element is a mean over the pooled dimensions, module or function."""
+    changed = False
+    for node in list(gm.graph.nodes):
+        dims = _pooled_to_one(gm, node)
+        if dims is None:
+            continue
+        with gm.graph.inserting_after(node):
+            mean = gm.graph.call_function(torch.mean, (node.args[0],), {"dim": dims, "keepdim": True})
+        mean.meta = dict(node.meta)
+        node.replace_all_uses_with(mean)
+        gm.graph.erase_node(node)
+        changed = True
+    if changed:
+        gm.recompile()
+    return gm
+
+
+def _pooled_to_one(gm: torch.fx.GraphModule, node: torch.fx.Node) -> list[int] | None:
+    """The dimensions that a node pools to one element each; None when it is no such pooling."""
+    if node.op == "call_module":
+        module = gm.get_submodule(str(node.target))
+        rank, size = _ADAPTIVE.get(type(module)), getattr(module, "output_size", None)
+    elif node.op == "call_function" and len(node.args) == 2:
+        rank, size = _ADAPTIVE.get(node.target), node.args[1]
+    else:
+        return None
+    if rank is None or size not in (1, (1,) * rank, [1] * rank):
+        return None
+    return list(range(-rank, 0))
+
+
+_ADAPTIVE: dict[object, int] = {
+    torch.nn.AdaptiveAvgPool1d: 1,
+    torch.nn.AdaptiveAvgPool2d: 2,
+    F.adaptive_avg_pool1d: 1,
+    F.adaptive_avg_pool2d: 2,
+}
+"""Adaptive average poolings, modules and functions, and how many dimensions they pool."""
+
+
 def attention(
     query: torch.Tensor,
     key: torch.Tensor,

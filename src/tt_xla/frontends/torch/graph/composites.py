@@ -1,0 +1,201 @@
+"""Composite ops: torch functions that reach the compiler whole, under a name that it knows.
+
+:data:`replacements` says which; whoever adds an entry to it gets a composite of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.fx import GraphModule, Node
+
+from tt_xla.frontends.torch.graph.marks import StableHLOCompositeBuilder
+from tt_xla.frontends.torch.graph.rewrites import attention
+
+
+def composite_gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """``F.gelu`` as ``tenstorrent.gelu``, or ``tenstorrent.gelu_tanh``."""
+    tanh = approximate == "tanh"
+    builder = StableHLOCompositeBuilder(
+        "tenstorrent.gelu_tanh" if tanh else "tenstorrent.gelu", {"approximate": "tanh"} if tanh else None
+    )
+    return builder.mark_outputs(F.gelu(builder.mark_inputs(input), approximate=approximate))
+
+
+def composite_rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """``F.rms_norm`` as ``tenstorrent.rms_norm``; operands are the input and, if there is one, the weight."""
+    epsilon = torch.finfo(input.dtype).eps if eps is None else eps
+    builder = StableHLOCompositeBuilder(
+        "tenstorrent.rms_norm", {"normalized_shape": list(normalized_shape), "epsilon": float(epsilon)}
+    )
+    input, weight = _marked(builder, input, weight)
+    return builder.mark_outputs(F.rms_norm(input, normalized_shape, weight, epsilon))
+
+
+def composite_layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """``F.layer_norm`` as ``tenstorrent.layer_norm``; operands are the input and what there is of weight and bias."""
+    if weight is None and bias is not None:
+        return F.layer_norm(input, normalized_shape, weight, bias, eps)  # its operands would read as input and weight
+    builder = StableHLOCompositeBuilder(
+        "tenstorrent.layer_norm", {"normalized_shape": list(normalized_shape), "epsilon": float(eps)}
+    )
+    weight, bias = (None if affine is None else affine.to(input.dtype) for affine in (weight, bias))
+    input, weight, bias = _marked(builder, input, weight, bias)
+    return builder.mark_outputs(F.layer_norm(input, normalized_shape, weight, bias, eps))
+
+
+def composite_group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """``F.group_norm`` as ``tenstorrent.group_norm``; channels are dimension 1."""
+    if weight is None and bias is not None:
+        return F.group_norm(input, num_groups, weight, bias, eps)
+    builder = StableHLOCompositeBuilder(
+        "tenstorrent.group_norm", {"num_groups": num_groups, "epsilon": float(eps), "channel_dim": 1}
+    )
+    input, weight, bias = _marked(builder, input, weight, bias)
+    return builder.mark_outputs(F.group_norm(input, num_groups, weight, bias, eps))
+
+
+def composite_topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """``torch.topk`` as ``tenstorrent.topk``, values and indices."""
+    builder = StableHLOCompositeBuilder(
+        "tenstorrent.topk", {"k": k, "dim": dim % input.dim(), "largest": largest, "sorted": sorted}
+    )
+    values, indices = torch.topk(builder.mark_inputs(input), k, dim, largest, sorted)
+    return torch.return_types.topk(builder.mark_outputs(values, indices))
+
+
+def composite_argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """``torch.argmax`` along one dimension as ``tenstorrent.argmax``; over all elements it stays as it is."""
+    if dim is None:
+        return torch.argmax(input, dim, keepdim)
+    builder = StableHLOCompositeBuilder("tenstorrent.argmax", {"dim": dim % input.dim(), "keepdim": keepdim})
+    return builder.mark_outputs(torch.argmax(builder.mark_inputs(input), dim, keepdim))
+
+
+def composite_scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """``F.scaled_dot_product_attention`` as ``tenstorrent.scaled_dot_product_attention`` where the chip has it: bfloat16
+    [batch, heads, length, width] without dropout, the mask none or bfloat16."""
+    tensors = (query, key, value) if attn_mask is None else (query, key, value, attn_mask)
+    whole = all(tensor.dtype == torch.bfloat16 and tensor.dim() == 4 for tensor in tensors)
+    if not whole or dropout_p or any(tensor.requires_grad for tensor in tensors):
+        return attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    factor = query.size(-1) ** -0.5 if scale is None else scale
+    builder = StableHLOCompositeBuilder(
+        "tenstorrent.scaled_dot_product_attention", {"is_causal": is_causal, "scale": float(factor)}
+    )
+    query, key, value, attn_mask = _marked(builder, query, key, value, attn_mask)
+    found = attention(query, key, value, attn_mask, 0.0, is_causal, factor, enable_gqa)
+    return builder.mark_outputs(found)
+
+
+def _marked(builder: StableHLOCompositeBuilder, *tensors: Tensor | None) -> list[Any]:
+    """Tensors marked as inputs, in order, absent ones left out of the count."""
+    present = [tensor for tensor in tensors if tensor is not None]
+    marked = builder.mark_inputs(*present)
+    left = iter(marked if len(present) > 1 else (marked,))
+    return [None if tensor is None else next(left) for tensor in tensors]
+
+
+def replace_layer_norm_module(graph_module: GraphModule, node: Node, module: nn.LayerNorm) -> None:
+    """A call of an ``nn.LayerNorm`` in a graph becomes a call of :func:`composite_layer_norm`."""
+    weight, bias = (module_parameter(graph_module, node, name) for name in ("weight", "bias"))
+    _replace(graph_module, node, composite_layer_norm, (list(module.normalized_shape), weight, bias, module.eps))
+
+
+def replace_rms_norm_module(graph_module: GraphModule, node: Node, module: nn.RMSNorm) -> None:
+    """A call of an ``nn.RMSNorm`` in a graph becomes a call of :func:`composite_rms_norm`."""
+    weight = module_parameter(graph_module, node, "weight")
+    _replace(graph_module, node, composite_rms_norm, (list(module.normalized_shape), weight, module.eps))
+
+
+def replace_group_norm_module(graph_module: GraphModule, node: Node, module: nn.GroupNorm) -> None:
+    """A call of an ``nn.GroupNorm`` in a graph becomes a call of :func:`composite_group_norm`."""
+    weight, bias = (module_parameter(graph_module, node, name) for name in ("weight", "bias"))
+    _replace(graph_module, node, composite_group_norm, (module.num_groups, weight, bias, module.eps))
+
+
+def replace_gelu_module(graph_module: GraphModule, node: Node, module: nn.GELU) -> None:
+    """A call of an ``nn.GELU`` in a graph becomes a call of :func:`composite_gelu`."""
+    _replace(graph_module, node, composite_gelu, (module.approximate,))
+
+
+def module_parameter(graph_module: GraphModule, node: Node, name: str) -> Node | None:
+    """A new ``get_attr`` node before ``node`` for a parameter of the module that it calls; None when it has none."""
+    if getattr(graph_module.get_submodule(str(node.target)), name) is None:
+        return None
+    with graph_module.graph.inserting_before(node):
+        return graph_module.graph.get_attr(f"{node.target}.{name}")
+
+
+def _replace(graph_module: GraphModule, node: Node, function: Callable[..., Any], rest: tuple[Any, ...]) -> None:
+    with graph_module.graph.inserting_after(node):
+        made = graph_module.graph.call_function(function, (*node.args, *rest))
+    made.meta = dict(node.meta)
+    node.replace_all_uses_with(made)
+    graph_module.graph.erase_node(node)
+
+
+replacements: dict[Any, Callable[..., Any]] = {
+    F.gelu: composite_gelu,
+    torch.rms_norm: composite_rms_norm,
+    F.rms_norm: composite_rms_norm,
+    torch.layer_norm: composite_layer_norm,
+    F.layer_norm: composite_layer_norm,
+    F.group_norm: composite_group_norm,
+    torch.topk: composite_topk,
+    torch.argmax: composite_argmax,
+    F.scaled_dot_product_attention: composite_scaled_dot_product_attention,
+    nn.LayerNorm: replace_layer_norm_module,
+    nn.RMSNorm: replace_rms_norm_module,
+    nn.GroupNorm: replace_group_norm_module,
+    nn.GELU: replace_gelu_module,
+}
+"""By function: a function of the same arguments that is called in its place. By module type: a function of graph module,
+node and module that replaces the ``call_module`` node."""
+
+METHODS: dict[str, Any] = {"topk": torch.topk, "argmax": torch.argmax}
+"""Methods of tensors that are functions of :data:`replacements`."""
+
+
+def handle_composite_ops(gm: GraphModule) -> GraphModule:
+    """Puts composites in the place of the functions and modules in :data:`replacements`."""
+    changed = False
+    for node in list(gm.graph.nodes):
+        if node.op == "call_method" and METHODS.get(node.target) in replacements:
+            node.op, node.target = "call_function", replacements[METHODS[node.target]]
+            changed = True
+        elif node.op == "call_function" and node.target in replacements:
+            node.target = replacements[node.target]
+            changed = True
+        elif node.op == "call_module":
+            module = gm.get_submodule(str(node.target))
+            if type(module) in replacements:
+                replacements[type(module)](gm, node, module)
+                changed = True
+    if changed:
+        gm.graph.lint()
+        gm.recompile()
+    return gm

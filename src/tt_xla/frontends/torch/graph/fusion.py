@@ -1,0 +1,211 @@
+"""Fusion: groups of ops that users wrote out become the one function of torch that they mean.
+
+A :class:`FusionProvider` declares a pattern and its replacement; defining the class registers it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.fx import Graph, GraphModule, symbolic_trace
+from torch.fx.subgraph_rewriter import ReplacedPatterns, replace_pattern_with_filters
+
+from tt_xla.frontends.torch.graph.canonical import canonicalise
+from tt_xla.log import logger
+
+
+class FusionProvider(ABC):
+    """A fusion; every subclass takes part in :func:`run_fusion_passes`, in the order in which they were defined.
+
+    Arguments of a pattern match anything, numbers and dtypes too. Patterns and graphs are compared in one spelling:
+    operators, functions of torch and methods of tensors are the same.
+    """
+
+    _registered_providers: list[type[FusionProvider]] = []
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        FusionProvider._registered_providers.append(cls)
+
+    @classmethod
+    def get_registered_providers(cls) -> list[type[FusionProvider]]:
+        """All providers, in the order in which they run."""
+        return list(FusionProvider._registered_providers)
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What reports call this fusion."""
+
+    @staticmethod
+    @abstractmethod
+    def pattern(*args: Any, **kwargs: Any) -> Tensor:
+        """The ops to find."""
+
+    @staticmethod
+    @abstractmethod
+    def replacement(*args: Any, **kwargs: Any) -> Tensor:
+        """What takes their place; has the pattern's arguments."""
+
+    @staticmethod
+    def match_filter(match: Any, gm: Graph, subgraph: Graph) -> bool:
+        """Whether to replace a match; ``match.nodes_map`` maps nodes of the pattern to what they matched."""
+        return True
+
+    def get_match_filters(self) -> list[Callable[..., bool]]:
+        """The filters, all of which must agree."""
+        return [self.match_filter]
+
+    def get_patterns(self) -> list[tuple[Callable[..., Tensor], Callable[..., Tensor]]]:
+        """Pairs of pattern and replacement, in the order in which they are tried."""
+        return [(self.pattern, self.replacement)]
+
+    def replace_pattern(self, gm: GraphModule) -> int:
+        """Replaces every match of every pattern; how many there were."""
+        canonicalise(gm.graph)
+        total = 0
+        for pattern, replacement in self.get_patterns():
+            template = symbolic_trace(pattern).graph
+            canonicalise(template)
+            found = replace_pattern_with_filters(gm, template, replacement, match_filters=self.get_match_filters())
+            for match in found:
+                _describe(match)
+            total += len(found)
+        return total
+
+
+def _describe(match: ReplacedPatterns) -> None:
+    """New nodes come from the lines, and have the example value, of what they replaced."""
+    anchor = next(node for node in match.nodes_map.values() if isinstance(node, torch.fx.Node) and node.op != "placeholder")
+    last = match.nodes_map.get(match.anchor)
+    source = last if isinstance(last, torch.fx.Node) else anchor
+    for node in match.replacements:
+        for key in ("stack_trace", "nn_module_stack", "source_fn_stack"):
+            if key in source.meta:
+                node.meta.setdefault(key, source.meta[key])
+    if match.replacements and "example_value" in source.meta:
+        match.replacements[-1].meta.setdefault("example_value", source.meta["example_value"])
+
+
+class RMSNormFusionProvider(FusionProvider):
+    """Root mean square norms as transformers writes them, after Llama, GPT-OSS and Gemma."""
+
+    UPPER_BOUND: int | None = 3968
+    """The widest norm that is fused; None for no bound. The default is upstream's, from when TT-NN's kernel could not
+    split a row over cores; set it to None for wider models."""
+
+    @property
+    def name(self) -> str:
+        return "rms_norm_fusion"
+
+    @staticmethod
+    def pattern(hidden_states: Tensor, weight: Tensor, eps: float, dtype: Any) -> Tensor:
+        """Llama: cast back, then multiply by the weight."""
+        return weight.mul(_normalised(hidden_states, eps).to(dtype))
+
+    @staticmethod
+    def pattern_cast_after_mul(hidden_states: Tensor, weight: Tensor, eps: float, dtype: Any) -> Tensor:
+        """GPT-OSS: multiply by the weight, then cast back."""
+        return weight.mul(_normalised(hidden_states, eps)).to(dtype)
+
+    @staticmethod
+    def pattern_one_plus_weight(hidden_states: Tensor, weight: Tensor, eps: float, like: Tensor) -> Tensor:
+        """Gemma: the weight is stored less one."""
+        return _normalised(hidden_states, eps).mul(weight.to(torch.float32).add(1.0)).type_as(like)
+
+    @staticmethod
+    def pattern_power(hidden_states: Tensor, weight: Tensor, eps: float, like: Tensor) -> Tensor:
+        """Gemma 4: a power of -1/2 in the place of rsqrt."""
+        return _normalised_by_power(hidden_states, eps).mul(weight.to(torch.float32)).type_as(like)
+
+    @staticmethod
+    def pattern_power_without_weight(hidden_states: Tensor, eps: float, like: Tensor) -> Tensor:
+        """Gemma 4 where the norm has no weight."""
+        return _normalised_by_power(hidden_states, eps).type_as(like)
+
+    @staticmethod
+    def replacement(hidden_states: Tensor, weight: Tensor, eps: float, dtype: Any) -> Tensor:
+        return F.rms_norm(hidden_states, normalized_shape=weight.shape, weight=weight, eps=eps)
+
+    @staticmethod
+    def replacement_cast(hidden_states: Tensor, weight: Tensor, eps: float, dtype: Any) -> Tensor:
+        return F.rms_norm(hidden_states, normalized_shape=weight.shape, weight=weight, eps=eps).to(dtype)
+
+    @staticmethod
+    def replacement_one_plus_weight(hidden_states: Tensor, weight: Tensor, eps: float, like: Tensor) -> Tensor:
+        scale = weight.to(torch.float32).add(1.0)
+        wide = hidden_states.to(torch.float32)
+        return F.rms_norm(wide, normalized_shape=weight.shape, weight=scale, eps=eps).type_as(like)
+
+    @staticmethod
+    def replacement_wide(hidden_states: Tensor, weight: Tensor, eps: float, like: Tensor) -> Tensor:
+        wide = hidden_states.to(torch.float32)
+        scale = weight.to(torch.float32)
+        return F.rms_norm(wide, normalized_shape=weight.shape, weight=scale, eps=eps).type_as(like)
+
+    @staticmethod
+    def replacement_without_weight(hidden_states: Tensor, eps: float, like: Tensor) -> Tensor:
+        wide = hidden_states.to(torch.float32)
+        return F.rms_norm(wide, normalized_shape=wide.shape[-1:], eps=eps).type_as(like)
+
+    def get_patterns(self) -> list[tuple[Callable[..., Tensor], Callable[..., Tensor]]]:
+        return [
+            (self.pattern, self.replacement),
+            (self.pattern_cast_after_mul, self.replacement_cast),
+            (self.pattern_one_plus_weight, self.replacement_one_plus_weight),
+            (self.pattern_power, self.replacement_wide),
+            (self.pattern_power_without_weight, self.replacement_without_weight),
+        ]
+
+    @staticmethod
+    def match_filter(match: Any, gm: Graph, subgraph: Graph) -> bool:
+        """Whether the weight is no wider than :attr:`UPPER_BOUND`.
+
+        Raises:
+            ValueError: the weight's node has no example value, so its width is unknown.
+        """
+        bound = RMSNormFusionProvider.UPPER_BOUND
+        for node, matched in match.nodes_map.items():
+            if node.target != "weight" or bound is None:
+                continue
+            value = matched.meta.get("example_value")
+            if value is None:
+                raise ValueError(
+                    "Weight node is missing required metadata 'example_value'. "
+                    f"Available meta keys: {list(matched.meta.keys())}"
+                )
+            if value.size(-1) > bound:
+                logger().debug(
+                    "[Fusion] Skipping RMSNorm fusion for weight node with size %d because it is greater than the "
+                    "upper bound of %d",
+                    value.size(-1),
+                    bound,
+                )
+                return False
+        return True
+
+
+def _normalised(hidden_states: Tensor, eps: float) -> Tensor:
+    """x / rms(x) in float32, as a part of patterns."""
+    wide = hidden_states.to(torch.float32)
+    return wide.mul(torch.rsqrt(wide.pow(2).mean(-1, keepdim=True).add(eps)))
+
+
+def _normalised_by_power(hidden_states: Tensor, eps: float) -> Tensor:
+    wide = hidden_states.to(torch.float32)
+    return wide.mul(torch.pow(wide.pow(2).mean(-1, keepdim=True).add(eps), -0.5))
+
+
+def run_fusion_passes(gm: GraphModule) -> GraphModule:
+    """Runs every registered provider on a graph that dynamo captured."""
+    for kind in FusionProvider.get_registered_providers():
+        provider = kind()
+        count = provider.replace_pattern(gm)
+        if count:
+            logger().debug("[Fusion] %s: %d replaced", provider.name, count)
+    return gm
