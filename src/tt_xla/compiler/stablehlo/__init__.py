@@ -1,6 +1,7 @@
 """StableHLO in, TTIR out. Importing this package registers the converters of all op families."""
 
 from tt_xla.compiler.stablehlo import (
+    composites,
     contraction,
     control,
     creation,
@@ -15,6 +16,18 @@ from tt_xla.compiler.stablehlo import (
 from tt_xla.compiler.stablehlo.importer import import_module
 from tt_xla.compiler.stablehlo.parse import parse_module, print_vhlo
 
-FAMILIES = (contraction, control, creation, elementwise, expand, gather, reduction, slices, structure, window)
+FAMILIES = (
+    composites,
+    contraction,
+    control,
+    creation,
+    elementwise,
+    expand,
+    gather,
+    reduction,
+    slices,
+    structure,
+    window,
+)
 
 __all__ = ["FAMILIES", "import_module", "parse_module", "print_vhlo"]

@@ -260,12 +260,6 @@ def call(importer: Importer, op: Any) -> list[SSAValue]:
     return importer.inline(importer.functions[op.attributes["callee"].value], importer.operands(op))
 
 
-@converts("stablehlo.composite")
-def composite(importer: Importer, op: Any) -> list[SSAValue]:
-    """A composite of no special meaning here is its decomposition."""
-    return importer.inline(importer.functions[op.attributes["decomposition"].value], importer.operands(op))
-
-
 def _functions(module: Any) -> list[Any]:
     return [op for op in module.body.operations if op.operation.name == "func.func"]
 

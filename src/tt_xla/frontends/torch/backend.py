@@ -34,8 +34,8 @@ TORCH_OPTIONS = {
     "tt_legacy_compile": False,
     "tt_use_aot_autograd": True,
 }
-"""Options of upstream's torch backend, with their defaults. The first two switch passes off; there is one way of compiling
-here, which meets the others."""
+"""Options of upstream's torch backend, with their defaults. The first two switch passes off; there is one way of
+compiling here, which meets the others."""
 
 trace_rules.add("tt_xla.frontends")  # eager kernels may run while dynamo looks for frames to compile
 

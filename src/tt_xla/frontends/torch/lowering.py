@@ -211,7 +211,9 @@ class _Lowering:
         assert isinstance(module, ir.Module)
         return module
 
-    def _evaluate(self, nodes: Sequence[torch.fx.Node], values: dict[torch.fx.Node, Any], regions: list[Region]) -> None:
+    def _evaluate(
+        self, nodes: Sequence[torch.fx.Node], values: dict[torch.fx.Node, Any], regions: list[Region]
+    ) -> None:
         """Computes nodes in order; those of a marked region become one composite."""
         top = outermost(regions)
         composed = {node for region in top for node in (*region.body, *region.outputs)}

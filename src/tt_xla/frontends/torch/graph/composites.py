@@ -96,8 +96,10 @@ def composite_scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """``F.scaled_dot_product_attention`` as ``tenstorrent.scaled_dot_product_attention`` where the chip has it: bfloat16
-    [batch, heads, length, width] without dropout, the mask none or bfloat16."""
+    """``F.scaled_dot_product_attention`` as ``tenstorrent.scaled_dot_product_attention`` where the chip has it.
+
+    That is for bfloat16 [batch, heads, length, width] without dropout, the mask none or bfloat16.
+    """
     tensors = (query, key, value) if attn_mask is None else (query, key, value, attn_mask)
     whole = all(tensor.dtype == torch.bfloat16 and tensor.dim() == 4 for tensor in tensors)
     if not whole or dropout_p or any(tensor.requires_grad for tensor in tensors):
@@ -173,8 +175,8 @@ replacements: dict[Any, Callable[..., Any]] = {
     nn.GroupNorm: replace_group_norm_module,
     nn.GELU: replace_gelu_module,
 }
-"""By function: a function of the same arguments that is called in its place. By module type: a function of graph module,
-node and module that replaces the ``call_module`` node."""
+"""By function: a function of the same arguments that is called in its place. By module type: a function of graph
+module, node and module that replaces the ``call_module`` node."""
 
 METHODS: dict[str, Any] = {"topk": torch.topk, "argmax": torch.argmax}
 """Methods of tensors that are functions of :data:`replacements`."""

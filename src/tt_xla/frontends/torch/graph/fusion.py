@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -26,7 +26,7 @@ class FusionProvider(ABC):
     operators, functions of torch and methods of tensors are the same.
     """
 
-    _registered_providers: list[type[FusionProvider]] = []
+    _registered_providers: ClassVar[list[type[FusionProvider]]] = []
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -81,7 +81,9 @@ class FusionProvider(ABC):
 
 def _describe(match: ReplacedPatterns) -> None:
     """New nodes come from the lines, and have the example value, of what they replaced."""
-    anchor = next(node for node in match.nodes_map.values() if isinstance(node, torch.fx.Node) and node.op != "placeholder")
+    anchor = next(
+        node for node in match.nodes_map.values() if isinstance(node, torch.fx.Node) and node.op != "placeholder"
+    )
     last = match.nodes_map.get(match.anchor)
     source = last if isinstance(last, torch.fx.Node) else anchor
     for node in match.replacements:
@@ -114,19 +116,19 @@ class RMSNormFusionProvider(FusionProvider):
         return weight.mul(_normalised(hidden_states, eps)).to(dtype)
 
     @staticmethod
-    def pattern_one_plus_weight(hidden_states: Tensor, weight: Tensor, eps: float, like: Tensor) -> Tensor:
+    def pattern_one_plus_weight(hidden_states: Tensor, weight: Tensor, eps: float) -> Tensor:
         """Gemma: the weight is stored less one."""
-        return _normalised(hidden_states, eps).mul(weight.to(torch.float32).add(1.0)).type_as(like)
+        return _normalised(hidden_states, eps).mul(weight.to(torch.float32).add(1.0)).type_as(hidden_states)
 
     @staticmethod
-    def pattern_power(hidden_states: Tensor, weight: Tensor, eps: float, like: Tensor) -> Tensor:
+    def pattern_power(hidden_states: Tensor, weight: Tensor, eps: float) -> Tensor:
         """Gemma 4: a power of -1/2 in the place of rsqrt."""
-        return _normalised_by_power(hidden_states, eps).mul(weight.to(torch.float32)).type_as(like)
+        return _normalised_by_power(hidden_states, eps).mul(weight.to(torch.float32)).type_as(hidden_states)
 
     @staticmethod
-    def pattern_power_without_weight(hidden_states: Tensor, eps: float, like: Tensor) -> Tensor:
+    def pattern_power_without_weight(hidden_states: Tensor, eps: float) -> Tensor:
         """Gemma 4 where the norm has no weight."""
-        return _normalised_by_power(hidden_states, eps).type_as(like)
+        return _normalised_by_power(hidden_states, eps).type_as(hidden_states)
 
     @staticmethod
     def replacement(hidden_states: Tensor, weight: Tensor, eps: float, dtype: Any) -> Tensor:
@@ -137,21 +139,21 @@ class RMSNormFusionProvider(FusionProvider):
         return F.rms_norm(hidden_states, normalized_shape=weight.shape, weight=weight, eps=eps).to(dtype)
 
     @staticmethod
-    def replacement_one_plus_weight(hidden_states: Tensor, weight: Tensor, eps: float, like: Tensor) -> Tensor:
+    def replacement_one_plus_weight(hidden_states: Tensor, weight: Tensor, eps: float) -> Tensor:
         scale = weight.to(torch.float32).add(1.0)
         wide = hidden_states.to(torch.float32)
-        return F.rms_norm(wide, normalized_shape=weight.shape, weight=scale, eps=eps).type_as(like)
+        return F.rms_norm(wide, normalized_shape=weight.shape, weight=scale, eps=eps).type_as(hidden_states)
 
     @staticmethod
-    def replacement_wide(hidden_states: Tensor, weight: Tensor, eps: float, like: Tensor) -> Tensor:
+    def replacement_wide(hidden_states: Tensor, weight: Tensor, eps: float) -> Tensor:
         wide = hidden_states.to(torch.float32)
         scale = weight.to(torch.float32)
-        return F.rms_norm(wide, normalized_shape=weight.shape, weight=scale, eps=eps).type_as(like)
+        return F.rms_norm(wide, normalized_shape=weight.shape, weight=scale, eps=eps).type_as(hidden_states)
 
     @staticmethod
-    def replacement_without_weight(hidden_states: Tensor, eps: float, like: Tensor) -> Tensor:
+    def replacement_without_weight(hidden_states: Tensor, eps: float) -> Tensor:
         wide = hidden_states.to(torch.float32)
-        return F.rms_norm(wide, normalized_shape=wide.shape[-1:], eps=eps).type_as(like)
+        return F.rms_norm(wide, normalized_shape=wide.shape[-1:], eps=eps).type_as(hidden_states)
 
     def get_patterns(self) -> list[tuple[Callable[..., Tensor], Callable[..., Tensor]]]:
         return [

@@ -30,9 +30,7 @@ def mark_tensor(x: torch.Tensor, name: str, position: int, group: str, is_input:
 
 
 @mark_tensor.register_fake
-def _mark_fake(
-    x: torch.Tensor, name: str, position: int, group: str, is_input: bool, attributes: str
-) -> torch.Tensor:
+def _mark_fake(x: torch.Tensor, name: str, position: int, group: str, is_input: bool, attributes: str) -> torch.Tensor:
     return torch.empty_like(x)
 
 

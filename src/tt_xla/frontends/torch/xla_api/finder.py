@@ -10,13 +10,15 @@ _FILES = {
     "torch_xla": "root.py",
     "torch_xla.core": "core.py",
     "torch_xla.core.xla_model": "xla_model.py",
+    "torch_xla.experimental": "experimental.py",
+    "torch_xla.experimental.mark_pattern_utils": "mark_pattern_utils.py",
     "torch_xla.runtime": "runtime.py",
 }
 _MISSING = (
     "{} is not available: this torch_xla is the part of its API that tt-xla provides. "
     "Installing the real torch_xla package replaces it."
 )
-_PACKAGES = {"torch_xla", "torch_xla.core"}
+_PACKAGES = {"torch_xla", "torch_xla.core", "torch_xla.experimental"}
 
 
 def find(name: str) -> ModuleSpec | None:

@@ -1,0 +1,1 @@
+"""Passes of the dynamo backend ``tt``."""

@@ -1,0 +1,102 @@
+"""Composites whose names say what they compute: each becomes the one TTIR op that it stands for.
+
+The names are upstream's (tt-mlir ``StableHLOLegalizeComposite``). A composite of another name, or one used in a way
+that its op does not cover, is replaced by its decomposition, so it is never an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+from xdsl.dialects.builtin import bf16, f32
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.stablehlo.importer import Importer, converts
+from tt_xla.ir import ttir
+from tt_xla.ir.base import shape, tensor_type
+from tt_xla.ir.ttir.reduction import LayerNormOp, RmsNormOp
+from tt_xla.registry import Registry
+
+Converter = Callable[[Importer, Any, Mapping[str, Any]], "list[SSAValue] | None"]
+COMPOSITES: Registry[str, Converter] = Registry("composites")
+legalises = COMPOSITES.register
+"""Registers what a composite of a name becomes; None says that this use of it is its decomposition."""
+
+
+@converts("stablehlo.composite")
+def composite(importer: Importer, op: Any) -> list[SSAValue]:
+    """The op that a composite names, else its decomposition."""
+    converter = COMPOSITES.get(op.attributes["name"].value)
+    if converter is not None:
+        made = converter(importer, op, _attributes(op))
+        if made is not None:
+            return made
+    return importer.inline(importer.functions[op.attributes["decomposition"].value], importer.operands(op))
+
+
+@legalises("tenstorrent.gelu", "tenstorrent.gelu_tanh")
+def gelu(importer: Importer, op: Any, _: Mapping[str, Any]) -> list[SSAValue] | None:
+    if len(op.operands) != 1 or not _plain(importer, op):
+        return None
+    return [importer.emit(ttir.UNARY_OPS["gelu"], importer.operands(op), importer.result_type(op))]
+
+
+@legalises("tenstorrent.rms_norm")
+def rms_norm(importer: Importer, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
+    """Operands are the input and, if there is one, the weight; epsilon is the element type's when it is not given."""
+    sizes = _normalised(importer, op, attributes, most=2)
+    if sizes is None:
+        return None
+    narrow = importer.result_type(op).element_type == bf16
+    epsilon = float(attributes.get("epsilon", 2**-7 if narrow else 2**-23))
+    x, weight = (*importer.operands(op), None)[:2]
+    result = importer.result_type(op)
+    return [importer.emit(RmsNormOp, [x, weight, None], result, normalized_shape=sizes, epsilon=epsilon)]
+
+
+@legalises("tenstorrent.layer_norm")
+def layer_norm(importer: Importer, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
+    """Operands are the input and, if there are any, weight and bias."""
+    sizes = _normalised(importer, op, attributes, most=3)
+    if sizes is None:
+        return None
+    x, weight, bias = (*importer.operands(op), None, None)[:3]
+    result, epsilon = importer.result_type(op), float(attributes.get("epsilon", 1e-5))
+    return [importer.emit(LayerNormOp, [x, weight, bias], result, normalized_shape=sizes, epsilon=epsilon)]
+
+
+def _normalised(importer: Importer, op: Any, attributes: Mapping[str, Any], *, most: int) -> tuple[int, ...] | None:
+    """The shape that a norm goes over; None where its op does not cover the use."""
+    sizes = tuple(int(size) for size in np.ravel(attributes.get("normalized_shape", ())))
+    if not 1 <= len(op.operands) <= most or not sizes or not _plain(importer, op):
+        return None
+    x, *affine = importer.operands(op)
+    if shape(x)[-len(sizes) :] != sizes or any(shape(value) != sizes for value in affine):
+        return None
+    return sizes
+
+
+def _plain(importer: Importer, op: Any) -> bool:
+    """Whether all operands are floats of the result's type, and the result is as large as the first."""
+    result = importer.result_type(op)
+    types = [tensor_type(value) for value in importer.operands(op)]
+    elements = {type_.element_type for type_ in types} | {result.element_type}
+    return len(elements) == 1 and elements <= {bf16, f32} and types[0].get_shape() == result.get_shape()
+
+
+def _attributes(op: Any) -> dict[str, Any]:
+    """Attributes of a composite as Python values; lists come as arrays."""
+    if "composite_attributes" not in op.attributes:
+        return {}
+    return {item.name: _value(item.attr) for item in op.attributes["composite_attributes"]}
+
+
+def _value(attribute: Any) -> Any:
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return np.array(attribute)
+    if isinstance(attribute, ir.ArrayAttr):
+        return [_value(item) for item in attribute]
+    return getattr(attribute, "value", None)

@@ -1,0 +1,1 @@
+"""``torch_xla.experimental``: what is there of it lies in its modules."""

@@ -1,0 +1,347 @@
+"""Fusion providers and composite ops, by the steps of upstream's documentation."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from tt_torch.backend.passes import handle_composite_ops, rewrite_adaptive_avgpool_to_mean, run_fusion_passes
+from tt_torch.composite_ops import StableHLOCompositeBuilder, module_parameter, replacements
+from tt_torch.fusion_providers import FusionProvider, RMSNormFusionProvider
+from tt_xla.frontends.torch import backend
+from tt_xla.frontends.torch.graph import regions
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    """StableHLO text of each graph that is compiled."""
+    texts = []
+    original = backend.lower_to_stablehlo
+
+    def recording(*arguments):
+        lowered = original(*arguments)
+        texts.append(str(lowered.module))
+        return lowered
+
+    monkeypatch.setattr(backend, "lower_to_stablehlo", recording)
+    return texts
+
+
+def composites(text):
+    """Names of the composites of a module, in order."""
+    return [line.split('"')[1] for line in text.splitlines() if "stablehlo.composite" in line]
+
+
+def run(model, *inputs, **options):
+    with torch.no_grad():
+        return torch.compile(model, backend="tt", options=options)(*inputs)
+
+
+def captured(model, *inputs):
+    """The graph that dynamo captures."""
+    found = []
+
+    def keep(graph_module, _):
+        found.append(graph_module)
+        return graph_module
+
+    torch._dynamo.reset()
+    torch.compile(model, backend=keep)(*inputs)
+    return found[0]
+
+
+class LlamaNorm(nn.Module):
+    def __init__(self, width=32):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(width) + 0.5)
+
+    def forward(self, x):
+        wide = x.to(torch.float32)
+        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return self.weight * wide.to(x.dtype)
+
+
+class OssNorm(LlamaNorm):
+    def forward(self, x):
+        wide = x.float()
+        wide = wide * torch.rsqrt(torch.mean(torch.square(wide), -1, keepdim=True) + 1e-6)
+        return (self.weight * wide).to(x.dtype)
+
+
+class GemmaNorm(LlamaNorm):
+    def forward(self, x):
+        wide = x.float()
+        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return (wide * (1.0 + self.weight.float())).type_as(x)
+
+
+class PowerNorm(LlamaNorm):
+    def forward(self, x):
+        wide = x.float()
+        return (wide * torch.pow(wide.pow(2).mean(-1, keepdim=True) + 1e-6, -0.5) * self.weight.float()).type_as(x)
+
+
+class BareNorm(LlamaNorm):
+    def forward(self, x):
+        wide = x.float()
+        return (wide * torch.pow(wide.pow(2).mean(-1, keepdim=True) + 1e-6, -0.5)).type_as(x)
+
+
+class ThirdPowerNorm(LlamaNorm):
+    def forward(self, x):
+        wide = x.to(torch.float32)
+        return self.weight * (wide * torch.rsqrt(wide.pow(3).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+
+class TestRMSNormFusion:
+    @pytest.mark.parametrize("kind", [LlamaNorm, OssNorm, GemmaNorm, PowerNorm, BareNorm])
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+    def test_every_form_becomes_one_composite(self, modules, kind, dtype):
+        model, x = kind().to(dtype), torch.randn(4, 32, dtype=dtype)
+        torch.testing.assert_close(run(model, x), model(x), rtol=2e-2, atol=2e-2)
+        assert composites(modules[-1]) == ["tenstorrent.rms_norm"]
+
+    def test_fusion_off_leaves_the_ops(self, modules):
+        model, x = LlamaNorm(), torch.randn(4, 32)
+        torch.testing.assert_close(run(model, x, tt_enable_torch_fx_fusion_pass=False), model(x), rtol=2e-2, atol=2e-2)
+        assert composites(modules[-1]) == []
+
+    def test_another_power_is_no_norm(self, modules):
+        run(ThirdPowerNorm(), torch.rand(4, 32))
+        assert composites(modules[-1]) == []
+
+    def test_a_wide_weight_is_left_alone(self, modules):
+        run(LlamaNorm(4000), torch.randn(2, 4000))
+        assert composites(modules[-1]) == []
+
+    def test_without_a_bound_it_is_fused(self, modules, monkeypatch):
+        monkeypatch.setattr(RMSNormFusionProvider, "UPPER_BOUND", None)
+        run(LlamaNorm(4000), torch.randn(2, 4000))
+        assert composites(modules[-1]) == ["tenstorrent.rms_norm"]
+
+    def test_a_weight_of_unknown_width_is_an_error(self):
+        graph_module = captured(LlamaNorm(), torch.randn(4, 32))
+        for node in graph_module.graph.nodes:
+            node.meta.pop("example_value", None)
+        with pytest.raises(ValueError, match="missing required metadata 'example_value'"):
+            run_fusion_passes(graph_module)
+
+    def test_new_nodes_keep_the_users_line(self):
+        graph_module = captured(LlamaNorm(), torch.randn(4, 32))
+        run_fusion_passes(graph_module)
+        (norm,) = [node for node in graph_module.graph.nodes if node.target is F.rms_norm]
+        assert "test_graph.py" in norm.meta["stack_trace"]
+
+
+class TestOwnFusion:
+    """How to Add a New Fusion Pattern."""
+
+    def test_a_subclass_takes_part(self, modules):
+        class SquareOfSumFusionProvider(FusionProvider):
+            @property
+            def name(self):
+                return "square_of_sum"
+
+            @staticmethod
+            def pattern(x, y):
+                return x.mul(x).add(x.mul(y).mul(2)).add(y.mul(y))
+
+            @staticmethod
+            def replacement(x, y):
+                return torch.square(x.add(y))
+
+        class Model(nn.Module):
+            def forward(self, x, y):
+                return x * x + x * y * 2 + y * y
+
+        try:
+            assert SquareOfSumFusionProvider in FusionProvider.get_registered_providers()
+            x, y = torch.randn(3, 4), torch.randn(3, 4)
+            torch.testing.assert_close(run(Model(), x, y), (x + y) ** 2, rtol=1e-2, atol=1e-2)
+            assert modules[-1].count("stablehlo.add") == 1
+        finally:
+            FusionProvider._registered_providers.remove(SquareOfSumFusionProvider)
+
+    def test_what_is_abstract_must_be_there(self):
+        class Nameless(FusionProvider):
+            @staticmethod
+            def pattern(x):
+                return x
+
+        try:
+            with pytest.raises(TypeError, match="abstract"):
+                Nameless()
+        finally:
+            FusionProvider._registered_providers.remove(Nameless)
+
+
+class TestComposites:
+    @pytest.mark.parametrize(
+        ("function", "name"),
+        [
+            (lambda x: F.gelu(x), "tenstorrent.gelu"),
+            (lambda x: F.gelu(x, approximate="tanh"), "tenstorrent.gelu_tanh"),
+            (lambda x: F.rms_norm(x, (32,)), "tenstorrent.rms_norm"),
+            (lambda x: F.layer_norm(x, (32,), x[0]), "tenstorrent.layer_norm"),
+            (lambda x: F.group_norm(x, 4), "tenstorrent.group_norm"),
+            (lambda x: x.argmax(-1), "tenstorrent.argmax"),
+        ],
+    )
+    def test_functions(self, modules, function, name):
+        x = torch.randn(4, 32)
+        torch.testing.assert_close(run(function, x), function(x), rtol=2e-2, atol=2e-2)
+        assert composites(modules[-1]) == [name]
+        run(function, x, tt_enable_composite_ops=False)
+        assert composites(modules[-1]) == []
+
+    @pytest.mark.parametrize(
+        ("module", "name"),
+        [
+            (nn.LayerNorm(32), "tenstorrent.layer_norm"),
+            (nn.LayerNorm(32, elementwise_affine=False), "tenstorrent.layer_norm"),
+            (nn.RMSNorm(32), "tenstorrent.rms_norm"),
+            (nn.GroupNorm(4, 32), "tenstorrent.group_norm"),
+            (nn.GELU(), "tenstorrent.gelu"),
+        ],
+    )
+    def test_modules_of_a_traced_graph(self, module, name):
+        """Dynamo inlines modules; torch.fx keeps those of torch.nn whole."""
+        x = torch.randn(4, 32)
+        graph_module = torch.fx.symbolic_trace(nn.Sequential(module))
+        handle_composite_ops(graph_module)
+        assert not [node for node in graph_module.graph.nodes if node.op == "call_module"]
+        torch.testing.assert_close(graph_module(x), module(x))
+        marks = make_fx(graph_module)(x).graph.find_nodes(op="call_function", target=regions.MARK)
+        assert {mark.args[1] for mark in marks} == {name}
+
+    def test_attention_in_bfloat16(self, modules):
+        parts = [torch.randn(1, 2, 8, 16, dtype=torch.bfloat16) for _ in range(3)]
+        expected = F.scaled_dot_product_attention(*parts, is_causal=True)
+        found = run(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), *parts)
+        torch.testing.assert_close(found, expected, rtol=5e-2, atol=5e-2)
+        assert composites(modules[-1]) == ["tenstorrent.scaled_dot_product_attention"]
+
+    def test_an_unknown_name_is_computed_by_its_ops(self, modules):
+        def my_op(x):
+            builder = StableHLOCompositeBuilder("tenstorrent.my_op", {"param": 0.5, "dims": [0, 1]})
+            x, y = builder.mark_inputs(x, x + 1)
+            return builder.mark_outputs(x * 0.5, y.exp())
+
+        def pieces(x):
+            one, two = my_op(x)
+            return one + two
+
+        x = torch.randn(4, 4)
+        torch.testing.assert_close(run(_swapped(pieces, my_op), x), x * 0.5 + (x + 1).exp(), rtol=2e-2, atol=2e-2)
+        assert composites(modules[-1]) == ["tenstorrent.my_op"]
+        assert "param = 5.000000e-01 : f32" in modules[-1]
+
+    def test_composites_within_composites(self, modules):
+        def outer(x):
+            builder = StableHLOCompositeBuilder("tenstorrent.outer")
+            x = builder.mark_inputs(x)
+            inner = StableHLOCompositeBuilder("tenstorrent.inner")
+            return builder.mark_outputs(inner.mark_outputs(inner.mark_inputs(x).exp()) + x)
+
+        x = torch.randn(4, 4)
+        torch.testing.assert_close(run(_swapped(outer, outer), x), x.exp() + x, rtol=2e-2, atol=2e-2)
+        assert sorted(composites(modules[-1])) == ["tenstorrent.inner", "tenstorrent.outer"]
+
+    def test_a_value_that_leaves_between_the_marks_undoes_it(self, modules):
+        def leaky(x):
+            builder = StableHLOCompositeBuilder("tenstorrent.leaky")
+            inner = builder.mark_inputs(x).exp()
+            return builder.mark_outputs(inner + 1) * inner
+
+        x = torch.randn(4, 4)
+        torch.testing.assert_close(run(_swapped(leaky, leaky), x), (x.exp() + 1) * x.exp(), rtol=2e-2, atol=2e-2)
+        assert composites(modules[-1]) == []
+
+    def test_an_attribute_that_cannot_be_written(self):
+        with pytest.raises(TypeError, match="attribute 'x' of composite 'a'"):
+            StableHLOCompositeBuilder("a", {"x": object()})
+
+    def test_gradients_pass_through(self, modules):
+        model, other = nn.Sequential(nn.Linear(32, 32), nn.GELU()), nn.Sequential(nn.Linear(32, 32), nn.GELU())
+        other.load_state_dict(model.state_dict())
+        x = torch.randn(4, 32)
+        torch.compile(model, backend="tt")(x).sum().backward()
+        other(x).sum().backward()
+        assert composites(modules[0]) == ["tenstorrent.gelu"]
+        for found, expected in zip(model.parameters(), other.parameters(), strict=True):
+            torch.testing.assert_close(found.grad, expected.grad, rtol=2e-2, atol=2e-2)
+
+
+def _swapped(function, composite):
+    """A model that calls ``function`` as the backend's passes do: after dynamo, before autograd."""
+    replacements[_marker] = function
+    assert composite is not None
+    return lambda x: _marker(x)
+
+
+@torch.compiler.allow_in_graph
+def _marker(x):
+    return x
+
+
+@pytest.fixture(autouse=True)
+def _restore():
+    torch._dynamo.reset()
+    before = dict(replacements)
+    yield
+    replacements.clear()
+    replacements.update(before)
+
+
+class TestOwnComposite:
+    """How to Add a New Composite Op."""
+
+    def test_a_function_and_a_module(self, modules):
+        def composite_softplus(input, beta=1.0, threshold=20.0):
+            builder = StableHLOCompositeBuilder(name="tenstorrent.softplus", attr={"beta": float(beta)})
+            return builder.mark_outputs(F.softplus(builder.mark_inputs(input), beta, threshold))
+
+        def composite_prelu(input, weight):
+            builder = StableHLOCompositeBuilder(name="tenstorrent.prelu")
+            input, weight = builder.mark_inputs(input, weight)
+            return builder.mark_outputs(torch.where(input > 0, input, input * weight))
+
+        def replace_prelu_module(gm, node, module):
+            weight = module_parameter(gm, node, "weight")
+            with gm.graph.inserting_after(node):
+                made = gm.graph.call_function(composite_prelu, (node.args[0], weight))
+            node.replace_all_uses_with(made)
+            gm.graph.erase_node(node)
+
+        replacements[F.softplus] = composite_softplus
+        replacements[nn.PReLU] = replace_prelu_module
+        x = torch.randn(4, 8)
+        torch.testing.assert_close(run(F.softplus, x), F.softplus(x), rtol=2e-2, atol=2e-2)
+        assert composites(modules[-1]) == ["tenstorrent.softplus"]
+        model = nn.Sequential(nn.PReLU())
+        graph_module = handle_composite_ops(torch.fx.symbolic_trace(model))
+        torch.testing.assert_close(graph_module(x), model(x))
+        assert composite_prelu in [node.target for node in graph_module.graph.nodes]
+
+
+def test_adaptive_pooling_to_one_element_is_a_mean():
+    x = torch.randn(2, 3, 4, 4)
+    graph_module = captured(nn.AdaptiveAvgPool2d((1, 1)), x)
+    expected = graph_module(x)
+    rewrite_adaptive_avgpool_to_mean(graph_module)
+    assert [node.target for node in graph_module.graph.nodes if node.op == "call_function"] == [torch.mean]
+    torch.testing.assert_close(graph_module(x), expected)
+    other = captured(nn.AdaptiveAvgPool2d(2), x)
+    rewrite_adaptive_avgpool_to_mean(other)
+    assert torch.mean not in [node.target for node in other.graph.nodes]
+
+
+def test_a_mark_is_the_tensor_itself():
+    x = torch.randn(3, requires_grad=True)
+    builder = StableHLOCompositeBuilder("a")
+    builder.mark_outputs(builder.mark_inputs(x) * 2).sum().backward()
+    assert torch.equal(x.grad, torch.full((3,), 2.0))
+    assert regions.find_regions([], [], []) == []
