@@ -19,7 +19,7 @@ from tt_xla.codegen.expressions import Data, Names, python
 from tt_xla.codegen.layouts import DTYPES, dtype, layout, memory_config
 from tt_xla.codegen.mock import Mock
 from tt_xla.errors import RuntimeUnavailableError
-from tt_xla.ir.program import Function, Instruction, Operand, Program, TensorSpec
+from tt_xla.ir.program import Function, FunctionKind, Instruction, Operand, Program, TensorSpec
 from tt_xla.target import Target, load_target
 
 L1_SMALL_BYTES = 1 << 15
@@ -32,7 +32,9 @@ _WORKER = Path(__file__).with_name("worker.py")
 HOST_CALL = "ttnn.host_call"
 """What the host runs is no business of TT-NN; its results are there when a call wants them."""
 
-_CALLING = ("ttcore.load_cached", "ttnn.capture_or_execute_trace")
+_CALLING = ("ttcore.load_cached", "func.call")
+_TRACE = "ttnn.capture_or_execute_trace"
+_CAPTURE = "ttnn.begin_trace_capture"
 
 
 @dataclass(frozen=True)
@@ -92,14 +94,25 @@ class _Plan:
         for instruction in function.body:
             if instruction.op == HOST_CALL:
                 numbers |= {number: self.new(function.values[number]) for number in instruction.results}
-            elif instruction.op in _CALLING:
-                callee = self.program.function(instruction.attributes["callee"])
+            elif instruction.op == _CAPTURE:
+                break  # mock mode records no traces; what is recorded ran plainly just before
+            elif instruction.op in (*_CALLING, _TRACE):
                 given = [numbers[number] for number in _flat(instruction.operands.values())]
-                numbers |= zip(instruction.results, self.function(callee, given), strict=True)
+                found = self.traced(instruction, given) if instruction.op == _TRACE else self.called(instruction, given)
+                numbers |= zip(instruction.results, found, strict=True)
             else:
                 numbers |= {number: self.new(function.values[number]) for number in instruction.results}
                 self.step(function, instruction, numbers)
-        return [numbers[number] for number in function.results]
+        return [] if function.kind is FunctionKind.TRACE_CAPTURE else [numbers[number] for number in function.results]
+
+    def called(self, instruction: Instruction, given: Sequence[int], callee: str = "callee") -> list[int]:
+        return self.function(self.program.function(instruction.attributes[callee]), given)
+
+    def traced(self, instruction: Instruction, given: Sequence[int]) -> list[int]:
+        """A trace's first run; its results lie in the last slots."""
+        slots = self.called(instruction, [], "allocate_slots_callee")
+        self.called(instruction, [*given, *slots], "capture_callee")
+        return slots[len(slots) - len(instruction.results) :]
 
     def step(self, function: Function, instruction: Instruction, numbers: dict[int, int]) -> None:
         call = call_of(instruction, function.values, self.target)

@@ -73,12 +73,13 @@ _NORM = Sample({"input": (_X, None), "weight": ((33,), None), "bias": ((33,), No
 _NO_TRANSPOSE = {"transpose_a": False, "transpose_b": False}
 
 SAMPLES: dict[str, Sample] = {
-    **{f"ttnn.{row.ttnn}": Sample(_IN, _X) for row in UNARY},
+    **{f"ttnn.{row.ttnn}": Sample(_IN, _X) for row in UNARY if row.ttnn},
     **{
         f"ttnn.{row.ttnn}": Sample(
             {"lhs": (_X, None), "rhs": (_X, None)}, _X, result_type=DataType.BF16 if row.ttnn in _COMPARISONS else None
         )
         for row in BINARY
+        if row.ttnn
     },
     "ttnn.where": Sample({"first": (_X, None), "second": (_X, None), "third": (_X, None)}, _X),
     "ttnn.clamp_scalar": Sample(_IN, _X, {"min": 0, "max": 3}),

@@ -5,7 +5,18 @@ The families register their rows when this module is imported.
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls import contraction, elementwise, memory, reduction, structure, window
+from tt_xla.codegen.calls import contraction, elementwise, memory, reduction, structure, trace, window
 from tt_xla.codegen.calls.registry import CALLS, Op, call_of
 
-__all__ = ["CALLS", "Op", "call_of", "contraction", "elementwise", "memory", "reduction", "structure", "window"]
+__all__ = [
+    "CALLS",
+    "Op",
+    "call_of",
+    "contraction",
+    "elementwise",
+    "memory",
+    "reduction",
+    "structure",
+    "trace",
+    "window",
+]

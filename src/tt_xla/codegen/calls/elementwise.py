@@ -21,12 +21,12 @@ _WITHOUT_DTYPE = {
 }
 
 
-@calls(*(f"ttnn.{row.ttnn}" for row in UNARY))
+@calls(*(f"ttnn.{row.ttnn}" for row in UNARY if row.ttnn))
 def unary(op: Op) -> Call:
     return Call(op.instruction.op, (op["input"],), given(memory_config=op.memory))
 
 
-@calls(*(f"ttnn.{row.ttnn}" for row in BINARY))
+@calls(*(f"ttnn.{row.ttnn}" for row in BINARY if row.ttnn))
 def binary(op: Op) -> Call:
     """The result has the data type of the first operand unless another one is asked for."""
     name = op.instruction.op.removeprefix("ttnn.")
