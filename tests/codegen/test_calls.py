@@ -123,7 +123,7 @@ def test_on_the_host_layout_and_type_change_one_after_the_other() -> None:
 
 def test_conv2d_config_in_ttnn_terms() -> None:
     geometry: dict[str, Any] = dict.fromkeys(("in_channels", "out_channels", "batch_size"), 1)
-    config = {"weights_dtype": "bfp_bf8", "activation": "relu", "config_tensors_in_dram": True}
+    config = {"weights_dtype": "bfp_bf8", "activation": {"op_type": "relu"}, "config_tensors_in_dram": True}
     values = (spec(1, 1, 4, 1), spec(1, 1, 1, 1), spec(1, 1, 4, 1))
     text = source("ttnn.conv2d", {"input": 0, "weight": 1}, *values, conv2d_config=config, **geometry)
     assert (
@@ -137,6 +137,30 @@ def test_conv2d_config_in_ttnn_terms() -> None:
 def test_a_constant_comes_from_the_host() -> None:
     text = source("ttnn.constant", {}, spec(2, tiled=False), value=b"\x00\x00\x80\x3f")
     assert text == "ttnn.to_device(data(4), device, memory_config=ttnn.DRAM_MEMORY_CONFIG)"
+
+
+def test_the_same_bits_under_another_type() -> None:
+    given, made = spec(3, dtype=DataType.F32), spec(3, dtype=DataType.SI32)
+    assert source("ttnn.bitcast_convert", {"input": 0}, given, made).startswith("ttnn.bitcast(v0, ttnn.int32")
+
+
+def test_attention_says_its_scale_and_mask() -> None:
+    qkv = [spec(1, 2, 32, 64)] * 3
+    operands: dict[str, Operand] = {"query": 0, "key": 1, "value": 2, "attention_mask": 3}
+    text = source(
+        "ttnn.scaled_dot_product_attention", operands, *qkv, spec(1, 1, 32, 32), qkv[0], is_causal=False, scale=0.125
+    )
+    assert text == (
+        "ttnn.transformer.scaled_dot_product_attention(v0, v1, v2, is_causal=False, attn_mask=v3, scale=0.125, "
+        "memory_config=ttnn.DRAM_MEMORY_CONFIG)"
+    )
+
+
+def test_a_mask_in_l1_goes_to_dram() -> None:
+    values = (*[spec(1, 2, 32, 64)] * 3, spec(1, 1, 32, 32, buffer=BufferType.L1), spec(1, 2, 32, 64))
+    operands: dict[str, Operand] = {"query": 0, "key": 1, "value": 2, "attention_mask": 3}
+    text = source("ttnn.scaled_dot_product_attention", operands, *values, is_causal=False)
+    assert "attn_mask=ttnn.to_memory_config(v3, ttnn.DRAM_MEMORY_CONFIG)" in text
 
 
 def test_concat_takes_a_list() -> None:

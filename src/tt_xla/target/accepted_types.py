@@ -17,7 +17,7 @@ ACCEPTED_TYPES: Mapping[str, str] = {
     "ttnn.atan": "f32 bf16 bfp_bf8 bfp_bf4",
     "ttnn.atan2": "f32 bf16 bfp_bf8 bfp_bf4",
     "ttnn.avg_pool2d": "bf16",
-    "ttnn.bitcast_convert": "",
+    "ttnn.bitcast_convert": "f32 bf16 bfp_bf8 bfp_bf4 u32 u16 u8 si32",
     "ttnn.bitwise_and": "u32 u16 si32",
     "ttnn.bitwise_not": "f32 bf16 bfp_bf8 bfp_bf4 u32 si32",
     "ttnn.bitwise_or": "u32 u16 si32",

@@ -5,12 +5,13 @@ The families register their rows when this module is imported.
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls import contraction, elementwise, memory, reduction, structure, trace, window
+from tt_xla.codegen.calls import attention, contraction, elementwise, memory, reduction, structure, trace, window
 from tt_xla.codegen.calls.registry import CALLS, Op, call_of
 
 __all__ = [
     "CALLS",
     "Op",
+    "attention",
     "call_of",
     "contraction",
     "elementwise",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from tt_xla.codegen.calls.registry import Op, calls, given
 from tt_xla.codegen.expressions import Call, Expression, Name
 from tt_xla.ir.elementwise import BINARY, UNARY
@@ -21,9 +24,14 @@ _WITHOUT_DTYPE = {
 }
 
 
-@calls(*(f"ttnn.{row.ttnn}" for row in UNARY if row.ttnn))
+@calls(*(f"ttnn.{row.ttnn}" for row in UNARY if row.ttnn and row.ttnn != "bitcast_convert"))
 def unary(op: Op) -> Call:
     return Call(op.instruction.op, (op["input"],), given(memory_config=op.memory))
+
+
+@calls("ttnn.bitcast_convert")
+def bitcast(op: Op) -> Call:
+    return Call("ttnn.bitcast", (op["input"], op.dtype), given(memory_config=op.memory))
 
 
 @calls(*(f"ttnn.{row.ttnn}" for row in BINARY if row.ttnn))
@@ -59,8 +67,12 @@ def leaky_relu(op: Op) -> Call:
     return Call("ttnn.leaky_relu", (op["input"],), slope | given(memory_config=op.memory))
 
 
-def activation(label: str | None) -> Expression:
-    """A function that a product or convolution applies to its result; the accurate kind where TT-NN has two."""
+def activation(function: str | Mapping[str, Any] | None) -> Expression:
+    """A function that a product or convolution applies to its result; the accurate kind where TT-NN has two.
+
+    Products have its name, configs a ``#ttnn.unary_with_param`` as named fields.
+    """
+    label = function["op_type"] if isinstance(function, Mapping) else function
     if label is None:
         return None
     kind = Name(f"ttnn.UnaryOpType.{label.upper()}")

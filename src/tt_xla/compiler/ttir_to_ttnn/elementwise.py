@@ -17,11 +17,13 @@ _NAMES = {f"ttir.{row.ttir}": row.ttnn for row in (*UNARY, *BINARY)}
 
 @lowers(*ttir.ELEMENTWISE_OPS.values())
 def elementwise(lowering: Lowering, op: TTOp) -> SSAValue:
-    """An op of one operand keeps its data type in TT-NN; of two, the result's is asked for."""
+    """An op of one operand keeps its data type in TT-NN, but for the same bits under another one; of two, the result's
+    is asked for."""
     kind = ttnn.ELEMENTWISE_OPS[_NAMES[op.name]]
     shape, dtype = lowering.result(op)
     operands = [lowering.tiled(value) for value in op.operands]
-    made = layout_of(operands[0]).dtype if len(operands) == 1 else dtype
+    keeps = len(operands) == 1 and kind.name != "ttnn.bitcast_convert"
+    made = layout_of(operands[0]).dtype if keeps else dtype
     return lowering.convert(lowering.emit(kind, operands, shape, made), tiled=True, dtype=dtype)
 
 

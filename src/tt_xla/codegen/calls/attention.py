@@ -1,0 +1,44 @@
+"""Attention, and heads split from a projection and joined."""
+
+from __future__ import annotations
+
+from tt_xla.codegen.calls.registry import Op, calls, given
+from tt_xla.codegen.expressions import Call, Expression, Name
+
+
+@calls("ttnn.scaled_dot_product_attention")
+def attention(op: Op) -> Call:
+    keywords: dict[str, Expression] = {"is_causal": op.get("is_causal")}
+    keywords |= given(
+        attn_mask=_mask(op),
+        scale=op.get("scale"),
+        sliding_window_size=op.get("sliding_window_size"),
+        attention_sink=op["attention_sink"],
+        memory_config=op.memory,
+    )
+    operands = (op["query"], op["key"], op["value"])
+    return Call("ttnn.transformer.scaled_dot_product_attention", operands, keywords)
+
+
+def _mask(op: Op) -> Expression:
+    """TT-NN reads it from DRAM alone."""
+    dram = Name("ttnn.DRAM_MEMORY_CONFIG")
+    if op["attention_mask"] is None or op.memory_of("attention_mask") == dram:
+        return op["attention_mask"]
+    return Call("ttnn.to_memory_config", (op["attention_mask"], dram))
+
+
+@calls("ttnn.concatenate_heads")
+def concatenate_heads(op: Op) -> Call:
+    return Call("ttnn.transformer.concatenate_heads", (op["input"],), given(memory_config=op.memory))
+
+
+@calls("ttnn.split_query_key_value_and_split_heads")
+def split_heads(op: Op) -> Call:
+    keywords = given(kv_input_tensor=op["kv_input_tensor"], num_kv_heads=op.get("num_kv_heads"))
+    keywords |= {"num_heads": op.get("num_heads"), "transpose_key": op.get("transpose_key")}
+    return Call(
+        "ttnn.transformer.split_query_key_value_and_split_heads",
+        (op["input_tensor"],),
+        keywords | given(memory_config=op.memory),
+    )
