@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls.registry import Op, calls, given
+from tt_xla.codegen.calls.registry import Op, calls, compute_config, given
 from tt_xla.codegen.expressions import Call, Expression, Name
 
 
@@ -42,3 +42,10 @@ def split_heads(op: Op) -> Call:
         (op["input_tensor"],),
         keywords | given(memory_config=op.memory),
     )
+
+
+@calls("ttnn.rotary_embedding")
+def rotary_embedding(op: Op) -> Call:
+    config = compute_config(op.get("compute_config"))
+    keywords = given(token_index=op.get("token_index"), memory_config=op.memory, compute_kernel_config=config)
+    return Call("ttnn.experimental.rotary_embedding", (op["input"], op["cos_cache"], op["sin_cache"]), keywords)
