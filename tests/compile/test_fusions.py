@@ -25,7 +25,7 @@ from jax.extend import backend as jax_backend
 
 from tt_xla.compiler.pipeline import compile_module
 from tt_xla.compiler.ttir import fuse
-from tt_xla.compiler.ttnn import fuse_rotary
+from tt_xla.compiler.ttnn import fuse_rotary, fuse_unary
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
@@ -254,6 +254,33 @@ fused(
 not_fused("softmax_over_all", lambda x: jnp.exp(x) / jnp.exp(x).sum(), normal(32, 32), into="softmax")
 not_fused("softmax_by_rows", lambda x: jnp.exp(x) / jnp.exp(x).sum(-1), normal(32, 32), into="softmax")
 
+# Functions before and after an op of two operands.
+
+fused("relu_after_add", lambda x, y: jax.nn.relu(x + y), normal(4, 32), normal(4, 32, seed=1), into=("add",))
+fused("silu_times", lambda x, y: jax.nn.silu(x) * y, bf16(4, 32), bf16(4, 32, seed=1), into=("multiply",), atol=5e-2)
+fused("minus_exp", lambda x, y: x - jnp.exp(y), normal(4, 32), normal(4, 32, seed=1), into=("subtract",))
+fused(
+    "three_functions_of_one_op",
+    lambda x, y: jnp.tanh(jnp.exp(x) / jax.nn.sigmoid(y)),
+    normal(4, 32),
+    normal(32),
+    into=("divide",),
+)
+fused(
+    "function_used_twice",
+    lambda x, y: (lambda e: (e + y, e))(jnp.exp(x)),
+    normal(4, 32),
+    normal(4, 32, seed=1),
+    into=("exp", "add"),
+)
+fused(
+    "function_of_integers",
+    lambda x, y: jnp.abs(x) + y,
+    np.arange(-4, 4, dtype=np.int32),
+    np.arange(8, dtype=np.int32),
+    into=("abs", "add"),
+)
+
 # Products, convolutions, reductions, moves.
 
 fused("linear", lambda x, w, b: x @ w + b, normal(4, 32), normal(32, 8), normal(8), into=("linear",))
@@ -476,5 +503,11 @@ def test_tanh_form_of_gelu_keeps_its_parts_under_exact_numerics() -> None:
 
 def test_every_pattern_is_described() -> None:
     described = (Path(__file__).parents[2] / "docs" / "fusions.md").read_text()
-    patterns = (*fuse.PATTERNS, *fuse_rotary.PATTERNS, *fuse.linear.TRANSPOSES, *fuse.activation.APPROXIMATE)
+    patterns = (
+        *fuse.PATTERNS,
+        *fuse_rotary.PATTERNS,
+        *fuse_unary.PATTERNS,
+        *fuse.linear.TRANSPOSES,
+        *fuse.activation.APPROXIMATE,
+    )
     assert [pattern.name for pattern in patterns if f"`{pattern.name}`" not in described] == []

@@ -42,7 +42,16 @@ def binary(op: Op) -> Call:
     keywords: dict[str, Expression] = given(dtype=op.dtype if converts else None, memory_config=op.memory)
     if name == "divide" and not op.result.layout.dtype.is_float:
         keywords["rounding_mode"] = "trunc"  # else the quotient is float32
+    keywords |= {side: _functions(op, side) for side in _FUNCTIONS if op.get(side)}
     return Call(f"ttnn.{_RENAMED.get(name, name)}", (op["lhs"], op["rhs"]), keywords)
+
+
+_FUNCTIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_activations")
+"""What a binary op applies to its result and to its operands."""
+
+
+def _functions(op: Op, side: str) -> Expression:
+    return tuple(activation(dict(item)["op_type"]) for item in op.get(side))
 
 
 @calls("ttnn.where")

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
-from tt_xla.compiler.ttnn import fuse_rotary
+from tt_xla.compiler.ttnn import fuse_rotary, fuse_unary
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import ttnn
 from tt_xla.ir.base import STR, TTOp, only_user, shape
@@ -159,12 +159,8 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
 
 def run(module: ModuleOp, *, optimise: bool) -> None:
     """Joins moves; with ``optimise``, from level 1 on, also what changes the ops that compute."""
-    patterns = [
-        *fuse_rotary.PATTERNS,
-        join_reshapes,
-        sink_reshape,
-        sink_reshape_past_rows,
-        join_to_layouts,
-        reshape_before_tilize,
-    ]
-    run_patterns(module, *([fuse_activation, row_major_convolution] if optimise else []), *patterns)
+    moves = (join_reshapes, sink_reshape, sink_reshape_past_rows, join_to_layouts, reshape_before_tilize)
+    optimised = (fuse_activation, row_major_convolution) if optimise else ()
+    run_patterns(module, *optimised, *fuse_rotary.PATTERNS, *moves)
+    # After the others, which know the functions as ops of their own.
+    run_patterns(module, *fuse_unary.PATTERNS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +11,8 @@ import torch.nn.functional as F
 from tt_xla.runtime.emulator.registry import Context, kernel
 
 Tensor = torch.Tensor
+Functions = Sequence[Sequence[tuple[str, Any]]]
+"""Elementwise functions by the named fields of ``#ttnn.unary_with_param``."""
 
 
 def _float(tensor: Tensor) -> Tensor:
@@ -155,10 +158,25 @@ _BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
-    def run(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
-        return function(lhs, rhs)
+    def run(
+        ctx: Context,
+        lhs: Tensor,
+        rhs: Tensor,
+        activations: Functions = (),
+        input_tensor_a_activations: Functions = (),
+        input_tensor_b_activations: Functions = (),
+    ) -> Tensor:
+        found = function(_applied(lhs, input_tensor_a_activations), _applied(rhs, input_tensor_b_activations))
+        return _applied(found, activations)
 
     return run
+
+
+def _applied(value: Tensor, functions: Functions) -> Tensor:
+    """In float32, as the kernel holds it between its steps."""
+    for item in functions:
+        value = _UNARY[dict(item)["op_type"]](_float(value))
+    return value
 
 
 for _name, _operation in _BINARY.items():

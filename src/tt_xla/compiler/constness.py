@@ -1,4 +1,4 @@
-"""What a TTIR value depends on."""
+"""What a value of TTIR or TTNN depends on."""
 
 from __future__ import annotations
 
