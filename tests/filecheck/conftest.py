@@ -148,26 +148,21 @@ def roundtrip(text: str, _: str, options: dict[str, str]) -> str:
 
 
 def run_stage(text: str, name: str, options: dict[str, str]) -> str:
-    """The result of the last stage of a name, as the pipeline runs it under these options, verified."""
+    """The result of the last stage of a name under these options, verified."""
     from tt_xla.compiler import pipeline, ttir_to_ttnn
     from tt_xla.ir.text import parse_module, print_module
     from tt_xla.options import CompileOptions
     from tt_xla.target import load_target
 
     target = load_target(options.pop("arch", "n150"))
-    wants = {"ttnn-convert-weight-dtype": {"dtype": "bfp_bf8"}, "ttnn-place-in-l1": {"level": "2"}}
-    wants["ttnn-hoist-trace"] = {"enable_trace": "true"}
     prepare = options.pop("prepare_weights", "false") == "true"
     exact = options.pop("exact", "false") == "true"
-    compile_options = CompileOptions.parse(full_names(wants.get(name, {}) | options))
+    compile_options = CompileOptions.parse(full_names(options))
     module = parse_module(text)
-    if name == "ttir-to-ttnn":
+    if name == pipeline.LOWERING:
         module = ttir_to_ttnn.run(module, prepare_weights=prepare, exact=exact)
     else:
-        stages = dict([*pipeline.ttir_stages(compile_options), *pipeline.ttnn_stages(compile_options, target)])
-        if name not in stages:
-            raise Failure(f"No stage is named '{name}'; known are {', '.join(stages)}")
-        stages[name](module)
+        pipeline.stage_named(name).run(module, compile_options, target)
     module.verify()
     return print_module(module)
 

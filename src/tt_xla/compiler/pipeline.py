@@ -6,10 +6,12 @@ StableHLO --> TTIR --> TTNN --> Program
 from __future__ import annotations
 
 import contextlib
+import difflib
 import gc
 import logging
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from jaxlib.mlir import ir
@@ -30,7 +32,7 @@ from tt_xla.compiler.ttnn import (
     set_compute_config,
 )
 from tt_xla.compiler.ttnn import fuse as fuse_ttnn
-from tt_xla.errors import TTXLAError, VerificationError
+from tt_xla.errors import OptionError, TTXLAError, VerificationError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Program
 from tt_xla.ir.text import print_module
@@ -38,70 +40,195 @@ from tt_xla.log import VERBOSE, logger
 from tt_xla.options import CompileOptions
 from tt_xla.target import Target
 
-Stage = tuple[str, Callable[[ModuleOp], object]]
+
+def _always(options: CompileOptions) -> bool:
+    return True
 
 
-def ttir_stages(options: CompileOptions) -> list[Stage]:
-    """What happens to a TTIR module."""
-    approximate = options.numerics != "exact"
-    return [
-        # Frontends write broadcasts and constants out in full; everything after this matches the short forms.
-        ("ttir-fold", fold.run),
-        # After dead calls are gone, and before anything is fused around what remains.
-        ("ttir-merge-host-calls", merge_host_calls.run),
-        ("ttir-fold-broadcasts", fold_broadcasts.run),
-        # Fusions ask whether two values are the same one.
-        ("ttir-cse", cse.run),
-        # A bias must join its convolution before the permutes of the next stage come between them.
-        ("ttir-fuse", lambda module: fuse.run(module, permute_matmul=False, approximate=approximate)),
-        # TT-NN multiplies matrices and convolves channels last; nothing else.
-        ("ttir-decompose", decompose.run),
-        # Between two convolutions the permutes to channels last and back cancel.
-        ("ttir-sink-permutes", sink_permutes.run),
-        # The stages above leave moves of moves, and matrix products that can now take their bias.
-        ("ttir-fold", fold.run),
-        ("ttir-fold-broadcasts", fold_broadcasts.run),
-        (
-            "ttir-fuse",
-            lambda module: fuse.run(
-                module, permute_matmul=options.experimental_enable_permute_matmul_fusion, approximate=approximate
-            ),
-        ),
-        ("ttir-cse", cse.run),
-        ("ttir-fold", fold.run),
-    ]
+@dataclass(frozen=True)
+class Stage:
+    name: str
+    run: Callable[[ModuleOp, CompileOptions, Target], object]
+    """Changes the module in place."""
+    reason: str
+    """Why it is there, and why at this place."""
+    when: Callable[[CompileOptions], bool] = _always
 
 
-def ttnn_stages(options: CompileOptions, target: Target) -> list[Stage]:
-    """What happens to a TTNN module."""
-    level = options.optimization_level
-    weight_dtype = options.experimental_weight_dtype
-    stages: list[Stage] = [
-        # The lowering works op by op and leaves reshapes and layout changes that undo each other; from level 1 on the
-        # matrix unit applies activations as it writes its results, and convolutions read row-major tensors as they are.
-        ("ttnn-fuse", lambda module: fuse_ttnn.run(module, optimise=level >= 1)),
-        # After the reshapes that cost nothing on row-major arguments have moved before their conversions.
-        ("ttnn-choose-argument-layouts", choose_argument_layouts.run),
-    ]
-    if weight_dtype:
-        # After fusing, so that each product has the operands it will run with; before const-eval, which then does the
-        # conversion once.
-        stages.append(("ttnn-convert-weight-dtype", lambda m: convert_weight_dtype.run(m, DataType(weight_dtype))))
-    # Looks at the weights' data type, so after its conversion.
-    stages.append(("ttnn-set-compute-config", lambda module: set_compute_config.run(module, options)))
-    if options.enable_const_eval:
-        stages.append(("ttnn-hoist-const-eval", hoist_const_eval.run))
-        if options.enable_const_eval_inputs_to_system_memory:
-            # Else the device would hold each weight twice: as given, and as prepared.
-            stages.append(("ttnn-keep-const-eval-inputs-on-host", keep_const_eval_inputs_on_host.run))
-    if level == 2:
-        # After const-eval, whose results live on between runs and so stay in DRAM.
-        stages.append(("ttnn-place-in-l1", lambda module: place_in_l1.run(module, target)))
-    if options.enable_trace:
-        stages.append(("ttnn-hoist-trace", hoist_trace.run))
-    # Last, when no stage moves ops any more.
-    stages.append(("ttnn-deallocate", deallocate.run))
-    return stages
+def _alone(run: Callable[[ModuleOp], object]) -> Callable[[ModuleOp, CompileOptions, Target], object]:
+    """A pass that looks at the module alone."""
+    return lambda module, options, target: run(module)
+
+
+def _fuse_bias(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    fuse.run(module, permute_matmul=False, approximate=options.numerics != "exact")
+
+
+def _fuse_ttir(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    permute_matmul = options.experimental_enable_permute_matmul_fusion
+    fuse.run(module, permute_matmul=permute_matmul, approximate=options.numerics != "exact")
+
+
+def _fuse_ttnn(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    fuse_ttnn.run(module, optimise=options.optimization_level >= 1)
+
+
+def _convert_weight_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    convert_weight_dtype.run(module, DataType(options.experimental_weight_dtype or DataType.BFP_BF8))
+
+
+def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    set_compute_config.run(module, options)
+
+
+def _place_in_l1(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    place_in_l1.run(module, target)
+
+
+TTIR_STAGES = (
+    Stage(
+        "ttir-fold",
+        _alone(fold.run),
+        "Frontends write broadcasts and constants out in full; everything after this matches the short forms.",
+    ),
+    Stage(
+        "ttir-merge-host-calls",
+        _alone(merge_host_calls.run),
+        "After dead calls are gone, and before anything is fused around what remains.",
+    ),
+    Stage(
+        "ttir-fold-broadcasts",
+        _alone(fold_broadcasts.run),
+        "Ops broadcast by themselves, so that the fusions need not look through broadcasts.",
+    ),
+    Stage("ttir-cse", _alone(cse.run), "Fusions ask whether two values are the same one."),
+    Stage(
+        "ttir-fuse",
+        _fuse_bias,
+        "A bias must join its convolution before the permutes of the next stage come between them.",
+    ),
+    Stage(
+        "ttir-decompose",
+        _alone(decompose.run),
+        "TT-NN multiplies matrices and convolves channels last; nothing else.",
+    ),
+    Stage(
+        "ttir-sink-permutes",
+        _alone(sink_permutes.run),
+        "Between two convolutions the permutes to channels last and back cancel.",
+    ),
+    Stage("ttir-fold", _alone(fold.run), "The stages above leave moves of moves."),
+    Stage(
+        "ttir-fold-broadcasts",
+        _alone(fold_broadcasts.run),
+        "Decompositions broadcast what they compute with.",
+    ),
+    Stage("ttir-fuse", _fuse_ttir, "Matrix products can take their bias, and permutes if the option is on."),
+    Stage("ttir-cse", _alone(cse.run), "Decompositions compute some values twice."),
+    Stage("ttir-fold", _alone(fold.run), "Fusions leave moves of moves."),
+)
+"""What happens to a TTIR module, in order."""
+
+TTNN_STAGES = (
+    Stage(
+        "ttnn-fuse",
+        _fuse_ttnn,
+        "The lowering works op by op and leaves reshapes and layout changes that undo each other; from level 1 on the "
+        "matrix unit applies activations as it writes its results, and convolutions read row-major tensors.",
+    ),
+    Stage(
+        "ttnn-choose-argument-layouts",
+        _alone(choose_argument_layouts.run),
+        "After the reshapes that cost nothing on row-major arguments have moved before their conversions.",
+    ),
+    Stage(
+        "ttnn-convert-weight-dtype",
+        _convert_weight_dtype,
+        "After fusing, so that each product has the operands it will run with; before const-eval, which then does the "
+        "conversion once.",
+        lambda options: bool(options.experimental_weight_dtype),
+    ),
+    Stage(
+        "ttnn-set-compute-config",
+        _set_compute_config,
+        "Looks at the weights' data type, so after its conversion.",
+    ),
+    Stage(
+        "ttnn-hoist-const-eval",
+        _alone(hoist_const_eval.run),
+        "What depends on parameters alone is computed once.",
+        lambda options: options.enable_const_eval,
+    ),
+    Stage(
+        "ttnn-keep-const-eval-inputs-on-host",
+        _alone(keep_const_eval_inputs_on_host.run),
+        "Else the device would hold each weight twice: as given, and as prepared.",
+        lambda options: options.enable_const_eval and options.enable_const_eval_inputs_to_system_memory,
+    ),
+    Stage(
+        "ttnn-place-in-l1",
+        _place_in_l1,
+        "After const-eval, whose results live on between runs and so stay in DRAM.",
+        lambda options: options.optimization_level == 2,
+    ),
+    Stage(
+        "ttnn-hoist-trace",
+        _alone(hoist_trace.run),
+        "After every stage that moves or makes ops of the program.",
+        lambda options: options.enable_trace,
+    ),
+    Stage("ttnn-deallocate", _alone(deallocate.run), "Last, when no stage moves ops any more."),
+)
+"""What happens to a TTNN module, in order."""
+
+LOWERING = "ttir-to-ttnn"
+"""The name of the step between the two."""
+
+
+def stage_named(name: str) -> Stage:
+    """The last stage of a name, which runs under all the options that it looks at.
+
+    Raises:
+        OptionError: there is none; the message has names near to it.
+    """
+    known = {stage.name: stage for stage in (*TTIR_STAGES, *TTNN_STAGES)}
+    if name not in known:
+        near = difflib.get_close_matches(name, [*known, LOWERING], n=3, cutoff=0.5)
+        hint = f"Near names are {', '.join(near)}." if near else f"Known are {', '.join([*known, LOWERING])}."
+        raise OptionError(f"No pass is named '{name}'.", hint=hint)
+    return known[name]
+
+
+def lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    """The TTNN module of a TTIR module; a traced program prepares its weights, as a trace holds device work alone."""
+    prepare = options.optimization_level >= 1 or options.enable_trace
+    return ttir_to_ttnn.run(module, prepare_weights=prepare, exact=options.numerics == "exact")
+
+
+def run_stages(
+    module: ModuleOp, stages: Iterable[Stage], options: CompileOptions, target: Target, *, verify: bool = False
+) -> None:
+    """Runs the stages that the options ask for.
+
+    Args:
+        verify: check the module after each stage; done, and the module printed, under the VERBOSE log level too.
+
+    Raises:
+        TTXLAError: a stage fails, or leaves a module that breaks a rule.
+    """
+    log = logger()
+    for stage in stages:
+        if not stage.when(options):
+            continue
+        try:
+            stage.run(module, options, target)
+        except DiagnosticException as error:
+            raise _cause(error) from None
+        verbose = log.isEnabledFor(VERBOSE)
+        if verify or verbose:
+            verify_module(module, stage.name)
+        if verbose:
+            log.log(VERBOSE, "MLIR Module after %s:\n%s", stage.name, print_module(module))
 
 
 def compile_module(
@@ -148,13 +275,12 @@ def _compile(
     record("vhlo", lambda: stablehlo.print_vhlo(module))
     record("shlo", lambda: str(module))
     ttir_module, arguments, results = stablehlo.import_module(module, host_fallback=options.host_fallback)
-    _verify(ttir_module, "import of StableHLO")
+    verify_module(ttir_module, "import of StableHLO")
     record("ttir", lambda: print_module(ttir_module, locations=True))
-    _run(ttir_module, ttir_stages(options), log)
-    prepare = options.optimization_level >= 1 or options.enable_trace
-    ttnn_module = ttir_to_ttnn.run(ttir_module, prepare_weights=prepare, exact=options.numerics == "exact")
-    _run(ttnn_module, ttnn_stages(options, target), log)
-    _verify(ttnn_module, "the TTNN stages")
+    run_stages(ttir_module, TTIR_STAGES, options, target)
+    ttnn_module = lower(ttir_module, options)
+    run_stages(ttnn_module, TTNN_STAGES, options, target)
+    verify_module(ttnn_module, "the TTNN stages")
     record("ttnn", lambda: print_module(ttnn_module, locations=True))
     memory = plan_memory.run(ttnn_module, target)
     program = emit_program.emit(ttnn_module, name, arguments, results, options, target, memory)
@@ -162,18 +288,6 @@ def _compile(
         log.info("%s runs %s on the host", name, host_op)
     log.info("compiled %s for %s in %.1f ms", name, target.name, (time.perf_counter() - started) * 1e3)
     return program
-
-
-def _run(module: ModuleOp, stages: list[Stage], log: logging.Logger) -> None:
-    """Runs stages; under the VERBOSE log level each one's result is verified and printed."""
-    for name, stage in stages:
-        try:
-            stage(module)
-        except DiagnosticException as error:
-            raise _cause(error) from None
-        if log.isEnabledFor(VERBOSE):
-            _verify(module, name)
-            log.log(VERBOSE, "MLIR Module after %s:\n%s", name, print_module(module))
 
 
 def _cause(error: BaseException) -> Exception:
@@ -186,7 +300,12 @@ def _cause(error: BaseException) -> Exception:
     return VerificationError(f"A pass failed: {error}.", hint="This is a fault of tt-xla; please report it.")
 
 
-def _verify(module: ModuleOp, stage: str) -> None:
+def verify_module(module: ModuleOp, stage: str) -> None:
+    """That a module follows the rules of its dialects.
+
+    Raises:
+        VerificationError: it does not, after ``stage``.
+    """
     try:
         module.verify()
     except (VerifyException, DiagnosticException) as error:
