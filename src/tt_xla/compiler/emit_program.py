@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+import msgspec
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions
@@ -49,8 +51,7 @@ def emit(
     target: Target,
     memory: MemoryPlan,
 ) -> Program:
-    made = [_function(function, target) for function in functions(module)]
-    made.sort(key=lambda function: function.kind is not FunctionKind.FORWARD)
+    made = emit_functions(module, target)
     return Program(
         name=name,
         target=target.name,
@@ -62,6 +63,19 @@ def emit(
         predicted_device_us=predicted_device_us(made[0], target, made),
         host_ops=tuple(op for function in functions(module) for op in _host_ops(function)),
     )
+
+
+def emit_functions(module: ModuleOp, target: Target) -> list[Function]:
+    """The functions of a TTNN module, with the predicted cost of every instruction; the entry first.
+
+    Raises:
+        VerificationError: a value is used before it is made, or a tensor has no layout.
+    """
+    try:
+        made = [_function(function, target) for function in functions(module) if function.body.blocks]
+    except VerifyException as error:
+        raise VerificationError(f"The module is not in TTNN: {error}.", hint="Lower it first.") from None
+    return sorted(made, key=lambda function: function.kind is not FunctionKind.FORWARD)
 
 
 def _host_ops(function: FuncOp) -> Iterator[str]:
@@ -92,6 +106,11 @@ def _function(function: FuncOp, target: Target) -> Function:
         elif isinstance(op, TTOp) and not isinstance(op, GetDeviceOp):
             given = _operands(op, numbers)
             instructions.append(_instruction(op, given, [define(value) for value in op.results], specs, target))
+        elif isinstance(op, UnregisteredOp):
+            inputs: dict[str, Operand] = {"inputs": tuple(numbers[value] for value in op.operands if value in numbers)}
+            plain_op = Instruction(op.op_name.data, inputs, tuple(map(define, op.results)), {}, describe(op.location))
+            cost = instruction_cost(plain_op, specs, target)
+            instructions.append(msgspec.structs.replace(plain_op, cost=cost))
     kind = FunctionKind(getattr(function.attributes.get(FUNCTION_TYPE), "data", FunctionKind.FORWARD.value))
     return Function(function.sym_name.data, kind, arguments, results, tuple(specs), tuple(instructions))
 

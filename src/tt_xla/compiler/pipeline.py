@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tt_xla.compiler import emit_program, stablehlo, ttir_to_ttnn
+from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.ttir import cse, decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
 from tt_xla.compiler.ttnn import (
     choose_argument_layouts,
@@ -276,12 +277,12 @@ def _compile(
     record("shlo", lambda: str(module))
     ttir_module, arguments, results = stablehlo.import_module(module, host_fallback=options.host_fallback)
     verify_module(ttir_module, "import of StableHLO")
-    record("ttir", lambda: print_module(ttir_module, locations=True))
+    record("ttir", lambda: print_module(wrapped(ttir_module, target), locations=True))
     run_stages(ttir_module, TTIR_STAGES, options, target)
     ttnn_module = lower(ttir_module, options)
     run_stages(ttnn_module, TTNN_STAGES, options, target)
     verify_module(ttnn_module, "the TTNN stages")
-    record("ttnn", lambda: print_module(ttnn_module, locations=True))
+    record("ttnn", lambda: print_module(wrapped(ttnn_module, target), locations=True))
     memory = plan_memory.run(ttnn_module, target)
     program = emit_program.emit(ttnn_module, name, arguments, results, options, target, memory)
     for host_op in program.host_ops:

@@ -459,10 +459,10 @@ def device_module(module: ModuleOp) -> ModuleOp:
     return module
 
 
-def in_device_module(module: ModuleOp) -> ModuleOp:
-    """A copy of ``module`` inside ``ttcore.device_module``, as upstream's dumps have it."""
+def in_device_module(module: ModuleOp) -> tuple[ModuleOp, ModuleOp]:
+    """A module with a copy of ``module`` inside ``ttcore.device_module``, and that copy."""
     inner = module.clone()
-    return ModuleOp([DeviceModuleOp.create(regions=[Region(Block([inner]))])], dict(module.attributes))
+    return ModuleOp([DeviceModuleOp.create(regions=[Region(Block([inner]))])], dict(module.attributes)), inner
 
 
 TTCore = Dialect(

@@ -112,6 +112,64 @@ def check(
         raise SystemExit(1)
 
 
+@cli.command("opt")
+@click.argument("module", required=False, type=click.Path(path_type=Path), metavar="[MODULE]")
+@click.option("--pass", "passes", multiple=True, metavar="NAME[,NAME...]", help="Run these passes, in this order.")
+@click.option(
+    "--pipeline", "whole", type=click.Choice(["ttir", "ttnn", "all"]), help="Run these stages of the compiler."
+)
+@click.option("--list", "listing", is_flag=True, help="Show the passes, each with its reason.")
+@click.option("--target", "arch", type=click.Choice(system_names()), help="System; TTXLA_SYSTEM or n150 when left out.")
+@click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
+@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
+@click.option("--verify", is_flag=True, help="Check the module after each pass.")
+@click.option("--generic", is_flag=True, help="Write the generic form, which any MLIR reads.")
+@click.option("--locations", is_flag=True, help="Write source locations.")
+@click.option("--unknown-ops", is_flag=True, help="Keep ops that no dialect here has.")
+def opt_command(
+    module: Path | None,
+    passes: tuple[str, ...],
+    whole: str | None,
+    listing: bool,
+    arch: str | None,
+    level: int | None,
+    given: tuple[str, ...],
+    verify: bool,
+    generic: bool,
+    locations: bool,
+    unknown_ops: bool,
+) -> None:
+    """Read a module, run passes on it, and write it: StableHLO, TTIR or TTNN, ours or a dump of upstream's.
+
+    Without MODULE, standard input is read. Without --pass and --pipeline, the module is checked and written again.
+    """
+    from tt_xla.ir.text import print_module
+    from tt_xla.tools.passes import listed, optimise, read_module
+
+    if listing:
+        click.echo("\n".join(listed()))
+        return
+    options = _options(level, given)
+    names = [name.strip() for each in passes for name in each.split(",") if name.strip()]
+    found = read_module(module, unknown_ops=unknown_ops)
+    found = optimise(found, names, whole, options, arch or environment("TTXLA_SYSTEM"), verify=verify)
+    click.echo(print_module(found, generic=generic, locations=locations), nl=False)
+
+
+@cli.command("estimate")
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option("--target", "arch", type=click.Choice(system_names()), help="System; the file's own when left out.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, each on a line.")
+def estimate_command(programs: tuple[Path, ...], arch: str | None, as_json: bool) -> None:
+    """Show the predicted device time of a call by op: of .ttnn files, or of TTNN text, ours or upstream's.
+
+    What runs once and is kept counts nothing.
+    """
+    from tt_xla.tools.estimate import estimate_files
+
+    estimate_files(programs, arch, as_json)
+
+
 @cli.command()
 def info() -> None:
     """Show versions, systems, folders and the environment variables in force."""

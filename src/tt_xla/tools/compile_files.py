@@ -15,9 +15,10 @@ import click
 
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import OutputError, TTXLAError
-from tt_xla.ir.program import FunctionKind, Program
+from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.target import Target, load_target
+from tt_xla.tools.estimate import by_op
 from tt_xla.tools.publish import publish
 
 # An op begins its line, after the results it defines; in attribute dictionaries names such as ttnn.layout do not.
@@ -120,38 +121,6 @@ def _record(compiled: Compiled, target: Target, options: CompileOptions, irs: Pa
     }
 
 
-@dataclass
-class _Line:
-    count: int = 0
-    us: float = 0.0
-    compute: float = 0.0
-    dram: float = 0.0
-    noc: float = 0.0
-    launch: float = 0.0
-
-
-def _by_op(program: Program) -> dict[str, _Line]:
-    """Predicted time of the ops that every call runs, longest first; const-eval functions run once."""
-    found: dict[str, _Line] = {}
-    for function in program.functions:
-        if function.kind is FunctionKind.CONST_EVAL:
-            continue
-        for instruction in function.body:
-            line, cost = found.setdefault(instruction.op, _Line()), instruction.cost
-            line.count += 1
-            line.us += cost.total_us
-            line.compute += cost.compute_us
-            line.dram += cost.dram_us
-            line.noc += cost.noc_us
-            line.launch += cost.launch_us
-    return dict(sorted(found.items(), key=lambda item: -item[1].us))
-
-
-def _bound(line: _Line) -> str:
-    parts = {"compute": line.compute, "DRAM": line.dram, "NoC": line.noc, "launch": line.launch}
-    return max(parts, key=lambda name: parts[name]) if line.us else ""
-
-
 def _show(compiled: Compiled, target: Target, options: CompileOptions, irs: Path | None) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -166,11 +135,11 @@ def _show(compiled: Compiled, target: Target, options: CompileOptions, irs: Path
     table = Table("op", "count", "predicted us", "share", "bound by", box=None)
     for column in table.columns[1:4]:
         column.justify = "right"
-    lines = _by_op(program)
+    lines = by_op(program.functions)
     total = sum(line.us for line in lines.values())
     for op, line in lines.items():
         share = f"{100 * line.us / total:.0f} %" if total and line.us else ""
-        table.add_row(op, str(line.count), f"{line.us:.1f}" if line.us else "", share, _bound(line))
+        table.add_row(op, str(line.count), f"{line.us:.1f}" if line.us else "", share, line.bound)
     console.print(table)
     console.print(
         f"Memory: DRAM {_share(memory.dram_peak_bytes, target.dram_usable_bytes)} of a chip, "

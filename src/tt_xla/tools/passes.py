@@ -10,8 +10,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler import pipeline, stablehlo
-from tt_xla.errors import OptionError
-from tt_xla.ir.text import parse_module, print_module
+from tt_xla.ir.text import parse_module
 from tt_xla.ir.ttcore import device_module
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
@@ -24,8 +23,9 @@ PIPELINES = {
 """Stages by the name of a pipeline; None stands for the lowering."""
 
 _BYTECODE = b"ML\xefR"
-_TT_OP = re.compile(rb'"?\b(?:ttir|ttnn|ttcore)\.[a-z_0-9]+')
-_OTHER_OP = re.compile(rb'"?\b(?:stablehlo|chlo|vhlo|mhlo|sdy)\.[a-z_0-9]+')
+_OP = rb'^\s*(?:%[^=\n]*=\s*)?"?(?:DIALECTS)\.[a-z_0-9]+'
+_TT_OP = re.compile(_OP.replace(b"DIALECTS", b"ttir|ttnn|ttcore"), re.MULTILINE)
+_OTHER_OP = re.compile(_OP.replace(b"DIALECTS", b"stablehlo|chlo|vhlo|mhlo|sdy"), re.MULTILINE)
 
 
 def read_module(path: Path | None, *, unknown_ops: bool = False) -> ModuleOp:
@@ -93,10 +93,6 @@ def _with_inner(module: ModuleOp, inner: ModuleOp, replacement: ModuleOp) -> Mod
     return module
 
 
-def show(module: ModuleOp, *, generic: bool, locations: bool) -> str:
-    return print_module(module, generic=generic, locations=locations)
-
-
 def listed() -> Iterator[str]:
     """The passes in order, each with its reason; those that run more than once appear as often."""
     for title, stages in (("TTIR", pipeline.TTIR_STAGES), ("TTNN", pipeline.TTNN_STAGES)):
@@ -105,9 +101,3 @@ def listed() -> Iterator[str]:
             yield f"  {stage.name:<36} {stage.reason}"
         if title == "TTIR":
             yield f"  {pipeline.LOWERING:<36} Each op becomes calls of TT-NN, with the layouts that these want."
-
-
-def check_choice(names: Sequence[str], whole: str | None) -> None:
-    """Raises OptionError unless there is something to do."""
-    if not names and whole is None:
-        raise OptionError("There is nothing to do.", hint="Give --pass NAME or --pipeline NAME; --list shows the passes.")

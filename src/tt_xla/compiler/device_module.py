@@ -1,0 +1,42 @@
+"""A module as upstream's dumps have it: inside ``ttcore.device_module``, with the device that it is for."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute
+
+from tt_xla.ir.ttcore import DeviceAttr, DeviceOp, MeshesAttr, in_device_module
+from tt_xla.target import Target
+
+
+def wrapped(module: ModuleOp, target: Target) -> ModuleOp:
+    """A copy of a module of functions inside ``ttcore.device_module``."""
+    outer, inner = in_device_module(module)
+    meshes: dict[str, Attribute] = {"ttcore.meshes": MeshesAttr((("mesh", (1, 1)),))}
+    outer.attributes |= meshes
+    inner.attributes |= meshes
+    device = DeviceOp.create(
+        properties={"sym_name": StringAttr("default_device"), "device_attr": DeviceAttr(_device(target))}
+    )
+    first = inner.body.block.first_op
+    if first is None:
+        inner.body.block.add_op(device)
+    else:
+        inner.body.block.insert_op_before(device, first)
+    return outer
+
+
+def _device(target: Target) -> str:
+    """Grid, and how addresses map to cores and banks (tt-mlir ``DeviceAttr``): L1 by the core's place in the grid, DRAM
+    in pages over the banks in turn."""
+    rows, columns = target.grid
+    banks = target.dram_banks
+    flat = "(d0 * s1) * (s2 * (s3 * s6)) + d1 * (s2 * (s3 * s6)) + d2"
+    dram = f"((({flat}) floordiv s4) floordiv {banks}) * s4 + ({flat}) mod s4 + s5"
+    return (
+        f"workerGrid = #ttcore.grid<{rows}x{columns}, virt_to_physical_map = (d0, d1) -> (0, d0, d1), "
+        f"physical_to_virt_map = (d0, d1, d2) -> (d1, d2)>, dramGrid = #ttcore.grid<1x{banks}>, "
+        "l1Map = (d0, d1, d2)[s0] -> (0, d0, d1, d2 + s0), "
+        f"dramMap = (d0, d1, d2)[s0, s1, s2, s3, s4, s5, s6] -> (0, 0, (({flat}) floordiv s4) mod {banks}, {dram}), "
+        "meshShape = 1x1, chipIds = [0]"
+    )

@@ -1,0 +1,178 @@
+"""What ``tt-xla estimate`` does: the device time of programs, ours and upstream's, by one cost model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tt_xla.cost import instruction_cost, predicted_device_us
+from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.program import MAGIC, Function, FunctionKind, Instruction, Program
+from tt_xla.target import Target, load_target
+
+_EVERY_CALL = (FunctionKind.FORWARD, FunctionKind.TRACE)
+"""Functions that a call runs once the program has settled: const-eval results are kept, and a trace is replayed."""
+
+_ARCHITECTURES = {"blackhole": "p150", "wormhole_b0": "n150"}
+_ARCH = re.compile(r"#ttcore\.system_desc<.*?arch = <(\w+)>", re.DOTALL)
+
+
+@dataclass
+class Line:
+    """Predicted microseconds of all instructions of one op."""
+
+    count: int = 0
+    us: float = 0.0
+    compute: float = 0.0
+    dram: float = 0.0
+    noc: float = 0.0
+    launch: float = 0.0
+
+    @property
+    def bound(self) -> str:
+        """The part that takes longest; empty where there is no device work."""
+        parts = {"compute": self.compute, "DRAM": self.dram, "NoC": self.noc, "launch": self.launch}
+        return max(parts, key=lambda name: parts[name]) if self.us else ""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    path: Path
+    arch: str
+    total_us: float
+    """With the gaps between ops."""
+    lines: dict[str, Line]
+    """By op, longest first."""
+
+    @property
+    def gaps_us(self) -> float:
+        return self.total_us - sum(line.us for line in self.lines.values())
+
+
+def by_op(functions: Iterable[Function]) -> dict[str, Line]:
+    """Predicted time of the ops that every call runs, longest first."""
+    found: dict[str, Line] = {}
+    for function in functions:
+        if function.kind not in _EVERY_CALL:
+            continue
+        for instruction in function.body:
+            line, cost = found.setdefault(instruction.op, Line()), instruction.cost
+            line.count += 1
+            line.us += cost.total_us
+            line.compute += cost.compute_us
+            line.dram += cost.dram_us
+            line.noc += cost.noc_us
+            line.launch += cost.launch_us
+    return dict(sorted(found.items(), key=lambda item: -item[1].us))
+
+
+def estimate(path: Path, arch: str | None = None) -> Estimate:
+    """The device time of one call of a program.
+
+    Args:
+        path: a ``.ttnn`` file, or TTNN text: ours, or a dump of upstream's compiler.
+        arch: the system; None for the one that the file names, else n150.
+
+    Raises:
+        ProgramFormatError: the ``.ttnn`` file is damaged or of another version.
+        MalformedModuleError: the text does not parse, with line and column, or has no TTNN function.
+    """
+    data = path.read_bytes()
+    if data.startswith(MAGIC):
+        program = Program.from_bytes(data)
+        target = load_target(arch or program.target)
+        functions: Sequence[Function] = program.functions
+        if target.name != program.target:
+            functions = [_recosted(function, target) for function in functions]
+    else:
+        text = data.decode("utf-8", errors="replace")
+        target = load_target(arch or _arch_of(text))
+        functions = _functions(text, str(path), target)
+    return Estimate(path, target.name, predicted_device_us(functions[0], target, functions), by_op(functions))
+
+
+def _arch_of(text: str) -> str:
+    match = _ARCH.search(text)
+    return _ARCHITECTURES.get(match[1], "n150") if match else "n150"
+
+
+def _functions(text: str, name: str, target: Target) -> list[Function]:
+    from tt_xla.compiler.emit_program import emit_functions
+    from tt_xla.ir.text import parse_module
+    from tt_xla.ir.ttcore import device_module
+
+    functions = emit_functions(device_module(parse_module(text, name, unknown_ops=True)), target)
+    if not functions or functions[0].kind is not FunctionKind.FORWARD:
+        raise MalformedModuleError(f"'{name}' has no function for the device.", hint="Give a module in TTNN.")
+    return functions
+
+
+def _recosted(function: Function, target: Target) -> Function:
+    """The function with the costs of another target."""
+    body: list[Instruction] = []
+    for each in function.body:
+        cost = instruction_cost(each, function.values, target)
+        body.append(Instruction(each.op, each.operands, each.results, each.attributes, each.location, cost))
+    return Function(function.name, function.kind, function.arguments, function.results, function.values, tuple(body))
+
+
+def record(found: Estimate) -> dict[str, Any]:
+    return {
+        "file": str(found.path),
+        "arch": found.arch,
+        "predicted_device_us": found.total_us,
+        "gaps_us": found.gaps_us,
+        "ops": [
+            {
+                "op": op,
+                "count": line.count,
+                "predicted_us": line.us,
+                "compute_us": line.compute,
+                "dram_us": line.dram,
+                "noc_us": line.noc,
+                "launch_us": line.launch,
+                "bound": line.bound.lower(),
+            }
+            for op, line in found.lines.items()
+        ],
+    }
+
+
+def show(found: Estimate) -> None:
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(
+        f"{found.path} on {found.arch}: predicted device time {found.total_us:.1f} us a call, "
+        f"of which {found.gaps_us:.1f} us between ops",
+        markup=False,
+    )
+    column = Column("op", min_width=max((len(op) for op in found.lines), default=2))
+    table = Table(column, "count", "predicted us", "share", "compute", "DRAM", "NoC", "launch", "bound by", box=None)
+    for column in table.columns[1:8]:
+        column.justify = "right"
+    for op, line in found.lines.items():
+        if line.us:
+            parts = (f"{part:.1f}" for part in (line.compute, line.dram, line.noc, line.launch))
+            share = f"{100 * line.us / found.total_us:.0f} %"
+            table.add_row(op, str(line.count), f"{line.us:.1f}", share, *parts, line.bound)
+    free = {op: line.count for op, line in found.lines.items() if not line.us}
+    console.print(table)
+    if free:
+        console.print("No device work: " + ", ".join(f"{op} x {count}" for op, count in free.items()), markup=False)
+
+
+def estimate_files(paths: Sequence[Path], arch: str | None, as_json: bool) -> None:
+    for path in paths:
+        found = estimate(path, arch)
+        if as_json:
+            click.echo(json.dumps(record(found)))
+        else:
+            show(found)
