@@ -115,8 +115,8 @@ def test_opt_names_what_is_wrong(run, dump: Path, tmp_path: Path):
     assert "ttnn.of_the_future" in run("opt", dump, status=1)
     assert "Near names are ttir-fold" in run("opt", "--pass", "ttir-fol", "--unknown-ops", dump, status=1)
     broken = tmp_path / "broken.mlir"
-    broken.write_text("func.func @f() {\n  ttir.nothing\n}\n")
-    assert "broken.mlir:2:2" in run("opt", broken, status=1)
+    broken.write_text("\nfunc.func @f( {\n")
+    assert "broken.mlir:2:15" in run("opt", broken, status=1)
 
 
 def test_opt_lists_every_stage_with_its_reason(run):

@@ -80,6 +80,7 @@ SAMPLES: dict[str, Sample] = {
         )
         for row in BINARY
         if row.ttnn
+        if row.ttnn
     },
     "ttnn.where": Sample({"first": (_X, None), "second": (_X, None), "third": (_X, None)}, _X),
     "ttnn.clamp_scalar": Sample(_IN, _X, {"min": 0, "max": 3}),

@@ -12,10 +12,10 @@ from tt_xla.ir.ttir import structure as source
 from tt_xla.ir.ttnn import structure as target
 from tt_xla.ir.ttnn.attributes import layout_of
 
-_NAMES = {f"ttir.{row.ttir}": row.ttnn for row in (*UNARY, *BINARY)}
+_NAMES = {f"ttir.{row.ttir}": row.ttnn for row in (*UNARY, *BINARY) if row.ttnn}
 
 
-@lowers(*ttir.ELEMENTWISE_OPS.values())
+@lowers(*(op for op in ttir.ELEMENTWISE_OPS.values() if op.name in _NAMES))
 def elementwise(lowering: Lowering, op: TTOp) -> SSAValue:
     """An op of one operand keeps its data type in TT-NN, but for the same bits under another one; of two, the result's
     is asked for."""
