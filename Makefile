@@ -30,6 +30,9 @@ bench-compile: $(STAMP) ## compile times and programs beside upstream's compiler
 check-programs: $(STAMP) ## results of the set of programs at each level beside JAX's, into docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python check_programs.py --document ../docs/benchmarks.md
 
+conformance-jax: $(STAMP) ## JAX's own tests on platform tt, sampled; JAX_TESTS=DIR names a checkout of JAX, SAMPLE=0 runs all
+	@$(BIN)/python conformance/run_jax.py $(if $(JAX_TESTS),--tests $(JAX_TESTS)) --sample $(or $(SAMPLE),25)
+
 check: $(STAMP) ## style, types and import order
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .

@@ -219,7 +219,7 @@ def _extend(
 @pattern(Multiply)
 def unit_length(op: Operation, rewriter: PatternRewriter) -> None:
     """x * rsqrt(sum(x * x) + epsilon) over n elements is RMS normalisation by epsilon / n, divided by sqrt(n)."""
-    if not is_float(op.results[0]):
+    if not is_float(op.results[0]) or not shape(op.results[0]):
         return
     for value, other in both_ways(op):
         root = _root(other)

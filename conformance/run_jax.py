@@ -1,0 +1,165 @@
+"""Runs JAX's own tests on platform ``tt`` and on JAX's CPU backend, compares, and writes docs/conformance-jax.md.
+
+    python conformance/run_jax.py [--tests DIR] [--sample N] [--files NAME ...] [--work DIR]
+
+DIR is a checkout of jax-ml/jax at the tag of the installed version; without one it is cloned into the work folder.
+Numerics are ``exact`` and x64 is off. A test counts when it passes on the CPU backend. Those in known_failures.toml
+are run as well, and must fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+TABLE = HERE.parent / "docs" / "conformance-jax.md"
+KNOWN = HERE / "known_failures.toml"
+FILES = """
+    lax_test lax_numpy_test lax_numpy_operators_test lax_numpy_reducers_test lax_numpy_indexing_test nn_test
+    lax_control_flow_test random_test api_test aot_test export_test array_test dtypes_test ann_test fft_test
+    linalg_test image_test lax_scipy_test
+""".split()  # noqa: SIM905
+CRASHES_ENDURED = 20
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tests", type=Path)
+    parser.add_argument("--sample", type=int, default=60, help="tests per file; 0 for all")
+    parser.add_argument("--files", nargs="*", default=FILES)
+    parser.add_argument("--work", type=Path, default=Path("build/conformance-jax"))
+    parser.add_argument("--no-table", action="store_true", help="print the table, write nothing")
+    given = parser.parse_args()
+    given.work.mkdir(parents=True, exist_ok=True)
+    tests = given.tests or clone(given.work)
+    known = tomllib.loads(KNOWN.read_text())
+    rows, wrong = [], []
+    for name in given.files:
+        row, mistakes = compare(name, tests / "tests" / f"{name}.py", given.work, given.sample, known.get(name, {}))
+        print(row, flush=True)
+        rows.append(row)
+        wrong += [f"{name}: {mistake}" for mistake in mistakes]
+    table = render(rows, given.sample)
+    if given.no_table:
+        print(table)
+    else:
+        TABLE.write_text(table)
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+def clone(work: Path) -> Path:
+    """JAX's repository at the tag of the version that is installed."""
+    tag = f"jax-v{importlib.metadata.version('jax')}"
+    target = work.absolute() / tag
+    if not target.exists():
+        url = "https://github.com/jax-ml/jax"
+        subprocess.run(["git", "clone", "-q", "--depth", "1", "--branch", tag, url, str(target)], check=True)
+    return target
+
+
+def compare(
+    name: str, path: Path, work: Path, sample: int, known: dict[str, str]
+) -> tuple[dict[str, object], list[str]]:
+    """One row of the table, and what contradicts known_failures.toml."""
+    on_cpu = run(path, work / f"{name}.cpu.jsonl", "cpu", sample, None)
+    passing = sorted(test for test, result in on_cpu.items() if result["outcome"] == "passed")
+    chosen = work / f"{name}.chosen"
+    chosen.write_text("\n".join(passing))
+    on_tt = run(path, work / f"{name}.tt.jsonl", "tt,cpu", 0, chosen)
+    outcomes = {test: on_tt.get(test, {}).get("outcome", "not run") for test in passing}
+    skipped = {test for test, outcome in outcomes.items() if outcome == "skipped"}  # by the test: needs 8 devices, ...
+    passing = [test for test in passing if test not in skipped]
+    failing = {test for test in passing if outcomes[test] != "passed"}
+    declared = {test for test in passing if test in known}
+    mistakes = [f"{test} failed" for test in sorted(failing - declared)]
+    mistakes += [f"{test} passed, and is declared to fail" for test in sorted(declared - failing)]
+    row = {
+        "file": name,
+        "sampled": len(on_cpu),
+        "cpu": len(passing) + len(skipped),
+        "skipped": len(skipped),
+        "tt": len(passing) - len(failing),
+        "declared": len(declared),
+    }
+    return row, mistakes
+
+
+def run(path: Path, results: Path, platforms: str, sample: int, only: Path | None) -> dict[str, dict[str, str]]:
+    """Results by test. A process that dies is started again for the tests after the one it died in."""
+    environment = os.environ | {
+        "JAX_PLATFORMS": platforms,
+        "JAX_ENABLE_X64": "0",
+        "JAX_NUM_GENERATED_CASES": "10",
+        "TTXLA_NUMERICS": "exact",
+        "CONFORMANCE_RESULTS": str(results.absolute()),
+        "CONFORMANCE_SAMPLE": str(sample),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH", "")])),
+    }
+    if only is not None:
+        environment["CONFORMANCE_ONLY"] = str(only.absolute())
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "record",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "--no-header",
+        "--tb=short",
+    ]
+    command += ["-W", "ignore", "--rootdir", str(path.parent), "-c", os.devnull, str(path)]
+    marker = results.with_suffix(".running")
+    for _ in range(CRASHES_ENDURED):
+        marker.unlink(missing_ok=True)
+        with results.with_suffix(".log").open("a") as log:
+            code = subprocess.run(
+                command, env=environment, stdout=log, stderr=log, cwd=path.parent, check=False
+            ).returncode
+        if code >= 0 or not marker.exists():
+            break
+        with results.open("a") as file:
+            entry = {"name": marker.read_text(), "outcome": "died", "reason": f"signal {-code}"}
+            file.write(json.dumps(entry) + "\n")
+    lines = results.read_text().splitlines() if results.exists() else []
+    return {entry["name"]: entry for entry in map(json.loads, lines)}
+
+
+def render(rows: list[dict[str, object]], sample: int) -> str:
+    total: collections.Counter[str] = collections.Counter()
+    lines = [
+        "# JAX's own tests on platform `tt`",
+        "",
+        f"Written by `make conformance-jax`: JAX {importlib.metadata.version('jax')}, numerics `exact`, x64 off, "
+        + (f"a fixed sample of {sample} tests a file." if sample else "all tests."),
+        "A test counts when it passes on JAX's CPU backend and does not itself skip `tt` (they mostly ask for "
+        "several devices). What is declared to fail, with the reason, stands in "
+        "`conformance/known_failures.toml`; it is run, and has to fail.",
+        "",
+        "| tests | run | pass on JAX's CPU | skip `tt` | pass on `tt` | declared to fail | share |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in [*rows, None]:
+        if row is None:
+            row = {"file": "all", **total}
+        else:
+            total.update({key: int(str(value)) for key, value in row.items() if key != "file"})
+        share = 100 * int(str(row["tt"])) / max(1, int(str(row["cpu"])) - int(str(row["skipped"])))
+        lines.append(
+            "| {file} | {sampled} | {cpu} | {skipped} | {tt} | {declared} | {share:.1f} % |".format(**row, share=share)
+        )
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main()
