@@ -71,3 +71,40 @@ def test_equinox():
     parameters, static = eqx.partition(model, eqx.is_array)
     first, last = train(lambda p: jnp.mean((jax.vmap(eqx.combine(p, static))(X) - Y) ** 2), parameters)
     assert last < 0.6 * first
+
+
+def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
+    nn = pytest.importorskip("flax.linen")
+    from tt_xla.frontends.jax.parameters import recognise_flax
+    from tt_xla.frontends.jax.pjrt.executable import Executable
+
+    recognise_flax()
+    model = nn.Dense(16, dtype=jnp.bfloat16, param_dtype=jnp.bfloat16)
+    variables = model.init(jax.random.key(0), X)
+    made = []
+    original = Executable.__init__
+
+    def spy(self, *args):
+        original(self, *args)
+        made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Executable, "__init__", spy)
+        compiled = jax.jit(model.apply).lower(variables, X).compile({"experimental_weight_dtype": "bfp_bf8"})
+    (executable,) = made
+    roles = {argument.name: str(argument.role) for argument in executable.program.arguments}
+    assert roles == {"params.bias": "parameter", "params.kernel": "parameter", "arg2": "input"}
+    for _ in range(3):
+        compiled(variables, X)
+    counters = executable._run.__self__.counters
+    assert counters.runs == 3
+    assert counters.const_evals == len([f for f in executable.program.functions if f.kind == "const_eval"]) > 0
+
+
+def test_marks_pass_through_transformations():
+    from tt_xla.frontends.jax.parameters import mark
+
+    f = jax.jit(lambda w: (mark(w, "w") ** 2).sum())
+    np.testing.assert_array_equal(jax.grad(f)(X), 2 * X)
+    np.testing.assert_allclose(jax.vmap(f)(X), (X**2).sum(1), rtol=0.01)
+    np.testing.assert_allclose(jax.jvp(f, (X,), (X,))[1], 2 * (X**2).sum(), rtol=0.01)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tt_xla.frontends.jax.parameters import recognise_flax
+
 NAME = "tt"
 PRIORITY = 500
 
@@ -39,6 +41,7 @@ def initialize() -> None:
     mlir._platforms_with_donation.append(NAME)
     _take_lowerings()
     _allow_persistent_cache()
+    recognise_flax()
 
 
 def _take_lowerings() -> None:

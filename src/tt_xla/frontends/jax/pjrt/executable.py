@@ -13,6 +13,7 @@ import msgspec
 
 from tt_xla import __version__
 from tt_xla.errors import ProgramFormatError
+from tt_xla.frontends.jax.parameters import recognise_flax
 from tt_xla.frontends.jax.pjrt.answers import Answers
 from tt_xla.frontends.jax.pjrt.buffer import BY_MLIR, Buffer, itemsize, place
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client
@@ -189,6 +190,7 @@ def compile_program(args: Any) -> None:
         raise PluginError("INVALID_ARGUMENT", f"A program has format '{kind}'; the plugin takes 'mlir'.")
     module = bytes_at(given_program.code, given_program.code_size)
     options = bytes_at(args.compile_options, args.compile_options_size)
+    recognise_flax()  # it may have been imported since the plugin was
     with _compiling:
         compiled, program = compile_bytes(client, module, options)
     args.executable = Executable(client, compiled, program).new_handle()
