@@ -31,7 +31,7 @@ def test_every_system_loads_and_is_consistent(name: str) -> None:
 def test_facts_are_those_of_upstreams_descriptors() -> None:
     n150, n300, p150 = (load_target(name) for name in ("n150", "n300", "p150"))
     assert (n150.arch, n150.grid, n150.cores, n150.chips) == ("wormhole_b0", (8, 8), 64, 1)
-    assert n150.l1_usable_bytes == 1499136 - 103840
+    assert n150.l1_usable_bytes == 1499136 - 103840 - 32768
     assert n150.dram_usable_bytes == 12 * (1073118784 - 2968640)
     assert (n300.arch, n300.chips, n300.dram_unreserved_end) == ("wormhole_b0", 2, 1073162048)
     assert (p150.arch, p150.grid, p150.l1_size, p150.dram_banks) == ("blackhole", (10, 11), 1572864, 8)

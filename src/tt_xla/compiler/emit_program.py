@@ -49,8 +49,8 @@ def emit(
     results: tuple[Result, ...],
     options: CompileOptions,
     target: Target,
-    memory: MemoryPlan,
 ) -> Program:
+    """The Program of a module, with no memory plan yet."""
     made = emit_functions(module, target)
     return Program(
         name=name,
@@ -59,7 +59,7 @@ def emit(
         arguments=arguments,
         results=results,
         functions=tuple(made),
-        memory=memory,
+        memory=MemoryPlan(),
         predicted_device_us=predicted_device_us(made[0], target, made),
         host_ops=tuple(op for function in functions(module) for op in _host_ops(function)),
     )
@@ -118,15 +118,26 @@ def _function(function: FuncOp, target: Target) -> Function:
 def _instruction(
     op: TTOp, operands: dict[str, Operand], results: list[int], specs: list[TensorSpec], target: Target
 ) -> Instruction:
-    plain = Instruction(
-        op=op.name,
-        operands=operands,
-        results=tuple(results),
-        attributes={name: _plain(value) for name, value in op.values().items()},
-        location=describe(op.location),
-    )
-    cost: Cost = instruction_cost(plain, specs, target)
-    return Instruction(plain.op, plain.operands, plain.results, plain.attributes, plain.location, cost)
+    attributes = {name: _plain(value) for name, value in op.values().items()}
+    bare = Instruction(op.name, operands, tuple(results), attributes)
+    cost: Cost = instruction_cost(bare, specs, target)
+    return Instruction(op.name, operands, bare.results, attributes, describe(op.location), cost)
+
+
+def plain_instruction(op: TTOp) -> Instruction:
+    """An op alone as an instruction: its operands are the values 0, 1, ..., its results the ones after."""
+    operands: dict[str, Operand] = {}
+    count = 0
+    for name in operand_names(type(op)):
+        value = getattr(op, name)
+        group = [] if value is None else [value] if isinstance(value, SSAValue) else list(value)
+        tensors = [item for item in group if not isinstance(item.type, DeviceType)]
+        if tensors:
+            places = tuple(range(count, count + len(tensors)))
+            operands[name] = places[0] if isinstance(value, SSAValue) else places
+            count += len(tensors)
+    results = tuple(range(count, count + len(op.results)))
+    return Instruction(op.name, operands, results, {name: _plain(value) for name, value in op.values().items()})
 
 
 def _operands(op: Operation, numbers: dict[SSAValue, int]) -> dict[str, Operand]:

@@ -6,7 +6,9 @@ StableHLO --> TTIR --> TTNN --> Program
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import difflib
+import functools
 import gc
 import logging
 import time
@@ -14,11 +16,12 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from jaxlib.mlir import ir
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from tt_xla.compiler import emit_program, stablehlo, ttir_to_ttnn
+from tt_xla.compiler import emit_program, plan_memory, stablehlo, ttir_to_ttnn
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.ttir import cse, decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
 from tt_xla.compiler.ttnn import (
@@ -28,11 +31,12 @@ from tt_xla.compiler.ttnn import (
     hoist_const_eval,
     hoist_trace,
     keep_const_eval_inputs_on_host,
-    place_in_l1,
-    plan_memory,
+    propagate_row_major,
     set_compute_config,
 )
 from tt_xla.compiler.ttnn import fuse as fuse_ttnn
+from tt_xla.compiler.ttnn.layouts import choose_layouts
+from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.errors import OptionError, TTXLAError, VerificationError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Program
@@ -82,8 +86,14 @@ def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Targe
     set_compute_config.run(module, options)
 
 
-def _place_in_l1(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    place_in_l1.run(module, target)
+def _propagate_row_major(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    propagate_row_major.run(module, target)
+
+
+def _choose_layouts(
+    module: ModuleOp, options: CompileOptions, target: Target, choices: list[Choice] | None = None
+) -> None:
+    choose_layouts.run(module, target, traced=options.enable_trace, choices=choices)
 
 
 TTIR_STAGES = (
@@ -138,6 +148,12 @@ TTNN_STAGES = (
         "matrix unit applies activations as it writes its results, and convolutions read row-major tensors.",
     ),
     Stage(
+        "ttnn-propagate-row-major",
+        _propagate_row_major,
+        "While arguments are row-major still, as the conversions of what they become are what it moves.",
+        lambda options: options.optimization_level >= 1,
+    ),
+    Stage(
         "ttnn-choose-argument-layouts",
         _alone(choose_argument_layouts.run),
         "After the reshapes that cost nothing on row-major arguments have moved before their conversions.",
@@ -167,8 +183,8 @@ TTNN_STAGES = (
         lambda options: options.enable_const_eval and options.enable_const_eval_inputs_to_system_memory,
     ),
     Stage(
-        "ttnn-place-in-l1",
-        _place_in_l1,
+        "ttnn-choose-layouts",
+        _choose_layouts,
         "After const-eval, whose results live on between runs and so stay in DRAM.",
         lambda options: options.optimization_level == 2,
     ),
@@ -181,6 +197,13 @@ TTNN_STAGES = (
     Stage("ttnn-deallocate", _alone(deallocate.run), "Last, when no stage moves ops any more."),
 )
 """What happens to a TTNN module, in order."""
+
+
+def _explaining(stages: Iterable[Stage], choices: list[Choice] | None) -> list[Stage]:
+    """The same stages, with the reasons of the layout optimiser going to ``choices``."""
+    run = functools.partial(_choose_layouts, choices=choices)
+    return [dataclasses.replace(stage, run=run) if stage.run is _choose_layouts else stage for stage in stages]
+
 
 LOWERING = "ttir-to-ttnn"
 """The name of the step between the two."""
@@ -239,19 +262,21 @@ def compile_module(
     *,
     name: str = "main",
     dumps: dict[str, str] | None = None,
+    choices: list[Choice] | None = None,
 ) -> Program:
     """Compiles a StableHLO module.
 
     Args:
         module: is left as it was.
         dumps: receives the text of the module at each of the stages vhlo, shlo, ttir and ttnn.
+        choices: receives the layout of each op at level 2, and why it has it.
 
     Raises:
         CompileError: the module cannot become a Program; with the user's source line where it is known.
         ResourceExhaustedError: the Program does not fit in the target's memory.
     """
     with _without_garbage_collection():
-        return _compile(module, options, target, name, dumps)
+        return _compile(module, options, target, name, dumps, choices)
 
 
 @contextlib.contextmanager
@@ -268,7 +293,12 @@ def _without_garbage_collection() -> Generator[None]:
 
 
 def _compile(
-    module: ir.Module, options: CompileOptions, target: Target, name: str, dumps: dict[str, str] | None
+    module: ir.Module,
+    options: CompileOptions,
+    target: Target,
+    name: str,
+    dumps: dict[str, str] | None,
+    choices: list[Choice] | None,
 ) -> Program:
     log = logger()
     started = time.perf_counter()
@@ -280,11 +310,11 @@ def _compile(
     record("ttir", lambda: print_module(wrapped(ttir_module, target), locations=True))
     run_stages(ttir_module, TTIR_STAGES, options, target)
     ttnn_module = lower(ttir_module, options)
-    run_stages(ttnn_module, TTNN_STAGES, options, target)
+    run_stages(ttnn_module, _explaining(TTNN_STAGES, choices), options, target)
     verify_module(ttnn_module, "the TTNN stages")
     record("ttnn", lambda: print_module(wrapped(ttnn_module, target), locations=True))
-    memory = plan_memory.run(ttnn_module, target)
-    program = emit_program.emit(ttnn_module, name, arguments, results, options, target, memory)
+    program = emit_program.emit(ttnn_module, name, arguments, results, options, target)
+    program = msgspec.structs.replace(program, memory=plan_memory.run(program, target))
     for host_op in program.host_ops:
         log.info("%s runs %s on the host", name, host_op)
     log.info("compiled %s for %s in %.1f ms", name, target.name, (time.perf_counter() - started) * 1e3)

@@ -8,7 +8,7 @@ waiting for DRAM: pages, sticks, multicast, and the PCIe time of moves between h
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tt_xla.cost import families
@@ -99,7 +99,7 @@ def _moved(works: list[Work], out: Work, rates: Rates, share: float) -> tuple[fl
     for work in works:
         if work.place == DRAM:
             dram += work.bytes
-        elif work.place == L1 or (work.place == SHARDED and work.cores != out.cores):
+        elif work.place == L1 or (work.place == SHARDED and work.shards != out.shards):
             shared += work.bytes
     if out.place == DRAM:
         dram += out.bytes
@@ -149,8 +149,9 @@ def _reduction(instruction: Instruction, values: Sequence[TensorSpec], rates: Ra
     groups = max(min(out.pages if out.tiled else math.ceil(out.tiles), source.pages), 1)
     if groups == 1 and source.tiled:  # all of it: along rows first, then their results
         groups = max(spec.layout.shard[0], 1)
-    cores = source.cores or min(rates.cores, groups)
-    share = 1.0 / source.cores if source.cores else -(-groups // cores) / groups
+    local = source.cores if out.cores else 0
+    cores = local or min(rates.cores, groups)
+    share = 1.0 / local if local else -(-groups // cores) / groups
     dram, noc = _moved([source], out, rates, share)
     compute = source.tiles * share * cycles * rates.cycle_us
     return _cost(rates, compute, dram, noc, min(cores, rates.cores))
@@ -204,9 +205,9 @@ def _products(
 ) -> Cost:
     """A matrix product of ``rows x inner`` by ``inner x columns`` tiles, ``batch`` times one after the other.
 
-    The chip's cores share the output by rows and columns, by columns alone or by rows alone, whichever is fastest; what
-    a core lacks of either operand reaches it by multicast. ``gather`` is bytes of the left operand that a convolution's
-    cores assemble from L1 and tilize, all together.
+    The chip's cores share the output as the program config says; without one, by rows and columns, by columns alone or
+    by rows alone, whichever is fastest. What a core lacks of either operand reaches it by multicast. ``gather`` is
+    bytes of the left operand that a convolution's cores assemble from L1 and tilize, all together.
     """
     page_a = works[0].page if works[0].tiled else TILE_BYTES["bf16"]
     page_b = works[1].page if works[1].tiled else TILE_BYTES["bf16"]
@@ -214,14 +215,15 @@ def _products(
     unpack = (page_a + page_b) * rates.unpack
     if unpack > product:
         product = unpack
-    activation = instruction.attributes.get("activation")
+    config = instruction.attributes.get("matmul_program_config") or {}
+    activation = instruction.attributes.get("activation") or (config.get("fused_activation") or {}).get("op_type")
     after = rates.sfpu.get(activation, 0.0) if isinstance(activation, str) else 0.0
     paged = [work.bytes if work.place in (DRAM, L1) else 0 for work in (*works, out)]
     waiting = rates.stream * families.MATMUL_STREAM_FACTOR
     best = math.inf
     compute = noc = 0.0
     used = 1
-    for split_rows, split_columns in ((rates.rows, rates.columns), (1, rates.cores), (rates.cores, 1)):
+    for split_rows, split_columns in _splits(config, rates, batch, rows, columns):
         block_rows = -(-rows // split_rows)
         block_columns = -(-columns // split_columns)
         option_compute = block_rows * block_columns * (inner * product + after)
@@ -253,6 +255,15 @@ def _products(
             used = max(-(-rows // max(block_rows, 1)) * -(-columns // max(block_columns, 1)), 1)
     traffic = sum([work.bytes for work in (*works, out) if work.place == DRAM])
     return _cost(rates, compute, traffic * rates.dram, noc, used)
+
+
+def _splits(
+    config: Mapping[str, Any], rates: Rates, batch: int, rows: int, columns: int
+) -> tuple[tuple[int, int], ...]:
+    """Into how many parts the rows and columns of tiles of a product are cut."""
+    if batch == 1 and config.get("per_core_m") and config.get("per_core_n"):
+        return ((-(-rows // int(config["per_core_m"])), -(-columns // int(config["per_core_n"]))),)
+    return ((rates.rows, rates.columns), (1, rates.cores), (rates.cores, 1))
 
 
 def _convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
@@ -350,7 +361,9 @@ def _copy(source: Work, out: Work, rates: Rates) -> Cost:
         return _cost(rates, 0.0, 0.0, 0.0, 1)
     tilized = source.tiled != out.tiled
     split = out if out.cores or not tilized or out.tiled else source
-    if tilized and not split.cores:  # a core makes whole rows of tiles
+    if tilized and not (
+        source.cores and out.cores
+    ):  # a core makes whole rows of tiles, unless it holds its part of both
         rows = max((source if out.tiled else out).pages // TILE, 1)
         cores = min(rates.cores, rows)
         share = -(-rows // cores) / rows
@@ -456,7 +469,7 @@ def _reshape(instruction: Instruction, values: Sequence[TensorSpec], rates: Rate
             return cost
         busy = max(before.pages, after.pages) / rates.cores * families.RESHAPE_STICK_CYCLES * rates.cycle_us
         return _cost(rates, cost.compute_us, cost.dram_us, max(cost.noc_us, busy), cost.cores)
-    if _same_tiles(source.shape, result.shape):
+    if keeps_tiles(source, result) and before.place == after.place:
         return _FREE
     more = before if before.pages > after.pages else after
     cores, share = _split(more, rates)
@@ -464,6 +477,16 @@ def _reshape(instruction: Instruction, values: Sequence[TensorSpec], rates: Rate
     pieces = after.pages * share * families.RESHAPE_CYCLES * (0.2 + 0.8 * min(filled, 1.0)) * rates.cycle_us
     dram, noc = _traffic((before, after), rates, share)
     return _cost(rates, 0.0, dram, max(noc, pieces + families.RESHAPE_FIRST_US), cores)
+
+
+def keeps_tiles(source: TensorSpec, result: TensorSpec) -> bool:
+    """Whether a reshape on the device leaves all pages as they are, so that TT-NN makes a view of the same memory."""
+    before, after = source.layout, result.layout
+    if before.tiled != after.tiled or before.dtype != after.dtype or not (before.on_device and after.on_device):
+        return False
+    if not before.tiled:
+        return source.shape[-1:] == result.shape[-1:]
+    return _same_tiles(source.shape, result.shape)
 
 
 def _same_tiles(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
@@ -479,7 +502,7 @@ def _permute(instruction: Instruction, values: Sequence[TensorSpec], rates: Rate
     source = _inputs(instruction, values)[0]
     result = values[instruction.results[0]]
     before, after = Work(source.layout), Work(result.layout)
-    if HOST in (before.place, after.place) or not after.tiled:
+    if HOST in (before.place, after.place):
         return _data_movement(instruction, values, rates, None)
     rank = len(source.shape)
     order = instruction.attributes.get("permutation")
@@ -491,6 +514,15 @@ def _permute(instruction: Instruction, values: Sequence[TensorSpec], rates: Rate
     axes = [int(axis) for axis in order or range(rank)]
     if axes == list(range(rank)):
         return _FREE
+    if not after.tiled:
+        cost = _data_movement(instruction, values, rates, None)
+        if axes[-1] == rank - 1:
+            return cost
+        # Blocks of 32 by 32 elements are turned, read and written in pieces of a row.
+        elements = math.prod(source.shape)
+        pieces = sum(elements / max(min(shape[-1], TILE), 1) for shape in (source.shape, result.shape))
+        busy = pieces / rates.cores * families.STICK_CYCLES * rates.cycle_us
+        return _cost(rates, cost.compute_us, cost.dram_us, max(cost.noc_us, busy), cost.cores)
     cycles = 0.0
     if set(axes[-2:]) != {rank - 2, rank - 1}:
         cycles = families.PERMUTE_ROWS_CYCLES if axes[-1] == rank - 1 else families.PERMUTE_COLUMNS_CYCLES
@@ -529,7 +561,7 @@ def _creation(instruction: Instruction, values: Sequence[TensorSpec], rates: Rat
 def _on_host(work: Work) -> Work:
     twin = object.__new__(Work)
     twin.pages, twin.page, twin.tiles, twin.bytes = work.pages, work.page, work.tiles, work.bytes
-    twin.place, twin.tiled, twin.cores = HOST, work.tiled, 0
+    twin.place, twin.tiled, twin.cores, twin.shards = HOST, work.tiled, 0, None
     return twin
 
 

@@ -93,7 +93,7 @@ def rates_of(target: Target) -> Rates:
 class Work:
     """One tensor as work: pages, bytes, where it lies and over how many cores."""
 
-    __slots__ = ("bytes", "cores", "page", "pages", "place", "tiled", "tiles")
+    __slots__ = ("bytes", "cores", "page", "pages", "place", "shards", "tiled", "tiles")
 
     def __init__(self, layout: TensorLayout) -> None:
         first, second = layout.shard
@@ -125,3 +125,5 @@ class Work:
         self.tiled = layout.tiled
         self.cores = cores if place == SHARDED else 0
         """Cores of a tensor sharded in L1, else 0."""
+        self.shards = (memory, layout.grid, layout.shard) if self.cores else None
+        """What tells whether two sharded tensors have the same parts on the same cores."""

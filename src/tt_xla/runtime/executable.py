@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import torch
 
-from tt_xla.errors import ExecutionError, TTXLAError
+from tt_xla.cost.residency import Overflow, Residency, held_arguments
+from tt_xla.errors import ExecutionError, ResourceExhaustedError, TTXLAError
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Operand, Program
 from tt_xla.runtime.emulator.registry import Call, Context, Specs, bind, find
 from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, storage, widen
+from tt_xla.target import Target
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
@@ -115,6 +117,8 @@ class Executable:
         }
         self._const_evals: dict[str, _CacheEntry] = {}
         self._generation = 0
+        self._ledger: Residency | None = None
+        """What lies in memory during the first run."""
 
     @property
     def traced(self) -> bool:
@@ -182,6 +186,7 @@ class Executable:
         with self.device.lock, torch.no_grad():
             if not self.counters.runs:
                 self.device.check_memory(self)
+                self._ledger = self._opened_ledger()
             arguments, tokens = self._reader.read(tensors, versions)
             registers: Registers = [None] * len(self._entry.values)
             known: list[Token] = [None] * len(self._entry.values)
@@ -189,6 +194,8 @@ class Executable:
                 registers[value], known[value] = tensor, token
             self._run_steps(self._entry, registers, known)
             results = [registers[value] for value in self._entry.results]
+            if self._ledger is not None:
+                self._close_ledger(self._ledger)
             self.counters.runs += 1
             return self._own(results, arguments, tensors)
 
@@ -197,6 +204,43 @@ class Executable:
         self.counters = Counters()
         self._const_evals.clear()
         self._traces = {name: _Trace([]) for name in self._traces}
+
+    # Memory
+
+    def _opened_ledger(self) -> Residency | None:
+        """Accounts for the memory of the first run, which computes everything; none for a made-up chip."""
+        if not isinstance(self.device.target, Target):
+            return None
+        ledger = Residency(self.device.target)
+        for value in held_arguments(self._entry, self.program.arguments):
+            self._fits(ledger.hold((self._entry.name, value), self._entry.values[value]))
+        return ledger
+
+    def _fits(self, overflow: Overflow | None) -> None:
+        if overflow is not None:
+            raise ResourceExhaustedError(
+                f"Program '{self.program.name}' does not fit in {overflow.space.name} as it runs: "
+                f"{describe(overflow.spec.layout.dtype.value, overflow.spec.shape)} needs {overflow.bytes} bytes in "
+                "each bank.",
+                hint="If the Program came from this version's compiler, please report it.",
+            )
+
+    def _close_ledger(self, ledger: Residency) -> None:
+        """That what the run took is what the compiler planned.
+
+        Raises:
+            ExecutionError: it is not.
+        """
+        self._ledger = None
+        plan = self.program.memory
+        planned = (plan.dram_peak_bytes, plan.l1_peak_bytes_per_core)
+        taken = (ledger.dram_peak_bytes, ledger.l1.peak)
+        if taken != planned:
+            raise ExecutionError(
+                f"Program '{self.program.name}' took {taken[0]} bytes of DRAM and {taken[1]} bytes of a core's L1 at "
+                f"its peak; its memory plan says {planned[0]} and {planned[1]}.",
+                hint="This is a fault of the compiler or of an edited Program; please report it.",
+            )
 
     def _own(
         self, results: list[torch.Tensor], arguments: Iterable[torch.Tensor], tensors: Iterable[torch.Tensor]
@@ -277,9 +321,12 @@ class Executable:
     # Running
 
     def _run_steps(self, function: Function, registers: Registers, tokens: list[Token] | None = None) -> None:
+        ledger = self._ledger
         for step in self._steps[function.name]:
             inputs = [registers[value] for value in step.inputs]
             instruction = step.instruction
+            if ledger is not None:
+                self._fits(ledger.run(function, instruction, self._functions))
             if step.context is not None:
                 results = self._run_kernel(step, inputs)
             elif instruction.op == LOAD_CACHED:
@@ -294,6 +341,10 @@ class Executable:
                 registers[value] = tensor
             for value in step.drops:
                 registers[value] = None
+                if ledger is not None:
+                    ledger.free((function.name, value))
+        if ledger is not None and function is not self._entry:
+            ledger.leave(function)
 
     def _run_kernel(self, step: _Step, inputs: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         call = self._call(step)

@@ -27,6 +27,7 @@ _TENSIX: dict[str, Any] = {
     "data_types": ("f32", "bf16", "bfp_bf8", "bfp_bf4", "u32", "u16", "u8", "si32"),
     "tile_shapes": ((4, 16), (16, 16), (32, 16), (4, 32), (16, 32), (32, 32)),  # [desc]
     "noc_l1_align": 16,  # [desc]
+    "l1_small_bytes": 32768,  # what upstream's runtime opens devices with; at the top, as TT-NN's mock mode shows
     "macs_per_cycle": _MACS_PER_CYCLE,
     "pack_bytes_per_cycle": 64.0,  # [ISA] four packers of 16 bytes
 }

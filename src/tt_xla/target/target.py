@@ -24,6 +24,8 @@ class Target:
     """Of one core."""
     l1_unreserved_base: int
     """Below it lie firmware, mailboxes and kernel configurations."""
+    l1_small_bytes: int
+    """At the upper end of L1, which runtimes keep for small tables of convolutions and pooling."""
     erisc_l1_unreserved_base: int
     noc_l1_align: int
     """Alignment of a page or buffer in L1."""
@@ -87,7 +89,12 @@ class Target:
     @property
     def l1_usable_bytes(self) -> int:
         """What tensors and circular buffers of one core can take."""
-        return self.l1_size - self.l1_unreserved_base
+        return self.l1_end - self.l1_unreserved_base
+
+    @property
+    def l1_end(self) -> int:
+        """Where tensors in L1 end; they are laid down from here."""
+        return self.l1_size - self.l1_small_bytes
 
     @property
     def dram_bank_usable_bytes(self) -> int:

@@ -34,6 +34,8 @@ def cli() -> None:
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the Program and the IR here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per module, each on a line.")
+@click.option("--explain", "explain", flag_value="table", help="Show each op's layout, the next best one, and why.")
+@click.option("--explain-json", "explain", flag_value="json", help="The same as one JSON object per module.")
 @click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
 def compile_command(
     modules: tuple[Path, ...],
@@ -41,6 +43,7 @@ def compile_command(
     level: int | None,
     out: Path | None,
     as_json: bool,
+    explain: str | None,
     given: tuple[str, ...],
 ) -> None:
     """Compile StableHLO modules, text or bytecode, and show what they became and what they would cost.
@@ -50,7 +53,9 @@ def compile_command(
     from tt_xla.tools.compile_files import compile_files
 
     options = _options(level, given)
-    failed = compile_files(modules, arch or environment("TTXLA_SYSTEM"), options, out, as_json, report_error)
+    failed = compile_files(
+        modules, arch or environment("TTXLA_SYSTEM"), options, out, as_json, report_error, explain or ""
+    )
     if failed:
         raise SystemExit(1)
 

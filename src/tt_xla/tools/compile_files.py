@@ -14,11 +14,13 @@ from typing import Any
 import click
 
 from tt_xla.compiler import compile_module, parse_module
+from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.errors import OutputError, TTXLAError
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.target import Target, load_target
 from tt_xla.tools.estimate import by_op
+from tt_xla.tools.explain import show, show_json
 from tt_xla.tools.publish import publish
 
 # An op begins its line, after the results it defines; in attribute dictionaries names such as ttnn.layout do not.
@@ -33,6 +35,8 @@ class Compiled:
     seconds: float
     texts: dict[str, str]
     """IR by stage: vhlo, shlo, ttir, ttnn."""
+    choices: list[Choice]
+    """Layouts, and why; empty below level 2."""
 
 
 def compile_files(
@@ -42,8 +46,12 @@ def compile_files(
     out: Path | None,
     as_json: bool,
     report_error: Callable[[BaseException], None],
+    explain: str = "",
 ) -> bool:
-    """Compiles each file by itself, so one that fails does not keep the others back. Returns whether any failed."""
+    """Compiles each file by itself, so one that fails does not keep the others back. Returns whether any failed.
+
+    ``explain`` is ``table`` or ``json`` to show why each op has its layout.
+    """
     target = load_target(arch)
     failed = False
     for path, folder in zip(paths, _folders(paths, out), strict=True):
@@ -58,6 +66,10 @@ def compile_files(
             click.echo(json.dumps(_record(compiled, target, options, irs)))
         else:
             _show(compiled, target, options, irs)
+        if explain == "json":
+            show_json(str(path), compiled.choices)
+        elif explain:
+            show(compiled.choices)
     return failed
 
 
@@ -81,9 +93,10 @@ def _compile(path: Path, options: CompileOptions, target: Target) -> Compiled:
     start = time.perf_counter()
     program = compile_module(module, options, target, name=name)
     seconds = time.perf_counter() - start
-    texts: dict[str, str] = {}  # compiled once more for its texts: printing them is not part of compiling
-    compile_module(parse_module(data, str(path)), options, target, name=name, dumps=texts)
-    return Compiled(path, name, program, seconds, texts)
+    texts: dict[str, str] = {}  # compiled once more for texts and reasons: making them is not part of compiling
+    choices: list[Choice] = []
+    compile_module(parse_module(data, str(path)), options, target, name=name, dumps=texts, choices=choices)
+    return Compiled(path, name, program, seconds, texts, choices)
 
 
 def _write(compiled: Compiled, folder: Path) -> Path:

@@ -1,0 +1,74 @@
+"""That a Program fits in the chip's memory, and what it takes of it at most."""
+
+from __future__ import annotations
+
+from tt_xla.cost.allocation import AddressSpace
+from tt_xla.cost.residency import DEALLOCATE, TRACE, Key, Overflow, Residency, called, walk
+from tt_xla.errors import ResourceExhaustedError
+from tt_xla.ir.program import Function, MemoryPlan, Program
+from tt_xla.target import Target
+
+_TRACE_BYTES_PER_OP = 4096
+_TRACE_BYTES_PER_CORE = 256
+"""What one recorded op takes of the trace region: its dispatch commands, and runtime arguments for each core."""
+
+
+def run(program: Program, target: Target) -> MemoryPlan:
+    """Peak use of memory over one run that computes everything.
+
+    Raises:
+        ResourceExhaustedError: the program does not fit.
+    """
+    residency = Residency(target)
+    overflow = walk(program, residency)
+    if overflow is not None:
+        raise _exhausted(program, overflow, residency)
+    recorded = _recorded(program)
+    return MemoryPlan(
+        dram_peak_bytes=residency.dram_peak_bytes,
+        l1_peak_bytes_per_core=residency.l1.peak,
+        trace_bytes=recorded * (_TRACE_BYTES_PER_OP + _TRACE_BYTES_PER_CORE * target.cores),
+    )
+
+
+def _recorded(program: Program) -> int:
+    """How many ops traces replay."""
+    functions = {function.name: function for function in program.functions}
+    traces = [called(step, functions) for step in program.functions[0].body if step.op == TRACE]
+    return sum(step.op != DEALLOCATE for function in traces if function is not None for step in function.body)
+
+
+def _exhausted(program: Program, overflow: Overflow, residency: Residency) -> ResourceExhaustedError:
+    space = overflow.space
+    largest = sorted(space.owners.items(), key=lambda item: item[1][0] - item[1][1])[:5]
+    held = ", ".join(f"{_name(program, owner, residency)} {stop - start:,} B" for owner, (start, stop) in largest)
+    size = space.end - space.base
+    return ResourceExhaustedError(
+        f"{space.name} does not hold the program: {_name(program, overflow.key, residency)} needs "
+        f"{overflow.bytes:,} B in each bank, {size - space.used:,} of {size:,} B are free"
+        f"{_largest_gap(space, overflow.bytes)}. The largest tensors there are: {held or 'none'}.",
+        location=_location(program, overflow.key),
+        hint="Use a smaller batch, bfloat16 or bfloat8_b weights, or a system with more memory (TTXLA_SYSTEM).",
+    )
+
+
+def _largest_gap(space: AddressSpace, wanted: int) -> str:
+    if space.end - space.base - space.used < wanted:
+        return ""
+    return f", at most {max((stop - start for start, stop in space.gaps), default=0):,} B of them in one piece"
+
+
+def _location(program: Program, key: Key) -> str:
+    return next((step.location for step in program.function(key[0]).body if key[1] in step.results), "")
+
+
+def _name(program: Program, key: object, residency: Residency) -> str:
+    """A value in words: the argument's name or the op, with shape and data type."""
+    assert isinstance(key, tuple)
+    name, value = key
+    function: Function = program.function(name)
+    spec = residency.specs[name, value]
+    label = next((step.op for step in function.body if value in step.results), "argument")
+    if label == "argument" and value in function.arguments and function is program.functions[0]:
+        label = f"argument '{program.arguments[function.arguments.index(value)].name}'"
+    return f"{label} {'x'.join(map(str, spec.shape))} {spec.layout.dtype}"

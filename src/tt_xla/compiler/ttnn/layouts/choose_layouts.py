@@ -1,0 +1,189 @@
+"""Level 2: gives each result the memory layout, and each op the program config, that the search chose.
+
+What must be in DRAM stays there: results of the function, and what const-eval functions keep. The plan is never slower
+than the one of level 1, which is in the search, and is taken when nothing is faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tt_xla.compiler.emit_program import plain_instruction
+from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.ttnn.constness import constant_values
+from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE
+from tt_xla.compiler.ttnn.layouts.explain import Choice, explained
+from tt_xla.compiler.ttnn.layouts.forms import Site
+from tt_xla.compiler.ttnn.layouts.search import Node, Search, Step
+from tt_xla.compiler.ttnn.liveness import last_uses
+from tt_xla.cost.rates import rates_of
+from tt_xla.ir.base import TTOp, shape
+from tt_xla.ir.layout import MemoryLayout
+from tt_xla.ir.program import TensorSpec
+from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
+from tt_xla.ir.ttnn.configs import (
+    Conv2dConfigAttr,
+    CoreCoordAttr,
+    CoreRangeSetAttr,
+    MatmulMultiCast1DConfigAttr,
+    MatmulMultiCastConfigAttr,
+    UnaryAttr,
+)
+from tt_xla.ir.ttnn.memory import GetDeviceOp, ToMemoryConfigOp
+from tt_xla.target import Target
+
+USAGE_CAP = 0.95
+"""Part of the usable L1 that tensors and circular buffers may take; upstream's tensor-l1-usage-cap."""
+
+
+def run(module: ModuleOp, target: Target, *, traced: bool = False, choices: list[Choice] | None = None) -> None:
+    """Lays out every function but those of const-eval.
+
+    Args:
+        traced: ops will be replayed from a trace, with the shorter gap between them.
+        choices: receives what was chosen for each op, and what else there was.
+    """
+    for function in functions(module):
+        if FUNCTION_TYPE not in function.attributes:
+            line = _Line(function, target)
+            if not line.ops:
+                continue
+            search = line.search(traced)
+            steps = search.run()
+            usual = search.baseline()
+            if _total(usual, search.gap_us) < _total(steps, search.gap_us):
+                steps = usual
+            if choices is not None:
+                choices += explained(search, steps, [op.location for op in line.ops])
+            line.apply(steps)
+
+
+def _total(steps: Iterable[Step], gap_us: float) -> float:
+    return sum(step.time_us + step.moves_us + (gap_us if step.time_us else 0.0) for step in steps)
+
+
+class _Kind(NamedTuple):
+    """What ops of one site have in common."""
+
+    cls: type[Operation]
+    properties: tuple[tuple[str, Attribute], ...]
+    operands: tuple[Attribute, ...]
+    results: tuple[Attribute, ...]
+    fixed: bool
+
+
+class _Line:
+    """The ops of a function as the search sees them, and the way back."""
+
+    def __init__(self, function: FuncOp, target: Target) -> None:
+        self.target = target
+        self.block = body(function)
+        self.constants = constant_values(function)
+        self.numbers: dict[SSAValue, int] = {}
+        self.current: list[SSAValue] = []
+        self.specs: list[TensorSpec] = []
+        self.ops: list[TTOp] = []
+        self.sites: list[Site] = []
+        self.nodes: list[Node] = []
+        self.uses: list[list[int]] = []
+        self.kinds: dict[_Kind, int] = {}
+        for argument in self.block.args:
+            self._define(argument)
+        dying = last_uses(self.block)
+        returned = set(self.block.last_op.operands) if isinstance(self.block.last_op, ReturnOp) else set[SSAValue]()
+        for op in self.block.ops:
+            if isinstance(op, TTOp) and not isinstance(op, GetDeviceOp):
+                self._add(op, [*dying.get(op, ())], returned)
+
+    def search(self, traced: bool) -> Search:
+        rates = rates_of(self.target)
+        gap = rates.gap_traced if traced else rates.gap_untraced
+        base = self.target.l1_unreserved_base
+        spare = int(self.target.l1_usable_bytes * (1 - USAGE_CAP))
+        capacity = (base + spare, self.target.l1_end)
+        return Search(self.nodes, self.sites, self.specs, self.uses, self.target, gap, capacity)
+
+    def _define(self, value: SSAValue) -> int:
+        number = self.numbers[value] = len(self.specs)
+        self.specs.append(TensorSpec(shape(value), layout_of(value)))
+        self.current.append(value)
+        self.uses.append([])
+        return number
+
+    def _add(self, op: TTOp, dying: list[SSAValue], returned: set[SSAValue]) -> None:
+        tensors = [operand for operand in op.operands if not isinstance(operand.type, DeviceType)]
+        operands = tuple(self.numbers[value] for value in tensors)
+        for number in operands:
+            self.uses[number].append(len(self.nodes))
+        results = [self._define(value) for value in op.results if not isinstance(value.type, DeviceType)]
+        placed = len(results) == 1 and op.name.startswith("ttnn.")
+        fixed = not placed or any(value in self.constants or value in returned for value in op.results)
+        key = _Kind(
+            type(op),
+            tuple(op.properties.items()),
+            tuple(value.type for value in tensors),
+            tuple(value.type for value in op.results),
+            fixed,
+        )
+        kind = self.kinds.get(key)
+        if kind is None:
+            kind = self.kinds[key] = len(self.sites)
+            specs = [self.specs[number] for number in (*operands, *results)]
+            self.sites.append(
+                Site(
+                    plain_instruction(op),
+                    tuple(specs[: len(operands)]),
+                    specs[-1] if placed else None,
+                    self.target,
+                    fixed,
+                    () if placed else tuple(specs[len(operands) :]),
+                )
+            )
+        gone = tuple(self.numbers[value] for value in dying if value in self.numbers)
+        self.ops.append(op)
+        self.nodes.append(Node(kind, operands, results[0] if placed else -1, gone))
+
+    def apply(self, steps: list[Step]) -> None:
+        """Writes what was chosen into the IR."""
+        for op, node, step in zip(self.ops, self.nodes, steps, strict=True):
+            for move in step.moves:
+                source = self.current[move.value]
+                type_ = laid_out(shape(source), move.layout)
+                copy = ToMemoryConfigOp.make([source], [type_], op.location)
+                Rewriter.insert_op(copy, InsertPoint.before(op))
+                self.current[move.value] = copy.results[0]
+            numbers = iter(node.operands)
+            for index, operand in enumerate(op.operands):
+                if not isinstance(operand.type, DeviceType):
+                    op.operands[index] = self.current[next(numbers)]
+            if node.result >= 0 and step.result is not None:
+                value = op.results[0]
+                if step.result != layout_of(value):
+                    value = Rewriter.replace_value_with_new_type(value, laid_out(shape(value), step.result))
+                self.current[node.result] = value
+            if step.form.config is not None:
+                _configure(op, dict(step.form.config))
+
+
+def _configure(op: TTOp, config: dict[str, Any]) -> None:
+    """Puts a form's config into an op. A fused activation stands in the config alone."""
+    if "shard_layout" in config:
+        known = dict(op.value("conv2d_config") or ())
+        known["shard_layout"] = MemoryLayout(config["shard_layout"])
+        op.properties["conv2d_config"] = Conv2dConfigAttr.of(**known)
+        return
+    config["compute_with_storage_grid_size"] = CoreCoordAttr(config["compute_with_storage_grid_size"])
+    if "hop_cores" in config:
+        config["hop_cores"] = CoreRangeSetAttr(config["hop_cores"])
+    kind = {"multi_cast": MatmulMultiCastConfigAttr, "multi_cast_1d": MatmulMultiCast1DConfigAttr}[config.pop("config")]
+    activation = config.pop("fused_activation", None)
+    if activation:
+        config["fused_activation"] = UnaryAttr.of(activation["op_type"])
+        op.properties.pop("activation", None)
+    op.properties["matmul_program_config"] = kind.of(**config)

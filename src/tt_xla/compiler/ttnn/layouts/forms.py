@@ -1,0 +1,260 @@
+"""The forms in which TT-NN runs an op: the layout of its result, what its operands may lie in, and its configs.
+
+One function a family, in a table at the end; an op that is not in it reads and writes interleaved tensors. Each rule
+was tried in TT-NN's mock mode (0.81, p150).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tt_xla.compiler.ttnn.layouts.matmul_forms import product_forms
+from tt_xla.cost import families
+from tt_xla.cost.model import keeps_tiles
+from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, in_dram, interleaved_in_l1, same_shards, shardings
+from tt_xla.ir.layout import BufferType, TensorLayout
+from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.target import Target
+from tt_xla.target.sfpu import sfpu_cycles
+
+Accepts = Callable[[TensorLayout], bool]
+
+
+def interleaved(layout: TensorLayout) -> bool:
+    return not layout.is_sharded
+
+
+def in_dram_or_on_host(layout: TensorLayout) -> bool:
+    return layout.buffer is not BufferType.L1
+
+
+def anywhere(layout: TensorLayout) -> bool:
+    return True
+
+
+class Form(NamedTuple):
+    """One way to run an op."""
+
+    result: TensorLayout | None
+    """None when the result lies as the operand does (a view of it)."""
+    accepts: tuple[Accepts, ...]
+    """For each operand, whether it can be read where it lies."""
+    moves: tuple[TensorLayout | None, ...]
+    """For each operand, where it goes when it cannot; None: to L1 interleaved, or to DRAM when that is full."""
+    config: Mapping[str, Any] | None = None
+    """Fields of the program config or convolution config that goes with it, plain."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """An op as the optimiser sees it: operands and results as they are at level 1."""
+
+    instruction: Instruction
+    inputs: tuple[TensorSpec, ...]
+    result: TensorSpec | None
+    target: Target
+    fixed: bool
+    """The result has to stay where it is."""
+    others: tuple[TensorSpec, ...] = ()
+    """The results, when there is none or more than one to place."""
+
+    @property
+    def result_shape(self) -> tuple[int, ...] | None:
+        return self.result.shape if self.result is not None else None
+
+    @property
+    def name(self) -> str:
+        return self.instruction.op.rpartition(".")[2]
+
+
+def forms(site: Site) -> tuple[Form, ...]:
+    """What TT-NN can run, the form of level 1 first."""
+    plain = Form(
+        site.result.layout if site.result else None, (interleaved,) * len(site.inputs), (None,) * len(site.inputs)
+    )
+    if site.result is None:
+        return (plain,)
+    found = list(_FAMILIES.get(site.name, _moved)(site))
+    kept = [form for form in found if form.result == site.result.layout] or [plain]
+    if site.fixed or not site.result.layout.on_device:
+        return tuple(kept)
+    if any(form.result is None for form in found):
+        return tuple(found)
+    return tuple(kept + [form for form in found if form.result != site.result.layout])
+
+
+def _places(site: Site) -> list[TensorLayout]:
+    """DRAM and L1 interleaved."""
+    assert site.result is not None
+    layout, shape = site.result.layout, site.result.shape
+    return [in_dram(layout, shape), interleaved_in_l1(layout, shape, site.target)]
+
+
+def _shards(site: Site) -> tuple[TensorLayout, ...]:
+    assert site.result is not None
+    layout = site.result.layout
+    return shardings(site.result.shape, layout.dtype, site.target) if layout.tiled else ()
+
+
+def _moved(site: Site) -> Iterator[Form]:
+    """Interleaved tensors alone."""
+    count = len(site.inputs)
+    for place in _places(site):
+        yield Form(place, (interleaved,) * count, (None,) * count)
+
+
+def _in_dram(site: Site) -> Iterator[Form]:
+    """From pages to DRAM."""
+    count = len(site.inputs)
+    yield Form(_places(site)[0], (interleaved,) * count, (None,) * count)
+
+
+def _copied(site: Site) -> Iterator[Form]:
+    """Ops that move tiles: they read shards as they read pages, and write pages."""
+    count = len(site.inputs)
+    accepts: Accepts = anywhere if all(spec.layout.tiled for spec in site.inputs) else interleaved
+    for place in _places(site):
+        yield Form(place, (accepts,) * count, (None,) * count)
+
+
+def _elementwise(site: Site) -> Iterator[Form]:
+    """Any operand of the result's shape may be sharded; others are repeated, and read from pages."""
+    assert site.result is not None
+    alike = [spec.shape == site.result.shape and spec.layout.tiled for spec in site.inputs]
+    unary = sum(alike) == 1
+    for place in (*_places(site), *_shards(site)):
+        accepts: list[Accepts] = []
+        moves: list[TensorLayout | None] = []
+        for same in alike:
+            if not same:
+                accepts.append(interleaved)
+                moves.append(None)
+            elif unary and place.is_sharded:
+                accepts.append(_like(place))
+                moves.append(place)
+            else:
+                accepts.append(anywhere)
+                moves.append(None)
+        yield Form(place, tuple(accepts), tuple(moves))
+
+
+def _like(place: TensorLayout) -> Accepts:
+    """Interleaved, or cut as the result is."""
+    return lambda layout: not layout.is_sharded or same_shards(layout, place)
+
+
+def _tilized(site: Site) -> Iterator[Form]:
+    """Pages to pages; row-major pages also to shards of tiles, and shards of tiles to row-major pages."""
+    assert site.result is not None
+    tilize = site.result.layout.tiled and not site.inputs[0].layout.tiled and site.inputs[0].layout.on_device
+    for place in _places(site):
+        yield Form(place, (anywhere if not site.result.layout.tiled else interleaved,), (None,))
+    if tilize and site.inputs[0].layout.dtype == site.result.layout.dtype:
+        for place in _shards(site):
+            yield Form(place, (interleaved,), (None,))
+
+
+def _product(site: Site) -> Iterator[Form]:
+    """Without a config TT-NN chooses blocks for interleaved tensors; with one, results are sharded as its grid is."""
+    count = len(site.inputs)
+    attributes = site.instruction.attributes
+    if count > 2 and (attributes.get("transpose_a") or attributes.get("transpose_b")):
+        # Looking for room in L1 for a product with bias, TT-NN takes the transposed operand for one that is not.
+        accepts: Accepts = in_dram_or_on_host
+        yield Form(
+            _places(site)[0], (accepts,) * count, tuple(in_dram(spec.layout, spec.shape) for spec in site.inputs)
+        )
+        return
+    for place in _places(site):
+        yield Form(place, (interleaved,) * count, (None,) * count)
+    for result, operand, config in product_forms(site.instruction, site.inputs, site.result, site.target):
+        accepts = interleaved
+        if operand is not None:
+            accepts = _exactly(operand) if not result.is_sharded else _exactly_or_pages(operand)
+        yield Form(result, (accepts, *(interleaved,) * (count - 1)), (None,) * count, config)
+
+
+def _exactly(place: TensorLayout) -> Accepts:
+    return lambda layout: layout == place
+
+
+def _exactly_or_pages(place: TensorLayout) -> Accepts:
+    return lambda layout: not layout.is_sharded or layout == place
+
+
+def _normalised(site: Site) -> Iterator[Form]:
+    """A sharded input needs the same shards in the result; rows may be cut over cores, whole columns may not."""
+    count = len(site.inputs)
+    for place in _places(site):
+        yield Form(place, (interleaved,) * count, (None,) * count)
+    for place in _shards(site):
+        if place.memory in (BLOCK, WIDTH):
+            yield Form(place, (_like(place), *(interleaved,) * (count - 1)), (place, *(None,) * (count - 1)))
+
+
+def _softmax(site: Site) -> Iterator[Form]:
+    """Along the last dimension whole rows may lie on different cores."""
+    assert site.result is not None
+    dimension = int(site.instruction.attributes.get("dimension", -1))
+    last = dimension in (-1, len(site.result.shape) - 1)
+    for place in _places(site):
+        yield Form(place, (interleaved,), (None,))
+    for place in _shards(site):
+        if last and place.memory is HEIGHT:
+            yield Form(place, (_like(place),), (place,))
+
+
+def _reshape(site: Site) -> Iterator[Form]:
+    """A view where tiles stay as they are; otherwise rows are copied from pages to pages."""
+    assert site.result is not None
+    source = site.inputs[0]
+    if keeps_tiles(source, site.result):
+        yield Form(None, (anywhere,), (None,))
+        return
+    yield from _moved(site)
+
+
+def _convolution(site: Site) -> Iterator[Form]:
+    """From DRAM, TT-NN cuts the input into slices and writes DRAM; from L1 it keeps its shards, or spreads them out."""
+    assert site.result is not None
+    count = len(site.inputs)
+    others: tuple[Accepts, ...] = (interleaved,) * (count - 1)
+    for place in _places(site):
+        yield Form(place, (interleaved, *others), (None,) * count)
+    if not site.inputs[0].layout.tiled:
+        return
+    source = shardings(site.inputs[0].shape, site.inputs[0].layout.dtype, site.target)
+    for place in _shards(site):
+        if place.memory in (HEIGHT, BLOCK):
+            same = next(
+                (layout for layout in source if layout.memory is place.memory and layout.grid == place.grid), None
+            )
+            accepts: Accepts = _exactly_or_l1_pages(same)
+            yield Form(
+                place,
+                (accepts, *others),
+                (None,) * count,
+                {"shard_layout": str(place.memory)},
+            )
+
+
+def _exactly_or_l1_pages(place: TensorLayout | None) -> Accepts:
+    return lambda layout: layout == place or (layout.buffer is BufferType.L1 and not layout.is_sharded)
+
+
+Family = Callable[[Site], Iterator[Form]]
+
+
+def _table() -> dict[str, Family]:
+    table: dict[str, Family] = dict.fromkeys((*sfpu_cycles("wormhole_b0"), *families.BINARY), _elementwise)
+    table |= dict.fromkeys(("matmul", "linear"), _product)
+    table["to_layout"] = _tilized
+    table |= dict.fromkeys(("layer_norm", "rms_norm"), _normalised)
+    table |= dict.fromkeys(("sum", "mean", "max", "min", "permute", "transpose", "slice_static"), _copied)
+    table |= dict.fromkeys(("prepare_conv2d_weights", "prepare_conv2d_bias"), _in_dram)
+    return table | {"softmax": _softmax, "reshape": _reshape, "conv2d": _convolution}
+
+
+_FAMILIES = _table()

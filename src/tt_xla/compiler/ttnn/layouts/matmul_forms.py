@@ -1,0 +1,133 @@
+"""Program configs of matrix products: blocks for the three ways of sharing out a result over cores.
+
+Counts are tiles. A core makes ``per_core_m`` by ``per_core_n`` tiles of the result, going through the inner dimension
+in steps of ``in0_block_w``; ``out_subblock`` is what its destination register holds at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tt_xla.cost.circular_buffers import matmul_buffers
+from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, in_dram, interleaved_in_l1, shardings
+from tt_xla.ir.layout import TILE, TensorLayout
+from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.target import Target
+
+DESTINATION_TILES = 4
+"""Tiles of float32 sums that the destination register holds, half of it being packed meanwhile."""
+
+STEPS = (8, 7, 6, 5, 4, 3, 2, 1)
+"""Depths of a block to try, the deepest first."""
+
+BUFFER_SHARE = 0.45
+"""Part of L1 that the circular buffers of a product may take; the rest is for tensors."""
+
+Found = tuple[TensorLayout, TensorLayout | None, Mapping[str, Any]]
+"""A result's layout, the left operand's if it is sharded, and the config."""
+
+
+def product_forms(
+    instruction: Instruction, inputs: Sequence[TensorSpec], result: TensorSpec | None, target: Target
+) -> Iterator[Found]:
+    """Products of a matrix by one weight whose result or left operand is sharded.
+
+    With a sharded result the left operand may also be interleaved; with an interleaved one it is as given.
+    """
+    assert result is not None
+    a, b = inputs[0], inputs[1]
+    attributes = instruction.attributes
+    one_weight = all(size == 1 for size in b.shape[:-2]) and len(b.shape) > 1 and len(a.shape) > 1
+    bias_is_row = len(inputs) < 3 or all(size == 1 for size in inputs[2].shape[:-1])
+    tiled = all(spec.layout.tiled for spec in (*inputs, result))
+    floats = all(spec.layout.dtype.is_float for spec in (*inputs, result))
+    if not (one_weight and bias_is_row and tiled and floats) or attributes.get("transpose_a"):
+        return
+    left = {layout.memory: layout for layout in shardings(a.shape, a.layout.dtype, target)}
+    inner = -(-a.shape[len(a.shape) - 1] // TILE)
+    for place in shardings(result.shape, result.layout.dtype, target):
+        operand = left.get(place.memory)
+        if operand is not None and not _fits(operand, place, inner):
+            operand = None
+        config = _config(instruction, inputs, result, place, operand, inner, target)
+        if config is None:
+            continue
+        yield place, operand, config
+        if operand is not None:
+            yield in_dram(place, result.shape), operand, config
+            yield interleaved_in_l1(place, result.shape, target), operand, config
+
+
+def _fits(operand: TensorLayout, place: TensorLayout, inner: int) -> bool:
+    """Whether a core has the rows of its result, and the inner dimension is cut evenly."""
+    same_rows = operand.shard[0] == place.shard[0] and (place.memory is WIDTH or operand.grid[0] == place.grid[0])
+    return same_rows and operand.shard[1] * operand.grid[1] == inner
+
+
+def _config(
+    instruction: Instruction,
+    inputs: Sequence[TensorSpec],
+    result: TensorSpec,
+    place: TensorLayout,
+    operand: TensorLayout | None,
+    inner: int,
+    target: Target,
+) -> Mapping[str, Any] | None:
+    rows, columns = place.shard
+    depth = operand.shard[1] if operand is not None and place.memory is not HEIGHT else inner
+    height, width = _subblock(rows, columns)
+    if place.memory is BLOCK:
+        grid = (place.grid[1], place.grid[0])
+    else:
+        cores = place.grid[0] * place.grid[1]
+        grid = (min(cores, target.grid[1]), -(-cores // target.grid[1]))
+    fields: dict[str, Any] = {
+        "config": "multi_cast" if place.memory is BLOCK else "multi_cast_1d",
+        "compute_with_storage_grid_size": grid,
+        "in0_block_w": 1,
+        "out_subblock_h": height,
+        "out_subblock_w": width,
+        "out_block_h": rows,
+        "out_block_w": columns,
+        "per_core_m": rows,
+        "per_core_n": columns,
+        "fuse_batch": True,
+    }
+    if place.memory is BLOCK:
+        fields["transpose_mcast"] = False
+    else:
+        fields |= {
+            "mcast_in0": place.memory is WIDTH,
+            "gather_in0": False,
+            "hop_cores": (),
+            "num_global_cb_receivers": 0,
+        }
+        fields["untilize_out"] = False
+    activation = instruction.attributes.get("activation")
+    if activation:
+        fields["fused_activation"] = {"op_type": str(activation)}
+    tiles = [spec.layout.dtype.tile_bytes for spec in (inputs[0], inputs[1], result)]
+    for step in STEPS:
+        if depth % step or inner % step:
+            continue
+        fields["in0_block_w"] = step
+        taken = matmul_buffers(
+            fields,
+            *tiles,
+            in_place=operand is None,
+            local=place.memory is HEIGHT and operand is not None,
+            bias=len(inputs) > 2,
+        )
+        if taken <= BUFFER_SHARE * target.l1_usable_bytes:
+            return fields
+    return None
+
+
+def _subblock(rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of the largest part of a block for the destination register. TT-NN packs a sharded result row by
+    row, so a part is either one row high or as wide as the block."""
+    if columns <= DESTINATION_TILES:
+        height = max(h for h in range(1, DESTINATION_TILES // columns + 1) if rows % h == 0)
+        return height, columns
+    return 1, max(w for w in range(1, DESTINATION_TILES + 1) if columns % w == 0)

@@ -1,0 +1,528 @@
+"""Chooses a form for every op of a straight line of ops, so that the predicted time of the whole is least.
+
+Objective: the sum over all ops, and over the moves between layouts that they need, of predicted device time and of
+the gap to the next op. Constraint: when an op runs, tensors in L1, laid out by TT-NN's own allocator from the top
+down, leave its circular buffers their room at the bottom.
+
+The search is a beam over program order. A state is where each live tensor lies that is not in its place of level 1,
+with addresses in L1, and the time so far. An op extends each state by each of its forms; operands that a form cannot
+read are moved first, and when L1 is too full, tensors are moved out to DRAM, the one used farthest ahead first.
+States are ranked by their time and by what the places of live tensors are known to cost later: for each use to come,
+how much longer the op takes at best, with the move that it may need, than if the tensor lay where that op likes it
+best. Of states that agree on all places the first is kept; of the rest the first few, and the first of each layout of
+the newest result, so that a layout which pays off later is not lost. Work per op is bounded, so the whole is linear
+in their count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tt_xla.compiler.ttnn.layouts.forms import Form, Site, forms
+from tt_xla.cost.circular_buffers import circular_buffer_bytes
+from tt_xla.cost.memory import bytes_per_bank
+from tt_xla.cost.model import instruction_cost
+from tt_xla.cost.sharding import in_dram, interleaved_in_l1, shardings
+from tt_xla.ir.layout import BufferType, TensorLayout, round_up
+from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.target import Target
+
+WIDTH = 6
+"""States that are kept after each op, besides the fastest of each layout of the newest result."""
+
+TRAFFIC_WEIGHT = 1e-3
+"""How much of the time in which data moves counts when it is hidden behind computing: of equals, what moves less."""
+
+Blocks = tuple[tuple[int, int, frozenset[int]], ...]
+"""What is taken of L1: [start, stop) in order of addresses, and the values that share it."""
+
+
+class Node(NamedTuple):
+    """An op of the line: its kind (ops of one kind have the same site), operands and result as value numbers."""
+
+    kind: int
+    operands: tuple[int, ...]
+    result: int
+    """-1 when there is none that the search places."""
+    dying: tuple[int, ...]
+    """Values whose last use this is."""
+
+
+class Move(NamedTuple):
+    value: int
+    layout: TensorLayout
+    reason: str
+    """``operand`` when the op needs it there, ``spill`` when it made room."""
+
+
+class Step(NamedTuple):
+    """What was chosen for one op."""
+
+    form: Form
+    moves: tuple[Move, ...]
+    result: TensorLayout | None
+    time_us: float
+    """Of the op, without its moves and the gap."""
+    moves_us: float
+
+
+class State:
+    __slots__ = ("blocks", "cost", "due", "last", "parent", "places", "step")
+
+    def __init__(
+        self,
+        cost: float,
+        places: dict[int, TensorLayout],
+        blocks: Blocks,
+        parent: State | None = None,
+        step: Step | None = None,
+        last: int = -1,
+    ) -> None:
+        self.cost = cost
+        self.places = places
+        """Layouts of values that are not where level 1 has them."""
+        self.blocks = blocks
+        self.parent = parent
+        self.step = step
+        self.last = last
+        """Number of the form that led here."""
+        self.due = 0.0
+        """What the places of live tensors are known to cost later, up to a constant."""
+
+    @property
+    def rank(self) -> float:
+        return self.cost + self.due
+
+
+class Infeasible(NamedTuple):
+    """Why a form cannot follow a state."""
+
+    reason: str
+
+
+class Search:
+    """The search over one function.
+
+    Args:
+        sites: one for each kind of op.
+        values: shape and level-1 layout of each value.
+        uses: for each value, the numbers of the ops that use it, in order.
+        gap_us: time between two ops.
+        capacity: [base, end) of a core's L1 that tensors and circular buffers may take.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        sites: Sequence[Site],
+        values: Sequence[TensorSpec],
+        uses: Sequence[Sequence[int]],
+        target: Target,
+        gap_us: float,
+        capacity: tuple[int, int],
+    ) -> None:
+        self.nodes = nodes
+        self.sites = sites
+        self.values = values
+        self.uses = uses
+        self.target = target
+        self.gap_us = gap_us
+        self.base, self.end = capacity
+        self.forms: list[tuple[Form, ...]] = [forms(site) for site in sites]
+        self._costs: dict[tuple[Any, ...], tuple[float, int, float]] = {}
+        self._moves: dict[tuple[Any, ...], float] = {}
+        self._sizes: dict[tuple[tuple[int, ...], TensorLayout], int] = {}
+        self._dues: dict[tuple[int, int], list[tuple[int, float]]] = {}
+        self._regrets: dict[tuple[int, int, TensorLayout], float] = {}
+        self._bests: dict[tuple[int, int, TensorLayout], float] = {}
+        self._views: dict[tuple[TensorLayout, int], TensorLayout] = {}
+        self._kept: list[TensorLayout] = []
+        """Layouts whose identity is a key, so that it stays theirs."""
+        self._alternatives: dict[tuple[tuple[int, ...], TensorLayout], tuple[TensorLayout, TensorLayout]] = {}
+
+    def run(self) -> list[Step]:
+        """The chosen step of each op."""
+        states = [State(0.0, {}, ())]
+        for index in range(len(self.nodes)):
+            states = self._advance(states, index)
+        best = min(states, key=lambda state: state.cost)
+        return _steps(best)
+
+    def baseline(self) -> list[Step]:
+        """Every op in its form of level 1."""
+        state = State(0.0, {}, ())
+        for index, node in enumerate(self.nodes):
+            found = self.extend(state, index, self.forms[node.kind][0], 0)
+            state = found if isinstance(found, State) else self.forced(state, index)
+        return _steps(state)
+
+    def ahead(self, state: State, start: int, stop: int) -> float:
+        """The least time after the ops from ``start`` to before ``stop`` follow ``state``."""
+        states = [state]
+        for index in range(start, stop):
+            states = self._advance(states, index)
+        return min(after.rank for after in states)
+
+    def extend(self, state: State, index: int, form: Form, number: int) -> State | Infeasible:
+        """The state after op ``index`` runs in ``form``."""
+        node = self.nodes[index]
+        places, blocks, moves, moves_us = state.places, state.blocks, (), 0.0
+        layouts: list[TensorLayout] = []
+        for position, value in enumerate(node.operands):
+            layout = places.get(value) or self.values[value].layout
+            if position < len(form.accepts) and not form.accepts[position](layout):
+                moved = self._move_operand(places, blocks, value, layout, form.moves[position])
+                if moved is None:
+                    return Infeasible("no room in L1 for an operand in the layout it needs")
+                places, blocks, layout, cost = moved
+                moves_us += cost
+                moves = (*moves, Move(value, layout, "operand"))
+            layouts.append(layout)
+        result = form.result
+        view = result is None and node.result >= 0
+        if view:
+            result = self._view(layouts[0], node.result)
+        time_us, buffers, traffic_us = self._cost(node.kind, form, tuple(layouts), result)
+        room = self._make_room(node, places, blocks, result if not view else None, buffers, index)
+        if isinstance(room, Infeasible):
+            return room
+        places, blocks, spills, spills_us = room
+        blocks = _freed(blocks, (value for value in node.dying if value != node.result))
+        if node.result >= 0 and result is not None:
+            if view:
+                blocks = _shared(room[1], node.operands[0], node.result)
+                blocks = _freed(blocks, (value for value in node.dying if value != node.result))
+            if result != self.values[node.result].layout and node.result not in node.dying:
+                places = places | {node.result: result}
+            if node.result in node.dying:
+                blocks = _freed(blocks, (node.result,))
+        if node.dying:
+            places = {value: layout for value, layout in places.items() if value not in node.dying}
+        total = time_us + (self.gap_us if time_us else 0.0) + moves_us + spills_us
+        step = Step(form, (*moves, *spills), result, time_us, moves_us + spills_us)
+        after = State(state.cost + total, places, blocks, state, step, number)
+        after.due = state.due + self._due_change(node, index, state.places, layouts, spills, result)
+        after.due += TRAFFIC_WEIGHT * traffic_us
+        return after
+
+    # What a layout costs later
+
+    def _due_change(
+        self,
+        node: Node,
+        index: int,
+        before: dict[int, TensorLayout],
+        layouts: list[TensorLayout],
+        spills: tuple[Move, ...],
+        result: TensorLayout | None,
+    ) -> float:
+        """How op ``index`` changes what the places of live tensors are known to cost later."""
+        change = 0.0
+        if node.result >= 0 and result is not None:
+            change += self._later(node.result, result, index)
+        for value, layout in zip(node.operands, layouts, strict=True):
+            old = before.get(value) or self.values[value].layout
+            change += self._later(value, layout, index) - self._later(value, old, index - 1)
+        for spill in spills:
+            change += self._later(spill.value, spill.layout, index) - self._later(
+                spill.value, before.get(spill.value) or self.values[spill.value].layout, index
+            )
+        return change
+
+    def _later(self, value: int, layout: TensorLayout, index: int) -> float:
+        """What having ``value`` in ``layout`` costs the ops after ``index`` that use it, over having it where each of
+        them likes it best."""
+        key = (value, id(layout))
+        found = self._dues.get(key)
+        if found is None:
+            found = self._dues[key] = [(use, self._regret(use, value, layout)) for use in self.uses[value]]
+            self._kept.append(layout)
+        total = 0.0
+        for use, regret in found:
+            if use > index:
+                total += regret
+        return total
+
+    def _regret(self, use: int, value: int, layout: TensorLayout) -> float:
+        node = self.nodes[use]
+        form = self.forms[node.kind][0]
+        if form.result is None and node.result >= 0:
+            return self._later(node.result, self._view(layout, node.result), use)
+        position = node.operands.index(value)
+        key = (node.kind, position, layout)
+        regret = self._regrets.get(key)
+        if regret is None:
+            base = self.values[value]
+            others = (in_dram(base.layout, base.shape), interleaved_in_l1(base.layout, base.shape, self.target))
+            menu = shardings(base.shape, base.layout.dtype, self.target) if base.layout.tiled else ()
+            least = min(self._best(node.kind, position, other) for other in (layout, *others, *menu))
+            regret = self._regrets[key] = self._best(node.kind, position, layout) - least
+        return regret
+
+    def _best(self, kind: int, position: int, layout: TensorLayout) -> float:
+        """The least time of an op of a kind, and of moving its operand, with other operands where they fit the form."""
+        key = (kind, position, layout)
+        found = self._bests.get(key)
+        if found is None:
+            found = self._bests[key] = min(self._at_best(kind, form, position, layout) for form in self.forms[kind])
+        return found
+
+    def _at_best(self, kind: int, form: Form, position: int, layout: TensorLayout) -> float:
+        site = self.sites[kind]
+        layouts: list[TensorLayout] = []
+        moved = 0.0
+        for number, (spec, accepts) in enumerate(zip(site.inputs, form.accepts, strict=True)):
+            found = layout if number == position else spec.layout
+            if number != position and form.result is not None and form.result.tiled and spec.layout.tiled:
+                near = form.result.with_(spec.shape, dtype=spec.layout.dtype, core_ranges=form.result.core_ranges)
+                found = near if spec.shape == site.result_shape and accepts(near) else found
+            if number == position and not accepts(found) and found.on_device:
+                goal = form.moves[number] or interleaved_in_l1(found, spec.shape, self.target)
+                moved += self._copy_us(spec.shape, found, goal)
+                found = goal
+            layouts.append(found)
+        return self._cost(kind, form, tuple(layouts), form.result)[0] + moved
+
+    def _view(self, layout: TensorLayout, result: int) -> TensorLayout:
+        key = (layout, result)
+        found = self._views.get(key)
+        if found is None:
+            found = self._views[key] = _as_operand(layout, self.values[result])
+        return found
+
+    def _advance(self, states: list[State], index: int) -> list[State]:
+        found: dict[frozenset[tuple[int, int]], State] = {}
+        for state in states:
+            for number, form in enumerate(self.forms[self.nodes[index].kind]):
+                after = self.extend(state, index, form, number)
+                if isinstance(after, State):
+                    key = frozenset([(value, id(layout)) for value, layout in after.places.items()])
+                    known = found.get(key)
+                    if known is None or after.rank < known.rank:
+                        found[key] = after
+        if not found:
+            best = min(states, key=lambda state: state.cost)
+            return [self.forced(best, index)]
+        ordered = sorted(found.values(), key=lambda state: state.rank)
+        kept, rest = ordered[:WIDTH], ordered[WIDTH:]
+        seen = {state.last for state in kept}
+        for state in rest:
+            if state.last not in seen:
+                seen.add(state.last)
+                kept.append(state)
+        return kept
+
+    def forced(self, state: State, index: int) -> State:
+        """Everything out to DRAM, for an op that fits in no other way; it then has all of L1, as at level 1."""
+        node = self.nodes[index]
+        moves: list[Move] = []
+        cost = 0.0
+        for _, _, owners in state.blocks:
+            for value in owners:
+                layout = state.places[value]
+                goal = in_dram(layout, self.values[value].shape)
+                cost += self._move_us(value, layout, goal)
+                moves.append(Move(value, goal, "spill"))
+        places = {value: layout for value, layout in state.places.items() if layout.buffer is not BufferType.L1}
+        emptied = State(state.cost, places, ())
+        form = self.forms[node.kind][0]
+        layouts = tuple(self.values[value].layout for value in node.operands)
+        result = form.result
+        if result is None and node.result >= 0:
+            result = self.values[node.result].layout
+        time_us, *_ = self._cost(node.kind, form, layouts, result)
+        step = Step(form, tuple(moves), result, time_us, cost)
+        total = time_us + (self.gap_us if time_us else 0.0) + cost
+        return State(emptied.cost + total, places, (), state, step, 0)
+
+    # Room in L1
+
+    def _make_room(
+        self,
+        node: Node,
+        places: dict[int, TensorLayout],
+        blocks: Blocks,
+        result: TensorLayout | None,
+        buffers: int,
+        index: int,
+    ) -> tuple[dict[int, TensorLayout], Blocks, tuple[Move, ...], float] | Infeasible:
+        """Allocates the result, after moving others to DRAM when it and the circular buffers would not fit."""
+        spills: tuple[Move, ...] = ()
+        cost = 0.0
+        size = self._size(node.result, result) if node.result >= 0 and result is not None else 0
+        while True:
+            after = self._placed(blocks, node.result, size) if size else blocks
+            if after is not None and (after[0][0] if after else self.end) - self.base >= buffers:
+                return places, after, spills, cost
+            victim = self._victim(blocks, node.operands, index)
+            if victim is None:
+                what = "its circular buffers" if after is not None else "its result"
+                return Infeasible(f"no room in L1 for {what}")
+            layout = places[victim]
+            goal = in_dram(layout, self.values[victim].shape)
+            cost += self._move_us(victim, layout, goal)
+            spills = (*spills, Move(victim, goal, "spill"))
+            blocks = _freed(blocks, (victim,))
+            places = {value: found for value, found in places.items() if value != victim}
+            if goal != self.values[victim].layout:
+                places[victim] = goal
+
+    def _victim(self, blocks: Blocks, operands: tuple[int, ...], index: int) -> int | None:
+        """The tensor in L1, not used by this op, whose next use is farthest ahead."""
+        best, farthest = None, -1
+        for _, _, owners in blocks:
+            if len(owners) > 1:
+                continue
+            (value,) = owners
+            if value in operands:
+                continue
+            following = next((use for use in self.uses[value] if use > index), len(self.nodes))
+            if following > farthest:
+                best, farthest = value, following
+        return best
+
+    def _placed(self, blocks: Blocks, value: int, size: int) -> Blocks | None:
+        """With ``size`` bytes given to ``value`` in the first gap from the top."""
+        stop = self.end
+        for position in range(len(blocks) - 1, -2, -1):
+            above = blocks[position][1] if position >= 0 else self.base
+            if stop - above >= size:
+                block = (stop - size, stop, frozenset((value,)))
+                return (*blocks[: position + 1], block, *blocks[position + 1 :])
+            if position >= 0:
+                stop = blocks[position][0]
+        return None
+
+    def _size(self, value: int, layout: TensorLayout) -> int:
+        """Bytes of each core's L1."""
+        if layout.buffer is not BufferType.L1:
+            return 0
+        key = (self.values[value].shape, layout)
+        size = self._sizes.get(key)
+        if size is None:
+            size = self._sizes[key] = round_up(bytes_per_bank(layout, self.target), self.target.noc_l1_align)
+        return size
+
+    # Moves
+
+    def _move_operand(
+        self,
+        places: dict[int, TensorLayout],
+        blocks: Blocks,
+        value: int,
+        layout: TensorLayout,
+        goal: TensorLayout | None,
+    ) -> tuple[dict[int, TensorLayout], Blocks, TensorLayout, float] | None:
+        """The operand copied to ``goal``, from where later ops read it too; what it took of L1 is free then."""
+        if not layout.on_device:
+            return None
+        shape = self.values[value].shape
+        if goal is None:
+            key = (shape, layout)
+            choices = self._alternatives.get(key)
+            if choices is None:
+                choices = (interleaved_in_l1(layout, shape, self.target), in_dram(layout, shape))
+                self._alternatives[key] = choices
+        else:
+            choices = (goal,)
+        for choice in choices:
+            size = self._size(value, choice)
+            after: Blocks | None = blocks
+            if size:
+                after = self._placed(blocks, -2, size)
+            if after is None:
+                continue
+            after = _renamed(_freed(after, (value,)), -2, value)
+            return {**places, value: choice}, after, choice, self._move_us(value, layout, choice)
+        return None
+
+    def _move_us(self, value: int, layout: TensorLayout, goal: TensorLayout) -> float:
+        return self._copy_us(self.values[value].shape, layout, goal)
+
+    def _copy_us(self, shape: tuple[int, ...], layout: TensorLayout, goal: TensorLayout) -> float:
+        """Time of a copy, with the gap after it."""
+        key = (shape, layout, goal)
+        cost = self._moves.get(key)
+        if cost is None:
+            copy = Instruction("ttnn.to_memory_config", {"input": 0}, (1,), {})
+            specs = (TensorSpec(shape, layout), TensorSpec(shape, goal))
+            cost = self._moves[key] = instruction_cost(copy, specs, self.target).total_us + self.gap_us
+        return cost
+
+    def _cost(
+        self, kind: int, form: Form, layouts: tuple[TensorLayout, ...], result: TensorLayout | None
+    ) -> tuple[float, int, float]:
+        """What :func:`evaluate` says of an op of a kind."""
+        key = (kind, id(form), layouts)
+        found = self._costs.get(key)
+        if found is None:
+            found = self._costs[key] = evaluate(self.sites[kind], form, layouts, result)
+        return found
+
+
+def evaluate(
+    site: Site, form: Form, layouts: Sequence[TensorLayout], result: TensorLayout | None
+) -> tuple[float, int, float]:
+    """Of an op in a form with its operands in ``layouts``: predicted microseconds, bytes of circular buffers, and the
+    part of the time in which data moves, be it hidden or not."""
+    specs = [TensorSpec(spec.shape, layout) for spec, layout in zip(site.inputs, layouts, strict=True)]
+    instruction = configured(site, form)
+    if site.result is not None and result is not None:
+        specs.append(TensorSpec(site.result.shape, result))
+    specs += site.others
+    cost = instruction_cost(instruction, specs, site.target)
+    return cost.total_us, circular_buffer_bytes(instruction, specs, site.target), cost.dram_us + cost.noc_us
+
+
+def configured(site: Site, form: Form) -> Instruction:
+    """The instruction with the config of a form."""
+    plain = site.instruction
+    if form.config is None:
+        return plain
+    if "shard_layout" in form.config:
+        merged = {**(plain.attributes.get("conv2d_config") or {}), **form.config}
+        attributes = {**plain.attributes, "conv2d_config": merged}
+    else:
+        attributes = {**plain.attributes, "matmul_program_config": form.config}
+    return Instruction(plain.op, plain.operands, plain.results, attributes)
+
+
+def _as_operand(layout: TensorLayout, result: TensorSpec) -> TensorLayout:
+    """The layout of a view: the operand's memory under the result's shape."""
+    return layout.with_(
+        result.shape,
+        buffer=layout.buffer,
+        memory=layout.memory,
+        grid=layout.grid,
+        core_ranges=layout.core_ranges,
+    )
+
+
+def _freed(blocks: Blocks, values: Any) -> Blocks:
+    gone = frozenset(values)
+    if not gone or not blocks:
+        return blocks
+    kept: list[tuple[int, int, frozenset[int]]] = []
+    for start, stop, owners in blocks:
+        left = owners - gone
+        if left:
+            kept.append((start, stop, left))
+    return tuple(kept)
+
+
+def _renamed(blocks: Blocks, old: int, new: int) -> Blocks:
+    return tuple((start, stop, frozenset((new,)) if old in owners else owners) for start, stop, owners in blocks)
+
+
+def _shared(blocks: Blocks, owner: int, other: int) -> Blocks:
+    return tuple((start, stop, owners | {other} if owner in owners else owners) for start, stop, owners in blocks)
+
+
+def _steps(state: State) -> list[Step]:
+    steps: list[Step] = []
+    current: State | None = state
+    while current is not None and current.step is not None:
+        steps.append(current.step)
+        current = current.parent
+    return steps[::-1]

@@ -1,0 +1,117 @@
+"""Level 1: data movement between row-major tensors stays row-major where that is predicted to be faster.
+
+Inputs come row-major, and the lowering brings them into tiles before anything else. Tiles pad the last two dimensions
+to 32: a convolution's weights of 3x3 become 114 times as large when they are permuted in tiles. So for each line of
+permutes, reshapes and slices that starts where a row-major tensor becomes tiles, the place of that conversion is
+chosen: at the start, between two ops, or at the end, where it cancels when the result is wanted row-major.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tt_xla.compiler.emit_program import plain_instruction
+from tt_xla.compiler.rewriting import body, functions
+from tt_xla.cost import instruction_cost
+from tt_xla.cost.rates import rates_of
+from tt_xla.ir.base import TTOp, only_user, shape
+from tt_xla.ir.layout import TensorLayout
+from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.ir.ttnn.attributes import laid_out, layout_of
+from tt_xla.ir.ttnn.memory import ToLayoutOp
+from tt_xla.ir.ttnn.structure import PermuteOp, ReshapeOp, SliceStaticOp
+from tt_xla.target import Target
+
+_WORTH_IT_US = 1.0
+"""Tiles are the usual form; less than this is within the error of what is predicted."""
+
+MOVEMENT = (PermuteOp, ReshapeOp, SliceStaticOp)
+"""Ops that TT-NN runs on row-major tensors as on tiles."""
+
+
+def run(module: ModuleOp, target: Target) -> None:
+    for function in functions(module):
+        for op in list(body(function).ops):
+            if isinstance(op, ToLayoutOp) and op.parent is not None and _tilizes(op):
+                line = _line(op)
+                if line:
+                    _place(op, line, target)
+
+
+def _tilizes(op: ToLayoutOp) -> bool:
+    before, after = layout_of(op.input), layout_of(op.results[0])
+    return before.on_device and not before.tiled and after.tiled and before.dtype == after.dtype
+
+
+def _line(start: ToLayoutOp) -> list[TTOp]:
+    """The ops of data movement after ``start``, each the only user of the one before."""
+    line: list[TTOp] = []
+    user = only_user(start.results[0])
+    while isinstance(user, MOVEMENT) and layout_of(user.results[0]).tiled:
+        line.append(user)
+        user = only_user(user.results[0])
+    return line
+
+
+def _place(start: ToLayoutOp, line: list[TTOp], target: Target) -> None:
+    """Moves the conversion to tiles behind as many ops of the line as is fastest."""
+    end = only_user(line[-1].results[0])
+    back = end if isinstance(end, ToLayoutOp) and not layout_of(end.results[0]).tiled else None
+    gap = rates_of(target).gap_traced
+
+    def cost(op: Instruction, before: TensorSpec, after: TensorSpec) -> float:
+        found = instruction_cost(op, (before, after), target).total_us
+        return found + gap if found else 0.0
+
+    def convert(source: TensorSpec, tiled: bool) -> float:
+        op = Instruction("ttnn.to_layout", {"input": 0}, (1,), {})
+        return cost(op, source, _as(source, tiled))
+
+    values = [start.input, *(op.results[0] for op in line)]
+    specs = [TensorSpec(shape(value), layout_of(value)) for value in values]
+    plain = [plain_instruction(op) for op in line]
+    moves = [
+        {tiled: cost(op, _as(before, tiled), _as(after, tiled)) for tiled in (False, True)}
+        for op, before, after in zip(plain, specs, specs[1:], strict=False)
+    ]
+    last = _as(specs[-1], True)
+    best, least = 0, float("inf")
+    for place in range(len(line) + 1):
+        cancels = place == len(line) and back is not None
+        total = sum(move[index >= place] for index, move in enumerate(moves))
+        if not cancels:
+            total += convert(_as(specs[place], False), True)
+            total += convert(last, False) if back is not None else 0.0
+        if total < least - _WORTH_IT_US:
+            best, least = place, total
+    if best:
+        _move(start, line[:best], back if best == len(line) else None)
+
+
+def _as(spec: TensorSpec, tiled: bool) -> TensorSpec:
+    return TensorSpec(spec.shape, spec.layout.with_(spec.shape, tiled=tiled))
+
+
+def _move(start: ToLayoutOp, line: list[TTOp], back: Operation | None) -> None:
+    """Runs ``line`` on row-major tensors and converts after it, or not at all when ``back`` undoes the conversion."""
+    start.results[0].replace_all_uses_with(start.input)
+    for op in line:
+        value = op.results[0]
+        Rewriter.replace_value_with_new_type(value, laid_out(shape(value), _row_major(value)))
+    result: SSAValue = line[-1].results[0]
+    Rewriter.erase_op(start)
+    if back is not None:
+        back.results[0].replace_all_uses_with(result)
+        Rewriter.erase_op(back)
+        return
+    layout = layout_of(result).with_(shape(result), tiled=True)
+    tilize = ToLayoutOp.make([result], [laid_out(shape(result), layout)], line[-1].location)
+    Rewriter.insert_op(tilize, InsertPoint.after(line[-1]))
+    result.replace_uses_with_if(tilize.results[0], lambda use: use.operation is not tilize)
+
+
+def _row_major(value: SSAValue) -> TensorLayout:
+    assert isinstance(value, OpResult)
+    return layout_of(value).with_(shape(value), tiled=False)

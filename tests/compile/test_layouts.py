@@ -1,0 +1,178 @@
+"""The layout optimiser: what it chooses obeys the rules, fits, and pays."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tt_xla.compiler.pipeline import compile_module
+from tt_xla.compiler.stablehlo import parse_module
+from tt_xla.cost import instruction_cost
+from tt_xla.cost.circular_buffers import circular_buffer_bytes
+from tt_xla.cost.residency import DEALLOCATE, Residency, held_arguments
+from tt_xla.errors import ExecutionError
+from tt_xla.ir.layout import BufferType, MemoryLayout
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import Device
+from tt_xla.target import load_target
+
+BF16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def compiled(function, shapes, level=2, arch="p150", choices=None, **options):
+    arrays = [jax.ShapeDtypeStruct(shape, BF16) for shape in shapes]
+    text = jax.jit(function, keep_unused=True).lower(*arrays).as_text()
+    found = CompileOptions.parse({"optimization_level": level, **options})
+    return compile_module(parse_module(text.encode(), "test"), found, load_target(arch), choices=choices)
+
+
+def chain(x, w):
+    """Elementwise, product, elementwise."""
+    h = jnp.tanh(x) * x
+    h = jnp.tanh(h @ w)
+    return jnp.exp(h) + h
+
+
+def residual(layers, x, *weights):
+    """A residual stream through pairs of products, with a norm in each block."""
+    for index in range(layers):
+        mean = x.mean(-1, keepdims=True)
+        h = (x - mean) * jax.lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + jnp.asarray(1e-5, x.dtype))
+        x = x + jax.nn.relu(h @ weights[2 * index]) @ weights[2 * index + 1]
+    return jnp.tanh(x)
+
+
+def result_layouts(program, op):
+    entry = program.functions[0]
+    return [entry.values[step.results[0]].layout for step in entry.body if step.op == op]
+
+
+def test_a_chain_is_sharded_in_l1():
+    program = compiled(chain, [(2048, 512), (512, 512)], arch="n150")
+    entry = program.functions[0]
+    layouts = result_layouts(program, "ttnn.matmul")
+    assert [layout.memory for layout in layouts] == [MemoryLayout.BLOCK_SHARDED]
+    product = next(step for step in entry.body if step.op == "ttnn.matmul")
+    assert result_layouts(program, "ttnn.tanh") == 2 * layouts
+    assert result_layouts(program, "ttnn.exp") == layouts
+    config = product.attributes["matmul_program_config"]
+    assert (config["per_core_m"], config["per_core_n"]) == layouts[0].shard
+    assert entry.values[entry.results[0]].layout.buffer is BufferType.DRAM
+
+
+def test_level_2_pays_where_data_is_large():
+    slow, fast = (compiled(chain, [(2048, 512), (512, 512)], level).predicted_device_us for level in (1, 2))
+    assert fast < 0.9 * slow
+
+
+WIDTHS = st.sampled_from([32, 40, 256, 320, 1024])
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    rows=st.sampled_from([1, 32, 100, 512, 4096]),
+    width=WIDTHS,
+    inner=WIDTHS,
+    layers=st.integers(1, 3),
+    arch=st.sampled_from(["n150", "p150"]),
+)
+def test_what_is_chosen_fits_and_is_never_slower(rows, width, inner, layers, arch):
+    shapes = [(rows, width), *[(width, inner), (inner, width)] * layers]
+    function = functools.partial(residual, layers)
+    program = compiled(function, shapes, arch=arch)
+    check_room(program, load_target(arch))
+    slower = compiled(function, shapes, level=1, arch=arch)
+    assert program.predicted_device_us <= slower.predicted_device_us * (1 + 1e-9)
+    for before, after in zip(slower.functions[0].results, program.functions[0].results, strict=True):
+        assert slower.functions[0].values[before] == program.functions[0].values[after]
+
+
+def check_room(program, target):
+    """At each op circular buffers end below every tensor in L1, and no two live tensors overlap."""
+    residency, entry = Residency(target), program.functions[0]
+    for value in held_arguments(entry, program.arguments):
+        assert residency.hold((entry.name, value), entry.values[value]) is None
+    for step in entry.body:
+        if step.op == DEALLOCATE:
+            residency.free((entry.name, step.operands["input"]))
+            continue
+        assert residency.run(entry, step, {}) is None
+        for space in (residency.dram, residency.l1):
+            taken = sorted(space.owners.values())
+            assert all(stop <= start for (_, stop), (start, _) in itertools.pairwise(taken))
+        buffers = circular_buffer_bytes(step, entry.values, target)
+        if residency.l1.owners:
+            assert target.l1_unreserved_base + buffers <= residency.l1.lowest, step
+        assert step.cost == instruction_cost(step, entry.values, target)
+
+
+def test_what_l1_cannot_hold_goes_to_dram():
+    """Nine results of 2 MiB a core stay needed until the end."""
+
+    def hold(x):
+        held = [jnp.exp(x * index) for index in range(1, 10)]
+        return functools.reduce(jnp.maximum, [jnp.tanh(each) + x for each in reversed(held)])
+
+    program = compiled(hold, [(8192, 1024)])
+    check_room(program, load_target("p150"))
+    assert program.memory.l1_peak_bytes_per_core < load_target("p150").l1_usable_bytes
+
+
+@pytest.mark.parametrize("trace", [False, True])
+def test_the_runtime_takes_what_was_planned(trace):
+    program = compiled(chain, [(2048, 512), (512, 512)], enable_trace=trace)
+    assert program.memory.l1_peak_bytes_per_core > 0
+    import torch
+
+    inputs = [torch.full(shape, 0.01, dtype=torch.bfloat16) for shape in ((2048, 512), (512, 512))]
+    device = Device(load_target("p150"))
+    (result,) = device.load(program).run(inputs, [None, None])
+    for level in (0, 1):
+        other = compiled(chain, [(2048, 512), (512, 512)], level, enable_trace=trace)
+        assert torch.equal(device.load(other).run(inputs, [None, None])[0], result)
+
+
+def test_a_wrong_memory_plan_is_found_out():
+    import msgspec
+    import torch
+
+    program = compiled(chain, [(64, 64), (64, 64)])
+    plan = msgspec.structs.replace(program.memory, dram_peak_bytes=program.memory.dram_peak_bytes + 64)
+    wrong = Device(load_target("p150")).load(msgspec.structs.replace(program, memory=plan))
+    with pytest.raises(ExecutionError, match="its memory plan says"):
+        wrong.run([torch.ones(64, 64, dtype=torch.bfloat16)] * 2, [None, None])
+
+
+def test_explanations_name_the_runner_up():
+    choices = []
+    program = compiled(chain, [(2048, 512), (512, 512)], arch="n150", choices=choices)
+    product = next(choice for choice in choices if choice.op == "ttnn.matmul")
+    assert product.chosen == "L1 block sharded 8x8"
+    assert product.runner_up
+    assert product.runner_up != product.chosen
+    assert product.why
+    assert any(choice.costs_us > 1 and "saves" in choice.why for choice in choices)
+    last = [choice for choice in choices if choice.chosen == "DRAM"][-1]
+    assert "must be in DRAM" in last.why
+    assert sum(choice.time_us for choice in choices) < program.predicted_device_us
+
+
+def test_a_convolution_keeps_its_weights_row_major():
+    """In tiles a permutation of 3x3 weights moves 114 times as much."""
+
+    def conv(x, w):
+        return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    shapes = [(1, 16, 16, 64), (3, 3, 64, 64)]
+    slow, fast = compiled(conv, shapes, level=0), compiled(conv, shapes, level=1)
+    (permuted,) = [layout for layout in result_layouts(fast, "ttnn.permute") if layout.tiled is False]
+    assert permuted.buffer is BufferType.DRAM
+    assert fast.predicted_device_us < slow.predicted_device_us

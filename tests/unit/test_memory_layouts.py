@@ -1,0 +1,121 @@
+"""Ways of sharding, TT-NN's allocator, circular buffers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tt_xla.cost.allocation import AddressSpace
+from tt_xla.cost.circular_buffers import circular_buffer_bytes
+from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, same_shards, shardings
+from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.target import load_target
+
+SYSTEMS = st.sampled_from(["n150", "p150"])
+SHAPES = st.lists(st.integers(1, 3000), min_size=1, max_size=4).filter(lambda shape: math.prod(shape) < 2**26)
+
+
+@given(SYSTEMS, SHAPES, st.sampled_from([DataType.BF16, DataType.F32, DataType.BFP_BF8]))
+def test_shards_cover_a_tensor_on_cores_of_the_chip(system, shape, dtype):
+    target = load_target(system)
+    rows, columns = TensorLayout.of(shape, dtype).shard
+    for layout in shardings(tuple(shape), dtype, target):
+        high, wide = layout.grid
+        assert (high - 1) * layout.shard[0] < rows <= high * layout.shard[0]
+        assert (wide - 1) * layout.shard[1] < columns <= wide * layout.shard[1]
+        assert sum(each.cores for each in layout.core_ranges) == high * wide
+        for (x0, y0), (x1, y1) in layout.core_ranges:
+            assert 0 <= x0 <= x1 < target.grid[1]
+            assert 0 <= y0 <= y1 < target.grid[0]
+        if layout.memory is HEIGHT:
+            assert wide == 1
+        if layout.memory is WIDTH:
+            assert high == 1
+        if layout.memory is BLOCK:
+            (_, end), *more = layout.core_ranges
+            assert not more
+            assert end == (wide - 1, high - 1)
+
+
+def test_no_core_can_do_less_than_the_busiest_one():
+    target = load_target("p150")
+    height = shardings((71 * 32, 256), DataType.BF16, target)[0]
+    assert (height.memory, height.grid, height.shard) == (HEIGHT, (71, 1), (1, 8))
+    height = shardings((221 * 32, 256), DataType.BF16, target)[0]
+    assert (height.grid, height.shard) == ((74, 1), (3, 8))
+
+
+def test_same_shards_is_about_place_and_not_type():
+    target = load_target("p150")
+    bf16, f32 = (shardings((2048, 512), dtype, target) for dtype in (DataType.BF16, DataType.F32))
+    assert all(same_shards(one, other) for one, other in zip(bf16, f32, strict=True))
+    assert not same_shards(bf16[0], bf16[2])
+
+
+ACTIONS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 400)), max_size=40)
+
+
+@given(ACTIONS, st.booleans())
+def test_the_allocator_takes_the_first_gap_and_never_overlaps(actions, top_down):
+    space = AddressSpace("L1", 64, 64 + 1600, 16, top_down=top_down)
+    for owner, size in actions:
+        if owner in space.owners:
+            space.free(owner)
+            continue
+        blocks = sorted(space.owners.values())
+        padded = -(-size // 16) * 16
+        gaps = zip([64, *(stop for _, stop in blocks)], [*(start for start, _ in blocks), 64 + 1600], strict=True)
+        fitting = [(start, stop) for start, stop in gaps if stop - start >= padded]
+        expected = None
+        if fitting:
+            expected = fitting[-1][1] - padded if top_down else fitting[0][0]
+        assert space.allocate(owner, size) == expected
+        taken = sorted(space.owners.values())
+        assert all(stop <= start for (_, stop), (start, _) in itertools.pairwise(taken))
+        assert space.lowest == (taken[0][0] if taken else space.end)
+        assert space.used == sum(stop - start for start, stop in taken)
+
+
+def test_addresses_are_those_that_tt_nn_gives():
+    """Tensors of 4, 3, 8, 2, 5, 2 and 6 tiles a bank, some freed, then 5, 2 and 4: TT-NN 0.81 in its mock mode."""
+    for top_down in (False, True):
+        space = AddressSpace("", 0, 100, 1, top_down=top_down)
+        for owner, size in enumerate((4, 3, 8, 2, 5, 2, 6)):
+            space.allocate(owner, size)
+        for owner in (1, 2, 4):
+            space.free(owner)
+        given = [space.allocate(f"new {size}", size) for size in (5, 2, 4)]
+        assert given == ([100 - 9, 100 - 11, 100 - 15] if top_down else [4, 9, 11])
+
+
+MEASURED = [
+    ("relu", [(2048, 512)], {}, 8192),
+    ("add", [(2048, 512), (2048, 512)], {}, 12288),
+    ("add", [(2048, 512), (1, 512)], {}, 16384),
+    ("where", [(2048, 512)] * 3, {}, 16384),
+    ("softmax", [(2048, 512)], {}, 95685),
+    ("softmax", [(2048, 512)], {"numericStable": True}, 129865),
+    ("softmax", [(2048, 4096)], {"numericStable": True}, 818927),
+    ("layer_norm", [(2048, 512), (1, 512)], {}, 174982),
+    ("layer_norm", [(2048, 4096), (1, 4096)], {}, 174982),
+    ("sum", [(2048, 512)], {}, 21857),
+    ("to_layout", [(2048, 4096)], {}, 32794),
+]
+"""Bytes of circular buffers that TT-NN 0.81 needs on p150, found in its mock mode by filling L1 until the op fails."""
+
+
+@pytest.mark.parametrize(("op", "shapes", "attributes", "measured"), MEASURED)
+def test_circular_buffers_are_not_below_what_tt_nn_needs(op, shapes, attributes, measured):
+    tiled = op != "to_layout"
+    values = [TensorSpec(shape, TensorLayout.of(shape, DataType.BF16)) for shape in shapes]
+    values.append(TensorSpec(shapes[0], TensorLayout.of(shapes[0], DataType.BF16, tiled=tiled)))
+    operands = {f"operand_{number}": number for number in range(len(shapes))}
+    found = circular_buffer_bytes(
+        Instruction(f"ttnn.{op}", operands, (len(shapes),), attributes), values, load_target("p150")
+    )
+    assert measured <= found <= 20 * measured
