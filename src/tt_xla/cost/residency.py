@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tt_xla.cost.allocation import AddressSpace
 from tt_xla.cost.memory import bytes_per_bank
-from tt_xla.cost.model import keeps_tiles
+from tt_xla.cost.movement import keeps_tiles
 from tt_xla.ir.layout import BufferType
 from tt_xla.ir.program import Argument, Function, FunctionKind, Instruction, Program, Role, TensorSpec
 from tt_xla.target import Target

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tt_xla.compiler.ttnn.layouts.matmul_forms import product_forms
 from tt_xla.cost import families
-from tt_xla.cost.model import keeps_tiles
+from tt_xla.cost.movement import keeps_tiles
 from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, in_dram, interleaved_in_l1, same_shards, shardings
 from tt_xla.ir.layout import BufferType, TensorLayout
 from tt_xla.ir.program import Instruction, TensorSpec

@@ -1,0 +1,225 @@
+"""The device time of ops that move data: between layouts, places and shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.cost import families
+from tt_xla.cost.rates import DRAM, HOST, SHARDED, Rates, Work
+from tt_xla.cost.shares import FREE, cost_of, inputs_of, split, traffic
+from tt_xla.ir.layout import TILE
+from tt_xla.ir.program import Cost, Instruction, TensorSpec
+
+
+def copy(source: Work, out: Work, rates: Rates) -> Cost:
+    """Pages of one tensor to another place or format: tilize, untilize, to and from shards, host moves."""
+    if source.place == HOST or out.place == HOST:
+        return _host(source, out, rates)
+    if not out.pages or not source.pages:
+        return cost_of(rates, 0.0, 0.0, 0.0, 1)
+    tilized = source.tiled != out.tiled
+    made = out if out.cores or not tilized or out.tiled else source
+    if tilized and not (
+        source.cores and out.cores
+    ):  # a core makes whole rows of tiles, unless it holds its part of both
+        rows = max((source if out.tiled else out).pages // TILE, 1)
+        cores = min(rates.cores, rows)
+        share = -(-rows // cores) / rows
+    else:
+        cores, share = split(made, rates)
+    dram, noc = traffic((source, out), rates, share)
+    compute = 0.0
+    if tilized:
+        compute = max(source.tiles, out.tiles) * share * families.TILIZE_CYCLES * rates.cycle_us
+    elif SHARDED in (source.place, out.place):
+        noc *= families.ONE_SIDED
+    if not tilized and not out.tiled:
+        cycles = families.BULK_STICK_CYCLES if source.place == SHARDED else families.COPY_STICK_CYCLES
+        noc = max(noc, out.pages * share * cycles * rates.cycle_us)
+    elif tilized:
+        sticks = max(0 if work.tiled or work.place == SHARDED else work.pages for work in (source, out))
+        noc = max(noc, sticks * share * families.STICK_CYCLES * rates.cycle_us)
+    return cost_of(rates, compute, dram, noc, cores)
+
+
+def _host(source: Work, out: Work, rates: Rates) -> Cost:
+    """PCIe one way; between two places of the host nothing happens on the device."""
+    if source.place == out.place:
+        return FREE
+    onto = out.place != HOST
+    busy = (out.bytes * rates.to_device) if onto else (source.bytes * rates.from_device)
+    return Cost(rates.transfer + busy, 0.0, 0.0, busy, rates.transfer, 0)
+
+
+def layout_change(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    inputs = inputs_of(instruction, values)
+    if not instruction.results or not inputs:
+        return FREE
+    source, result = inputs[0], values[instruction.results[0]]
+    if source.layout == result.layout:
+        return FREE
+    before, after = Work(source.layout), Work(result.layout)
+    cost = copy(before, after, rates)
+    rows, columns = (source.shape[-2] if len(source.shape) > 1 else 1), (source.shape[-1] if source.shape else 1)
+    if before.tiled == after.tiled or HOST in (before.place, after.place) or not (rows % TILE or columns % TILE):
+        return cost
+    untiled = after if before.tiled else before
+    if untiled.place == SHARDED:
+        return cost
+    # Rows that need padding are moved one by one.
+    busy = untiled.pages / min(cost.cores, untiled.pages or 1) * families.PADDED_STICK_CYCLES * rates.cycle_us
+    return cost_of(rates, cost.compute_us, cost.dram_us, max(cost.noc_us, busy), cost.cores)
+
+
+def data_movement(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Inputs read once, results written once, in pages of the result."""
+    inputs = inputs_of(instruction, values)
+    results = [values[number] for number in instruction.results] or inputs[:1]
+    if not results:
+        return FREE
+    works = [Work(spec.layout) for spec in (*inputs, *results)]
+    if any(work.place == HOST for work in works):
+        return hosted(works[: len(inputs)], works[len(inputs) :], rates)
+    out = works[len(inputs)]
+    cores, share = split(out, rates)
+    dram, noc = traffic(works, rates, share)
+    if not out.tiled:
+        noc = max(noc, out.pages * share * families.STICK_CYCLES * rates.cycle_us)
+    return cost_of(rates, 0.0, dram, noc, cores)
+
+
+def hosted(inputs: list[Work], results: list[Work], rates: Rates) -> Cost:
+    """An op with a tensor on the host: what lies on the other side crosses PCIe."""
+    up = sum(work.bytes for work in inputs if work.place == HOST) if any(w.place != HOST for w in results) else 0
+    down = sum(work.bytes for work in inputs if work.place != HOST) if any(w.place == HOST for w in results) else 0
+    if not up and not down:
+        return FREE
+    busy = up * rates.to_device + down * rates.from_device
+    return Cost(rates.transfer + busy, 0.0, 0.0, busy, rates.transfer, 0)
+
+
+def slice_(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Only what is kept is read."""
+    out = Work(values[instruction.results[0]].layout)
+    if out.place == HOST:
+        return data_movement(instruction, values, rates, None)
+    cores, share = split(out, rates)
+    source = Work(inputs_of(instruction, values)[0].layout)
+    read = out.bytes if out.bytes < source.bytes else source.bytes
+    dram = (read if source.place == DRAM else 0) + (out.bytes if out.place == DRAM else 0)
+    noc = share * (read + out.bytes) * (rates.stream if SHARDED not in (source.place, out.place) else rates.local)
+    if not out.tiled:
+        noc = max(noc, out.pages * share * families.STICK_CYCLES * rates.cycle_us)
+    return cost_of(rates, 0.0, dram * rates.dram, noc, cores)
+
+
+def reshape(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Free where rows of tiles stay as they are, else every row is copied in pieces."""
+    source = inputs_of(instruction, values)[0]
+    result = values[instruction.results[0]]
+    before, after = Work(source.layout), Work(result.layout)
+    if not after.tiled or not before.tiled or HOST in (before.place, after.place):
+        same_rows = source.shape[-1:] == result.shape[-1:] and before.tiled == after.tiled
+        if same_rows or before.place == after.place == HOST:
+            return FREE
+        cost = data_movement(instruction, values, rates, None)
+        if HOST in (before.place, after.place):
+            return cost
+        busy = max(before.pages, after.pages) / rates.cores * families.RESHAPE_STICK_CYCLES * rates.cycle_us
+        return cost_of(rates, cost.compute_us, cost.dram_us, max(cost.noc_us, busy), cost.cores)
+    if keeps_tiles(source, result) and before.place == after.place:
+        return FREE
+    more = before if before.pages > after.pages else after
+    cores, share = split(more, rates)
+    filled = math.prod(result.shape) / 1024.0 / max(after.pages, 1)
+    pieces = after.pages * share * families.RESHAPE_CYCLES * (0.2 + 0.8 * min(filled, 1.0)) * rates.cycle_us
+    dram, noc = traffic((before, after), rates, share)
+    return cost_of(rates, 0.0, dram, max(noc, pieces + families.RESHAPE_FIRST_US), cores)
+
+
+def keeps_tiles(source: TensorSpec, result: TensorSpec) -> bool:
+    """Whether a reshape on the device leaves all pages as they are, so that TT-NN makes a view of the same memory."""
+    before, after = source.layout, result.layout
+    if before.tiled != after.tiled or before.dtype != after.dtype or not (before.on_device and after.on_device):
+        return False
+    if not before.tiled:
+        return source.shape[-1:] == result.shape[-1:]
+    return _same_tiles(source.shape, result.shape)
+
+
+def _same_tiles(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    """Whether a tiled tensor of one shape is one of the other, tile by tile."""
+    if before[-1:] != after[-1:]:
+        return False
+    rows, new_rows = (before[-2] if len(before) > 1 else 1), (after[-2] if len(after) > 1 else 1)
+    return rows == new_rows or not (rows % TILE or new_rows % TILE)
+
+
+def permute(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Whole tiles move when the last two dimensions stay or change places; otherwise their rows or elements do."""
+    source = inputs_of(instruction, values)[0]
+    result = values[instruction.results[0]]
+    before, after = Work(source.layout), Work(result.layout)
+    if HOST in (before.place, after.place):
+        return data_movement(instruction, values, rates, None)
+    rank = len(source.shape)
+    order = instruction.attributes.get("permutation")
+    if order is None and "dim0" in instruction.attributes:
+        axes = list(range(rank))
+        first, second = int(instruction.attributes["dim0"]) % rank, int(instruction.attributes["dim1"]) % rank
+        axes[first], axes[second] = axes[second], axes[first]
+        order = axes
+    axes = [int(axis) for axis in order or range(rank)]
+    if axes == list(range(rank)):
+        return FREE
+    if not after.tiled:
+        cost = data_movement(instruction, values, rates, None)
+        if axes[-1] == rank - 1:
+            return cost
+        # Blocks of 32 by 32 elements are turned, read and written in pieces of a row.
+        elements = math.prod(source.shape)
+        pieces = sum(elements / max(min(shape[-1], TILE), 1) for shape in (source.shape, result.shape))
+        busy = pieces / rates.cores * families.STICK_CYCLES * rates.cycle_us
+        return cost_of(rates, cost.compute_us, cost.dram_us, max(cost.noc_us, busy), cost.cores)
+    cycles = 0.0
+    if set(axes[-2:]) != {rank - 2, rank - 1}:
+        cycles = families.PERMUTE_ROWS_CYCLES if axes[-1] == rank - 1 else families.PERMUTE_COLUMNS_CYCLES
+    more = before if before.pages > after.pages else after
+    cores, share = split(more, rates)
+    dram, noc = traffic((before, after), rates, share)
+    return cost_of(rates, 0.0, dram, max(noc, more.pages * share * cycles * rates.cycle_us), cores)
+
+
+def embedding(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """One row of the table for each index, read whole and, for a tiled result, tilized."""
+    result = values[instruction.results[0]]
+    out = Work(result.layout)
+    rows = max(math.prod(result.shape[:-1]), 1)
+    blocks = -(-rows // 16)
+    cores = min(rates.cores, blocks)
+    each = -(-blocks // cores) * min(16, rows)
+    dram = 2 * out.bytes * rates.dram if out.place == DRAM else out.bytes * rates.dram
+    noc = each * (families.PADDED_STICK_CYCLES * rates.cycle_us + 2.0 * out.bytes / rows * rates.local)
+    compute = out.tiles / cores * families.TILIZE_CYCLES * rates.cycle_us if out.tiled else 0.0
+    return cost_of(rates, compute, dram, noc, cores, launches=2 if out.tiled else 1)
+
+
+def creation(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Written by the host, where a value comes from the Program, or filled on the device."""
+    out = Work(values[instruction.results[0]].layout)
+    if out.place == HOST:
+        return FREE
+    if instruction.op.endswith(".constant"):
+        return hosted([_on_host(out)], [out], rates)
+    cores, share = split(out, rates)
+    dram, noc = traffic((out,), rates, share)
+    return cost_of(rates, 0.0, dram, noc, cores)
+
+
+def _on_host(work: Work) -> Work:
+    twin = object.__new__(Work)
+    twin.pages, twin.page, twin.tiles, twin.bytes = work.pages, work.page, work.tiles, work.bytes
+    twin.place, twin.tiled, twin.cores, twin.shards = HOST, work.tiled, 0, None
+    return twin

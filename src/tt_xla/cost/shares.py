@@ -1,0 +1,87 @@
+"""What the cost models share: an instruction's tensors, how cores divide work, and the time of moving tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tt_xla.cost.rates import DRAM, FIDELITIES, L1, SHARDED, Rates, Work
+from tt_xla.ir.program import Cost, Instruction, TensorSpec
+
+FREE = Cost()
+
+
+def inputs_of(instruction: Instruction, values: Sequence[TensorSpec]) -> list[TensorSpec]:
+    found: list[TensorSpec] = []
+    for operand in instruction.operands.values():
+        if isinstance(operand, tuple):
+            found.extend([values[number] for number in operand])
+        else:
+            found.append(values[operand])
+    return found
+
+
+def cost_of(rates: Rates, compute: float, dram: float, noc: float, cores: int, launches: int = 1) -> Cost:
+    launch = rates.launch * launches
+    longest = compute if compute > dram else dram
+    if noc > longest:
+        longest = noc
+    return Cost(launch + longest, compute, dram, noc, launch, cores)
+
+
+def fidelity_of(instruction: Instruction) -> str:
+    config = instruction.attributes.get("compute_config")
+    if not config:
+        return "hifi4"
+    name = str(config.get("math_fidelity", "hifi4")).lower()
+    return name if name in FIDELITIES else "hifi4"
+
+
+def split(work: Work, rates: Rates) -> tuple[int, float]:
+    """Cores that make a tensor, and the part of it that the busiest one makes."""
+    if work.cores:
+        return min(work.cores, rates.cores), 1.0 / work.cores
+    pages = work.pages
+    if pages <= rates.cores:
+        return max(pages, 1), 1.0 / max(pages, 1)
+    each = -(-pages // rates.cores)
+    return -(-pages // each), each / pages
+
+
+def traffic(works: Sequence[Work], rates: Rates, share: float) -> tuple[float, float]:
+    """DRAM time of the chip, and the time the busiest core takes to move its share of the pages."""
+    dram = shared = local = 0
+    for work in works:
+        if work.place == DRAM:
+            dram += work.bytes
+        elif work.place == L1:
+            shared += work.bytes
+        elif work.place == SHARDED:
+            local += work.bytes
+    return dram * rates.dram, share * ((dram + shared) * rates.stream + local * rates.local)
+
+
+def moved(works: list[Work], out: Work, rates: Rates, share: float) -> tuple[float, float]:
+    """As :func:`traffic` for inputs and output; compute kernels read and write their own shards in place."""
+    dram = shared = 0
+    for work in works:
+        if work.place == DRAM:
+            dram += work.bytes
+        elif work.place == L1 or (work.place == SHARDED and work.shards != out.shards):
+            shared += work.bytes
+    if out.place == DRAM:
+        dram += out.bytes
+    elif out.place == L1:
+        shared += out.bytes
+    return dram * rates.dram, share * (dram + shared) * rates.stream
+
+
+def one_after_the_other(cost: Cost, copied: Cost) -> Cost:
+    """One after the other, reported as one instruction."""
+    return Cost(
+        cost.total_us + copied.total_us,
+        cost.compute_us + copied.compute_us,
+        cost.dram_us + copied.dram_us,
+        cost.noc_us + copied.noc_us,
+        cost.launch_us + copied.launch_us,
+        cost.cores,
+    )
