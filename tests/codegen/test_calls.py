@@ -199,3 +199,31 @@ def test_floats_that_are_not_finite_are_valid_python() -> None:
 
 def test_data_is_named_by_its_user() -> None:
     assert python(Data(b"12", spec(1)), NAMES) == "data(2)"
+
+
+def test_a_program_config_in_ttnn_terms() -> None:
+    config = {
+        "config": "multi_cast_1d",
+        "compute_with_storage_grid_size": [8, 4],
+        "in0_block_w": 2,
+        "per_core_m": 1,
+        "per_core_n": 4,
+        "mcast_in0": True,
+        "hop_cores": [],
+        "fused_activation": {"op_type": "gelu"},
+    }
+    values = (spec(32, 64), spec(64, 4096), spec(32, 4096))
+    text = source("ttnn.matmul", {"a": 0, "b": 1}, *values, matmul_program_config=config)
+    assert (
+        "program_config=ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig("
+        "compute_with_storage_grid_size=ttnn.CoreCoord(8, 4), in0_block_w=2, per_core_M=1, per_core_N=4, "
+        "mcast_in0=True, fused_activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.GELU, False))" in text
+    )
+
+
+def test_a_convolutions_shards_in_ttnn_terms() -> None:
+    geometry: dict[str, Any] = dict.fromkeys(("in_channels", "out_channels", "batch_size"), 1)
+    values = (spec(1, 1, 4, 1), spec(1, 1, 1, 1), spec(1, 1, 4, 1))
+    config = {"shard_layout": "height_sharded"}
+    text = source("ttnn.conv2d", {"input": 0, "weight": 1}, *values, conv2d_config=config, **geometry)
+    assert "ttnn.Conv2dConfig(shard_layout=ttnn.TensorMemoryLayout.HEIGHT_SHARDED)" in text

@@ -7,6 +7,9 @@ a grid of cores said beforehand; with the left one's, product and sum are two ca
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from tt_xla.codegen.calls.elementwise import activation
 from tt_xla.codegen.calls.registry import Op, calls, compute_config, given
 from tt_xla.codegen.expressions import Call, Expression
@@ -19,7 +22,7 @@ def matmul(op: Op) -> Call:
     if biased_in_l1 and op.get("transpose_a"):
         return _in_two_calls(op)
     keywords = _product(op) | given(activation=activation(op.get("activation")))
-    if biased_in_l1 and op.get("transpose_b"):
+    if biased_in_l1 and op.get("transpose_b") and not op.get("matmul_program_config"):
         rows, columns = op.target.grid
         keywords["core_grid"] = Call("ttnn.CoreGrid", (), {"y": rows, "x": columns})
     return Call(op.instruction.op, (op["a"], op["b"]), given(bias=op["bias"]) | keywords)
@@ -31,6 +34,7 @@ def _product(op: Op) -> dict[str, Expression]:
         memory_config=op.memory,
         dtype=op.dtype,
         compute_kernel_config=compute_config(op.get("compute_config")),
+        program_config=program_config(op.get("matmul_program_config")),
     )
 
 
@@ -48,3 +52,29 @@ def _in_l1(op: Op) -> bool:
     """Whether one of a product's tensors lies there."""
     tensors = (op.spec("a"), op.spec("b"), op.result)
     return any(spec.layout.buffer is BufferType.L1 for spec in tensors)
+
+
+_CONFIGS = {
+    "reuse": "MatmulMultiCoreReuseProgramConfig",
+    "multi_cast": "MatmulMultiCoreReuseMultiCastProgramConfig",
+    "multi_cast_1d": "MatmulMultiCoreReuseMultiCast1DProgramConfig",
+    "dram_sharded": "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig",
+}
+
+
+def program_config(fields: Mapping[str, Any] | None) -> Expression:
+    """``#ttnn.matmul_..._program_config``, its plain fields; None leaves the choice to TT-NN."""
+    if not fields:
+        return None
+    kind = str(fields["config"])
+    keywords: dict[str, Expression] = {}
+    for name, value in fields.items():
+        if name == "compute_with_storage_grid_size":
+            keywords[name] = Call("ttnn.CoreCoord", tuple(value))
+        elif name in ("per_core_m", "per_core_n"):
+            keywords[name[:-1] + name[-1].upper()] = value
+        elif name not in ("config", "hop_cores", "fused_activation"):
+            keywords[name] = value
+    if kind != "reuse":
+        keywords["fused_activation"] = activation((fields.get("fused_activation") or {}).get("op_type"))
+    return Call(f"ttnn.{_CONFIGS[kind]}", (), keywords)

@@ -21,7 +21,9 @@ def conv2d_config(fields: dict[str, Any] | None) -> Expression:
     if "weights_dtype" in fields:
         named["weights_dtype"] = dtype(fields["weights_dtype"])
     if "activation" in fields:
-        named["activation"] = activation(fields["activation"])
+        named["activation"] = activation(fields["activation"]["op_type"])
+    if "shard_layout" in fields:
+        named["shard_layout"] = Name(f"ttnn.TensorMemoryLayout.{fields['shard_layout'].upper()}")
     return Call("ttnn.Conv2dConfig", (), named)
 
 
