@@ -222,7 +222,8 @@ def _convolution(site: Site) -> Iterator[Form]:
     count = len(site.inputs)
     others: tuple[Accepts, ...] = (interleaved,) * (count - 1)
     for place in _places(site):
-        yield Form(place, (interleaved, *others), (None,) * count)
+        first = _exactly_or_l1_pages(None) if place.buffer is BufferType.L1 else interleaved
+        yield Form(place, (first, *others), (None,) * count)
     if not site.inputs[0].layout.tiled:
         return
     source = shardings(site.inputs[0].shape, site.inputs[0].layout.dtype, site.target)
