@@ -88,7 +88,7 @@ def portable_artifact(module: Any) -> bytes:
 
     CHLO ops become StableHLO ones on the way, which the function of the same name in jaxlib's bindings does not do.
     """
-    from jax._src.lib import _jax
+    from jaxlib import _jax  # pyright: ignore[reportAttributeAccessIssue]
 
     return _jax.mlir.serialize_portable_artifact(module, stablehlo.get_current_version())
 

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
-from tt_xla.compiler.ttir import fold_arithmetic
+from tt_xla.compiler.ttir import fold_arithmetic, fold_products, fold_reductions
 from tt_xla.compiler.ttir.match import BINARY, splat_of
 from tt_xla.ir.base import shape, tensor_type
 from tt_xla.ir.ttir.creation import splat
@@ -113,6 +113,8 @@ def known_choice(op: WhereOp, rewriter: PatternRewriter) -> None:
         return
     if chosen.type == op.result.type:
         rewriter.replace(op, [], [chosen])
+    elif shape(chosen) == shape(op.result):
+        replace_with(rewriter, op, TypecastOp, [chosen])
 
 
 _TRUTH = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or"))
@@ -126,6 +128,8 @@ PATTERNS = (
     clamp_by_constants,
     known_choice,
     *fold_arithmetic.PATTERNS,
+    *fold_products.PATTERNS,
+    *fold_reductions.PATTERNS,
 )
 
 

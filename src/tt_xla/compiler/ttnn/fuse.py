@@ -121,6 +121,21 @@ def sink_reshape_past_rows(op: LayerNormOp | RmsNormOp | MatmulOp | LinearOp, re
 _ROW_OPS = LayerNormOp | RmsNormOp | MatmulOp | LinearOp | shared.ElementwiseUnary | shared.ElementwiseBinary
 
 
+@pattern(TypecastOp)
+def truth_in_its_type(op: TypecastOp, rewriter: PatternRewriter) -> None:
+    """A comparison whose result is cast to another float at once is made in it: 0 and 1 are the same in all."""
+    made = producer(op.input, shared.ElementwiseBinary)  # pyright: ignore[reportArgumentType]
+    found, wanted = layout_of(op.input), layout_of(op.result)
+    if not isinstance(made, _COMPARISONS) or only_user(op.input) is not op or not found.tiled:
+        return
+    if wanted.dtype.is_float and found.retyped(wanted.dtype) == wanted:
+        compared = type(made).make([made.lhs, made.rhs], [op.result.type], made.location)
+        rewriter.replace(op, compared)
+
+
+_COMPARISONS = tuple(ttnn.BINARY_OPS[name] for name in ("eq", "ge", "gt", "le", "lt", "ne"))
+
+
 @pattern(ToLayoutOp)
 def join_to_layouts(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
     """to_layout(to_layout(x)) is to_layout(x), or x itself."""
@@ -161,6 +176,6 @@ def run(module: ModuleOp, *, optimise: bool) -> None:
     """Joins moves; with ``optimise``, from level 1 on, also what changes the ops that compute."""
     moves = (join_reshapes, sink_reshape, sink_reshape_past_rows, join_to_layouts, reshape_before_tilize)
     optimised = (fuse_activation, row_major_convolution) if optimise else ()
-    run_patterns(module, *optimised, *fuse_rotary.PATTERNS, *moves)
+    run_patterns(module, *optimised, *fuse_rotary.PATTERNS, truth_in_its_type, *moves)
     # After the others, which know the functions as ops of their own.
     run_patterns(module, *fuse_unary.PATTERNS)
