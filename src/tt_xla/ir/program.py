@@ -7,16 +7,14 @@ its operands as its TTNN op does, so that a kernel is called by keyword.
 from __future__ import annotations
 
 import enum
-import hashlib
 from typing import Any
 
 import msgspec
 
-from tt_xla.errors import ProgramFormatError
 from tt_xla.ir.layout import TensorLayout
 
 MAGIC = b"TTXLAPRG"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 Operand = int | tuple[int, ...]
 
@@ -126,9 +124,10 @@ class Program(msgspec.Struct, frozen=True):
         return next(function for function in self.functions if function.name == name)
 
     def to_bytes(self) -> bytes:
-        """The ``.ttnn`` file: magic, format version (u32), SHA-256 of the payload, MessagePack payload."""
-        payload = msgspec.msgpack.encode(self)
-        return MAGIC + FORMAT_VERSION.to_bytes(4, "little") + hashlib.sha256(payload).digest() + payload
+        """The ``.ttnn`` file, see :mod:`tt_xla.ir.container`."""
+        from tt_xla.ir.container import pack
+
+        return pack(self)
 
     @staticmethod
     def from_bytes(data: bytes) -> Program:
@@ -137,24 +136,6 @@ class Program(msgspec.Struct, frozen=True):
         Raises:
             ProgramFormatError: the bytes are cut, changed, of another format or of another version.
         """
-        header, payload = data[:44], data[44:]
-        if header[:8] != MAGIC:
-            raise ProgramFormatError(
-                f"This is not a .ttnn program: it starts with {bytes(header[:8])!r}, expected {MAGIC!r}.",
-                hint="Compile it again with `tt-xla compile`.",
-            )
-        version = int.from_bytes(header[8:12], "little")
-        if version != FORMAT_VERSION:
-            raise ProgramFormatError(
-                f"This .ttnn program has format version {version}; this version of tt-xla reads {FORMAT_VERSION}.",
-                hint="Compile it again with `tt-xla compile`.",
-            )
-        if hashlib.sha256(payload).digest() != header[12:44]:
-            raise ProgramFormatError(
-                f"This .ttnn program is damaged: the checksum of its {len(payload)} bytes of payload does not match.",
-                hint="Copy the file again, or compile it again with `tt-xla compile`.",
-            )
-        try:
-            return msgspec.msgpack.decode(payload, type=Program)
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise ProgramFormatError(f"This .ttnn program does not follow the format: {error}.") from error
+        from tt_xla.ir.container import unpack
+
+        return unpack(data)

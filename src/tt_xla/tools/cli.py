@@ -175,6 +175,16 @@ def estimate_command(programs: tuple[Path, ...], arch: str | None, as_json: bool
     estimate_files(programs, arch, as_json)
 
 
+@cli.command("show")
+@click.argument("program", type=click.Path(path_type=Path), metavar="FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show_command(program: Path, as_json: bool) -> None:
+    """Show a .ttnn file: functions, ops with shapes, layouts, costs and source lines, memory, constants, options."""
+    from tt_xla.tools.show import show_file
+
+    show_file(program, as_json)
+
+
 @cli.command()
 def info() -> None:
     """Show versions, systems, folders and the environment variables in force."""
