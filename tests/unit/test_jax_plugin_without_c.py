@@ -50,3 +50,14 @@ def test_jax_without_tt_does_not_load_the_plugin():
     script = "jax.devices(); print([m for m in sys.modules if 'tt_xla' in m and 'pjrt' in m and sys.modules[m]])"
     result = run(script, JAX_PLATFORMS="cpu")
     assert result.stdout.strip() == "[]", result.stderr
+
+
+def test_compiling_torch_models_asks_jax_for_no_backend():
+    """Least of all for 'tt', which would be JAX's default."""
+    result = run("""
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.GELU())
+torch.compile(model, backend="tt")(torch.ones(2, 4)).sum().backward()
+print(list(xla_bridge._backends))
+""")
+    assert result.stdout.strip() == "[]", result.stderr
