@@ -380,6 +380,56 @@ case(
     whole(6, low=0, high=20),
 )
 
+ROWS = np.array([[0, 3], [6, 9], [3, -9]], np.int32)
+"""Of a table of 7: one comes twice, two lie outside."""
+
+case("scatter_add", lambda x, i, u: x.at[i].add(u), normal(7, 5), ROWS, normal(3, 2, 5))
+case("scatter_multiply", lambda x, i, u: x.at[i].multiply(u, mode="drop"), normal(7, 5), ROWS, normal(3, 2, 5))
+case("scatter_set", lambda x, i, u: x.at[i].set(u), normal(7, 5), np.array([1, 9, 4, -3], np.int32), normal(4, 5))
+case(
+    "scatter_set_clipped",
+    lambda x, i, u: x.at[i].set(u, mode="clip"),
+    normal(7, 5),
+    np.array([1, 9], np.int32),
+    normal(2, 5),
+)
+case("scatter_set_booleans", lambda x, i, u: x.at[i].set(u), truth(7, 5), np.array([1, 9, 4], np.int32), truth(3, 5))
+case("scatter_add_integers", lambda x, i, u: x.at[i].add(u), whole(7, 5) * 90000007, ROWS[:, 0], whole(3, 5))
+case("scatter_add_bytes", lambda x, i: x.at[i].add(i), np.arange(9, dtype=np.uint8), np.array([1, 7, 7], np.uint8))
+case("scatter_columns", lambda x, i, u: x.at[:, i].add(u), normal(5, 7), ROWS[:, 1], normal(5, 3))
+case("scatter_elements", lambda x, i, u: x.at[i, i - 1].add(u), normal(7, 5), ROWS[:, 0], normal(3))
+case("scatter_part_of_rows", lambda x, i, u: x.at[i, 1:3].add(u), normal(7, 5), ROWS[:, 1], normal(3, 2))
+case(
+    "scatter_cache", lambda x, i, u: x.at[:, :, i].set(u), normal(2, 3, 8, 4), np.int32(5).reshape(()), normal(2, 3, 4)
+)
+case("scatter_batched", jax.vmap(lambda x, i, u: x.at[i].add(u)), normal(2, 7, 5), ROWS[:2], normal(2, 2, 5))
+case("scatter_maximum_once", lambda x, i, u: x.at[i].max(u, unique_indices=True), normal(7), ROWS[:2, 1], normal(2))
+case("scatter_divide_once", lambda x, i, u: x.at[i].divide(u), normal(7), np.int32(5).reshape(()), positive())
+case("gradient_of_rows", jax.grad(lambda t, i: (jnp.take(t, i, axis=0) ** 2).sum()), normal(9, 5), whole(4, 2, low=0))
+case("gradient_of_columns", jax.grad(lambda t, i: (jnp.take(t, i, axis=1) ** 2).sum()), normal(5, 9), whole(3, low=0))
+case(
+    "gradient_of_a_window",
+    jax.grad(lambda x, i: (lax.dynamic_slice(x, (i, 1), (2, 3)) ** 2).sum()),
+    normal(7, 5),
+    np.int32(9),
+)
+case(
+    "index_put_of_torch",
+    """
+    func.func @main(%x: tensor<7x5xf32>, %i: tensor<3x1xi64>, %u: tensor<3x5xf32>) -> tensor<7x5xf32> {
+      %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1],
+        inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          stablehlo.return %b : tensor<f32>
+        }) : (tensor<7x5xf32>, tensor<3x1xi64>, tensor<3x5xf32>) -> tensor<7x5xf32>
+      return %0 : tensor<7x5xf32>
+    }
+    """,
+    normal(7, 5),
+    np.array([[2], [0], [6]]),
+    normal(3, 5),
+)
+
 # Matrix products.
 
 case("matmul", jnp.matmul, normal(5, 7), normal(7, 3))
@@ -859,6 +909,16 @@ def expected(name: str) -> tuple[Any, list[np.ndarray]]:
 
 def takes_floats(found: Case) -> bool:
     return any(value.dtype == np.float32 for value in found.inputs)
+
+
+ON_CHIP = ("scatter", "gradient", "index_put")
+"""What the names of cases begin with whose every op the chip runs."""
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith(ON_CHIP)])
+def test_nothing_is_left_to_the_host(name: str) -> None:
+    module, _ = expected(name)
+    assert compile_module(module, CompileOptions.parse({}), load_target("n150")).host_ops == ()
 
 
 @pytest.mark.parametrize("level", [0, 2])

@@ -110,6 +110,13 @@ SAMPLES: dict[str, Sample] = {
         {"input": ((4, 6), DataType.U32), "weight": (_X, None)}, (4, 6, 33), tiled=False, result_tiled=True
     ),
     "ttnn.gather": Sample({"input": (_X, None), "index": ((2, 33), DataType.U32)}, (2, 33), {"dim": 0}),
+    "ttnn.scatter": Sample(
+        {"input": (_X, None), "index": ((2, 33), DataType.SI32), "source": ((2, 33), None)},
+        _X,
+        {"dim": 0, "scatter_reduce_type": "sum"},
+        tiled=False,
+        result_tiled=False,
+    ),
     "ttnn.matmul": Sample({"a": (_X, None), "b": ((33, 7), None)}, (5, 7), _NO_TRANSPOSE),
     "ttnn.linear": Sample({"a": (_X, None), "b": ((33, 7), None), "bias": ((7,), None)}, (5, 7), _NO_TRANSPOSE),
     "ttnn.max_pool2d": Sample(_POOLED, (1, 1, 16, 32), _POOL, tiled=False, result_tiled=False),

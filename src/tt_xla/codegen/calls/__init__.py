@@ -5,7 +5,17 @@ The families register their rows when this module is imported.
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls import attention, contraction, elementwise, memory, reduction, structure, trace, window
+from tt_xla.codegen.calls import (
+    attention,
+    contraction,
+    elementwise,
+    indexing,
+    memory,
+    reduction,
+    structure,
+    trace,
+    window,
+)
 from tt_xla.codegen.calls.registry import CALLS, Op, call_of
 
 __all__ = [
@@ -15,6 +25,7 @@ __all__ = [
     "call_of",
     "contraction",
     "elementwise",
+    "indexing",
     "memory",
     "reduction",
     "structure",

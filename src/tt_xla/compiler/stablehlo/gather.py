@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
@@ -13,9 +14,9 @@ from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, take
 from tt_xla.ir import ttir
-from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.base import shape, si32, tensor, tensor_type, ui32
 from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp
-from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, EmbeddingOp, GatherOp
+from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, EmbeddingOp, GatherOp, TypecastOp
 
 
 @converts("stablehlo.gather")
@@ -35,7 +36,7 @@ def gather(importer: Importer, op: Any) -> SSAValue:
     whole = shape(operand)
     collapsed = (*numbers.collapsed_slice_dims, *batching)
     windows = tuple(dim for dim in sorted(indexed) if dim not in collapsed)
-    rows = _row_numbers(importer, numbers, indices, whole, sizes, windows)
+    rows = row_numbers(importer, _starts(importer, numbers, indices, whole, sizes), whole, sizes, windows)
     table = permute(importer, operand, (*indexed, *others))
     columns = math.prod(whole[dim] for dim in others)
     table = reshape(importer, table, (math.prod(whole[dim] for dim in indexed), columns))
@@ -49,31 +50,45 @@ def gather(importer: Importer, op: Any) -> SSAValue:
     return _in_order(importer, found, tuple(numbers.offset_dims))
 
 
-def _row_numbers(
+def _starts(
+    importer: Importer, numbers: Any, indices: SSAValue, whole: tuple[int, ...], sizes: tuple[int, ...]
+) -> dict[int, SSAValue]:
+    """Where each slice begins along each indexed dimension, brought into range."""
+    parts = index_parts(importer, indices, numbers.index_vector_dim)
+    lines = batch_lines(importer, shape(parts[0]), numbers.start_indices_batching_dims, numbers.index_vector_dim)
+    found = dict(zip(numbers.operand_batching_dims, lines, strict=True))
+    for dim, part in zip(numbers.start_index_map, parts, strict=True):
+        found[dim] = as_si32(importer, within(importer, wide(importer, part), whole[dim] - sizes[dim] + 1))
+    return found
+
+
+def batch_lines(importer: Importer, batch: tuple[int, ...], batching: Sequence[int], vector: int) -> list[SSAValue]:
+    """Positions along batching dimensions of indices whose components lie along ``vector``."""
+    return [line(importer, batch, dim - (dim > vector), si32) for dim in batching]
+
+
+def row_numbers(
     importer: Importer,
-    numbers: Any,
-    indices: SSAValue,
+    starts: Mapping[int, SSAValue],
     whole: tuple[int, ...],
     sizes: tuple[int, ...],
     windows: tuple[int, ...],
 ) -> SSAValue:
-    """Row numbers of each gathered slice, in row-major order of the indexed dimensions: [batch..., windows...]."""
-    vector = numbers.index_vector_dim
-    element = tensor_type(indices).element_type
-    parts = _index_parts(importer, indices, vector)
-    wanted = (*shape(parts[0]), *(sizes[dim] for dim in windows))
-    batch = len(shape(parts[0]))
-    lines = [line(importer, wanted, dim - (dim > vector), element) for dim in numbers.start_indices_batching_dims]
-    starts = [
-        _spread(importer, within(importer, part, whole[dim] - sizes[dim] + 1), wanted)
-        for part, dim in zip(parts, numbers.start_index_map, strict=True)
-    ]
-    indexed = (*numbers.operand_batching_dims, *numbers.start_index_map)
+    """Row numbers of each slice in a table whose rows are the indexed dimensions: [batch..., windows...].
+
+    Args:
+        starts: where each slice begins along each indexed dimension, [batch...], in row-major order of the table.
+        sizes: of a slice along each dimension.
+        windows: indexed dimensions that a slice keeps.
+    """
+    batch = shape(next(iter(starts.values())))
+    wanted = (*batch, *(sizes[dim] for dim in windows))
+    type_ = tensor(wanted, si32)
     total: SSAValue | None = None
-    type_ = tensor(wanted, element)
-    for part, dim in zip((*lines, *starts), indexed, strict=True):
+    for dim, start in starts.items():
+        part = _spread(importer, start, wanted)
         if sizes[dim] > 1:
-            offset = line(importer, wanted, batch + windows.index(dim), element)
+            offset = line(importer, wanted, len(batch) + windows.index(dim), si32)
             part = importer.emit(ttir.BINARY_OPS["add"], [part, offset], type_)
         if total is not None:
             scaled = importer.emit(ttir.BINARY_OPS["multiply"], [total, full(importer, whole[dim], type_)], type_)
@@ -95,7 +110,7 @@ def _spread(importer: Importer, value: SSAValue, wanted: tuple[int, ...]) -> SSA
     return importer.emit(BroadcastOp, [value], type_, broadcast_dimensions=factors)
 
 
-def _index_parts(importer: Importer, indices: SSAValue, vector: int) -> list[SSAValue]:
+def index_parts(importer: Importer, indices: SSAValue, vector: int) -> list[SSAValue]:
     """The components of the index vectors, each of the shape of the batch."""
     whole = shape(indices)
     if vector == len(whole):
@@ -104,6 +119,18 @@ def _index_parts(importer: Importer, indices: SSAValue, vector: int) -> list[SSA
     if whole[vector] == 1:
         return [reshape(importer, indices, batch)]
     return [reshape(importer, take(importer, indices, vector, at), batch) for at in range(whole[vector])]
+
+
+def as_si32(importer: Importer, indices: SSAValue) -> SSAValue:
+    """Indices as 32-bit ones, whose products hold row numbers."""
+    if tensor_type(indices).element_type == si32:
+        return indices
+    return importer.emit(TypecastOp, [indices], tensor(shape(indices), si32))
+
+
+def wide(importer: Importer, indices: SSAValue) -> SSAValue:
+    """Indices of 32 bits, in which every bound can be said."""
+    return indices if tensor_type(indices).element_type == ui32 else as_si32(importer, indices)
 
 
 def line(importer: Importer, batch: tuple[int, ...], dim: int, element: Any) -> SSAValue:

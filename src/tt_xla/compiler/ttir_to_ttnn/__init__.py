@@ -6,12 +6,13 @@ from tt_xla.compiler.ttir_to_ttnn import (
     creation,
     elementwise,
     host,
+    indexing,
     reduction,
     structure,
     window,
 )
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role, run
 
-FAMILIES = (attention, contraction, creation, elementwise, host, reduction, structure, window)
+FAMILIES = (attention, contraction, creation, elementwise, host, indexing, reduction, structure, window)
 
 __all__ = ["FAMILIES", "argument_role", "run"]

@@ -1,0 +1,176 @@
+"""scatter: updates put, or joined with what is there, at computed positions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from jaxlib.mlir.dialects import stablehlo
+from xdsl.dialects.builtin import bf16
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.stablehlo.creation import full
+from tt_xla.compiler.stablehlo.elementwise import choose
+from tt_xla.compiler.stablehlo.gather import as_si32, batch_lines, index_parts, row_numbers, rows_of, wide, within
+from tt_xla.compiler.stablehlo.importer import Importer, converts
+from tt_xla.compiler.stablehlo.reduction import body_op
+from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, scalar_constant
+from tt_xla.ir import ttir
+from tt_xla.ir.base import shape, si32, tensor, tensor_type
+from tt_xla.ir.ttcore import ReduceType
+from tt_xla.ir.ttir.indexing import ScatterOp
+from tt_xla.ir.ttir.structure import BroadcastOp, PadOp
+
+_REDUCTIONS: dict[str, tuple[ReduceType, float]] = {
+    "stablehlo.add": (ReduceType.SUM, 0),
+    "stablehlo.multiply": (ReduceType.PROD, 1),
+}
+"""Bodies that TT-NN's scatter has, with the update that changes nothing."""
+
+_JOINS = {
+    "stablehlo.maximum": "maximum",
+    "stablehlo.minimum": "minimum",
+    "stablehlo.subtract": "subtract",
+    "stablehlo.divide": "divide",
+}
+"""Bodies that join what is there and the update before it is put; only where no position comes twice."""
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where updates go in a table whose rows are the dimensions that are indexed, whose columns are the others."""
+
+    indexed: tuple[int, ...]
+    others: tuple[int, ...]
+    rows: SSAValue
+    """Row numbers [batch..., windows...]."""
+    valid: SSAValue | None
+    """1 where a whole window lies in the operand, else 0, [batch...]; None where all do."""
+    updates: SSAValue
+    """[rows, columns]."""
+    repeats: bool
+    """Whether two updates may go to one place."""
+
+
+@converts("stablehlo.scatter")
+def scatter(importer: Importer, op: Any) -> SSAValue:
+    """The indexed dimensions of the operand become the rows of a table, as in gather. Updates that would go outside
+    change nothing: they turn neutral, or go to a row that is cut off again."""
+    result = importer.result_type(op)
+    if len(op.results) != 1:
+        raise importer.reject(op, "it updates several tensors at once")
+    operand = importer[op.operands[0]]
+    places = _places(importer, op)
+    body = _body(op)
+    is_bool = str(op.operands[0].type.element_type) == "i1"
+    if (is_bool and body) or body not in ("", *_REDUCTIONS, *_JOINS):
+        raise importer.reject(op, "TT-NN does not scatter with its body")
+    if body in _JOINS and places.repeats:
+        raise importer.reject(op, "two updates may go to one place, and TT-NN joins such by sum and product alone")
+    order = (*places.indexed, *places.others)
+    whole = shape(operand)
+    sizes = tuple(math.prod(whole[dim] for dim in dims) for dims in (places.indexed, places.others))
+    table = reshape(importer, permute(importer, operand, order), sizes)
+    table = _put(importer, table, places, body)
+    table = reshape(importer, table, tuple(whole[dim] for dim in order))
+    found = permute(importer, table, tuple(order.index(dim) for dim in range(len(whole))))
+    assert shape(found) == result.get_shape()
+    return found
+
+
+def _body(op: Any) -> str:
+    """The name of the op that joins what is there and the update, empty for one that just puts the update, "other" for
+    any other body."""
+    block = op.regions[0].blocks[0]
+    ops = list(block.operations)
+    if len(ops) == 1:
+        return "" if ops[0].operands[0] == block.arguments[1] else "other"
+    in_order = list(ops[0].operands) == list(block.arguments)
+    return body_op(op) if in_order and body_op(op) else "other"
+
+
+def _places(importer: Importer, op: Any) -> _Places:
+    numbers = stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
+    operand, indices, updates = importer.operands(op)
+    whole, given = shape(operand), shape(updates)
+    batching, starts_at = tuple(numbers.input_batching_dims), tuple(numbers.scattered_dims_to_operand_dims)
+    update_windows = tuple(numbers.update_window_dims)
+    kept = [dim for dim in range(len(whole)) if dim not in (*numbers.inserted_window_dims, *batching)]
+    position = dict(zip(kept, update_windows, strict=True))
+    sizes = tuple(given[position[dim]] if dim in position else 1 for dim in range(len(whole)))
+    partial = [dim for dim in kept if dim not in starts_at and sizes[dim] != whole[dim]]
+    parts = index_parts(importer, indices, numbers.index_vector_dim)
+    batch = shape(parts[0])
+    lines = batch_lines(importer, batch, numbers.scatter_indices_batching_dims, numbers.index_vector_dim)
+    starts = dict(zip(batching, lines, strict=True))
+    valid: SSAValue | None = None
+    for dim, part in zip(starts_at, parts, strict=True):
+        part = wide(importer, part)
+        inside = within(importer, part, whole[dim] - sizes[dim] + 1)
+        if inside is not part:
+            here = importer.emit(ttir.BINARY_OPS["eq"], [inside, part], tensor(batch, bf16))
+            both = [valid, here]
+            valid = here if valid is None else importer.emit(ttir.BINARY_OPS["logical_and"], both, tensor(batch, bf16))
+        starts[dim] = as_si32(importer, inside)
+    starts |= {dim: full(importer, 0, tensor(batch, si32)) for dim in partial}
+    windows = tuple(dim for dim in starts if dim in position)
+    rows = row_numbers(importer, starts, whole, sizes, windows)
+    others = tuple(dim for dim in range(len(whole)) if dim not in starts)
+    order = [dim for dim in range(len(given)) if dim not in update_windows]
+    updates = permute(importer, updates, (*order, *(position[dim] for dim in (*windows, *others))))
+    updates = reshape(importer, updates, (math.prod(shape(rows)), math.prod(whole[dim] for dim in others)))
+    once = bool(op.attributes["unique_indices"].value) if "unique_indices" in op.attributes else False
+    return _Places(tuple(starts), others, rows, valid, updates, repeats=not once and math.prod(batch) > 1)
+
+
+def _put(importer: Importer, table: SSAValue, places: _Places, body: str) -> SSAValue:
+    """The table [R, C] with the updates in their places."""
+    count, columns = shape(places.updates)
+    rows, updates = reshape(importer, places.rows, (count, 1)), places.updates
+    total, element = shape(table)[0], tensor_type(table).element_type
+    spare = False
+    if body in _JOINS:
+        there = reshape(importer, rows_of(importer, table, places.rows), (count, columns))
+        updates = importer.emit(ttir.BINARY_OPS[_JOINS[body]], [there, updates], tensor_type(updates))
+    if places.valid is not None:
+        valid = _of_rows(importer, places)
+        if body in _REDUCTIONS:
+            neutral = full(importer, _REDUCTIONS[body][1], tensor_type(updates))
+            updates = choose(importer, valid, updates, neutral)
+        else:
+            spare = True
+            table = _with_spare_row(importer, table)
+            rows = choose(importer, valid, rows, full(importer, total, tensor_type(rows)))
+    if columns != 1:
+        spread = tensor((count, columns), tensor_type(rows).element_type)
+        rows = importer.emit(BroadcastOp, [rows], spread, broadcast_dimensions=(1, columns))
+    kind = _REDUCTIONS[body][0] if body in _REDUCTIONS else ReduceType.INVALID
+    if columns == 1:
+        table, rows, updates = (reshape(importer, value, shape(value)[::-1]) for value in (table, rows, updates))
+    type_ = tensor(shape(table), element)
+    dim = 1 if columns == 1 else 0
+    table = importer.emit(ScatterOp, [table, rows, updates], type_, dim=dim, scatter_reduce_type=kind)
+    return crop(importer, table, dim, 0, total) if spare else table
+
+
+def _of_rows(importer: Importer, places: _Places) -> SSAValue:
+    """Whether each row's window lies in the operand, [rows, 1]."""
+    assert places.valid is not None
+    batch, wanted = shape(places.valid), shape(places.rows)
+    extra = len(wanted) - len(batch)
+    value = reshape(importer, places.valid, (*batch, *(1,) * extra))
+    factors = (*(1,) * len(batch), *wanted[len(batch) :])
+    if any(factor != 1 for factor in factors):
+        value = importer.emit(BroadcastOp, [value], tensor(wanted, bf16), broadcast_dimensions=factors)
+    return reshape(importer, value, (math.prod(wanted), 1))
+
+
+def _with_spare_row(importer: Importer, table: SSAValue) -> SSAValue:
+    """The table with one more row, for what is to be cut off."""
+    rows, columns = shape(table)
+    type_ = tensor((rows + 1, columns), tensor_type(table).element_type)
+    known = scalar_constant(table)
+    if known is not None:
+        return full(importer, known, type_)
+    return importer.emit(PadOp, [table], type_, padding=(0, 1, 0, 0), value=0.0)
