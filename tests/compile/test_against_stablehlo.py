@@ -864,6 +864,27 @@ case(
 )
 
 
+def pooling_gradient(x: Array, size: int, stride: int, padding: Any = "VALID") -> Array:
+    def total(x: Array) -> Array:
+        pooled = lax.reduce_window(x, -jnp.inf, lax.max, (1, size, size, 1), (1, stride, stride, 1), padding)
+        return (pooled * jnp.arange(1, 1 + pooled.size, dtype=x.dtype).reshape(pooled.shape) / pooled.size).sum()
+
+    return jax.grad(total)(x)
+
+
+TIES = np.asarray(np.round(normal(2, 8, 8, 3)), np.float32)
+"""Of equal elements the first takes the gradient."""
+
+case("gradient_of_max_pool", lambda x: pooling_gradient(x, 2, 2), TIES)
+case("gradient_of_max_pool_that_overlaps", lambda x: pooling_gradient(x, 3, 2, "SAME"), TIES)
+case("gradient_of_max_pool_padded", lambda x: pooling_gradient(x, 3, 1, ((0, 0), (1, 1), (1, 0), (0, 0))), TIES)
+case(
+    "gradient_of_max_pool_on_lines",
+    jax.grad(lambda x: (_MAX((1, 1, 2), (1, 1, 2), "VALID")(x) ** 2).sum()),
+    normal(2, 3, 8),
+)
+
+
 def lowered(program: Callable[..., Any] | str, inputs: tuple[np.ndarray, ...]) -> Any:
     """The StableHLO module of a case."""
     if isinstance(program, str):

@@ -73,7 +73,7 @@ def _preparation(op: Op) -> dict[str, Expression]:
     return activation_layout | _geometry(op) | given(output_dtype=dtype(output) if output else None) | _configs(op)
 
 
-@calls("ttnn.max_pool2d", "ttnn.avg_pool2d")
+@calls("ttnn.max_pool2d", "ttnn.max_pool2d_with_indices", "ttnn.avg_pool2d")
 def pool2d(op: Op) -> Call:
     average = op.instruction.op == "ttnn.avg_pool2d"
     sizes: dict[str, Expression] = {
@@ -86,5 +86,7 @@ def pool2d(op: Op) -> Call:
     window: dict[str, Expression] = {name: op.get(name) for name in (*names, "ceil_mode")}
     if average:
         window["count_include_pad"] = op.get("count_include_pad")
+    if op.instruction.op == "ttnn.max_pool2d_with_indices":
+        window["return_indices"] = True
     rest = given(memory_config=op.memory, dtype=op.dtype, output_layout=op.layout)
-    return Call(op.instruction.op, (op["input"],), sizes | window | rest)
+    return Call("ttnn.avg_pool2d" if average else "ttnn.max_pool2d", (op["input"],), sizes | window | rest)

@@ -26,9 +26,9 @@ _KINDS: dict[str, tuple[type[TTOp], str]] = {
 """Reducer to the reduction, and to the elementwise op that joins an initial value. Booleans are 0 and 1."""
 
 
-def body_op(op: Any) -> str:
+def body_op(op: Any, region: int = 0) -> str:
     """The name of the one op in a reducer's body; empty for a body of another form."""
-    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
+    names = [inner.operation.name for inner in op.regions[region].blocks[0].operations]
     return names[0] if len(names) == 2 and names[1] == "stablehlo.return" else ""
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,12 @@ from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.reduction import body_op, is_identity
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, spread
 from tt_xla.ir import shapes, ttir
-from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
+from tt_xla.ir.base import Tensor, shape, si32, tensor, tensor_type
+from tt_xla.ir.ttcore import ReduceType
+from tt_xla.ir.ttir.indexing import ScatterOp
 from tt_xla.ir.ttir.reduction import CumsumOp
 from tt_xla.ir.ttir.structure import ReverseOp
-from tt_xla.ir.ttir.window import AvgPool2dOp, Conv2dOp, MaxPool2dOp
+from tt_xla.ir.ttir.window import AvgPool2dOp, Conv2dOp, MaxPool2dOp, MaxPool2dWithIndicesOp
 
 
 @converts("stablehlo.convolution")
@@ -150,10 +154,7 @@ def reduce_window(importer: Importer, op: Any) -> SSAValue:
         return importer.emit(CumsumOp, [operand], importer.result_type(op), dim=dim)
     if tensor_type(operand).element_type not in (bf16, f32):
         raise importer.reject(op, "TT-NN pools floats alone")
-    pooled = [d for d in range(rank) if window.moves(d)]
-    if len(pooled) > 2:
-        raise importer.reject(op, f"its window spans {len(pooled)} dimensions; 1 and 2 are supported")
-    return _pool2d(importer, operand, reducer, window, pooled)
+    return _pool2d(importer, operand, reducer, _planes(importer, op, shape(operand), window))
 
 
 class _PoolWindow:
@@ -178,31 +179,121 @@ class _PoolWindow:
         return dim if full_window and self.strides[dim] == 1 else None
 
 
-def _pool2d(importer: Importer, operand: SSAValue, reducer: str, window: _PoolWindow, pooled: list[int]) -> SSAValue:
-    """Through [N, H, W, C]: dimensions outside the window collapse into N and C."""
-    whole = shape(operand)
+@dataclass(frozen=True)
+class _Planes:
+    """A tensor as [N, H, W, C]: dimensions outside the window collapse into N and C."""
+
+    whole: tuple[int, ...]
+    order: tuple[int, ...]
+    spatial: tuple[int | None, int | None]
+    """The dimensions that are height and width; None for a dimension of size 1."""
+    channels: int
+    window: _PoolWindow
+
+    def each(self, values: Sequence[Any], neutral: Any) -> tuple[Any, Any]:
+        """Values of height and of width from those of all dimensions."""
+        height, width = (neutral if d is None else values[d] for d in self.spatial)
+        return height, width
+
+    def flat(self, importer: Importer, value: SSAValue) -> SSAValue:
+        """A tensor of these dimensions, or of their windows, as [N, H, W, C]."""
+        height, width = self.each(shape(value), 1)
+        count = math.prod(shape(value)) // (height * width * self.channels)
+        return reshape(importer, permute(importer, value, self.order), (count, height, width, self.channels))
+
+    def back(self, importer: Importer, value: SSAValue) -> SSAValue:
+        """[N, H, W, C] with the dimensions apart and in their places."""
+        _, height, width, _ = shape(value)
+        after = dict(zip(self.spatial, (height, width), strict=True))
+        value = reshape(importer, value, tuple(after.get(d, self.whole[d]) for d in self.order))
+        return permute(importer, value, tuple(self.order.index(d) for d in range(len(self.whole))))
+
+    def properties(self) -> dict[str, Any]:
+        (top, bottom), (left, right) = self.each(self.window.padding, (0, 0))
+        return {
+            "kernel": self.each(self.window.sizes, 1),
+            "stride": self.each(self.window.strides, 1),
+            "dilation": self.each(self.window.dilations, 1),
+            "padding": (top, left, bottom, right),
+        }
+
+    def pooled(self, flat: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of what pooling makes of [N, H, W, C]."""
+        given = self.properties()
+        top, left, bottom, right = given["padding"]
+        (high, wide), stride, dilation = given["kernel"], given["stride"], given["dilation"]
+        height = shapes.window(flat[1], high, stride[0], top, bottom, dilation[0])
+        width = shapes.window(flat[2], wide, stride[1], left, right, dilation[1])
+        return (flat[0], height, width, flat[3])
+
+
+def _pool2d(importer: Importer, operand: SSAValue, reducer: str, planes: _Planes) -> SSAValue:
+    flat = planes.flat(importer, operand)
+    type_ = tensor(planes.pooled(shape(flat)), tensor_type(operand).element_type)
+    given = planes.properties()
+    if reducer == "stablehlo.maximum":
+        found = importer.emit(MaxPool2dOp, [flat], type_, ceil_mode=False, **given)
+    else:
+        mean = importer.emit(AvgPool2dOp, [flat], type_, ceil_mode=False, count_include_pad=True, **given)
+        count = full(importer, math.prod(given["kernel"]), type_)
+        found = importer.emit(ttir.BINARY_OPS["multiply"], [mean, count], type_)
+    return planes.back(importer, found)
+
+
+@converts("stablehlo.select_and_scatter")
+def select_and_scatter(importer: Importer, op: Any) -> SSAValue:
+    """The gradient of maximum pooling: the positions of the maxima, and a scatter of the gradients to them, channel by
+    channel."""
+    importer.result_type(op)
+    operand, source, initial = importer.operands(op)
+    window = _PoolWindow(op, len(shape(operand)))
+    if tensor_type(operand).element_type not in (bf16, f32) or not _keeps_first_greatest(op):
+        raise importer.reject(op, "it is not the gradient of a pooling by maximum")
+    if body_op(op, region=1) != "stablehlo.add" or not is_identity("stablehlo.add", initial):
+        raise importer.reject(op, "it does not add to zeros")
+    planes = _planes(importer, op, shape(operand), window)
+    flat = planes.flat(importer, operand)
+    batch, height, width, channels = shape(flat)
+    kernel, (top, left, bottom, right) = planes.properties()["kernel"], planes.properties()["padding"]
+    if height * width > _POSITIONS or max(top, bottom) > kernel[0] // 2 or max(left, right) > kernel[1] // 2:
+        raise importer.reject(op, "TT-NN finds no positions in planes or padding of this size")
+    pooled = planes.pooled(shape(flat))
+    types = [tensor(pooled, tensor_type(flat).element_type), tensor(pooled, si32)]
+    made = MaxPool2dWithIndicesOp.make([flat, []], types, importer.location, ceil_mode=False, **planes.properties())
+    importer.block.add_op(made)
+    by_channel = (0, 3, 1, 2)
+    index, gradient = (
+        reshape(importer, permute(importer, value, by_channel), (batch * channels, pooled[1] * pooled[2]))
+        for value in (made.results[1], planes.flat(importer, source))
+    )
+    type_ = tensor((batch * channels, height * width), tensor_type(operand).element_type)
+    overlaps = any(step < size for step, size in zip(planes.properties()["stride"], kernel, strict=True))
+    kind = ReduceType.SUM if overlaps else ReduceType.INVALID
+    zeros = full(importer, 0, type_)
+    found = importer.emit(ScatterOp, [zeros, index, gradient], type_, dim=1, scatter_reduce_type=kind)
+    found = reshape(importer, found, (batch, channels, height, width))
+    return planes.back(importer, permute(importer, found, (0, 2, 3, 1)))
+
+
+_POSITIONS = 1 << 16
+"""How many positions of a plane the 16-bit indices of TT-NN's pooling tell apart."""
+
+
+def _keeps_first_greatest(op: Any) -> bool:
+    block = op.regions[0].blocks[0]
+    compare = block.operations[0]
+    if len(list(block.operations)) != 2 or compare.operation.name != "stablehlo.compare":
+        return False
+    direction = stablehlo.ComparisonDirectionAttr(compare.attributes["comparison_direction"]).value
+    return direction == "GE" and list(compare.operands) == list(block.arguments)
+
+
+def _planes(importer: Importer, op: Any, whole: tuple[int, ...], window: _PoolWindow) -> _Planes:
+    pooled = [d for d in range(len(whole)) if window.moves(d)]
+    if len(pooled) > 2:
+        raise importer.reject(op, f"its window spans {len(pooled)} dimensions; 1 and 2 are supported")
     others = [d for d in range(len(whole)) if d not in pooled]
     channel = [max(others, key=lambda d: (d == 1, d))] if others else []
     batch = [d for d in others if d not in channel]
-    spatial = pooled if len(pooled) == 2 else pooled + [None] * (2 - len(pooled))
-    order = (*batch, *pooled, *channel)
-    moved = permute(importer, operand, order)
-    sizes = [1 if d is None else whole[d] for d in spatial]
-    channels = math.prod(whole[d] for d in channel)
-    flat = reshape(importer, moved, (math.prod(whole[d] for d in batch), *sizes, channels))
-    kernel = tuple(1 if d is None else window.sizes[d] for d in spatial)
-    stride = tuple(1 if d is None else window.strides[d] for d in spatial)
-    dilation = tuple(1 if d is None else window.dilations[d] for d in spatial)
-    (top, bottom), (left, right) = [(0, 0) if d is None else window.padding[d] for d in spatial]
-    height = shapes.window(sizes[0], kernel[0], stride[0], top, bottom, dilation[0])
-    width = shapes.window(sizes[1], kernel[1], stride[1], left, right, dilation[1])
-    type_ = tensor((shape(flat)[0], height, width, channels), tensor_type(operand).element_type)
-    properties = {"kernel": kernel, "stride": stride, "dilation": dilation, "padding": (top, left, bottom, right)}
-    if reducer == "stablehlo.maximum":
-        found = importer.emit(MaxPool2dOp, [flat], type_, ceil_mode=False, **properties)
-    else:
-        mean = importer.emit(AvgPool2dOp, [flat], type_, ceil_mode=False, count_include_pad=True, **properties)
-        found = importer.emit(ttir.BINARY_OPS["multiply"], [mean, full(importer, math.prod(kernel), type_)], type_)
-    after = dict(zip((d for d in spatial if d is not None), (height, width), strict=False))
-    found = reshape(importer, found, tuple(after.get(d, whole[d]) for d in order))
-    return permute(importer, found, tuple(order.index(d) for d in range(len(whole))))
+    height, width = [*pooled, None, None][:2]
+    return _Planes(whole, (*batch, *pooled, *channel), (height, width), math.prod(whole[d] for d in channel), window)

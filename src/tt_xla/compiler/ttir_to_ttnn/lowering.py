@@ -104,6 +104,14 @@ class Lowering:
         )
         return found if made == dtype else self.convert(found, tiled=tiled, dtype=dtype)
 
+    def emit_all(
+        self, kind: type[TTOp], operands: Sequence[Any], results: Sequence[Attribute], **values: Any
+    ) -> Sequence[SSAValue]:
+        """Appends an op of several results, whose operands are as TT-NN takes them."""
+        made = kind.make(operands, results, self.location, **values)
+        self.block.add_op(made)
+        return made.results
+
     def _types(self, kind: type[TTOp], operands: Sequence[Any]) -> tuple[DataType | None, DataType | None]:
         """The element type of the data an op is given, and the one it is to be given; None where there is none."""
         flat = [value for operand in operands for value in (operand if isinstance(operand, list) else [operand])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -11,11 +12,11 @@ from tt_xla.compiler.locations import describe
 from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir import shapes
-from tt_xla.ir.base import TTOp, shape
-from tt_xla.ir.layout import DataType
+from tt_xla.ir.base import DATA_TYPES, TTOp, shape, tensor_type
+from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.ttir import window as source
 from tt_xla.ir.ttnn import window as target
-from tt_xla.ir.ttnn.attributes import Conv2dConfigAttr, Layout, layout_of
+from tt_xla.ir.ttnn.attributes import Conv2dConfigAttr, Layout, laid_out, layout_of
 from tt_xla.ir.ttnn.structure import PadOp, ReshapeOp
 
 
@@ -80,14 +81,41 @@ def _prepared(
 def pool2d(lowering: Lowering, op: TTOp) -> SSAValue:
     """Pooling reads and writes row-major bfloat16; float32 stays as it is under exact numerics."""
     sizes, dtype = lowering.result(op)
-    batch, height, width, channels = shape(op.operands[0])
-    pooled = dtype if lowering.exact and dtype.is_float else DataType.BF16
-    operand, padding = lowering.tiled(op.operands[0], pooled), _torch_order(op.value("padding"))
+    operand, padding = lowering.tiled(op.operands[0], _pooled_type(lowering, dtype)), _torch_order(op.value("padding"))
     if _exceeds(padding, op.value("kernel")):
         operand, padding = _padded(lowering, op, operand, padding), (0, 0, 0, 0)
-        batch, height, width, channels = shape(operand)
-    flat = _flat(lowering, operand, (1, 1, batch * height * width, channels))
-    values: dict[str, Any] = {
+    values = _pool_geometry(op, shape(operand), padding)
+    kind: type[TTOp] = target.MaxPool2dOp
+    if isinstance(op, source.AvgPool2dOp):
+        kind, values["count_include_pad"] = target.AvgPool2dOp, op.value("count_include_pad")
+    operand = _flat_sticks(lowering, operand)
+    found = lowering.emit(kind, [operand], _rows(sizes), layout_of(operand).dtype, tiled=False, **values)
+    return _flat(lowering, lowering.convert(found, tiled=True, dtype=dtype), sizes)
+
+
+@lowers(source.MaxPool2dWithIndicesOp)
+def max_pool2d_with_indices(lowering: Lowering, op: source.MaxPool2dWithIndicesOp) -> Sequence[SSAValue]:
+    """As pooling; positions are u16."""
+    sizes, dtype = lowering.result(op)
+    values = _pool_geometry(op, shape(op.input), _torch_order(op.value("padding")))
+    operand = _flat_sticks(lowering, lowering.tiled(op.input, _pooled_type(lowering, dtype)))
+    types = (layout_of(operand).dtype, DataType.U16)
+    results = [laid_out(_rows(sizes), TensorLayout.of(_rows(sizes), type_, tiled=False)) for type_ in types]
+    found = lowering.emit_all(target.MaxPool2dWithIndicesOp, [operand], results, **values)
+    wanted = (dtype, DATA_TYPES[tensor_type(op.result_indices).element_type])
+    return [
+        _flat(lowering, lowering.convert(value, tiled=True, dtype=type_), sizes)
+        for value, type_ in zip(found, wanted, strict=True)
+    ]
+
+
+def _pooled_type(lowering: Lowering, dtype: DataType) -> DataType:
+    return dtype if lowering.exact and dtype.is_float else DataType.BF16
+
+
+def _pool_geometry(op: TTOp, whole: tuple[int, ...], padding: tuple[int, int, int, int]) -> dict[str, Any]:
+    batch, height, width, channels = whole
+    return {
         "batch_size": batch,
         "input_height": height,
         "input_width": width,
@@ -98,13 +126,15 @@ def pool2d(lowering: Lowering, op: TTOp) -> SSAValue:
         "dilation": op.value("dilation"),
         "ceil_mode": op.value("ceil_mode"),
     }
-    kind: type[TTOp] = target.MaxPool2dOp
-    if isinstance(op, source.AvgPool2dOp):
-        kind, values["count_include_pad"] = target.AvgPool2dOp, op.value("count_include_pad")
-    rows = sizes[0] * sizes[1] * sizes[2]
-    operand = lowering.convert(flat, tiled=False)
-    found = lowering.emit(kind, [operand], (1, 1, rows, channels), pooled, tiled=False, **values)
-    return _flat(lowering, lowering.convert(found, tiled=True, dtype=dtype), sizes)
+
+
+def _rows(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """[N, H, W, C] as TT-NN has windows: [1, 1, N * H * W, C]."""
+    return (1, 1, math.prod(sizes[:3]), sizes[3])
+
+
+def _flat_sticks(lowering: Lowering, value: SSAValue) -> SSAValue:
+    return lowering.convert(_flat(lowering, value, _rows(shape(value))), tiled=False)
 
 
 def _exceeds(padding: tuple[int, int, int, int], kernel: tuple[int, int]) -> bool:

@@ -36,6 +36,34 @@ def max_pool2d(
     return flattened(_cropped(pooled, input_height, input_width, padding, stride)).reshape(ctx.result.shape)
 
 
+@kernel("ttnn.max_pool2d_with_indices")
+def max_pool2d_with_indices(
+    ctx: Context,
+    input: Tensor,
+    batch_size: int,
+    input_height: int,
+    input_width: int,
+    channels: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    **_: Any,
+) -> tuple[Tensor, Tensor]:
+    """Positions are row * width + column in the unpadded plane of a channel; of equal elements the first."""
+    x = image(input, batch_size, input_height, input_width, channels)
+    x, around = _padded(x, padding, kernel_size, -torch.inf)
+    size, step = tuple(kernel_size), tuple(stride)
+    found = F.max_pool2d(x, size, step, around, tuple(dilation), ceil_mode, return_indices=True)
+    pooled, index = (_cropped(part, input_height, input_width, padding, stride) for part in found)
+    before = four_sides(padding)[::2] if around == (0, 0) else (0, 0)
+    wide = x.shape[3]
+    index = (index // wide - before[0]) * input_width + index % wide - before[1]
+    shape = ctx.results[0].shape
+    return flattened(pooled).reshape(shape), flattened(index).reshape(shape)
+
+
 def _cropped(pooled: Tensor, height: int, width: int, padding: Sequence[int], stride: Sequence[int]) -> Tensor:
     """Without windows that start in the padding after the end, which ``ceil_mode`` adds where that was done before."""
     top, _, left, _ = four_sides(padding)
