@@ -250,3 +250,15 @@ def test_info_marks_the_selected_system_and_the_variables_in_force(
     assert f"tt-xla     {__version__}" in shown
     for package in ("torch", "jax", "xdsl"):
         assert package in shown
+
+
+def test_explain_shows_each_layout_and_the_runner_up(dot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("compile", "--arch", "p150", "--level", "2", "--explain", dot) == 0
+    table = capsys.readouterr().out
+    assert "runner-up" in table and "operand to L1" in table and "saves" in table
+    assert run("compile", "--arch", "p150", "--level", "2", "--json", "--explain-json", dot) == 0
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert record["module"] == str(dot)
+    assert {"op", "chosen", "runner_up", "why", "time_us"} <= record["choices"][0].keys()
+    assert run("compile", "--explain", dot) == 0
+    assert "from optimization level 2 on" in capsys.readouterr().out

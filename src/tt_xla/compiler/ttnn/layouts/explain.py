@@ -51,9 +51,9 @@ def explained(search: Search, steps: Sequence[Step], locations: Sequence[Any]) -
                 shape=site.result.shape if site.result else (),
                 chosen=name(step.result),
                 time_us=step.time_us,
-                moves=tuple(f"{move.reason} to {name(move.layout)}" for move in step.moves),
+                moves=_moves(step),
                 moves_us=step.moves_us,
-                runner_up=name(runner.step.result) if runner is not None and runner.step else "",
+                runner_up=_step_name(runner.step) if runner is not None and runner.step else "",
                 costs_us=extra,
                 why=_reason(after, runner, extra, site.fixed, ruled_out),
                 ruled_out=tuple(ruled_out),
@@ -106,6 +106,14 @@ def _reason(after: State, runner: State | None, extra: float, fixed: bool, ruled
     if here >= later:
         return f"saves {here:.2f} us here" + (f" and {later:.2f} us later" if later > 0.005 else "")
     return f"saves {later:.2f} us later" + (f", costs {-here:.2f} us here" if here < -0.005 else "")
+
+
+def _moves(step: Step) -> tuple[str, ...]:
+    return tuple(f"{move.reason} to {name(move.layout)}" for move in step.moves)
+
+
+def _step_name(step: Step) -> str:
+    return ", ".join((name(step.result), *_moves(step)))
 
 
 def _form_name(form: Form) -> str:

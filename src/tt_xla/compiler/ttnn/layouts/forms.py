@@ -173,7 +173,8 @@ def _product(site: Site) -> Iterator[Form]:
         accepts = interleaved
         if operand is not None:
             accepts = _exactly(operand) if not result.is_sharded else _exactly_or_pages(operand)
-        yield Form(result, (accepts, *(interleaved,) * (count - 1)), (None,) * count, config)
+        goal = operand if not result.is_sharded else None
+        yield Form(result, (accepts, *(interleaved,) * (count - 1)), (goal, *(None,) * (count - 1)), config)
 
 
 def _exactly(place: TensorLayout) -> Accepts:
