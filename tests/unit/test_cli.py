@@ -255,7 +255,9 @@ def test_info_marks_the_selected_system_and_the_variables_in_force(
 def test_explain_shows_each_layout_and_the_runner_up(dot: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("compile", "--arch", "p150", "--level", "2", "--explain", dot) == 0
     table = capsys.readouterr().out
-    assert "runner-up" in table and "operand to L1" in table and "saves" in table
+    assert "runner-up" in table
+    assert "operand to L1" in table
+    assert "saves" in table
     assert run("compile", "--arch", "p150", "--level", "2", "--json", "--explain-json", dot) == 0
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert record["module"] == str(dot)
