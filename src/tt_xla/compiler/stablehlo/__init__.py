@@ -11,6 +11,7 @@ from tt_xla.compiler.stablehlo import (
     reduction,
     scatter,
     slices,
+    sort,
     structure,
     window,
 )
@@ -28,6 +29,7 @@ FAMILIES = (
     reduction,
     scatter,
     slices,
+    sort,
     structure,
     window,
 )

@@ -11,6 +11,7 @@ from tt_xla.ir.base import shape
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.ttir import structure as source
 from tt_xla.ir.ttnn import structure as target
+from tt_xla.ir.ttnn.attributes import layout_of
 
 
 @lowers(source.ReshapeOp)
@@ -55,8 +56,17 @@ def pad(lowering: Lowering, op: source.PadOp) -> SSAValue:
 
 @lowers(source.GatherOp)
 def gather(lowering: Lowering, op: source.GatherOp) -> SSAValue:
-    operands = [lowering.tiled(op.input), lowering.tiled(op.index, DataType.U32)]
-    return lowering.emit(target.GatherOp, operands, *lowering.result(op), dim=op.value("dim"))
+    """TT-NN gathers from two dimensions on."""
+    sizes, dtype = lowering.result(op)
+    operands, dim = [lowering.tiled(op.input), lowering.tiled(op.index, DataType.U32)], op.value("dim")
+    if len(sizes) > 1:
+        return lowering.emit(target.GatherOp, operands, sizes, dtype, dim=dim)
+    rows = [_reshaped(lowering, operand, (1, *shape(operand))) for operand in operands]
+    return _reshaped(lowering, lowering.emit(target.GatherOp, rows, (1, *sizes), dtype, dim=1), sizes)
+
+
+def _reshaped(lowering: Lowering, value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
+    return lowering.emit(target.ReshapeOp, [value], sizes, layout_of(value).dtype, shape=sizes)
 
 
 @lowers(source.EmbeddingOp)
