@@ -1,0 +1,270 @@
+"""Statements of one function: calls bound to names, tensors freed after their last use, the user's lines above them."""
+
+from __future__ import annotations
+
+import linecache
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from tt_xla.codegen.blocks import flat
+from tt_xla.codegen.calls import call_of
+from tt_xla.codegen.expressions import Call, Data, Expression, Name
+from tt_xla.codegen.formatting import INDENT, Node, call, lay_out, node_of, quoted
+from tt_xla.codegen.layouts import dtype, layout
+from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, unique
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.program import Function, Instruction, Program, TensorSpec
+from tt_xla.target import Target
+
+DEALLOCATE = "ttnn.deallocate"
+HOST_CALL = "ttnn.host_call"
+LOAD_CACHED = "ttcore.load_cached"
+TRACE = "ttnn.capture_or_execute_trace"
+
+INLINE_ELEMENTS = 16
+"""A longer constant is a file."""
+
+_CONFIGS = ("ttnn.MemoryConfig", "ttnn.WormholeComputeKernelConfig", "ttnn.Conv2dConfig", "ttnn.UnaryWithParam")
+_SHORT = {"ttnn.DRAM_MEMORY_CONFIG": "DRAM", "ttnn.L1_MEMORY_CONFIG": "L1"}
+_STEPS = {DataType.F32: "f", DataType.SI32: "i", DataType.U32: "I", DataType.U16: "H", DataType.U8: "B"}
+
+
+@dataclass
+class Constants:
+    """What the whole file names once: configs, large constants, programs of the host."""
+
+    names: dict[str, tuple[str, Node]] = field(default_factory=lambda: {})
+    """By flat text: name and source."""
+    files: dict[str, tuple[bytes, TensorSpec]] = field(default_factory=lambda: {})
+    host_programs: dict[str, str] = field(default_factory=lambda: {})
+
+    def configs(self) -> list[tuple[str, Node]]:
+        return list(self.names.values())
+
+    def named(self, expression: Expression) -> Expression:
+        """An expression with its configs replaced by their names."""
+        match expression:
+            case Name(text) if text in _SHORT:
+                return self._name(expression, _SHORT[text])
+            case Call(function, arguments, keywords):
+                inner = Call(
+                    function,
+                    tuple(self.named(item) for item in arguments),
+                    {name: self.named(item) for name, item in keywords.items()},
+                )
+                return self._name(inner, config_name(expression)) if function in _CONFIGS else inner
+            case tuple():
+                return tuple(self.named(item) for item in expression)
+            case _:
+                return expression
+
+    def _name(self, expression: Expression, name: str) -> Name:
+        source = node_of(expression, str, lambda data: None)
+        key = repr(source)
+        if key not in self.names:
+            taken = {known for known, _ in self.names.values()}
+            self.names[key] = (unique(name, taken), source)
+        return Name(self.names[key][0])
+
+    def data(self, data: Data) -> Expression:
+        """What stands for elements given with the program: a short list, or a file."""
+        spec = data.spec
+        form = (dtype(spec.layout.dtype), layout(spec.layout.tiled))
+        elements = _elements(data)
+        if elements is not None and len(elements) == 1:
+            return Call("utils.full", (elements[0], tuple(spec.shape), *form))
+        if elements is not None and len(elements) <= INLINE_ELEMENTS and len(spec.shape) == 1:
+            return Call("utils.tensor", (elements, *form))
+        for name, known in self.files.items():
+            if known == (data.elements, spec):
+                return Call("utils.load", (name, *form))
+        name = f"constant{len(self.files)}"
+        self.files[name] = (data.elements, spec)
+        return Call("utils.load", (name, *form))
+
+    def host_program(self, text: str) -> str:
+        for name, known in self.host_programs.items():
+            if known == text:
+                return name
+        name = f"host/part{len(self.host_programs)}.mlir"
+        self.host_programs[name] = text
+        return name
+
+
+def _elements(data: Data) -> tuple[float, ...] | None:
+    """Elements as numbers where they are few."""
+    kind, raw = data.spec.layout.dtype, data.elements
+    if len(raw) > 4 * INLINE_ELEMENTS:
+        return None
+    if kind is DataType.BF16:
+        raw, kind = b"".join(b"\0\0" + raw[i : i + 2] for i in range(0, len(raw), 2)), DataType.F32
+    code = _STEPS.get(kind)
+    return struct.unpack(f"<{len(raw) // struct.calcsize(code)}{code}", raw) if code else None
+
+
+class Body:
+    """Writes instructions of a function; ``lines`` are its statements, indented once."""
+
+    def __init__(
+        self,
+        program: Program,
+        target: Target,
+        constants: Constants,
+        function: Function,
+        *,
+        lookups: Mapping[int, str] | None = None,
+        traces: Mapping[str, str] | None = None,
+    ) -> None:
+        self.program = program
+        self.target = target
+        self.constants = constants
+        self.function = function
+        self.lookups = dict(lookups or {})
+        """Keys of the values that are looked up in ``w``."""
+        self.traces = dict(traces or {})
+        self.lines: list[str] = []
+        self.names = {value: f"w[{quoted(key)}]" for value, key in self.lookups.items()}
+        cached = [value for inner in function.body if inner.op == LOAD_CACHED for value in inner.results]
+        self.kept = {*self.lookups, *cached}
+        """Values that are not this function's to free."""
+        self.freed: set[int] = set()
+        """Parameters that it frees."""
+        self._parameters: set[int] = set()
+        self._live: dict[str, int] = {}
+        self._where = ""
+
+    def name(self, value: int) -> str:
+        return self.names[value]
+
+    def base_name(self, value: int) -> str:
+        """A name for the parameter of a block that receives a value of this function: ``hidden`` where it was made."""
+        if value in self.lookups:
+            return identifier(self.lookups[value])
+        return self.names[value] if value in self._parameters else "hidden"
+
+    def parameter(self, value: int, name: str) -> str:
+        """Declares a parameter; its name."""
+        self.names[value] = found = unique("x" if name == "w" else name, self._live)
+        self._live[found] = value
+        self._parameters.add(value)
+        if self.function.arguments and value in self.function.arguments:
+            self.kept.add(value)
+        return found
+
+    def write(self, instructions: Sequence[Instruction]) -> None:
+        index = 0
+        while index < len(instructions):
+            instruction = instructions[index]
+            index += 1
+            dying: list[int] = []
+            while index < len(instructions) and instructions[index].op == DEALLOCATE:
+                dying += flat(instructions[index].operands)
+                index += 1
+            if instruction.op == DEALLOCATE:
+                self._free([*flat(instruction.operands), *dying])
+            else:
+                self._comment(instruction)
+                self._write(instruction, [value for value in dying if value not in self.kept])
+
+    def bind_call(self, results: Sequence[int], source: Node, freed: set[int]) -> None:
+        """A call of another function of the file, which frees some of its arguments."""
+        for value in freed:
+            self._forget(value)
+        names = [self._new(value, "hidden") for value in results]
+        self.lines += lay_out(f"{', '.join(names)} = " if names else "", source, indent=1)
+
+    def _write(self, instruction: Instruction, dying: list[int]) -> None:
+        op = instruction.op
+        if op == "func.call":
+            source = self._called(identifier(str(instruction.attributes["callee"])), instruction)
+            self.lines += lay_out("", source, indent=1)
+            self._free(dying)
+            return
+        if op == TRACE:
+            name = self.traces[str(instruction.attributes["capture_callee"])]
+            source = self._called(name, instruction, str(len(instruction.results)))
+        elif op == HOST_CALL:
+            source = self._host_call(instruction)
+        else:
+            found = call_of(instruction, self.function.values, self.target)
+            source = node_of(self.constants.named(found), self.name, self.constants.data)
+        several = op in (TRACE, HOST_CALL)
+        base = self._base(instruction, dying)
+        released = [value for value in dying if value not in self._parameters]
+        for value in released:
+            self._forget(value)
+        names = [self._new(value, base) for value in instruction.results]
+        before = f"{', '.join(names)} = " if names else ""
+        if several and len(names) == 1:
+            before = f"({names[0]},) = "
+        self.lines += lay_out(before, source, indent=1)
+        over = [value for value in dying if value in self._parameters or self.names[value] not in names]
+        self._deallocate(over)
+
+    def _called(self, name: str, instruction: Instruction, *rest: str) -> Node:
+        inputs = [self.name(value) for value in flat(instruction.operands)]
+        return call(name, ["device", f"[{', '.join(inputs)}]", *rest])
+
+    def _host_call(self, instruction: Instruction) -> Node:
+        attributes = instruction.attributes
+        given = tuple(Name(self.name(value)) for value in flat(instruction.operands))
+        kinds = [self.function.values[value].layout.dtype for value in instruction.results]
+        program = self.constants.host_program(str(attributes["module"]))
+        for op in attributes["ops"]:
+            self.lines.append(f"{INDENT}# TT-NN has no op for this; the host runs it: {' '.join(str(op).split())}")
+        outputs = tuple(dtype(kind) for kind in kinds)
+        expression = Call("utils.host_call", (program, given, tuple(attributes["input_types"]), outputs))
+        return node_of(expression, self.name, self.constants.data)
+
+    def _base(self, instruction: Instruction, dying: list[int]) -> str:
+        """The name of a result: its module's, else that of the one tensor it replaces, else its op's."""
+        operands = flat(instruction.operands)
+        for value in operands:
+            if value in self.lookups and (block_of(self.lookups[value]) or "." in self.lookups[value]):
+                found = module_name(self.lookups[value].removesuffix(".prepared"))
+                if found:
+                    return found
+        tensors = [value for value in operands if value not in self.lookups]
+        if len(tensors) == 1 and tensors[0] in dying and tensors[0] not in self._parameters:
+            return _stem(self.names[tensors[0]])
+        return identifier(instruction.op.partition(".")[2].replace(".", "_"))
+
+    def _new(self, value: int, base: str) -> str:
+        self.names[value] = found = unique(base, self._live)
+        self._live[found] = value
+        return found
+
+    def _forget(self, value: int) -> None:
+        if self._live.get(self.names[value]) == value:
+            del self._live[self.names[value]]
+
+    def _free(self, values: Sequence[int]) -> None:
+        values = [value for value in values if value not in self.kept]
+        for value in values:
+            self._forget(value)
+        self._deallocate(values)
+
+    def _deallocate(self, values: Sequence[int]) -> None:
+        self.freed |= {value for value in values if value in self._parameters}
+        self.lines += [f"{INDENT}ttnn.deallocate({self.names[value]}, False)" for value in values]
+
+    def _comment(self, instruction: Instruction) -> None:
+        """The user's line, where it is another than the one above."""
+        file, _, line = instruction.location.rpartition(":")
+        if line.isdecimal() and file.rpartition(":")[2].isdecimal():
+            file, _, line = file.rpartition(":")
+        where = f"{file}:{line}"
+        if not line.isdecimal() or file in ("", "-") or where == self._where:
+            return
+        self._where = where
+        text = linecache.getline(file, int(line)).strip()
+        said = f"# {PurePath(file).name}:{line}" + (f"  {text}" if text.isprintable() else "")
+        self.lines.append(INDENT + said[:110].rstrip())
+
+
+def _stem(name: str) -> str:
+    """A name without the number that told it from another."""
+    head, _, tail = name.rpartition("_")
+    return head if head and tail.isdecimal() else name

@@ -1,0 +1,118 @@
+"""What a generated program does beside calling TT-NN: reads tensors, shows results, keeps a trace."""
+
+from pathlib import Path
+
+import numpy
+import ttnn
+
+FOLDER = Path(__file__).resolve().parent
+
+_NUMPY = {
+    ttnn.uint32: numpy.uint32,
+    ttnn.uint16: numpy.uint16,
+    ttnn.uint8: numpy.uint8,
+    ttnn.int32: numpy.int32,
+}
+
+
+def stored(name):
+    """A stored array; bfloat16 is stored as its bits in uint16, as ``<name>.bf16.npy``, and read as float32."""
+    plain, bits = FOLDER / "tensors" / f"{name}.npy", FOLDER / "tensors" / f"{name}.bf16.npy"
+    if bits.exists():
+        return (numpy.load(bits).astype(numpy.uint32) << 16).view(numpy.float32)
+    if not plain.exists():
+        raise SystemExit(f"{plain} is missing: generate the program again with export_tensors on.")
+    return numpy.load(plain)
+
+
+def tensor(array, dtype, layout, device=None, memory_config=None):
+    """An array as a tensor of TT-NN, on the host where there is no device."""
+    array = numpy.ascontiguousarray(array, _NUMPY.get(dtype, numpy.float32)).reshape(numpy.shape(array))
+    made = ttnn.Tensor(array, data_type=dtype, layout=layout)
+    return made if device is None else ttnn.to_device(made, device, memory_config=memory_config)
+
+
+def load(name, dtype, layout, device=None, memory_config=None):
+    """A stored tensor."""
+    return tensor(stored(name), dtype, layout, device, memory_config)
+
+
+def full(value, shape, dtype, layout):
+    """A tensor of equal elements on the host."""
+    return tensor(numpy.full(shape, value), dtype, layout)
+
+
+def array_of(tensor):
+    """A tensor as a NumPy array, floats as float32."""
+    host = ttnn.from_device(tensor) if tensor.storage_type() == ttnn.StorageType.DEVICE else tensor
+    if host.dtype not in _NUMPY:
+        host = ttnn.to_dtype(host, ttnn.float32)
+    return numpy.from_dlpack(ttnn.to_layout(host, ttnn.ROW_MAJOR_LAYOUT).to_numpy())
+
+
+def under(weights, module):
+    """The weights of one module, by their names within it."""
+    return {name[len(module) :]: weight for name, weight in weights.items() if name.startswith(module)}
+
+
+def pcc(found, expected):
+    """Pearson correlation of two arrays; 1 where both are constant and equal, 0 where only one is constant."""
+    found, expected = (numpy.asarray(array, numpy.float64).ravel() for array in (found, expected))
+    if numpy.array_equal(found, expected):
+        return 1.0
+    if found.size < 2 or not found.std() or not expected.std():
+        return 0.0
+    return float(numpy.corrcoef(found, expected)[0, 1])
+
+
+def show(results):
+    """Prints each result, and its correlation with the stored expectation where there is one."""
+    for index, result in enumerate(results):
+        array = array_of(result)
+        print(f"result {index}: {list(array.shape)} {result.dtype}")
+        with numpy.printoptions(threshold=64):
+            print(array)
+        if any((FOLDER / "tensors" / f"expected{index}{kind}").exists() for kind in (".npy", ".bf16.npy")):
+            expected = stored(f"expected{index}")
+            print(f"PCC against tensors/expected{index}: {pcc(array, expected):.6f}")
+
+
+def host_call(module, inputs, input_dtypes, output_dtypes):
+    """Runs a part of the model that the chip has no ops for: a StableHLO program, on the CPU.
+
+    Args:
+        module: file of the program, relative to this one.
+        inputs: tensors on the host, row-major.
+        input_dtypes: NumPy's names of the element types that the program itself takes.
+        output_dtypes: data types and shapes of its results as the rest of the model takes them.
+    """
+    try:
+        from tt_xla.host import load as load_host_program
+        from tt_xla.host import numpy_dtype
+    except ImportError as error:
+        raise SystemExit(f"{module} runs on the host and needs tt_xla in this environment: {error}.") from error
+    program = load_host_program((FOLDER / module).read_text())
+    arrays = [array_of(given).astype(numpy_dtype(kind)) for given, kind in zip(inputs, input_dtypes, strict=True)]
+    results = program(arrays)
+    return [
+        tensor(numpy.asarray(result, numpy.float32 if dtype not in _NUMPY else None), dtype, ttnn.ROW_MAJOR_LAYOUT)
+        for result, dtype in zip(results, output_dtypes, strict=True)
+    ]
+
+
+class Trace:
+    """Records the calls of a function at its first run and replays them later."""
+
+    def __init__(self, allocate_slots, run_and_capture, execute):
+        self.allocate_slots, self.run_and_capture, self.execute = allocate_slots, run_and_capture, execute
+        self.slots, self.number = None, None
+
+    def __call__(self, device, inputs, results):
+        if self.number is None:
+            self.slots = self.allocate_slots(device, [])
+            (self.number,) = self.run_and_capture(device, [*inputs, *self.slots])
+        else:
+            for given, slot in zip(inputs, self.slots[: len(inputs)], strict=True):
+                ttnn.copy_host_to_device_tensor(given, slot)
+            self.execute(device, [self.number])
+        return self.slots[len(self.slots) - results :]

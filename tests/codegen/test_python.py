@@ -1,0 +1,198 @@
+"""Generated Python, as text: its structure, its names, and that ruff has nothing to say about it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tt_xla.codegen.naming import block_of, identifier, module_path, unique
+from tt_xla.codegen.python import Source, generate
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.program import Program
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
+
+LAYERS = 30
+
+
+def decoder(layers: int = LAYERS) -> str:
+    """Blocks of two products with a residual, as a frontend names their arguments."""
+    arguments = ['%x: tensor<32x64xbf16> {ttir.name = "args_0"}']
+    body = ["%x0 = stablehlo.negate %x : tensor<32x64xbf16>"]
+    previous = "%x0"
+    for n in range(layers):
+        for name in ("up", "down"):
+            attributes = f'ttcore.argument_type = "parameter", ttir.name = "model.layers.{n}.mlp.{name}.weight"'
+            arguments.append(f"%{name}{n}: tensor<64x64xbf16> {{{attributes}}}")
+        dims = "contracting_dims = [1] x [0]"
+        kind = "(tensor<32x64xbf16>, tensor<64x64xbf16>) -> tensor<32x64xbf16>"
+        body += [
+            f"%a{n} = stablehlo.dot_general {previous}, %up{n}, {dims} : {kind}",
+            f"%b{n} = stablehlo.tanh %a{n} : tensor<32x64xbf16>",
+            f"%c{n} = stablehlo.multiply %b{n}, %a{n} : tensor<32x64xbf16>",
+            f"%d{n} = stablehlo.dot_general %c{n}, %down{n}, {dims} : {kind}",
+            f"%e{n} = stablehlo.exponential %d{n} : tensor<32x64xbf16>",
+            f"%f{n} = stablehlo.add {previous}, %e{n} : tensor<32x64xbf16>",
+        ]
+        previous = f"%f{n}"
+    lines = "\n".join(body)
+    return (
+        f"func.func public @main({', '.join(arguments)}) -> tensor<32x64xbf16> {{\n{lines}\n"
+        f"return {previous} : tensor<32x64xbf16>\n}}"
+    )
+
+
+def compiled(text: str, **options: object) -> Program:
+    return compile_module(parse_module(text, "model.mlir"), CompileOptions.parse(options), load_target("p150"))
+
+
+def functions(source: Source) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in ast.parse(source.main).body if isinstance(node, ast.FunctionDef)}
+
+
+def check_with_ruff(folder: Path, text: str) -> None:
+    (folder / "main.py").write_text(text)
+    (folder / "utils.py").touch()  # what is beside it sorts apart from what is installed
+    (folder / "ruff.toml").write_text("line-length = 120\n")
+    for command in (["check", "--no-cache"], ["format", "--check", "--diff", "--no-cache"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "main.py"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_ruff_has_nothing_to_say(tmp_path: Path, level: int) -> None:
+    """Nor would its formatter change a line, though none is run."""
+    check_with_ruff(tmp_path, generate(compiled(decoder(3), optimization_level=level)).main)
+
+
+def test_a_decoder_of_thirty_layers_has_one_function_for_them_and_few_lines() -> None:
+    program = compiled(decoder())
+    source = generate(program)
+    ops = sum(len(function.body) for function in program.functions)
+    assert len(source.main.splitlines()) <= 1.5 * ops
+    assert [name for name in functions(source) if name.startswith("layer")] == ["layer"]
+    calls = [line for line in source.main.splitlines() if "= layer(" in line]
+    assert len(calls) == LAYERS
+    assert calls[7].strip() == 'hidden = layer(device, utils.under(w, "model.layers.7."), hidden)'
+
+
+def test_values_and_weights_have_the_names_of_their_modules() -> None:
+    layer = ast.unparse(functions(generate(compiled(decoder(2))))["layer"])
+    assert "up = ttnn.matmul(hidden, w['mlp.up.weight']" in layer
+    assert "down = ttnn.matmul(" in layer
+
+
+CONSTANT = """func.func public @main(%x: tensor<32x64xbf16>, %w: tensor<64x32xf32> {ttcore.argument_type = "parameter"})
+    -> tensor<32x32xbf16> {
+  %0 = stablehlo.convert %w : (tensor<64x32xf32>) -> tensor<64x32xbf16>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0]
+      : (tensor<32x64xbf16>, tensor<64x32xbf16>) -> tensor<32x32xbf16>
+  return %1 : tensor<32x32xbf16>
+}"""
+
+
+def test_const_eval_is_a_function_of_its_own_that_main_runs_once() -> None:
+    source = generate(compiled(CONSTANT))
+    made = functions(source)
+    assert 'w["arg1.prepared"] = prepare_' in source.main
+    assert ast.unparse(made["main"]).count("const_eval(device, w)") == 1
+    assert "const_eval" not in ast.unparse(made["forward"])
+
+
+def test_configs_are_named_once() -> None:
+    main = generate(compiled(decoder(3))).main
+    assert main.count("ttnn.DRAM_MEMORY_CONFIG") == 1
+    assert main.count("ttnn.WormholeComputeKernelConfig(") == 1
+
+
+def test_arguments_are_loaded_or_made_of_ones() -> None:
+    program = compiled(CONSTANT)
+    assert 'utils.load("arg0", ttnn.bfloat16' in generate(program).main
+    assert "ttnn.ones([32, 64], dtype=ttnn.bfloat16" in generate(program, export_tensors=False).main
+
+
+def test_what_the_caller_gives_is_not_freed() -> None:
+    forward = ast.unparse(functions(generate(compiled(CONSTANT)))["forward"])
+    assert "ttnn.deallocate" not in forward
+
+
+TABLE = """func.func public @main(%x: tensor<{n}xf32>) -> tensor<{n}xf32> {{
+  %c = stablehlo.constant dense<{values}> : tensor<{n}xf32>
+  %0 = stablehlo.add %x, %c : tensor<{n}xf32>
+  return %0 : tensor<{n}xf32>
+}}"""
+
+
+def test_short_constants_stand_in_the_source_and_long_ones_in_files() -> None:
+    short = generate(compiled(TABLE.format(n=3, values="[1.5, 2.0, -3.0]"), enable_const_eval=False))
+    assert "utils.tensor([1.5, 2.0, -3.0]" in short.main
+    assert not short.constants
+    values = [float(i) for i in range(100)]
+    long = generate(compiled(TABLE.format(n=100, values=values), enable_const_eval=False))
+    assert 'utils.load("constant0"' in long.main
+    ((elements, spec),) = long.constants.values()
+    assert len(elements) == 400
+    assert spec.shape == (100,)
+
+
+def test_the_users_line_stands_above_what_came_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text("first = 1\ny = x + x\n")
+    text = f"""func.func public @main(%x: tensor<32xbf16>) -> tensor<32xbf16> {{
+      %0 = stablehlo.add %x, %x : tensor<32xbf16> loc("{file}":2:5)
+      return %0 : tensor<32xbf16>
+    }}"""
+    assert "    # model.py:2  y = x + x\n" in generate(compiled(text)).main
+
+
+def test_a_trace_is_recorded_by_functions_of_its_own() -> None:
+    source = generate(compiled(CONSTANT, enable_trace=True))
+    assert "TRACE = utils.Trace(allocate_slots_trace_0_main, run_and_capture_trace_0_main, execute_trace_0_main)" in (
+        source.main
+    )
+    assert "= TRACE(device, [" in source.main
+    assert "trace_region_size=" in source.main
+
+
+def test_an_element_type_that_tt_nn_lacks_is_refused() -> None:
+    text = """func.func public @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+      return %x : tensor<4xcomplex<f32>>
+    }"""
+    with pytest.raises(UnsupportedOpError, match="TT-NN has no data type for"):
+        generate(compiled(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("fc1", "fc1"),
+        ("class", "class_"),
+        ("2nd", "x_2nd"),
+        ("a-b.c", "a_b_c"),
+        ("größe", "gr_e"),
+        ("", "x"),
+        ("w", "w_"),
+    ],
+)
+def test_any_name_becomes_an_identifier(name: str, expected: str) -> None:
+    assert identifier(name) == expected
+    assert expected.isidentifier()
+
+
+def test_modules_are_read_from_the_names_of_both_frameworks() -> None:
+    assert module_path("layers.0.fc.weight") == ("layers", "0", "fc")
+    assert module_path("state['layers'][0]['fc']['kernel'].value") == ("state", "layers", "0", "fc")
+    assert block_of("model.layers.12.fc.weight") == "model.layers.12."
+    assert block_of("embed.weight") == ""
+    assert unique("a", {"a", "a_1"}) == "a_2"
