@@ -16,7 +16,8 @@ in their count.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import bisect
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tt_xla.compiler.ttnn.layouts.forms import Form, Site, forms
@@ -28,7 +29,7 @@ from tt_xla.ir.layout import BufferType, TensorLayout, round_up
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import Target
 
-WIDTH = 6
+WIDTH = 3
 """States that are kept after each op, besides the fastest of each layout of the newest result."""
 
 TRAFFIC_WEIGHT = 1e-3
@@ -68,7 +69,7 @@ class Step(NamedTuple):
 
 
 class State:
-    __slots__ = ("blocks", "cost", "due", "last", "parent", "places", "step")
+    __slots__ = ("blocks", "cost", "due", "last", "parent", "places", "step", "victims")
 
     def __init__(
         self,
@@ -89,6 +90,8 @@ class State:
         """Number of the form that led here."""
         self.due = 0.0
         """What the places of live tensors are known to cost later, up to a constant."""
+        self.victims: list[int] | None = None
+        """Values that alone own a block of L1, the one used farthest ahead first; made when the next op needs it."""
 
     @property
     def rank(self) -> float:
@@ -184,15 +187,16 @@ class Search:
         if view:
             result = self._view(layouts[0], node.result)
         time_us, buffers, traffic_us = self._cost(node.kind, form, tuple(layouts), result)
-        room = self._make_room(node, places, blocks, result if not view else None, buffers, index)
+        room = self._make_room(state, node, places, blocks, result if not view else None, buffers, index)
         if isinstance(room, Infeasible):
             return room
         places, blocks, spills, spills_us = room
-        blocks = _freed(blocks, (value for value in node.dying if value != node.result))
+        gone = [value for value in node.dying if value != node.result]
+        blocks = _freed(blocks, gone)
         if node.result >= 0 and result is not None:
             if view:
                 blocks = _shared(room[1], node.operands[0], node.result)
-                blocks = _freed(blocks, (value for value in node.dying if value != node.result))
+                blocks = _freed(blocks, gone)
             if result != self.values[node.result].layout and node.result not in node.dying:
                 places = places | {node.result: result}
             if node.result in node.dying:
@@ -340,6 +344,7 @@ class Search:
 
     def _make_room(
         self,
+        state: State,
         node: Node,
         places: dict[int, TensorLayout],
         blocks: Blocks,
@@ -350,12 +355,14 @@ class Search:
         """Allocates the result, after moving others to DRAM when it and the circular buffers would not fit."""
         spills: tuple[Move, ...] = ()
         cost = 0.0
+        victims: Iterator[int] | None = None
         size = self._size(node.result, result) if node.result >= 0 and result is not None else 0
         while True:
             after = self._placed(blocks, node.result, size) if size else blocks
             if after is not None and (after[0][0] if after else self.end) - self.base >= buffers:
                 return places, after, spills, cost
-            victim = self._victim(blocks, node.operands, index)
+            victims = victims or iter(self._victims(state, index))
+            victim = next((value for value in victims if value not in node.operands), None)
             if victim is None:
                 what = "its circular buffers" if after is not None else "its result"
                 return Infeasible(f"no room in L1 for {what}")
@@ -368,19 +375,18 @@ class Search:
             if goal != self.values[victim].layout:
                 places[victim] = goal
 
-    def _victim(self, blocks: Blocks, operands: tuple[int, ...], index: int) -> int | None:
-        """The tensor in L1, not used by this op, whose next use is farthest ahead."""
-        best, farthest = None, -1
-        for _, _, owners in blocks:
-            if len(owners) > 1:
-                continue
-            (value,) = owners
-            if value in operands:
-                continue
-            following = next((use for use in self.uses[value] if use > index), len(self.nodes))
-            if following > farthest:
-                best, farthest = value, following
-        return best
+    def _victims(self, state: State, index: int) -> list[int]:
+        """The tensors in L1 in the order in which they make room: the one whose next use is farthest ahead first."""
+        if state.victims is None:
+            alone = [next(iter(owners)) for _, _, owners in state.blocks if len(owners) == 1]
+            state.victims = sorted(alone, key=lambda value: self._next_use(value, index), reverse=True)
+        return state.victims
+
+    def _next_use(self, value: int, index: int) -> int:
+        """The first op after ``index`` that uses a value."""
+        uses = self.uses[value]
+        position = bisect.bisect_right(uses, index)
+        return uses[position] if position < len(uses) else len(self.nodes)
 
     def _placed(self, blocks: Blocks, value: int, size: int) -> Blocks | None:
         """With ``size`` bytes given to ``value`` in the first gap from the top."""
@@ -499,16 +505,16 @@ def _as_operand(layout: TensorLayout, result: TensorSpec) -> TensorLayout:
     )
 
 
-def _freed(blocks: Blocks, values: Any) -> Blocks:
-    gone = frozenset(values)
-    if not gone or not blocks:
-        return blocks
-    kept: list[tuple[int, int, frozenset[int]]] = []
-    for start, stop, owners in blocks:
-        left = owners - gone
-        if left:
-            kept.append((start, stop, left))
-    return tuple(kept)
+def _freed(blocks: Blocks, values: Iterable[int]) -> Blocks:
+    """Without what the values own alone."""
+    for value in values:
+        for position, (start, stop, owners) in enumerate(blocks):
+            if value in owners:
+                left = owners - {value}
+                kept = ((start, stop, left),) if left else ()
+                blocks = (*blocks[:position], *kept, *blocks[position + 1 :])
+                break
+    return blocks
 
 
 def _renamed(blocks: Blocks, old: int, new: int) -> Blocks:
