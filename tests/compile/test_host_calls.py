@@ -109,19 +109,22 @@ func.func @main(%x: tensor<2xf32>) -> tensor<i64> {
 
 def test_calls_of_parameters_alone_are_computed_once() -> None:
     program = compiled("""
-func.func @main(%x: tensor<4xf32>, %w: tensor<4xf32> {ttcore.argument_type = "parameter"}) -> tensor<4xf32> {
+func.func @main(%x: tensor<4xi32>, %w: tensor<4xi32> {ttcore.argument_type = "parameter"}) -> tensor<4xi32> {
   %0 = "stablehlo.sort"(%w) <{dimension = 0 : i64, is_stable = true}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %2 = stablehlo.compare LE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %2 = stablehlo.compare LE, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %2 : tensor<i1>
-  }) : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = stablehlo.add %x, %0 : tensor<4xf32>
-  return %1 : tensor<4xf32>
+  }) : (tensor<4xi32>) -> tensor<4xi32>
+  %1 = stablehlo.add %x, %0 : tensor<4xi32>
+  return %1 : tensor<4xi32>
 }""")
+    assert program.host_ops
     assert "ttnn.host_call" not in [step.op for step in program.functions[0].body]
     executable = get_device().load(program)
     for _ in range(2):
-        (found,) = executable.run([torch.zeros(4), torch.tensor([3.0, 1.0, 2.0, 0.0])], [None, 1])
+        (found,) = executable.run(
+            [torch.zeros(4, dtype=torch.int32), torch.tensor([3, 1, 2, 0], dtype=torch.int32)], [None, 1]
+        )
         assert found.tolist() == [0, 1, 2, 3]
     assert executable.counters.const_evals == 1
 

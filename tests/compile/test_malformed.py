@@ -276,9 +276,9 @@ def test_what_the_host_cannot_run_either(name: str) -> None:
 
 def test_the_users_line_is_in_the_error() -> None:
     def model(x: jax.Array) -> jax.Array:
-        return jax.lax.sort(x)
+        return jax.lax.sort(x)  # 32-bit integers, which TT-NN does not sort
 
-    module = jax.jit(model).lower(np.ones(4, np.float32)).compiler_ir("stablehlo")
+    module = jax.jit(model).lower(np.ones(4, np.int32)).compiler_ir("stablehlo")
     with pytest.raises(UnsupportedOpError, match=r"'stablehlo\.sort'.* At .*test_malformed\.py:\d+:\d+") as caught:
         compile_module(module, CompileOptions.parse({"host_fallback": False}), load_target("n150"))
     line = re.search(r"test_malformed\.py:(\d+)", str(caught.value))

@@ -52,7 +52,9 @@ _XLA = "neither the chip nor XLA's CPU compiler has it; an error says so"
 _SIX_BITS = "XLA has no 6-bit floats; an error says so"
 _COMPLEX_ORDER = "XLA orders complex numbers in another way than StableHLO, so it is an error"
 _NAN = "the chip's sign of NaN is 0"
-_NAN_ORDER = "TT-NN leaves the place of NaN among sorted values open; here it is greater than all numbers, whatever its sign"
+_NAN_ORDER = (
+    "TT-NN leaves the place of NaN among sorted values open; here it is greater than all numbers, whatever its sign"
+)
 
 DECLARED = {
     r"^testdata/quantized/|^interpret/quantized_ops/": _QUANTISED,
