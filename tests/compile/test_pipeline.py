@@ -209,3 +209,28 @@ def test_exported_files(tmp_path: Any) -> None:
     compile_module(parse_module(stablehlo_text("mlp")), options, load_target("n150"))
     names = sorted(re.sub(r"\d+", "#", path.name) for path in (tmp_path / "irs").iterdir())
     assert names == ["shlo_a_b_#.mlir", "ttir_a_b_#.mlir", "ttnn_a_b_#.mlir", "vhlo_a_b_#.mlir"]
+
+
+OF_WEIGHTS = {
+    "sort": jnp.sort,
+    "top_k": lambda w: lax.top_k(w, 3)[1],
+    "pooling": lambda w: lax.reduce_window(w, -jnp.inf, lax.max, (2, 2), (2, 2), "VALID"),
+}
+
+
+@pytest.mark.parametrize("name", OF_WEIGHTS)
+def test_what_parameters_alone_give_is_computed_once(name: str) -> None:
+    """Also by ops of several results, and by windows."""
+
+    def model(x: Any, w: Any) -> Any:
+        return x.sum() + OF_WEIGHTS[name](w)
+
+    module = jax.jit(model).lower(array(4, 4), array(4, 4)).compiler_ir("stablehlo")
+    source = str(module).replace(
+        "%arg1: tensor<4x4xbf16>", '%arg1: tensor<4x4xbf16> {ttcore.argument_type = "parameter"}'
+    )
+    program = compile_module(parse_module(source), CompileOptions.parse({}), load_target("n150"))
+    found = {function.kind: {step.op for step in function.body} for function in program.functions}
+    heavy = {"ttnn.sort", "ttnn.topk", "ttnn.max_pool2d"}
+    assert found[FunctionKind.CONST_EVAL] & heavy
+    assert not found[FunctionKind.FORWARD] & heavy

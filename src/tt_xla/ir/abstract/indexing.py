@@ -6,7 +6,8 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
 
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import ShapedOp, TensorOp
@@ -50,6 +51,7 @@ class EmbeddingBackward(TensorOp, ABC):
 class Sort(ShapedOp, ABC):
     """Values in order along ``dim`` and the positions that they had."""
 
+    traits = traits_def(Pure())
     input = operand_def(TensorType)
     descending = defaulted(BOOL, False)
     stable = defaulted(BOOL, False)
@@ -64,6 +66,7 @@ class Sort(ShapedOp, ABC):
 class TopK(ShapedOp, ABC):
     """The ``k`` greatest values along ``dim``, or the least, and their positions."""
 
+    traits = traits_def(Pure())
     input_tensor = operand_def(TensorType)
     k = prop_def(I32)
     largest = defaulted(BOOL, True)
@@ -82,6 +85,7 @@ class TopKRouter(ShapedOp, ABC):
     """Scores input [B, I] @ weight [I, E] + bias [B, E] of E experts; positions and weights of the ``k`` best, padded
     to a multiple of 8."""
 
+    traits = traits_def(Pure())
     input = operand_def(TensorType)
     weight = operand_def(TensorType)
     bias = operand_def(TensorType)

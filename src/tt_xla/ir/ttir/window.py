@@ -18,8 +18,10 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
+    traits_def,
     var_operand_def,
 )
+from xdsl.traits import Pure
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
@@ -181,6 +183,7 @@ class Conv3dOp(_Convolution):
 class _Pool2d(shared.ShapedOp, ABC):
     """A window over height and width of [N, H, W, C]."""
 
+    traits = traits_def(Pure())
     input = operand_def(TensorType)
     kernel = prop_def(WINDOW)
     stride = prop_def(WINDOW)

@@ -6,7 +6,8 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
@@ -317,6 +318,7 @@ class PrepareConv3dWeightsOp(TTNNOp, shared.TensorOp):
 class _Pool2d(TTNNOp, shared.ShapedOp, ABC):
     """``padding`` is top, bottom, left, right, or height and width."""
 
+    traits = traits_def(Pure())
     input = operand_def(TensorType)
     batch_size = prop_def(SI32)
     input_height = prop_def(SI32)
