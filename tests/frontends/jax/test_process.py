@@ -6,6 +6,8 @@ import pytest
 
 
 def check(result, expected: str = "done") -> None:
+    # JAX's own hook of the garbage collector, which an interrupt may find as well.
+    result.stderr = result.stderr.replace("Exception ignored in: <function _xla_gc_callback", "")
     assert result.returncode == 0, (result.returncode, result.stdout[-500:], result.stderr[-3000:])
     assert expected in result.stdout
     assert "Fatal" not in result.stderr
@@ -38,21 +40,24 @@ def stop(number, frame):
 signal.signal(signal.{signal}, stop)
 f = jax.jit(lambda x, w: jax.nn.relu(x @ w) + 1)
 x, w = np.ones((4, 8), np.float32), np.ones((8, 16), np.float32)
-f(x, w)
+def call():
+    y = f(jax.device_put(x), w)
+    assert np.asarray(y)[0, 0] == 9, y
+call()
 came = calls = 0
 import random
 random.seed(0)
 while came < {count}:
     try:
-        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 1e-3))
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 3e-3))
         while True:
-            y = f(jnp.asarray(x), w)
-            assert float(y[0, 0]) == 9, y
+            call()
             calls += 1
     except {exception}:
         came += 1
 signal.setitimer(signal.ITIMER_REAL, 0)
-print("done", came, calls)
+assert calls > came / 2, calls
+print("done", came)
 """
 
 
@@ -155,17 +160,19 @@ print("done", flush=True)
 def test_fork(run_python):
     check(
         run_python("""
-import os, warnings, jax.numpy as jnp
+import os, signal, warnings, jax.numpy as jnp, numpy as np
 warnings.simplefilter("ignore")
 f = jax.jit(lambda x: x + 1)
 x = f(jnp.ones(3))
+f(x)
 child = os.fork()
 if child == 0:
-    ok = float(f(x)[0]) == 3
+    ok = np.asarray(f(x))[0] == 3  # compiled before: jaxlib compiles on threads that the child has not got
     os._exit(0 if ok else 1)
 assert os.waitpid(child, 0)[1] == 0
 child = os.fork()
 if child == 0:
+    signal.alarm(30)
     del x
     raise SystemExit(0)
 assert os.waitpid(child, 0)[1] == 0
@@ -219,6 +226,25 @@ calls(1000)
 before = calls(1000)
 after = calls(10_000)
 assert after - before < 8 << 20, (before, after)  # one array a call would be 1 GB
+print("done")
+""")
+    )
+
+
+def test_an_error_while_an_interrupt_is_handled_is_just_that_error(run_python):
+    check(
+        run_python("""
+import numpy as np
+f = jax.jit(lambda x: x + 1, compiler_options={"no_such_option": 1})
+try:
+    raise KeyboardInterrupt
+except KeyboardInterrupt:
+    try:
+        f(np.ones(3))
+    except jax.errors.JaxRuntimeError as error:
+        assert "no_such_option" in str(error)
+for _ in range(1000):
+    pass
 print("done")
 """)
     )

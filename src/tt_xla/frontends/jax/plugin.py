@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 from typing import Any
 
 from tt_xla.frontends.jax.parameters import recognise_flax
@@ -76,4 +79,17 @@ def make_client() -> Any:
 
     if not xla_client.pjrt_plugin_loaded(NAME):
         xla_client.load_pjrt_plugin_with_c_api(NAME, api_capsule())
+        os.register_at_fork(after_in_child=_keep_clients)
     return xla_bridge.make_pjrt_c_api_client(NAME)
+
+
+def _keep_clients() -> None:
+    """In a forked process: no client of jaxlib's is freed, for its threads, which it would wait for, stayed behind."""
+    from jax._src import xla_bridge
+
+    clients = [*xla_bridge._backends.values()]
+    host = sys.modules.get("tt_xla.host")
+    if host is not None and host._client.cache_info().currsize:
+        clients.append(host._client())
+    for client in clients:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))

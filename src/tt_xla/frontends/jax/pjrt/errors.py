@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import traceback
@@ -62,21 +63,22 @@ _held: dict[int, Any] = {}
 _arrived: list[int] = []
 
 
-def is_interrupt(error: BaseException) -> bool:
-    """Whether a signal handler raised ``error``, now or in an earlier slot."""
+def find_interrupt(error: BaseException) -> BaseException | None:
+    """What a signal handler raised, now or in an earlier slot: ``error`` itself, or what it was raised from."""
     if threading.current_thread() is not threading.main_thread():
-        return False
-    found = isinstance(error, KeyboardInterrupt) or hasattr(error, "_tt_interrupt")
-    if not found:
-        codes = {_code(handler) for handler in (*map(signal.getsignal, _HOLDABLE), *_held.values())}
-        codes.discard(None)
-        found = any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
-    if found:
-        try:
-            error._tt_interrupt = True  # type: ignore[attr-defined]
-        except AttributeError:
-            return isinstance(error, KeyboardInterrupt)
-    return found
+        return None
+    codes = {_code(handler) for handler in (*map(signal.getsignal, _HOLDABLE), *_held.values())}
+    codes.discard(None)
+    found: BaseException | None = error
+    while found is not None:
+        frames = (frame for frame, _ in traceback.walk_tb(found.__traceback__))
+        known = isinstance(found, KeyboardInterrupt) or hasattr(found, "_tt_interrupt")
+        if known or any(frame.f_code in codes for frame in frames):
+            with contextlib.suppress(AttributeError):
+                found._tt_interrupt = True  # type: ignore[attr-defined]
+            return found
+        found = found.__cause__  # not __context__: that may be an exception the user is handling
+    return None
 
 
 def _code(handler: Any) -> Any:

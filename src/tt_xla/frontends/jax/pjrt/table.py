@@ -73,7 +73,7 @@ def api_capsule() -> Any:
         bytes(answered_by(name) for name in SLOTS),
         plugin.pack(),
         errors.describe,
-        errors.is_interrupt,
+        errors.find_interrupt,
         errors.hold,
         errors.let_go,
     )

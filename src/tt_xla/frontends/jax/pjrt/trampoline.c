@@ -213,7 +213,7 @@ static void *make_error(int code, const char *message, size_t size)
 static PyObject *handlers[CAPACITY];
 static const char *names[CAPACITY];
 static unsigned char answered_by[CAPACITY];
-static PyObject *plugin_answers, *on_error, *is_interrupt, *hold, *let_go, *kept_names;
+static PyObject *plugin_answers, *on_error, *find_interrupt, *hold, *let_go, *kept_names;
 
 typedef struct {
     PyGILState_STATE gil;
@@ -320,18 +320,18 @@ static PyObject *call(PyObject *handler, PyObject *arguments, void **error)
         Py_XDECREF(held);
         if (result != NULL)
             break;
-        PyObject *verdict = raised == NULL ? NULL : insist(is_interrupt, raised, &kept);
-        bool interrupted = verdict != NULL && PyObject_IsTrue(verdict) == 1;
-        Py_XDECREF(verdict);
-        if (!interrupted || tries == MOST_RUNS - 1) {
+        PyObject *interrupt = raised == NULL ? NULL : insist(find_interrupt, raised, &kept);
+        if (interrupt == NULL || interrupt == Py_None || tries == MOST_RUNS - 1) {
             *error = error_from(raised, &kept);
+            Py_XDECREF(interrupt);
             Py_XDECREF(raised);
             break;
         }
+        Py_DECREF(raised);
         if (kept == NULL)
-            kept = raised;
+            kept = interrupt;
         else
-            Py_DECREF(raised);
+            Py_DECREF(interrupt);
     }
     if (result == NULL && *error == NULL)
         *error = &no_reason;
@@ -637,13 +637,13 @@ static void nothing(void *unused) { (void)unused; }
 
 /* The module -------------------------------------------------------------------------------------------------------*/
 
-/* setup(names, handlers, answered_by, plugin_answers, on_error, is_interrupt, hold, let_go) -> addresses of slots */
+/* setup(names, handlers, answered_by, plugin_answers, on_error, find_interrupt, hold, let_go) -> addresses of slots */
 static PyObject *setup(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *given_names, *given_handlers, *by;
     if (!PyArg_ParseTuple(args, "O!O!O!SOOOO", &PyTuple_Type, &given_names, &PyTuple_Type, &given_handlers,
-                          &PyBytes_Type, &by, &plugin_answers, &on_error, &is_interrupt, &hold, &let_go))
+                          &PyBytes_Type, &by, &plugin_answers, &on_error, &find_interrupt, &hold, &let_go))
         return NULL;
     Py_ssize_t count = PyTuple_Size(given_names);
     if (count > CAPACITY || PyTuple_Size(given_handlers) != count || PyBytes_Size(by) != count)
@@ -651,7 +651,7 @@ static PyObject *setup(PyObject *module, PyObject *args)
     PyObject *addresses = PyTuple_New(count);
     if (addresses == NULL)
         return NULL;
-    PyObject *keep[] = {given_names, plugin_answers, on_error, is_interrupt, hold, let_go};
+    PyObject *keep[] = {given_names, plugin_answers, on_error, find_interrupt, hold, let_go};
     for (size_t i = 0; i < sizeof(keep) / sizeof(*keep); i++)
         Py_INCREF(keep[i]);
     kept_names = given_names;
