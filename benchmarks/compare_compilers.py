@@ -85,18 +85,20 @@ def _moves(ops: dict[str, int]) -> int:
     return sum(count for name, count in ops.items() if name.removeprefix("ttnn.") in MOVES)
 
 
-def _device_us(path: Path, reference: Path, dumps: Path) -> tuple[float, float] | None:
-    """Both compilers' level-2 programs for p150 under our cost model; upstream's dump is made once."""
+def _device_us(path: Path, reference: Path, dumps: Path, *, make: bool) -> tuple[float, float] | None:
+    """Both compilers' level-2 programs for p150 under our cost model; None when upstream's dump is not there."""
     irs = dumps / path.stem / "irs"
-    if not list(irs.glob("ttnn_*.mlir")):
+    if make and not list(irs.glob("ttnn_[0-9]*.mlir")):
         _theirs(reference, path, "2", "p150", dumps)
-    dump = max(irs.glob("ttnn_*.mlir"))
-    command = [sys.executable, "-m", "tt_xla", "estimate", str(dump), "--arch", "p150", "--json"]
+    found = list(irs.glob("ttnn_[0-9]*.mlir"))
+    if not found:
+        return None
+    command = [sys.executable, "-m", "tt_xla", "estimate", str(max(found)), "--target", "p150", "--json"]
     return _ours(path, "2", "p150")["predicted_device_us"], _json(command)["predicted_device_us"]
 
 
 def _measure(
-    names: list[str], folder: Path, rounds: int, reference: Path, dumps: Path | None, arch: str
+    names: list[str], folder: Path, rounds: int, reference: Path, dumps: Path | None, make_dumps: bool, arch: str
 ) -> Iterator[Row]:
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("programs", total=len(names))
@@ -116,7 +118,7 @@ def _measure(
                         row.counts = _count(ours["ttnn"]), _count(theirs["ttnn"])
                         row.moves = _moves(ours["ttnn"]), _moves(theirs["ttnn"])
             if dumps is not None:
-                row.device_us = _device_us(path, reference, dumps)
+                row.device_us = _device_us(path, reference, dumps, make=make_dumps)
             yield row
             progress.advance(task)
 
@@ -192,6 +194,7 @@ def _of_upstream(ratios: list[float]) -> str:
 @click.option(
     "--dumps", type=click.Path(path_type=Path), help="Where upstream's level-2 dumps are kept; compares device time."
 )
+@click.option("--make-dumps", is_flag=True, help="Make upstream's level-2 dumps that are missing; each takes minutes.")
 @click.option("--document", type=click.Path(path_type=Path, exists=True), help="Writes the table between its marks.")
 def main(
     names: tuple[str, ...],
@@ -200,10 +203,11 @@ def main(
     folder: Path,
     reference: Path,
     dumps: Path | None,
+    make_dumps: bool,
     document: Path | None,
 ) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    rows = list(_measure(list(names or PROGRAMS), folder, rounds, reference, dumps, arch))
+    rows = list(_measure(list(names or PROGRAMS), folder, rounds, reference, dumps, make_dumps, arch))
     text = _table(rows, rounds, arch)
     click.echo(text)
     if document is not None:
