@@ -3,9 +3,10 @@
 ttir, ttnn, program = serialize_compiled_artifacts(f, x)
 """
 
+from tt_xla.frontends.jax.codegen import codegen_cpp, codegen_py
 from tt_xla.frontends.jax.tools import (
     serialize_compiled_artifacts,
     serialize_compiled_artifacts_to_disk,
 )
 
-__all__ = ["serialize_compiled_artifacts", "serialize_compiled_artifacts_to_disk"]
+__all__ = ["codegen_cpp", "codegen_py", "serialize_compiled_artifacts", "serialize_compiled_artifacts_to_disk"]

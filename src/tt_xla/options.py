@@ -108,7 +108,13 @@ class CompileOptions:
     host_fallback: bool = _option(
         True, "run what the chip has no ops for on the host; when false, such an op is an error"
     )
-    export_path: str = _option("", "folder that receives the module of each stage under irs/")
+    backend: str = _option(
+        "default",
+        "'codegen_py' also writes the program as Python source that calls TT-NN, into export_path",
+        choices=("default", "ttnn_flatbuffer", "codegen_py", "codegen_cpp"),
+    )
+    export_path: str = _option("", "folder that receives the module of each stage under irs/, and generated source")
+    export_tensors: bool = _option(True, "generated source comes with the arguments it was first run on")
     export_model_name: str = _option("", "infix of the names of exported files")
     enable_const_eval_on_cpu: bool = _option(True, "compute const-eval functions on the host", effective=False)
     enable_const_eval_inputs_to_system_memory: bool = _option(
@@ -141,7 +147,27 @@ class CompileOptions:
             values[option.name] = option.parse(value)
             if not option.effective and values[option.name] != option.default:
                 warnings.warn(f"Compile option '{name}' is accepted and has no effect here.", stacklevel=3)
-        return CompileOptions(**values)._resolve_weight_dtype()
+        folder = environment("TTXLA_CODEGEN_EXPORT_DIR")
+        if folder and "backend" not in values:
+            values |= {"backend": "codegen_py", "export_path": folder}
+        return CompileOptions(**values)._check_backend()._resolve_weight_dtype()
+
+    @property
+    def generates_source(self) -> bool:
+        return self.backend.startswith("codegen")
+
+    def _check_backend(self) -> CompileOptions:
+        if self.generates_source and not self.export_path:
+            raise OptionError(
+                "Compile option 'export_path' must be provided when backend is not 'TTNNFlatbuffer'.",
+                hint="It names the folder that the generated source goes to.",
+            )
+        if self.backend == "codegen_cpp":
+            raise OptionError(
+                "Compile option 'backend' was given 'codegen_cpp', which is not there yet.",
+                hint="Use 'codegen_py', which writes Python.",
+            )
+        return self
 
     def _resolve_weight_dtype(self) -> CompileOptions:
         dtype = "bfp_bf8" if self.experimental_weight_dtype == "bfp8" else self.experimental_weight_dtype
@@ -176,6 +202,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable("TTXLA_SYSTEM", "n150", "which system is emulated: n150, n300 or p150"),
         EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
         EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn"),
+        EnvironmentVariable(
+            "TTXLA_CODEGEN_EXPORT_DIR", "", "folder for generated Python source; as backend=codegen_py and export_path"
+        ),
         EnvironmentVariable("TTXLA_LOGGER_LEVEL", "WARNING", "VERBOSE, DEBUG, INFO, WARNING or ERROR"),
         EnvironmentVariable("TTXLA_LOGGER_FILE", "", "file that receives the log instead of standard error"),
         EnvironmentVariable("TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM kept for traces; as needed when unset"),

@@ -13,8 +13,8 @@ import pytest
 from tt_xla import __version__
 from tt_xla.errors import CompileError
 from tt_xla.ir.program import Program
+from tt_xla.publish import publish
 from tt_xla.tools.cli import main
-from tt_xla.tools.publish import publish
 
 ADD = """\
 module @add {

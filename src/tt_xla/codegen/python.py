@@ -16,7 +16,7 @@ from tt_xla.codegen.expressions import Call, Device, Expression
 from tt_xla.codegen.formatting import INDENT, Group, Node, call, lay_out, node_of, quoted
 from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.codegen.layouts import dtype, layout, memory_config
-from tt_xla.codegen.naming import identifier, unique
+from tt_xla.codegen.naming import identifier, module_path, unique
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Program, Role, TensorSpec
 from tt_xla.target import Target, load_target
@@ -128,7 +128,9 @@ def _plain(text: str) -> str:
 def _arguments(program: Program, entry: Function) -> tuple[dict[int, str], dict[int, str]]:
     """Names of the entry's values that are looked up among the weights, and of those that are parameters."""
     by_role = dict(zip(entry.arguments, program.arguments, strict=True))
-    is_input = [value for value, argument in by_role.items() if argument.role is Role.INPUT]
+    is_input = [
+        value for value, argument in by_role.items() if argument.role is Role.INPUT and not module_path(argument.name)
+    ]
     if len(is_input) > MOST_PARAMETERS:
         is_input = []
     weights: dict[int, str] = {}

@@ -83,8 +83,8 @@ def host_call(module, inputs, input_dtypes, output_dtypes):
     Args:
         module: file of the program, relative to this one.
         inputs: tensors on the host, row-major.
-        input_dtypes: NumPy's names of the element types that the program itself takes.
-        output_dtypes: data types and shapes of its results as the rest of the model takes them.
+        input_dtypes: element types that the program itself takes, in StableHLO's words.
+        output_dtypes: data types of its results as the rest of the model takes them.
     """
     try:
         from tt_xla.host import load as load_host_program

@@ -352,7 +352,8 @@ def _recorder(
     options: CompileOptions, dumps: dict[str, str] | None, log: logging.Logger
 ) -> Callable[[str, Callable[[], str]], None]:
     """What to do with the text of a stage: log it, keep it, write it; nothing is printed unless somebody wants it."""
-    folder = Path(options.export_path) / "irs" if options.export_path else None
+    exports = options.export_path and not options.generates_source  # generated source brings its modules itself
+    folder = Path(options.export_path) / "irs" if exports else None
     if dumps is None and folder is None and not log.isEnabledFor(logging.DEBUG):
         return lambda stage, text: None
 

@@ -186,6 +186,30 @@ def show_command(program: Path, as_json: bool) -> None:
 
 
 @cli.command()
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option(
+    "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Write the source here."
+)
+@click.option(
+    "--arch",
+    type=click.Choice(system_names()),
+    help="System to compile modules for; TTXLA_SYSTEM or n150 when left out.",
+)
+@click.option("--level", type=click.IntRange(0, 2), help="Optimization level of modules: 0 (default), 1 or 2.")
+@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
+def codegen(programs: tuple[Path, ...], out: Path, arch: str | None, level: int | None, given: tuple[str, ...]) -> None:
+    """Write programs as Python source that calls TT-NN: StableHLO modules, or .ttnn files as they are.
+
+    A single one's main.py and run go to DIR, those of several to DIR/graph_0, DIR/graph_1 and so on.
+    """
+    from tt_xla.tools.codegen_files import codegen_files
+
+    options = _options(level, given)
+    if codegen_files(programs, arch or environment("TTXLA_SYSTEM"), options, out, report_error):
+        raise SystemExit(1)
+
+
+@cli.command()
 def info() -> None:
     """Show versions, systems, folders and the environment variables in force."""
     from tt_xla.tools.info import lines

@@ -18,10 +18,10 @@ from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.errors import OutputError, TTXLAError
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
+from tt_xla.publish import publish
 from tt_xla.target import Target, load_target
 from tt_xla.tools.estimate import by_op
 from tt_xla.tools.explain import show, show_json
-from tt_xla.tools.publish import publish
 
 # An op begins its line, after the results it defines; in attribute dictionaries names such as ttnn.layout do not.
 _OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?((?:ttir|ttnn)\.[a-z0-9_.]+)"?', re.MULTILINE)

@@ -26,8 +26,8 @@ def serialize_compiled_artifacts(
     from tt_xla.frontends.jax.pjrt.prepare import remove_annotations
     from tt_xla.target import load_target
 
-    static = tuple(i for i, arg in enumerate(args) if not _is_of_arrays(arg))
-    static_names = tuple(name for name, arg in kwargs.items() if not _is_of_arrays(arg))
+    static = tuple(i for i, arg in enumerate(args) if not is_of_arrays(arg))
+    static_names = tuple(name for name, arg in kwargs.items() if not is_of_arrays(arg))
     jitted = jax.jit(func, static_argnums=static, static_argnames=static_names)
     module = jitted.lower(*args, **kwargs).compiler_ir("stablehlo")
     remove_annotations(module)
@@ -56,7 +56,7 @@ def serialize_compiled_artifacts_to_disk(
     Path(f"{output_prefix}.ttnn").write_bytes(program)
 
 
-def _is_of_arrays(value: Any) -> bool:
+def is_of_arrays(value: Any) -> bool:
     import jax
 
     leaves = jax.tree.leaves(value)

@@ -234,15 +234,20 @@ class Executor:
 
 def _compile_and_load(module: Any, options: CompileOptions) -> Callee:
     """StableHLO to something that can be called. The one place where the frontend meets compiler and runtime."""
+    from tt_xla.codegen.export import exporting
     from tt_xla.compiler import compile_module
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
 
     system = environment("TTXLA_SYSTEM")
     key = (hashlib.sha256(str(module).encode()).hexdigest(), options, system)
-    program = _PROGRAMS.pop(key, None) or compile_module(module, options, load_target(system))
+    modules: dict[str, str] = {}
+    program = None if options.generates_source else _PROGRAMS.pop(key, None)
+    if program is None:
+        wanted = modules if options.generates_source else None
+        program = compile_module(module, options, load_target(system), dumps=wanted)
     _PROGRAMS[key] = program
-    return get_device().load(program).run
+    return exporting(program, modules, get_device().load(program).run)
 
 
 def compiled_programs() -> list[Program]:

@@ -6,7 +6,7 @@ import ctypes
 import hashlib
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -54,7 +54,10 @@ class Compiled(msgspec.Struct, frozen=True):
 class Executable:
     """A program on a device; the object behind both of PJRT's handles, executable and loaded executable."""
 
-    def __init__(self, client: Client, compiled: Compiled, program: Program) -> None:
+    def __init__(
+        self, client: Client, compiled: Compiled, program: Program, modules: Mapping[str, str] | None = None
+    ) -> None:
+        from tt_xla.codegen.export import exporting
         from tt_xla.runtime import get_device
 
         self.client = client
@@ -63,7 +66,7 @@ class Executable:
         self.donated = compiled.donated
         self.written: list[Any] = []
         """What was handed out as bytes."""
-        self._run = get_device(client.target.name).load(program).run
+        self._run = exporting(program, modules or {}, get_device(client.target.name).load(program).run)
         self._versioned = [argument.role is not Role.INPUT for argument in program.arguments]
         self._makers = [
             _maker(client, result, kind) for result, kind in zip(program.results, compiled.output_memories, strict=True)
@@ -192,12 +195,19 @@ def compile_program(args: Any) -> None:
     options = bytes_at(args.compile_options, args.compile_options_size)
     recognise_flax()  # it may have been imported since the plugin was
     with _compiling:
-        compiled, program = compile_bytes(client, module, options)
-    args.executable = Executable(client, compiled, program).new_handle()
+        modules: dict[str, str] = {}
+        compiled, program = compile_bytes(client, module, options, modules)
+        args.executable = Executable(client, compiled, program, modules).new_handle()
 
 
-def compile_bytes(client: Client, code: bytes, options: bytes) -> tuple[Compiled, Program]:
-    """Compiles what JAX hands over: a portable StableHLO artifact and a ``CompileOptionsProto``."""
+def compile_bytes(
+    client: Client, code: bytes, options: bytes, modules: dict[str, str] | None = None
+) -> tuple[Compiled, Program]:
+    """Compiles what JAX hands over: a portable StableHLO artifact and a ``CompileOptionsProto``.
+
+    Args:
+        modules: receives the text of the module at each stage where source is generated from it.
+    """
     from tt_xla.compiler import compile_module
     from tt_xla.compiler.stablehlo import parse_module
     from tt_xla.frontends.jax.pjrt.prepare import remove_annotations
@@ -209,11 +219,13 @@ def compile_bytes(client: Client, code: bytes, options: bytes) -> tuple[Compiled
     arguments = _attributes_of(function, "arg_attrs")
     results = _attributes_of(function, "res_attrs")
     remove_annotations(module)
+    parsed = CompileOptions.parse(request.options)
     program = compile_module(
         module,
-        CompileOptions.parse(request.options),
+        parsed,
         client.target,
         name=_text(module.operation, "sym_name") or "main",
+        dumps=modules if parsed.generates_source else None,
     )
     compiled = Compiled(
         version=__version__,

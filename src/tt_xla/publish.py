@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+Content = bytes | Callable[[Path], object]
+"""A file's bytes, or what writes it at the path that it is given."""
 
-def publish(folder: Path, files: Mapping[str, bytes]) -> None:
+
+def publish(folder: Path, files: Mapping[str, Content]) -> None:
     """Puts ``files``, by path relative to ``folder``, there in one step.
 
     They are written beside it and then renamed, so a failure leaves neither a part of them nor a changed folder. The
@@ -27,7 +30,10 @@ def publish(folder: Path, files: Mapping[str, bytes]) -> None:
         for name, data in files.items():
             path = fresh / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            if isinstance(data, bytes):
+                path.write_bytes(data)
+            else:
+                data(path)
         if not folder.exists():
             os.rename(fresh, folder)
             return

@@ -1,0 +1,226 @@
+"""Generated source on disk: ``main.py``, ``utils.py``, ``run``, ``irs/`` and ``tensors/``, all of them or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tt_xla.codegen.python import Source, generate
+from tt_xla.errors import OutputError
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.program import Program, TensorSpec
+from tt_xla.publish import Content, publish
+
+if TYPE_CHECKING:
+    import torch
+
+Run = Callable[..., "list[torch.Tensor]"]
+
+_UTILS = Path(__file__).with_name("utils.py")
+
+_RUN = """\
+#!/usr/bin/env bash
+# Runs main.py with an interpreter that has ttnn: the one in TTXLA_TTNN_PYTHON, else python3.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+python=${TTXLA_TTNN_PYTHON:-python3}
+if ! "$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("ttnn") is None)'; then
+  echo "run: $python has no ttnn. Set TTXLA_TTNN_PYTHON to an interpreter that has it." >&2
+  exit 1
+fi
+echo "Running main.py..."
+exec "$python" main.py "$@"
+"""
+
+_NUMPY = {DataType.F32: "<f4", DataType.SI32: "<i4", DataType.U32: "<u4", DataType.U16: "<u2", DataType.U8: "u1"}
+
+_lock = threading.RLock()
+_graphs: dict[Path, list[str]] = {}
+"""By folder, the programs that this process wrote there, in order."""
+
+
+def exporting(program: Program, modules: Mapping[str, str], run: Run) -> Run:
+    """``run``, which writes the program's source at its first call where the program's options ask for it.
+
+    Args:
+        modules: text of the module by stage.
+
+    Raises:
+        UnsupportedOpError: there is no source for an op of it.
+        OutputError: the folder cannot be written.
+    """
+    if not str(program.options.get("backend", "")).startswith("codegen"):
+        return run
+    root = Path(str(program.options["export_path"]))
+    check_folder(root)
+    export_tensors = bool(program.options.get("export_tensors", True))
+    source = generate(program, export_tensors)
+    written = False
+
+    def run_and_export(tensors: Sequence[torch.Tensor], versions: Sequence[int | None]) -> list[torch.Tensor]:
+        nonlocal written
+        results = run(tensors, versions)
+        if not written:
+            files = dict(contents(program, source, modules))
+            if export_tensors:
+                files |= _tensors(program, tensors, results)
+            folder = _place(root, program)
+            write(folder, files)
+            written = True
+            print(f"Python codegen successful. Check {folder} for the results.")
+        return results
+
+    return run_and_export
+
+
+def begin(root: Path) -> None:
+    """Forgets what this process wrote to a folder before: what comes next is its only graph again."""
+    with _lock:
+        _graphs.pop(root.resolve(), None)
+
+
+def contents(program: Program, source: Source, modules: Mapping[str, str]) -> dict[str, Content]:
+    """Files of a program's source, without its arguments."""
+    now = time.time_ns() // 1_000_000
+    files: dict[str, Content] = {
+        "main.py": source.main.encode(),
+        "utils.py": _UTILS.read_bytes(),
+        "ruff.toml": b"line-length = 120\n",
+        "run": partial(_write_executable, text=_RUN),
+    }
+    files |= {f"irs/{stage}_{now}.mlir": text.encode() for stage, text in modules.items()}
+    if "ttir" in modules:
+        files["ttir.mlir"] = modules["ttir"].encode()
+    files |= {name: text.encode() for name, text in source.host_programs.items()}
+    for name, (elements, spec) in source.constants.items():
+        files |= _constant(name, elements, spec)
+    return files
+
+
+def write(folder: Path, files: Mapping[str, Content], bytes_needed: int = 0) -> None:
+    """Puts the files there in one step.
+
+    Raises:
+        OutputError: the folder cannot be written, or the disk has no room.
+    """
+    check_folder(folder)
+    needed = bytes_needed + sum(_size(content) for content in files.values())
+    free = shutil.disk_usage(_nearest(folder)).free
+    if needed > free:
+        raise OutputError(
+            f"'{folder}' needs {needed / 1e9:.1f} GB for the program and its tensors; the disk has {free / 1e9:.1f} GB "
+            "left.",
+            hint="Nothing was written. Use another disk, or export_tensors=False.",
+        )
+    try:
+        publish(folder, files)
+    except OSError as error:
+        raise OutputError(
+            f"'{folder}' cannot be written: {error.strerror or error} ('{error.filename or folder}').",
+            hint="Nothing was written. Give export_path a folder that can be written.",
+        ) from error
+
+
+def check_folder(folder: Path) -> None:
+    """Raises:
+    OutputError: the folder is a file, lies below one, or cannot be written.
+    """
+    nearest = _nearest(folder)
+    if not nearest.is_dir():
+        reason = f"'{nearest}' is a file"
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        reason = f"'{nearest}' is read-only"
+    else:
+        return
+    raise OutputError(
+        f"export_path '{folder}' cannot be written: {reason}.",
+        hint="Give it a folder that can be written, or one that does not exist yet.",
+    )
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder itself, or the nearest above it that exists."""
+    nearest = folder.absolute()
+    while not nearest.exists():
+        nearest = nearest.parent
+    return nearest
+
+
+def _place(root: Path, program: Program) -> Path:
+    """A graph's folder: the root for the only one, ``graph_<N>`` where there are several."""
+    key = hashlib.sha256(program.to_bytes()).hexdigest()
+    with _lock:
+        known = _graphs.setdefault(root.resolve(), [])
+        if key not in known:
+            known.append(key)
+            if len(known) == 2:
+                _move_first(root)
+        return root if len(known) == 1 else root / f"graph_{known.index(key)}"
+
+
+def _move_first(root: Path) -> None:
+    """Gives the first graph a folder of its own, now that it is not the only one."""
+    folder = root / "graph_0"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name in ("main.py", "utils.py", "ruff.toml", "run", "ttir.mlir", "irs", "tensors", "host"):
+        if (root / name).exists():
+            os.rename(root / name, folder / name)
+
+
+def _write_executable(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def _size(content: Content) -> int:
+    if isinstance(content, bytes):
+        return len(content)
+    array = getattr(content, "keywords", {}).get("array")
+    return int(array.nbytes) if array is not None else 0
+
+
+def _tensors(program: Program, tensors: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> dict[str, Content]:
+    """Arguments in the shapes that the device has them in, and results."""
+    entry = program.functions[0]
+    files: dict[str, Content] = {}
+    for index, (tensor, value) in enumerate(zip(tensors, entry.arguments, strict=True)):
+        files |= _array(f"arg{index}", tensor.detach().reshape(entry.values[value].shape))
+    for index, result in enumerate(results):
+        files |= _array(f"expected{index}", result.detach())
+    return files
+
+
+def _array(name: str, tensor: torch.Tensor) -> dict[str, Content]:
+    import numpy as np
+    import torch
+
+    if tensor.dtype is torch.bfloat16:
+        bits = tensor.contiguous().view(torch.int16).numpy().view(np.uint16)
+        return {f"tensors/{name}.bf16.npy": partial(_save, array=bits)}
+    if tensor.is_floating_point() and tensor.dtype not in (torch.float32, torch.float64):
+        tensor = tensor.to(torch.float32)
+    return {f"tensors/{name}.npy": partial(_save, array=tensor.numpy())}
+
+
+def _constant(name: str, elements: bytes, spec: TensorSpec) -> dict[str, Content]:
+    import numpy as np
+
+    kind = spec.layout.dtype
+    array: Any = np.frombuffer(elements, _NUMPY.get(kind, "<u2")).reshape(spec.shape)
+    suffix = ".bf16.npy" if kind is DataType.BF16 else ".npy"
+    return {f"tensors/{name}{suffix}": partial(_save, array=array)}
+
+
+def _save(path: Path, array: Any) -> None:
+    import numpy as np
+
+    with path.open("wb") as file:
+        np.save(file, array)

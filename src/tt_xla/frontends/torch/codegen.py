@@ -1,0 +1,70 @@
+"""A PyTorch model as source that calls TT-NN.
+
+codegen_py(model, x, export_path="model")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+
+def codegen_py(
+    model: torch.nn.Module,
+    *args: Any,
+    compiler_options: Mapping[str, Any] | None = None,
+    export_path: str | Path = "codegen_result",
+    export_tensors: bool = True,
+    **kwargs: Any,
+) -> None:
+    """Writes ``main.py`` and what belongs to it to ``export_path``, and runs the model once for these arguments.
+
+    Args:
+        compiler_options: options as for running the model.
+        export_tensors: the arguments and weights, and the results to compare with, go to ``tensors/``; else
+            ``main.py`` makes its arguments with ``ttnn.ones``.
+
+    Raises:
+        OptionError: an option is unknown or has a bad value.
+        CompileError: the model cannot be compiled, or has no source.
+        OutputError: the folder cannot be written.
+    """
+    _codegen("codegen_py", model, args, kwargs, compiler_options, export_path, export_tensors)
+
+
+def codegen_cpp(
+    model: torch.nn.Module,
+    *args: Any,
+    compiler_options: Mapping[str, Any] | None = None,
+    export_path: str | Path = "codegen_result",
+    export_tensors: bool = True,
+    **kwargs: Any,
+) -> None:
+    """As :func:`codegen_py`; C++ is not there yet, and this raises an ``OptionError`` that says so."""
+    _codegen("codegen_cpp", model, args, kwargs, compiler_options, export_path, export_tensors)
+
+
+def _codegen(
+    backend: str,
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    compiler_options: Mapping[str, Any] | None,
+    export_path: str | Path,
+    export_tensors: bool,
+) -> None:
+    import torch
+
+    from tt_xla.codegen.export import begin
+    from tt_xla.frontends.torch import register
+
+    register()
+    begin(Path(export_path))
+    own = {"backend": backend, "export_path": str(export_path), "export_tensors": export_tensors}
+    compiled = torch.compile(model, backend="tt", options=dict(compiler_options or {}) | own)
+    with torch.no_grad():
+        compiled(*args, **kwargs)

@@ -1,0 +1,56 @@
+"""What ``tt-xla codegen`` does: programs in, a folder of source each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from tt_xla.codegen.export import check_folder, contents, write
+from tt_xla.codegen.python import generate
+from tt_xla.errors import TTXLAError
+from tt_xla.ir.program import MAGIC, Program
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
+
+
+def codegen_files(
+    paths: Sequence[Path],
+    arch: str,
+    options: CompileOptions,
+    out: Path,
+    report_error: Callable[[BaseException], None],
+) -> bool:
+    """Writes the source of each file, arguments as ``ttnn.ones``; whether any failed.
+
+    Raises:
+        OutputError: ``out`` cannot be written.
+    """
+    check_folder(out)
+    failed = False
+    for index, path in enumerate(paths):
+        folder = out if len(paths) == 1 else out / f"graph_{index}"
+        try:
+            modules: dict[str, str] = {}
+            program = _read(path, arch, options, modules)
+            write(folder, contents(program, generate(program, export_tensors=False), modules))
+        except (TTXLAError, OSError) as error:
+            report_error(error)
+            failed = True
+            continue
+        host = f"; the host runs {', '.join(program.host_ops)}" if program.host_ops else ""
+        click.echo(f"{path}: Python codegen successful. Check {folder} for the results{host}.")
+    return failed
+
+
+def _read(path: Path, arch: str, options: CompileOptions, modules: dict[str, str]) -> Program:
+    """A ``.ttnn`` file as it is, or a StableHLO module compiled, with its text at each stage."""
+    data = path.read_bytes()
+    if data.startswith(MAGIC):
+        return Program.from_bytes(data)
+    from tt_xla.compiler import compile_module, parse_module
+
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", path.stem) or "module"
+    return compile_module(parse_module(data, str(path)), options, load_target(arch), name=name, dumps=modules)

@@ -1,0 +1,254 @@
+"""Generated source on disk: what asks for it, what lies there, and that it is all there or nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+import tt_jax
+import tt_torch
+from tt_xla.codegen import export
+from tt_xla.codegen.mock import Mock
+from tt_xla.errors import OptionError, OutputError
+from tt_xla.frontends.torch import settings
+from tt_xla.options import CompileOptions
+from tt_xla.tools.cli import cli
+
+ROOT = Path(__file__).parents[2]
+
+MODULE = """func.func public @main(%x: tensor<32x32xbf16>) -> tensor<32x32xbf16> {
+  %0 = stablehlo.tanh %x : tensor<32x32xbf16>
+  return %0 : tensor<32x32xbf16>
+}"""
+
+ON_THE_HOST = """func.func public @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.add %x, %x : tensor<8x8xf32>
+  %1 = "stablehlo.cholesky"(%0) {lower = true} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}"""
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = torch.nn.Linear(32, 32)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.fc(x))
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_SYSTEM", "p150")
+    monkeypatch.delenv("TTXLA_CODEGEN_EXPORT_DIR", raising=False)
+    torch._dynamo.reset()
+
+
+def command(*arguments: object) -> str:
+    done = CliRunner().invoke(cli, ["codegen", *map(str, arguments)])
+    return f"{done.exit_code} {done.output} {done.exception or ''}"
+
+
+def module(tmp_path: Path, text: str = MODULE) -> Path:
+    path = tmp_path / "model.mlir"
+    path.write_text(text)
+    return path
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+# By command --------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_writes_the_documented_tree(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert command(module(tmp_path), "-o", out).startswith("0 ")
+    assert names(out) == {"main.py", "utils.py", "run", "irs", "ttir.mlir", "ruff.toml"}
+    assert os.access(out / "run", os.X_OK)
+    assert {path.name.partition("_")[0] for path in (out / "irs").iterdir()} == {"vhlo", "shlo", "ttir", "ttnn"}
+    assert "ttnn.ones([32, 32]" in (out / "main.py").read_text()
+
+
+def test_the_command_takes_compiled_programs_too(tmp_path: Path) -> None:
+    CliRunner().invoke(cli, ["compile", str(module(tmp_path)), "--out", str(tmp_path / "compiled")])
+    out = tmp_path / "out"
+    assert command(tmp_path / "compiled/model.ttnn", "-o", out).startswith("0 ")
+    assert "ttnn.tanh(" in (out / "main.py").read_text()
+
+
+def test_several_programs_get_a_folder_each(tmp_path: Path) -> None:
+    path = module(tmp_path)
+    command(path, path, "-o", tmp_path / "out")
+    assert names(tmp_path / "out") == {"graph_0", "graph_1"}
+
+
+def test_what_the_host_runs_is_said_and_generated(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert "the host runs stablehlo.cholesky" in command(module(tmp_path, ON_THE_HOST), "-o", out)
+    main = (out / "main.py").read_text()
+    assert "# TT-NN has no op for this; the host runs it: stablehlo.cholesky" in main
+    assert 'utils.host_call("host/part0.mlir"' in main
+    assert "cholesky" in (out / "host/part0.mlir").read_text()
+
+
+def test_a_path_that_is_a_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    with pytest.raises(OutputError, match="is a file"):
+        export.check_folder(taken / "below")
+    assert "is a file" in command(module(tmp_path), "-o", taken)
+    assert taken.read_text() == "mine"
+
+
+def test_a_disk_without_room_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"needs 1000000000\.0 GB .* the disk has"):
+        export.write(tmp_path / "out", {"main.py": b""}, bytes_needed=10**18)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_failure_halfway_leaves_nothing(tmp_path: Path) -> None:
+    def fail(path: Path) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    with pytest.raises(OutputError, match=r"No space left on device.*Nothing was written"):
+        export.write(tmp_path / "out", {"main.py": b"x", "tensors/arg0.npy": fail})
+    assert list(tmp_path.iterdir()) == []
+
+
+# By option ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_documented_error_of_a_missing_path() -> None:
+    said = "Compile option 'export_path' must be provided when backend is not 'TTNNFlatbuffer'"
+    with pytest.raises(OptionError, match=said):
+        CompileOptions.parse({"backend": "codegen_py"})
+
+
+def test_cpp_is_refused_by_name() -> None:
+    with pytest.raises(OptionError, match="'codegen_cpp', which is not there yet"):
+        CompileOptions.parse({"backend": "codegen_cpp", "export_path": "x"})
+
+
+def test_the_environment_asks_unless_the_backend_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_CODEGEN_EXPORT_DIR", "out")
+    assert CompileOptions.parse().backend == "codegen_py"
+    assert CompileOptions.parse().export_path == "out"
+    assert not CompileOptions.parse({"backend": "default"}).generates_source
+
+
+# By PyTorch --------------------------------------------------------------------------------------------------------
+
+
+def test_torch_model_with_tensors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, x = Net().eval(), torch.randn(4, 32)
+    tt_torch.codegen_py(model, x, export_path=tmp_path / "out")
+    assert f"Check {tmp_path / 'out'} for the results" in capsys.readouterr().out
+    assert {"arg0.npy", "arg1.npy", "arg2.npy", "expected0.npy"} == names(tmp_path / "out/tensors")
+    stored = {path.stem: np.load(path) for path in (tmp_path / "out/tensors").iterdir()}
+    assert any(np.array_equal(array, x.numpy()) for array in stored.values())
+    with torch.no_grad():
+        torch.testing.assert_close(torch.from_numpy(stored["expected0"]), model(x), atol=0.05, rtol=0.05)
+    assert '"fc.weight": utils.load("arg' in (tmp_path / "out/main.py").read_text()
+
+
+def test_torch_model_without_tensors(tmp_path: Path) -> None:
+    options = {"optimization_level": 2}
+    tt_torch.codegen_py(
+        Net(), torch.randn(4, 32), export_path=tmp_path / "out", export_tensors=False, compiler_options=options
+    )
+    assert "tensors" not in names(tmp_path / "out")
+    assert "ttnn.ones(" in (tmp_path / "out/main.py").read_text()
+    assert "optimization level 2" in (tmp_path / "out/main.py").read_text()
+
+
+def test_graphs_of_one_process_get_a_folder_each(tmp_path: Path) -> None:
+    """The results are those of the model: generating is not instead of running."""
+    options = {"backend": "codegen_py", "export_path": str(tmp_path / "out")}
+    settings.set_compile_options(options)
+    try:
+        net = torch.compile(Net().eval(), backend="tt", dynamic=False)
+        with torch.no_grad():
+            found = net(torch.ones(4, 32))
+            assert "main.py" in names(tmp_path / "out")
+            net(torch.ones(8, 32))
+            net(torch.ones(4, 32))
+        assert found.abs().max() > 0
+    finally:
+        settings.set_compile_options({})
+    assert names(tmp_path / "out") == {"graph_0", "graph_1"}
+    assert "[8, 32]" not in (tmp_path / "out/graph_0/main.py").read_text()
+    assert np.load(tmp_path / "out/graph_1/tensors/expected0.npy").shape == (8, 32)
+
+
+# By JAX ------------------------------------------------------------------------------------------------------------
+
+
+def test_jax_function_with_static_arguments(tmp_path: Path) -> None:
+    import jax.numpy as jnp
+
+    def forward(graphdef: str, state: dict[str, dict[str, jnp.ndarray]], x: jnp.ndarray) -> jnp.ndarray:
+        assert graphdef == "definition"
+        return jnp.tanh(x @ state["fc"]["kernel"])
+
+    state = {"fc": {"kernel": jnp.eye(32, dtype=jnp.bfloat16)}}
+    x = jnp.ones((8, 32), jnp.bfloat16)
+    tt_jax.codegen_py(forward, "definition", state, x, export_path=str(tmp_path / "out"))
+    assert names(tmp_path / "out/tensors") == {"arg0.bf16.npy", "arg1.bf16.npy", "expected0.bf16.npy"}
+    assert '"fc.kernel": utils.load("arg0"' in (tmp_path / "out/main.py").read_text()
+
+
+def test_jax_jit_with_options(tmp_path: Path) -> None:
+    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    script = f"""
+import jax_plugin_tt, jax, jax.numpy as jnp
+from jax._src import xla_bridge
+xla_bridge._discover_and_register_pjrt_plugins()
+"tt" in xla_bridge._backend_factories or jax_plugin_tt.initialize()
+options = {{"backend": "codegen_py", "export_path": {str(tmp_path / "out")!r}}}
+x = jax.device_put(jnp.ones((8, 32)), jax.devices("tt")[0])
+print(jax.jit(lambda x: x + 1, compiler_options=options)(x).sum())
+"""
+    given = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    given |= {"PYTHONPATH": str(ROOT / "src"), "TTXLA_SYSTEM": "p150"}
+    done = subprocess.run([sys.executable, "-c", script], env=given, capture_output=True, text=True, check=False)
+    assert "512.0" in done.stdout, done.stderr
+    assert {"main.py", "run", "irs", "tensors"} <= names(tmp_path / "out")
+
+
+# On TT-NN ----------------------------------------------------------------------------------------------------------
+
+
+def _by_command(tmp_path: Path) -> None:
+    command(module(tmp_path), "-o", tmp_path / "out", "--level", 2)
+
+
+def _by_torch(tmp_path: Path) -> None:
+    tt_torch.codegen_py(Net().eval().bfloat16(), torch.randn(4, 32).bfloat16(), export_path=tmp_path / "out")
+
+
+@pytest.mark.parametrize("make", [_by_command, _by_torch])
+def test_tt_nn_takes_what_was_generated(make: Callable[[Path], None], tmp_path: Path, ttnn_mock: Mock) -> None:
+    make(tmp_path)
+    environment = ttnn_mock.environment | {"TTXLA_TTNN_PYTHON": str(ttnn_mock.python)}
+    done = subprocess.run(["./run"], cwd=tmp_path / "out", env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "result 0: [" in done.stdout
+    assert ("PCC against tensors/expected0" in done.stdout) == (make is _by_torch)
+
+
+def test_run_says_what_is_missing(tmp_path: Path) -> None:
+    command(module(tmp_path), "-o", tmp_path / "out")
+    given = dict(os.environ) | {"TTXLA_TTNN_PYTHON": sys.executable}
+    done = subprocess.run([tmp_path / "out/run"], env=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "has no ttnn. Set TTXLA_TTNN_PYTHON" in done.stderr
