@@ -89,6 +89,14 @@ def test_with_the_left_operand_transposed_product_and_sum_are_two_calls_in_l1() 
     assert text.endswith("activations=[ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)])")
 
 
+def test_functions_of_a_binary_op_have_their_parameters() -> None:
+    steps = ((("op_type", "square"),), (("op_type", "mul_unary_sfpu"), ("params", (0.5,))))
+    values = (spec(64, 32), spec(64, 32), spec(64, 32))
+    text = source("ttnn.add", {"lhs": 0, "rhs": 1}, *values, input_tensor_b_activations=steps)
+    wanted = "ttnn.UnaryWithParam(ttnn.UnaryOpType.SQUARE), ttnn.UnaryWithParam(ttnn.UnaryOpType.MUL_UNARY_SFPU, 0.5)"
+    assert f"input_tensor_b_activations=[{wanted}]" in text
+
+
 def test_remainder_has_the_sign_of_the_dividend() -> None:
     """As StableHLO's; TT-NN's remainder has that of the divisor."""
     text = source("ttnn.remainder", {"lhs": 0, "rhs": 1}, *[spec(3)] * 3)

@@ -178,7 +178,7 @@ fused("relu", lambda x: jnp.maximum(x, 0), normal(4, 32), into=("relu",))
 fused("relu6", jax.nn.relu6, normal(4, 32) * 6, into=("relu6",))
 fused("relu6_by_clip", lambda x: jnp.clip(x, 0, 6), normal(4, 32) * 6, into=("relu6",))
 fused("hardsigmoid", jax.nn.hard_sigmoid, normal(4, 32) * 3, into=("hardsigmoid",))
-fused("hardswish", jax.nn.hard_swish, normal(4, 32) * 3, into=("hardsigmoid", "multiply"))
+fused("hardswish", jax.nn.hard_swish, normal(4, 32) * 3, into=("multiply",))
 fused("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)), normal(4, 32), into=("sigmoid",))
 fused("silu", jax.nn.silu, normal(4, 32), into=("silu",))
 fused("silu_divided", lambda x: x / (1 + jnp.exp(-x)), normal(4, 32), into=("silu",))
@@ -289,6 +289,42 @@ fused("transposed", lambda x, w: x @ w.T, normal(4, 32), normal(8, 32), into=("m
 fused("mean", lambda x: x.mean(-1), normal(4, 32), into=("mean",))
 fused("mean_by_reciprocal", lambda x: x.sum(-1) * (1 / 32), normal(4, 32), into=("mean",))
 fused("transposes_cancel", lambda x: jnp.exp(x.T).T, normal(4, 32), into=("exp",))
+fused(
+    "moving_average",
+    lambda m, g: 0.9 * m + 0.1 * g,
+    normal(4, 32),
+    normal(4, 32, seed=1),
+    into=("add",),
+    atol=1e-5,
+)
+fused(
+    "moving_average_of_squares",
+    lambda v, g: 0.999 * v + 0.001 * (g * g),
+    positive(4, 32),
+    normal(4, 32, seed=1),
+    into=("add",),
+    atol=1e-5,
+)
+fused(
+    "step_of_adam",
+    lambda p, m, v, u, w: p - 1e-3 * (m / u) / (jnp.sqrt(v / w) + 1e-8),
+    normal(4, 32),
+    normal(4, 32, seed=1),
+    positive(4, 32, seed=2),
+    positive(1, 1, seed=3),
+    positive(1, 1, seed=4),
+    into=("divide", "divide", "divide", "subtract"),
+    atol=1e-5,
+)
+fused("constant_first", lambda x, y: (1 - x) * (y - 3), normal(4, 32), normal(4, 32, seed=1), into=("multiply",))
+fused("functions_in_bf16", lambda x, y: jnp.tanh(0.5 * x + y), bf16(4, 32), bf16(4, 32, seed=1), into=("add",))
+fused(
+    "used_twice",
+    lambda x, y: (2 * x) + (2 * x) * y,
+    normal(4, 32),
+    normal(4, 32, seed=1),
+    into=("multiply", "multiply", "add"),
+)
 fused("factors_join", lambda x: x * 2 * 3 / 4, normal(4, 32), into=("multiply",))
 fused("negations_cancel", lambda x, y: x - (-y), normal(4, 32), normal(4, 32, seed=1), into=("add",))
 fused("powers", lambda x: x**-0.5, positive(4, 32), into=("rsqrt",))

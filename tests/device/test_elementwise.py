@@ -242,3 +242,29 @@ def test_bitcast_keeps_bits(run_op):
     bits = run_op("ttnn.bitcast_convert", {"input": x}, (2,), "u32")
     assert bits.tolist() == [0x3F800000, 0xC0200000]
     assert run_op("ttnn.bitcast_convert", {"input": bits}, (2,), "f32").tolist() == [1.0, -2.5]
+
+
+STEPS = {
+    "add_unary_sfpu": lambda x: x + 0.75,
+    "div_unary_sfpu": lambda x: x / 0.75,
+    "mul_unary_sfpu": lambda x: x * 0.75,
+    "power": lambda x: x**0.75,
+    "rsub": lambda x: 0.75 - x,
+    "sub_unary_sfpu": lambda x: x - 0.75,
+}
+PLAIN_STEPS = {"recip": np.reciprocal, "square": np.square, "sqrt": np.sqrt}
+
+
+@pytest.mark.parametrize("step", sorted(STEPS | PLAIN_STEPS))
+def test_functions_in_a_binary_op(run_op, step):
+    function = (STEPS | PLAIN_STEPS)[step]
+    field = {"op_type": step} | ({"params": (0.75,)} if step in STEPS else {})
+    x, y = samples(*POSITIVE, BF16), samples(*POSITIVE, BF16, seed=1)
+    exact_x, exact_y = x.double().numpy(), y.double().numpy()
+    for side, exact in {
+        "activations": function(exact_x + exact_y),
+        "input_tensor_a_activations": function(exact_x) + exact_y,
+        "input_tensor_b_activations": exact_x + function(exact_y),
+    }.items():
+        got = run_op("ttnn.add", {"lhs": x, "rhs": y}, x.shape, "bf16", **{side: (tuple(field.items()),)})
+        assert_rounded_once(got, exact)

@@ -81,6 +81,16 @@ def test_more_cores_are_not_slower(m: int, k: int, n: int) -> None:
     assert cost("exp", [tensor], tensor).total_us <= cost("exp", [tensor], tensor, small).total_us * 1.000001
 
 
+def test_functions_inside_a_binary_op_take_their_time_but_no_trip_to_memory() -> None:
+    whole = spec((2048, 2048), buffer=BufferType.L1, memory=MemoryLayout.INTERLEAVED)
+    steps = ((("op_type", "sqrt"),), (("op_type", "mul_unary_sfpu"), ("params", (0.5,))))
+    plain = cost("add", [whole, whole], whole)
+    for side in ("activations", "input_tensor_a_activations", "input_tensor_b_activations"):
+        joined = cost("add", [whole, whole], whole, **{side: steps})
+        assert plain.total_us < joined.total_us
+        assert joined.total_us < plain.total_us + cost("sqrt", [whole], whole).total_us * 2
+
+
 def test_bfp8_weights_help_a_matmul_that_waits_for_dram() -> None:
     wide, narrow = matmul(32, 4096, 4096), matmul(32, 4096, 4096, weight=DataType.BFP_BF8)
     assert wide.bound in ("dram", "noc")

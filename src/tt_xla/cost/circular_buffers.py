@@ -53,13 +53,17 @@ def _others(instruction: Instruction, inputs: list[TensorSpec], result: TensorSp
 
 
 def _elementwise(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """Two tiles of each tensor that is not at hand on its core, and two where a row or column is repeated."""
+    """Two tiles of each tensor that is not at hand on its core, two where a row or column is repeated, and one of each
+    operand that functions are applied to."""
     tiles = 0
     for spec in inputs:
         if not (result.layout.is_sharded and same_shards(spec.layout, result.layout)):
             tiles += 2 * _tile(spec)
         if spec.shape != result.shape:
             tiles += 2 * _tile(spec)
+    for spec, side in zip(inputs, families.STEPS_BEFORE, strict=False):
+        if instruction.attributes.get(side):
+            tiles += _tile(spec)
     return tiles + 2 * _tile(result)
 
 

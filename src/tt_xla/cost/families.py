@@ -112,6 +112,20 @@ BINARY: dict[str, str] = {
     "requantize": "round",
 }
 
+# What a binary op does before and after, by the vector unit's row where the name of the function is no row itself.
+STEPS: dict[str, str] = {
+    "add_unary_sfpu": "relu",
+    "div_unary_sfpu": "relu",  # a product by the reciprocal
+    "mul_unary_sfpu": "relu",
+    "power": "pow_scalar",
+    "recip": "reciprocal",
+    "rsub": "relu",
+    "square": "relu",
+    "sub_unary_sfpu": "relu",
+}
+STEPS_BEFORE = ("input_tensor_a_activations", "input_tensor_b_activations")
+STEPS_AFTER = "activations"
+
 # Ops that make no device work: bookkeeping, or results that are kept from an earlier run.
 FREE = (
     "deallocate",

@@ -58,6 +58,10 @@ def _binary(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
     compute = tiles * cycles * rates.cycle_us
     if extra:
         compute += tiles * rates.sfpu[extra]
+    for side in (*families.STEPS_BEFORE, families.STEPS_AFTER):
+        for step in instruction.attributes.get(side) or ():
+            function = str(dict(step)["op_type"])
+            compute += tiles * rates.sfpu[families.STEPS.get(function, function)]
     shape = result.shape
     for spec in inputs:
         if _broadcast_in_tile(spec.shape, shape):

@@ -51,7 +51,7 @@ _FUNCTIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_activ
 
 
 def _functions(op: Op, side: str) -> Expression:
-    return tuple(activation(dict(item)["op_type"]) for item in op.get(side))
+    return tuple(activation(dict(item)) for item in op.get(side))
 
 
 @calls("ttnn.where")
@@ -85,4 +85,5 @@ def activation(function: str | Mapping[str, Any] | None) -> Expression:
     if label is None:
         return None
     kind = Name(f"ttnn.UnaryOpType.{label.upper()}")
-    return Call("ttnn.UnaryWithParam", (kind, False) if label == "gelu" else (kind,))
+    params = function.get("params", ()) if isinstance(function, Mapping) else ()
+    return Call("ttnn.UnaryWithParam", (kind, False) if label == "gelu" else (kind, *params))

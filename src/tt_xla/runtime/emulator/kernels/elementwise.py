@@ -166,6 +166,8 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tenso
         input_tensor_a_activations: Functions = (),
         input_tensor_b_activations: Functions = (),
     ) -> Tensor:
+        if activations:
+            lhs, rhs = _float(lhs), _float(rhs)
         found = function(_applied(lhs, input_tensor_a_activations), _applied(rhs, input_tensor_b_activations))
         return _applied(found, activations)
 
@@ -175,8 +177,24 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tenso
 def _applied(value: Tensor, functions: Functions) -> Tensor:
     """In float32, as the kernel holds it between its steps."""
     for item in functions:
-        value = _UNARY[dict(item)["op_type"]](_float(value))
+        fields = dict(item)
+        function = _IN_CHAINS.get(fields["op_type"]) or _UNARY[fields["op_type"]]
+        value = function(_float(value), *fields.get("params", ()))
     return value
+
+
+_IN_CHAINS: dict[str, Callable[..., Tensor]] = {
+    "add_unary_sfpu": torch.add,
+    "div_unary_sfpu": torch.div,
+    "leaky_relu": F.leaky_relu,
+    "mul_unary_sfpu": torch.mul,
+    "power": torch.pow,
+    "recip": torch.reciprocal,
+    "rsub": torch.rsub,
+    "square": torch.square,
+    "sub_unary_sfpu": torch.sub,
+}
+"""Functions that TT-NN has, by these names, only as steps of other kernels."""
 
 
 for _name, _operation in _BINARY.items():
