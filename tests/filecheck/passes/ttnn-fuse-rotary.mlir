@@ -1,0 +1,50 @@
+// RUN: pass=ttnn-fuse
+
+#dram = #ttnn.buffer_type<dram>
+#whole = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#part = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+!x = tensor<1x1x32x64xbf16, #whole>
+!half = tensor<1x1x32x32xbf16, #part>
+
+// CHECK-LABEL: func.func @rotated(
+func.func @rotated(%x: !x, %cos: !x, %sin: !x) -> !x {
+  // CHECK-NEXT: %[[R:.*]] = "ttnn.rotary_embedding"(%x, %cos, %sin)
+  // CHECK-NEXT: func.return %[[R]]
+  %lo = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 0 : i32], ends = [1 : i32, 1 : i32, 32 : i32, 32 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!x) -> !half
+  %hi = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 32 : i32], ends = [1 : i32, 1 : i32, 32 : i32, 64 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!x) -> !half
+  %n = "ttnn.neg"(%hi) : (!half) -> !half
+  %j = "ttnn.concat"(%n, %lo) <{dim = 3 : si32}> : (!half, !half) -> !x
+  %0 = "ttnn.multiply"(%x, %cos) : (!x, !x) -> !x
+  %1 = "ttnn.multiply"(%j, %sin) : (!x, !x) -> !x
+  %2 = "ttnn.add"(%0, %1) : (!x, !x) -> !x
+  func.return %2 : !x
+}
+
+// The first half negated turns the other way.
+// CHECK-LABEL: func.func @turned_back(
+func.func @turned_back(%x: !x, %cos: !x, %sin: !x) -> !x {
+  // CHECK-NOT: "ttnn.rotary_embedding"
+  // CHECK: func.return
+  %lo = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 0 : i32], ends = [1 : i32, 1 : i32, 32 : i32, 32 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!x) -> !half
+  %hi = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 32 : i32], ends = [1 : i32, 1 : i32, 32 : i32, 64 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!x) -> !half
+  %n = "ttnn.neg"(%lo) : (!half) -> !half
+  %j = "ttnn.concat"(%n, %hi) <{dim = 3 : si32}> : (!half, !half) -> !x
+  %0 = "ttnn.multiply"(%x, %cos) : (!x, !x) -> !x
+  %1 = "ttnn.multiply"(%j, %sin) : (!x, !x) -> !x
+  %2 = "ttnn.add"(%0, %1) : (!x, !x) -> !x
+  func.return %2 : !x
+}
+
+// CHECK-LABEL: func.func @product_used_elsewhere(
+func.func @product_used_elsewhere(%x: !x, %cos: !x, %sin: !x) -> (!x, !x) {
+  // CHECK-NOT: "ttnn.rotary_embedding"
+  // CHECK: func.return
+  %lo = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 0 : i32], ends = [1 : i32, 1 : i32, 32 : i32, 32 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!x) -> !half
+  %hi = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 32 : i32], ends = [1 : i32, 1 : i32, 32 : i32, 64 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!x) -> !half
+  %n = "ttnn.neg"(%hi) : (!half) -> !half
+  %j = "ttnn.concat"(%n, %lo) <{dim = 3 : si32}> : (!half, !half) -> !x
+  %0 = "ttnn.multiply"(%x, %cos) : (!x, !x) -> !x
+  %1 = "ttnn.multiply"(%j, %sin) : (!x, !x) -> !x
+  %2 = "ttnn.add"(%0, %1) : (!x, !x) -> !x
+  func.return %0, %2 : !x, !x
+}
