@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tt_xla.codegen.naming import block_of, identifier, module_path, unique
+from tt_xla.codegen.expressions import Call, Name
+from tt_xla.codegen.naming import block_of, config_name, identifier, module_path, unique
 from tt_xla.codegen.python import Source, generate
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import UnsupportedOpError
@@ -196,3 +197,17 @@ def test_modules_are_read_from_the_names_of_both_frameworks() -> None:
     assert block_of("model.layers.12.fc.weight") == "model.layers.12."
     assert block_of("embed.weight") == ""
     assert unique("a", {"a", "a_1"}) == "a_2"
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (Call("ttnn.Conv2dConfig"), "CONV_2D_CONFIG"),
+        (Call("ttnn.CoreGrid", (), {"y": 10, "x": 11}), "CORES_10X11"),
+        (Call("ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig"), "MATMUL_1D"),
+        (Call("ttnn.SDPAProgramConfig"), "SDPA"),
+        (Call("ttnn.WormholeComputeKernelConfig", (), {"math_fidelity": Name("ttnn.MathFidelity.LoFi")}), "LOFI"),
+    ],
+)
+def test_configs_are_named_for_what_they_say(config: Call, expected: str) -> None:
+    assert config_name(config) == expected

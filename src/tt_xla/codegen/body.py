@@ -26,7 +26,9 @@ TRACE = "ttnn.capture_or_execute_trace"
 INLINE_ELEMENTS = 16
 """A longer constant is a file."""
 
-_CONFIGS = ("ttnn.MemoryConfig", "ttnn.WormholeComputeKernelConfig", "ttnn.Conv2dConfig", "ttnn.UnaryWithParam")
+_CONFIGS = ("Config", "ttnn.UnaryWithParam", "ttnn.CoreGrid")
+"""How the names of constructors end whose values are named once."""
+
 _SHORT = {"ttnn.DRAM_MEMORY_CONFIG": "DRAM", "ttnn.L1_MEMORY_CONFIG": "L1"}
 _STEPS = {DataType.F32: "f", DataType.SI32: "i", DataType.U32: "I", DataType.U16: "H", DataType.U8: "B"}
 
@@ -54,7 +56,7 @@ class Constants:
                     tuple(self.named(item) for item in arguments),
                     {name: self.named(item) for name, item in keywords.items()},
                 )
-                return self._name(inner, config_name(expression)) if function in _CONFIGS else inner
+                return self._name(inner, config_name(expression)) if function.endswith(_CONFIGS) else inner
             case tuple():
                 return tuple(self.named(item) for item in expression)
             case _:

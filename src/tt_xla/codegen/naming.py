@@ -57,7 +57,7 @@ def module_name(argument: str) -> str:
 
 
 def config_name(config: Call) -> str:
-    """``HIFI4_FP32``, ``L1_BLOCK_SHARDED_64X32``, ``CONV2D_CONFIG``."""
+    """``HIFI4_FP32``, ``L1_BLOCK_SHARDED_64X32``, ``MATMUL_1D``, ``CONV_2D_CONFIG``."""
     kind = config.function.rpartition(".")[2]
     if kind == "MemoryConfig":
         layout, buffer, spec = config.arguments
@@ -70,7 +70,10 @@ def config_name(config: Call) -> str:
         return "_".join([*parts, "FP32"] if config.keywords.get("fp32_dest_acc_en") else parts)
     if kind == "UnaryWithParam":
         return _last(config.arguments[0])
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).upper()
+    if kind == "CoreGrid":
+        return f"CORES_{config.keywords['y']}X{config.keywords['x']}"
+    kind = kind.replace("MultiCoreReuse", "").replace("MultiCast", "").removesuffix("ProgramConfig")
+    return re.sub(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9])(?=[A-Z][a-z])", "_", kind).upper()
 
 
 def _last(expression: Expression) -> str:
