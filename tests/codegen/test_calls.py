@@ -63,7 +63,7 @@ def test_matmul_says_memory_type_activation_and_precision() -> None:
         compute_config={"math_fidelity": "hifi2", "fp32_dest_acc_en": True},
     )
     assert text == (
-        "ttnn.matmul(v0, v1, transpose_b=True, memory_config=ttnn.DRAM_MEMORY_CONFIG, dtype=ttnn.bfloat16, "
+        "ttnn.matmul(v0, v1, transpose_b=True, memory_config=ttnn.DRAM_MEMORY_CONFIG, "
         "compute_kernel_config=ttnn.WormholeComputeKernelConfig(math_approx_mode=False, packer_l1_acc=True, "
         "math_fidelity=ttnn.MathFidelity.HiFi2, fp32_dest_acc_en=True), "
         "activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.GELU, False))"

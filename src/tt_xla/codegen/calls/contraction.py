@@ -29,10 +29,11 @@ def matmul(op: Op) -> Call:
 
 
 def _product(op: Op) -> dict[str, Expression]:
+    """The result has the data type of the left operand unless another one is asked for."""
     keywords: dict[str, Expression] = {name: True for name in ("transpose_a", "transpose_b") if op.get(name)}
     return keywords | given(
         memory_config=op.memory,
-        dtype=op.dtype,
+        dtype=op.dtype if op.result.layout.dtype != op.spec("a").layout.dtype else None,
         compute_kernel_config=compute_config(op.get("compute_config")),
         program_config=program_config(op.get("matmul_program_config")),
     )
