@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tt_xla.compiler.ttnn.layouts.forms import Site, forms
 from tt_xla.cost.allocation import AddressSpace
 from tt_xla.cost.circular_buffers import circular_buffer_bytes
 from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, same_shards, shardings
@@ -119,3 +120,15 @@ def test_circular_buffers_are_not_below_what_tt_nn_needs(op, shapes, attributes,
         Instruction(f"ttnn.{op}", operands, (len(shapes),), attributes), values, load_target("p150")
     )
     assert measured <= found <= 20 * measured
+
+
+@pytest.mark.parametrize(("rows", "reads_shards"), [(64, True), (48, False)])
+def test_a_reduction_reads_shards_of_full_tiles_alone(rows, reads_shards):
+    """TT-NN fills the padding of a sharded operand only when it is one slice."""
+    target = load_target("p150")
+    spec = TensorSpec((4, rows, 64), TensorLayout.of((4, rows, 64), DataType.BF16))
+    result = TensorSpec((4, rows, 1), TensorLayout.of((4, rows, 1), DataType.BF16))
+    instruction = Instruction("ttnn.sum", {"input": 0}, (1,), {"dim_arg": [2], "keep_dim": True})
+    found = forms(Site(instruction, (spec,), result, target, fixed=False))
+    sharded = shardings(spec.shape, DataType.BF16, target)[0]
+    assert any(form.accepts[0](sharded) for form in found) is reads_shards

@@ -14,7 +14,7 @@ from tt_xla.compiler.ttnn.layouts.matmul_forms import product_forms
 from tt_xla.cost import families
 from tt_xla.cost.movement import keeps_tiles
 from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, in_dram, interleaved_in_l1, same_shards, shardings
-from tt_xla.ir.layout import BufferType, TensorLayout
+from tt_xla.ir.layout import TILE, BufferType, TensorLayout
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import Target
 from tt_xla.target.sfpu import sfpu_cycles
@@ -117,6 +117,12 @@ def _copied(site: Site) -> Iterator[Form]:
     accepts: Accepts = anywhere if all(spec.layout.tiled for spec in site.inputs) else interleaved
     for place in _places(site):
         yield Form(place, (accepts,) * count, (None,) * count)
+
+
+def _reduced(site: Site) -> Iterator[Form]:
+    """Reductions read shards where tiles are full: TT-NN fills the padding of the others first, in pages alone."""
+    full = all(size % TILE == 0 for spec in site.inputs for size in spec.shape[-2:])
+    yield from _copied(site) if full else _moved(site)
 
 
 def _elementwise(site: Site) -> Iterator[Form]:
@@ -254,7 +260,8 @@ def _table() -> dict[str, Family]:
     table |= dict.fromkeys(("matmul", "linear"), _product)
     table["to_layout"] = _tilized
     table |= dict.fromkeys(("layer_norm", "rms_norm"), _normalised)
-    table |= dict.fromkeys(("sum", "mean", "max", "min", "permute", "transpose", "slice_static"), _copied)
+    table |= dict.fromkeys(("sum", "mean", "max", "min"), _reduced)
+    table |= dict.fromkeys(("permute", "transpose", "slice_static"), _copied)
     table |= dict.fromkeys(("prepare_conv2d_weights", "prepare_conv2d_bias"), _in_dram)
     return table | {"softmax": _softmax, "reshape": _reshape, "conv2d": _convolution}
 
