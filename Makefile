@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test conformance-stablehlo bench bench-compile check-programs check format
+.PHONY: help venv demo test stress conformance-stablehlo bench bench-compile check-programs check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,8 +18,11 @@ demo: $(STAMP) ## train and run small models on the emulated card
 	@$(BIN)/python examples/mnist.py
 	@$(BIN)/python examples/digits.py
 
-test: $(STAMP) ## all tests
+test: $(STAMP) ## all tests but those of `make stress`
 	@$(BIN)/python -m pytest
+
+stress: $(STAMP) ## signals, forks, threads and exits at random moments, with the JAX plugin
+	@$(BIN)/python -m pytest -m stress tests
 
 bench: $(STAMP) ## compile times and run times
 	@$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=min,median,rounds

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.stress
+
 
 def check(result, expected: str = "done") -> None:
     # JAX's own hook of the garbage collector, which an interrupt may find as well.
@@ -49,7 +51,7 @@ import random
 random.seed(0)
 while came < {count}:
     try:
-        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 3e-3))
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 3e-3), 0.05)
         while True:
             call()
             calls += 1
