@@ -877,7 +877,11 @@ TIES = np.asarray(np.round(normal(2, 8, 8, 3)) + 0.0, np.float32)
 
 case("gradient_of_max_pool", lambda x: pooling_gradient(x, 2, 2), TIES)
 case("overlapping_gradient_of_max_pool", lambda x: pooling_gradient(x, 3, 2, "SAME"), TIES)
-case("overlapping_gradient_of_max_pool_padded", lambda x: pooling_gradient(x, 3, 1, ((0, 0), (1, 1), (1, 0), (0, 0))), TIES)
+case(
+    "overlapping_gradient_of_max_pool_padded",
+    lambda x: pooling_gradient(x, 3, 1, ((0, 0), (1, 1), (1, 0), (0, 0))),
+    TIES,
+)
 case(
     "gradient_of_max_pool_on_lines",
     jax.grad(lambda x: (_MAX((1, 1, 2), (1, 1, 2), "VALID")(x) ** 2).sum()),
