@@ -1,0 +1,45 @@
+"""Counts the ops that run on the host instead of the device: nothing is computed there in silence.
+
+A compiled graph hands over what has no lowering, the device what it cannot record. Both count here, by the op's name;
+the first run of each op is logged with the place that asked for it.
+"""
+
+from __future__ import annotations
+
+import collections
+import logging
+import threading
+
+_LOG = logging.getLogger(__name__)
+_COUNTS: collections.Counter[str] = collections.Counter()
+_LOCK = threading.Lock()  # backward graphs run on autograd's threads
+
+
+def record(name: str, *, location: str = "") -> None:
+    """Counts one run of an op on the host.
+
+    Args:
+        name: the op with its overload, such as ``aten.linalg_qr.default``.
+        location: ``file:line`` of the user's code, when it is known.
+    """
+    with _LOCK:
+        _COUNTS[name] += 1
+        first = _COUNTS[name] == 1
+    if first:
+        place = f" (asked for at {location})" if location else ""
+        _LOG.warning("%s has no lowering to the device and runs on the host%s.", name, place)
+
+
+def counts() -> dict[str, int]:
+    """Runs on the host so far, by op, the most frequent first."""
+    with _LOCK:
+        return dict(_COUNTS.most_common())
+
+
+def reset() -> None:
+    """Forgets all counts; the next run of each op is logged again."""
+    with _LOCK:
+        _COUNTS.clear()
+
+
+__all__ = ["counts", "record", "reset"]
