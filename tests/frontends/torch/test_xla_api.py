@@ -126,3 +126,31 @@ def test_an_installed_torch_xla_wins(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path)}
     ).stdout
     assert output.strip() == "True"
+
+
+def test_a_device_loader_moves_batches():
+    from torch_xla.distributed.parallel_loader import MpDeviceLoader
+
+    loader = MpDeviceLoader([{"x": torch.ones(2), "names": ["a"]}] * 3, torch.device("tt"))
+    assert len(loader) == 3
+    for batch in loader:
+        assert batch["names"] == ["a"]
+        assert batch["x"].device.type == "tt"
+        assert batch["x"].cpu().tolist() == [1.0, 1.0]
+
+
+def test_accelerate_imports():
+    """It takes any torch_xla for the whole of it, and transformers imports accelerate."""
+    pytest.importorskip("accelerate")
+    run = subprocess.run([sys.executable, "-c", "import accelerate"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_spawning_runs_the_function_here():
+    import torch_xla.distributed.xla_multiprocessing as xmp
+
+    calls = []
+    xmp.spawn(lambda index, value: calls.append((index, value)), args=("a",))
+    assert calls == [(0, "a")]
+    with pytest.raises(ValueError, match="there is one device"):
+        xmp.spawn(calls.append, nprocs=2)

@@ -1,0 +1,1 @@
+"""``torch_xla.distributed``: what is there of it lies in its modules."""
