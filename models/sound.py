@@ -68,7 +68,14 @@ SERIES = [
         "PatchTSTConfig",
         "PatchTSTForPrediction",
         series,
-        {"context_length": 64, "patch_length": 8, "patch_stride": 8, "d_model": 32, "num_hidden_layers": 2, "num_input_channels": 3},
+        {
+            "context_length": 64,
+            "patch_length": 8,
+            "patch_stride": 8,
+            "d_model": 32,
+            "num_hidden_layers": 2,
+            "num_input_channels": 3,
+        },
         {"context_length": 512, "patch_length": 16, "patch_stride": 16, "num_input_channels": 7},
     ),
     Loader(
@@ -76,7 +83,14 @@ SERIES = [
         "PatchTSMixerConfig",
         "PatchTSMixerForPrediction",
         series,
-        {"context_length": 64, "patch_length": 8, "patch_stride": 8, "d_model": 32, "num_layers": 2, "num_input_channels": 3},
+        {
+            "context_length": 64,
+            "patch_length": 8,
+            "patch_stride": 8,
+            "d_model": 32,
+            "num_layers": 2,
+            "num_input_channels": 3,
+        },
         {"context_length": 512, "num_input_channels": 7},
     ),
 ]

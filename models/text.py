@@ -87,9 +87,7 @@ ENCODERS = [
     ),
     Loader("mpnet", "MPNetConfig", "MPNetForMaskedLM", padded_text, _SMALL),
     Loader("roberta", "RobertaConfig", "RobertaForMaskedLM", padded_text, _SMALL),
-    Loader(
-        "squeezebert", "SqueezeBertConfig", "SqueezeBertForMaskedLM", padded_text, _SMALL | {"embedding_size": 64}
-    ),
+    Loader("squeezebert", "SqueezeBertConfig", "SqueezeBertForMaskedLM", padded_text, _SMALL | {"embedding_size": 64}),
     Loader(
         "xlm-roberta", "XLMRobertaConfig", "XLMRobertaForSequenceClassification", padded_text, _SMALL, {"num_labels": 3}
     ),
@@ -219,7 +217,14 @@ DECODERS = [
             "tie_word_embeddings": True,
         },
     ),
-    Loader("mistral", "MistralConfig", "MistralForCausalLM", text, _GROUPED | {"sliding_window": 16}, {"num_hidden_layers": 2}),
+    Loader(
+        "mistral",
+        "MistralConfig",
+        "MistralForCausalLM",
+        text,
+        _GROUPED | {"sliding_window": 16},
+        {"num_hidden_layers": 2},
+    ),
     Loader("olmo2", "Olmo2Config", "Olmo2ForCausalLM", text, _SMALL, {"num_hidden_layers": 2}),
     Loader(
         "opt",
@@ -267,8 +272,22 @@ DECODERS = [
             "tie_word_embeddings": True,
         },
     ),
-    Loader("smollm3", "SmolLM3Config", "SmolLM3ForCausalLM", text, _GROUPED | {"num_hidden_layers": 4}, {"num_hidden_layers": 4}),
-    Loader("stablelm", "StableLmConfig", "StableLmForCausalLM", text, _SMALL, {"num_hidden_layers": 4}),
+    Loader(
+        "smollm3",
+        "SmolLM3Config",
+        "SmolLM3ForCausalLM",
+        text,
+        _GROUPED | {"num_hidden_layers": 4},
+        {"num_hidden_layers": 4},
+    ),
+    Loader(
+        "stablelm",
+        "StableLmConfig",
+        "StableLmForCausalLM",
+        text,
+        _SMALL | {"num_key_value_heads": 4},
+        {"num_hidden_layers": 4},
+    ),
     Loader("starcoder2", "Starcoder2Config", "Starcoder2ForCausalLM", text, _GROUPED, {"num_hidden_layers": 4}),
 ]
 
@@ -325,7 +344,14 @@ EXPERTS = [
         _GROUPED | _EXPERTS | {"shared_expert_intermediate_size": 64},
         {"num_hidden_layers": 2, "num_experts": 16},
     ),
-    Loader("qwen3-moe", "Qwen3MoeConfig", "Qwen3MoeForCausalLM", text, _GROUPED | _EXPERTS, {"num_hidden_layers": 2, "num_experts": 16}),
+    Loader(
+        "qwen3-moe",
+        "Qwen3MoeConfig",
+        "Qwen3MoeForCausalLM",
+        text,
+        _GROUPED | _EXPERTS,
+        {"num_hidden_layers": 2, "num_experts": 16},
+    ),
     Loader(
         "switch",
         "SwitchTransformersConfig",
@@ -382,14 +408,23 @@ STATE_SPACE = [
 ENCODER_DECODERS = [
     Loader("bart", "BartConfig", "BartForConditionalGeneration", text_pair, _SEQ2SEQ),
     Loader(
-        "marian", "MarianConfig", "MarianMTModel", text_pair, _SEQ2SEQ, {"d_model": 512, "encoder_layers": 6, "decoder_layers": 6}
+        "marian",
+        "MarianConfig",
+        "MarianMTModel",
+        text_pair,
+        _SEQ2SEQ,
+        {"d_model": 512, "encoder_layers": 6, "decoder_layers": 6},
     ),
     Loader("m2m-100", "M2M100Config", "M2M100ForConditionalGeneration", text_pair, _SEQ2SEQ, {"vocab_size": 32000}),
     Loader("mbart", "MBartConfig", "MBartForConditionalGeneration", text_pair, _SEQ2SEQ),
     Loader("pegasus", "PegasusConfig", "PegasusForConditionalGeneration", text_pair, _SEQ2SEQ),
     Loader("t5", "T5Config", "T5ForConditionalGeneration", text_pair, _T5),
     Loader(
-        "flan-t5", "T5Config", "T5ForConditionalGeneration", text_pair, _T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+        "flan-t5",
+        "T5Config",
+        "T5ForConditionalGeneration",
+        text_pair,
+        _T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
         {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_layers": 8, "num_heads": 6},
     ),
 ]

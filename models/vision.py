@@ -38,7 +38,13 @@ _DETR = _BACKBONE | {
 
 CLASSIFIERS = [
     Loader("beit", "BeitConfig", "BeitForImageClassification", images(64), _VIT | {"use_relative_position_bias": True}),
-    Loader("bit", "BitConfig", "BitForImageClassification", images(64), {"embedding_size": 32, "hidden_sizes": [64, 128], "depths": [1, 2]}),
+    Loader(
+        "bit",
+        "BitConfig",
+        "BitForImageClassification",
+        images(64),
+        {"embedding_size": 32, "hidden_sizes": [128, 256], "depths": [1, 2]},
+    ),
     Loader(
         "convnext",
         "ConvNextConfig",
@@ -58,7 +64,7 @@ CLASSIFIERS = [
         "CvtConfig",
         "CvtForImageClassification",
         images(64),
-        {"embed_dim": [32, 64, 96], "num_heads": [1, 2, 3], "depth": [1, 1, 2]},
+        {"embed_dim": [32, 64, 96], "num_heads": [1, 2, 3], "depth": [1, 1, 1]},
     ),
     Loader("deit", "DeiTConfig", "DeiTForImageClassificationWithTeacher", images(64), _VIT),
     Loader("dinov2", "Dinov2Config", "Dinov2ForImageClassification", images(64), _VIT),
@@ -75,7 +81,14 @@ CLASSIFIERS = [
         "FocalNetConfig",
         "FocalNetForImageClassification",
         images(64),
-        {"image_size": 64, "embed_dim": 32, "hidden_sizes": [32, 64], "depths": [1, 1], "focal_levels": [2, 2], "focal_windows": [3, 3]},
+        {
+            "image_size": 64,
+            "embed_dim": 32,
+            "hidden_sizes": [32, 64],
+            "depths": [1, 1],
+            "focal_levels": [2, 2],
+            "focal_windows": [3, 3],
+        },
     ),
     Loader(
         "levit",
@@ -84,8 +97,12 @@ CLASSIFIERS = [
         images(64),
         {"image_size": 64, "hidden_sizes": [32, 64, 96], "num_attention_heads": [2, 4, 6], "depths": [1, 1, 1]},
     ),
-    Loader("mobilenet-v1", "MobileNetV1Config", "MobileNetV1ForImageClassification", images(64), {"depth_multiplier": 0.25}),
-    Loader("mobilenet-v2", "MobileNetV2Config", "MobileNetV2ForImageClassification", images(64), {"depth_multiplier": 0.35}),
+    Loader(
+        "mobilenet-v1", "MobileNetV1Config", "MobileNetV1ForImageClassification", images(64), {"depth_multiplier": 0.25}
+    ),
+    Loader(
+        "mobilenet-v2", "MobileNetV2Config", "MobileNetV2ForImageClassification", images(64), {"depth_multiplier": 0.35}
+    ),
     Loader(
         "mobilevit",
         "MobileViTConfig",
@@ -93,7 +110,13 @@ CLASSIFIERS = [
         images(64, 256),
         {"image_size": 64, "hidden_sizes": [32, 48, 64], "neck_hidden_sizes": [8, 16, 24, 32, 48, 64, 128]},
     ),
-    Loader("mobilevitv2", "MobileViTV2Config", "MobileViTV2ForImageClassification", images(64, 256), {"width_multiplier": 0.25, "image_size": 64}),
+    Loader(
+        "mobilevitv2",
+        "MobileViTV2Config",
+        "MobileViTV2ForImageClassification",
+        images(64, 256),
+        {"width_multiplier": 0.25, "image_size": 64},
+    ),
     Loader(
         "poolformer",
         "PoolFormerConfig",
@@ -106,7 +129,7 @@ CLASSIFIERS = [
         "PvtV2Config",
         "PvtV2ForImageClassification",
         images(64),
-        {"hidden_sizes": [16, 32, 64, 128], "depths": [1, 1, 1, 1], "image_size": 64},
+        {"hidden_sizes": [16, 32, 80, 128], "depths": [1, 1, 1, 1], "image_size": 64},
     ),
     Loader(
         "regnet",
@@ -117,7 +140,14 @@ CLASSIFIERS = [
     ),
     Loader("resnet", "ResNetConfig", "ResNetForImageClassification", images(64), _RESNET),
     Loader("swin", "SwinConfig", "SwinForImageClassification", images(64), _SWIN),
-    Loader("swinv2", "Swinv2Config", "Swinv2ForImageClassification", images(64, 256), _SWIN, {"image_size": 256, "window_size": 8}),
+    Loader(
+        "swinv2",
+        "Swinv2Config",
+        "Swinv2ForImageClassification",
+        images(64, 256),
+        _SWIN,
+        {"image_size": 256, "window_size": 8},
+    ),
     Loader("vit", "ViTConfig", "ViTForImageClassification", images(64), _VIT),
     Loader("vit-msn", "ViTMSNConfig", "ViTMSNForImageClassification", images(64), _VIT),
 ]
@@ -178,7 +208,7 @@ SEGMENTERS = [
         "GLPNConfig",
         "GLPNForDepthEstimation",
         images(64),
-        {"hidden_sizes": [16, 32, 64, 96], "depths": [1, 1, 1, 1], "decoder_hidden_size": 32},
+        {"hidden_sizes": [16, 32, 80, 96], "depths": [1, 1, 1, 1], "decoder_hidden_size": 32},
     ),
     Loader(
         "mobilevit-segmentation",
@@ -192,7 +222,7 @@ SEGMENTERS = [
         "SegformerConfig",
         "SegformerForSemanticSegmentation",
         images(64),
-        {"hidden_sizes": [16, 32, 64, 96], "depths": [1, 1, 1, 1], "decoder_hidden_size": 32},
+        {"hidden_sizes": [16, 32, 80, 96], "depths": [1, 1, 1, 1], "decoder_hidden_size": 32},
     ),
     Loader(
         "upernet",
@@ -202,7 +232,11 @@ SEGMENTERS = [
         {
             "backbone_config": (
                 "ConvNextConfig",
-                {"hidden_sizes": [16, 32, 48, 64], "depths": [1, 1, 1, 1], "out_features": ["stage1", "stage2", "stage3", "stage4"]},
+                {
+                    "hidden_sizes": [16, 32, 48, 64],
+                    "depths": [1, 1, 1, 1],
+                    "out_features": ["stage1", "stage2", "stage3", "stage4"],
+                },
             ),
             "hidden_size": 32,
             "auxiliary_in_channels": 48,
@@ -214,10 +248,28 @@ SEGMENTERS = [
             "auxiliary_in_channels": 384,
         },
     ),
-    Loader("swin2sr", "Swin2SRConfig", "Swin2SRForImageSuperResolution", images(32, 64), {"image_size": 32, "embed_dim": 32, "depths": [2, 2], "num_heads": [2, 2]}),
+    Loader(
+        "swin2sr",
+        "Swin2SRConfig",
+        "Swin2SRForImageSuperResolution",
+        images(32, 64),
+        {"image_size": 32, "embed_dim": 32, "depths": [2, 2], "num_heads": [2, 2]},
+    ),
 ]
 
 VIDEOS = [
-    Loader("timesformer", "TimesformerConfig", "TimesformerForVideoClassification", video(32), _VIT | {"image_size": 32, "num_frames": 4}),
-    Loader("videomae", "VideoMAEConfig", "VideoMAEForVideoClassification", video(32), _VIT | {"image_size": 32, "num_frames": 4}),
+    Loader(
+        "timesformer",
+        "TimesformerConfig",
+        "TimesformerForVideoClassification",
+        video(32),
+        _VIT | {"image_size": 32, "num_frames": 4},
+    ),
+    Loader(
+        "videomae",
+        "VideoMAEConfig",
+        "VideoMAEForVideoClassification",
+        video(32),
+        _VIT | {"image_size": 32, "num_frames": 4},
+    ),
 ]
