@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,6 +66,21 @@ def test_a_chain_is_sharded_in_l1():
     config = product.attributes["matmul_program_config"]
     assert (config["per_core_m"], config["per_core_n"]) == layouts[0].shard
     assert entry.values[entry.results[0]].layout.buffer is BufferType.DRAM
+
+
+def test_a_sharded_product_keeps_its_activation():
+    shapes = [(2, 8, 8, 64), (64, 256), (256, 64)]
+    random = np.random.default_rng(0)
+    arrays = [torch.from_numpy(random.standard_normal(shape) / 8).to(torch.bfloat16) for shape in shapes]
+
+    def mlp(x, up, down):
+        return jax.nn.gelu(x @ up, approximate=False) @ down + x
+
+    levels = [compiled(mlp, shapes, level, "n150", numerics="exact") for level in (0, 2)]
+    configs = [step.attributes.get("matmul_program_config") or {} for step in levels[1].functions[0].body]
+    assert any(config.get("fused_activation") for config in configs)
+    plain, sharded = (Device(load_target("n150")).load(program).run(arrays, [None] * 3)[0] for program in levels)
+    torch.testing.assert_close(sharded, plain)
 
 
 def test_level_2_pays_where_data_is_large():

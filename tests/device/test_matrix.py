@@ -54,6 +54,14 @@ def test_math_fidelity(run_op, level, dtype):
     assert min(errors, key=lambda name: errors[name]) in seen
 
 
+@pytest.mark.parametrize("op", ["ttnn.matmul", "ttnn.linear"])
+def test_an_activation_in_the_program_config_is_applied(run_op, op):
+    a, b = samples(9, 20), samples(20, 11, seed=1)
+    config = {"config": "multi_cast", "fused_activation": {"op_type": "relu"}}
+    result = run_op(op, {"a": a, "b": b}, (9, 11), "bf16", numerics="exact", matmul_program_config=config)
+    torch.testing.assert_close(result, torch.relu(a @ b))
+
+
 def test_exact_numerics_drops_nothing(run_op):
     a, b = samples(9, 20, dtype=torch.float32), samples(20, 11, dtype=torch.float32, seed=1)
     config = {"math_fidelity": "lofi", "fp32_dest_acc_en": False}

@@ -39,6 +39,12 @@ def activate(tensor: Tensor, activation: str | None) -> Tensor:
     return tensor.relu_() if activation == "relu" else ACTIVATIONS[activation](tensor)
 
 
+def fused_activation(activation: str | None, program_config: Mapping[str, Any] | None) -> str | None:
+    """The activation that a product ends with: named by the op or, where it has one, by its program config."""
+    fused = (program_config or {}).get("fused_activation")
+    return activation or (fused["op_type"] if fused else None)
+
+
 def _operand(tensor: Tensor, transpose: bool) -> Tensor:
     return tensor.transpose(-2, -1) if transpose else tensor
 
@@ -63,7 +69,7 @@ def matmul(
     compute_config: Mapping[str, Any] | None = None,
 ) -> Tensor:
     result = _product(ctx, _operand(a, transpose_a), _operand(b, transpose_b), compute_config)
-    return activate(result, activation)
+    return activate(result, fused_activation(activation, matmul_program_config))
 
 
 @kernel("ttnn.linear")
@@ -78,6 +84,7 @@ def linear(
     activation: str | None = None,
     compute_config: Mapping[str, Any] | None = None,
 ) -> Tensor:
+    activation = fused_activation(activation, matmul_program_config)
     a, b = _operand(a, transpose_a), _operand(b, transpose_b)
     if bias is None or not _one_call(ctx, a, b, bias, compute_config):
         result = _product(ctx, a, b, compute_config)
