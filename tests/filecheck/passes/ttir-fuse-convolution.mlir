@@ -1,0 +1,68 @@
+// RUN: pass=ttir-fuse
+
+// What weights and bias take in is computed of parameters alone.
+// CHECK-LABEL: func.func @batch_norm(
+func.func @batch_norm(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %m: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %s: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %b: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
+  // CHECK: %[[WEIGHT:.*]] = "ttir.multiply"(%w, %{{.*}}) : (tensor<4x4x3x3xf32>, tensor<4x1x1x1xf32>)
+  // CHECK: %[[BIAS:.*]] = "ttir.add"({{.*}}) : (tensor<1x1x1x4xf32>, tensor<1x1x1x4xf32>)
+  // CHECK: "ttir.conv2d"(%x, %[[WEIGHT]], %[[BIAS]])
+  // CHECK-NEXT: func.return
+  %a = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x6x6x4xf32>
+  %c = "ttir.subtract"(%a, %m) : (tensor<1x6x6x4xf32>, tensor<4xf32>) -> tensor<1x6x6x4xf32>
+  %d = "ttir.multiply"(%c, %s) : (tensor<1x6x6x4xf32>, tensor<4xf32>) -> tensor<1x6x6x4xf32>
+  %e = "ttir.add"(%d, %b) : (tensor<1x6x6x4xf32>, tensor<4xf32>) -> tensor<1x6x6x4xf32>
+  func.return %e : tensor<1x6x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @batch_norm_of_inputs(
+func.func @batch_norm_of_inputs(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %s: tensor<4xf32>) -> tensor<1x6x6x4xf32> {
+  // CHECK-NEXT: "ttir.conv2d"(%x, %w)
+  // CHECK-NEXT: "ttir.multiply"
+  %a = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x6x6x4xf32>
+  %d = "ttir.multiply"(%a, %s) : (tensor<1x6x6x4xf32>, tensor<4xf32>) -> tensor<1x6x6x4xf32>
+  func.return %d : tensor<1x6x6x4xf32>
+}
+
+// The smaller kernel lies in the middle of the larger.
+// CHECK-LABEL: func.func @sum_of_convs(
+func.func @sum_of_convs(%x: tensor<1x6x6x4xf32>, %v: tensor<4x4x1x1xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
+  // CHECK-NEXT: %[[PADDED:.*]] = "ttir.pad"(%v) <{padding = array<i32: 0, 0, 0, 0, 1, 1, 1, 1>, value = 0.000000e+00 : f32}>
+  // CHECK-NEXT: %[[SUM:.*]] = "ttir.add"(%w, %[[PADDED]])
+  // CHECK-NEXT: "ttir.conv2d"(%x, %[[SUM]])
+  // CHECK-NEXT: func.return
+  %a = "ttir.conv2d"(%x, %v) <{stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x6x6x4xf32>
+  %b = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x6x6x4xf32>
+  %c = "ttir.add"(%a, %b) : (tensor<1x6x6x4xf32>, tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xf32>
+  func.return %c : tensor<1x6x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @convs_that_read_elsewhere(
+func.func @convs_that_read_elsewhere(%x: tensor<1x6x6x4xf32>, %v: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
+  // CHECK: "ttir.conv2d"(%x, %v)
+  // CHECK: "ttir.conv2d"(%x, %w)
+  %a = "ttir.conv2d"(%x, %v) <{stride = array<i32: 1, 1>, padding = array<i32: 2, 0, 0, 2>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x6x6x4xf32>
+  %b = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x6x6x4xf32>
+  %c = "ttir.add"(%a, %b) : (tensor<1x6x6x4xf32>, tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xf32>
+  func.return %c : tensor<1x6x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @identity(
+func.func @identity(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %s: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
+  // CHECK: %[[EYE:.*]] = "ttir.eq"({{.*}}) : (tensor<4x1x1x1xsi32>, tensor<1x4x1x1xsi32>) -> tensor<4x4x1x1xf32>
+  // CHECK: "ttir.multiply"(%[[EYE]]
+  // CHECK: "ttir.conv2d"(%x
+  // CHECK-NEXT: func.return
+  %a = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x6x6x4xf32>
+  %b = "ttir.multiply"(%x, %s) : (tensor<1x6x6x4xf32>, tensor<4xf32>) -> tensor<1x6x6x4xf32>
+  %c = "ttir.add"(%a, %b) : (tensor<1x6x6x4xf32>, tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xf32>
+  func.return %c : tensor<1x6x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @residual(
+func.func @residual(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
+  // CHECK-NEXT: "ttir.conv2d"(%x, %w)
+  // CHECK-NEXT: "ttir.add"
+  %a = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x6x6x4xf32>
+  %c = "ttir.add"(%a, %x) : (tensor<1x6x6x4xf32>, tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xf32>
+  func.return %c : tensor<1x6x6x4xf32>
+}
