@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch._decomp import decomposition_table
 from torch._dynamo import trace_rules
 from torch._dynamo.exc import ShortenTraceback
 from torch._functorch.aot_autograd import aot_module_simplified
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from tt_xla.errors import OptionError, TTXLAError
+from tt_xla.errors import OptionError, ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import settings
-from tt_xla.frontends.torch.aten import LOWERINGS
+from tt_xla.frontends.torch.decompositions import decompositions
 from tt_xla.frontends.torch.device import DEVICE_TYPE, buffer_of, lift, new_version, register
+from tt_xla.frontends.torch.dynamic import allow_recompiles, fix_marked_sizes
 from tt_xla.frontends.torch.graph import run_passes
 from tt_xla.frontends.torch.lowering import Argument, Lowered, lower_to_stablehlo
 from tt_xla.ir.program import Program, Role
@@ -37,6 +37,14 @@ TORCH_OPTIONS = {
 """Options of upstream's torch backend, with their defaults. The first two switch passes off; there is one way of
 compiling here, which meets the others."""
 
+MODES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "reduce-overhead": {"enable_trace": True},
+    "max-autotune-no-cudagraphs": {"optimization_level": 2},
+    "max-autotune": {"optimization_level": 2, "enable_trace": True},
+}
+"""What torch.compile's modes mean here: a captured trace is what a CUDA graph is to others."""
+
 trace_rules.add("tt_xla.frontends")  # eager kernels may run while dynamo looks for frames to compile
 
 _PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
@@ -47,11 +55,13 @@ def tt(
     graph_module: torch.fx.GraphModule,
     example_inputs: Sequence[torch.Tensor],
     *,
+    mode: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Callable[..., Any]:
     """Compiles a graph that dynamo captured; inference and training, inputs on ``tt`` or on the CPU.
 
     Args:
+        mode: one of :data:`MODES`, a name for some options. Torch takes either a mode or options.
         options: compile options for this model only, on top of the process's, and :data:`TORCH_OPTIONS`.
 
     Raises:
@@ -60,7 +70,8 @@ def tt(
     """
     register()
     with _surfacing():
-        own = own_options(options or {})
+        allow_recompiles(example_inputs)
+        own = _mode_options(mode) if mode else own_options(options or {})
         settings.current().with_own(own)
         arguments = _describe_own(graph_module) + _describe_inputs(graph_module, example_inputs)
         run_passes(graph_module, TORCH_OPTIONS | dict(options or {}))
@@ -68,7 +79,7 @@ def tt(
         backward = functools.partial(_compile_graph, arguments=None, own=own)
         # Torch's own functions that contain an attention would pick a fused kernel for CPU tensors.
         with sdpa_kernel(SDPBackend.MATH):
-            return aot_module_simplified(
+            compiled = aot_module_simplified(
                 graph_module,
                 example_inputs,
                 fw_compiler=inference,
@@ -77,6 +88,8 @@ def tt(
                 decompositions=decompositions(),
                 keep_inference_input_mutations=False,
             )
+        fix_marked_sizes()
+        return compiled
 
 
 class _surfacing:
@@ -89,12 +102,30 @@ class _surfacing:
         if isinstance(error, TTXLAError) and not isinstance(error, ShortenTraceback):
             error.__class__ = _surfacing_type(type(error))
             error.first_useful_frame = None  # type: ignore[attr-defined]
+        _as_torch_error(error)
 
 
 @functools.cache
 def _surfacing_type(kind: type[TTXLAError]) -> type[TTXLAError]:
     """The same error, which dynamo passes on as one of its own."""
     return type(kind.__name__, (kind, ShortenTraceback), {"__module__": kind.__module__})
+
+
+def _as_torch_error(error: BaseException | None) -> None:
+    """Makes an error about memory one that ``except torch.OutOfMemoryError`` catches."""
+    if isinstance(error, ResourceExhaustedError) and not isinstance(error, torch.OutOfMemoryError):
+        error.__class__ = _out_of_memory_type(type(error))
+
+
+@functools.cache
+def _out_of_memory_type(kind: type[TTXLAError]) -> type[TTXLAError]:
+    return type(kind.__name__, (kind, torch.OutOfMemoryError), {"__module__": kind.__module__})
+
+
+def _mode_options(mode: str) -> dict[str, Any]:
+    if mode not in MODES:
+        raise OptionError(f"torch.compile mode '{mode}' is unknown.", hint=f"Known are: {', '.join(MODES)}.")
+    return MODES[mode]
 
 
 def own_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,13 +142,6 @@ def own_options(options: Mapping[str, Any]) -> dict[str, Any]:
         else:
             own[name] = value
     return own
-
-
-@functools.cache
-def decompositions() -> dict[Any, Callable[..., Any]]:
-    """An op with a lowering rule stays whole; any other is decomposed where torch knows how."""
-    kept = {torch.ops.aten.lift.default, torch.ops.aten.lift_fresh.default}  # AOT handles real tensors under these
-    return {op: rule for op, rule in decomposition_table.items() if op not in LOWERINGS and op not in kept}
 
 
 def _describe_own(graph_module: torch.fx.GraphModule) -> list[Argument]:
@@ -226,7 +250,11 @@ class Executor:
             tensors.append(make())
             versions.append(version)
         assert self._call is not None
-        results = self._call(tensors, versions)
+        try:
+            results = self._call(tensors, versions)
+        except ResourceExhaustedError as error:
+            _as_torch_error(error)
+            raise
         return [
             lift(result) if on_device else result for result, on_device in zip(results, self._on_device, strict=True)
         ]

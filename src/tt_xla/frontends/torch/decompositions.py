@@ -1,0 +1,143 @@
+"""What AOTAutograd takes ops apart with: torch's own table for ops without a lowering rule, and what it lacks."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._decomp import decomposition_table
+
+from tt_xla.frontends.torch.aten import LOWERINGS
+
+aten = torch.ops.aten
+Decomposition = Callable[..., Any]
+
+
+@functools.cache
+def decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
+    """An op with a lowering rule stays whole; any other is decomposed where torch or this file knows how."""
+    kept = {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under these
+    own = {aten.as_strided_scatter.default: _as_strided_scatter, torch.ops.prims.fma.default: _fma} | _WITH_FACTOR
+    known = decomposition_table | _foreach_decompositions() | own
+    known = {op: rule for op, rule in known.items() if op not in LOWERINGS and op not in kept}
+    return known | {op: _if_symbolic(rule) for op, rule in _WITH_FACTOR.items() if op in LOWERINGS}
+
+
+def _foreach_decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
+    """``_foreach_add.List`` and the like, by which optimizers step, as one op a tensor."""
+    found: dict[torch._ops.OpOverload, Decomposition] = {}
+    for qualified in torch._C._dispatch_get_all_op_names():
+        name, _, overload = qualified.partition(".")
+        base = name.removeprefix("aten::_foreach_")
+        if base == name or base.endswith("_") or overload.endswith("out"):
+            continue
+        op = getattr(getattr(aten, name.removeprefix("aten::")), overload or "default")
+        each = _EACH.get(base) or getattr(aten, base, None)
+        if each is not None and len(op._schema.returns) == 1:
+            found[op] = functools.partial(_one_by_one, op._schema, each)
+    return found
+
+
+def _scaled(value: Any, factor: Any) -> Any:
+    return value if isinstance(factor, int | float) and factor == 1 else value * factor
+
+
+def _add(tensor: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return tensor + _scaled(other, alpha)
+
+
+def _sub(tensor: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return tensor - _scaled(other, alpha)
+
+
+def _addcmul(tensor: Any, one: Any, other: Any, value: Any = 1) -> Any:
+    return tensor + _scaled(one, value) * other
+
+
+def _addcdiv(tensor: Any, one: Any, other: Any, value: Any = 1) -> Any:
+    return tensor + _scaled(one / other, value)
+
+
+_WITH_FACTOR: dict[torch._ops.OpOverload, Decomposition] = {
+    aten.add.Tensor: _add,
+    aten.addcdiv.default: _addcdiv,
+    aten.addcmul.default: _addcmul,
+    aten.sub.Tensor: _sub,
+}
+"""Ops with a number that scales, such as a learning rate. Torch keeps a number that changes between calls symbolic as
+an operand of a product, and compiles again for each value of an ``alpha``; so these become products."""
+
+_EACH: dict[str, Callable[..., Any]] = {
+    "add": _add,
+    "addcdiv": _addcdiv,
+    "addcmul": _addcmul,
+    "copy": lambda target, source, non_blocking=False: source.to(target.dtype, copy=True),
+    "max": lambda tensor: torch.max(tensor),
+    "maximum": lambda tensor, other: (
+        torch.maximum(tensor, other) if isinstance(other, torch.Tensor) else tensor.clamp_min(other)
+    ),
+    "minimum": lambda tensor, other: (
+        torch.minimum(tensor, other) if isinstance(other, torch.Tensor) else tensor.clamp_max(other)
+    ),
+    "norm": lambda tensor, order=2, dtype=None: torch.linalg.vector_norm(tensor, order, dtype=dtype),
+    "powsum": lambda tensor, order=2, dtype=None: tensor.to(dtype or tensor.dtype).abs().pow(order).sum(),
+    "sub": _sub,
+    "zero": torch.zeros_like,
+}
+"""Where the op of one tensor has another name than the part after ``_foreach_``, or takes other arguments."""
+
+
+def _fma(one: Any, other: Any, added: Any) -> Any:
+    return one * other + added
+
+
+def _if_symbolic(rule: Decomposition) -> Decomposition:
+    """The rule where a keyword is a symbolic number; any other use of the op stays whole."""
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(value, torch.SymFloat) for value in kwargs.values()):
+            return rule(*args, **kwargs)
+        return NotImplemented
+
+    return decomposed
+
+
+def _one_by_one(schema: torch.FunctionSchema, each: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Any]:
+    """``each`` for the i-th items of the list arguments, with the others as they are."""
+    named = {argument.name: value for argument, value in zip(schema.arguments, args, strict=False)} | kwargs
+    lists: dict[str, Any] = {}
+    for argument in schema.arguments:
+        if argument.name not in named:
+            continue
+        if str(argument.type).startswith("List["):
+            lists[argument.name] = named.pop(argument.name)
+        elif argument.name == "scalars":  # one tensor that holds a number for each
+            lists[argument.name] = named.pop(argument.name).unbind()
+    positional = [argument.name for argument in schema.arguments if not argument.kwarg_only]
+    order = [name for name in positional if name in lists or name in named]
+    rest = {name: value for name, value in named.items() if name not in order}
+    count = len(next(iter(lists.values())))
+    return [each(*[lists[n][index] if n in lists else named[n] for n in order], **rest) for index in range(count)]
+
+
+def _as_strided_scatter(
+    tensor: torch.Tensor,
+    source: torch.Tensor,
+    size: list[int],
+    stride: list[int],
+    storage_offset: int | None = None,
+) -> torch.Tensor:
+    """``tensor``, which is dense, with ``source`` at the places that ``as_strided`` would show."""
+    places = torch.full((), storage_offset or 0, dtype=torch.int64, device=tensor.device)
+    for dimension, (length, step) in enumerate(zip(size, stride, strict=True)):
+        steps = torch.arange(length, device=tensor.device) * step
+        places = places + steps.view([-1] + [1] * (len(size) - dimension - 1))
+    order = sorted(range(tensor.dim()), key=lambda axis: (-tensor.stride(axis), -tensor.size(axis)))
+    memory = tensor.permute(order)
+    written = memory.reshape(-1).scatter(0, places.expand(size).reshape(-1), source.reshape(-1))
+    return written.view(memory.shape).permute([order.index(axis) for axis in range(tensor.dim())])
+
+
+__all__ = ["decompositions"]

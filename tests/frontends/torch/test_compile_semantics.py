@@ -1,0 +1,222 @@
+"""What torch.compile promises, on tt: graph breaks, mutation, aliases, modes, and sizes and numbers that change."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import torch
+import torch.nn as nn
+
+from tt_xla.errors import OptionError, ResourceExhaustedError
+from tt_xla.frontends.torch import dynamic
+from tt_xla.log import logger
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    torch.compiler.reset()
+    yield
+    torch.compiler.reset()
+
+
+def compiled(function, **options):
+    return torch.compile(function, backend="tt", **options)
+
+
+def test_a_graph_break_makes_two_graphs(on_jax):
+    def function(x):
+        x = x * 2
+        torch._dynamo.graph_break()
+        return x + 1
+
+    assert compiled(function)(torch.ones(2, device="tt")).tolist() == [3, 3]
+    assert len(on_jax) == 2
+
+
+@pytest.mark.usefixtures("on_jax")
+def test_branches_on_values_are_taken():
+    def function(x):
+        return x * 2 if x.sum() > 0 else x * 3
+
+    assert compiled(function)(torch.ones(2, device="tt")).tolist() == [2, 2]
+    assert compiled(function)(-torch.ones(2, device="tt")).tolist() == [-3, -3]
+
+
+@pytest.mark.usefixtures("on_jax")
+def test_full_graphs_refuse_breaks():
+    def function(x):
+        torch._dynamo.graph_break()
+        return x + 1
+
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="graph_break"):
+        compiled(function, fullgraph=True)(torch.ones(2, device="tt"))
+
+
+class Cache(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(6, 2))
+
+    def forward(self, x, position):
+        self.cache.index_copy_(0, position, x)
+        return self.cache.sum(0)
+
+
+def test_a_cache_is_updated_by_one_program(on_jax):
+    ours, theirs = Cache().to("tt"), Cache()
+    step = compiled(ours)
+    for index in range(3):
+        x, position = torch.full((1, 2), index + 1.0), torch.tensor([index])
+        assert torch.equal(step(x.to("tt"), position.to("tt")).cpu(), theirs(x, position))
+    assert torch.equal(ours.cache.cpu(), theirs.cache)
+    assert len(on_jax) == 1
+
+
+@pytest.mark.usefixtures("on_jax")
+def test_inputs_that_share_memory():
+    base = torch.arange(4.0, device="tt")
+
+    def function(x, y):
+        x.add_(1)
+        return y * 2
+
+    assert compiled(function)(base, base[:2]).tolist() == [2, 4]
+    assert base.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.usefixtures("on_jax")
+def test_an_output_that_is_a_view_of_an_input():
+    x = torch.arange(3.0, device="tt")
+    compiled(lambda x: x[1:])(x).zero_()
+    assert x.tolist() == [0, 0, 0]
+
+
+@pytest.mark.usefixtures("on_jax")
+def test_nested_arguments_and_results():
+    def function(x, *, scale=1.0, more=None):
+        return {"scaled": x * scale, "list": [x + more["bias"], (x, None)], "number": 3}
+
+    x = torch.ones(2, device="tt")
+    result = compiled(function)(x, scale=2.0, more={"bias": x})
+    assert result["scaled"].tolist() == [2, 2]
+    assert result["list"][0].tolist() == [2, 2]
+    assert result["list"][1][1] is None
+    assert result["number"] == 3
+
+
+@pytest.mark.usefixtures("on_jax")
+def test_modes_of_autograd():
+    layer = nn.Linear(2, 2).to("tt")
+    call, x = compiled(layer), torch.ones(1, 2, device="tt")
+    with torch.inference_mode():
+        assert call(x).is_inference()
+    with torch.no_grad():
+        assert not call(x).requires_grad
+    call(x).sum().backward()
+    assert layer.weight.grad.tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("mode", ["reduce-overhead", "max-autotune"])
+def test_modes(on_jax, mode):
+    assert compiled(torch.tanh, mode=mode)(torch.zeros(2)).tolist() == [0, 0]
+    options = on_jax[0][1]
+    assert options.enable_trace
+    assert options.optimization_level == (2 if mode == "max-autotune" else 0)
+
+
+def test_an_unknown_mode_is_an_error():
+    with pytest.raises(OptionError, match="reduce-overhead"):
+        compiled(torch.tanh, mode="fastest")(torch.ones(2))
+
+
+class Messages(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.texts = []
+
+    def emit(self, record):
+        self.texts.append(record.getMessage())
+
+
+def test_each_size_compiles_once_and_the_limit_is_reported(on_jax, monkeypatch):
+    monkeypatch.setattr(dynamic, "RECOMPILE_LIMIT", 10)
+    torch._dynamo.config.recompile_limit = 8
+    messages = Messages()
+    logger().addHandler(messages)
+    call = compiled(lambda x: x.sum(0))
+    try:
+        for size in (*range(1, 12), 5, 6):
+            assert call(torch.ones(size, 2)).tolist() == [size, size]
+    finally:
+        logger().removeHandler(messages)
+        torch._dynamo.config.recompile_limit = 8
+    assert len(on_jax) == 10
+    (message,) = messages.texts
+    assert "compiled 10 times" in message
+    assert "[10, 2]" in message
+
+
+@pytest.mark.usefixtures("on_jax")
+@pytest.mark.parametrize("mark", [torch._dynamo.mark_dynamic, torch._dynamo.maybe_mark_dynamic])
+def test_sizes_marked_dynamic_are_fixed_per_program(mark):
+    call = compiled(lambda x: x.sum(0) * x.shape[0], dynamic=True)
+    for size in (3, 4):
+        x = torch.ones(size, 2)
+        mark(x, 0)
+        assert call(x).tolist() == [size * size] * 2
+
+
+OPTIMIZERS = {
+    "ASGD": {},
+    "Adadelta": {},
+    "Adagrad": {},
+    "Adam": {"amsgrad": True},
+    "AdamW": {},
+    "Adamax": {},
+    "Muon": {},
+    "NAdam": {},
+    "RAdam": {},
+    "RMSprop": {"momentum": 0.5},
+    "Rprop": {},
+    "SGD": {"momentum": 0.9, "nesterov": True, "lr": 0.1},
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("foreach", [False, True])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_compiled_optimizers_step_as_eager_ones(on_jax, name, foreach):
+    """With a scheduler: the first change of the learning rate compiles again, and no later one."""
+    if name == "NAdam" and not foreach:
+        pytest.skip("torch traces its host-side product of momenta with foreach alone")
+    options = dict(OPTIMIZERS[name]) | ({} if name == "Muon" else {"foreach": foreach})
+    torch.manual_seed(0)
+    start, gradients = torch.randn(3, 4), torch.randn(4, 3, 4)
+    values, counts = [], []
+    for device in ("cpu", "tt"):
+        weight = nn.Parameter(start.clone().to(device))
+        optimizer = getattr(torch.optim, name)([weight], **options)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.9)
+        step = optimizer.step if device == "cpu" else compiled(optimizer.step)
+        for gradient in gradients:
+            weight.grad = gradient.clone().to(device)
+            step()
+            scheduler.step()
+            counts.append(len(on_jax))
+        values.append(weight.detach().cpu())
+    torch.testing.assert_close(values[1], values[0], rtol=1e-2 if name == "Muon" else 1e-5, atol=1e-6)
+    assert counts[4] > 0, "nothing was compiled"
+    assert counts[5] == counts[7]
+
+
+def test_running_out_of_memory_is_torchs_error_and_leaves_the_rest_usable():
+    layer = nn.Linear(4, 4).to("tt")
+    call = compiled(lambda x, size: layer(x).expand(size, 4, 4).contiguous() * 2)
+    x = torch.ones(4, 4, device="tt")
+    with pytest.raises(torch.OutOfMemoryError, match="DRAM") as caught:
+        call(x, 1 << 32)
+    assert isinstance(caught.value, ResourceExhaustedError)
+    assert "test_compile_semantics.py" in str(caught.value)
+    call(x, 2).sum().backward()
+    assert layer.weight.grad.cpu()[0, 0] == 16
