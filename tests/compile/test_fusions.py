@@ -361,10 +361,15 @@ fused(
     into=("reshape", "reshape", "rotary_embedding", "rotary_embedding"),
 )
 not_fused("rotary_the_other_way", lambda *x: rotate(*x, sign=1), normal(2, 3, 32, 64), *TABLES, into="rotary_embedding")
-not_fused(
+fused(
     "rotary_of_31_rows",
     rotate, normal(2, 3, 31, 64), normal(31, 64, seed=1), normal(31, 64, seed=2),
-    into="rotary_embedding",
+    into=("reshape", "reshape", "rotary_embedding", "slice_static"),
+)  # fmt: skip
+fused(
+    "rotary_of_one_row",
+    rotate, normal(2, 3, 1, 32), normal(1, 1, 1, 32, seed=1), normal(1, 1, 1, 32, seed=2),
+    into=("rotary_embedding", "slice_static"),
 )  # fmt: skip
 not_fused(
     "rotary_by_tables_of_each_batch",

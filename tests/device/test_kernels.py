@@ -323,6 +323,8 @@ def test_rotary_embedding(run_op):
     assert_close(
         run_op("ttnn.rotary_embedding", operands, x.shape, "f32"), x.numpy() * cosine.numpy() + half * sine.numpy()
     )
+    padded = run_op("ttnn.rotary_embedding", operands, (1, 2, 32, 8), "f32")
+    assert torch.equal(padded[:, :, :3], run_op("ttnn.rotary_embedding", operands, x.shape, "f32"))
     row = run_op("ttnn.rotary_embedding", operands, x.shape, "f32", token_index=1)
     assert_close(row, x.numpy() * cosine.numpy()[..., 1:2, :] + half * sine.numpy()[..., 1:2, :])
 

@@ -48,3 +48,21 @@ func.func @product_used_elsewhere(%x: !x, %cos: !x, %sin: !x) -> (!x, !x) {
   %2 = "ttnn.add"(%0, %1) : (!x, !x) -> !x
   func.return %0, %2 : !x, !x
 }
+
+// Rows that do not fill a tile: TT-NN's result has those that do.
+!one = tensor<1x1x1x64xbf16, #whole>
+!one_half = tensor<1x1x1x32xbf16, #part>
+// CHECK-LABEL: func.func @one_row(
+func.func @one_row(%x: !one, %cos: !one, %sin: !one) -> !one {
+  // CHECK-NEXT: %[[R:.*]] = "ttnn.rotary_embedding"(%x, %cos, %sin) {{.*}} -> tensor<1x1x32x64xbf16
+  // CHECK-NEXT: "ttnn.slice_static"(%[[R]]) <{begins = [0 : i32, 0 : i32, 0 : i32, 0 : i32], ends = [1 : i32, 1 : i32, 1 : i32, 64 : i32]
+  // CHECK-NEXT: func.return
+  %lo = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 0 : i32], ends = [1 : i32, 1 : i32, 1 : i32, 32 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!one) -> !one_half
+  %hi = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 32 : i32], ends = [1 : i32, 1 : i32, 1 : i32, 64 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!one) -> !one_half
+  %n = "ttnn.neg"(%hi) : (!one_half) -> !one_half
+  %j = "ttnn.concat"(%n, %lo) <{dim = 3 : si32}> : (!one_half, !one_half) -> !one
+  %0 = "ttnn.multiply"(%x, %cos) : (!one, !one) -> !one
+  %1 = "ttnn.multiply"(%j, %sin) : (!one, !one) -> !one
+  %2 = "ttnn.add"(%0, %1) : (!one, !one) -> !one
+  func.return %2 : !one
+}

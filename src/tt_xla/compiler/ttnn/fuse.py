@@ -106,6 +106,8 @@ def sink_reshape_past_rows(op: LayerNormOp | RmsNormOp | MatmulOp | LinearOp, re
         return
     if isinstance(op, MatmulOp | LinearOp) and (op.value("transpose_a") or len(shape(op.operands[1])) != 2):
         return
+    if isinstance(op, LinearOp) and op.bias is not None and len(shape(op.bias)) > len(source):
+        return
     type_ = op.results[0].type
     sizes = (*source[:-1], shape(op.results[0])[-1])
     inner = type(op).create(

@@ -1,7 +1,7 @@
 """Rotary embedding: x * cos + rotate_half(x) * sin becomes one op.
 
-TT-NN rotates heads of 32 elements or a multiple of 64, for whole tiles of rows, by tables of one batch and head (its
-checks, tried in mock mode).
+TT-NN rotates heads of 32 elements or a multiple of 64, by tables of one batch and head; the result has whole tiles of
+rows, of which a slice takes those that are meant (its checks and shapes, tried in mock mode).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Add, _Multiply, _Neg = ttnn.BINARY_OPS["add"], ttnn.BINARY_OPS["multiply"], ttn
 def rotary_embedding(op: TTOp, rewriter: PatternRewriter) -> None:
     """x * cos + concat(-second half of x, first half of x) * sin, over [B, H, S, D]."""
     sizes = shape(op.results[0])
-    if len(sizes) != 4 or sizes[2] % TILE or not (sizes[3] == TILE or sizes[3] % (2 * TILE) == 0):
+    if len(sizes) != 4 or not (sizes[3] == TILE or sizes[3] % (2 * TILE) == 0):
         return
     if not layout_of(op.results[0]).dtype.is_float:
         return
@@ -42,8 +42,21 @@ def rotary_embedding(op: TTOp, rewriter: PatternRewriter) -> None:
             if shape(x) != sizes or _table(cosine) != tables or _table(sine) != tables:
                 continue
             operands = [x, _four_dimensions(rewriter, op, cosine), _four_dimensions(rewriter, op, sine)]
-            replace_with(rewriter, op, RotaryEmbeddingOp, operands)
+            _rotate(rewriter, op, operands)
             return
+
+
+def _rotate(rewriter: PatternRewriter, op: TTOp, operands: list[SSAValue]) -> None:
+    """Replaces the sum; by a slice of the result where the rows do not fill tiles."""
+    sizes = shape(op.results[0])
+    padded = (*sizes[:2], -(-sizes[2] // TILE) * TILE, sizes[3])
+    if padded == sizes:
+        replace_with(rewriter, op, RotaryEmbeddingOp, operands)
+        return
+    type_ = laid_out(padded, TensorLayout.of(padded, layout_of(op.results[0]).dtype))
+    made = RotaryEmbeddingOp.make(operands, [type_], op.location)
+    rewriter.insert(made, InsertPoint.before(op))
+    replace_with(rewriter, op, SliceStaticOp, [made.results[0]], begins=(0,) * 4, ends=sizes, step=(1,) * 4)
 
 
 def _rotated_half(value: SSAValue) -> SSAValue | None:

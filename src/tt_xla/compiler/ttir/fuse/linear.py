@@ -50,7 +50,7 @@ def matmul_with_bias(op: Operation, rewriter: PatternRewriter) -> None:
             continue
         if isinstance(op, Subtract):
             bias = insert_before(rewriter, op, UNARY["neg"], [bias], tensor_type(bias))
-        row = reshaped(rewriter, op, bias, (columns,))
+        row = bias if len(shape(bias)) <= len(shape(source)) else reshaped(rewriter, op, bias, (columns,))
         flags = {name: matmul.value(name) for name in ("transpose_a", "transpose_b")}
         made = insert_before(rewriter, op, LinearOp, [matmul.a, matmul.b, row], tensor_type(source), **flags)
         rewriter.replace(op, [], [reshaped(rewriter, op, made, shape(product))])

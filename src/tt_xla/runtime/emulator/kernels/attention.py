@@ -62,13 +62,17 @@ def rotary_embedding(
     token_index: int | None = None,
     compute_config: Mapping[str, Any] | None = None,
 ) -> Tensor:
-    """``input * cos + rotate_half(input) * sin``; with ``token_index``, one row of the caches for all."""
+    """``input * cos + rotate_half(input) * sin``; with ``token_index``, one row of the caches for all.
+
+    Rows that fill up the last tile of the result are 0 here; on the chip they are what its padding makes of them.
+    """
     rows = input.shape[-2]
     start, count = (0, rows) if token_index is None else (token_index, 1)
     cosine, sine = (cache.narrow(-2, start, count).to(torch.float32) for cache in (cos_cache, sin_cache))
     wide = input.to(torch.float32)
     low, high = wide.chunk(2, -1)
-    return wide * cosine + torch.cat([-high, low], -1) * sine
+    rotated = wide * cosine + torch.cat([-high, low], -1) * sine
+    return torch.nn.functional.pad(rotated, (0, 0, 0, ctx.result.shape[-2] - rows))
 
 
 @kernel("ttnn.split_query_key_value_and_split_heads")
