@@ -252,9 +252,6 @@ def select_and_scatter(importer: Importer, op: Any) -> SSAValue:
     if body_op(op, region=1) != "stablehlo.add" or not is_identity("stablehlo.add", initial):
         raise importer.reject(op, "it does not add to zeros")
     planes = _planes(importer, op, shape(operand), window)
-    steps = zip(planes.properties()["stride"], planes.properties()["kernel"], strict=True)
-    if any(step < size for step, size in steps):
-        raise importer.reject(op, "windows overlap, so that gradients of one maximum add up")
     flat = planes.flat(importer, operand)
     batch, height, width, channels = shape(flat)
     kernel, (top, left, bottom, right) = planes.properties()["kernel"], planes.properties()["padding"]
@@ -270,8 +267,10 @@ def select_and_scatter(importer: Importer, op: Any) -> SSAValue:
         for value in (made.results[1], planes.flat(importer, source))
     )
     type_ = tensor((batch * channels, height * width), tensor_type(operand).element_type)
+    overlaps = any(step < size for step, size in zip(planes.properties()["stride"], kernel, strict=True))
+    kind = ReduceType.SUM if overlaps else ReduceType.INVALID
     zeros = full(importer, 0, type_)
-    found = importer.emit(ScatterOp, [zeros, index, gradient], type_, dim=1, scatter_reduce_type=ReduceType.INVALID)
+    found = importer.emit(ScatterOp, [zeros, index, gradient], type_, dim=1, scatter_reduce_type=kind)
     found = reshape(importer, found, (batch, channels, height, width))
     return planes.back(importer, permute(importer, found, (0, 2, 3, 1)))
 
