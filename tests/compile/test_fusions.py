@@ -342,6 +342,21 @@ not_fused("mean_of_31", lambda x: x.sum(-1) / 31, normal(4, 32), into="mean")
 not_fused("softplus_alone", lambda x: jnp.log1p(jnp.exp(x)), normal(4, 32), into="mish")
 
 
+# Sorts.
+
+fused("sorted_downwards", lambda x: jnp.sort(x, descending=True), normal(4, 64), into=("sort",))
+fused("greatest_of_sort", lambda x: jnp.sort(x, descending=True)[:, :8], normal(4, 64), into=("topk",))
+fused("least_of_sort", lambda x: jnp.sort(x)[:, :8], normal(4, 64), into=("topk",))
+not_fused("last_of_sort", lambda x: jnp.sort(x)[:, 8:], normal(4, 64), into="topk")
+not_fused("rows_of_sort", lambda x: jnp.sort(x)[:2], normal(4, 64), into="topk")
+not_fused(
+    "sort_whose_positions_count",
+    lambda x: [part[:, :8] for part in lax.sort_key_val(x, lax.broadcasted_iota(jnp.int32, x.shape, 1))],
+    normal(4, 64),
+    into="topk",
+)
+
+
 # Rotary embedding.
 
 

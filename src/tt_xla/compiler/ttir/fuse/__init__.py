@@ -16,6 +16,7 @@ from tt_xla.compiler.ttir.fuse import (
     normalization,
     reduction,
     softmax,
+    sort,
 )
 
 PATTERNS = (
@@ -28,6 +29,7 @@ PATTERNS = (
     *heads.PATTERNS,
     *linear.PATTERNS,
     *convolution.PATTERNS,
+    *sort.PATTERNS,
 )
 
 
