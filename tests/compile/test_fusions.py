@@ -375,6 +375,30 @@ fused(
     *TABLES,
     into=("reshape", "reshape", "rotary_embedding", "rotary_embedding"),
 )
+
+
+def rotate_halves(x: Array, cos: Array, sin: Array, sign: float = 1) -> Array:
+    a, b = jnp.split(x, 2, axis=-1)
+    return jnp.concatenate([a * cos - b * sin, sign * (a * sin) + b * cos], axis=-1)
+
+
+HALVES = normal(1, 1, 32, 32, seed=1), normal(1, 1, 32, 32, seed=2)
+fused("rotary_by_halves", rotate_halves, normal(2, 3, 32, 64), *HALVES, into=("concat", "concat", "rotary_embedding"))
+fused(
+    "rotary_by_halves_twice",
+    lambda x, y, *tables: (rotate_halves(x, *tables), rotate_halves(y, *tables)),
+    normal(2, 3, 32, 64),
+    normal(2, 1, 32, 64, seed=3),
+    *HALVES,
+    into=("concat", "concat", "rotary_embedding", "rotary_embedding"),
+)
+not_fused(
+    "rotary_by_halves_wrongly",
+    lambda *x: rotate_halves(*x, sign=-1),
+    normal(2, 3, 32, 64),
+    *HALVES,
+    into="rotary_embedding",
+)
 not_fused("rotary_the_other_way", lambda *x: rotate(*x, sign=1), normal(2, 3, 32, 64), *TABLES, into="rotary_embedding")
 fused(
     "rotary_of_31_rows",

@@ -66,3 +66,39 @@ func.func @one_row(%x: !one, %cos: !one, %sin: !one) -> !one {
   %2 = "ttnn.add"(%0, %1) : (!one, !one) -> !one
   func.return %2 : !one
 }
+
+// The same by its halves, with tables for one half.
+// CHECK-LABEL: func.func @by_halves(
+func.func @by_halves(%x: !x, %cos: !half, %sin: !half) -> !x {
+  // CHECK-DAG: %[[C:.*]] = "ttnn.concat"(%cos, %cos) <{dim = 3 : si32}>
+  // CHECK-DAG: %[[S:.*]] = "ttnn.concat"(%sin, %sin) <{dim = 3 : si32}>
+  // CHECK: "ttnn.rotary_embedding"(%x, %[[C]], %[[S]])
+  // CHECK-NEXT: func.return
+  %a = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 0 : i32], ends = [1 : i32, 1 : i32, 32 : i32, 32 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!x) -> !half
+  %b = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 32 : i32], ends = [1 : i32, 1 : i32, 32 : i32, 64 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!x) -> !half
+  %0 = "ttnn.multiply"(%a, %cos) : (!half, !half) -> !half
+  %1 = "ttnn.multiply"(%b, %sin) : (!half, !half) -> !half
+  %2 = "ttnn.subtract"(%0, %1) : (!half, !half) -> !half
+  %3 = "ttnn.multiply"(%b, %cos) : (!half, !half) -> !half
+  %4 = "ttnn.multiply"(%sin, %a) : (!half, !half) -> !half
+  %5 = "ttnn.add"(%4, %3) : (!half, !half) -> !half
+  %6 = "ttnn.concat"(%2, %5) <{dim = 3 : si32}> : (!half, !half) -> !x
+  func.return %6 : !x
+}
+
+// Each half by the other's table.
+// CHECK-LABEL: func.func @by_halves_mixed(
+func.func @by_halves_mixed(%x: !x, %cos: !half, %sin: !half) -> !x {
+  // CHECK-NOT: "ttnn.rotary_embedding"
+  // CHECK: func.return
+  %a = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 0 : i32], ends = [1 : i32, 1 : i32, 32 : i32, 32 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!x) -> !half
+  %b = "ttnn.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 0 : i32, 32 : i32], ends = [1 : i32, 1 : i32, 32 : i32, 64 : i32], step = [1 : i32, 1 : i32, 1 : i32, 1 : i32]}> : (!x) -> !half
+  %0 = "ttnn.multiply"(%a, %cos) : (!half, !half) -> !half
+  %1 = "ttnn.multiply"(%b, %sin) : (!half, !half) -> !half
+  %2 = "ttnn.subtract"(%0, %1) : (!half, !half) -> !half
+  %3 = "ttnn.multiply"(%a, %cos) : (!half, !half) -> !half
+  %4 = "ttnn.multiply"(%b, %sin) : (!half, !half) -> !half
+  %5 = "ttnn.add"(%4, %3) : (!half, !half) -> !half
+  %6 = "ttnn.concat"(%2, %5) <{dim = 3 : si32}> : (!half, !half) -> !x
+  func.return %6 : !x
+}

@@ -1,4 +1,4 @@
-"""Rotary embedding: x * cos + rotate_half(x) * sin becomes one op.
+"""Rotary embedding: x * cos + rotate_half(x) * sin becomes one op, also written half by half.
 
 TT-NN rotates heads of 32 elements or a multiple of 64, by tables of one batch and head; the result has whole tiles of
 rows, of which a slice takes those that are meant (its checks and shapes, tried in mock mode).
@@ -18,7 +18,8 @@ from tt_xla.ir.ttnn.attention import RotaryEmbeddingOp
 from tt_xla.ir.ttnn.attributes import laid_out, layout_of
 from tt_xla.ir.ttnn.structure import ConcatOp, ReshapeOp, SliceStaticOp
 
-_Add, _Multiply, _Neg = ttnn.BINARY_OPS["add"], ttnn.BINARY_OPS["multiply"], ttnn.UNARY_OPS["neg"]
+_Add, _Subtract, _Multiply = (ttnn.BINARY_OPS[name] for name in ("add", "subtract", "multiply"))
+_Neg = ttnn.UNARY_OPS["neg"]
 
 
 @pattern(_Add)
@@ -46,6 +47,48 @@ def rotary_embedding(op: TTOp, rewriter: PatternRewriter) -> None:
             return
 
 
+@pattern(ConcatOp)
+def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
+    """concat(a * cos - b * sin, b * cos + a * sin) of the halves a and b of x [B, H, S, D], by tables [S, D / 2]."""
+    sizes = shape(op.result)
+    if len(op.operands) != 2 or len(sizes) != 4 or op.value("dim") % 4 != 3:
+        return
+    if not (sizes[3] == TILE or sizes[3] % (2 * TILE) == 0) or not layout_of(op.result).dtype.is_float:
+        return
+    difference, total = producer(op.operands[0], _Subtract), producer(op.operands[1], _Add)
+    if difference is None or total is None:
+        return
+    products = [producer(value, _Multiply) for made in (difference, total) for value in made.operands]
+    if any(made is None or only_user(made.results[0]) not in (difference, total) for made in products):
+        return
+    turned, others = products[:2], products[2:]
+    assert turned[0] is not None
+    assert turned[1] is not None
+    for low, cosine in both_ways(turned[0]):
+        for high, sine in both_ways(turned[1]):
+            x, wanted = _halved(low, high), [{high, cosine}, {low, sine}]
+            found = [set(made.operands) for made in others if made is not None]
+            if x is None or shape(x) != sizes or found not in (wanted, wanted[::-1]):
+                continue
+            if any(_table(table) != (sizes[2], sizes[3] // 2) for table in (cosine, sine)):
+                continue
+            tables = [_twice(rewriter, op, _four_dimensions(rewriter, op, table)) for table in (cosine, sine)]
+            _rotate(rewriter, op, [x, *tables])
+            return
+
+
+def _twice(rewriter: PatternRewriter, op: TTOp, table: SSAValue) -> SSAValue:
+    """A table beside itself, by a concatenation right behind it that all its users share."""
+    for user in users(table):
+        if isinstance(user, ConcatOp) and [*user.operands] == [table, table] and user.value("dim") % 4 == 3:
+            return user.result
+    wanted = (*shape(table)[:-1], 2 * shape(table)[-1])
+    type_ = laid_out(wanted, TensorLayout.of(wanted, layout_of(table).dtype))
+    made = ConcatOp.make([[table, table]], [type_], op.location, dim=3)
+    _insert_behind(rewriter, table, made)
+    return made.results[0]
+
+
 def _rotate(rewriter: PatternRewriter, op: TTOp, operands: list[SSAValue]) -> None:
     """Replaces the sum; by a slice of the result where the rows do not fill tiles."""
     sizes = shape(op.results[0])
@@ -66,14 +109,20 @@ def _rotated_half(value: SSAValue) -> SSAValue | None:
         return None
     negation, first = producer(joined.operands[0], _Neg), producer(joined.operands[1], SliceStaticOp)
     second = producer(negation.operands[0], SliceStaticOp) if negation is not None else None
+    return _halved(first.result, second.result) if first is not None and second is not None else None
+
+
+def _halved(low: SSAValue, high: SSAValue) -> SSAValue | None:
+    """x of x[..., : d / 2] and x[..., d / 2 :]."""
+    first, second = producer(low, SliceStaticOp), producer(high, SliceStaticOp)
     if first is None or second is None or first.input is not second.input:
         return None
     whole = shape(first.input)
     middle = whole[-1] // 2
     zeros, ones, leading = (0,) * (len(whole) - 1), (1,) * len(whole), whole[:-1]
-    low = {"begins": (*zeros, 0), "ends": (*leading, middle), "step": ones}
-    high = {"begins": (*zeros, middle), "ends": whole, "step": ones}
-    return first.input if first.values() == low and second.values() == high else None
+    lower = {"begins": (*zeros, 0), "ends": (*leading, middle), "step": ones}
+    upper = {"begins": (*zeros, middle), "ends": whole, "step": ones}
+    return first.input if first.values() == lower and second.values() == upper else None
 
 
 def _table(value: SSAValue) -> tuple[int, ...]:
@@ -93,11 +142,15 @@ def _four_dimensions(rewriter: PatternRewriter, op: TTOp, value: SSAValue) -> SS
     layout = layout_of(value)
     type_ = laid_out(wanted, TensorLayout.of(wanted, layout.dtype, tiled=layout.tiled))
     made = ReshapeOp.make([value], [type_], op.location, shape=wanted)
-    owner = value.owner
-    after = owner.first_op if isinstance(owner, Block) else owner.next_op
-    assert after is not None
-    rewriter.insert(made, InsertPoint.before(after))
+    _insert_behind(rewriter, value, made)
     return made.results[0]
 
 
-PATTERNS = (rotary_embedding,)
+def _insert_behind(rewriter: PatternRewriter, value: SSAValue, op: TTOp) -> None:
+    owner = value.owner
+    after = owner.first_op if isinstance(owner, Block) else owner.next_op
+    assert after is not None
+    rewriter.insert(op, InsertPoint.before(after))
+
+
+PATTERNS = (rotary_embedding, rotary_by_halves)
