@@ -356,6 +356,15 @@ not_fused(
     into="topk",
 )
 
+fused("split_and_joined", lambda x: jnp.exp(jnp.concatenate(jnp.split(x, 4, 1), 1)), normal(4, 64), into=("exp",))
+fused("neighbours", lambda x: jnp.concatenate([x[:, 8:16], x[:, 16:40]], 1), normal(4, 64), into=("slice_static",))
+fused(
+    "rolled",
+    lambda x: jnp.concatenate([x[8:], x[:8]]),
+    normal(16, 32),
+    into=("slice_static", "slice_static", "concat"),
+)
+
 
 # Rotary embedding.
 

@@ -10,6 +10,7 @@ from tt_xla.compiler.ttir.fuse import (
     activation,
     attention,
     cast,
+    concat,
     convolution,
     heads,
     linear,
@@ -30,6 +31,7 @@ PATTERNS = (
     *linear.PATTERNS,
     *convolution.PATTERNS,
     *sort.PATTERNS,
+    *concat.PATTERNS,
 )
 
 

@@ -1,0 +1,53 @@
+"""Concatenations of neighbouring slices of one tensor."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tt_xla.compiler.rewriting import insert_before, pattern, producer
+from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.ttir.structure import ConcatOp, SliceStaticOp
+
+
+@pattern(ConcatOp)
+def concat_of_slices(op: ConcatOp, rewriter: PatternRewriter) -> None:
+    """concat(x[a:b], x[b:c]) is x[a:c], and x itself where that is all of it; among other parts too."""
+    dim = op.value("dim") % len(shape(op.result))
+    parts: list[SSAValue] = []
+    for value in op.operands:
+        joined = _joined(parts[-1], value, dim) if parts else None
+        if joined is None:
+            parts.append(value)
+            continue
+        source, values = joined
+        if all(begin == 0 for begin in values["begins"]) and values["ends"] == shape(source):
+            parts[-1] = source
+            continue
+        sizes = tuple(end - begin for begin, end in zip(values["begins"], values["ends"], strict=True))
+        type_ = tensor(sizes, tensor_type(source).element_type)
+        parts[-1] = insert_before(rewriter, op, SliceStaticOp, [source], type_, **values)
+    if len(parts) == len(op.operands):
+        return
+    if len(parts) > 1:
+        type_ = tensor_type(op.result)
+        parts = [insert_before(rewriter, op, ConcatOp, [parts], type_, dim=dim)]
+    rewriter.replace(op, [], parts)
+
+
+def _joined(one: SSAValue, other: SSAValue, dim: int) -> tuple[SSAValue, dict[str, tuple[int, ...]]] | None:
+    """The source and the bounds of one slice in the place of two, where the second begins as the first ends."""
+    first, second = producer(one, SliceStaticOp), producer(other, SliceStaticOp)
+    if first is None or second is None or first.input is not second.input:
+        return None
+    values, after = first.values(), second.values()
+    if any(step != 1 for step in (*values["step"], *after["step"])) or values["ends"][dim] != after["begins"][dim]:
+        return None
+    for axis in range(len(shape(one))):
+        if axis != dim and any(values[name][axis] != after[name][axis] for name in ("begins", "ends")):
+            return None
+    ends = tuple(after["ends"])
+    return first.input, {"begins": tuple(values["begins"]), "ends": ends, "step": (1,) * len(ends)}
+
+
+PATTERNS = (concat_of_slices,)
