@@ -36,6 +36,9 @@ check-programs: $(STAMP) ## results of the set of programs at each level beside 
 conformance-jax: $(STAMP) ## JAX's own tests on platform tt, sampled; JAX_TESTS=DIR names a checkout of JAX, SAMPLE=0 runs all
 	@$(BIN)/python conformance/run_jax.py $(if $(JAX_TESTS),--tests $(JAX_TESTS)) --sample $(or $(SAMPLE),25)
 
+conformance-torch: $(STAMP) ## PyTorch's samples of its ops through torch.compile, into docs; SAMPLE=0 runs all, OPS="sort fft.*" some
+	@$(BIN)/python conformance/run_torch.py --sample $(or $(SAMPLE),3) $(if $(OPS),--ops $(OPS))
+
 check: $(STAMP) ## style, types and import order
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .

@@ -9,7 +9,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from tt_xla.errors import OptionError, UnsupportedOpError
+from tt_xla.errors import OptionError
 from tt_xla.frontends.torch import backend, settings
 
 pytestmark = pytest.mark.usefixtures("on_jax")
@@ -166,18 +166,6 @@ def test_options_of_one_model(on_jax):
 def test_bad_options_of_one_model(options, message):
     with pytest.raises(OptionError, match=message):
         torch.compile(torch.tanh, backend="tt", options=options)(torch.ones(2))
-
-
-def test_error_for_an_op_without_lowering_reaches_the_user():
-    def function(x):
-        return torch.linalg.qr(x).Q  # the line
-
-    with pytest.raises(UnsupportedOpError) as caught:
-        torch.compile(function, backend="tt")(torch.randn(3, 3))
-    text = str(caught.value)
-    assert "aten.linalg_qr.default" in text
-    assert "float32[3, 3]" in text
-    assert f"test_backend.py:{function.__code__.co_firstlineno + 1}" in text
 
 
 def test_in_place_writes_reach_the_inputs():

@@ -21,7 +21,8 @@ from tt_xla.frontends.torch.decompositions import decompositions
 from tt_xla.frontends.torch.device import DEVICE_TYPE, buffer_of, lift, new_version, register
 from tt_xla.frontends.torch.dynamic import allow_recompiles, fix_marked_sizes
 from tt_xla.frontends.torch.graph import run_passes
-from tt_xla.frontends.torch.lowering import Argument, Lowered, lower_to_stablehlo
+from tt_xla.frontends.torch.lowering import Argument, Lowered, RefusedError, lower_to_stablehlo
+from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
 from tt_xla.ir.program import Program, Role
 from tt_xla.options import COMPILE_OPTIONS, CompileOptions, environment
 
@@ -188,8 +189,31 @@ def _compile_graph(
     arguments: list[Argument] | None,
     own: Mapping[str, Any],
 ) -> Callable[[list[Any]], Sequence[Any]]:
-    lowered = lower_to_stablehlo(graph_module, _roles(graph_module, arguments))
-    return Executor(lowered, own)
+    described = _roles(graph_module, arguments)
+    refused: set[str] = set()
+    while True:
+        try:
+            return _compile_stages(graph_module, described, host_nodes(graph_module, refused), own)
+        except RefusedError as error:  # this one use of an op runs on the host
+            refused.add(error.node)
+
+
+def _compile_stages(
+    graph_module: torch.fx.GraphModule,
+    arguments: list[Argument] | None,
+    host: set[torch.fx.Node],
+    own: Mapping[str, Any],
+) -> Callable[[list[Any]], Sequence[Any]]:
+    if not host:
+        return Executor(lower_to_stablehlo(graph_module, arguments), own)
+    placeholders = graph_module.graph.find_nodes(op="placeholder")
+    described = dict(zip(placeholders, arguments, strict=True)) if arguments else {}
+
+    def compile_stage(stage: DeviceStage) -> Callable[[list[Any]], Sequence[Any]]:
+        given = [described.get(node, Argument(node.name)) for node in stage.inputs]
+        return Executor(lower_to_stablehlo(stage.graph, given), own)
+
+    return StagedExecutor(graph_module, cut(graph_module, host), compile_stage)
 
 
 class Executor:

@@ -17,12 +17,19 @@ Decomposition = Callable[..., Any]
 
 @functools.cache
 def decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
-    """An op with a lowering rule stays whole; any other is decomposed where torch or this file knows how."""
+    """An op with a lowering rule stays whole; any other is decomposed where torch or this file knows how.
+
+    Torch's rules for ops that write to their arguments stay out, as AOT makes those functional.
+    """
     kept = {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under these
     own = {aten.as_strided_scatter.default: _as_strided_scatter, torch.ops.prims.fma.default: _fma} | _WITH_FACTOR
     known = decomposition_table | _foreach_decompositions() | own
-    known = {op: rule for op, rule in known.items() if op not in LOWERINGS and op not in kept}
+    known = {op: rule for op, rule in known.items() if op not in LOWERINGS and op not in kept and not _writes(op)}
     return known | {op: _if_symbolic(rule) for op, rule in _WITH_FACTOR.items() if op in LOWERINGS}
+
+
+def _writes(op: object) -> bool:
+    return isinstance(op, torch._ops.OpOverload) and op._schema.is_mutable
 
 
 def _foreach_decompositions() -> dict[torch._ops.OpOverload, Decomposition]:

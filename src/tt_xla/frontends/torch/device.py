@@ -18,6 +18,8 @@ from typing import Any
 import torch
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from tt_xla.frontends.torch import host_ops
+
 aten = torch.ops.aten
 
 DEVICE_TYPE = "tt"
@@ -161,6 +163,7 @@ def _tensors_in(values: Any) -> list[torch.Tensor]:
 
 def _run_on_host(op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
     """The kernel of every op that has none of its own: lower to host aliases, run on the CPU, lift the results."""
+    host_ops.record(str(op))
     signature = _signature(op)
     host_args = [_lower(arg) for arg in args]
     host_kwargs = {name: _lower(value) for name, value in kwargs.items()}

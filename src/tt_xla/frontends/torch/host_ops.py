@@ -7,10 +7,10 @@ the first run of each op is logged with the place that asked for it.
 from __future__ import annotations
 
 import collections
-import logging
 import threading
 
-_LOG = logging.getLogger(__name__)
+from tt_xla.log import logger
+
 _COUNTS: collections.Counter[str] = collections.Counter()
 _LOCK = threading.Lock()  # backward graphs run on autograd's threads
 
@@ -27,7 +27,7 @@ def record(name: str, *, location: str = "") -> None:
         first = _COUNTS[name] == 1
     if first:
         place = f" (asked for at {location})" if location else ""
-        _LOG.warning("%s has no lowering to the device and runs on the host%s.", name, place)
+        logger().warning("%s has no lowering to the device and runs on the host%s.", name, place)
 
 
 def counts() -> dict[str, int]:

@@ -51,6 +51,18 @@ class Argument:
     role: Role = Role.INPUT
 
 
+class RefusedError(UnsupportedOpError):
+    """A rule does not cover a use of its op.
+
+    Attributes:
+        node: the name of the FX node.
+    """
+
+    def __init__(self, node: torch.fx.Node, error: UnsupportedOpError) -> None:
+        super().__init__(error.message, hint=error.hint, location=error.location)
+        self.node = node.name
+
+
 @dataclass
 class Lowered:
     """A StableHLO module and how to call it.
@@ -90,6 +102,14 @@ def module_path(node: torch.fx.Node) -> str:
     return re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", path).strip(".")
 
 
+def is_lowered(node: torch.fx.Node) -> bool:
+    """Whether a call has a lowering rule, or needs none."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return True
+    known = node.target in LOWERINGS or node.target in _RANDOM
+    return known or isinstance(node.meta.get("val"), bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
 def lower_to_stablehlo(graph_module: torch.fx.GraphModule, arguments: Sequence[Argument] | None = None) -> Lowered:
     """Lowers a functional aten graph whose nodes carry fake tensors in ``meta["val"]``.
 
@@ -123,7 +143,7 @@ class _Lowering:
                 tensors.append(position)
                 self.traced.append(node)
             else:
-                self.known[node] = _number(value)
+                self.known[node] = number(value)
         self._collect_extras()
         outputs, results = self._outputs()
         module = self._trace(results)
@@ -140,11 +160,7 @@ class _Lowering:
     def _check_supported(self) -> None:
         missing: dict[str, torch.fx.Node] = {}
         for node in self.nodes:
-            if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
-                continue
-            if not isinstance(node.meta.get("val"), torch.Tensor | list | tuple):
-                continue  # a number, known from its fake value
-            if node.target not in LOWERINGS and node.target not in _RANDOM:
+            if node.op == "call_function" and not is_lowered(node):
                 missing.setdefault(str(node.target), node)
         if not missing:
             return
@@ -188,7 +204,7 @@ class _Lowering:
             elif value.op == "placeholder":
                 outputs.append(("input", self.placeholders.index(value)))
             elif not isinstance(value.meta.get("val"), torch.Tensor) and value.op != "get_attr":
-                outputs.append(("value", _number(value.meta["val"])))
+                outputs.append(("value", number(value.meta["val"])))
             else:
                 if "val" not in value.meta:
                     value.meta["val"] = _attribute(self.graph_module, str(value.target))
@@ -244,7 +260,7 @@ class _Lowering:
     def _compute(self, node: torch.fx.Node, values: dict[torch.fx.Node, Any]) -> Any:
         out = node.meta.get("val")
         if isinstance(out, bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool):
-            return _number(out)
+            return number(out)
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda arg: values[arg])
         if not isinstance(node.target, torch._ops.OpOverload):
             if "getitem" in node.name or getattr(node.target, "__name__", "") == "getitem":
@@ -254,7 +270,10 @@ class _Lowering:
             )
         args, kwargs = _concrete((args, kwargs))
         context = Context(node, out, source_line(node))
-        return apply(context, LOWERINGS[node.target], args, kwargs)
+        try:
+            return apply(context, LOWERINGS[node.target], args, kwargs)
+        except UnsupportedOpError as error:
+            raise RefusedError(node, error) from error
 
     def _locate(self, module: ir.Module) -> None:
         """Puts the user's source lines, and the node's place in the model, in place of this file's."""
@@ -312,7 +331,7 @@ def _composite_attribute(value: Any) -> Any:
     return np.asarray(value, np.int64) if isinstance(value, list | tuple) else value
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
     """A symbolic number is specialised; that guards the compiled graph on it."""
     if isinstance(value, torch.SymInt):
         return int(value)
@@ -326,7 +345,7 @@ def _concrete(value: Any) -> Any:
         return type(value)(_concrete(item) for item in value)
     if isinstance(value, dict):
         return {name: _concrete(item) for name, item in value.items()}
-    return _number(value)
+    return number(value)
 
 
 def _attribute(owner: Any, path: str) -> Any:

@@ -199,6 +199,19 @@ def index_put(
         inserted_window_dims=points.indexed,
         scatter_dims_to_operand_dims=points.indexed,
     )
-    combine = lax.scatter_add if accumulate else lax.scatter
     updates = spread(values, shape, x.dtype)
+    if accumulate and x.dtype == np.bool_:  # a sum of truths is their disjunction
+        return lax.scatter_max(x, points.coordinates, updates, numbers, mode=_IN_BOUNDS)
+    combine = lax.scatter_add if accumulate else lax.scatter
     return combine(x, points.coordinates, updates, numbers, mode=_IN_BOUNDS)
+
+
+@lower(aten.bucketize.Tensor, aten.bucketize.Scalar)
+def bucketize(ctx: Context, x: Any, boundaries: Array, *, out_int32: bool = False, right: bool = False) -> Array:
+    """How many boundaries lie below: with few of them, counting is cheaper than a search."""
+    dtype = np.promote_types(x.dtype, boundaries.dtype) if hasattr(x, "dtype") else boundaries.dtype
+    shape = (*ctx.shape, boundaries.size)
+    edges = lax.broadcast_in_dim(cast(boundaries, dtype), shape, (len(shape) - 1,))
+    values = lax.broadcast_in_dim(spread(x, ctx.shape, dtype), shape, range(len(shape) - 1))
+    below = lax.ge(values, edges) if right else lax.gt(values, edges)
+    return total(cast(below, ctx.dtype), (len(shape) - 1,))

@@ -23,7 +23,6 @@ for _ops, _primitive in (
     ((aten.atan.default,), lax.atan),
     ((aten.atan2.default,), lax.atan2),
     ((aten.atanh.default,), lax.atanh),
-    ((aten.ceil.default,), lax.ceil),
     ((aten.cos.default,), lax.cos),
     ((aten.cosh.default,), lax.cosh),
     ((aten.erf.default,), lax.erf),
@@ -31,9 +30,7 @@ for _ops, _primitive in (
     ((aten.erfinv.default,), lax.erf_inv),
     ((aten.exp.default,), lax.exp),
     ((aten.expm1.default,), lax.expm1),
-    ((aten.floor.default,), lax.floor),
     ((aten.lgamma.default,), lax.lgamma),
-    ((aten.digamma.default,), lax.digamma),
     ((aten.log.default,), lax.log),
     ((aten.log1p.default,), lax.log1p),
     ((aten.maximum.default,), lax.max),
@@ -133,6 +130,16 @@ def remainder(x: Array, y: Array) -> Array:
 pointwise(aten.fmod.Tensor, aten.fmod.Scalar)(lax.rem)
 
 
+@pointwise(aten.ceil.default)
+def ceil(x: Array) -> Array:
+    return x if jnp.issubdtype(x.dtype, jnp.integer) else lax.ceil(x)
+
+
+@pointwise(aten.floor.default)
+def floor(x: Array) -> Array:
+    return x if jnp.issubdtype(x.dtype, jnp.integer) else lax.floor(x)
+
+
 @pointwise(aten.trunc.default)
 def trunc(x: Array) -> Array:
     if jnp.issubdtype(x.dtype, jnp.integer):
@@ -158,6 +165,19 @@ def sign(x: Array) -> Array:
 @pointwise(aten.reciprocal.default)
 def reciprocal(x: Array) -> Array:
     return lax.div(like(x, 1), x)
+
+
+@pointwise(aten.digamma.default)
+def digamma(x: Array) -> Array:
+    """At zero -inf or inf against its sign, where ``lax`` has NaN."""
+    zero = like(x, 0)
+    return lax.select(lax.eq(x, zero), lax.div(like(x, -1), x), lax.digamma(x))
+
+
+@pointwise(aten.copysign.Tensor, aten.copysign.Scalar)
+def copysign(x: Array, y: Array) -> Array:
+    x = lax.abs(x)
+    return lax.select(signbit_of(y), lax.neg(x), x)
 
 
 @pointwise(aten.square.default)
@@ -219,7 +239,7 @@ def _power(x: Array, y: Array) -> Array:
 
 
 @pointwise(aten.signbit.default, promote_inputs=True)
-def signbit(x: Array) -> Array:
+def signbit_of(x: Array) -> Array:
     """True for -0.0 as well."""
     if jnp.issubdtype(x.dtype, jnp.floating):
         x = lax.bitcast_convert_type(x, np.dtype(f"int{8 * x.dtype.itemsize}"))

@@ -181,6 +181,21 @@ def diagonal(ctx: Context, x: Array, offset: int = 0, dim1: int = 0, dim2: int =
     return slice_along(flat, last, first, min(first + (length - 1) * (columns + 1) + 1, rows * columns), columns + 1)
 
 
+@lower(aten.diagonal_scatter.default)
+def diagonal_scatter(ctx: Context, x: Array, source: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    """Each place on the diagonal takes the element of its row, or of its column where the diagonal starts below."""
+    dim1, dim2 = dim1 % x.ndim, dim2 % x.ndim
+    line = dim1 if offset >= 0 else dim2
+    places = [lax.broadcasted_iota(np.dtype("int32"), x.shape, dim) for dim in (dim1, dim2)]
+    on_diagonal = lax.eq(lax.sub(places[1], places[0]), full(x.shape, offset, np.dtype("int32")))
+    rest = x.shape[line] - source.shape[-1]
+    padded = lax.pad(cast(source, x.dtype), full((), 0, x.dtype), [(0, 0, 0)] * (source.ndim - 1) + [(0, rest, 0)])
+    others = [dim for dim in range(x.ndim) if dim not in (dim1, dim2)]
+    order = sorted(range(source.ndim), key=[*others, line].__getitem__)
+    kept = sorted([*others, line])
+    return lax.select(on_diagonal, lax.broadcast_in_dim(lax.transpose(padded, order), x.shape, kept), x)
+
+
 @lower(aten.slice_scatter.default)
 def slice_scatter(
     ctx: Context, x: Array, source: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1

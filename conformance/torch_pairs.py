@@ -1,0 +1,194 @@
+"""Samples of an op of PyTorch's op_db in one dtype: torch.compile(backend="tt") on the device against eager on the CPU.
+
+As a program it takes pairs, "name dtype" a line, from standard input, and prints a JSON object for each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, OpInfo, ReductionOpInfo, UnaryUfuncInfo
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int64": torch.int64, "bool": torch.bool}
+UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+"""Ops whose results hold anything: shapes and dtypes are compared."""
+TOLERANCES = {torch.float32: (2e-5, 2e-5), torch.bfloat16: (1.6e-2, 1e-2)}
+"""For results of this dtype: 1.3e-6 and 1e-5 are torch's for float32, whose CPU kernels sum in another order."""
+
+
+def full_name(op: OpInfo) -> str:
+    """The name with the variant, as in ``linalg.matrix_rank.hermitian``."""
+    return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
+
+
+def family(op: OpInfo) -> str:
+    """The table's row that an op belongs to: its namespace, else its kind."""
+    if "." in op.name:
+        return op.name.rpartition(".")[0]
+    kinds = {UnaryUfuncInfo: "unary", BinaryUfuncInfo: "binary", ReductionOpInfo: "reductions"}
+    return next((name for kind, name in kinds.items() if isinstance(op, kind)), "tensors")
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Every op and dtype that the CPU supports, in order of names."""
+    found = [(full_name(op), name) for op in op_db for name, dtype in DTYPES.items() if op.supports_dtype(dtype, "cpu")]
+    return sorted(set(found))
+
+
+def samples_of(op: OpInfo, dtype: torch.dtype, count: int) -> list[Any]:
+    """First, last and some between; all of them when ``count`` is 0."""
+    torch.manual_seed(0)
+    found = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+    if not count or len(found) <= count:
+        return found
+    return [found[i * (len(found) - 1) // max(count - 1, 1)] for i in range(count)]
+
+
+def check_pair(name: str, dtype: str, count: int) -> dict[str, Any]:
+    """Runs a pair's samples.
+
+    Returns:
+        ``outcome``: ``passed``, ``failed`` or ``none`` (the CPU has no sample either); ``reason`` of the failure,
+        ``samples`` run, and ``host``: what ran on the host.
+    """
+    from tt_xla.frontends.torch import host_ops
+
+    (op,) = [op for op in op_db if full_name(op) == name][:1]
+    ran, host = 0, set[str]()
+    for sample in samples_of(op, DTYPES[dtype], count):
+        host_ops.reset()
+        try:
+            expected = _eager(op, sample)
+        except Exception:
+            continue  # what the CPU refuses has no result to compare with
+        ran += 1
+        try:
+            _compare(op, _compiled(op, sample), expected)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            return {
+                "outcome": "failed",
+                "reason": reason,
+                "samples": ran,
+                "host": sorted(host),
+                "sample": _text(sample),
+            }
+        host |= set(host_ops.counts())
+    return {"outcome": "passed" if ran else "none", "reason": "", "samples": ran, "host": sorted(host)}
+
+
+def _eager(op: OpInfo, sample: Any) -> Any:
+    torch.manual_seed(0)
+    return op.op(_copied(sample.input), *_copied(sample.args), **_copied(sample.kwargs))
+
+
+def _compiled(op: OpInfo, sample: Any) -> Any:
+    from tt_xla.frontends.torch import backend, host_ops
+
+    torch._dynamo.reset()
+    backend.clear_programs()
+
+    def function(tensor: Any, args: Any, kwargs: Any) -> Any:
+        return op.op(tensor, *args, **kwargs)
+
+    moved = [_moved(_copied(value)) for value in (sample.input, sample.args, sample.kwargs)]
+    torch.manual_seed(0)
+    with _counted() as calls, torch.no_grad():
+        result = torch.compile(function, backend="tt", dynamic=False)(*moved)
+        result = torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), result)
+    if not calls and not host_ops.counts():
+        raise AssertionError("nothing was compiled, and nothing is reported to have run on the host")
+    return result
+
+
+@contextlib.contextmanager
+def _counted() -> Iterator[list[str]]:
+    """Collects the compiled graphs that are called."""
+    from tt_xla.frontends.torch import backend
+    from tt_xla.frontends.torch.stages import StagedExecutor
+
+    calls: list[str] = []
+    originals = {kind: kind.__call__ for kind in (backend.Executor, StagedExecutor)}
+    for kind, original in originals.items():
+
+        def called(self: Any, args: list[Any], original: Any = original) -> Any:
+            calls.append(type(self).__name__)
+            return original(self, args)
+
+        kind.__call__ = called
+    try:
+        yield calls
+    finally:
+        for kind, original in originals.items():
+            kind.__call__ = original
+
+
+def _copied(value: Any) -> Any:
+    return torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), value)
+
+
+def _moved(value: Any) -> Any:
+    """Tensors, and devices asked for, on ``tt``."""
+    device = torch.device("tt")
+
+    def move(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            return leaf.to(device)
+        return device if isinstance(leaf, torch.device) or leaf == "cpu" else leaf
+
+    return torch.utils._pytree.tree_map(move, value)
+
+
+def _compare(op: OpInfo, got: Any, expected: Any) -> None:
+    random = torch.Tag.nondeterministic_seeded in getattr(getattr(torch.ops.aten, op.name, None), "tags", ())
+    got, expected = torch.utils._pytree.tree_leaves(got), torch.utils._pytree.tree_leaves(expected)
+    assert len(got) == len(expected), f"{len(got)} results instead of {len(expected)}"
+    for one, other in zip(got, expected, strict=True):
+        if not isinstance(other, torch.Tensor):
+            assert type(one) is type(other), f"{one!r} instead of {other!r}"
+            torch.testing.assert_close(one, other, equal_nan=True)
+        elif op.name in UNDEFINED or random:
+            assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        else:
+            rtol, atol = TOLERANCES.get(other.dtype, (None, None))
+            torch.testing.assert_close(one, other, rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
+
+
+def _text(sample: Any) -> str:
+    def short(value: Any) -> Any:
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+
+    parts = torch.utils._pytree.tree_map_only(torch.Tensor, short, (sample.input, *sample.args, sample.kwargs))
+    return str(parts)[:300]
+
+
+def quiet() -> None:
+    """No warnings of torch's, and host ops without a line in the log for each."""
+    warnings.simplefilter("ignore")
+    os.environ["TTXLA_LOGGER_LEVEL"] = "ERROR"
+    logging.getLogger("torch").setLevel(logging.ERROR)
+    torch._dynamo.config.fail_on_recompile_limit_hit = True
+    torch.set_num_threads(1)
+
+
+def main() -> None:
+    quiet()
+    count, shown = int(sys.argv[1]), os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what ops print is no answer
+    for line in sys.stdin:
+        name, dtype = line.split()
+        answer = check_pair(name, dtype, count)
+        print(json.dumps({"op": name, "dtype": dtype, **answer}), file=shown, flush=True)
+
+
+if __name__ == "__main__":
+    main()
