@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -44,18 +45,25 @@ class Worklist:
 
     def __init__(self) -> None:
         self._stack: list[Operation] = []
-        self._members: set[Operation] = set()
+        self._members: set[int] = set()
+        """Identities of the ops on the stack, which hash faster than ops."""
 
     def push(self, op: Operation) -> None:
-        if op not in self._members:
-            self._members.add(op)
+        identity = id(op)
+        if identity not in self._members:
+            self._members.add(identity)
             self._stack.append(op)
+
+    def fill(self, ops: Sequence[Operation]) -> None:
+        """The worklist is empty before and has ``ops``, all different, after; the last one comes first."""
+        self._stack = list(ops)
+        self._members = set(map(id, ops))
 
     def pop(self) -> Operation | None:
         if not self._stack:
             return None
         op = self._stack.pop()
-        self._members.discard(op)
+        self._members.discard(id(op))
         return op
 
 
@@ -107,22 +115,30 @@ class Rewriter(PatternRewriter):
         self._worklist.push(op)
 
 
+Apply: TypeAlias = Callable[[Any, PatternRewriter], None]
+
+
 class _Dispatch:
-    """The patterns by the class of op that they start from."""
+    """The patterns by the class of op that they start from, and whether ops of the class may disappear unused."""
 
     def __init__(self, patterns: Sequence[RewritePattern | Pattern[Any]]) -> None:
-        self._patterns = patterns
-        self._found: dict[type[Operation], tuple[Callable[[Any, PatternRewriter], None], ...]] = {}
+        self._by_root: dict[type, list[tuple[int, Apply]]] = {}
+        for place, one in enumerate(patterns):
+            roots, apply = (one.roots, one.apply) if isinstance(one, Pattern) else ((Operation,), one.match_and_rewrite)
+            for root in roots:
+                self._by_root.setdefault(root, []).append((place, apply))
+        self.found: dict[type[Operation], tuple[bool, tuple[Apply, ...]]] = {}
 
-    def __getitem__(self, kind: type[Operation]) -> tuple[Callable[[Any, PatternRewriter], None], ...]:
-        found = self._found.get(kind)
-        if found is None:
-            found = self._found[kind] = tuple(
-                pattern.apply if isinstance(pattern, Pattern) else pattern.match_and_rewrite
-                for pattern in self._patterns
-                if not isinstance(pattern, Pattern) or issubclass(kind, pattern.roots)
-            )
+    def find(self, kind: type[Operation]) -> tuple[bool, tuple[Apply, ...]]:
+        """What ``found`` will have for a class from now on."""
+        places = dict(chain.from_iterable(self._by_root[base] for base in kind.__mro__ if base in self._by_root))
+        found = self.found[kind] = (kind.has_trait(Pure), tuple(places[place] for place in sorted(places)))
         return found
+
+
+@lru_cache(maxsize=64)
+def _dispatch(patterns: tuple[RewritePattern | Pattern[Any], ...]) -> _Dispatch:
+    return _Dispatch(patterns)
 
 
 def run_patterns(module: ModuleOp, *patterns: RewritePattern | Pattern[Any]) -> None:
@@ -131,34 +147,48 @@ def run_patterns(module: ModuleOp, *patterns: RewritePattern | Pattern[Any]) -> 
     The first of the patterns that changes something wins; the ops around the change are looked at again, and all of
     them once more after the last change, since a pattern may look further than that.
     """
-    dispatch, worklist = _Dispatch(patterns), Worklist()
+    dispatch, worklist = _dispatch(patterns), Worklist()
     rewriter = Rewriter(module, worklist)
     changed = True
     while changed:
         changed = False
-        for op in module.walk(reverse=True):
-            worklist.push(op)
+        worklist.fill(_last_first(module))
         while (op := worklist.pop()) is not None:
             if op.parent is None:
                 continue
+            kind = type(op)
+            pure, applicable = dispatch.found.get(kind) or dispatch.find(kind)
             rewriter.has_done_action = False
-            if _is_dead(op):
+            if pure and _is_unused(op):
                 rewriter.erase(op)
             else:
-                for apply in dispatch[type(op)]:
+                for apply in applicable:
                     apply(op, rewriter)
                     if rewriter.has_done_action:
                         break
             changed |= rewriter.has_done_action
 
 
-def _is_dead(op: Operation) -> bool:
-    return bool(op.results) and _is_pure(type(op)) and all(result.first_use is None for result in op.results)
+def _last_first(root: Operation) -> list[Operation]:
+    """The ops inside an op, each before those in its regions, from the last to the first."""
+    found: list[Operation] = []
+    for region in reversed(root.regions):
+        for block in reversed(region.blocks):
+            op = block.last_op
+            while op is not None:
+                found.append(op)
+                if op.regions:
+                    found += _last_first(op)
+                op = op.prev_op
+    return found
 
 
-@cache
-def _is_pure(kind: type[Operation]) -> bool:
-    return kind.has_trait(Pure)
+def _is_unused(op: Operation) -> bool:
+    """Whether an op has results, and nothing uses them."""
+    for result in op.results:
+        if result.first_use is not None:
+            return False
+    return bool(op.results)
 
 
 def producer(value: SSAValue, kind: type[OpKind]) -> OpKind | None:

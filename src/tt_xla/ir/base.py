@@ -7,7 +7,7 @@ declaration, ``permutation = prop_def(I64S)``, serves verifier, builder and read
 from __future__ import annotations
 
 import struct
-from abc import ABC
+from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Generic, TypeAlias, TypeVar, cast
@@ -37,6 +37,7 @@ from xdsl.dialects.builtin import (
     f16,
     f32,
     f64,
+    i1,
     i32,
     i64,
 )
@@ -151,7 +152,7 @@ def _dense(text: str, type_: IntegerType) -> Kind[tuple[int, ...]]:
 
 
 def _bool_decode(attr: Any) -> bool:
-    if attr.type != IntegerType(1):
+    if attr.type != i1:
         raise ValueError(attr)
     return bool(attr.value.data)
 
@@ -224,7 +225,15 @@ _MOST_VERIFIED = 20_000
 OperandLike: TypeAlias = "SSAValue | Sequence[SSAValue] | None"
 
 
-class TTOp(IRDLOperation, ABC):
+class _OpKind(ABCMeta):
+    """The class of op classes: an op belongs to those that its class inherits from, and to no other. Abstract base
+    classes ask each of their subclasses in turn, which passes, that ask for kinds of ops all the time, wait for."""
+
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
+
+
+class TTOp(IRDLOperation, metaclass=_OpKind):
     """An op of ``ttcore``, ``ttir`` or ``ttnn``."""
 
     @classmethod
