@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -132,7 +132,7 @@ class _Dispatch:
     def find(self, kind: type[Operation]) -> tuple[bool, tuple[Apply, ...]]:
         """What ``found`` will have for a class from now on."""
         places = dict(chain.from_iterable(self._by_root[base] for base in kind.__mro__ if base in self._by_root))
-        found = self.found[kind] = (kind.has_trait(Pure), tuple(places[place] for place in sorted(places)))
+        found = self.found[kind] = (is_pure(kind), tuple(places[place] for place in sorted(places)))
         return found
 
 
@@ -181,6 +181,11 @@ def _last_first(root: Operation) -> list[Operation]:
                     found += _last_first(op)
                 op = op.prev_op
     return found
+
+
+@cache
+def is_pure(kind: type[Operation]) -> bool:
+    return kind.has_trait(Pure)
 
 
 def _is_unused(op: Operation) -> bool:

@@ -41,8 +41,9 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Data, ErasedSSAValue, Operation, SSAValue
+from xdsl.ir import Attribute, Data, ErasedSSAValue, Operation, OpResult, SSAValue
 from xdsl.irdl import AttrConstraint, AttrSizedOperandSegments, IRDLOperation, VerificationContext, opt_prop_def
+from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct
 from xdsl.utils.exceptions import VerifyException
 
 from tt_xla.ir.layout import DataType
@@ -232,6 +233,24 @@ class _OpKind(ABCMeta):
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
+    def __setattr__(cls, name: str, value: Any) -> None:
+        super().__setattr__(name, _reader(value) if type(value) is BeforeVariadicSingleAccessor else value)
+
+
+def _reader(accessor: BeforeVariadicSingleAccessor) -> Any:
+    """What reads an operand or result of fixed place at once, where xDSL's accessor asks four functions: they are read
+    thousands of times a compilation."""
+    place = accessor.idx
+
+    def operand(op: Operation) -> SSAValue:
+        return tuple.__getitem__(op._operands, place)  # pyright: ignore[reportPrivateUsage]
+
+    def result(op: Operation) -> SSAValue:
+        return tuple.__getitem__(op.results, place)
+
+    readers = {VarIRConstruct.OPERAND: property(operand), VarIRConstruct.RESULT: property(result)}
+    return readers.get(accessor.construct, accessor)
+
 
 class TTOp(IRDLOperation, metaclass=_OpKind):
     """An op of ``ttcore``, ``ttir`` or ``ttnn``."""
@@ -255,7 +274,11 @@ class TTOp(IRDLOperation, metaclass=_OpKind):
         flat: list[SSAValue] = []
         sizes: list[int] = []
         for operand in operands:
-            group = [] if operand is None else [operand] if isinstance(operand, SSAValue) else list(operand)
+            if type(operand) is OpResult or isinstance(operand, SSAValue):
+                flat.append(operand)
+                sizes.append(1)
+                continue
+            group = () if operand is None else operand
             flat.extend(group)
             sizes.append(len(group))
         properties = {
@@ -266,6 +289,9 @@ class TTOp(IRDLOperation, metaclass=_OpKind):
         if has_segments(cls):
             properties["operandSegmentSizes"] = I32S.encode(tuple(sizes))
         return cls.create(operands=flat, result_types=result_types, properties=properties, location=location)
+
+    def __post_init__(self) -> None:
+        """Nothing, where xDSL fills in default properties: a property left out stands for its kind's default."""
 
     def value(self, name: str) -> Any:
         """A property as a Python value; when it is absent, its default, or None."""
@@ -286,7 +312,7 @@ class TTOp(IRDLOperation, metaclass=_OpKind):
         """As xDSL does, but an op that is like one verified before, down to the same attribute objects, is taken as
         good: models repeat their layers, and checking is a quarter of compiling without this."""
         operands = tuple(self.operands)
-        if self.regions or self.next_op is None or any(isinstance(value, ErasedSSAValue) for value in operands):
+        if self.regions or self.next_op is None or ErasedSSAValue in map(type, operands):
             super().verify(verify_nested_ops)
             return
         parts = (*[value.type for value in operands], *[value.type for value in self.results])
@@ -327,8 +353,19 @@ def tensor_type(value: SSAValue) -> Tensor:
     return cast(Tensor, type_)
 
 
+_SHAPES: dict[int, tuple[Tensor, tuple[int, ...]]] = {}
+"""Shapes by the identity of their types, which are kept alive here so that no other object takes their identity."""
+_MOST_SHAPES = 20_000
+
+
 def shape(value: SSAValue) -> tuple[int, ...]:
-    return tensor_type(value).get_shape()
+    found = _SHAPES.get(id(value.type))
+    if found is None:
+        type_ = tensor_type(value)
+        if len(_SHAPES) >= _MOST_SHAPES:
+            _SHAPES.clear()
+        found = _SHAPES[id(type_)] = (type_, type_.get_shape())
+    return found[1]
 
 
 @lru_cache(maxsize=4096)
@@ -337,11 +374,15 @@ def tensor(shape: tuple[int, ...], element: Attribute) -> Tensor:
     return TensorType(element, shape)
 
 
+def same_type(one: SSAValue, other: SSAValue) -> bool:
+    """Whether two tensors have one type; shapes tell most of them apart, and compare faster than types."""
+    return one.type is other.type or (shape(one) == shape(other) and one.type == other.type)
+
+
 def users(value: SSAValue) -> list[Operation]:
     return [use.operation for use in value.uses]
 
 
 def only_user(value: SSAValue) -> Operation | None:
     """The one op that uses a value, or None when there are none or several uses."""
-    found = users(value)
-    return found[0] if len(found) == 1 else None
+    return value.get_user_of_unique_use()

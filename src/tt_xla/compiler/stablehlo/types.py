@@ -126,6 +126,23 @@ def elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:
     Raises:
         UnsupportedOpError: an integer does not fit in the chip's 32 bits.
     """
+    if not isinstance(values, (int, float)):
+        return _elements(values, type_)
+    key = (id(type_), repr(values))
+    found = _SCALARS.get(key)
+    if found is None:
+        if len(_SCALARS) >= _MOST_SCALARS:
+            _SCALARS.clear()
+        found = _SCALARS[key] = _elements(values, type_)
+    return found
+
+
+_SCALARS: dict[tuple[int, str], DenseIntOrFPElementsAttr[Any]] = {}
+"""Elements by the identity of their type, which they keep alive, and the text of their one value."""
+_MOST_SCALARS = 4096
+
+
+def _elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:
     element = type_.element_type
     array = np.asarray(values)
     if array.dtype.kind in "iu" and element not in (bf16, f32):

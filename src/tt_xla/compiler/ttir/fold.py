@@ -8,7 +8,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.compiler.ttir import fold_arithmetic, fold_products, fold_reductions
 from tt_xla.compiler.ttir.match import BINARY, splat_of
-from tt_xla.ir.base import shape, tensor_type
+from tt_xla.ir.base import same_type, shape, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import (
     BroadcastOp,
@@ -24,7 +24,7 @@ from tt_xla.ir.ttir.structure import (
 @pattern(ReshapeOp, BroadcastOp, PermuteOp, TypecastOp)
 def drop_identity(op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter) -> None:
     """reshape, broadcast, permute and typecast to the same type."""
-    if op.result.type != op.input.type:
+    if not same_type(op.result, op.input):
         return
     if isinstance(op, PermuteOp) and op.value("permutation") != tuple(range(len(shape(op.input)))):
         return

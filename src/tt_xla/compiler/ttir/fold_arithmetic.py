@@ -29,6 +29,7 @@ _NEUTRAL: dict[type[Operation], float] = {
     BINARY["minimum"]: float("inf"),
     BINARY["pow"]: 1.0,
 }
+_SCALES = (Multiply, Div, UNARY["neg"])
 _ONE_WAY = (Subtract, Div, BINARY["pow"])
 _Maximum, _Minimum = BINARY["maximum"], BINARY["minimum"]
 
@@ -71,9 +72,12 @@ _COMPARISONS = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne
 @pattern(*_VALUES)
 def known_result(op: Operation, rewriter: PatternRewriter) -> None:
     """Constants of one value each give one value; integers only add, subtract, multiply and compare."""
-    numbers = [splat(operand) for operand in op.operands]
-    if any(number is None for number in numbers):
-        return
+    numbers: list[float | int] = []
+    for operand in op.operands:
+        number = splat(operand)
+        if number is None:
+            return
+        numbers.append(number)
     type_, operand_type = tensor_type(op.results[0]), tensor_type(op.operands[0])
     floats = is_float(op.operands[0])
     if not floats and not isinstance(op, (Add, Subtract, Multiply, *_COMPARISONS)):
@@ -104,7 +108,7 @@ def join_factors(op: Operation, rewriter: PatternRewriter) -> None:
     if not is_float(op.results[0]):
         return
     outer = _by_constant(op)
-    if outer is None or only_user(outer[0]) is not op or not isinstance(outer[0].owner, Multiply | Div | UNARY["neg"]):
+    if outer is None or only_user(outer[0]) is not op or not isinstance(outer[0].owner, _SCALES):
         return
     inner = _by_constant(outer[0].owner)
     if inner is None or inner[0].type != op.results[0].type:
@@ -138,7 +142,7 @@ def small_factors_first(op: Operation, rewriter: PatternRewriter) -> None:
 def sink_factor(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
     """move(x * a) is move(x) * a, so that moves meet each other and factors too."""
     inner = op.input.owner
-    if not isinstance(inner, Multiply | Div) or only_user(op.input) is not op or not is_float(op.result):
+    if not isinstance(inner, (Multiply, Div)) or only_user(op.input) is not op or not is_float(op.result):
         return
     value, other = inner.operands
     if splat(other) is None and isinstance(inner, Multiply):

@@ -47,11 +47,14 @@ def fold_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
             rewriter.notify_op_modified(op)
 
 
+_NOT_BY_ELEMENT = (shared.Softmax, shared.Cumulative, shared.Typecast)
+
+
 @pattern(shared.ElementwiseUnary, shared.ElementwiseBinary)
 def sink_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
     """f(unsqueeze(x), y) of fewer dimensions is unsqueeze(f(x, y)), whose user may broadcast by itself."""
     after = shape(op.result)
-    if after[:1] != (1,) or isinstance(op, shared.Softmax | shared.Cumulative | shared.Typecast):
+    if after[:1] != (1,) or isinstance(op, _NOT_BY_ELEMENT):
         return
     lower = [_fewer_dimensions(op, value) for value in op.operands]
     sources = [value for value in lower if value is not None]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from xdsl.dialects.builtin import bf16, f32
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, bf16
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
@@ -26,8 +26,11 @@ UNARY, BINARY = ttir.UNARY_OPS, ttir.BINARY_OPS
 Add, Subtract, Multiply, Div = (BINARY[name] for name in ("add", "subtract", "multiply", "div"))
 
 
+_FLOATS = (BFloat16Type, Float32Type)
+
+
 def is_float(value: SSAValue) -> bool:
-    return tensor_type(value).element_type in (bf16, f32)
+    return type(tensor_type(value).element_type) in _FLOATS
 
 
 def behind(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
@@ -176,7 +179,7 @@ def reshaped(rewriter: PatternRewriter, op: Operation, value: SSAValue, sizes: t
 
 def splat_of(value: float, type_: Tensor, location: Attribute | None) -> ConstantOp:
     """A constant of one value everywhere."""
-    return ConstantOp.make([], [type_], location, value=elements(np.asarray(value), type_))
+    return ConstantOp.make([], [type_], location, value=elements(value, type_))
 
 
 def used_once(value: SSAValue) -> bool:
