@@ -77,7 +77,19 @@ def compare_with_eager(function, *inputs, rtol=2e-5, atol=2e-5):
     result, inputs = lower_with_inputs(function, *inputs)
     arguments = [inputs[position] for position in result.tensors] + [make() for make in result.extras]
     got = run_on_jax_cpu(result.module)(arguments, [None] * len(arguments))
-    got = [got[value] if kind == "result" else inputs[value] for kind, value in result.outputs]
+    got = [
+        array if order is None else array.permute([order.index(axis) for axis in range(len(order))])
+        for array, order in zip(got, result.orders, strict=True)
+    ]
+    bases = {True: inputs, False: got}
+    got = [
+        value.of(bases[value.of_input][value.index])
+        if kind == "view"
+        else got[value]
+        if kind == "result"
+        else inputs[value]
+        for kind, value in result.outputs
+    ]
     for one, other in zip(got, expected, strict=True):
         assert one.dtype == other.dtype
         torch.testing.assert_close(one, other, rtol=rtol, atol=atol, equal_nan=True)

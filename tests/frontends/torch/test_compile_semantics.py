@@ -220,3 +220,41 @@ def test_running_out_of_memory_is_torchs_error_and_leaves_the_rest_usable():
     assert "test_compile_semantics.py" in str(caught.value)
     call(x, 2).sum().backward()
     assert layer.weight.grad.cpu()[0, 0] == 16
+
+
+@pytest.mark.usefixtures("on_jax")
+@pytest.mark.parametrize("grad", [False, True])
+def test_outputs_that_share_memory(grad):
+    def function(x):
+        y = x * 2
+        return y, y[0], y.t()
+
+    x = torch.ones(2, 3, device="tt", requires_grad=grad)
+    whole, row, turned = compiled(function)(x)
+    assert turned.stride() == (1, 3)
+    whole.detach().zero_()
+    assert row.tolist() == [0, 0, 0]
+    assert turned.tolist() == [[0, 0]] * 3
+
+
+@pytest.mark.usefixtures("on_jax")
+def test_results_have_the_strides_of_eager_mode():
+    x = torch.arange(24.0, device="tt").view(1, 2, 3, 4).to(memory_format=torch.channels_last)
+    for function in (lambda x: x * 2, lambda x: (x + 1).transpose(1, 2), lambda x: x.flatten(1) + 1):
+        got, expected = compiled(function)(x), function(x)
+        assert got.stride() == expected.stride()
+        assert torch.equal(got.cpu(), expected.cpu())
+
+
+def test_a_part_of_a_large_result_does_not_hold_the_whole(on_jax):
+    part = compiled(lambda x: (x * 2)[:, -1])(torch.ones(4, 64, device="tt"))
+    assert part.untyped_storage().nbytes() == 16
+    assert "tensor<4xf32>" in str(on_jax[0][0]).splitlines()[1]
+
+
+def test_weights_kept_for_the_backward_are_not_copied(on_jax):
+    layer = nn.Linear(3, 2, bias=False).to("tt")
+    compiled(layer)(torch.ones(1, 3, device="tt", requires_grad=True)).sum().backward()
+    signature = str(on_jax[0][0]).splitlines()[1]
+    assert "-> (tensor<1x2xf32>" in signature
+    assert "tensor<3x2xf32>" not in signature

@@ -179,7 +179,10 @@ def _roles(graph_module: torch.fx.GraphModule, arguments: list[Argument] | None)
     context = torch._guards.TracingContext.try_get()
     metadata = context.fw_metadata if context else None
     mutated = set(metadata.mutated_inp_runtime_indices) if metadata else set()
-    return [Argument(argument.name) if position in mutated else argument for position, argument in enumerate(arguments)]
+    return [
+        Argument(argument.name, written=True) if position in mutated else argument
+        for position, argument in enumerate(arguments)
+    ]
 
 
 def _compile_graph(
@@ -231,6 +234,7 @@ class Executor:
         ]
         self._outputs = lowered.outputs
         self._on_device = [fake.device.type == DEVICE_TYPE for fake in lowered.results]
+        self._places = [None if order is None else _inverse(order) for order in lowered.orders]
         self._straight = lowered.outputs == [("result", i) for i in range(len(lowered.results))]
         self._settings: settings.Settings | None = None
         self._call: Callee | None = None
@@ -249,10 +253,16 @@ class Executor:
         if self._straight:
             args.clear()
             return results
-        outputs = [
-            results[value] if kind == "result" else args[value] if kind == "input" else value
-            for kind, value in self._outputs
-        ]
+        outputs: list[Any] = []
+        for kind, value in self._outputs:
+            if kind == "result":
+                outputs.append(results[value])
+            elif kind == "input":
+                outputs.append(args[value])
+            elif kind == "view":
+                outputs.append(value.of(args[value.index] if value.of_input else results[value.index]))
+            else:
+                outputs.append(value)
         args.clear()
         return outputs
 
@@ -279,9 +289,15 @@ class Executor:
         except ResourceExhaustedError as error:
             _as_torch_error(error)
             raise
-        return [
-            lift(result) if on_device else result for result, on_device in zip(results, self._on_device, strict=True)
-        ]
+        lifted: list[torch.Tensor] = []
+        for result, on_device, places in zip(results, self._on_device, self._places, strict=True):
+            placed = result if places is None else result.permute(places)
+            lifted.append(lift(placed) if on_device else placed)
+        return lifted
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    return [order.index(axis) for axis in range(len(order))]
 
 
 def _compile_and_load(module: Any, options: CompileOptions) -> Callee:

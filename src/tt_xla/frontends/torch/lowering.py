@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -19,6 +19,7 @@ from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.aten import LOWERINGS, Context
 from tt_xla.frontends.torch.aten.registry import DTYPES, apply, describe, shape_of
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
+from tt_xla.frontends.torch.outputs import memory_order, views_of_bases
 from tt_xla.ir.program import Role
 
 aten = torch.ops.aten
@@ -49,6 +50,8 @@ class Argument:
 
     name: str
     role: Role = Role.INPUT
+    written: bool = False
+    """Whether the caller writes to it after the program has run."""
 
 
 class RefusedError(UnsupportedOpError):
@@ -72,8 +75,10 @@ class Lowered:
         tensors: positions, among the graph's inputs, of those that ``main`` takes.
         extras: makers of the further arguments: constants too large to embed, and random numbers, drawn on the host
             at each call so that ``torch.manual_seed`` decides them as it does in eager mode. ``constant`` says which.
-        outputs: for each output of the graph: ``("result", i)``, ``("input", i)``, or ``("value", number or None)``.
+        outputs: for each output of the graph: ``("result", i)``, ``("input", i)``, ``("view", View)``, or
+            ``("value", number or None)``.
         results: the fake tensor of each result of ``main``.
+        orders: for each result, None, or how ``main`` permutes its dimensions, so that the strides are eager mode's.
     """
 
     module: ir.Module
@@ -82,6 +87,7 @@ class Lowered:
     constant: list[bool]
     outputs: list[tuple[str, Any]]
     results: list[torch.Tensor] = field(default_factory=list)
+    orders: list[list[int] | None] = field(default_factory=list)
 
 
 def source_line(node: torch.fx.Node) -> str:
@@ -146,7 +152,8 @@ class _Lowering:
                 self.known[node] = number(value)
         self._collect_extras()
         outputs, results = self._outputs()
-        module = self._trace(results)
+        orders = [_permutation(node.meta["val"]) for node in results]
+        module = self._trace(results, orders)
         arguments = [self.arguments[position] for position in tensors]
         arguments += [
             Argument(str(node.target) if fixed else node.name, Role.CONSTANT if fixed else Role.INPUT)
@@ -155,7 +162,7 @@ class _Lowering:
         _annotate_arguments(module, arguments)
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
-        return Lowered(module, tensors, self.extras, self.constant, outputs, fakes)
+        return Lowered(module, tensors, self.extras, self.constant, outputs, fakes, orders)
 
     def _check_supported(self) -> None:
         missing: dict[str, torch.fx.Node] = {}
@@ -198,11 +205,20 @@ class _Lowering:
         (output,) = [node for node in self.nodes if node.op == "output"]
         outputs: list[tuple[str, Any]] = []
         results: list[torch.fx.Node] = []
+        wanted = [value for value in output.args[0] if isinstance(value, torch.fx.Node)]
+        written = {node for node, argument in zip(self.placeholders, self.arguments, strict=True) if argument.written}
+        views = views_of_bases(self.nodes, wanted, written)
         for value in output.args[0]:
             if not isinstance(value, torch.fx.Node):
                 outputs.append(("value", value))
             elif value.op == "placeholder":
                 outputs.append(("input", self.placeholders.index(value)))
+            elif value in views:
+                base, view = views[value]
+                if not view.of_input and base not in results:
+                    results.append(base)
+                index = (self.placeholders if view.of_input else results).index(base)
+                outputs.append(("view", replace(view, index=index)))
             elif not isinstance(value.meta.get("val"), torch.Tensor) and value.op != "get_attr":
                 outputs.append(("value", number(value.meta["val"])))
             else:
@@ -213,13 +229,17 @@ class _Lowering:
                 outputs.append(("result", results.index(value)))
         return outputs, results
 
-    def _trace(self, results: list[torch.fx.Node]) -> ir.Module:
+    def _trace(self, results: list[torch.fx.Node], orders: list[list[int] | None]) -> ir.Module:
         regions = find_regions(self.nodes, set(self.known), set(self.traced))
 
         def forward(*arrays: Any) -> tuple[Any, ...]:
             values = dict(self.known) | dict(zip(self.traced, arrays, strict=True))
             self._evaluate(self.nodes, values, regions)
-            return tuple(jax.numpy.asarray(values[node]) for node in results)
+            arrays_out = [jax.numpy.asarray(values[node]) for node in results]
+            return tuple(
+                array if order is None else array.transpose(order)
+                for array, order in zip(arrays_out, orders, strict=True)
+            )
 
         with unset_fake_temporarily(), jax.enable_x64(True), jax.default_device(_tracing_device()):
             specs = [jax.ShapeDtypeStruct(shape_of(n.meta["val"]), DTYPES[n.meta["val"].dtype]) for n in self.traced]
@@ -299,6 +319,11 @@ class _Lowering:
 def _tracing_device() -> Any:
     """A CPU device of our own to lower for, so that tracing asks JAX for no backend, least of all for 'tt' itself."""
     return xla_client.make_cpu_client().local_devices()[0]
+
+
+def _permutation(value: torch.Tensor) -> list[int] | None:
+    order = memory_order(value)
+    return None if order is None or order == sorted(order) else order
 
 
 def _location_of(node: torch.fx.Node) -> ir.Location:

@@ -1,0 +1,83 @@
+"""Where the outputs of a graph come from: results of its program, its inputs, numbers, or views of the former two.
+
+Two outputs that share memory in eager mode share it here too, a view of an input costs no program, and a result has the
+strides that it has in eager mode: the program gives the elements in the order in which they lie in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+
+@dataclass(frozen=True)
+class View:
+    """A view of a graph's input or of a program's result; ``offset`` is counted from where that begins."""
+
+    of_input: bool
+    index: int
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+    def of(self, base: torch.Tensor) -> torch.Tensor:
+        return base.as_strided(self.size, self.stride, base.storage_offset() + self.offset)
+
+
+def views_of_bases(
+    nodes: Sequence[Node], wanted: Sequence[Node], written: Collection[Node]
+) -> dict[Node, tuple[Node, View]]:
+    """For each output that shares memory, the node that made the memory, and the view of it; ``index`` is still 0.
+
+    Args:
+        wanted: the nodes that the graph returns.
+        written: inputs that are written after the program has run, of which nothing is a view.
+    """
+    makers: dict[int, Node] = {}
+    for node in nodes:
+        if isinstance(node.meta.get("val"), torch.Tensor) and node.op != "get_attr":
+            makers.setdefault(_memory(node), node)
+    sharing: dict[Node, list[Node]] = {}
+    for node in dict.fromkeys(wanted):
+        if isinstance(node.meta.get("val"), torch.Tensor) and node.op != "get_attr":
+            sharing.setdefault(makers[_memory(node)], []).append(node)
+    found: dict[Node, tuple[Node, View]] = {}
+    for base, sharers in sharing.items():
+        alone = len(sharers) == 1 and (sharers[0] is base or sharers[0].meta["val"].numel() < base.meta["val"].numel())
+        if base.op == "placeholder":
+            alone = base in written
+        if alone or (base.op != "placeholder" and memory_order(base.meta["val"]) is None):
+            continue
+        for node in sharers:
+            if node is not base and _is_plain_view(node.meta["val"], base.meta["val"]):
+                found[node] = (base, _view(node.meta["val"], base))
+    return found
+
+
+def memory_order(value: torch.Tensor) -> list[int] | None:
+    """Dimensions from the outermost in memory to the innermost; None where elements do not lie side by side."""
+    order = sorted(range(value.dim()), key=lambda axis: (-int(value.stride(axis)), int(value.size(axis)) != 1))
+    expected = 1
+    for axis in reversed(order):
+        if int(value.size(axis)) != 1 and int(value.stride(axis)) != expected:
+            return None
+        expected *= int(value.size(axis))
+    return order if not int(value.storage_offset()) else None
+
+
+def _memory(node: Node) -> int:
+    return node.meta["val"].untyped_storage()._cdata
+
+
+def _is_plain_view(value: Any, base: Any) -> bool:
+    return value.dtype is base.dtype and not value.dtype.is_complex and not value.is_neg()
+
+
+def _view(value: torch.Tensor, base: Node) -> View:
+    offset = int(value.storage_offset()) - int(base.meta["val"].storage_offset())
+    size, stride = tuple(int(s) for s in value.shape), tuple(int(s) for s in value.stride())
+    return View(base.op == "placeholder", 0, size, stride, offset)
