@@ -154,3 +154,78 @@ def test_spawning_runs_the_function_here():
     assert calls == [(0, "a")]
     with pytest.raises(ValueError, match="there is one device"):
         xmp.spawn(calls.append, nprocs=2)
+
+
+def test_shardings_on_one_device():
+    import torch_xla.distributed.spmd as xs
+    import torch_xla.runtime as xr
+
+    xr.use_spmd()
+    assert xr.is_spmd()
+    mesh = xs.Mesh(range(xr.global_runtime_device_count()), (1, 1), ("batch", "model"))
+    assert mesh.shape() == {"batch": 1, "model": 1}
+    tensor = torch.ones(2, 4, device="tt")
+    assert torch_xla._XLAC._get_xla_sharding_spec(tensor) == ""
+    xs.mark_sharding(tensor, mesh, ("batch", None))
+    assert torch_xla._XLAC._get_xla_sharding_spec(tensor) == "{replicated}"
+    xs.clear_sharding(tensor)
+    assert torch_xla._XLAC._get_xla_sharding_spec(tensor) == ""
+    for spec, message in ((("batch",), "1 entries"), (("rows", None), "'rows'"), (("batch", "batch"), "twice")):
+        with pytest.raises(ValueError, match=message):
+            xs.mark_sharding(tensor, mesh, spec)
+    with pytest.raises(NotImplementedError, match="one device so far"):
+        xs.Mesh(range(8), (2, 4), ("batch", "model"))
+    xs.set_global_mesh(mesh)
+    assert xs.get_global_mesh() is mesh
+
+
+def test_collectives_over_one_device():
+    import torch_xla.core.xla_model as xm
+
+    x = torch.tensor([1.0, 2.0])
+    assert xm.all_reduce(xm.REDUCE_SUM, x, scale=0.5).tolist() == [0.5, 1]
+    xm.all_reduce(xm.REDUCE_SUM, [x], scale=2.0)
+    assert xm.all_gather(x).tolist() == x.tolist() == [2, 4]
+    assert xm.reduce_scatter(xm.REDUCE_SUM, x, 1.0, 0, 1).tolist() == [2, 4]
+    assert xm.mesh_reduce("loss", 3, sum) == 3
+    with pytest.raises(ValueError, match="only one is 0"):
+        xm.all_reduce(xm.REDUCE_SUM, x, groups=[[0, 1]])
+    with pytest.raises(ValueError, match="one device"):
+        xm.reduce_scatter(xm.REDUCE_SUM, x, 1.0, 0, 2)
+
+
+def test_launching_stepping_and_closures():
+    import torch_xla.core.xla_model as xm
+
+    seen = []
+    torch_xla.launch(lambda index, name: seen.append((index, name)), args=("a",))
+    with torch_xla.step():
+        seen.append("in")
+    xm.add_step_closure(seen.append, ("closure",))
+    assert seen == [(0, "a"), "in", "closure"]
+    assert torch_xla.compile(torch.tanh)(torch.zeros(2, device="tt")).tolist() == [0, 0]
+    assert xm.get_num_cached_compilation_graph() > 0
+
+
+def test_facts_about_the_device():
+    import torch_xla.core.xla_model as xm
+    import torch_xla.runtime as xr
+
+    (attributes,) = xr.global_runtime_device_attributes()
+    assert attributes["device_arch"]
+    info = xm.get_memory_info()
+    assert 0 <= info["bytes_used"] <= info["bytes_limit"] == attributes["dram_bytes"]
+
+
+def test_a_scaler_for_bfloat16_scales_nothing():
+    from torch_xla.amp import GradScaler, autocast
+
+    weight = torch.ones(1, requires_grad=True)
+    scaler, optimizer = GradScaler(), torch.optim.SGD([weight], 0.5)
+    scaler.scale(weight.sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert weight.item() == 0.5
+    with autocast(torch_xla.device()):
+        assert torch.is_autocast_enabled("tt")
+        assert torch.get_autocast_dtype("tt") is torch.bfloat16

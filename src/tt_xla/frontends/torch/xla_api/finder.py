@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
+from typing import Any
 
 _FILES = {
     "torch_xla": "root.py",
+    "torch_xla._XLAC": "extension.py",
+    "torch_xla.amp": "amp.py",
     "torch_xla.core": "core.py",
     "torch_xla.core.xla_model": "xla_model.py",
     "torch_xla.distributed": "distributed.py",
     "torch_xla.distributed.parallel_loader": "parallel_loader.py",
+    "torch_xla.distributed.spmd": "spmd.py",
     "torch_xla.distributed.xla_multiprocessing": "xla_multiprocessing.py",
     "torch_xla.experimental": "experimental.py",
     "torch_xla.experimental.mark_pattern_utils": "mark_pattern_utils.py",
@@ -38,6 +43,17 @@ def find(name: str) -> ModuleSpec | None:
     if spec is not None and name in _PACKAGES:
         spec.submodule_search_locations = []  # a package, whose modules come from this table and not from a folder
     return spec
+
+
+def attribute(module: str, name: str) -> Any:
+    """What ``module.name`` is where the module itself has no such name: one of its modules, imported now.
+
+    Raises:
+        AttributeError: there is none.
+    """
+    if f"{module}.{name}" in _FILES:
+        return importlib.import_module(f"{module}.{name}")
+    raise missing(module, name)
 
 
 def missing(module: str, name: str) -> AttributeError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -47,9 +48,44 @@ def sync(wait: bool = False, reset_scope: bool = True) -> None:
     """Nothing is pending between calls, so there is nothing to wait for."""
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("core", "runtime"):
-        import importlib
+def manual_seed(seed: int, device: torch.device | str | None = None) -> None:
+    torch.manual_seed(seed)
 
-        return importlib.import_module(f"{__name__}.{name}")
-    raise _finder.missing(__name__, name)
+
+@contextlib.contextmanager
+def step() -> Iterator[None]:
+    """What is pending is run before and after the block."""
+    sync()
+    try:
+        yield
+    finally:
+        sync()
+
+
+def compile(
+    f: Callable[..., Any] | None = None,
+    full_graph: bool | None = False,
+    name: str | None = None,
+    num_different_graphs_allowed: int | None = None,
+) -> Any:
+    """``f`` compiled for the device; without a function, the context manager :func:`step`.
+
+    Raises:
+        NotImplementedError: a limit of graphs is asked for.
+    """
+    if num_different_graphs_allowed is not None:
+        raise NotImplementedError("torch_xla.compile(num_different_graphs_allowed=...) is not there yet; leave it out.")
+    if f is None:
+        return step()
+    return torch.compile(f, backend="tt", fullgraph=bool(full_graph))
+
+
+def launch(
+    fn: Callable[..., Any], args: tuple[Any, ...] = (), start_method: str = "spawn", debug_single_process: bool = False
+) -> None:
+    """Calls ``fn(0, *args)``: one process drives the one device."""
+    fn(0, *args)
+
+
+def __getattr__(name: str) -> Any:
+    return _finder.attribute(__name__, name)

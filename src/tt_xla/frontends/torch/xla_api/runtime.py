@@ -65,6 +65,35 @@ def local_ordinal() -> int:
     return 0
 
 
+def global_runtime_device_attributes() -> list[dict[str, Any]]:
+    """One dictionary a device: its name, its architecture, and the bytes of DRAM that tensors may take."""
+    from tt_xla.runtime import get_device
+
+    target = get_device().target
+    return [{"name": "TT:0", "device_arch": target.arch, "dram_bytes": target.dram_usable_bytes}]
+
+
+_spmd = False
+
+
+def use_spmd(auto: bool = False) -> None:
+    """Says that tensors will be marked with shardings, of which one device has only the trivial one."""
+    global _spmd
+    _spmd = True
+
+
+def is_spmd() -> bool:
+    return _spmd
+
+
+def use_virtual_device() -> bool:
+    return False
+
+
+def get_master_ip() -> str:
+    return "localhost"
+
+
 def initialize_cache(path: str, readonly: bool = False) -> None:
     """Makes the folder that compiled programs may be kept in."""
     if not readonly:
