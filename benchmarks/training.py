@@ -1,0 +1,126 @@
+"""Losses of training steps on the emulated card beside the CPU's: a convolutional network and a transformer.
+
+Both start from the same weights and see the same batches. The CPU trains in float32; on the card forward and backward
+are compiled, in bfloat16 under autocast or in float32, and the optimizer steps in float32.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+Batch = tuple[torch.Tensor, torch.Tensor]
+
+
+def digits(steps: int) -> tuple[nn.Module, list[Batch]]:
+    """The digits network without its dropout, and batches of 32 of scikit-learn's digits."""
+    from digits import load_digits
+    from network import DigitsNetwork
+
+    torch.manual_seed(0)
+    model = DigitsNetwork()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    images, labels = load_digits()[0].tensors
+    order = torch.randperm(len(labels))
+    picks = [order[torch.arange(step * 32, step * 32 + 32) % len(order)] for step in range(steps)]
+    return model, [(images[pick], labels[pick]) for pick in picks]
+
+
+class Transformer(nn.Module):
+    """Two encoder layers over characters, with learned positions, that predict the next one."""
+
+    def __init__(self, symbols: int, length: int, width: int = 64) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(symbols, width)
+        self.place = nn.Parameter(torch.randn(length, width) * 0.02)
+        layer = nn.TransformerEncoderLayer(width, 4, 4 * width, dropout=0.0, batch_first=True, norm_first=True)
+        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(width, symbols)
+        self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(length))
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        hidden = self.layers(self.embed(tokens) + self.place, mask=self.mask, is_causal=True)
+        return functional.log_softmax(self.head(hidden), -1).flatten(0, 1)
+
+
+def characters(steps: int, length: int = 32) -> tuple[nn.Module, list[Batch]]:
+    """The transformer, and batches of 16 pieces of the zen of Python."""
+    import codecs
+    import contextlib
+    import io
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        import this
+    text = codecs.decode(this.s, "rot13")
+    symbols = sorted(set(text))
+    tokens = torch.tensor([symbols.index(symbol) for symbol in text])
+    torch.manual_seed(0)
+    model = Transformer(len(symbols), length)
+    data = []
+    for _ in range(steps):
+        starts = torch.randint(len(tokens) - length - 1, (16,))
+        pieces = torch.stack([tokens[start : start + length + 1] for start in starts])
+        data.append((pieces[:, :-1], pieces[:, 1:].reshape(-1)))
+    return model, data
+
+
+MODELS: dict[str, Callable[[int], tuple[nn.Module, list[Batch]]]] = {"digits": digits, "transformer": characters}
+
+
+def losses(model: nn.Module, data: list[Batch], device: str, dtype: torch.dtype = torch.float32) -> list[float]:
+    """The loss of each step, before it is taken, of a copy of the model."""
+    model = copy.deepcopy(model).to(device)
+    call = torch.compile(model, backend="tt") if device == "tt" else model
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    found = []
+    for inputs, targets in data:
+        with torch.autocast(device, dtype=dtype, enabled=dtype is not torch.float32):
+            output = call(inputs.to(device))
+        loss = functional.nll_loss(output.float(), targets.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        found.append(loss.item())
+    return found
+
+
+def furthest(one: list[float], other: list[float]) -> float:
+    """The largest difference of two curves, as a part of the first loss."""
+    return max(abs(a - b) for a, b in zip(one, other, strict=True)) / one[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=200, help="optimizer steps (default 200)")
+    arguments = parser.parse_args()
+    import tt_torch  # noqa: F401
+
+    print("| model | on tt | first loss | last, CPU float32 | last, tt | largest difference, of the first loss |")
+    print("|---|---|---|---|---|---|")
+    for name, make in MODELS.items():
+        model, data = make(arguments.steps)
+        expected = losses(model, data, "cpu")
+        for dtype in (torch.float32, torch.bfloat16):
+            got = losses(model, data, "tt", dtype)
+            kind = str(dtype).removeprefix("torch.")
+            print(
+                f"| {name} | {kind} | {expected[0]:.3f} | {expected[-1]:.3f} | {got[-1]:.3f} | "
+                f"{furthest(expected, got):.2%} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
