@@ -327,6 +327,7 @@ case("slice", lambda x: x[1:3, 2:], normal(4, 7))
 case("slice_with_steps", lambda x: x[::2, 1::3], normal(5, 11))
 case("slice_backwards", lambda x: x[:, ::-1], normal(3, 5))
 case("split", lambda x: jnp.split(x, 3, axis=1), normal(2, 9))
+case("reverse_long_integers", lambda x: lax.rev(x, (1,)), whole(3, 600) * 50000017)
 case("reverse_two", lambda x: lax.rev(x, (0, 2)), normal(3, 4, 5))
 case("roll", lambda x: jnp.roll(x, 2, axis=1), normal(3, 7))
 case("pad_behind", lambda x: jnp.pad(x, ((0, 2), (0, 3)), constant_values=1.5), normal(3, 4))
@@ -655,6 +656,25 @@ case(
 )
 case("conv_then_mean", lambda x, w: convolution(x, w).mean((2, 3)), normal(2, 3, 5, 5), normal(4, 3, 3, 3))
 case("conv_transposed", lambda x, w: lax.conv_transpose(x, w, (2, 2), "SAME"), normal(1, 5, 4, 3), normal(3, 3, 3, 2))
+case(
+    "conv_transposed_bias_silu",
+    lambda x, w, b: jax.nn.silu(lax.conv_transpose(x, w, (2, 1), "VALID", rhs_dilation=(1, 2)) + b),
+    normal(2, 5, 4, 3),
+    normal(3, 2, 3, 4),
+    normal(4),
+)
+case(
+    "conv_transposed_padded_at_the_end",
+    conv(convolution, lhs_dilation=(3, 2), padding=((1, 4), (1, 2))),
+    normal(2, 3, 5, 4),
+    normal(4, 3, 3, 2),
+)
+case(
+    "conv_transposed_padded_before",
+    conv(convolution, lhs_dilation=(2, 2), padding=((3, 1), (0, 3))),
+    normal(2, 3, 5, 4),
+    normal(4, 3, 3, 2),
+)
 case("conv_transposed_1d", lambda x, w: lax.conv_transpose(x, w, (3,), "VALID"), normal(2, 5, 3), normal(4, 3, 2))
 case(
     "gradient_of_conv",
@@ -969,6 +989,22 @@ ON_CHIP = ("scatter", "gradient", "index_put", "sort", "top_k")
 def test_nothing_is_left_to_the_host(name: str) -> None:
     module, _ = expected(name)
     assert compile_module(module, CompileOptions.parse({}), load_target("n150")).host_ops == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "native"),
+    [
+        ("conv_transposed_bias_silu", True),
+        ("conv_transposed_padded_at_the_end", True),
+        ("conv_transposed_padded_before", False),
+    ],
+)
+def test_convolutions_of_dilated_inputs_are_transposed_ones(name: str, native: bool) -> None:
+    """Where no padding goes before the input beyond the kernel's reach."""
+    module, _ = expected(name)
+    program = compile_module(module, CompileOptions.parse({}), load_target("n150"))
+    ops = [instruction.op for instruction in program.functions[0].body]
+    assert ("ttnn.conv_transpose2d" in ops, "ttnn.conv2d" in ops) == (native, not native)
 
 
 @pytest.mark.parametrize("level", [0, 2])

@@ -118,7 +118,7 @@ class _Plan:
         call = call_of(instruction, function.values, self.target)
         names = Names(value=lambda number: f"v[{numbers[number]}]", data=self.data)
         results = tuple(numbers[number] for number in instruction.results)
-        if instruction.op == "ttnn.prepare_conv2d_weights":
+        if instruction.op in ("ttnn.prepare_conv2d_weights", "ttnn.prepare_conv_transpose2d_weights"):
             self.unsized.update(results)
         frees = instruction.operands["input"] if instruction.op == "ttnn.deallocate" else None
         freed = numbers[frees] if isinstance(frees, int) else None

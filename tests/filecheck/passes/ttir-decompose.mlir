@@ -82,14 +82,21 @@ func.func @range() -> (tensor<2x4x3xsi32>, tensor<5xf32>) {
   func.return %a, %b : tensor<2x4x3xsi32>, tensor<5xf32>
 }
 
-// Reverse.
+// Reversed dimensions become the rows of a table; it is read by falling numbers, of bfloat16 by an embedding.
 // CHECK-LABEL: func.func @reverse(
-func.func @reverse(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  // CHECK-NEXT: %[[A:.*]] = "ttir.slice_static"(%x) <{begins = [0 : i32, 2 : i32], ends = [2 : i32, 3 : i32], step = [1 : i32, 1 : i32]}>
-  // CHECK-NEXT: %[[B:.*]] = "ttir.slice_static"(%x) <{begins = [0 : i32, 1 : i32], ends = [2 : i32, 2 : i32], step = [1 : i32, 1 : i32]}>
-  // CHECK-NEXT: %[[C:.*]] = "ttir.slice_static"(%x) <{begins = [0 : i32, 0 : i32], ends = [2 : i32, 1 : i32], step = [1 : i32, 1 : i32]}>
-  // CHECK-NEXT: "ttir.concat"(%[[A]], %[[B]], %[[C]]) <{dim = 1 : si32}>
+func.func @reverse(%x: tensor<2x3xf32>, %y: tensor<2x4x5xbf16>) -> (tensor<2x3xf32>, tensor<2x4x5xbf16>) {
+  // CHECK-NEXT: %[[T:.*]] = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}>
+  // CHECK-NEXT: %[[A:.*]] = "ttir.arange"() <{start = 2 : si64, end = -1 : si64, step = -1 : si64, arange_dimension = 0 : i64}> : () -> tensor<3xsi32>
+  // CHECK-NEXT: %[[B:.*]] = "ttir.reshape"(%[[A]]) <{shape = [3 : i32, 1 : i32]}>
+  // CHECK-NEXT: %[[C:.*]] = "ttir.broadcast"(%[[B]]) <{broadcast_dimensions = array<i64: 1, 2>}>
+  // CHECK-NEXT: %[[G:.*]] = "ttir.gather"(%[[T]], %[[C]]) <{dim = 0 : i32}>
+  // CHECK-NEXT: "ttir.permute"(%[[G]]) <{permutation = array<i64: 1, 0>}>
+  // CHECK-NEXT: %[[R:.*]] = "ttir.reshape"(%y) <{shape = [8 : i32, 5 : i32]}>
+  // CHECK-NEXT: %[[N:.*]] = "ttir.arange"() <{start = 7 : si64, end = -1 : si64, step = -1 : si64, arange_dimension = 0 : i64}> : () -> tensor<8xsi32>
+  // CHECK-NEXT: %[[E:.*]] = "ttir.embedding"(%[[N]], %[[R]])
+  // CHECK-NEXT: "ttir.reshape"(%[[E]]) <{shape = [2 : i32, 4 : i32, 5 : i32]}>
   // CHECK-NEXT: func.return
   %a = "ttir.reverse"(%x) <{dimensions = array<i64: 1>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
-  func.return %a : tensor<2x3xf32>
+  %b = "ttir.reverse"(%y) <{dimensions = array<i64: 1, 0>}> : (tensor<2x4x5xbf16>) -> tensor<2x4x5xbf16>
+  func.return %a, %b : tensor<2x3xf32>, tensor<2x4x5xbf16>
 }

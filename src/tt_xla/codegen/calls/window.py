@@ -28,7 +28,8 @@ def conv2d_config(fields: dict[str, Any] | None) -> Expression:
 
 
 def _geometry(op: Op) -> dict[str, Expression]:
-    return {name: op.get(name) for name in (*_SIZES, *_WINDOW)}
+    extra = ("output_padding",) if op.get("output_padding") else ()
+    return {name: op.get(name) for name in (*_SIZES, *_WINDOW, *extra)}
 
 
 def _configs(op: Op) -> dict[str, Expression]:
@@ -37,27 +38,29 @@ def _configs(op: Op) -> dict[str, Expression]:
     )
 
 
-@calls("ttnn.conv2d")
+@calls("ttnn.conv2d", "ttnn.conv_transpose2d")
 def conv2d(op: Op) -> Call:
     tensors: dict[str, Expression] = {"input_tensor": op["input"], "weight_tensor": op["weight"], "device": Device()}
     rest = given(dtype=op.dtype, bias_tensor=op["bias"], memory_config=op.memory)
-    return Call("ttnn.conv2d", (), tensors | _geometry(op) | rest | _configs(op))
+    return Call(op.instruction.op, (), tensors | _geometry(op) | rest | _configs(op))
 
 
-@calls("ttnn.prepare_conv2d_weights")
+@calls("ttnn.prepare_conv2d_weights", "ttnn.prepare_conv_transpose2d_weights")
 def prepare_weights(op: Op) -> Call:
     own: dict[str, Expression] = {
         "weight_tensor": op["weight_tensor"],
         "weights_format": op.get("weights_format"),
         "has_bias": op.get("has_bias"),
     }
-    return Call("ttnn.prepare_conv_weights", (), own | _preparation(op))
+    name = "conv" if op.instruction.op == "ttnn.prepare_conv2d_weights" else "conv_transpose2d"
+    return Call(f"ttnn.prepare_{name}_weights", (), own | _preparation(op))
 
 
-@calls("ttnn.prepare_conv2d_bias")
+@calls("ttnn.prepare_conv2d_bias", "ttnn.prepare_conv_transpose2d_bias")
 def prepare_bias(op: Op) -> Call:
     own: dict[str, Expression] = {"bias_tensor": op["bias_tensor"]}
-    return Call("ttnn.prepare_conv_bias", (), own | _preparation(op))
+    name = "conv" if op.instruction.op == "ttnn.prepare_conv2d_bias" else "conv_transpose2d"
+    return Call(f"ttnn.prepare_{name}_bias", (), own | _preparation(op))
 
 
 def _preparation(op: Op) -> dict[str, Expression]:

@@ -22,7 +22,7 @@ from tt_xla.ir.ttcore import ReduceType
 from tt_xla.ir.ttir.indexing import ScatterOp
 from tt_xla.ir.ttir.reduction import CumsumOp
 from tt_xla.ir.ttir.structure import ReverseOp
-from tt_xla.ir.ttir.window import AvgPool2dOp, Conv2dOp, MaxPool2dOp, MaxPool2dWithIndicesOp
+from tt_xla.ir.ttir.window import AvgPool2dOp, Conv2dOp, ConvTranspose2dOp, MaxPool2dOp, MaxPool2dWithIndicesOp
 
 
 @converts("stablehlo.convolution")
@@ -36,6 +36,9 @@ def convolution(importer: Importer, op: Any) -> SSAValue:
     if int(op.attributes["batch_group_count"].value) != 1:
         raise importer.reject(op, "it groups its batch")
     operand, kernel = importer.operands(op)
+    transposed = _transposed_properties(op, window, shape(kernel), tuple(numbers.kernel_spatial_dimensions))
+    if transposed is not None:
+        return _conv_transpose2d(importer, op, operand, kernel, transposed)
     for dim, dilation in zip(numbers.input_spatial_dimensions, window.lhs_dilation, strict=True):
         operand = spread(importer, operand, dim, dilation)
     operand = window.crop_negative(importer, operand, tuple(numbers.input_spatial_dimensions))
@@ -69,6 +72,50 @@ def convolution(importer: Importer, op: Any) -> SSAValue:
         width_dim=results[3],
         **window.properties(),
     )
+
+
+def _transposed_properties(
+    op: Any, window: _Window, kernel: tuple[int, ...], spatial: tuple[int, ...]
+) -> dict[str, Any] | None:
+    """Of the transposed convolution that a convolution over a dilated plane is; None where it is none.
+
+    It moves the dilated input over the result, where this convolution moves its kernel over the dilated input: padding
+    of k - 1 on each side, k the dilated size of the kernel, is none there, and less of it cuts the result.
+    """
+    if len(spatial) != 2 or all(dilation == 1 for dilation in window.lhs_dilation):
+        return None
+    if any(stride != 1 for stride in window.stride) or int(op.attributes["feature_group_count"].value) != 1:
+        return None
+    reach = [step * (kernel[dim] - 1) for dim, step in zip(spatial, window.rhs_dilation, strict=True)]
+    cuts = [(size - low, size - high) for size, (low, high) in zip(reach, window.padding, strict=True)]
+    more = tuple(max(0, -high) for _, high in cuts)
+    if any(low < 0 for low, _ in cuts) or any(a >= b for a, b in zip(more, window.lhs_dilation, strict=True)):
+        return None
+    (top, bottom), (left, right) = cuts
+    return {
+        "stride": window.lhs_dilation,
+        "padding": (top, left, max(0, bottom), max(0, right)),
+        "output_padding": more,
+        "dilation": window.rhs_dilation,
+        "reversed": tuple(2 + axis for axis, flag in enumerate(window.reversal) if not flag),
+    }
+
+
+def _conv_transpose2d(
+    importer: Importer, op: Any, operand: SSAValue, kernel: SSAValue, properties: dict[str, Any]
+) -> SSAValue:
+    """The kernel as [I, O, kh, kw], turned around, since a transposed convolution does not turn it."""
+    numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
+    channels = (numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension)
+    kernel = permute(importer, kernel, (*channels, *numbers.kernel_spatial_dimensions))
+    if turned := properties.pop("reversed"):
+        kernel = importer.emit(ReverseOp, [kernel], tensor_type(kernel), dimensions=turned)
+    dims = (numbers.input_batch_dimension, numbers.input_feature_dimension, *numbers.input_spatial_dimensions)
+    results = (numbers.output_batch_dimension, numbers.output_feature_dimension, *numbers.output_spatial_dimensions)
+    operand = permute(importer, operand, tuple(dims[results.index(d)] for d in range(4)))
+    places = dict(zip(("batch_dim", "channel_dim", "height_dim", "width_dim"), results, strict=True))
+    operands = [operand, kernel, None]
+    return importer.emit(ConvTranspose2dOp, operands, importer.result_type(op), groups=1, **places, **properties)
 
 
 class _Window:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_patterns
 from tt_xla.ir import shapes
-from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.base import shape, si32, tensor, tensor_type
 from tt_xla.ir.ttir.contraction import DotGeneralOp, MatmulOp
 from tt_xla.ir.ttir.creation import ArangeOp
-from tt_xla.ir.ttir.structure import BroadcastOp, ConcatOp, PermuteOp, ReshapeOp, ReverseOp, SliceStaticOp
-from tt_xla.ir.ttir.window import Conv2dOp
-
-_MOST_SLICES = 512
+from tt_xla.ir.ttir.structure import BroadcastOp, EmbeddingOp, GatherOp, PermuteOp, ReshapeOp, ReverseOp
+from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
 
 
 @pattern(DotGeneralOp)
@@ -45,8 +43,8 @@ def dot_general(op: DotGeneralOp, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, [], [_reshape(rewriter, op, product, shape(op.result))])
 
 
-@pattern(Conv2dOp)
-def channels_last(op: Conv2dOp, rewriter: PatternRewriter) -> None:
+@pattern(Conv2dOp, ConvTranspose2dOp)
+def channels_last(op: Conv2dOp | ConvTranspose2dOp, rewriter: PatternRewriter) -> None:
     """A convolution over [N, H, W, C]."""
     order = op.dims
     if order == (0, 1, 2, 3):
@@ -54,7 +52,7 @@ def channels_last(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     moved = _permute(rewriter, op, op.input, order)
     result = tensor(shapes.permute(shape(op.result), order), tensor_type(op.result).element_type)
     values = op.values() | {"batch_dim": 0, "height_dim": 1, "width_dim": 2, "channel_dim": 3}
-    found = insert_before(rewriter, op, Conv2dOp, [moved, op.weight, op.bias], result, **values)
+    found = insert_before(rewriter, op, type(op), [moved, op.weight, op.bias], result, **values)
     inverse = tuple(order.index(dim) for dim in range(4))
     rewriter.replace(op, [], [_permute(rewriter, op, found, inverse)])
 
@@ -77,24 +75,29 @@ def arange(op: ArangeOp, rewriter: PatternRewriter) -> None:
 
 @pattern(ReverseOp)
 def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
-    """Slices of one element each, joined in reverse order; only for dimensions of few elements."""
-    value = op.input
-    sizes = shape(value)
-    if any(sizes[dim] > _MOST_SLICES for dim in op.value("dimensions")):
+    """Rows of a table, of which there is one for each position in the reversed dimensions, by falling numbers.
+
+    TT-NN has tables of bfloat16 alone; of other types, elements are gathered.
+    """
+    sizes, element = shape(op.input), tensor_type(op.input).element_type
+    dims = tuple(dim for dim in sorted(op.value("dimensions")) if sizes[dim] != 1)
+    count = math.prod(sizes[dim] for dim in dims)
+    if count <= 1 or not math.prod(sizes):
+        rewriter.replace(op, [], [op.input])
         return
-    for dim in op.value("dimensions"):
-        slices = [_element(rewriter, op, value, dim, index) for index in reversed(range(sizes[dim]))]
-        value = insert_before(rewriter, op, ConcatOp, [slices], tensor_type(op.result), dim=dim)
-    rewriter.replace(op, [], [value])
-
-
-def _element(rewriter: PatternRewriter, op: ReverseOp, value: SSAValue, dim: int, index: int) -> SSAValue:
-    sizes = shape(value)
-    begins = tuple(index if position == dim else 0 for position in range(len(sizes)))
-    ends = tuple(index + 1 if position == dim else size for position, size in enumerate(sizes))
-    step = (1,) * len(sizes)
-    type_ = tensor(shapes.slice_static(sizes, begins, ends, step), tensor_type(value).element_type)
-    return insert_before(rewriter, op, SliceStaticOp, [value], type_, begins=begins, ends=ends, step=step)
+    order = (*dims, *(dim for dim in range(len(sizes)) if dim not in dims))
+    columns = math.prod(sizes) // count
+    table = _reshape(rewriter, op, _permute(rewriter, op, op.input, order), (count, columns))
+    falling = {"start": count - 1, "end": -1, "step": -1, "arange_dimension": 0}
+    if element == bf16:
+        rows = insert_before(rewriter, op, ArangeOp, [], tensor((count,), si32), **falling)
+        found = insert_before(rewriter, op, EmbeddingOp, [rows, table], tensor_type(table))
+    else:
+        rows = insert_before(rewriter, op, ArangeOp, [], tensor((count, columns), si32), **falling)
+        found = insert_before(rewriter, op, GatherOp, [table, rows], tensor_type(table), dim=0)
+    found = _reshape(rewriter, op, found, tuple(sizes[dim] for dim in order))
+    inverse = tuple(order.index(dim) for dim in range(len(sizes)))
+    rewriter.replace(op, [], [_permute(rewriter, op, found, inverse)])
 
 
 def _permute(rewriter: PatternRewriter, op: Operation, value: SSAValue, permutation: tuple[int, ...]) -> SSAValue:

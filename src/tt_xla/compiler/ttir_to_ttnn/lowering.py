@@ -20,7 +20,7 @@ from tt_xla.ir.base import DATA_TYPES, TTOp, shape, tensor_type
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
-from tt_xla.ir.ttir.window import Conv2dOp
+from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
 from tt_xla.ir.ttnn import structure as tt_nn
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
 from tt_xla.ir.ttnn.memory import FromDeviceOp, GetDeviceOp, ToDeviceOp, ToLayoutOp, TypecastOp
@@ -262,7 +262,7 @@ def _argument_type(function: FuncOp, index: int) -> Attribute:
     argument = body(function).args[index]
     sizes, dtype = shape(argument), DATA_TYPES[tensor_type(argument).element_type]
     conv_weight = bool(argument.uses) and all(
-        isinstance(use.operation, Conv2dOp) and use.index == 1 for use in argument.uses
+        isinstance(use.operation, Conv2dOp | ConvTranspose2dOp) and use.index == 1 for use in argument.uses
     )
     if conv_weight or stays_on_host(argument):
         return laid_out(sizes, host_layout(argument))

@@ -20,8 +20,8 @@ from tt_xla.ir.ttnn.attributes import Conv2dConfigAttr, Layout, laid_out, layout
 from tt_xla.ir.ttnn.structure import PadOp, ReshapeOp
 
 
-@lowers(source.Conv2dOp)
-def conv2d(lowering: Lowering, op: source.Conv2dOp) -> SSAValue:
+@lowers(source.Conv2dOp, source.ConvTranspose2dOp)
+def conv2d(lowering: Lowering, op: source.Conv2dOp | source.ConvTranspose2dOp) -> SSAValue:
     """Weights go in as they are, from the host, or prepared; then the activation may stay in tiles."""
     sizes, dtype = lowering.result(op)
     batch, height, width, channels = shape(op.input)
@@ -38,6 +38,9 @@ def conv2d(lowering: Lowering, op: source.Conv2dOp) -> SSAValue:
         "groups": op.value("groups"),
         "conv2d_config": Conv2dConfigAttr.of(weights_dtype=dtype, config_tensors_in_dram=True),
     }
+    kind: type[TTOp] = target.Conv2dOp
+    if isinstance(op, source.ConvTranspose2dOp):
+        kind, geometry["output_padding"] = target.ConvTranspose2dOp, op.value("output_padding")
     activation = _flat(lowering, lowering.tiled(op.input), (1, 1, batch * height * width, channels))
     weight, bias = lowering.host(op.weight), None
     if op.bias is not None:
@@ -48,7 +51,7 @@ def conv2d(lowering: Lowering, op: source.Conv2dOp) -> SSAValue:
         activation = lowering.convert(activation, tiled=False)
     rows = sizes[0] * sizes[1] * sizes[2]
     operands = [activation, weight, bias, lowering.device]
-    found = lowering.emit(target.Conv2dOp, operands, (1, 1, rows, sizes[3]), dtype, **geometry)
+    found = lowering.emit(kind, operands, (1, 1, rows, sizes[3]), dtype, **geometry)
     return _flat(lowering, found, sizes)
 
 
@@ -62,19 +65,22 @@ def _prepared(
     }
     kernel = geometry["kernel_size"]
     rows = kernel[0] * kernel[1] * geometry["in_channels"]
+    transposed = "output_padding" in geometry
     matrix = lowering.emit(
-        target.PrepareConv2dWeightsOp,
+        target.PrepareConvTranspose2dWeightsOp if transposed else target.PrepareConv2dWeightsOp,
         [weight, lowering.device],
         (1, 1, rows, geometry["out_channels"]),
         dtype,
-        weights_format="OIHW",
+        weights_format="IOHW" if transposed else "OIHW",
         has_bias=bias is not None,
         **common,
     )
     if bias is None:
         return matrix, None
     row_shape = (1, 1, 1, geometry["out_channels"])
-    return matrix, lowering.emit(target.PrepareConv2dBiasOp, [bias, lowering.device], row_shape, dtype, **common)
+    kind = target.PrepareConvTranspose2dBiasOp if transposed else target.PrepareConv2dBiasOp
+    common.pop("output_padding", None)
+    return matrix, lowering.emit(kind, [bias, lowering.device], row_shape, dtype, **common)
 
 
 @lowers(source.MaxPool2dOp, source.AvgPool2dOp)

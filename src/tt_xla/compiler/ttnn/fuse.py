@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
@@ -20,7 +20,7 @@ from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttnn.memory import ToLayoutOp, TypecastOp
 from tt_xla.ir.ttnn.reduction import LayerNormOp, RmsNormOp
 from tt_xla.ir.ttnn.structure import ReshapeOp
-from tt_xla.ir.ttnn.window import Conv2dOp
+from tt_xla.ir.ttnn.window import Conv2dOp, ConvTranspose2dOp
 
 _CONV = {Activation.RELU, Activation.RELU6, Activation.SILU, Activation.SIGMOID}
 _ACTIVATION_OPS: dict[type[Operation], Activation] = {
@@ -30,25 +30,36 @@ _MATMUL = {Activation.RELU, Activation.SILU, Activation.SIGMOID, Activation.GELU
 
 
 @pattern(*_ACTIVATION_OPS)
-def fuse_activation(op: Operation, rewriter: PatternRewriter) -> None:
-    """f(conv2d(x)) and f(matmul(x)), also with a reshape in between."""
-    activation = _ACTIVATION_OPS[type(op)]
+def fuse_into_convolution(op: Operation, rewriter: PatternRewriter) -> None:
+    """f(conv2d(x)), also with a reshape in between; as upstream, at each level."""
+    activation, source = _ACTIVATION_OPS[type(op)], _own_operand(op)
+    conv = producer(source, Conv2dOp) or producer(source, ConvTranspose2dOp) if source is not None else None
+    if conv is None or activation not in _CONV:
+        return
+    config = dict(conv.value("conv2d_config") or ())
+    if "activation" not in config:
+        config["activation"] = UnaryAttr.of(activation.value)
+        conv.properties["conv2d_config"] = Conv2dConfigAttr.of(**config)
+        rewriter.replace(op, [], [op.operands[0]])
+
+
+@pattern(*_ACTIVATION_OPS)
+def fuse_into_product(op: Operation, rewriter: PatternRewriter) -> None:
+    """f(matmul(x)), also with a reshape in between."""
+    activation, source = _ACTIVATION_OPS[type(op)], _own_operand(op)
+    matmul = producer(source, MatmulOp) or producer(source, LinearOp) if source is not None else None
+    if matmul is not None and activation in _MATMUL and matmul.value("activation") is None:
+        matmul.properties["activation"] = STR.encode(activation.value)
+        rewriter.replace(op, [], [op.operands[0]])
+
+
+def _own_operand(op: Operation) -> SSAValue | None:
+    """The operand of ``op`` before a reshape; None where another uses it too."""
     reshape = producer(op.operands[0], ReshapeOp)
     source = reshape.input if reshape is not None else op.operands[0]
     if only_user(op.operands[0]) is not op or (reshape is not None and only_user(source) is not reshape):
-        return
-    conv, matmul = producer(source, Conv2dOp), producer(source, MatmulOp) or producer(source, LinearOp)
-    if conv is not None and activation in _CONV:
-        config = dict(conv.value("conv2d_config") or ())
-        if "activation" in config:
-            return
-        config["activation"] = UnaryAttr.of(activation.value)
-        conv.properties["conv2d_config"] = Conv2dConfigAttr.of(**config)
-    elif matmul is not None and activation in _MATMUL and matmul.value("activation") is None:
-        matmul.properties["activation"] = STR.encode(activation.value)
-    else:
-        return
-    rewriter.replace(op, [], [op.operands[0]])
+        return None
+    return source
 
 
 @pattern(ReshapeOp)
@@ -175,9 +186,9 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
 
 
 def run(module: ModuleOp, *, optimise: bool) -> None:
-    """Joins moves; with ``optimise``, from level 1 on, also what changes the ops that compute."""
+    """Joins moves, and functions with convolutions; with ``optimise``, from level 1 on, more of what computes."""
     moves = (join_reshapes, sink_reshape, sink_reshape_past_rows, join_to_layouts, reshape_before_tilize)
-    optimised = (fuse_activation, row_major_convolution) if optimise else ()
-    run_patterns(module, *optimised, *fuse_rotary.PATTERNS, truth_in_its_type, *moves)
+    optimised = (fuse_into_product, row_major_convolution) if optimise else ()
+    run_patterns(module, fuse_into_convolution, *optimised, *fuse_rotary.PATTERNS, truth_in_its_type, *moves)
     # After the others, which know the functions as ops of their own.
     run_patterns(module, *fuse_unary.PATTERNS)

@@ -18,13 +18,13 @@ from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtra
 from tt_xla.ir.base import TTOp, only_user, shape, si32, tensor, tensor_type
 from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PadOp, ReshapeOp, TypecastOp
-from tt_xla.ir.ttir.window import Conv2dOp
+from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
 
 
 class _Convolution(NamedTuple):
     """A convolution that ``op`` alone uses, behind a cast and a reshape that drops its height of 1."""
 
-    conv: Conv2dOp
+    conv: Conv2dOp | ConvTranspose2dOp
     value: SSAValue
     """What ``op`` reads."""
     channel: int
@@ -32,12 +32,12 @@ class _Convolution(NamedTuple):
 
     @property
     def outputs(self) -> int:
-        return shape(self.conv.weight)[0]
+        return shape(self.conv.result)[self.conv.value("channel_dim")]
 
 
 def _convolution(op: Operation, value: SSAValue) -> _Convolution | None:
     source = behind(value, TypecastOp, ReshapeOp)
-    conv = producer(source, Conv2dOp)
+    conv = producer(source, Conv2dOp) or producer(source, ConvTranspose2dOp)
     if conv is None or not _used_by_one(op, value, source):
         return None
     channel, height, whole = conv.value("channel_dim"), conv.value("height_dim"), shape(source)
@@ -73,7 +73,9 @@ def _replace(
 ) -> None:
     """Puts the convolution by ``weight`` and ``bias`` in the place of ``op``."""
     conv = found.conv
-    made = insert_before(rewriter, op, Conv2dOp, [conv.input, weight, bias], tensor_type(conv.result), **conv.values())
+    made = insert_before(
+        rewriter, op, type(conv), [conv.input, weight, bias], tensor_type(conv.result), **conv.values()
+    )
     rewriter.replace(op, [], [reshaped(rewriter, op, cast(rewriter, op, made, op.results[0]), shape(op.results[0]))])
 
 
@@ -83,6 +85,10 @@ def _combined(rewriter: PatternRewriter, op: Operation, kind: type[TTOp], one: S
     operands = [cast(rewriter, op, one, wide), cast(rewriter, op, other, wide)]
     made = insert_before(rewriter, op, kind, operands, tensor(shape(one), tensor_type(wide).element_type))
     return cast(rewriter, op, made, one)
+
+
+def _groups(found: _Convolution) -> int:
+    return found.conv.value("groups")
 
 
 @pattern(Add, Subtract)
@@ -114,13 +120,14 @@ def scaled_conv(op: TTOp, rewriter: PatternRewriter) -> None:
     for product, other in both_ways(op) if isinstance(op, Multiply) else [(op.operands[0], op.operands[1])]:
         found = _convolution(op, product)
         scale = _by_channel(other, found, scalar=True) if found is not None else None
-        if found is None or scale is None:
+        if found is None or scale is None or (isinstance(found.conv, ConvTranspose2dOp) and _groups(found) != 1):
             continue
         weight, bias = found.conv.weight, found.conv.bias
         if not all(is_constant(value) for value in (scale, weight, bias) if value is not None):
             continue
         outputs = found.outputs if found.outputs in shape(scale) else 1
-        factor = reshaped(rewriter, op, scale, (outputs, 1, 1, 1))
+        channels = (1, outputs) if isinstance(found.conv, ConvTranspose2dOp) else (outputs, 1)
+        factor = reshaped(rewriter, op, scale, (*channels, 1, 1))
         weight = _combined(rewriter, op, type(op), weight, factor)
         if bias is not None:
             bias = _combined(rewriter, op, type(op), bias, reshaped(rewriter, op, scale, (1, 1, 1, outputs)))
@@ -136,6 +143,8 @@ def sum_of_convs(op: Operation, rewriter: PatternRewriter) -> None:
         return
     one, other = sorted(found, key=lambda each: shape(each.conv.weight)[2:], reverse=True)
     weights, biases = [one.conv.weight, other.conv.weight], [one.conv.bias, other.conv.bias]
+    if isinstance(one.conv, ConvTranspose2dOp) or isinstance(other.conv, ConvTranspose2dOp):
+        return
     margins = _margins(one.conv, other.conv)
     if margins is None or not all(is_constant(value) for value in (*weights, *biases) if value is not None):
         return
@@ -178,9 +187,11 @@ def identity_as_conv(op: Operation, rewriter: PatternRewriter) -> None:
     """
     for product, other in both_ways(op):
         found = _convolution(op, product)
-        if found is None or product is not found.conv.result or found.conv.value("groups") != 1:
+        if found is None or product is not found.conv.result or _groups(found) != 1:
             continue
         conv = found.conv
+        if isinstance(conv, ConvTranspose2dOp):
+            continue
         if tuple(conv.value("stride")) != (1, 1) or conv.input.type != conv.result.type or not is_constant(conv.weight):
             continue
         first = _start_of_scaling(op, other, found)

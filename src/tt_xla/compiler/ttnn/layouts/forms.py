@@ -262,7 +262,8 @@ def _table() -> dict[str, Family]:
     table |= dict.fromkeys(("layer_norm", "rms_norm"), _normalised)
     table |= dict.fromkeys(("sum", "mean", "max", "min"), _reduced)
     table |= dict.fromkeys(("permute", "transpose", "slice_static"), _copied)
-    table |= dict.fromkeys(("prepare_conv2d_weights", "prepare_conv2d_bias"), _in_dram)
+    prepared = [f"prepare_{name}_{part}" for name in ("conv2d", "conv_transpose2d") for part in ("weights", "bias")]
+    table |= dict.fromkeys((*prepared, "conv_transpose2d"), _in_dram)
     return table | {"softmax": _softmax, "reshape": _reshape, "conv2d": _convolution}
 
 

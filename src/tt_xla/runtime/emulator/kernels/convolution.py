@@ -175,6 +175,23 @@ def prepare_conv2d_bias(ctx: Context, bias_tensor: Tensor, **_: Any) -> Tensor:
     return bias_tensor.reshape(ctx.result.shape)
 
 
+@kernel("ttnn.prepare_conv_transpose2d_weights")
+def prepare_conv_transpose2d_weights(
+    ctx: Context, weight_tensor: Tensor, groups: int, mirror_kernel: bool = True, **_: Any
+) -> Tensor:
+    """As the weights of the convolution over the dilated input that a transposed one is."""
+    if not mirror_kernel:
+        weight_tensor = weight_tensor.flip(2, 3)
+    return _padded_rows(prepare(_turned(weight_tensor, groups), groups), ctx.result.shape)
+
+
+def _turned(weight: Tensor, groups: int) -> Tensor:
+    """[I, O/groups, kh, kw] as [O, I/groups, kh, kw] with the kernels turned around, or the other way."""
+    first, second, height, width = weight.shape
+    parts = weight.reshape(groups, first // groups, second, height, width).transpose(1, 2)
+    return parts.reshape(groups * second, first // groups, height, width).flip(2, 3)
+
+
 @kernel("ttnn.conv_transpose2d")
 def conv_transpose2d(
     ctx: Context,
@@ -196,8 +213,10 @@ def conv_transpose2d(
     compute_config: Config = None,
     conv2d_slice_config: Config = None,
 ) -> Tensor:
-    """The weight is IOHW; the accumulator has 32 bits whatever the compute config says."""
+    """The weight is IOHW or prepared; the accumulator has 32 bits whatever the compute config says."""
     x = image(input, batch_size, input_height, input_width, in_channels)
+    if tuple(weight.shape) != (in_channels, out_channels // groups, *_two(kernel_size)):
+        weight = _turned(unprepare(weight, in_channels, _two(kernel_size), groups), groups)
     top, bottom, left, right = four_sides(padding)
     more = _two(output_padding)
 
