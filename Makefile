@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test stress conformance-stablehlo bench bench-compile check-programs check format
+.PHONY: help venv demo test stress conformance-stablehlo bench bench-training bench-compile check-programs check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ stress: $(STAMP) ## signals, forks, threads and exits at random moments, with th
 
 bench: $(STAMP) ## compile times and run times
 	@$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=min,median,rounds
+
+bench-training: $(STAMP) ## losses of 200 training steps beside the CPU's
+	@$(BIN)/python benchmarks/training.py
 
 bench-compile: $(STAMP) ## compile times and programs beside upstream's compiler, into docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_compilers.py --folder ../build/programs --dumps ../build/upstream --make-dumps --document ../docs/benchmarks.md
