@@ -111,7 +111,7 @@ func.func @neutral(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 // CHECK-LABEL: func.func @not_neutral(
 func.func @not_neutral(%x: tensor<1x3xf32>, %y: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
-  // CHECK: "ttir.add"(%x
+  // CHECK: "ttir.broadcast"(%x
   // CHECK: "ttir.subtract"(%{{.*}}, %y)
   // CHECK: "ttir.div"(%{{.*}}, %y)
   // CHECK: "ttir.multiply"(%y, %{{.*}})
@@ -158,4 +158,50 @@ func.func @dead_code(%x: tensor<2xbf16>) -> (tensor<2xbf16>, tensor<2xbf16>) {
   %a = "ttir.exp"(%x) : (tensor<2xbf16>) -> tensor<2xbf16>
   %b = "ttir.log"(%a) : (tensor<2xbf16>) -> tensor<2xbf16>
   func.return %x, %x : tensor<2xbf16>, tensor<2xbf16>
+}
+
+// ShortenMoves: a dimension of size 1 comes and goes; what is left is one permute.
+// CHECK-LABEL: func.func @moves_of_heads(
+func.func @moves_of_heads(%x: tensor<2x8x32x64xbf16>) -> tensor<2x32x8x64xbf16> {
+  // CHECK-NEXT: %[[P:.*]] = "ttir.permute"(%x) <{permutation = array<i64: 0, 2, 1, 3>}>
+  // CHECK-NEXT: func.return %[[P]]
+  %a = "ttir.permute"(%x) <{permutation = array<i64: 0, 1, 3, 2>}> : (tensor<2x8x32x64xbf16>) -> tensor<2x8x64x32xbf16>
+  %b = "ttir.reshape"(%a) <{shape = [2 : i32, 8 : i32, 64 : i32, 1 : i32, 32 : i32]}> : (tensor<2x8x64x32xbf16>) -> tensor<2x8x64x1x32xbf16>
+  %c = "ttir.permute"(%b) <{permutation = array<i64: 0, 4, 1, 3, 2>}> : (tensor<2x8x64x1x32xbf16>) -> tensor<2x32x8x1x64xbf16>
+  %d = "ttir.reshape"(%c) <{shape = [2 : i32, 32 : i32, 8 : i32, 64 : i32]}> : (tensor<2x32x8x1x64xbf16>) -> tensor<2x32x8x64xbf16>
+  func.return %d : tensor<2x32x8x64xbf16>
+}
+
+// Windows of an image: no fewer ops than these three make them.
+// CHECK-LABEL: func.func @moves_to_windows(
+func.func @moves_to_windows(%x: tensor<2x8x8x64xbf16>) -> tensor<8x16x64xbf16> {
+  // CHECK-NEXT: "ttir.reshape"
+  // CHECK-NEXT: "ttir.permute"
+  // CHECK-NEXT: "ttir.reshape"
+  // CHECK-NEXT: func.return
+  %a = "ttir.reshape"(%x) <{shape = [2 : i32, 2 : i32, 4 : i32, 2 : i32, 4 : i32, 64 : i32]}> : (tensor<2x8x8x64xbf16>) -> tensor<2x2x4x2x4x64xbf16>
+  %b = "ttir.permute"(%a) <{permutation = array<i64: 0, 1, 3, 2, 4, 5>}> : (tensor<2x2x4x2x4x64xbf16>) -> tensor<2x2x2x4x4x64xbf16>
+  %c = "ttir.reshape"(%b) <{shape = [8 : i32, 16 : i32, 64 : i32]}> : (tensor<2x2x2x4x4x64xbf16>) -> tensor<8x16x64xbf16>
+  func.return %c : tensor<8x16x64xbf16>
+}
+
+// A predicate and true, of a larger shape, is the predicate, repeated.
+// CHECK-LABEL: func.func @true_of_a_larger_shape(
+func.func @true_of_a_larger_shape(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<2x4x4xbf16> {
+  // CHECK-NEXT: %[[T:.*]] = "ttir.ge"(%x, %y)
+  // CHECK-NOT: logical_and
+  // CHECK: "ttir.broadcast"
+  %a = "ttir.ge"(%x, %y) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xbf16>
+  %true = "ttir.constant"() <{value = dense<1.0> : tensor<2x4x4xbf16>}> : () -> tensor<2x4x4xbf16>
+  %b = "ttir.logical_and"(%true, %a) : (tensor<2x4x4xbf16>, tensor<4x4xbf16>) -> tensor<2x4x4xbf16>
+  func.return %b : tensor<2x4x4xbf16>
+}
+
+// A number that is not known to be 1 or 0 becomes one of them by "and true".
+// CHECK-LABEL: func.func @number_and_true(
+func.func @number_and_true(%x: tensor<4x4xbf16>) -> tensor<4x4xbf16> {
+  // CHECK: "ttir.logical_and"
+  %true = "ttir.constant"() <{value = dense<1.0> : tensor<4x4xbf16>}> : () -> tensor<4x4xbf16>
+  %b = "ttir.logical_and"(%x, %true) : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
+  func.return %b : tensor<4x4xbf16>
 }

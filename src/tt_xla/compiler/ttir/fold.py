@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
-from tt_xla.compiler.ttir import fold_arithmetic, fold_products, fold_reductions
-from tt_xla.compiler.ttir.match import BINARY, splat_of
+from tt_xla.compiler.ttir import fold_arithmetic, fold_products, fold_reductions, fold_views
+from tt_xla.compiler.ttir.match import TRUTH, splat_of
 from tt_xla.ir.base import same_type, shape, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import (
@@ -107,7 +107,7 @@ def known_choice(op: WhereOp, rewriter: PatternRewriter) -> None:
     predicate = splat(op.first)
     if op.second is op.third or predicate is not None:
         chosen = op.third if predicate == 0 else op.second
-    elif isinstance(op.first.owner, _TRUTH) and (splat(op.second), splat(op.third)) == (1, 0):
+    elif isinstance(op.first.owner, TRUTH) and (splat(op.second), splat(op.third)) == (1, 0):
         chosen = op.first
     else:
         return
@@ -117,14 +117,13 @@ def known_choice(op: WhereOp, rewriter: PatternRewriter) -> None:
         replace_with(rewriter, op, TypecastOp, [chosen])
 
 
-_TRUTH = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or"))
-
 MOVES = (drop_identity, join_reshapes, join_permutes, join_casts)
 PATTERNS = (
     *MOVES,
     move_constant,
     join_broadcasts,
     permute_as_reshape,
+    fold_views.shorten_moves,
     clamp_by_constants,
     known_choice,
     *fold_arithmetic.PATTERNS,

@@ -12,13 +12,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.rewriting import both_ways, insert_before, pattern, producer, replace_with
+from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
 from tt_xla.compiler.stablehlo.types import numpy_dtype
-from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, is_float, splat_of
+from tt_xla.compiler.ttir.match import BINARY, TRUTH, UNARY, Add, Div, Multiply, Subtract, is_float, reshaped, splat_of
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import splat
-from tt_xla.ir.ttir.structure import ClampScalarOp, PermuteOp, ReshapeOp
+from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, PermuteOp, ReshapeOp, WhereOp
 
 _NEUTRAL: dict[type[Operation], float] = {
     Add: 0.0,
@@ -28,8 +28,12 @@ _NEUTRAL: dict[type[Operation], float] = {
     BINARY["maximum"]: float("-inf"),
     BINARY["minimum"]: float("inf"),
     BINARY["pow"]: 1.0,
+    BINARY["logical_and"]: 1.0,
+    BINARY["logical_or"]: 0.0,
 }
 _SCALES = (Multiply, Div, UNARY["neg"])
+_LOGICAL = (BINARY["logical_and"], BINARY["logical_or"])
+_MOVES = (ReshapeOp, PermuteOp, BroadcastOp)
 _ONE_WAY = (Subtract, Div, BINARY["pow"])
 _Maximum, _Minimum = BINARY["maximum"], BINARY["minimum"]
 
@@ -94,12 +98,39 @@ def known_result(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(*_NEUTRAL)
 def drop_neutral(op: Operation, rewriter: PatternRewriter) -> None:
-    """x + 0, x - 0, x * 1, x / 1, x ** 1, max(x, -inf), min(x, inf), where x has the result's type."""
+    """x + 0, x - 0, x * 1, x / 1, x ** 1, max(x, -inf), min(x, inf), x and true, x or false, where x has the result's
+    type; or where it is of lower rank, repeated as the neutral constant's shape asks for."""
     pairs = [(op.operands[0], op.operands[1])] if isinstance(op, _ONE_WAY) else both_ways(op)
     for value, other in pairs:
-        if splat(other) == _NEUTRAL[type(op)] and value.type == op.results[0].type:
+        type_ = tensor_type(op.results[0])
+        if splat(other) != _NEUTRAL[type(op)] or (
+            isinstance(op, _LOGICAL) and not _is_truth(value) and not _is_only_tested(op.results[0])
+        ):
+            continue
+        if value.type == type_:
             rewriter.replace(op, [], [value])
             return
+        if tensor_type(value).element_type == type_.element_type:
+            sizes = type_.get_shape()
+            ones = (1,) * (len(sizes) - len(shape(value))) + shape(value)
+            factors = tuple(size // one for size, one in zip(sizes, ones, strict=True))
+            replace_with(rewriter, op, BroadcastOp, [reshaped(rewriter, op, value, ones)], broadcast_dimensions=factors)
+            return
+
+
+def _is_only_tested(value: SSAValue) -> bool:
+    """Whether no more is asked of a value than where it is zero."""
+    return all(
+        isinstance(use.operation, _LOGICAL)
+        or (isinstance(use.operation, WhereOp) and use.index == 0)
+        or (isinstance(use.operation, _MOVES) and _is_only_tested(use.operation.results[0]))
+        for use in value.uses
+    )
+
+
+def _is_truth(value: SSAValue) -> bool:
+    source = look_through(value, *_MOVES)
+    return isinstance(source.owner, TRUTH)
 
 
 @pattern(Multiply, Div)

@@ -25,6 +25,9 @@ from tt_xla.ir.ttir.structure import BroadcastOp, ReshapeOp, TypecastOp
 UNARY, BINARY = ttir.UNARY_OPS, ttir.BINARY_OPS
 Add, Subtract, Multiply, Div = (BINARY[name] for name in ("add", "subtract", "multiply", "div"))
 
+TRUTH = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or"))
+"""Ops whose results are 1 and 0."""
+
 
 _FLOATS = (BFloat16Type, Float32Type)
 

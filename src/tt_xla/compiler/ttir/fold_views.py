@@ -1,0 +1,103 @@
+"""Chains of reshapes and permutes in as few ops as their result needs: at most a reshape, a permute and a reshape."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tt_xla.compiler.rewriting import insert_before, pattern
+from tt_xla.compiler.ttir.dimensions import Dims, Factor, after, product, refined, whole
+from tt_xla.compiler.ttir.match import reshaped
+from tt_xla.ir import shapes
+from tt_xla.ir.base import only_user, shape, tensor, tensor_type
+from tt_xla.ir.ttir.structure import PermuteOp, ReshapeOp
+
+_LONGEST = 8
+
+
+class _Plan(NamedTuple):
+    """How to get from one shape to another: by a reshape to ``split``, a permute by ``order`` and a reshape."""
+
+    split: shapes.Shape
+    order: tuple[int, ...]
+
+    def length(self, source: shapes.Shape, result: shapes.Shape) -> int:
+        """The number of ops that it takes."""
+        is_turned = self.order != tuple(range(len(self.order)))
+        if not is_turned:
+            return int(source != result)
+        return int(source != self.split) + 1 + int(shapes.permute(self.split, self.order) != result)
+
+
+@pattern(ReshapeOp, PermuteOp)
+def shorten_moves(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
+    """reshape(permute(reshape(...))) by fewer ops, counting those of the chain that nothing else reads."""
+    chain = _chain(op)
+    if len(chain) < 3:
+        return
+    removed = 1
+    while removed < len(chain) and only_user(chain[removed].results[0]) is not None:
+        removed += 1
+    for length in range(removed, 2, -1):
+        source: SSAValue = chain[length - 1].operands[0]
+        plan = _plan(source, list(reversed(chain[:length])))
+        if plan is not None and plan.length(shape(source), shape(op.result)) < length:
+            rewriter.replace(op, [], [_moved(rewriter, op, source, plan)])
+            return
+
+
+def _chain(op: Operation) -> list[Operation]:
+    """An op and the reshapes and permutes before it, last first."""
+    found = [op]
+    while len(found) < _LONGEST:
+        value = found[-1].operands[0]
+        if not isinstance(value, OpResult) or not isinstance(value.op, ReshapeOp | PermuteOp):
+            break
+        found.append(value.op)
+    return found
+
+
+def _plan(source: SSAValue, chain: Sequence[Operation]) -> _Plan | None:
+    start = whole(shape(source))
+    end: Dims | None = start
+    for op in chain:
+        end = after(op, end) if end is not None else None
+    if end is None:
+        return None
+    start, end = refined(start), refined(end)
+    wanted = [factor for dim in end for factor in dim]
+    following = dict(itertools.pairwise(wanted))
+    pieces = [_runs(dim, following) for dim in start]
+    split = [piece for dim in pieces for piece in (dim or [[]])]
+    places = {piece[0]: place for place, piece in enumerate(split) if piece}
+    ones = [place for place, piece in enumerate(split) if not piece]
+    order = [places[factor] for factor in wanted if factor in places]
+    if len(ones) == sum(not dim for dim in end):  # they may go where the result has its own
+        turned = iter(order)
+        order = []
+        for dim in end:
+            order += [next(turned) for factor in dim if factor in places] if dim else [ones.pop(0)]
+    return _Plan(tuple(product(piece) for piece in split), (*ones, *order))
+
+
+def _runs(dim: list[Factor], following: dict[Factor, Factor]) -> list[list[Factor]]:
+    """The factors of a dimension, those together that follow each other in the result too."""
+    runs: list[list[Factor]] = []
+    for factor in dim:
+        if runs and following.get(runs[-1][-1]) is factor:
+            runs[-1].append(factor)
+        else:
+            runs.append([factor])
+    return runs
+
+
+def _moved(rewriter: PatternRewriter, op: ReshapeOp | PermuteOp, value: SSAValue, plan: _Plan) -> SSAValue:
+    if plan.order != tuple(range(len(plan.order))):
+        value = reshaped(rewriter, op, value, plan.split)
+        type_ = tensor(shapes.permute(plan.split, plan.order), tensor_type(value).element_type)
+        value = insert_before(rewriter, op, PermuteOp, [value], type_, permutation=plan.order)
+    return reshaped(rewriter, op, value, shape(op.result))
