@@ -10,12 +10,23 @@ import math
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import bf16
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from tt_xla.compiler.rewriting import both_ways, insert_before, pattern, producer
-from tt_xla.compiler.ttir.fuse.linear import swaps_last_two
+from tt_xla.compiler.ttir.dimensions import (
+    VIEWS,
+    Dims,
+    Factor,
+    arranged,
+    before,
+    leaves,
+    product,
+    refined,
+    through,
+    whole,
+)
 from tt_xla.compiler.ttir.match import (
     BINARY,
     Add,
@@ -29,14 +40,13 @@ from tt_xla.compiler.ttir.match import (
     uncast,
     unshaped,
 )
-from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.ttir.attention import ScaledDotProductAttentionOp
 from tt_xla.ir.ttir.contraction import MatmulOp
 from tt_xla.ir.ttir.creation import ArangeOp, splat
 from tt_xla.ir.ttir.reduction import SoftmaxOp
-from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp, TypecastOp, WhereOp
+from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp, WhereOp
 
 _HIDDEN = -1e4
 """What a mask puts in the place of a score is at most this; a real score never is."""
@@ -48,93 +58,204 @@ class _Mask(NamedTuple):
     value: SSAValue
     is_predicate: bool
     hidden: float
+    point: Dims
+    """The dimensions of the scores where the mask meets them."""
 
 
 class _Scores(NamedTuple):
     product: MatmulOp
+    result: Dims
+    """The dimensions of the product."""
     scale: float
     mask: _Mask | None
 
 
+class _Weights(NamedTuple):
+    softmax: SoftmaxOp
+    scores: Dims
+    """The dimensions of the softmax."""
+    keys: list[Factor]
+    """The one of them that it is taken along."""
+    operand: Dims
+    """The dimensions of the product's operand."""
+    is_transposed: bool
+    """Whether the product is value.T @ weights.T."""
+
+
+class _Parts(NamedTuple):
+    """What each factor of the scores is to attention; the scores are [batch, heads + groups, rows, keys]."""
+
+    batch: list[Factor]
+    heads: list[Factor]
+    groups: list[Factor]
+    """Query heads that share a head of keys and values."""
+    rows: list[Factor]
+    keys: list[Factor]
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        return product(self.batch), product(self.heads + self.groups), product(self.rows), product(self.keys)
+
+
 @pattern(MatmulOp)
 def attention(op: MatmulOp, rewriter: PatternRewriter) -> None:
-    """softmax(query @ key.T * scale + mask) @ value, also as its transpose, with heads in one dimension or two."""
+    """softmax(query @ key.T * scale + mask) @ value, whatever the order of dimensions and products.
+
+    Dimensions are followed from the softmax to both products: those that both operands of the scores have are batch
+    and heads, those that the query alone has are its rows or, where a mask is the same for them, heads of a group.
+    """
     if tensor_type(op.result).element_type != bf16:
         return
-    found = _weights(op)
-    if found is None:
+    weights = _weights(op)
+    scores = _scores(weights.softmax.input, weights.scores) if weights is not None else None
+    if weights is None or scores is None:
         return
-    softmax, is_transposed = found
-    sizes = shape(softmax.result)
-    scores = _scores(softmax.input)
-    if scores is None or softmax.value("dimension") != len(sizes) - 1 or not 3 <= len(sizes) <= 4:
+    outer = scores.product
+    width = shape(outer.a)[-2 if outer.value("transpose_a") else -1]
+    other = op.a if weights.is_transposed else op.b
+    if any(tensor_type(uncast(value)).element_type != bf16 for value in (outer.a, outer.b, other)) or width % TILE:
         return
-    whole = sizes if len(sizes) == 4 else (1, *sizes)  # batch, heads, queries, keys
-    product = scores.product
-    width = shape(product.a)[-2 if product.value("transpose_a") else -1]
-    if width % TILE or math.prod(shape(op.result)) != math.prod(whole[:3]) * width:
+    parts = _parts(weights, scores)
+    if parts is None or shape(op.result)[-2 if weights.is_transposed else -1] != width:
         return
-    if any(tensor_type(uncast(value)).element_type != bf16 for value in (product.a, product.b, *op.operands)):
-        return
-    if scores.mask is not None and not _mask_fits(scores.mask, whole):
-        return
-    queries, keys = (*whole[:3], width), (*whole[:2], whole[3], width)
-    query = _oriented(rewriter, op, uncast(product.a), product.value("transpose_a"), queries)
-    key = _oriented(rewriter, op, uncast(product.b), not product.value("transpose_b"), keys)
-    turned = op.value("transpose_a") if is_transposed else op.value("transpose_b")
-    value = _oriented(rewriter, op, uncast(op.a if is_transposed else op.b), turned != is_transposed, keys)
-    scale, scaled = scores.scale, _by_constant(query)
-    if scaled is not None and scaled[0].type == query.type:
-        query, scale = scaled[0], scale * scaled[1]
+    _replace(op, rewriter, weights, scores, parts, width)
+
+
+def _replace(
+    op: MatmulOp, rewriter: PatternRewriter, weights: _Weights, scores: _Scores, parts: _Parts, width: int
+) -> None:
+    depth, outer = [Factor(width)], scores.product
+    *batch, rows, columns = refined(scores.result)
+    shared = [parts.batch, parts.heads]
+    as_query = [parts.batch, parts.heads + parts.groups, parts.rows, depth]
+    a = [*batch, depth, rows] if outer.value("transpose_a") else [*batch, rows, depth]
+    b = [*batch, columns, depth] if outer.value("transpose_b") else [*batch, depth, columns]
+    first, second = (outer.a, a), (outer.b, b)
+    if rows == parts.keys:
+        first, second = second, first
+    scale, plain = scores.scale, uncast(first[0])
+    scaled = _by_constant(plain)
+    if scaled is not None and scaled[0].type == plain.type:
+        plain, scale = scaled[0], scale * scaled[1]
+    query = arranged(rewriter, op, plain, first[1], as_query)
+    key = arranged(rewriter, op, uncast(second[0]), second[1], [*shared, parts.keys, depth])
+    *batch, free, contracted = refined(weights.operand)
+    if free == parts.keys:
+        free, contracted = contracted, free
+    turned = op.value("transpose_a") if weights.is_transposed else op.value("transpose_b")
+    is_deep_first = turned != weights.is_transposed
+    value = arranged(
+        rewriter,
+        op,
+        uncast(op.a if weights.is_transposed else op.b),
+        [*batch, depth, contracted] if is_deep_first else [*batch, contracted, depth],
+        [*shared, parts.keys, depth],
+    )
     key, value = _shared_heads(rewriter, op, key), _shared_heads(rewriter, op, value)
-    causal = scores.mask is not None and _is_causal(scores.mask, whole)
-    mask = None if causal or scores.mask is None else _additive(rewriter, op, scores.mask, whole)
+    causal = scores.mask is not None and _is_causal(scores.mask, parts)
+    mask = None if causal or scores.mask is None else _additive(rewriter, op, scores.mask, parts)
     made = insert_before(
         rewriter,
         op,
         ScaledDotProductAttentionOp,
         [query, key, value, mask, None],
-        tensor(queries, bf16),
+        tensor((*parts.sizes[:3], width), bf16),
         is_causal=causal,
         scale=scale,
     )
-    if is_transposed:
-        made = _oriented(rewriter, op, made, True, (*queries[:2], width, queries[2]))
+    result = [*batch, depth, free] if weights.is_transposed else [*batch, free, depth]
+    made = arranged(rewriter, op, made, as_query, result)
     rewriter.replace(op, [], [reshaped(rewriter, op, made, shape(op.result))])
 
 
-def _weights(op: MatmulOp) -> tuple[SoftmaxOp, bool] | None:
-    """The softmax that weighs values, and whether the product is value.T @ weights.T."""
+def _weights(op: MatmulOp) -> _Weights | None:
     for operand, is_transposed in ((op.a, False), (op.b, True)):
         flag = op.value("transpose_b") if is_transposed else op.value("transpose_a")
-        source = behind(operand, TypecastOp, ReshapeOp)
-        permute = producer(source, PermuteOp)
-        if permute is not None and swaps_last_two(permute.value("permutation")):
-            source, flag = behind(permute.input, TypecastOp, ReshapeOp), not flag
-        softmax = producer(source, SoftmaxOp)
-        if softmax is None or flag != is_transposed or only_user(softmax.result) is None:
+        softmax = producer(behind(operand, *VIEWS), SoftmaxOp)
+        if softmax is None or only_user(softmax.result) is None:
             continue
-        ends = shape(operand)[-2:] if permute is None else shape(operand)[:-3:-1]
-        if ends == shape(softmax.result)[-2:]:
-            return softmax, is_transposed
+        scores = whole(shape(softmax.result))
+        keys = scores[softmax.value("dimension")]
+        dims = through(softmax.result, operand, scores) if _same_batch(op) else None
+        if dims is not None and leaves(dims[-2 if flag != is_transposed else -1]) == leaves(keys):
+            return _Weights(softmax, scores, keys, dims, is_transposed)
     return None
 
 
-def _scores(value: SSAValue) -> _Scores | None:
+def _same_batch(op: MatmulOp) -> bool:
+    """Whether neither operand of a product is repeated for the other's batch."""
+    return shape(op.a)[:-2] == shape(op.b)[:-2] == shape(op.result)[:-2]
+
+
+def _scores(value: SSAValue, dims: Dims) -> _Scores | None:
     scale, mask = 1.0, None
     while True:
-        value = behind(value, TypecastOp, ReshapeOp)
-        product = producer(value, MatmulOp)
-        if product is not None:
-            return _Scores(product, scale, mask)
+        value = uncast(value)
+        found = value.op if isinstance(value, OpResult) else None
+        if isinstance(found, MatmulOp):
+            return _Scores(found, dims, scale, mask) if _same_batch(found) else None
+        if isinstance(found, ReshapeOp | PermuteOp):
+            inner = before(found, dims)
+            if inner is None:
+                return None
+            value, dims = found.input, inner
+            continue
         scaled = _by_constant(value)
-        if scaled is not None:
+        if scaled is not None and shape(scaled[0]) == shape(value):
             value, scale = scaled[0], scale * scaled[1]
             continue
-        masked = _masked(value) if mask is None and scale == 1 else None
+        masked = _masked(value, dims, scale) if mask is None else None
         if masked is None:
             return None
-        value, mask = masked
+        value, dims, mask = masked
+
+
+def _parts(weights: _Weights, scores: _Scores) -> _Parts | None:
+    """None where the products contract or keep other dimensions than attention's."""
+    keys = leaves(weights.keys)
+    *batch, one, other = refined(scores.result)
+    queries = other if one == keys else one if other == keys else None
+    *outer_batch, first, second = refined(weights.operand)
+    free = second if first == keys else first
+    shared = leaves(factor for dim in batch for factor in dim)
+    if queries is None or set(free) != set(queries) or {f for dim in outer_batch for f in dim} != set(shared):
+        return None
+    parts = _Parts(shared[:-1], shared[-1:], [], queries, keys)
+    return parts if scores.mask is None else _masked_parts(parts, scores.mask)
+
+
+def _masked_parts(parts: _Parts, mask: _Mask) -> _Parts | None:
+    """Query dimensions that the mask is the same for are heads; None where TT-NN cannot take such a mask."""
+    dims = _mask_dims(mask)
+    if dims is None or not (mask.is_predicate or is_float(mask.value)):
+        return None
+    varied = [factor for dim in dims for factor in dim]
+    rows = [factor for factor in varied if factor in parts.rows]
+    if rows:
+        parts = parts._replace(rows=rows, groups=[factor for factor in parts.rows if factor not in rows])
+    shared = parts.batch + parts.heads
+    for first in (len(shared) - 1, *range(len(shared) + 1)):
+        parts = parts._replace(batch=shared[: max(first, 0)], heads=shared[max(first, 0) :])
+        if all(_is_uniform(varied, together) for together in (parts.batch, parts.heads + parts.groups)):
+            return parts
+    return None
+
+
+def _is_uniform(varied: list[Factor], together: list[Factor]) -> bool:
+    """Whether a mask varies along all factors of a dimension or along none."""
+    return len({factor in varied for factor in together}) < 2
+
+
+def _mask_dims(mask: _Mask) -> Dims | None:
+    """The factors of each of the mask's dimensions, none of those it is repeated along."""
+    point = refined(mask.point)
+    sizes = shape(mask.value)
+    aligned = point[len(point) - len(sizes) :] if len(sizes) <= len(point) else []
+    if len(aligned) != len(sizes) or any(
+        size not in (1, product(dim)) for size, dim in zip(sizes, aligned, strict=True)
+    ):
+        return None
+    return [dim if size != 1 else [] for size, dim in zip(sizes, aligned, strict=True)]
 
 
 def _by_constant(value: SSAValue) -> tuple[SSAValue, float] | None:
@@ -147,41 +268,55 @@ def _by_constant(value: SSAValue) -> tuple[SSAValue, float] | None:
     return (division.operands[0], 1 / float(number)) if division is not None and number else None
 
 
-def _masked(value: SSAValue) -> tuple[SSAValue, _Mask] | None:
+def _masked(value: SSAValue, dims: Dims, scale: float) -> tuple[SSAValue, Dims, _Mask] | None:
+    """The scores before a mask meets them, their dimensions, and the mask; ``scale`` is what is applied to both."""
     add, where = producer(value, Add), producer(value, WhereOp)
     for one, other in both_ways(add) if add is not None else ():
-        if shape(one) == shape(value) and _leads_to_product(one):
-            return one, _Mask(uncast(other), False, 0.0)
+        if scale == 1 and _is_as_large(one, value) and _leads_to_product(one):
+            return one, _last(dims, one), _Mask(uncast(other), False, 0.0, dims)
     hidden = splat(where.third) if where is not None else None
-    if where is not None and hidden is not None and hidden <= _HIDDEN and shape(where.second) == shape(value):
-        return where.second, _Mask(where.first, True, float(hidden))
+    if where is not None and hidden is not None and hidden * scale <= _HIDDEN and _is_as_large(where.second, value):
+        mask = behind(where.first, BroadcastOp)
+        return where.second, _last(dims, where.second), _Mask(mask, True, float(hidden) * scale, dims)
     return None
 
 
+def _is_as_large(one: SSAValue, value: SSAValue) -> bool:
+    """Whether an operand is broadcast to the result by leading dimensions of size 1 at most."""
+    sizes = shape(value)
+    return shape(one) == sizes[len(sizes) - len(shape(one)) :] and math.prod(shape(one)) == math.prod(sizes)
+
+
+def _last(dims: Dims, value: SSAValue) -> Dims:
+    return dims[len(dims) - len(shape(value)) :]
+
+
 def _leads_to_product(value: SSAValue) -> bool:
-    value = unshaped(value)
+    value = behind(value, *VIEWS)
     scaled = _by_constant(value)
-    return producer(unshaped(scaled[0]) if scaled is not None else value, MatmulOp) is not None
+    return producer(behind(scaled[0], *VIEWS) if scaled is not None else value, MatmulOp) is not None
 
 
-def _mask_fits(mask: _Mask, whole: shapes.Shape) -> bool:
-    sizes = (1,) * (4 - len(shape(mask.value))) + shape(mask.value)
-    if not mask.is_predicate and not is_float(mask.value):
-        return False
-    return len(sizes) == 4 and all(size in (1, limit) for size, limit in zip(sizes, whole, strict=True))
-
-
-def _is_causal(mask: _Mask, whole: shapes.Shape) -> bool:
+def _is_causal(mask: _Mask, parts: _Parts) -> bool:
     """Whether a predicate lets each position see itself and those before, by comparing two ranges."""
-    if not mask.is_predicate or whole[2] != whole[3]:
+    compared = behind(mask.value, *VIEWS)
+    later = producer(compared, BINARY["ge"])
+    test = later or producer(compared, BINARY["le"])
+    rows, keys = parts.sizes[2:]
+    if not mask.is_predicate or test is None or rows != keys or math.prod(shape(test.results[0])) != rows * keys:
         return False
-    value = behind(mask.value, TypecastOp, ReshapeOp, BroadcastOp)
-    later, earlier = producer(value, BINARY["ge"]), producer(value, BINARY["le"])
-    test = later or earlier
-    if test is None or shape(value)[-2:] != whole[2:] or math.prod(shape(value)) != whole[2] * whole[3]:
-        return False
-    rows, columns = test.operands if later is not None else (test.operands[1], test.operands[0])
-    return _is_range(rows, -2) and _is_range(columns, -1)
+    dims = whole(shape(test.results[0]))
+    seen = through(test.results[0], mask.value, dims)
+    for mine, theirs in zip(_mask_dims(mask) or (), seen or (), strict=False):
+        if theirs and mine != (parts.rows if leaves(theirs) == leaves(dims[-2]) else parts.keys):
+            return False
+    first, second = test.operands if later is not None else reversed(test.operands)
+    return (
+        seen is not None
+        and shape(test.results[0])[-2:] == (rows, keys)
+        and _is_range(first, -2)
+        and _is_range(second, -1)
+    )
 
 
 def _is_range(value: SSAValue, dim: int) -> bool:
@@ -194,49 +329,24 @@ def _is_range(value: SSAValue, dim: int) -> bool:
     return sizes[dim] == math.prod(shape(value)) == shape(made.result)[-1] and len(shape(made.result)) == 1
 
 
-def _additive(rewriter: PatternRewriter, op: Operation, mask: _Mask, whole: shapes.Shape) -> SSAValue:
+def _additive(rewriter: PatternRewriter, op: Operation, mask: _Mask, parts: _Parts) -> SSAValue:
     """The mask in bfloat16 as something to add, with four dimensions and a row for each query."""
-    value = mask.value
+    value, dims = mask.value, _mask_dims(mask)
+    assert dims is not None
     if mask.is_predicate:
         zero, hidden = (splat_of(number, tensor((1,), bf16), op.location) for number in (0.0, mask.hidden))
         insert = [rewriter.insert(made, InsertPoint.before(op)).results[0] for made in (zero, hidden)]
         value = insert_before(rewriter, op, WhereOp, [value, *insert], tensor(shape(value), bf16))
-    value = cast(rewriter, op, value, op.results[0])
-    value = reshaped(rewriter, op, value, (1,) * (4 - len(shape(value))) + shape(value))
-    rows = whole[2] // shape(value)[2]
-    columns = whole[3] // shape(value)[3]
-    if rows == columns == 1:
+    varied = {factor for dim in dims for factor in dim}
+    whole_dims = (parts.batch, parts.heads + parts.groups, parts.rows, parts.keys)
+    wanted = [[factor for factor in dim if factor in varied] for dim in whole_dims]
+    value = arranged(rewriter, op, cast(rewriter, op, value, op.results[0]), dims, wanted)
+    batch, heads, rows, columns = shape(value)
+    factors = (1, 1, parts.sizes[2] // rows, parts.sizes[3] // columns)
+    if factors == (1, 1, 1, 1):
         return value
-    sizes = (*shape(value)[:2], *whole[2:])
-    return insert_before(
-        rewriter, op, BroadcastOp, [value], tensor(sizes, bf16), broadcast_dimensions=(1, 1, rows, columns)
-    )
-
-
-def _oriented(rewriter: PatternRewriter, op: Operation, value: SSAValue, swap: bool, sizes: shapes.Shape) -> SSAValue:
-    """``value`` with the last two dimensions swapped if need be, in the shape ``sizes``."""
-    if swap:
-        value = _swapped(rewriter, op, value)
-    return reshaped(rewriter, op, value, sizes)
-
-
-def _swapped(rewriter: PatternRewriter, op: Operation, value: SSAValue) -> SSAValue:
-    """The last two dimensions swapped; before the reshapes that leave them as they are, where a permute may wait."""
-    reshape, sizes = producer(value, ReshapeOp), shape(value)
-    turned = (*sizes[:-2], sizes[-1], sizes[-2])
-    if reshape is not None and shape(reshape.input)[-2:] == sizes[-2:]:
-        return reshaped(rewriter, op, _swapped(rewriter, op, reshape.input), turned)
-    rank = len(sizes)
-    order: tuple[int, ...] = (*range(rank - 2), rank - 1, rank - 2)
-    permute = producer(value, PermuteOp)
-    if permute is not None:
-        inner = permute.value("permutation")
-        value, order = permute.input, tuple(inner[dim] for dim in order)
-    if order == tuple(range(rank)):
-        return value
-    return insert_before(
-        rewriter, op, PermuteOp, [value], tensor(turned, tensor_type(value).element_type), permutation=order
-    )
+    sizes = (batch, heads, *parts.sizes[2:])
+    return insert_before(rewriter, op, BroadcastOp, [value], tensor(sizes, bf16), broadcast_dimensions=factors)
 
 
 def _shared_heads(rewriter: PatternRewriter, op: Operation, value: SSAValue) -> SSAValue:

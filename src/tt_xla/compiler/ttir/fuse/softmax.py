@@ -6,6 +6,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import both_ways, pattern, producer, replace_with
+from tt_xla.compiler.ttir.dimensions import VIEWS, refined, through, whole
 from tt_xla.compiler.ttir.match import (
     BINARY,
     UNARY,
@@ -53,7 +54,10 @@ def _softmax(op: Operation, rewriter: PatternRewriter, value: SSAValue, divisor:
     x, stable = exp.operands[0], False
     shifted = producer(uncast(x), Subtract)
     greatest = _maximum(shifted.operands[1], dims) if shifted is not None else None
-    if shifted is not None and greatest is not None and same(greatest, shifted.operands[0]):
+    if shifted is not None and (
+        (greatest is not None and same(greatest, shifted.operands[0]))
+        or _is_turned_maximum(shifted.operands[1], shifted.operands[0], dims[0])
+    ):
         x, stable = shifted.operands[0], True
     if shape(x) == shape(op.results[0]):
         source = cast(rewriter, op, uncast(x), op.results[0])
@@ -76,6 +80,23 @@ def _maximum(value: SSAValue, dims: tuple[int, ...]) -> SSAValue | None:
     if greatest is None or greatest.value("dim_arg") != dims or not _kept(value, greatest, dims[0]):
         return None
     return greatest.input
+
+
+def _is_turned_maximum(value: SSAValue, x: SSAValue, dim: int) -> bool:
+    """Whether ``value`` is the maximum along ``dim`` of what ``x`` is after a permute, itself permuted."""
+    value = behind(value, BroadcastOp, TypecastOp)
+    greatest = producer(behind(value, *VIEWS), MaxOp)
+    dims = whole(shape(greatest.input)) if greatest is not None else []
+    seen = through(greatest.input, x, dims) if greatest is not None else None
+    if greatest is None or seen is None:
+        return False
+    reduced = shapes.normalise_dims(greatest.value("dim_arg"), len(dims))
+    left = [[] if place in reduced else factors for place, factors in enumerate(dims)]
+    if not greatest.value("keep_dim"):
+        left = [factors for place, factors in enumerate(left) if place not in reduced]
+    found = through(greatest.result, value, left)
+    wanted = [[] if place == dim else factors for place, factors in enumerate(refined(seen))]
+    return found is not None and refined(found) == wanted
 
 
 def _is_finite(predicate: SSAValue, value: SSAValue) -> bool:
