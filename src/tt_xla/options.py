@@ -200,6 +200,7 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
     variable.name: variable
     for variable in (
         EnvironmentVariable("TTXLA_SYSTEM", "n150", "which system is emulated: n150, n300 or p150"),
+        EnvironmentVariable("TTXLA_EAGER", "0", "1 runs each torch op at once instead of recording it"),
         EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
         EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn"),
         EnvironmentVariable(

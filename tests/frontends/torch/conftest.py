@@ -126,8 +126,14 @@ def on_jax(monkeypatch):
         loads.append((module, options))
         return run_on_jax_cpu(module)
 
-    monkeypatch.setattr(backend, "_compile_and_load", compile_and_load)
+    monkeypatch.setattr(backend, "compile_and_load", compile_and_load)
     monkeypatch.setattr(settings, "_current", None)
     torch.compiler.reset()
     yield loads
     torch.compiler.reset()
+
+
+@pytest.fixture
+def exact(monkeypatch):
+    """Computes in the tensors' own types, so that a difference to the CPU is a fault."""
+    monkeypatch.setattr(settings, "_current", settings.Settings({"numerics": "exact"}))

@@ -245,7 +245,7 @@ class Executor:
         current = settings.current()
         options = current.with_own(self._own)
         with unset_fake_temporarily():  # compile callbacks run where every new tensor is a fake one
-            self._call = _compile_and_load(self._module, options)
+            self._call = compile_and_load(self._module, options)
         self._settings = current
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
@@ -300,7 +300,7 @@ def _inverse(order: Sequence[int]) -> list[int]:
     return [order.index(axis) for axis in range(len(order))]
 
 
-def _compile_and_load(module: Any, options: CompileOptions) -> Callee:
+def compile_and_load(module: Any, options: CompileOptions) -> Callee:
     """StableHLO to something that can be called. The one place where the frontend meets compiler and runtime."""
     from tt_xla.codegen.export import exporting
     from tt_xla.compiler import compile_module

@@ -128,6 +128,16 @@ def lower_to_stablehlo(graph_module: torch.fx.GraphModule, arguments: Sequence[A
     return _Lowering(graph_module, arguments).run()
 
 
+def check_rules(graph_module: torch.fx.GraphModule) -> bool:
+    """Whether every op of a graph has a lowering rule that takes its arguments; nothing is lowered."""
+    lowering = _Lowering(graph_module, None)
+    try:
+        lowering.check()
+    except UnsupportedOpError:
+        return False
+    return True
+
+
 class _Lowering:
     def __init__(self, graph_module: torch.fx.GraphModule, arguments: Sequence[Argument] | None) -> None:
         self.graph_module = graph_module
@@ -163,6 +173,26 @@ class _Lowering:
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
         return Lowered(module, tensors, self.extras, self.constant, outputs, fakes, orders)
+
+    def check(self) -> None:
+        """Runs every rule on shapes and types alone.
+
+        Raises:
+            UnsupportedOpError: an op has no rule, or its rule does not cover this use of it.
+        """
+        self._check_supported()
+        if any(node.target in _RANDOM for node in self.nodes):
+            raise UnsupportedOpError("Random numbers are drawn when an op is recorded.")
+        self._collect_extras()
+
+        def forward(*arrays: Any) -> None:
+            values = dict(self.known) | dict(zip(traced, arrays, strict=True))
+            self._evaluate(self.nodes, values, [])
+
+        traced = [*self.placeholders, *self.traced]
+        with unset_fake_temporarily(), jax.enable_x64(True), jax.default_device(_tracing_device()):
+            specs = [jax.ShapeDtypeStruct(shape_of(n.meta["val"]), DTYPES[n.meta["val"].dtype]) for n in traced]
+            jax.eval_shape(forward, *specs)
 
     def _check_supported(self) -> None:
         missing: dict[str, torch.fx.Node] = {}

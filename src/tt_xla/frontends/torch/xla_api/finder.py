@@ -14,11 +14,14 @@ _FILES = {
     "torch_xla.amp": "amp.py",
     "torch_xla.core": "core.py",
     "torch_xla.core.xla_model": "xla_model.py",
+    "torch_xla.debug": "debug.py",
+    "torch_xla.debug.metrics": "metrics.py",
     "torch_xla.distributed": "distributed.py",
     "torch_xla.distributed.parallel_loader": "parallel_loader.py",
     "torch_xla.distributed.spmd": "spmd.py",
     "torch_xla.distributed.xla_multiprocessing": "xla_multiprocessing.py",
     "torch_xla.experimental": "experimental.py",
+    "torch_xla.experimental.eager": "eager.py",
     "torch_xla.experimental.mark_pattern_utils": "mark_pattern_utils.py",
     "torch_xla.runtime": "runtime.py",
 }
@@ -26,7 +29,7 @@ _MISSING = (
     "{} is not available: this torch_xla is the part of its API that tt-xla provides. "
     "Installing the real torch_xla package replaces it."
 )
-_PACKAGES = {"torch_xla", "torch_xla.core", "torch_xla.distributed", "torch_xla.experimental"}
+_PACKAGES = {"torch_xla", "torch_xla.core", "torch_xla.debug", "torch_xla.distributed", "torch_xla.experimental"}
 
 
 def find(name: str) -> ModuleSpec | None:

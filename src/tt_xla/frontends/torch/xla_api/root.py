@@ -11,6 +11,7 @@ import torch
 from tt_xla import __version__ as __version__
 from tt_xla.frontends.torch import register as _register
 from tt_xla.frontends.torch import settings as _settings
+from tt_xla.frontends.torch.device import synchronize as _synchronize
 from tt_xla.frontends.torch.xla_api import finder as _finder
 
 _register()
@@ -45,7 +46,12 @@ def real_devices() -> list[str]:
 
 
 def sync(wait: bool = False, reset_scope: bool = True) -> None:
-    """Nothing is pending between calls, so there is nothing to wait for."""
+    """Runs the ops recorded so far as one program; results are complete when this returns.
+
+    Raises:
+        CompileError, ExecutionError, ResourceExhaustedError: an op cannot be compiled, or the program cannot run.
+    """
+    _synchronize()
 
 
 def manual_seed(seed: int, device: torch.device | str | None = None) -> None:

@@ -103,8 +103,10 @@ def initialize_cache(path: str, readonly: bool = False) -> None:
 def clear_computation_cache() -> None:
     """Forgets every compiled program; models compile again at their next call."""
     from tt_xla.frontends.torch.backend import clear_programs
+    from tt_xla.frontends.torch.device import programs
 
     clear_programs()
+    programs.forget()
 
 
 def __getattr__(name: str) -> Any:

@@ -30,7 +30,7 @@ def mark_step(wait: bool = False, reset_scope: bool = True) -> None:
 
 
 def wait_device_ops(devices: list[str] | None = None) -> None:
-    """Results are complete when a call returns."""
+    """Waits for programs that run; here they are complete when ``sync`` returns. What is recorded stays so."""
 
 
 def optimizer_step(

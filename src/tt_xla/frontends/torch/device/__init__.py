@@ -1,0 +1,12 @@
+"""The torch device ``tt``: a PrivateUse1 backend in Python, on plain tensors.
+
+A ``tt`` tensor is an ordinary ``torch.Tensor`` whose storage has the device ``tt`` and carries a buffer
+(:mod:`.buffers`). Ops are recorded (:mod:`.recording`, :mod:`.kinds`) and run as one program when a result is asked for
+(:mod:`.programs`); ops that cannot run there run on the host and are counted (:mod:`.host_ops`).
+"""
+
+from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, buffer_of, host_alias, lift, new_version
+from tt_xla.frontends.torch.device.programs import synchronize
+from tt_xla.frontends.torch.device.registration import register
+
+__all__ = ["DEVICE_TYPE", "Buffer", "buffer_of", "host_alias", "lift", "new_version", "register", "synchronize"]

@@ -1,0 +1,322 @@
+"""What a ``tt`` storage holds, and how tensors on it are made.
+
+A storage's Python object, which torch keeps alive as long as any tensor shares the storage, carries a
+:class:`Buffer`. Its contents are a :class:`Value`, of a contiguous base shape that covers the whole storage: either
+bytes, or the result of a recorded op that has not run. A value never changes; a write gives the buffer another one.
+Views, Parameters and autograd therefore need no code here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from tt_xla.frontends.torch.device.geometry import memory_order
+
+if TYPE_CHECKING:
+    from tt_xla.frontends.torch.device.recording import Node
+
+aten = torch.ops.aten
+
+DEVICE_TYPE = "tt"
+CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+META_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.Meta)
+_VERSIONS = itertools.count(1)
+_ALIGNMENT = 64
+
+LOCK = threading.RLock()
+"""Held while recorded ops run: backward records from threads of its own."""
+
+
+def device() -> torch.device:
+    """The one torch device; more chips stand behind it."""
+    return torch.device(DEVICE_TYPE, 0)
+
+
+def new_version() -> int:
+    """A version that nothing else in the process has."""
+    return next(_VERSIONS)
+
+
+class _Addresses:
+    """Addresses for storages: unique, never null, and never read or written."""
+
+    def __init__(self) -> None:
+        self._next = 1 << 46
+
+    def take(self, nbytes: int) -> int:
+        address = self._next
+        self._next += max(nbytes, 1) + _ALIGNMENT - max(nbytes, 1) % _ALIGNMENT
+        return address
+
+
+_addresses = _Addresses()
+
+
+class Memory:
+    """Bytes of all buffers that have bytes."""
+
+    def __init__(self) -> None:
+        self.allocated = 0
+        self.peak = 0
+        self.allocations = 0
+        self.frees = 0
+
+    def take(self, nbytes: int) -> None:
+        self.allocations += 1
+        self.allocated += nbytes
+        self.peak = max(self.peak, self.allocated)
+
+    def give(self, nbytes: int) -> None:
+        self.frees += 1
+        self.allocated -= nbytes
+
+
+MEMORY = Memory()
+
+
+class Value:
+    """Contents that never change: the bytes of a base, or result ``index`` of a recorded node.
+
+    Attributes:
+        data: a contiguous CPU tensor of this shape and dtype, once there is one.
+        version: of ``data``, for the runtime.
+        node: what computes it while there is no ``data``.
+        owner: the buffer whose memory ``data`` is; others copy it.
+    """
+
+    __slots__ = ("data", "dtype", "index", "node", "owner", "shape", "version")
+
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, node: Node | None = None, index: int = 0) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.node = node
+        self.index = index
+        self.data: torch.Tensor | None = None
+        self.version = 0
+        self.owner: weakref.ref[Buffer] | None = None
+
+    @staticmethod
+    def of(data: torch.Tensor) -> Value:
+        """A value of bytes that are there; nobody writes to ``data`` from here on."""
+        value = Value(tuple(data.shape), data.dtype)
+        value.data = data
+        value.version = new_version()
+        return value
+
+    def computed(self, data: torch.Tensor) -> None:
+        """Gives it the bytes that its node computed."""
+        self.data = data
+        self.version = new_version()
+        self.node = None
+
+
+class Buffer:
+    """The contents of one ``tt`` storage.
+
+    Attributes:
+        version: unique in the process; renewed at each write, so that equal versions mean equal contents.
+    """
+
+    __slots__ = ("__weakref__", "_alias", "_alias_key", "_host", "_value", "version")
+
+    def __init__(self, host: torch.Tensor | None = None, value: Value | None = None) -> None:
+        self._host = host
+        self._value = value
+        self.version = next(_VERSIONS)
+        self._alias_key: object = None
+        self._alias: torch.Tensor | None = None
+        if host is not None:
+            MEMORY.take(host.untyped_storage().nbytes())
+        elif value is not None and value.data is None:
+            PENDING[id(self)] = weakref.ref(self)
+
+    def __del__(self) -> None:
+        if self._host is not None:
+            MEMORY.give(self._host.untyped_storage().nbytes())
+
+    @property
+    def pending(self) -> bool:
+        """Whether recorded ops that have not run compute the contents."""
+        return self._host is None and self._value is not None and self._value.data is None
+
+    @property
+    def host(self) -> torch.Tensor:
+        """A CPU tensor over the bytes; its own shape is that of the tensor that made it. Runs what is pending."""
+        if self._host is None:
+            value = self._value
+            assert value is not None
+            if value.data is None:
+                synchronize_for(self)
+            if self._host is None:
+                self.claim()
+        assert self._host is not None
+        return self._host
+
+    @property
+    def value(self) -> Value:
+        """The contents as a base that covers the storage. They are not to be written in place while it is in use."""
+        if self._value is None:
+            assert self._host is not None
+            self._value = Value.of(_base_of(self._host))
+            self._value.version = self.version
+            self._value.owner = weakref.ref(self)
+        return self._value
+
+    def value_as(self, dtype: torch.dtype) -> Value:
+        """The contents, with the bytes read as another type. Runs what is pending."""
+        host = self.host.untyped_storage()
+        flat = torch.empty(0, dtype=dtype, device="cpu")
+        self._value = Value.of(flat.set_(host, 0, [host.nbytes() // dtype.itemsize], [1]))
+        self._value.version = self.version
+        self._value.owner = weakref.ref(self)
+        return self._value
+
+    def become(self, value: Value) -> None:
+        """A write: other contents for the whole storage."""
+        if self._host is not None:
+            MEMORY.give(self._host.untyped_storage().nbytes())
+            self._host = None
+        self._value = value
+        self._alias_key = self._alias = None
+        self.version = next(_VERSIONS)
+        if value.data is None:
+            PENDING[id(self)] = weakref.ref(self)
+
+    def claim(self) -> None:
+        """Takes over the bytes of a value that has them, or copies them where they are another buffer's."""
+        value = self._value
+        assert value is not None
+        assert value.data is not None
+        owner = value.owner() if value.owner is not None else None
+        if owner is None or owner is self:
+            value.owner = weakref.ref(self)
+            value.version = self.version
+            self._host = value.data
+        else:
+            self._host = value.data.clone()
+            self._value = None
+        MEMORY.take(self._host.untyped_storage().nbytes())
+
+    def written(self) -> None:
+        """Says that the bytes were changed in place."""
+        self.version = next(_VERSIONS)
+        self._value = None
+
+    def replace(self, host: torch.Tensor) -> None:
+        """A write: these bytes for the whole storage."""
+        if self._host is not None:
+            MEMORY.give(self._host.untyped_storage().nbytes())
+        MEMORY.take(host.untyped_storage().nbytes())
+        self._host, self._value = host, None
+        self._alias_key = self._alias = None
+        self.version = next(_VERSIONS)
+
+    def writable_alias(self, tensor: torch.Tensor) -> torch.Tensor:
+        """An alias that may be written through: recorded ops that read the contents keep the bytes of now."""
+        host = self.host
+        if self._value is not None:
+            bytes_now = host.untyped_storage().clone()
+            copy = torch.empty(0, dtype=host.dtype, device="cpu")
+            self._host = copy.set_(bytes_now, host.storage_offset(), host.shape, host.stride())
+            self._value = None
+            self.forget_alias()
+        return self.alias(tensor)
+
+    def forget_alias(self) -> None:
+        self._alias_key = self._alias = None
+
+    def alias(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A CPU tensor over the same elements as ``tensor``, whose storage this is; kept for the next call."""
+        key = (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
+        if key != self._alias_key:
+            self._alias = _view_of(self.host, *key)
+            self._alias_key = key
+        assert self._alias is not None
+        return self._alias
+
+
+PENDING: dict[int, weakref.ref[Buffer]] = {}
+"""Buffers that became pending since recorded ops last ran, some of which may be gone or written again."""
+
+_synchronize: Callable[[Buffer], None] | None = None
+
+
+def synchronize_for(buffer: Buffer) -> None:
+    """Runs what is pending, because the bytes of this buffer are needed."""
+    assert _synchronize is not None
+    _synchronize(buffer)
+
+
+def set_synchronize(run: Callable[[Buffer], None]) -> None:
+    """Names the function behind :func:`synchronize_for`, which lies in a layer above."""
+    global _synchronize
+    _synchronize = run
+
+
+def _base_of(host: torch.Tensor) -> torch.Tensor:
+    """The whole memory of a tensor as a contiguous one: in its own shape where that covers it, else flat."""
+    elements = host.untyped_storage().nbytes() // host.element_size()
+    if host.numel() == elements:
+        if host.is_contiguous():
+            return host.detach()
+        order = memory_order(host.shape, host.stride())
+        if order is not None:
+            return host.detach().permute(order)
+    flat = torch.empty(0, dtype=host.dtype, device="cpu")
+    return flat.set_(host.untyped_storage(), 0, [elements], [1])
+
+
+def _view_of(
+    host: torch.Tensor, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], offset: int
+) -> torch.Tensor:
+    if host.dtype is dtype:
+        return host.as_strided(size, stride, offset)
+    return torch.empty(0, dtype=dtype, device="cpu").set_(host.untyped_storage(), offset, size, stride)
+
+
+def buffer_of(tensor: torch.Tensor) -> Buffer:
+    """The buffer of a ``tt`` tensor."""
+    return tensor.untyped_storage().tt_buffer  # type: ignore[attr-defined]
+
+
+def host_alias(tensor: torch.Tensor) -> torch.Tensor:
+    """A CPU tensor over the memory of a ``tt`` tensor. Whoever writes through it calls :meth:`Buffer.written`."""
+    return buffer_of(tensor).alias(tensor)
+
+
+def storage_for(buffer: Buffer, nbytes: int) -> torch.UntypedStorage:
+    """A new storage of the device with these contents."""
+    storage = torch._C._construct_storage_from_data_pointer(_addresses.take(nbytes), device(), nbytes)
+    storage.tt_buffer = buffer
+    return storage
+
+
+def storage_of_host(host: torch.Tensor) -> torch.UntypedStorage:
+    return storage_for(Buffer(host), host.untyped_storage().nbytes())
+
+
+def tensor_on(
+    storage: torch.UntypedStorage, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], offset: int
+) -> torch.Tensor:
+    """A tensor over a storage of the device."""
+    tensor = torch._C._acc.create_empty_tensor([0], dtype)
+    aten.set_.source_Storage_storage_offset.redispatch(CPU_KEYS, tensor, storage, offset, size, stride)
+    return tensor
+
+
+def lift(host: torch.Tensor) -> torch.Tensor:
+    """A ``tt`` tensor that takes over the memory of a CPU tensor, without a copy."""
+    return tensor_on(storage_of_host(host), host.dtype, host.shape, host.stride(), host.storage_offset())
+
+
+def tensor_of(value: Value, size: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
+    """A new tensor whose whole storage has these contents."""
+    nbytes = math.prod(value.shape) * value.dtype.itemsize
+    return tensor_on(storage_for(Buffer(value=value), nbytes), value.dtype, size, stride, 0)

@@ -1,0 +1,202 @@
+"""What happens to an op on tensors of the device: recorded, made functional and recorded, or run on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from tt_xla.frontends.torch.device import metrics, on_host
+from tt_xla.frontends.torch.device.buffers import CPU_KEYS, DEVICE_TYPE, Value, aten, buffer_of
+from tt_xla.frontends.torch.device.geometry import contiguous_strides
+from tt_xla.frontends.torch.device.programs import synchronize
+from tt_xla.frontends.torch.device.recording import (
+    Pressure,
+    converted,
+    new_tensor,
+    new_tensors,
+    record,
+    write,
+)
+from tt_xla.frontends.torch.device.signatures import Signature, signature_of
+from tt_xla.options import environment
+
+MAX_NODES = 10_000
+"""So many recorded ops run by themselves; a script that never asks for a result would fill the memory with them."""
+
+
+class Mode:
+    """Whether ops are recorded until a result is asked for, or run at once."""
+
+    def __init__(self) -> None:
+        self._eager: bool | None = None
+
+    @property
+    def eager(self) -> bool:
+        if self._eager is None:
+            self._eager = environment("TTXLA_EAGER") == "1"
+        return self._eager
+
+    @eager.setter
+    def eager(self, on: bool) -> None:
+        self._eager = on
+
+
+MODE = Mode()
+
+
+def fallback(op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
+    """The kernel of every op that has none of its own."""
+    return run(signature_of(op), args, kwargs)
+
+
+def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Runs or records an op.
+
+    Raises:
+        RuntimeError: what torch raises for such arguments.
+    """
+    if signature.is_random:
+        result = _draw(signature, args, kwargs)
+    elif signature.is_view and not signature.writes:
+        return _view(signature, args, kwargs)
+    elif signature.writes:
+        result = _write_results(signature, args, kwargs)
+    else:
+        kind, values = record(signature.op, args, kwargs)
+        if kind.graph is None:
+            return on_host.run(signature, args, kwargs)
+        result = new_tensors(kind, values)
+    if Pressure.nodes > MAX_NODES or MODE.eager:
+        synchronize()
+    return result
+
+
+def kernel(op: torch._ops.OpOverload) -> Callable[..., Any]:
+    """:func:`fallback` for one op, for torch's table."""
+    signature = signature_of(op)
+
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        return run(signature, args, kwargs)
+
+    return recorded
+
+
+def _view(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Torch's own kernel for the CPU, which only computes sizes and shares the storage."""
+    try:
+        return signature.op.redispatch(CPU_KEYS, *args, **kwargs)
+    except NotImplementedError:
+        return on_host.run(signature, args, kwargs)
+
+
+def _write_results(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """An in-place or out= op: the functional op, whose results go where the op would have written."""
+    functional = signature.functional
+    targets = signature.written(args, kwargs)
+    if functional is None or not all(isinstance(t, torch.Tensor) and t.device.type == DEVICE_TYPE for t in targets):
+        return on_host.run(signature, args, kwargs)
+    kind, values = record(functional, args, _for_functional(functional, signature, targets, kwargs))
+    if kind.graph is None:
+        return on_host.run(signature, args, kwargs)
+    for target, value in zip(targets, values, strict=True):
+        if signature.is_out:
+            _resize_out(target, value.shape)
+        store(target, value, signature.op)
+    return targets[0] if len(targets) == 1 else tuple(targets)
+
+
+def _for_functional(
+    functional: torch._ops.OpOverload, signature: Signature, targets: Sequence[Any], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """Keyword arguments for the functional op; a factory gets type and device from ``out``."""
+    if not signature.is_out:
+        return kwargs
+    given = signature.without_out(kwargs)
+    names = {argument.name for argument in functional._schema.arguments}
+    if "device" in names:
+        given |= {"dtype": targets[0].dtype, "device": targets[0].device}
+    return given
+
+
+def store(target: torch.Tensor, value: Value, op: torch._ops.OpOverload) -> None:
+    """Writes the result of an in-place or out= op, as torch allows it.
+
+    Raises:
+        RuntimeError: the result has another shape, or a type that does not go into the target's.
+    """
+    if target.shape != value.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(value.shape)} ({op})"
+        )
+    if target.dtype is not value.dtype and not torch.can_cast(value.dtype, target.dtype):
+        raise RuntimeError(
+            f"result type {_type_name(value.dtype)} can't be cast to the desired output type "
+            f"{_type_name(target.dtype)} ({op})"
+        )
+    write(target, converted(value, target.dtype))
+
+
+def _type_name(dtype: torch.dtype) -> str:
+    names = {torch.float32: "Float", torch.float64: "Double", torch.int64: "Long", torch.int32: "Int"}
+    return names.get(dtype, str(dtype).removeprefix("torch.").capitalize())
+
+
+def _resize_out(target: torch.Tensor, shape: Sequence[int]) -> None:
+    if target.shape != tuple(shape):
+        resize(target, shape)
+
+
+def resize(tensor: torch.Tensor, size: Sequence[int], **options: Any) -> None:
+    """``resize_``: keeps the elements, in a larger memory where they do not fit."""
+    if tensor.numel() == 0 and not options:
+        empty = tensor_of_zeros(size, tensor.dtype)
+        layout = 0, tuple(size), contiguous_strides(size)
+        aten.set_.source_Storage_storage_offset.redispatch(CPU_KEYS, tensor, empty.untyped_storage(), *layout)
+        return
+    host = buffer_of(tensor).writable_alias(tensor).detach()
+    host.resize_(size, **options)
+    on_host.take_over(tensor, host)
+
+
+def tensor_of_zeros(size: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """A new contiguous tensor."""
+    from tt_xla.frontends.torch.device.recording import full
+
+    return new_tensor(full(size, 0, dtype))
+
+
+# Random numbers ------------------------------------------------------------------------------------------------------
+
+
+def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Draws on the CPU as the op is recorded, so that ``torch.manual_seed`` decides as it does there."""
+    others = [
+        arg
+        for arg in (*args[1:], *kwargs.values())
+        if isinstance(arg, torch.Tensor) and not _is_written(arg, signature, args, kwargs)
+    ]
+    in_place = bool(signature.writes) and not signature.is_out
+    if (
+        others
+        or (signature.is_out and args and isinstance(args[0], torch.Tensor))
+        or not (in_place or signature.is_out)
+    ):
+        return on_host.run(signature, args, kwargs)
+    metrics.count("RandomOps")
+    (target,) = signature.written(args, kwargs)
+    if in_place:
+        host = torch.empty_strided(target.shape, target.stride(), dtype=target.dtype, device="cpu")
+        signature.op(host, *args[1:], **kwargs)
+    else:
+        host = signature.op(
+            *args, **signature.without_out(kwargs), out=torch.empty(0, dtype=target.dtype, device="cpu")
+        )
+        _resize_out(target, host.shape)
+    write(target, Value.of(host.contiguous()))
+    return target
+
+
+def _is_written(arg: torch.Tensor, signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    return any(arg is target for target in signature.written(args, kwargs))

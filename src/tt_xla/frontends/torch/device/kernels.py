@@ -1,0 +1,288 @@
+"""Kernels that are not simply recorded: making tensors, copies, views, and ops that torch wants under another name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from tt_xla.frontends.torch.device import metrics
+from tt_xla.frontends.torch.device.buffers import (
+    CPU_KEYS,
+    DEVICE_TYPE,
+    META_KEYS,
+    Value,
+    aten,
+    device,
+    host_alias,
+    lift,
+    tensor_of,
+)
+from tt_xla.frontends.torch.device.dispatch import resize, run
+from tt_xla.frontends.torch.device.geometry import memory_order, storage_elements
+from tt_xla.frontends.torch.device.recording import (
+    converted,
+    expanded,
+    full,
+    new_tensor,
+    read,
+    write,
+)
+from tt_xla.frontends.torch.device.signatures import signature_of
+
+
+def _is_ours(tensor: torch.Tensor) -> bool:
+    return tensor.device.type == DEVICE_TYPE
+
+
+# Making tensors ------------------------------------------------------------------------------------------------------
+
+
+def _empty(
+    size: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: torch.memory_format | None = None,
+) -> torch.Tensor:
+    """Contents nobody wrote are zeros."""
+    dtype = dtype or torch.get_default_dtype()
+    if memory_format in (None, torch.contiguous_format, torch.preserve_format):
+        return new_tensor(full(size, 0, dtype))
+    strides = torch.empty(size, dtype=dtype, device="meta", memory_format=memory_format).stride()
+    return _empty_strided(size, strides, dtype=dtype)
+
+
+def _empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+) -> torch.Tensor:
+    dtype = dtype or torch.get_default_dtype()
+    order = memory_order(size, stride)
+    shape = [storage_elements(size, stride)] if order is None else [size[dim] for dim in order]
+    return tensor_of(full(shape, 0, dtype), size, stride)
+
+
+def _set_storage(tensor: torch.Tensor, source: torch.UntypedStorage) -> torch.Tensor:
+    size = [source.nbytes() // tensor.element_size()]
+    return aten.set_.source_Storage_storage_offset.redispatch(CPU_KEYS, tensor, source, 0, size, [1])
+
+
+def _set_storage_offset(
+    tensor: torch.Tensor,
+    source: torch.UntypedStorage,
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int] = (),
+) -> torch.Tensor:
+    return aten.set_.source_Storage_storage_offset.redispatch(CPU_KEYS, tensor, source, offset, size, stride)
+
+
+def _resize(
+    tensor: torch.Tensor, size: Sequence[int], *, memory_format: torch.memory_format | None = None
+) -> torch.Tensor:
+    if tensor.shape == tuple(size) and memory_format is None:
+        return tensor
+    resize(tensor, size, **({} if memory_format is None else {"memory_format": memory_format}))
+    return tensor
+
+
+# Copies --------------------------------------------------------------------------------------------------------------
+
+
+def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    if not _is_ours(target):
+        target.copy_(host_alias(source))
+        return target
+    if _is_ours(source):
+        value = read(source)
+    else:
+        host = torch.empty(source.shape, dtype=target.dtype, device="cpu").copy_(source.detach())
+        value = Value.of(host)
+    write(target, expanded(converted(value, target.dtype), target.shape))
+    return target
+
+
+def _to_copy(
+    tensor: torch.Tensor,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    memory_format: torch.memory_format | None = None,
+) -> torch.Tensor:
+    """Dispatched here by the target device as well as by the source's."""
+    stays = device is None or device.type == DEVICE_TYPE
+    if _is_ours(tensor) and stays:
+        options = {"dtype": dtype or tensor.dtype, "memory_format": memory_format}
+        return run(signature_of(aten._to_copy.default), (tensor,), options)
+    source = host_alias(tensor) if _is_ours(tensor) else tensor.detach()
+    host = torch.empty_like(
+        source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format
+    ).copy_(source)
+    if stays:
+        return lift(host)
+    return host if device is None or device.type == "cpu" else host.to(device)
+
+
+def _item(tensor: torch.Tensor) -> Any:
+    metrics.count("aten::_local_scalar_dense")
+    return host_alias(tensor).item()
+
+
+def _equal(tensor: torch.Tensor, other: torch.Tensor) -> bool:
+    if tensor.shape != other.shape:
+        return False
+    return bool(torch.all(tensor == other).item())
+
+
+def _pin_memory(tensor: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
+    """All host memory is as good for a copy to the card."""
+    return tensor.clone()
+
+
+def _is_pinned(tensor: torch.Tensor, device: torch.device | None = None) -> bool:
+    return False
+
+
+# Filling and masks ---------------------------------------------------------------------------------------------------
+
+
+def _fill_scalar(tensor: torch.Tensor, number: float) -> torch.Tensor:
+    write(tensor, full(tensor.shape, number, tensor.dtype))
+    return tensor
+
+
+def _fill_tensor(tensor: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    return tensor.copy_(other)
+
+
+def _zero(tensor: torch.Tensor) -> torch.Tensor:
+    return _fill_scalar(tensor, 0)
+
+
+def _index_put(
+    tensor: torch.Tensor, indices: Sequence[torch.Tensor | None], values: torch.Tensor, accumulate: bool = False
+) -> torch.Tensor:
+    """``x[mask] = number`` chooses between two tensors; any other use is recorded as it is."""
+    mask = indices[0] if len(indices) == 1 else None
+    chooses = mask is not None and mask.dtype in (torch.bool, torch.uint8) and values.numel() == 1 and not accumulate
+    if mask is not None and chooses and tuple(mask.shape) == tuple(tensor.shape[: mask.dim()]):
+        mask = mask.to(device()).to(torch.bool).reshape(*mask.shape, *[1] * (tensor.dim() - mask.dim()))
+        return tensor.copy_(torch.where(mask, values.to(device()).to(tensor.dtype).reshape(()), tensor))
+    values = values.to(device())
+    return run(signature_of(aten.index_put_.default), (tensor, indices, values, accumulate), {})
+
+
+def _index_put_impl(
+    tensor: torch.Tensor,
+    indices: Sequence[torch.Tensor | None],
+    values: torch.Tensor,
+    accumulate: bool = False,
+    unsafe: bool = False,
+) -> torch.Tensor:
+    return _index_put(tensor, indices, values, accumulate)
+
+
+# Networks ------------------------------------------------------------------------------------------------------------
+
+
+def _convolution(*args: Any) -> torch.Tensor:
+    return run(signature_of(aten.convolution.default), args, {})
+
+
+def _convolution_backward(
+    grad: torch.Tensor, tensor: torch.Tensor, weight: torch.Tensor, *rest: Any
+) -> tuple[torch.Tensor | None, ...]:
+    arguments = (grad, tensor, weight, [grad.shape[1]], *rest)
+    return run(signature_of(aten.convolution_backward.default), arguments, {})
+
+
+def _batch_norm(
+    x: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    mean: torch.Tensor | None,
+    variance: torch.Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[torch.Tensor, ...]:
+    """Its schema does not say that it writes the running statistics."""
+    if not training:
+        assert mean is not None
+        assert variance is not None
+        op = aten._native_batch_norm_legit_no_training.default
+        return run(signature_of(op), (x, weight, bias, mean, variance, momentum, eps), {})
+    if mean is None or variance is None:
+        op = aten._native_batch_norm_legit.no_stats
+        return run(signature_of(op), (x, weight, bias, True, momentum, eps), {})
+    op = aten._native_batch_norm_legit_functional.default
+    *results, new_mean, new_variance = run(signature_of(op), (x, weight, bias, mean, variance, True, momentum, eps), {})
+    mean.copy_(new_mean)
+    variance.copy_(new_variance)
+    return tuple(results)
+
+
+def _dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draws the mask on the CPU, as dropout does there."""
+    if train is False or p == 0:
+        return x.clone(), torch.ones(x.shape, dtype=torch.bool, device=x.device)
+    metrics.count("RandomOps")
+    drawn = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cpu").bernoulli_(1 - p)
+    mask = lift(drawn.to(torch.bool))
+    return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
+
+
+def _dropout_backward(grad: torch.Tensor, mask: torch.Tensor, scale: float) -> torch.Tensor:
+    return grad * mask * scale
+
+
+def _redispatched(op: torch._ops.OpOverload, keys: torch._C.DispatchKeySet) -> Callable[..., torch.Tensor]:
+    """A view kernel: torch's own, which only computes sizes and shares the storage."""
+
+    def kernel(*args: Any, **kwargs: Any) -> torch.Tensor:
+        return op.redispatch(keys, *args, **kwargs)
+
+    return kernel
+
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    "_copy_from": _copy_from,
+    "_index_put_impl_": _index_put_impl,
+    "_local_scalar_dense": _item,
+    "_reshape_alias": _redispatched(aten._reshape_alias.default, CPU_KEYS),
+    "_to_copy": _to_copy,
+    "as_strided": _redispatched(aten.as_strided.default, META_KEYS),
+    "convolution_backward_overrideable": _convolution_backward,
+    "convolution_overrideable": _convolution,
+    "empty.memory_format": _empty,
+    "empty_strided": _empty_strided,
+    "equal": _equal,
+    "fill_.Scalar": _fill_scalar,
+    "fill_.Tensor": _fill_tensor,
+    "index_put_": _index_put,
+    "native_batch_norm": _batch_norm,
+    "native_dropout": _dropout,
+    "native_dropout_backward": _dropout_backward,
+    "resize_": _resize,
+    "set_.source_Storage": _set_storage,
+    "set_.source_Storage_storage_offset": _set_storage_offset,
+    "unfold": _redispatched(aten.unfold.default, CPU_KEYS),
+    "view": _redispatched(aten.view.default, CPU_KEYS),
+    "zero_": _zero,
+}
+"""By the name of the overload."""
+
+HOST_KERNELS: dict[str, Callable[..., Any]] = {"_pin_memory": _pin_memory, "is_pinned": _is_pinned}
+"""For tensors of the CPU."""

@@ -1,0 +1,101 @@
+"""Ops that the device has no way to run: they wait for their inputs, run on the CPU, and are counted and reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tt_xla.frontends.torch import host_ops
+from tt_xla.frontends.torch.device.buffers import (
+    CPU_KEYS,
+    DEVICE_TYPE,
+    aten,
+    buffer_of,
+    host_alias,
+    lift,
+    storage_of_host,
+    tensor_on,
+)
+from tt_xla.frontends.torch.device.recording import user_line
+from tt_xla.frontends.torch.device.signatures import Signature
+
+
+def run(signature: Signature, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Lowers tensors to host aliases, runs the op on the CPU, lifts the results, and counts it."""
+    host_ops.record(str(signature.op), location=user_line())
+    return run_uncounted(signature, args, kwargs)
+
+
+def run_uncounted(signature: Signature, args: Any, kwargs: dict[str, Any]) -> Any:
+    """:func:`run` for what is no computation of the device's."""
+    op = signature.op
+    written = {id(tensor) for given in signature.written(args, kwargs) for tensor in _as_list(given)}
+    host_args = [_lower(arg, written) for arg in args]
+    host_kwargs = {name: _lower(value, written) for name, value in kwargs.items()}
+    if "device" in host_kwargs and host_kwargs["device"] is None:
+        host_kwargs["device"] = torch.device("cpu")
+    result = op(*host_args, **host_kwargs)
+    given = signature.written(args, kwargs)
+    for tensors, aliases in zip(given, signature.written(host_args, host_kwargs), strict=True):
+        for tensor, alias in zip(_as_list(tensors), _as_list(aliases), strict=True):
+            if isinstance(tensor, torch.Tensor) and tensor.device.type == DEVICE_TYPE:
+                take_over(tensor, alias)
+    if signature.returns_written:
+        return given[0] if len(given) == 1 else tuple(given)
+    return _lift_results(result, _tensors_in(list(args)) if signature.is_view else None)
+
+
+def _lower(value: Any, written: set[int]) -> Any:
+    if isinstance(value, torch.Tensor):
+        if value.device.type != DEVICE_TYPE:
+            return value
+        return buffer_of(value).writable_alias(value) if id(value) in written else host_alias(value)
+    if isinstance(value, list | tuple):
+        return [_lower(item, written) for item in value]
+    if isinstance(value, torch.device):
+        return torch.device("cpu") if value.type == DEVICE_TYPE else value
+    return value
+
+
+def _lift_results(value: Any, sources: list[torch.Tensor] | None) -> Any:
+    if isinstance(value, torch.Tensor):
+        if sources is not None:
+            address = value.untyped_storage()._cdata
+            for source in sources:
+                if host_alias(source).untyped_storage()._cdata == address:
+                    layout = value.dtype, value.shape, value.stride(), value.storage_offset()
+                    return tensor_on(source.untyped_storage(), *layout)
+        return lift(value)
+    if isinstance(value, list | tuple):
+        return type(value)([_lift_results(item, sources) for item in value])
+    return value
+
+
+def _tensors_in(values: Any) -> list[torch.Tensor]:
+    if isinstance(values, torch.Tensor):
+        return [values] if values.device.type == DEVICE_TYPE else []
+    if isinstance(values, list | tuple):
+        return [tensor for value in values for tensor in _tensors_in(value)]
+    return []
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def take_over(tensor: torch.Tensor, host: torch.Tensor) -> None:
+    """After a write through ``host``: renews the version, and follows a resize."""
+    buffer = buffer_of(tensor)
+    buffer.written()
+    same_memory = host.untyped_storage()._cdata == buffer.host.untyped_storage()._cdata
+    if same_memory and host.untyped_storage().nbytes() <= tensor.untyped_storage().nbytes():
+        if host.shape == tensor.shape and host.stride() == tensor.stride():
+            return
+        storage = tensor.untyped_storage()
+    else:
+        # The memory behind a storage cannot grow: the tensor moves to a new one, and views made before stay behind.
+        storage = storage_of_host(host)
+    buffer.forget_alias()  # it was resized in place
+    layout = host.storage_offset(), host.shape, host.stride()
+    aten.set_.source_Storage_storage_offset.redispatch(CPU_KEYS, tensor, storage, *layout)

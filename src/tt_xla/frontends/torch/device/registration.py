@@ -1,0 +1,78 @@
+"""Makes ``torch.device("tt")`` exist. Cheap: torch itself calls it as it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+from tt_xla.frontends.torch.device import autocast, dispatch, kernels, patches
+from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE
+from tt_xla.frontends.torch.device.module import DeviceModule
+from tt_xla.frontends.torch.device.signatures import overload_named
+
+_LIBRARIES: list[torch.library.Library] = []  # a Library that is collected takes its kernels with it
+
+_RECORDED_WHOLE = (
+    "_safe_softmax",
+    "_native_batch_norm_legit_functional",
+    "arange.start_step",
+    "eye",
+    "eye.m",
+    "full",
+    "full_like",
+    "native_group_norm",
+    "native_layer_norm",
+    "new_full",
+    "new_ones",
+    "new_zeros",
+    "ones",
+    "ones_like",
+    "repeat",
+    "roll",
+    "stack",
+    "zeros",
+    "zeros_like",
+)
+"""Ops that torch would otherwise break down in C++ into several."""
+
+
+def register() -> None:
+    """Registers the device with torch. Calls after the first do nothing."""
+    if _LIBRARIES:
+        return
+    _setup_privateuseone_for_python_backend(DEVICE_TYPE, backend_module=DeviceModule())
+    ops = torch.library.Library("aten", "IMPL")
+    everything_else = torch.library.Library("_", "IMPL")
+    _LIBRARIES.extend((ops, everything_else))
+    for name, kernel in kernels.KERNELS.items():
+        ops.impl(name, kernel, "PrivateUse1")
+    for name, kernel in kernels.HOST_KERNELS.items():
+        ops.impl(name, kernel, "CPU")
+    for name in _recorded():
+        ops.impl(name, _recorder(name), "PrivateUse1")
+    everything_else.fallback(dispatch.fallback, "PrivateUse1")
+    everything_else.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
+    autocast.register(ops)
+    patches.patch()
+
+
+def _recorded() -> list[str]:
+    """Ops whose own kernels would allocate a result and write into it, and those of :data:`_RECORDED_WHOLE`."""
+    structured = torch._C._dispatch_get_registrations_for_dispatch_key("CompositeExplicitAutogradNonFunctional")
+    names = {name.removeprefix("aten::") for name in structured if name.startswith("aten::")}
+    return sorted((names | set(_RECORDED_WHOLE)) - kernels.KERNELS.keys())
+
+
+def _recorder(name: str) -> Callable[..., Any]:
+    kernel: Callable[..., Any] | None = None
+
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        nonlocal kernel
+        if kernel is None:
+            kernel = dispatch.kernel(overload_named(name))
+        return kernel(*args, **kwargs)
+
+    return recorded

@@ -1,0 +1,31 @@
+"""``torch_xla.experimental.eager``: whether ops run at once instead of being recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tt_xla.frontends.torch.device.dispatch import MODE as _MODE
+from tt_xla.frontends.torch.device.programs import synchronize as _synchronize
+
+
+def eager_mode(enable: bool) -> None:
+    """Runs each op at once, as its own program; what was recorded before runs first."""
+    if enable:
+        _synchronize()
+    _MODE.eager = enable
+
+
+def is_eager_mode() -> bool:
+    return _MODE.eager
+
+
+@contextmanager
+def eager_mode_context(enable: bool) -> Iterator[None]:
+    """:func:`eager_mode` within a block."""
+    before = is_eager_mode()
+    eager_mode(enable)
+    try:
+        yield
+    finally:
+        eager_mode(before)

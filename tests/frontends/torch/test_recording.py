@@ -1,0 +1,390 @@
+"""Ops are recorded and run as one program: aliasing, caching by structure, host ops, errors, modes."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+import torch
+import torch.nn as nn
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.debug.metrics as met
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tt_xla.errors import TTXLAError
+from tt_xla.frontends.torch import settings as compile_settings
+from tt_xla.frontends.torch.device import buffer_of, dispatch, programs
+from tt_xla.frontends.torch.device.geometry import find_view
+
+F = nn.functional
+
+
+@pytest.fixture(autouse=True)
+def _exact(exact):
+    """The CPU decides what is right here."""
+    programs.synchronize()
+    met.clear_all()
+
+
+def compiled():
+    return met.counter_value("UncachedCompile") or 0
+
+
+def executed():
+    data = met.metric_data("ExecuteTime")
+    return data[0] if data else 0
+
+
+# Views and writes ----------------------------------------------------------------------------------------------------
+
+VIEWS = [
+    lambda x: x.t() if x.dim() == 2 else x,
+    lambda x: x[1:] if x.dim() and x.shape[0] > 1 else x,
+    lambda x: x[..., ::2] if x.dim() else x,
+    lambda x: x[0] if x.dim() > 1 else x,
+    lambda x: x[..., -1] if x.dim() > 1 else x,
+    lambda x: x.unsqueeze(0) if x.dim() < 3 else x.squeeze(0),
+    lambda x: x.diagonal() if x.dim() == 2 else x,
+    lambda x: x.unfold(0, 2, 1) if x.dim() == 1 and x.shape[0] > 2 else x,
+    lambda x: x.reshape(-1) if x.is_contiguous() else x,
+    lambda x: x.view(x.shape[0], -1) if x.dim() > 1 and x.is_contiguous() else x,
+    lambda x: x.transpose(0, -1) if x.dim() else x,
+    lambda x: x.chunk(2)[0] if x.dim() else x,
+    lambda x: x.detach(),
+    lambda x: x.data,
+]
+WRITES = [
+    lambda x: x.add_(1),
+    lambda x: x.mul_(2.5),
+    lambda x: x.copy_(torch.arange(float(x.numel()), device=x.device).reshape(x.shape)),
+    lambda x: x.copy_(torch.full(x.shape, 3.0)),
+    lambda x: x.fill_(7),
+    lambda x: x.zero_(),
+    lambda x: x.__setitem__(..., 4.0),
+    lambda x: x.__setitem__(x > 2, -1.0),
+    lambda x: x.sub_(x.clone()),
+    lambda x: torch.mul(x, 3, out=x),
+    lambda x: x.clamp_(-5, 5),
+    lambda x: x.neg_(),
+]
+RESULTS = [
+    lambda x: x + 1,
+    lambda x: x.clone(),
+    lambda x: x.contiguous() * 2,
+    lambda x: torch.where(x > 1, x, -x),
+    lambda x: x.sum() + x,
+    lambda x: x.cumsum(0) if x.dim() else x.abs(),
+    lambda x: torch.cat([x, x]) if x.dim() else x.exp().clamp(max=9),
+]
+STEPS = [("view", f) for f in VIEWS] + [("write", f) for f in WRITES] + [("result", f) for f in RESULTS]
+
+
+def overlapping(x):
+    return any(s == 0 and n > 1 for s, n in zip(x.stride(), x.shape, strict=True)) or (
+        x.dim() == 2 and x.stride()[0] == x.stride()[1] and min(x.shape) > 1
+    )
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, len(STEPS) - 1), st.booleans()), min_size=1, max_size=8),
+    st.sampled_from([(3, 4), (4, 4), (2, 3, 4), (6,)]),
+)
+def test_chains_of_views_and_writes_give_what_the_cpu_gives(steps, shape):
+    start = torch.arange(float(torch.Size(shape).numel())).reshape(shape) - 3
+    ours, theirs = [start.to("tt")], [start.clone()]
+    for source, number, look in steps:
+        kind, step = STEPS[number]
+        one, other = ours[source % len(ours)], theirs[source % len(theirs)]
+        assert one.shape == other.shape
+        if kind == "write":
+            if not overlapping(other):
+                step(one), step(other)
+        else:
+            ours.append(step(one))
+            theirs.append(step(other))
+        if look:
+            assert torch.equal(ours[-1].cpu(), theirs[-1])
+    for one, other in zip(ours, theirs, strict=True):
+        assert torch.equal(one.cpu(), other)
+        assert one.stride() == other.stride() or 1 in one.shape
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.data())
+def test_steps_to_a_view_find_its_elements(data):
+    base = tuple(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
+    count = torch.Size(base).numel()
+    size = tuple(data.draw(st.lists(st.integers(1, 4), min_size=0, max_size=4)))
+    stride = tuple(data.draw(st.integers(0, 12)) for _ in size)
+    last = sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if last >= count:
+        return
+    offset = data.draw(st.integers(0, count - 1 - last))
+    flat = torch.arange(count)
+    view = find_view(base, size, stride, offset)
+    if view is None:
+        return
+    x = flat.reshape(view.lengths)
+    for part in view.parts:
+        x = x[(slice(None),) * part.dim + (slice(part.start, part.stop, part.step),)]
+    assert tuple(x.shape) == view.counts
+    x = x.reshape(view.kept).permute(view.order).reshape(view.unexpanded).expand(view.size)
+    assert torch.equal(x, flat.as_strided(size, stride, offset))
+
+
+def test_rows_columns_and_transposes_need_no_gather():
+    for size, stride, offset in [((4,), (1,), 4), ((3,), (4,), 1), ((4, 3), (1, 4), 0), ((2, 2), (8, 2), 1)]:
+        assert find_view((3, 4), size, stride, offset) is not None
+    assert find_view((6,), (3, 2), (1, 1), 0) is None
+
+
+def test_results_are_not_computed_until_they_are_asked_for():
+    x = torch.ones(4, device="tt")
+    y = (x + 1).mul_(3)
+    y[1:] = 0
+    assert executed() == 0
+    assert buffer_of(y).pending
+    assert y.tolist() == [6, 0, 0, 0]
+    assert executed() == 1
+    assert y.sum().item() == 6
+
+
+def test_one_program_computes_all_that_is_alive():
+    x = torch.arange(4.0).to("tt")
+    kept = [x * n for n in range(5)]
+    torch_xla.sync()
+    assert executed() == 1
+    assert not any(buffer_of(tensor).pending for tensor in kept)
+    torch_xla.sync()
+    xm.mark_step()
+    assert executed() == 1
+
+
+def test_dead_results_are_not_computed():
+    x = torch.arange(4.0).to("tt")
+    for n in range(3):
+        y = torch.tanh(x) + n
+    assert y.shape == (4,)
+    del y
+    torch_xla.sync()
+    assert executed() == 0
+
+
+def test_many_recorded_ops_run_by_themselves(monkeypatch):
+    monkeypatch.setattr(dispatch, "MAX_NODES", 20)
+    x = torch.zeros(2).to("tt")
+    for _ in range(25):
+        x = x + 1
+    assert executed() == 1
+    assert x.tolist() == [25, 25]
+
+
+# Programs by structure -----------------------------------------------------------------------------------------------
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 3))
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+def test_a_training_loop_with_a_schedule_compiles_a_bounded_number_of_programs(foreach):
+    ours, theirs = network().to("tt"), network()
+    losses: list[list[float]] = [[], []]
+    for device, model, record in (("tt", ours, losses[0]), ("cpu", theirs, losses[1])):
+        optimizer = torch.optim.Adam(model.parameters(), 0.05, foreach=foreach)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 12)
+        generator = torch.Generator().manual_seed(1)
+        for step in range(12):
+            x = torch.randn(6, 4, generator=generator).to(device)
+            target = (torch.arange(6) % 3).to(device)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), target)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            torch_xla.sync()
+            record.append(loss.item())
+            if device == "tt" and step == 5:
+                before = compiled()
+    assert before <= 4
+    assert compiled() == before
+    torch.testing.assert_close(torch.tensor(losses[0]), torch.tensor(losses[1]), rtol=1e-4, atol=1e-5)
+    assert not [name for name in met.executed_fallback_ops() if name != "aten::_local_scalar_dense"]
+
+
+def test_numbers_that_change_become_inputs():
+    x = torch.ones(3).to("tt")
+    for factor in (0.1, 0.2, 0.3, 0.4):
+        torch.testing.assert_close((x * factor + 2.0).cpu(), torch.ones(3) * factor + 2.0)
+    assert compiled() == 2
+    for offset in (3.0, 4.0, 5.0):
+        torch.testing.assert_close((x * 0.5 + offset).cpu(), torch.ones(3) * 0.5 + offset)
+    assert compiled() == 3
+
+
+def test_shapes_types_and_options_make_other_programs():
+    for x in (torch.ones(3), torch.ones(4), torch.ones(3, dtype=torch.int32)):
+        assert torch.equal((x.to("tt") + x.to("tt")).cpu(), x + x)
+    assert compiled() == 3
+    compile_settings.set_compile_options({"numerics": "exact", "optimization_level": "1"})
+    assert (torch.ones(3).to("tt") + torch.ones(3).to("tt")).tolist() == [2, 2, 2]
+    assert compiled() == 4
+
+
+def test_negative_zero_and_not_a_number_are_numbers_of_their_own(on_jax):
+    x = torch.ones(1).to("tt")
+    products = [(x * number).item() for number in (0.0, -0.0, float("nan"), float("nan"))]
+    assert str(products) == "[0.0, -0.0, nan, nan]"
+
+
+# Host ops, modes, errors ---------------------------------------------------------------------------------------------
+
+
+def test_ops_that_run_on_the_host_are_counted():
+    x = torch.tensor([1.0, 0.0, 2.0]).to("tt") + 0
+    assert x.nonzero().tolist() == [[0], [2]]
+    assert x[x > 0].tolist() == [1, 2]
+    assert met.counter_value("aten::nonzero") == 2 or met.counter_value("aten::index") == 1
+    assert sum(torch.tt.host_ops().values()) == 2
+    assert "Counter: aten::" in met.metrics_report()
+    assert "TotalSamples" in met.metrics_report()
+    met.clear_all()
+    torch.tanh(x).tolist()
+    assert torch.tt.host_ops() == {}
+
+
+def test_eager_mode_runs_each_op_at_once():
+    x = torch.ones(3).to("tt")
+    torch_xla.experimental.eager_mode(True)
+    try:
+        y = x + 1
+        assert not buffer_of(y).pending
+        assert executed() == 1
+        for _ in range(3):
+            y = y + 1
+        assert executed() == 4
+        assert compiled() == 1
+    finally:
+        torch_xla.experimental.eager_mode(False)
+    assert buffer_of(x + 1).pending
+
+
+def test_shape_errors_are_those_of_torch():
+    x = torch.ones(2, 3).to("tt")
+    with pytest.raises(RuntimeError, match="shape"):
+        x @ x
+    with pytest.raises(RuntimeError, match="match"):
+        x + torch.ones(4, device="tt")
+    with pytest.raises(RuntimeError, match="same device"):
+        x + torch.ones(2, 3)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.ones(2, dtype=torch.int64, device="tt").mul_(0.5)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        torch.zeros(1, device="tt").expand(3).add_(1)
+    assert (x + x).sum().item() == 12
+
+
+def test_an_error_in_one_result_leaves_the_others(monkeypatch):
+    x = torch.full((2,), 3.0).to("tt")
+    fine = x + 1
+    wide = torch.tensor([1 << 40, 1]).to("tt") * torch.tensor([2, 2]).to("tt")
+    with pytest.raises(RuntimeError, match="does not fit") as caught:
+        torch_xla.sync()
+    assert isinstance(caught.value, TTXLAError)
+    assert fine.tolist() == [4, 4]
+    with pytest.raises(RuntimeError, match="does not fit"):
+        wide.cpu()
+    assert (x * 2).tolist() == [6, 6]
+
+
+def test_deleted_tensors_are_freed():
+    gc.collect()
+    torch_xla.sync()
+    before = torch.tt.memory_allocated()
+    x = torch.ones(100, 100).to("tt")
+    y = x + 1
+    assert torch.tt.memory_allocated() == before + 40_000
+    torch_xla.sync()
+    assert torch.tt.memory_allocated() == before + 80_000
+    for _ in range(20):
+        y = y * 0.5
+        torch_xla.sync()
+    assert torch.tt.memory_allocated() == before + 80_000
+    del x, y
+    assert torch.tt.memory_allocated() == before
+    assert torch.tt.max_memory_allocated() >= before + 80_000
+    assert torch.tt.memory_stats()["allocated_bytes.all.current"] == before
+    assert torch.tt.get_device_properties().total_memory > 0
+
+
+# Random numbers, precision, torch.compile ----------------------------------------------------------------------------
+
+
+def test_random_numbers_are_those_of_the_cpu():
+    for draw in (
+        lambda device: torch.rand(3, device=device),
+        lambda device: torch.randint(0, 9, (4,), device=device),
+        lambda device: torch.randperm(5, device=device),
+        lambda device: torch.empty(3, 2, device=device).t().normal_(1, 2),
+        lambda device: torch.empty(4, device=device).exponential_(),
+        lambda device: torch.randn(3, generator=torch.Generator().manual_seed(4), device=device),
+        lambda device: F.dropout(torch.ones(50, device=device), 0.3),
+        lambda device: torch.bernoulli(torch.full((5,), 0.5, device=device)),
+    ):
+        torch.manual_seed(3)
+        ours = draw("tt").cpu()
+        torch.manual_seed(3)
+        torch.testing.assert_close(ours, draw("cpu"))
+    torch.tt.manual_seed(5)
+    assert torch.initial_seed() == 5
+
+
+def test_autocast_casts_products_down_and_losses_up():
+    x = torch.randn(2, 4).to("tt")
+    model = nn.Linear(4, 4).to("tt")
+    with torch.autocast("tt", torch.bfloat16):
+        y = model(x)
+        assert y.dtype is torch.bfloat16
+        assert (x @ x.t()).dtype is torch.bfloat16
+        assert F.softmax(y, -1).dtype is torch.float32
+        assert torch.cat([x, y]).dtype is torch.float32
+        assert (x + x).dtype is torch.float32
+        loss = F.mse_loss(y, x)
+    assert loss.dtype is torch.float32
+    loss.backward()
+    assert model.weight.grad is not None
+    assert model.weight.grad.dtype is torch.float32
+
+
+def test_compiled_models_take_what_is_pending_and_give_what_can_be_recorded(on_jax):
+    compiled_function = torch.compile(lambda x: torch.sin(x) * 2, backend="tt")
+    x = torch.arange(3.0).to("tt") + 1
+    y = compiled_function(x)
+    assert not buffer_of(y).pending
+    torch.testing.assert_close((y + 1).cpu(), torch.sin(torch.arange(3.0) + 1) * 2 + 1)
+
+
+def test_compiled_models_change_buffers_in_place():
+    norm = nn.BatchNorm1d(3).to("tt")
+    other = nn.BatchNorm1d(3)
+    x = torch.randn(5, 3)
+    step = torch.compile(norm, backend="tt")
+    for _ in range(2):
+        torch.testing.assert_close(step(x.to("tt")).cpu(), other(x), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(norm.running_mean.cpu(), other.running_mean)
+    assert norm.num_batches_tracked.item() == 2
+
+
+def test_pinned_and_non_contiguous_sources():
+    x = torch.arange(12.0).reshape(3, 4)
+    assert torch.equal(x.pin_memory().to("tt", non_blocking=True).cpu(), x)
+    assert torch.equal(x[:, ::2].to("tt").cpu(), x[:, ::2])
+    assert torch.equal(x[0].expand(2, 4).to("tt").cpu(), x[0].expand(2, 4))
+    there = torch.empty(3, 4, device="tt")
+    there.t()[1:3] = x.t()[:2]
+    assert torch.equal(there.cpu()[:, 1:3], x[:, :2])
