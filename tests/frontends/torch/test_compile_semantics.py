@@ -30,7 +30,7 @@ def test_a_graph_break_makes_two_graphs(on_jax):
         torch._dynamo.graph_break()
         return x + 1
 
-    assert compiled(function)(torch.ones(2, device="tt")).tolist() == [3, 3]
+    assert compiled(function)(torch.ones(2).to("tt")).tolist() == [3, 3]
     assert len(on_jax) == 2
 
 

@@ -290,9 +290,9 @@ def _traced(kind: Kind, call: Callable[..., list[torch.Tensor]], operands: Seque
 
 @functools.cache
 def _decompositions(beyond: tuple[torch._ops.OpOverload, ...]) -> Mapping[Any, Callable[..., Any]]:
-    """Torch's decompositions of ops without a rule, and of those ``beyond``, whose rule does not cover all uses."""
+    """Decompositions of ops without a rule, and torch's of those ``beyond``, whose rule does not cover all uses."""
     from torch._decomp import decomposition_table
 
-    from tt_xla.frontends.torch.aten import LOWERINGS
+    from tt_xla.frontends.torch.decompositions import decompositions
 
-    return {op: rule for op, rule in decomposition_table.items() if op not in LOWERINGS or op in beyond}
+    return decompositions() | {op: decomposition_table[op] for op in beyond if op in decomposition_table}

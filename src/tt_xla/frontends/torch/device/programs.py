@@ -290,8 +290,15 @@ def _inline(
             values[node].meta = dict(node.meta)
         else:
             copied = values[node] = graph.node_copy(node, values.__getitem__)
-            copied.meta = {"val": node.meta.get("val"), "stack_trace": _stack_trace(where)}
+            copied.meta = {"val": _afresh(node.meta.get("val")), "stack_trace": _stack_trace(where)}
     raise AssertionError("a graph has no output")
+
+
+def _afresh(value: Any) -> Any:
+    """Fake results of a node's own: those of a kind would look as if all nodes of the kind shared memory."""
+    if isinstance(value, torch.Tensor):
+        return fake(value.shape, value.dtype)
+    return [_afresh(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _stack_trace(where: str) -> str:
