@@ -163,6 +163,14 @@ def test_one_program_computes_all_that_is_alive():
     assert executed() == 1
 
 
+@pytest.mark.parametrize("shape", [(3, 1, 2), (1, 3), (2, 1), (1, 1, 4), (0, 3), ()])
+def test_results_with_sizes_of_one_or_none_can_be_used_again(shape):
+    x = torch.ones(shape).to("tt") + 1
+    y = torch.relu(x)
+    torch_xla.sync()
+    assert torch.equal((x * y).cpu(), torch.full(shape, 4.0))
+
+
 def test_dead_results_are_not_computed():
     x = torch.arange(4.0).to("tt")
     for n in range(3):

@@ -61,7 +61,8 @@ class _Program:
     call: Callee
     extras: list[Callable[[], torch.Tensor]]
     tensors: list[int]
-    outputs: list[tuple[str, Any]]
+    outputs: list[int]
+    """For each output of the trace, the number of the result."""
 
 
 _STRUCTURES: dict[tuple[int, ...], _Structure] = {}
@@ -145,9 +146,9 @@ def _run(outputs: list[Value]) -> None:
     given = [versions[position] for position in program.tensors] + [None] * len(program.extras)
     with metrics.timed(metrics.EXECUTE_TIME):
         results = program.call(arguments, given)  # type: ignore[arg-type]
-    for value, (kind, position) in zip(outputs, program.outputs, strict=True):
-        assert kind == "result"
-        value.computed(results[position])
+    for value, position in zip(outputs, program.outputs, strict=True):
+        # Sizes of 1 may stand elsewhere in what the program gives; the elements lie in the same order.
+        value.computed(results[position].reshape(value.shape))
     taken: set[int] = set()
     for value in outputs:
         assert value.data is not None
@@ -234,7 +235,8 @@ def _compile(trace: Trace, inputs: frozenset[int]) -> _Program:
     finally:
         if was_enabled:
             gc.enable()
-    return _Program(call, lowered.extras, lowered.tensors, lowered.outputs)
+    assert all(kind == "result" for kind, _ in lowered.outputs)
+    return _Program(call, lowered.extras, lowered.tensors, [position for _, position in lowered.outputs])
 
 
 def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
