@@ -166,10 +166,10 @@ def render(
     lines = [
         '# PyTorch\'s own samples of its ops through `torch.compile(backend="tt")`',
         "",
-        "Written by `make conformance-torch`: `torch.testing._internal`'s `op_db`, forward, numerics `exact`, tensors "
-        f"on the device `tt`, {f'at most {sample} samples a pair' if sample else 'all samples'}, beside eager "
-        "PyTorch on the CPU. A pair is an op and a dtype that the CPU supports and has samples for; a cell says how many "
-        "pairs pass of how many. A run in which nothing was compiled, and no op is reported to have run on the host, fails.",
+        "Written by `make conformance-torch`: `torch.testing._internal`'s `op_db`, forward, numerics `exact`, tensors",
+        f"on the device `tt`, {f'at most {sample} samples a pair' if sample else 'all samples'}, beside eager PyTorch",
+        "on the CPU. A pair is an op and a dtype that the CPU supports and has samples for; a cell says how many pairs",
+        "pass of how many. A run in which nothing was compiled, and no op is reported to have run on the host, fails.",
         "",
         f"| family | {' | '.join(DTYPES)} | all | share |",
         "|---" * (len(DTYPES) + 3) + "|",

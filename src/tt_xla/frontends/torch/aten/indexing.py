@@ -138,8 +138,9 @@ def scatter(ctx: Context, x: Array, dim: int, positions: Array, source: Array) -
 def scatter_add(ctx: Context, x: Array, dim: int, positions: Array, source: Array) -> Array:
     if x.ndim and _lines_match(x, dim % x.ndim, positions) and source.shape == positions.shape:
         added = lax.select(_one_of(x, dim % x.ndim, positions), broadcast(source, x.shape), like(x, 0))
-        return lax.add(x, added)
-    return _scatter(ctx, x, dim, positions, source, lax.scatter_add)
+        return lax.bitwise_or(x, added) if x.dtype == np.bool_ else lax.add(x, added)
+    # A sum of truths is their disjunction.
+    return _scatter(ctx, x, dim, positions, source, lax.scatter_max if x.dtype == np.bool_ else lax.scatter_add)
 
 
 class _Points:

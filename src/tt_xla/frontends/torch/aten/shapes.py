@@ -248,10 +248,14 @@ def as_strided(
     )
 
 
-@lower(aten.unfold.default)
+@lower(aten.unfold.default, aten.unfold_copy.default)
 def unfold(ctx: Context, x: Array, dim: int, size: int, step: int) -> Array:
-    dim %= max(x.ndim, 1)
+    if x.ndim == 0:
+        return lax.full((0,), 0, x.dtype) if size == 0 else lax.reshape(x, (1,))
+    dim %= x.ndim
     count = ctx.shape[dim]
+    if size == 0:
+        return lax.full(ctx.shape, 0, x.dtype)
     windows = [
         lax.expand_dims(slice_along(x, dim, i, i + (count - 1) * step + 1, step), (x.ndim,)) for i in range(size)
     ]
