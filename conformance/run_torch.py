@@ -26,7 +26,7 @@ KNOWN = HERE / "torch_known_failures.toml"
 DTYPES = ("float32", "bfloat16", "int64", "bool")
 TIMEOUT = 240
 """Seconds a pair may take; the worker starts anew after one that takes longer."""
-SHARE = 40
+SHARE = 120
 """Pairs that a worker takes at a time."""
 
 Pair = tuple[str, str]

@@ -71,6 +71,8 @@ def composite_group_norm(
 
 def composite_topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """``torch.topk`` as ``tenstorrent.topk``, values and indices."""
+    if input.dim() == 0:
+        return torch.topk(input, k, dim, largest, sorted)
     builder = StableHLOCompositeBuilder(
         "tenstorrent.topk", {"k": k, "dim": dim % input.dim(), "largest": largest, "sorted": sorted}
     )
@@ -80,7 +82,7 @@ def composite_topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, s
 
 def composite_argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """``torch.argmax`` along one dimension as ``tenstorrent.argmax``; over all elements it stays as it is."""
-    if dim is None:
+    if dim is None or input.dim() == 0:
         return torch.argmax(input, dim, keepdim)
     builder = StableHLOCompositeBuilder("tenstorrent.argmax", {"dim": dim % input.dim(), "keepdim": keepdim})
     return builder.mark_outputs(torch.argmax(builder.mark_inputs(input), dim, keepdim))

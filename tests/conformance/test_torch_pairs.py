@@ -1,0 +1,112 @@
+"""A fixed sample of what `make conformance-torch` runs, and that the judge tells right from wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+FOLDER = Path(__file__).parents[2] / "conformance"
+
+
+def load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's tables of tests warn while they are read
+        spec.loader.exec_module(module)
+    return module
+
+
+judge = load("torch_pairs")
+runner = load("run_torch")
+DECLARED = runner.known_failures()
+SAMPLE = random.Random(5).sample([pair for pair in judge.pairs() if pair not in DECLARED], 72)
+
+
+@pytest.fixture(autouse=True)
+def exact(monkeypatch):
+    from tt_xla.frontends.torch import host_ops, settings
+
+    monkeypatch.setenv("TTXLA_NUMERICS", "exact")
+    monkeypatch.setattr(settings, "_current", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    host_ops.reset()
+    torch.compiler.reset()
+
+
+@pytest.mark.parametrize(("op", "dtype"), SAMPLE, ids=[":".join(pair) for pair in SAMPLE])
+def test_a_pair(op, dtype):
+    answer = judge.check_pair(op, dtype, 1)
+    assert answer["outcome"] in ("passed", "none"), answer
+
+
+def test_declared_failures_name_pairs_that_are_judged():
+    assert not set(DECLARED) - set(judge.pairs())
+
+
+def test_wrong_values_fail():
+    from tt_xla.frontends.torch.aten import LOWERINGS
+
+    aten = torch.ops.aten
+    right = LOWERINGS[aten.sin.default]
+    dict.__setitem__(LOWERINGS, aten.sin.default, LOWERINGS[aten.cos.default])
+    try:
+        answer = judge.check_pair("sin", "float32", 1)
+    finally:
+        dict.__setitem__(LOWERINGS, aten.sin.default, right)
+    assert answer["outcome"] == "failed"
+    assert "not close" in answer["reason"]
+
+
+def test_eager_runs_on_nothing_fail(monkeypatch):
+    """A compile that hands the function back is no pass."""
+    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
+    monkeypatch.setattr(judge, "_moved", lambda value: value)
+    (op,) = [op for op in judge.op_db if op.name == "exp"]
+    with pytest.raises(AssertionError, match="nothing was compiled"):
+        judge._compiled(op, judge.samples_of(op, torch.float32, 1)[0])
+
+
+def test_host_ops_are_named():
+    answer = judge.check_pair("linalg.qr", "float32", 1)
+    assert answer["outcome"] == "passed"
+    assert answer["host"] == ["aten.linalg_qr.default"]
+
+
+def test_undeclared_failures_and_declared_passes_are_mistakes():
+    results = {
+        ("a", "bool"): {"outcome": "failed", "reason": "wrong\nvalues"},
+        ("b", "bool"): {"outcome": "passed", "reason": ""},
+        ("c", "bool"): {"outcome": "failed", "reason": "declared"},
+    }
+    declared = {("b", "bool"): "once", ("c", "bool"): "still"}
+    assert runner.mistakes(results, declared) == [
+        "a bool failed: wrong",
+        "b bool passed, and is declared to fail",
+    ]
+
+
+def test_a_worker_that_dies_costs_one_pair(monkeypatch, tmp_path):
+    (tmp_path / "torch_pairs.py").write_text(
+        "import json, os, sys\n"
+        "for line in sys.stdin:\n"
+        "    op, dtype = line.split()\n"
+        "    if op == 'crash': os.abort()\n"
+        "    print(json.dumps({'op': op, 'dtype': dtype, 'outcome': 'passed', 'reason': '', 'host': []}), flush=True)\n"
+    )
+    monkeypatch.setattr(runner, "HERE", tmp_path)
+    answers = runner.run_share([("one", "bool"), ("crash", "bool"), ("two", "bool")], 1)
+    assert [answer["outcome"] for answer in answers] == ["passed", "failed", "passed"]
+    assert "died" in answers[1]["reason"]
