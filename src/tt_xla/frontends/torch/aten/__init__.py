@@ -1,6 +1,7 @@
 """How each aten op becomes ``jax.lax`` operations: one file per op family, one table (:mod:`.registry`)."""
 
 from tt_xla.frontends.torch.aten import (
+    complex_numbers,
     convolution,
     factories,
     indexing,
@@ -17,6 +18,7 @@ from tt_xla.frontends.torch.aten.registry import LOWERINGS, Context
 __all__ = [
     "LOWERINGS",
     "Context",
+    "complex_numbers",
     "convolution",
     "factories",
     "indexing",

@@ -180,17 +180,6 @@ def copysign(x: Array, y: Array) -> Array:
     return lax.select(signbit_of(y), lax.neg(x), x)
 
 
-@lower(aten.complex.default)
-def complex_(ctx: Context, real: Array, imaginary: Array) -> Array:
-    return lax.complex(broadcast(real, ctx.shape), broadcast(imaginary, ctx.shape))
-
-
-@lower(aten.polar.default)
-def polar(ctx: Context, length: Array, angle: Array) -> Array:
-    length, angle = broadcast(length, ctx.shape), broadcast(angle, ctx.shape)
-    return lax.complex(lax.mul(length, lax.cos(angle)), lax.mul(length, lax.sin(angle)))
-
-
 @pointwise(aten.square.default)
 def square(x: Array) -> Array:
     return lax.mul(x, x)

@@ -1,0 +1,50 @@
+"""Rules whose corners torch's samples reach: numbers as tensors, truths that are summed, integers that are rounded."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+
+@pytest.mark.parametrize("offset", [-2, 0, 1])
+def test_scatter_to_a_diagonal(check, offset):
+    x = torch.randn(2, 4, 3)
+    source = torch.diagonal(x, offset, 2, 1) * 10
+    check(lambda x, source: torch.diagonal_scatter(x, source, offset, 2, 1), x, source)
+
+
+def test_rounding_integers(check):
+    check(lambda x: (x.ceil(), x.floor(), x.trunc(), x.round()), torch.arange(-3, 3))
+
+
+def test_sign_of_another(check):
+    x = torch.tensor([1.0, -2.0, 3.0, -0.0])
+    check(lambda x, y: (torch.copysign(x, y), torch.copysign(x, -1)), x, torch.tensor([-0.0, 0.0, -5.0, -1.0]))
+
+
+def test_digamma_at_its_poles(check):
+    check(torch.digamma, torch.tensor([0.0, -0.0, 1.0, 2.5]))
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_bucketize(check, right):
+    x, edges = torch.tensor([[1.0, 2.0], [9.0, -1.0]]), torch.tensor([1.0, 2.0, 4.0])
+    check(lambda x, edges: torch.bucketize(x, edges, right=right), x, edges)
+
+
+def test_complex_numbers_of_parts(check):
+    x, y = torch.randn(3), torch.randn(2, 1)
+    check(lambda x, y: (torch.view_as_real(torch.complex(x, y.expand(2, 3))), torch.polar(x, y).real), x, y)
+
+
+def test_sums_of_truths(check):
+    x, positions = torch.tensor([True, False, False]), torch.tensor([1, 1, 0])
+    source = torch.tensor([False, True, False])
+    check(lambda x, i, s: (x.scatter_add(0, i, s), x.index_put((i,), s, accumulate=True)), x, positions, source)
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_windows_of_a_number(check, size):
+    check(lambda x: x.unfold(0, size, 1), torch.tensor(math.pi))
