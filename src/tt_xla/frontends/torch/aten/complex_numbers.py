@@ -1,4 +1,4 @@
-"""Complex numbers: made of two parts, and taken apart again. The chip has none; the compiler leaves them to the host."""
+"""Complex numbers, from two parts and back. The chip has none: the compiler leaves them to the host."""
 
 from __future__ import annotations
 
