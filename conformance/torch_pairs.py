@@ -163,11 +163,13 @@ def _moved(value: Any) -> Any:
 
 
 def _settled(op: OpInfo, sample: Any, result: Any) -> Any:
-    """Positions of equals that topk may choose freely become the elements there."""
-    if op.name != "topk" or not sample.input.ndim:
+    """Positions of equals, which these ops may choose freely, become the elements there."""
+    if op.name not in ("kthvalue", "topk") or not sample.input.ndim:
         return result
+    values, positions = result
     dim = sample.args[1] if len(sample.args) > 1 else sample.kwargs.get("dim", -1)
-    return result[0], sample.input.gather(dim, result[1])
+    full = positions if positions.ndim == sample.input.ndim else positions.unsqueeze(dim)
+    return values, positions.shape, sample.input.gather(dim, full)
 
 
 def _compare(op: OpInfo, got: Any, expected: Any) -> None:

@@ -48,3 +48,35 @@ def test_sums_of_truths(check):
 @pytest.mark.parametrize("size", [0, 1])
 def test_windows_of_a_number(check, size):
     check(lambda x: x.unfold(0, size, 1), torch.tensor(math.pi))
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_medians_and_kth_values(check, keepdim):
+    x = torch.tensor([[3.0, math.nan, 1.0, math.nan], [4.0, 2.0, 9.0, 7.0]])
+    check(lambda x: (*torch.median(x, 1, keepdim), *torch.kthvalue(x, 3, 1, keepdim)), x[1:])
+    check(lambda x: torch.median(x, 1, keepdim).values, x)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3.0, math.inf])
+def test_distances(check, order):
+    check(lambda x, y: torch.cdist(x, y, order), torch.randn(2, 3, 5), torch.randn(4, 5))
+
+
+@pytest.mark.parametrize("include_self", [False, True])
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
+def test_scatters_that_combine(check, reduce, include_self):
+    positions = torch.tensor([[0, 0, 2], [1, 1, 1]])
+    for x in (torch.randn(2, 3), torch.arange(-3, 3).view(2, 3)):
+        source = x.flip(1) * 3 - 1
+        options = {"reduce": reduce, "include_self": include_self}
+        check(lambda x, i, s: x.scatter_reduce(1, i, s, **options), x, positions, source)  # noqa: B023
+
+
+def test_searches(check):
+    edges = torch.tensor([[1.0, 2.0, 4.0], [0.0, 0.0, 1.0]])
+    check(lambda e, x: torch.searchsorted(e, x, side="right"), edges, torch.tensor([[2.0, 9.0], [0.0, -1.0]]))
+
+
+def test_extremes_that_skip_nan_and_sides_of_triangles(check):
+    x, y = torch.tensor([1.0, math.nan, math.nan, 3e38]), torch.tensor([2.0, 5.0, math.nan, 1e38])
+    check(lambda x, y: (torch.fmax(x, y), torch.fmin(x, y), torch.hypot(x, y), torch.angle(-x)), x, y)

@@ -11,6 +11,7 @@ from tt_xla.frontends.torch.aten import (
     pooling,
     reductions,
     resizing,
+    selection,
     shapes,
 )
 from tt_xla.frontends.torch.aten.registry import LOWERINGS, Context
@@ -28,5 +29,6 @@ __all__ = [
     "pooling",
     "reductions",
     "resizing",
+    "selection",
     "shapes",
 ]

@@ -109,7 +109,9 @@ def gather(ctx: Context, x: Array, dim: int, positions: Array, *, sparse_grad: b
     return lax.gather(x, _coordinates(positions, dim), numbers, (1,) * x.ndim, mode=_IN_BOUNDS)
 
 
-def _scatter(ctx: Context, x: Array, dim: int, positions: Array, updates: Array, combine: Any) -> Array:
+def combine_at(x: Array, dim: int, positions: Array, updates: Array, combine: Any) -> Array:
+    """``x`` with ``updates`` combined into the positions that they name along a dimension."""
+    shape = x.shape
     if x.ndim == 0:
         x, positions, updates = (lax.reshape(value, (1,)) for value in (x, positions, updates))
     dim %= x.ndim
@@ -119,19 +121,19 @@ def _scatter(ctx: Context, x: Array, dim: int, positions: Array, updates: Array,
         update_window_dims=(), inserted_window_dims=every, scatter_dims_to_operand_dims=every
     )
     result = combine(x, _coordinates(positions, dim), cast(updates, x.dtype), numbers, mode=_IN_BOUNDS)
-    return lax.reshape(result, ctx.shape)
+    return lax.reshape(result, shape)
 
 
 @lower(aten.scatter.value)
 def scatter_value(ctx: Context, x: Array, dim: int, positions: Array, value: Any) -> Array:
     if x.ndim and _lines_match(x, dim % x.ndim, positions):
         return lax.select(_one_of(x, dim % x.ndim, positions), like(x, value), x)
-    return _scatter(ctx, x, dim, positions, full(positions.shape, value, x.dtype), lax.scatter)
+    return combine_at(x, dim, positions, full(positions.shape, value, x.dtype), lax.scatter)
 
 
 @lower(aten.scatter.src)
 def scatter(ctx: Context, x: Array, dim: int, positions: Array, source: Array) -> Array:
-    return _scatter(ctx, x, dim, positions, source, lax.scatter)
+    return combine_at(x, dim, positions, source, lax.scatter)
 
 
 @lower(aten.scatter_add.default)
@@ -140,7 +142,7 @@ def scatter_add(ctx: Context, x: Array, dim: int, positions: Array, source: Arra
         added = lax.select(_one_of(x, dim % x.ndim, positions), broadcast(source, x.shape), like(x, 0))
         return lax.bitwise_or(x, added) if x.dtype == np.bool_ else lax.add(x, added)
     # A sum of truths is their disjunction.
-    return _scatter(ctx, x, dim, positions, source, lax.scatter_max if x.dtype == np.bool_ else lax.scatter_add)
+    return combine_at(x, dim, positions, source, lax.scatter_max if x.dtype == np.bool_ else lax.scatter_add)
 
 
 class _Points:

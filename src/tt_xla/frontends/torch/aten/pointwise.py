@@ -180,6 +180,36 @@ def copysign(x: Array, y: Array) -> Array:
     return lax.select(signbit_of(y), lax.neg(x), x)
 
 
+@pointwise(aten.fmax.default)
+def fmax(x: Array, y: Array) -> Array:
+    """The greater; of a number and NaN the number."""
+    return lax.select(lax.ne(x, x), y, lax.select(lax.ne(y, y), x, lax.max(x, y)))
+
+
+@pointwise(aten.fmin.default)
+def fmin(x: Array, y: Array) -> Array:
+    return lax.select(lax.ne(x, x), y, lax.select(lax.ne(y, y), x, lax.min(x, y)))
+
+
+@pointwise(aten.hypot.default)
+def hypot(x: Array, y: Array) -> Array:
+    """Scaled by the longer side, so that no square overflows."""
+    x, y = lax.abs(x), lax.abs(y)
+    longer, shorter = lax.max(x, y), lax.min(x, y)
+    plain = lax.bitwise_or(lax.eq(longer, like(x, 0)), lax.eq(longer, like(x, math.inf)))
+    ratio = lax.div(shorter, lax.select(plain, like(x, 1), longer))
+    return lax.select(plain, longer, lax.mul(longer, lax.sqrt(lax.add(like(x, 1), lax.mul(ratio, ratio)))))
+
+
+@lower(aten.angle.default)
+def angle(ctx: Context, x: Array) -> Array:
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        return lax.atan2(lax.imag(x), lax.real(x))
+    x = cast(x, ctx.dtype)
+    flat = lax.select(lax.lt(x, like(x, 0)), like(x, math.pi), like(x, 0))
+    return lax.select(lax.ne(x, x), x, flat)
+
+
 @pointwise(aten.square.default)
 def square(x: Array) -> Array:
     return lax.mul(x, x)

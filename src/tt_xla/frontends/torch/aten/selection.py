@@ -1,0 +1,140 @@
+"""Order statistics, searching, distances, and scatters that combine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import torch
+from jax import lax
+
+from tt_xla.frontends.torch.aten.indexing import combine_at
+from tt_xla.frontends.torch.aten.reductions import expand_back, maximum, sorted_with_indices, total
+from tt_xla.frontends.torch.aten.registry import Array, Context, cast, full, like, lower, wide
+from tt_xla.frontends.torch.aten.shapes import slice_along
+
+aten = torch.ops.aten
+
+
+@lower(aten.kthvalue.default)
+def kthvalue(ctx: Context, x: Array, k: int, dim: int = -1, keepdim: bool = False) -> list[Array]:
+    if x.ndim == 0:
+        return sorted_with_indices(x, dim, False)
+    dim %= x.ndim
+    found = [slice_along(part, dim, k - 1, k) for part in sorted_with_indices(x, dim, False)]
+    return [lax.reshape(part, ctx.shape) for part in found]
+
+
+@lower(aten.median.dim)
+def median_along(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> list[Array]:
+    """The lower one of two in the middle; the first NaN where there is one."""
+    if x.ndim == 0:
+        return sorted_with_indices(x, dim, False)
+    dim %= x.ndim
+    values, positions = sorted_with_indices(x, dim, False)
+    size = x.shape[dim]
+    middle = full((), (size - 1) // 2, np.dtype("int32"))
+    counted = total(cast(lax.ne(x, x), np.dtype("int32")), (dim,))  # NaN stands last
+    place = lax.select(
+        lax.gt(counted, like(counted, 0)),
+        lax.sub(like(counted, size), counted),
+        lax.broadcast(middle, counted.shape),
+    )
+    line = lax.broadcasted_iota(np.dtype("int32"), x.shape, dim)
+    chosen = lax.eq(line, expand_back(place, x.shape, (dim,)))
+    index = total(lax.select(chosen, positions, like(positions, 0)), (dim,))
+    value = total(lax.select(chosen, values, like(values, 0)), (dim,))
+    return [lax.reshape(value, ctx.shape), lax.reshape(index, ctx.shape)]
+
+
+@lower(aten.searchsorted.Tensor)
+def searchsorted(
+    ctx: Context,
+    edges: Array,
+    x: Array,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
+) -> Array:
+    """How many edges lie below: with few of them, counting is cheaper than a search."""
+    if sorter is not None:
+        ctx.unsupported("with a sorter")
+    dtype = jnp.promote_types(x.dtype, edges.dtype)
+    shape = (*ctx.shape, edges.shape[-1])
+    last = len(shape) - 1
+    along = (last,) if edges.ndim == 1 else (*range(last - 1), last)
+    values = lax.broadcast_in_dim(cast(x, dtype), shape, range(last))
+    below = (lax.ge if right or side == "right" else lax.gt)(
+        values, lax.broadcast_in_dim(cast(edges, dtype), shape, along)
+    )
+    return total(cast(below, ctx.dtype), (last,))
+
+
+@lower(aten._cdist_forward.default)
+def distances(ctx: Context, x: Array, y: Array, order: float, compute_mode: int | None) -> Array:
+    """The norm of each row of ``x`` less each row of ``y``."""
+    *batch, rows, columns = ctx.shape
+    shape = (*batch, rows, columns, x.shape[-1])
+    last, width = len(shape) - 1, wide(x.dtype)
+    left, right = (
+        lax.broadcast_in_dim(cast(rows, width), shape, (*range(last - rows.ndim, last - 2), place, last))
+        for rows, place in ((x, last - 2), (y, last - 1))
+    )
+    apart = lax.abs(lax.sub(left, right))
+    if not x.shape[-1]:
+        return full(ctx.shape, 0, ctx.dtype)
+    if order == math.inf:
+        return maximum(apart, (last,))
+    if order == 0:
+        return total(cast(lax.ne(apart, like(apart, 0)), width), (last,))
+    if order == 1:
+        return total(apart, (last,))
+    if order == 2:
+        return lax.sqrt(total(lax.mul(apart, apart), (last,)))
+    powers = total(lax.pow(apart, like(apart, order)), (last,))
+    return lax.pow(powers, like(powers, 1 / order))
+
+
+_COMBINED: dict[str, tuple[Any, float]] = {
+    "sum": (lax.scatter_add, 0),
+    "mean": (lax.scatter_add, 0),
+    "prod": (lax.scatter_mul, 1),
+    "amax": (lax.scatter_max, -math.inf),
+    "amin": (lax.scatter_min, math.inf),
+}
+
+
+@lower(aten.scatter_reduce.two)
+def scatter_reduce(
+    ctx: Context, x: Array, dim: int, positions: Array, source: Array, reduce: str, *, include_self: bool = True
+) -> Array:
+    if x.dtype == np.bool_:
+        ctx.unsupported("for booleans")
+    combine, neutral = _COMBINED[reduce]
+    start = x
+    if not include_self:
+        start = combine_at(x, dim, positions, full(positions.shape, _bound(neutral, x.dtype), x.dtype), lax.scatter)
+    result = combine_at(start, dim, positions, source, combine)
+    if reduce != "mean":
+        return result
+    ones = full(positions.shape, 1, x.dtype)
+    begin = like(x, 1)
+    if not include_self:
+        begin = combine_at(begin, dim, positions, like(ones, 0), lax.scatter)
+    counts = lax.max(combine_at(begin, dim, positions, ones, lax.scatter_add), like(x, 1))
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return lax.div(result, counts)
+    quotient = lax.div(result, counts)
+    short = lax.bitwise_and(lax.lt(result, like(x, 0)), lax.ne(lax.rem(result, counts), like(x, 0)))
+    return lax.select(short, lax.sub(quotient, like(x, 1)), quotient)
+
+
+def _bound(value: float, dtype: np.dtype) -> float | int:
+    """Infinity as the largest number of a dtype that has none."""
+    if math.isfinite(value) or not jnp.issubdtype(dtype, jnp.integer):
+        return value
+    return int(jnp.iinfo(dtype).max if value > 0 else jnp.iinfo(dtype).min)
