@@ -14,6 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import insert_before, pattern, producer, run_patterns
 from tt_xla.compiler.ttir.fold import drop_identity, join_permutes, permute_as_reshape
+from tt_xla.compiler.ttir.fold_views import shorten_moves
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.base import TTOp, only_user, shape, tensor, tensor_type
@@ -120,5 +121,6 @@ def run(module: ModuleOp) -> None:
         sink_past_reduction,
         join_permutes,
         permute_as_reshape,
+        shorten_moves,
         drop_identity,
     )
