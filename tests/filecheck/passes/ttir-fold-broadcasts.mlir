@@ -65,3 +65,15 @@ func.func @others_stay(%x: tensor<1x3xbf16>, %y: tensor<3x2xbf16>) -> (tensor<4x
   %d = "ttir.matmul"(%a, %y) <{transpose_a = false, transpose_b = false}> : (tensor<4x3xbf16>, tensor<3x2xbf16>) -> tensor<4x2xbf16>
   func.return %b, %c, %d : tensor<4x3xbf16>, tensor<3xbf16>, tensor<4x2xbf16>
 }
+
+// A unary op comes before the broadcast, which then is for the user to do.
+// CHECK-LABEL: func.func @unary_of_repeated(
+func.func @unary_of_repeated(%x: tensor<1x3xf32>, %y: tensor<4x3xbf16>) -> tensor<4x3xbf16> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.typecast"(%x) : (tensor<1x3xf32>) -> tensor<1x3xbf16>
+  // CHECK-NEXT: "ttir.add"(%[[A]], %y)
+  // CHECK-NEXT: func.return
+  %a = "ttir.broadcast"(%x) <{broadcast_dimensions = array<i64: 4, 1>}> : (tensor<1x3xf32>) -> tensor<4x3xf32>
+  %b = "ttir.typecast"(%a) : (tensor<4x3xf32>) -> tensor<4x3xbf16>
+  %c = "ttir.add"(%b, %y) : (tensor<4x3xbf16>, tensor<4x3xbf16>) -> tensor<4x3xbf16>
+  func.return %c : tensor<4x3xbf16>
+}

@@ -47,6 +47,25 @@ def fold_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
             rewriter.notify_op_modified(op)
 
 
+@pattern(shared.ElementwiseUnary)
+def delay_broadcast(op: Any, rewriter: PatternRewriter) -> None:
+    """f(broadcast(x)) is broadcast(f(x)): fewer elements to compute, and the user may broadcast by itself."""
+    broadcast = producer(op.operands[0], BroadcastOp)
+    if (
+        broadcast is None
+        or only_user(broadcast.result) is not op
+        or isinstance(op, (shared.Softmax, shared.Cumulative))
+    ):
+        return
+    type_ = tensor(shape(broadcast.input), tensor_type(op.result).element_type)
+    inner = type(op).create(
+        operands=[broadcast.input], result_types=[type_], properties=op.properties, location=op.location
+    )
+    rewriter.insert(inner, InsertPoint.before(op))
+    factors = broadcast.value("broadcast_dimensions")
+    replace_with(rewriter, op, BroadcastOp, [inner.results[0]], broadcast_dimensions=factors)
+
+
 _NOT_BY_ELEMENT = (shared.Softmax, shared.Cumulative, shared.Typecast)
 
 
@@ -105,4 +124,4 @@ def _still_broadcasts(op: Any, index: int, sizes: shapes.Shape) -> bool:
 
 
 def run(module: ModuleOp) -> None:
-    run_patterns(module, fold_broadcast, fold_unsqueeze, sink_unsqueeze, shrink_constant)
+    run_patterns(module, delay_broadcast, fold_broadcast, fold_unsqueeze, sink_unsqueeze, shrink_constant)
