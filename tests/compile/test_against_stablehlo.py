@@ -820,6 +820,75 @@ case(
     lambda x: lax.fori_loop(0, 3, lambda i, c: lax.fori_loop(0, i + 1, lambda j, d: d + j, c), x),
     normal(3),
 )
+case(
+    "kept_loop_with_weights",
+    lambda x, w: lax.fori_loop(0, 20, lambda i, c: jnp.tanh(c @ w) + x * i.astype(x.dtype) / 20, x),
+    normal(4, 8),
+    normal(8, 8, seed=1) / 4,
+)
+case(
+    "kept_scan_with_rows_in_and_out",
+    lambda x, w: lax.scan(lambda c, row: (jnp.tanh(c @ w + row), c.sum()), jnp.zeros(8, x.dtype), x),
+    normal(12, 8),
+    normal(8, 8, seed=1) / 4,
+)
+case(
+    "kept_loops_nested",
+    lambda x, w: lax.fori_loop(
+        0, 7, lambda i, c: lax.fori_loop(0, 9, lambda j, d: jnp.tanh(d * w[j % 3] + i.astype(d.dtype)), c), x
+    ),
+    normal(4, 8),
+    normal(3, 8, seed=1),
+)
+case(
+    "kept_loop_of_integers_and_truths",
+    lambda x: lax.fori_loop(0, 12, lambda i, c: (c[0] * 3 % 101, c[1] ^ (c[0] > 50), c[2].at[i].set(i)), (x, x > 2, x)),
+    whole(12, low=0, high=90),
+)
+case(
+    "kept_loop_to_a_given_limit",
+    lambda n, x: lax.fori_loop(0, n, lambda i, c: c * 0.9 + i.astype(c.dtype) / 8, x),
+    np.array(6, np.int32),
+    normal(4, 8),
+)
+case(
+    "kept_loop_of_no_rounds",
+    lambda n, x: lax.fori_loop(3, n, lambda i, c: c * 2 + 1, x),
+    np.array(2, np.int32),
+    normal(4, 8),
+)
+case(
+    "kept_loop_with_states_that_take_turns",
+    lambda x: lax.fori_loop(0, 11, lambda i, c: (c[1], c[2], jnp.tanh(c[0] + c[1])), (x, x + 1, x * 2)),
+    normal(4, 8),
+)
+case(
+    "kept_loop_gradient",
+    lambda x, w: jax.grad(lambda w: lax.scan(lambda c, _: (jnp.tanh(c @ w), None), x, None, length=10)[0].sum())(w),
+    normal(4, 8),
+    normal(8, 8, seed=1) / 4,
+)
+case(
+    "kept_loop_downwards",
+    lambda x: lax.while_loop(lambda c: c[0] > 0, lambda c: (c[0] - 3, jnp.tanh(c[1] * 1.1)), (40, x)),
+    normal(4, 8),
+)
+for _at in (-1, 0, 2, 7):
+    case(
+        f"kept_branches_{_at}",
+        lambda i, x, w: lax.switch(
+            i,
+            [
+                lambda v: jax.nn.softmax(jnp.tanh(v @ w) @ w),
+                lambda v: jnp.exp(-jnp.abs(v @ w)) * jnp.sin(v),
+                lambda v: jnp.tanh(jax.nn.softmax(v) @ w) + jnp.cos(v),
+            ],
+            x,
+        ),
+        np.array(_at, np.int32),
+        normal(4, 8),
+        normal(8, 8, seed=1) / 4,
+    )
 case("branch", lambda x: lax.cond(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, normal(4, 8)), normal(4, 8))
 case(
     "switch",
@@ -981,7 +1050,7 @@ def takes_floats(found: Case) -> bool:
     return any(value.dtype == np.float32 for value in found.inputs)
 
 
-ON_CHIP = ("scatter", "gradient", "index_put", "sort", "top_k")
+ON_CHIP = ("kept", "scatter", "gradient", "index_put", "sort", "top_k")
 """What the names of cases begin with whose every op the chip runs."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from tt_xla.codegen import control
 from tt_xla.codegen.blocks import flat
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.expressions import Call, Data, Expression, Name
@@ -15,7 +16,7 @@ from tt_xla.codegen.formatting import INDENT, Node, call, lay_out, node_of, quot
 from tt_xla.codegen.layouts import dtype, layout
 from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, unique
 from tt_xla.ir.layout import DataType
-from tt_xla.ir.program import Function, Instruction, Program, TensorSpec
+from tt_xla.ir.program import CASE, WHILE_LOOP, Function, Instruction, Program, TensorSpec
 from tt_xla.target import Target
 
 DEALLOCATE = "ttnn.deallocate"
@@ -41,6 +42,8 @@ class Constants:
     """By flat text: name and source."""
     files: dict[str, tuple[bytes, TensorSpec]] = field(default_factory=lambda: {})
     host_programs: dict[str, str] = field(default_factory=lambda: {})
+    functions: dict[str, str] = field(default_factory=lambda: {})
+    """Names of the functions that loops and cases run, by their names in the program."""
 
     def configs(self) -> list[tuple[str, Node]]:
         return list(self.names.values())
@@ -184,6 +187,9 @@ class Body:
             self.lines += lay_out("", source, indent=1)
             self._free(dying)
             return
+        if op in (WHILE_LOOP, CASE):
+            self._control(instruction, dying)
+            return
         if op == TRACE:
             name = self.traces[str(instruction.attributes["capture_callee"])]
             source = self._called(name, instruction, str(len(instruction.results)))
@@ -204,6 +210,21 @@ class Body:
         self.lines += lay_out(before, source, indent=1)
         over = [value for value in dying if value in self._parameters or self.names[value] not in names]
         self._deallocate(over)
+
+    def _control(self, instruction: Instruction, dying: list[int]) -> None:
+        given = [self.name(value) for value in flat(instruction.operands)]
+        functions = self.constants.functions
+
+        def bind() -> list[str]:
+            base = "state" if instruction.op == WHILE_LOOP else "chosen"
+            return [self._new(value, base) for value in instruction.results]
+
+        if instruction.op == WHILE_LOOP:
+            self.lines += control.loop(instruction, given, unique("carried", self._live), functions, bind)
+        else:
+            branch = unique("branch", self._live)
+            self.lines += control.case(instruction, given[0], given[1:], branch, functions, bind)
+        self._free(dying)
 
     def _called(self, name: str, instruction: Instruction, *rest: str) -> Node:
         inputs = [self.name(value) for value in flat(instruction.operands)]

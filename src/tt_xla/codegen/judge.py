@@ -19,7 +19,18 @@ from tt_xla.codegen.expressions import Data, Names, python
 from tt_xla.codegen.layouts import DTYPES, dtype, layout, memory_config
 from tt_xla.codegen.mock import Mock
 from tt_xla.errors import RuntimeUnavailableError
-from tt_xla.ir.program import Function, FunctionKind, Instruction, Operand, Program, TensorSpec
+from tt_xla.ir.program import (
+    CASE,
+    WHILE_LOOP,
+    Function,
+    FunctionKind,
+    Instruction,
+    Operand,
+    Program,
+    TensorSpec,
+    loop_of,
+    subprograms_of,
+)
 from tt_xla.target import Target, load_target
 
 L1_SMALL_BYTES = 1 << 15
@@ -96,6 +107,8 @@ class _Plan:
                 numbers |= {number: self.new(function.values[number]) for number in instruction.results}
             elif instruction.op == _CAPTURE:
                 break  # mock mode records no traces; what is recorded ran plainly just before
+            elif instruction.op in (WHILE_LOOP, CASE):
+                numbers |= zip(instruction.results, self.control(instruction, numbers), strict=True)
             elif instruction.op in (*_CALLING, _TRACE):
                 given = [numbers[number] for number in _flat(instruction.operands.values())]
                 found = self.traced(instruction, given) if instruction.op == _TRACE else self.called(instruction, given)
@@ -104,6 +117,16 @@ class _Plan:
                 numbers |= {number: self.new(function.values[number]) for number in instruction.results}
                 self.step(function, instruction, numbers)
         return [] if function.kind is FunctionKind.TRACE_CAPTURE else [numbers[number] for number in function.results]
+
+    def control(self, instruction: Instruction, numbers: dict[int, int]) -> list[int]:
+        """One round of a loop, as all are alike; every branch of a case. The results of the last one."""
+        given = instruction.operands["inputs"]
+        assert isinstance(given, tuple)
+        arguments = [numbers[number] for number in given]
+        returned: list[int] = []
+        for name in subprograms_of(instruction):
+            returned = self.function(self.program.function(name), arguments)
+        return returned if instruction.op == CASE else [returned[index] for index in loop_of(instruction).outputs]
 
     def called(self, instruction: Instruction, given: Sequence[int], callee: str = "callee") -> list[int]:
         return self.function(self.program.function(instruction.attributes[callee]), given)

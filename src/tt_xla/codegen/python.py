@@ -75,6 +75,7 @@ def generate(program: Program, export_tensors: bool = True) -> Source:
     module = _Module(program, target, Constants())
     entry = program.functions[0]
     weights, inputs = _arguments(program, entry)
+    _subprograms(module)
     prepared, driver = _const_evals(module, entry, weights)
     traces = _traces(module, entry)
     lookups = weights | prepared
@@ -141,6 +142,20 @@ def _arguments(program: Program, entry: Function) -> tuple[dict[int, str], dict[
         else:
             weights[value] = unique(argument.name, weights.values())
     return weights, inputs
+
+
+def _subprograms(module: _Module) -> None:
+    """Writes the functions that loops and cases run, inner ones first."""
+    for function in reversed(module.program.functions):
+        if function.kind is not FunctionKind.SUBPROGRAM:
+            continue
+        body = Body(module.program, module.target, module.constants, function)
+        parameters = [body.parameter(value, "x") for value in function.arguments]
+        body.write(function.body)
+        results = tuple(body.name(value) for value in function.results)
+        lines = [*body.lines, *lay_out("return ", Group("[", results, "]"), indent=1)]
+        name = module.define(identifier(function.name), parameters, "", lines)
+        module.constants.functions[function.name] = name
 
 
 def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> tuple[dict[int, str], list[str]]:

@@ -50,6 +50,17 @@ def array_of(tensor):
     return numpy.from_dlpack(ttnn.to_layout(host, ttnn.ROW_MAJOR_LAYOUT).to_numpy())
 
 
+def scalar(tensor):
+    """The one element of a tensor as a number."""
+    return array_of(tensor).item()
+
+
+def pick(index, *branches):
+    """The branch of a number, which a tensor holds; the last one for a number that is none of theirs."""
+    number = int(scalar(index))
+    return branches[number if 0 <= number < len(branches) else -1]
+
+
 def under(weights, module):
     """The weights of one module, by their names within it."""
     return {name[len(module) :]: weight for name, weight in weights.items() if name.startswith(module)}

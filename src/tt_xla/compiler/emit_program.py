@@ -12,14 +12,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tt_xla.compiler.locations import describe
-from tt_xla.compiler.rewriting import body, functions
-from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE
+from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.errors import VerificationError
 from tt_xla.ir.attributes import plain
 from tt_xla.ir.base import TTOp, operand_names, shape
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import (
+    FUNCTION_TYPE,
     Argument,
     Cost,
     Function,
@@ -112,6 +112,8 @@ def _function(function: FuncOp, target: Target) -> Function:
             cost = instruction_cost(plain_op, specs, target)
             instructions.append(msgspec.structs.replace(plain_op, cost=cost))
     kind = FunctionKind(getattr(function.attributes.get(FUNCTION_TYPE), "data", FunctionKind.FORWARD.value))
+    if kind is FunctionKind.FORWARD and not is_entry(function):
+        kind = FunctionKind.SUBPROGRAM
     return Function(function.sym_name.data, kind, arguments, results, tuple(specs), tuple(instructions))
 
 

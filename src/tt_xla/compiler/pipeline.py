@@ -29,6 +29,7 @@ from tt_xla.compiler.ttnn import (
     convert_weight_dtype,
     deallocate,
     hoist_const_eval,
+    hoist_loop_invariants,
     hoist_trace,
     keep_const_eval_inputs_on_host,
     propagate_row_major,
@@ -76,6 +77,14 @@ def _fuse_ttir(module: ModuleOp, options: CompileOptions, target: Target) -> Non
 
 def _fuse_ttnn(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     fuse_ttnn.run(module, optimise=options.optimization_level >= 1)
+
+
+def _hoist_on_captured(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    hoist_loop_invariants.run(module, constants=False)
+
+
+def _hoist_all(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    hoist_loop_invariants.run(module, constants=True)
 
 
 def _convert_weight_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -142,6 +151,11 @@ TTIR_STAGES = (
 
 TTNN_STAGES = (
     Stage(
+        "ttnn-hoist-loop-invariants",
+        _hoist_on_captured,
+        "First: the layout changes of what a loop captures then meet those of its caller, where they cancel.",
+    ),
+    Stage(
         "ttnn-fuse",
         _fuse_ttnn,
         "The lowering works op by op and leaves reshapes and layout changes that undo each other; from level 1 on the "
@@ -169,6 +183,11 @@ TTNN_STAGES = (
         "ttnn-set-compute-config",
         _set_compute_config,
         "Looks at the weights' data type, so after its conversion.",
+    ),
+    Stage(
+        "ttnn-hoist-loop-invariants",
+        _hoist_all,
+        "Fusions have seen the constants by now; const-eval looks at what the caller has alone.",
     ),
     Stage(
         "ttnn-hoist-const-eval",

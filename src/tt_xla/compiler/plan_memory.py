@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tt_xla.cost.allocation import AddressSpace
 from tt_xla.cost.residency import DEALLOCATE, TRACE, Key, Overflow, Residency, called, walk
 from tt_xla.errors import ResourceExhaustedError
-from tt_xla.ir.program import Function, MemoryPlan, Program
+from tt_xla.ir.program import WHILE_LOOP, Function, MemoryPlan, Program, loop_of
 from tt_xla.target import Target
 
 _TRACE_BYTES_PER_OP = 4096
@@ -35,7 +37,18 @@ def _recorded(program: Program) -> int:
     """How many ops traces replay."""
     functions = {function.name: function for function in program.functions}
     traces = [called(step, functions) for step in program.functions[0].body if step.op == TRACE]
-    return sum(step.op != DEALLOCATE for function in traces if function is not None for step in function.body)
+    return sum(_ops(function, functions) for group in traces for function in group)
+
+
+def _ops(function: Function, functions: Mapping[str, Function]) -> int:
+    """How many ops a trace of a function replays; all rounds of its loops are recorded."""
+    total = 0
+    for step in function.body:
+        if step.op == WHILE_LOOP:
+            total += (loop_of(step).trips or 0) * sum(_ops(callee, functions) for callee in called(step, functions))
+        else:
+            total += step.op != DEALLOCATE
+    return total
 
 
 def _exhausted(program: Program, overflow: Overflow, residency: Residency) -> ResourceExhaustedError:

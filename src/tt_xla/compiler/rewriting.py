@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import Pure
 
 from tt_xla.ir.base import Tensor, TTOp, tensor_type
+from tt_xla.ir.program import FUNCTION_TYPE, FunctionKind
 from tt_xla.ir.ttir.creation import splat
 
 OpKind = TypeVar("OpKind", bound=Operation)
@@ -246,6 +247,17 @@ def functions(module: ModuleOp) -> Iterator[FuncOp]:
     for op in list(module.body.block.ops):
         if isinstance(op, FuncOp):
             yield op
+
+
+def is_forward(function: FuncOp) -> bool:
+    """Whether a function is run in every call: an entry, or what a loop or a case runs."""
+    kind = function.attributes.get(FUNCTION_TYPE)
+    return kind is None or kind == StringAttr(FunctionKind.FORWARD.value)
+
+
+def is_entry(function: FuncOp) -> bool:
+    """Whether a function is called from outside."""
+    return is_forward(function) and (function.sym_visibility is None or function.sym_visibility.data == "public")
 
 
 def body(function: FuncOp) -> Block:

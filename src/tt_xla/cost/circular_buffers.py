@@ -52,6 +52,11 @@ def _others(instruction: Instruction, inputs: list[TensorSpec], result: TensorSp
     return max(_OTHERS, 2 * sum(_page(spec) for spec in (*inputs, result)))
 
 
+def _all(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
+    """What a loop or a case runs was laid out with all of L1 to itself."""
+    return target.l1_usable_bytes
+
+
 def _elementwise(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
     """Two tiles of each tensor that is not at hand on its core, two where a row or column is repeated, and one of each
     operand that functions are applied to."""
@@ -191,6 +196,7 @@ def _table() -> dict[str, Buffers]:
     table |= dict.fromkeys(families.POOLINGS, _pooling)
     table |= dict.fromkeys(families.ATTENTIONS, _attention)
     table |= dict.fromkeys(("to_layout", "to_memory_config", "to_device", "from_device"), _copy)
+    table |= dict.fromkeys(("while_loop", "case"), _all)
     return table | {"softmax": _softmax}
 
 

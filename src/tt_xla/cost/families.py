@@ -138,6 +138,8 @@ FREE = (
     "assign",
     "bitcast_convert",
     "host_call",
+    "while_loop",
+    "case",
 )
 
 CREATION = ("zeros", "ones", "full", "empty", "arange", "rand", "constant")

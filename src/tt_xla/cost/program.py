@@ -6,7 +6,16 @@ from collections.abc import Iterable
 
 from tt_xla.cost.model import instruction_cost
 from tt_xla.cost.rates import rates_of
-from tt_xla.ir.program import Cost, Function, FunctionKind, Instruction
+from tt_xla.ir.program import (
+    CASE,
+    WHILE_LOOP,
+    Cost,
+    Function,
+    FunctionKind,
+    Instruction,
+    loop_of,
+    subprograms_of,
+)
 from tt_xla.target import Target
 
 _NONE = Cost()
@@ -17,16 +26,38 @@ def predicted_device_us(function: Function, target: Target, functions: Iterable[
 
     Costs that the instructions already carry are taken as they are. Const-eval results count nothing, being kept from
     the first call. Replaying a trace costs its function, found in ``functions``, with the shorter gap of a trace; an op
-    that the host enqueues has the longer gap, which supposes that the host keeps ahead.
+    that the host enqueues has the longer gap, which supposes that the host keeps ahead. A loop costs its rounds, one
+    round where their number is known only as the program runs (see :func:`rounds`); a case its largest branch.
     """
     return _total(function, target, {each.name: each for each in functions}, frozenset({function.name}))
 
 
-def _total(function: Function, target: Target, functions: dict[str, Function], above: frozenset[str]) -> float:
+def rounds(instruction: Instruction) -> int:
+    """How often a loop is taken to run its functions: as often as it does; once where only a run can tell."""
+    if instruction.op != WHILE_LOOP:
+        return 1
+    trips = loop_of(instruction).trips
+    return 1 if trips is None else trips
+
+
+def _subprograms(instruction: Instruction, functions: dict[str, Function], above: frozenset[str]) -> Iterable[Function]:
+    """What a loop or a case runs; of a case the branch with the most ops."""
+    names = (name.lstrip("@") for name in subprograms_of(instruction))
+    found = [functions[name] for name in names if name in functions and name not in above]
+    return [max(found, key=lambda each: len(each.body))] if instruction.op == CASE and found else found
+
+
+def _total(
+    function: Function, target: Target, functions: dict[str, Function], above: frozenset[str], gap: float | None = None
+) -> float:
+    """``gap`` is that of the function that runs this one, which may be traced."""
     rates = rates_of(target)
-    gap = rates.gap_traced if function.kind is FunctionKind.TRACE else rates.gap_untraced
+    if gap is None:
+        gap = rates.gap_traced if function.kind is FunctionKind.TRACE else rates.gap_untraced
     total = 0.0
     for instruction in function.body:
+        for inner in _subprograms(instruction, functions, above):
+            total += rounds(instruction) * _total(inner, target, functions, above | {inner.name}, gap)
         callee = _traced_function(instruction, functions, above)
         if callee is not None:
             total += _total(callee, target, functions, above | {callee.name}) + gap

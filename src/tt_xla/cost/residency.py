@@ -13,7 +13,7 @@ from tt_xla.cost.allocation import AddressSpace
 from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.movement import keeps_tiles
 from tt_xla.ir.layout import BufferType
-from tt_xla.ir.program import Argument, Function, FunctionKind, Instruction, Program, Role, TensorSpec
+from tt_xla.ir.program import Argument, Function, FunctionKind, Instruction, Program, Role, TensorSpec, subprograms_of
 from tt_xla.target import Target
 
 DEALLOCATE = "ttnn.deallocate"
@@ -103,7 +103,7 @@ class Residency:
         self.l1.free(owner)
 
     def leave(self, function: Function) -> None:
-        """Frees what a const-eval or trace function still holds at its end: its caller has the results."""
+        """Frees what a function that others call still holds at its end: its caller has the results."""
         for instruction in function.body:
             for value in instruction.results:
                 self.free((function.name, value))
@@ -121,14 +121,18 @@ def viewed(instruction: Instruction, values: tuple[TensorSpec, ...]) -> int | No
     return source if alike and keeps_tiles(before, after) else None
 
 
-def called(instruction: Instruction, functions: Mapping[str, Function]) -> Function | None:
-    """The function that an instruction runs: of const-eval, or the one behind a trace."""
+def called(instruction: Instruction, functions: Mapping[str, Function]) -> list[Function]:
+    """The functions that an instruction runs: of const-eval, the one behind a trace, those of a loop or a case.
+
+    A round of a loop leaves the memory as it found it: its states lie in the loop's results, and what it returned
+    takes their place. So one round accounts for all, and each branch of a case for itself.
+    """
     if instruction.op == LOAD_CACHED:
-        return functions[str(instruction.attributes["callee"])]
+        return [functions[str(instruction.attributes["callee"])]]
     if instruction.op != TRACE:
-        return None
+        return [functions[name] for name in subprograms_of(instruction)]
     capture = functions[str(instruction.attributes["capture_callee"])]
-    return functions[next(str(inner.attributes["callee"]) for inner in capture.body if inner.op == "func.call")]
+    return [functions[next(str(inner.attributes["callee"]) for inner in capture.body if inner.op == "func.call")]]
 
 
 def held_arguments(entry: Function, arguments: Iterable[Argument]) -> list[int]:
@@ -145,10 +149,11 @@ def walk(program: Program, residency: Residency) -> Overflow | None:
         overflow = residency.hold((entry.name, value), entry.values[value])
         if overflow is not None:
             return overflow
-    return _walk(entry, functions, residency)
+    return account(entry, functions, residency)
 
 
-def _walk(function: Function, functions: dict[str, Function], residency: Residency) -> Overflow | None:
+def account(function: Function, functions: Mapping[str, Function], residency: Residency) -> Overflow | None:
+    """One run of a function; the first tensor that does not fit, if one does not."""
     for instruction in function.body:
         if instruction.op == DEALLOCATE:
             value = instruction.operands["input"]
@@ -156,9 +161,8 @@ def _walk(function: Function, functions: dict[str, Function], residency: Residen
             residency.free((function.name, value))
             continue
         overflow = residency.run(function, instruction, functions)
-        callee = called(instruction, functions)
-        if overflow is None and callee is not None:
-            overflow = _walk(callee, functions, residency)
+        for callee in called(instruction, functions):
+            overflow = overflow or account(callee, functions, residency)
         if overflow is not None:
             return overflow
     if function.kind is not FunctionKind.FORWARD:

@@ -14,13 +14,18 @@ import msgspec
 from tt_xla.ir.layout import TensorLayout
 
 MAGIC = b"TTXLAPRG"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 Operand = int | tuple[int, ...]
+
+FUNCTION_TYPE = "tt.function_type"
+"""The attribute of a function in text that has its kind; entries of our own have none."""
 
 
 class FunctionKind(enum.StrEnum):
     FORWARD = "forward_device"
+    SUBPROGRAM = "subprogram"
+    """What a loop or a case of another function runs; in text, a private one of kind ``forward_device``."""
     CONST_EVAL = "const_eval"
     TRACE = "trace_main"
     """What is recorded and replayed: its arguments are inputs, then the slots that its results are copied to."""
@@ -71,6 +76,48 @@ class Instruction(msgspec.Struct, frozen=True):
     location: str = ""
     """The user's source line."""
     cost: Cost = Cost()
+
+
+WHILE_LOOP = "ttcore.while_loop"
+CASE = "ttcore.case"
+
+
+class Loop(msgspec.Struct, frozen=True):
+    """What a ``ttcore.while_loop`` says: its first ``states`` operands are the states before the first round."""
+
+    body: str
+    condition: str | None
+    """None for a counted loop."""
+    states: int
+    outputs: tuple[int, ...]
+    """The state that each result is."""
+    bounds: tuple[tuple[int, int | None], ...] = ()
+    """Initial, limit and step of a counted loop: a number, or the operand that has it."""
+
+    @property
+    def trips(self) -> int | None:
+        """The number of rounds; None when it is known only as the program runs."""
+        if self.condition is not None or any(operand is not None for _, operand in self.bounds):
+            return None
+        initial, limit, step = (number for number, _ in self.bounds)
+        return len(range(initial, limit, step))
+
+
+def loop_of(instruction: Instruction) -> Loop:
+    """A ``ttcore.while_loop`` read."""
+    found = instruction.attributes
+    given = [found.get(name) for name in ("initial", "limit", "step")]
+    bounds = tuple((int(bound[0]), bound[1]) for bound in given if bound is not None)
+    outputs, condition = tuple(found["output_indices"]), found.get("condition_program")
+    return Loop(str(found["body_program"]), condition, int(found["state_count"]), outputs, bounds)
+
+
+def subprograms_of(instruction: Instruction) -> tuple[str, ...]:
+    """The functions that a loop or a case runs, by name; none for other instructions."""
+    if instruction.op == WHILE_LOOP:
+        loop = loop_of(instruction)
+        return (loop.body,) if loop.condition is None else (loop.condition, loop.body)
+    return tuple(dict.fromkeys(instruction.attributes["branch_programs"])) if instruction.op == CASE else ()
 
 
 class Function(msgspec.Struct, frozen=True):

@@ -26,6 +26,7 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface
 
 from tt_xla.ir.attributes import LabelAttr, RawAttr, parse_label
 from tt_xla.ir.base import I32, SI32, STR, SYMBOL, Kind, TTOp, enumeration
+from tt_xla.ir.control import CaseOp, LoopBoundAttr, WhileLoopOp
 from tt_xla.ir.layout import TILE, DataType
 from tt_xla.ir.program import Role
 
@@ -480,8 +481,11 @@ TTCore = Dialect(
         GetGlobalOp,
         SetKeyValueOp,
         GetKeyValueOp,
+        WhileLoopOp,
+        CaseOp,
     ],
     [
+        LoopBoundAttr,
         TileType,
         TupleType,
         ArgumentTypeAttr,

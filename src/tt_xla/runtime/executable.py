@@ -10,9 +10,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import torch
 
-from tt_xla.cost.residency import Overflow, Residency, held_arguments
+from tt_xla.cost.residency import Overflow, Residency, account, called, held_arguments
 from tt_xla.errors import ExecutionError, ResourceExhaustedError, TTXLAError
-from tt_xla.ir.program import Function, FunctionKind, Instruction, Operand, Program
+from tt_xla.ir.program import (
+    CASE,
+    WHILE_LOOP,
+    Function,
+    FunctionKind,
+    Instruction,
+    Operand,
+    Program,
+    subprograms_of,
+)
+from tt_xla.runtime import control
 from tt_xla.runtime.emulator.registry import Call, Context, Specs, bind, find
 from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, storage, widen
 from tt_xla.target import Target
@@ -27,7 +37,9 @@ COPY = "ttnn.copy"
 ASSIGN = "ttnn.assign"
 CALL = "func.call"
 
-_RUN_HERE = (FunctionKind.FORWARD, FunctionKind.CONST_EVAL, FunctionKind.TRACE)
+CONTROL = (WHILE_LOOP, CASE)
+
+_RUN_HERE = (FunctionKind.FORWARD, FunctionKind.SUBPROGRAM, FunctionKind.CONST_EVAL, FunctionKind.TRACE)
 """Functions whose instructions are run; those that allocate slots, capture and execute a trace say what a card does."""
 
 _WHOLE_KEY_BYTES = 512
@@ -276,6 +288,8 @@ class Executable:
             step = _Step(instruction, inputs, [])
             if instruction.op in (LOAD_CACHED, TRACE):
                 self._check_call(function, instruction)
+            elif instruction.op in CONTROL:
+                control.check(self.program, function, instruction)
             else:
                 find(instruction.op, instruction.location)
                 step.context = self._context(function, instruction)
@@ -329,6 +343,8 @@ class Executable:
                 self._fits(ledger.run(function, instruction, self._functions))
             if step.context is not None:
                 results = self._run_kernel(step, inputs)
+            elif instruction.op in CONTROL:
+                results = self._run_control(instruction, inputs)
             elif instruction.op == LOAD_CACHED:
                 assert tokens is not None
                 entry = self._load_cached(instruction, inputs, tuple(tokens[value] for value in step.inputs))
@@ -345,6 +361,16 @@ class Executable:
                     ledger.free((function.name, value))
         if ledger is not None and function is not self._entry:
             ledger.leave(function)
+
+    def _run_control(self, instruction: Instruction, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """A loop or a case. Its memory is accounted for once, however many rounds there are."""
+        ledger, self._ledger = self._ledger, None
+        if ledger is not None:
+            for callee in called(instruction, self._functions):
+                self._fits(account(callee, self._functions, ledger))
+        results = control.run(instruction, inputs, self._call_function)
+        self._ledger = ledger
+        return results
 
     def _run_kernel(self, step: _Step, inputs: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         call = self._call(step)
@@ -387,7 +413,7 @@ class Executable:
         self._const_evals[callee] = entry
         return entry
 
-    def _call_function(self, name: str, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    def _call_function(self, name: str, inputs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         function = self._functions[name]
         registers = _bound_registers(function, inputs)
         self._run_steps(function, registers)
@@ -409,16 +435,7 @@ class Executable:
             trace.runs_before += 1
             return self._fill_slots(function, inputs)
         self.device.check_trace_region(self)
-        trace.commands = [
-            _Command(
-                self._call(step),
-                step.inputs,
-                step.instruction.results,
-                tuple(step.drops),
-                step.instruction,
-            )
-            for step in self._steps[function.name]
-        ]
+        trace.commands = self._commands(function)
         results = self._fill_slots(function, inputs)
         trace.captured = True
         self.counters.captures += 1
@@ -429,20 +446,49 @@ class Executable:
         self._run_steps(function, registers)
         return [registers[value] for value in function.arguments[len(inputs) :]]
 
+    def _commands(self, function: Function) -> list[_Command]:
+        return [
+            _Command(
+                self._recorded(step) if step.instruction.op in CONTROL else self._call(step),
+                step.inputs,
+                step.instruction.results,
+                tuple(step.drops),
+                step.instruction,
+            )
+            for step in self._steps[function.name]
+        ]
+
+    def _recorded(self, step: _Step) -> Call:
+        """The rounds of a loop as one command of a trace."""
+        functions = [self._functions[name] for name in subprograms_of(step.instruction)]
+        commands = {function.name: (function, self._commands(function)) for function in functions}
+
+        def call(name: str, inputs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+            function, recorded = commands[name]
+            slots = _bound_registers(function, inputs)
+            _play(recorded, slots)
+            return [slots[value] for value in function.results]
+
+        return lambda inputs: tuple(control.run(step.instruction, inputs, call))
+
     def _replay(self, function: Function, trace: _Trace, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
         slots = _bound_registers(function, inputs)
         self.counters.replays += 1
-        for call, sources, targets, drops, instruction in trace.commands:
-            operands = [slots[value] for value in sources]
-            try:
-                results = call(operands)
-            except Exception as error:
-                raise _failed(instruction, operands, error) from error
-            for value, tensor in zip(targets, results, strict=True):
-                slots[value] = tensor
-            for value in drops:
-                slots[value] = None
+        _play(trace.commands, slots)
         return [slots[value] for value in function.arguments[len(inputs) :]]
+
+
+def _play(commands: Sequence[_Command], slots: Registers) -> None:
+    for call, sources, targets, drops, instruction in commands:
+        operands = [slots[value] for value in sources]
+        try:
+            results = call(operands)
+        except Exception as error:
+            raise _failed(instruction, operands, error) from error
+        for value, tensor in zip(targets, results, strict=True):
+            slots[value] = tensor
+        for value in drops:
+            slots[value] = None
 
 
 def _bound_registers(function: Function, inputs: Sequence[torch.Tensor]) -> Registers:

@@ -12,8 +12,18 @@ from typing import Any
 import click
 
 from tt_xla.cost import instruction_cost, predicted_device_us
+from tt_xla.cost.program import rounds
 from tt_xla.errors import MalformedModuleError
-from tt_xla.ir.program import MAGIC, Function, FunctionKind, Instruction, Program
+from tt_xla.ir.program import (
+    MAGIC,
+    WHILE_LOOP,
+    Function,
+    FunctionKind,
+    Instruction,
+    Program,
+    loop_of,
+    subprograms_of,
+)
 from tt_xla.target import Target, load_target
 
 _EVERY_CALL = (FunctionKind.FORWARD, FunctionKind.TRACE)
@@ -49,6 +59,8 @@ class Estimate:
     """With the gaps between ops."""
     lines: dict[str, Line]
     """By op, longest first."""
+    open_loops: tuple[str, ...] = ()
+    """Loops of which one round is counted, as only the running program knows how many there are."""
 
     @property
     def gaps_us(self) -> float:
@@ -58,18 +70,42 @@ class Estimate:
 def by_op(functions: Iterable[Function]) -> dict[str, Line]:
     """Predicted time of the ops that every call runs, longest first."""
     found: dict[str, Line] = {}
+    functions = list(functions)
+    times = _times(functions)
     for function in functions:
-        if function.kind not in _EVERY_CALL:
-            continue
-        for instruction in function.body:
+        each = times.get(function.name, 0)
+        for instruction in function.body if each else ():
             line, cost = found.setdefault(instruction.op, Line()), instruction.cost
-            line.count += 1
-            line.us += cost.total_us
-            line.compute += cost.compute_us
-            line.dram += cost.dram_us
-            line.noc += cost.noc_us
-            line.launch += cost.launch_us
+            line.count += each
+            line.us += cost.total_us * each
+            line.compute += cost.compute_us * each
+            line.dram += cost.dram_us * each
+            line.noc += cost.noc_us * each
+            line.launch += cost.launch_us * each
     return dict(sorted(found.items(), key=lambda item: -item[1].us))
+
+
+def _times(functions: Sequence[Function]) -> dict[str, int]:
+    """How often each function runs in a call. A loop runs as often as it says; where only the running program knows,
+    :func:`open_loops` names it, and one round is counted. So is each branch of a case."""
+    times = {function.name: int(function.kind in _EVERY_CALL) for function in functions}
+    by_name = {function.name: function for function in functions}
+    waiting = [(function, 1) for function in functions if function.kind in _EVERY_CALL]
+    while waiting:
+        function, each = waiting.pop()
+        for instruction in function.body:
+            for name in subprograms_of(instruction):
+                inner = each * rounds(instruction)
+                times[name] = times.get(name, 0) + inner
+                if name in by_name:
+                    waiting.append((by_name[name], inner))
+    return times
+
+
+def open_loops(functions: Iterable[Function]) -> list[str]:
+    """Loops whose number of rounds is known only as the program runs, by their bodies."""
+    loops = [loop_of(each) for function in functions for each in function.body if each.op == WHILE_LOOP]
+    return [loop.body for loop in loops if loop.trips is None]
 
 
 def estimate(path: Path, arch: str | None = None) -> Estimate:
@@ -94,7 +130,8 @@ def estimate(path: Path, arch: str | None = None) -> Estimate:
         text = data.decode("utf-8", errors="replace")
         target = load_target(arch or _arch_of(text))
         functions = _functions(text, str(path), target)
-    return Estimate(path, target.name, predicted_device_us(functions[0], target, functions), by_op(functions))
+    total = predicted_device_us(functions[0], target, functions)
+    return Estimate(path, target.name, total, by_op(functions), tuple(open_loops(functions)))
 
 
 def _arch_of(text: str) -> str:
@@ -128,6 +165,7 @@ def record(found: Estimate) -> dict[str, Any]:
         "arch": found.arch,
         "predicted_device_us": found.total_us,
         "gaps_us": found.gaps_us,
+        "one_round_of": list(found.open_loops),
         "ops": [
             {
                 "op": op,
@@ -154,6 +192,11 @@ def show(found: Estimate) -> None:
         f"of which {found.gaps_us:.1f} us between ops",
         markup=False,
     )
+    if found.open_loops:
+        names = ", ".join(found.open_loops)
+        console.print(
+            f"How many rounds these loops have is known only as they run; one is counted: {names}", markup=False
+        )
     column = Column("op", min_width=max((len(op) for op in found.lines), default=2))
     table = Table(column, "count", "predicted us", "share", "compute", "DRAM", "NoC", "launch", "bound by", box=None)
     for column in table.columns[1:8]:

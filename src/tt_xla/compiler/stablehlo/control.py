@@ -1,9 +1,9 @@
-"""Control flow. The chip runs straight lines: loops of a known number of steps are written out, both sides of small
-branches are computed, and what else there is goes to the host whole."""
+"""Control flow: loops and branches become functions of their own that the program calls. What is small is written out,
+as straight lines need no look at the device: loops that then have fewer ops, and branches of a few ops."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,64 +12,190 @@ from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.elementwise import choose
+from tt_xla.compiler.stablehlo.fallback import on_host
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.outline import walk
-from tt_xla.compiler.stablehlo.scalars import evaluate, is_integer_scalar
-from tt_xla.compiler.stablehlo.structure import scalar_constant
+from tt_xla.compiler.stablehlo.scalars import is_integer_scalar
+from tt_xla.compiler.stablehlo.subprograms import Captures, subprogram, used_from_outside
+from tt_xla.compiler.stablehlo.trips import Counter, counter_of, is_invariant, known
+from tt_xla.compiler.stablehlo.types import chip_type, is_empty
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.control import CaseOp, WhileLoopOp
+from tt_xla.ir.ttir.host import HostCallOp
 
-MOST_STEPS = 1024
-"""Loops of more steps are not written out."""
+OPS_OF_A_PLACE = 6
+"""About what it takes to read or write at a place that is computed; at a known place it is one op."""
 
-MOST_LOOP_OPS = 4096
-"""Nor are loops of more ops, all steps together."""
-
-MOST_BRANCH_OPS = 64
+MOST_BRANCH_OPS = 16
 """Branches of more ops are not computed only to be thrown away."""
+
+MOST_HOST_OPS = 64
+"""Functions of more ops go to the device although the host has to run some of them."""
+
+_PLACED = ("stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice")
+_FREE = ("stablehlo.constant", "stablehlo.return", "func.return", "func.call")
 
 
 @converts("stablehlo.while")
 def while_(importer: Importer, op: Any) -> Sequence[SSAValue]:
-    steps = _steps(importer, op)
-    if steps is None:
-        raise importer.reject(op, "its number of steps is not known, or too great to write it out")
+    counter = counter_of(op, importer.values)
+    trips = None if counter is None else counter.trips
+    if trips is not None and _pays_written_out(importer, op, trips):
+        return _written_out(importer, op, trips)
+    return _loop(importer, op, counter)
+
+
+def _pays_written_out(importer: Importer, op: Any, trips: int) -> bool:
+    """Whether a loop has no more ops without than with its counter: counters fold away, and places become known."""
+    if trips <= 1:
+        return True
+    kept = alone = 0
+    for inner in _all_ops(importer, op.regions[1].blocks[0].operations):
+        if inner.name in _FREE:
+            continue
+        if inner.name in _PLACED:
+            kept += OPS_OF_A_PLACE
+            alone += 1
+        elif len(inner.results) == 1 and is_integer_scalar(inner.results[0].type):
+            kept += 1
+        else:
+            kept += 1
+            alone += 1
+    return trips * alone <= kept
+
+
+def _all_ops(importer: Importer, ops: Iterable[Any]) -> list[Any]:
+    """Ops with what is in their regions and in the functions that they call."""
+    found: list[Any] = []
+    for top in ops:
+        for inner in walk(top):
+            found.append(inner)
+            if inner.name == "func.call":
+                callee = importer.functions[inner.attributes["callee"].value]
+                found += _all_ops(importer, callee.regions[0].blocks[0].operations)
+    return found
+
+
+def _written_out(importer: Importer, op: Any, trips: int) -> Sequence[SSAValue]:
     (body,) = op.regions[1].blocks
     values = importer.operands(op)
     with _folding(importer):
-        for _ in range(steps):
+        for _ in range(trips):
             for argument, value in zip(body.arguments, values, strict=True):
                 importer.bind(argument, value)
             values = importer.convert_block(body)
     return values
 
 
-def _steps(importer: Importer, op: Any) -> int | None:
-    """How often the body runs, found by running the scalars of condition and body alone."""
+def _loop(importer: Importer, op: Any, counter: Counter | None) -> Sequence[SSAValue]:
+    """A loop op. Its states are those that change and matter; the others are captured, with what comes from outside."""
     (condition,), (body,) = (region.blocks for region in op.regions)
-    size = len(walk(op.operation))
-    state = [_known(value, importer[value]) for value in op.operands]
-    outcome, results = (list(block.operations)[-1].operands for block in (condition, body))
-    for steps in range(MOST_STEPS + 1):
-        if steps * size > MOST_LOOP_OPS:
-            return None
-        go_on = evaluate(outcome[0], _present(condition.arguments, state), {})
-        if go_on is None:
-            return None
-        if not go_on:
-            return steps
-        known, memo = _present(body.arguments, state), {}
-        state = [evaluate(result, known, memo) for result in results]
-    return None
+    before = importer.operands(op)
+    states = _needed(op, counted=counter is not None)
+    if not states:
+        return before
+    others = [index for index in range(len(before)) if index not in states]
+    captures = _captures(importer, op, [op.operands[index] for index in others])
+    given = [before[index] for index in states] + captures.passed
+    bounds: dict[str, Any] = {}
+    if counter is not None:
+        bounds = {"initial": _bound(importer, counter.initial, given), "limit": _bound(importer, counter.limit, given)}
+        bounds["step"] = (counter.step, None)
+
+    def program(kind: str, block: Any, returned: Sequence[int] | None) -> str:
+        captured = {block.arguments[index]: op.operands[index] for index in others}
+        taken = [block.arguments[index] for index in states]
+        return subprogram(importer, f"{importer.function}_{kind}", block, taken, captured, given, captures, returned)
+
+    programs = [program("while_body" if counter is None else "counted_loop", body, states)]
+    if counter is None:
+        programs.append(program("while_condition", condition, None))
+    _check_worth(importer, op, programs)
+    made = WhileLoopOp.make(
+        [given],
+        [before[index].type for index in states],
+        importer.location,
+        body_program=programs[0],
+        condition_program=programs[1] if counter is None else None,
+        output_indices=tuple(range(len(states))),
+        state_count=len(states),
+        **bounds,
+    )
+    importer.block.add_op(made)
+    after = dict(zip(states, made.results, strict=True))
+    return [after.get(index, value) for index, value in enumerate(before)]
 
 
-def _known(value: Any, made: SSAValue) -> int | None:
-    found = scalar_constant(made) if is_integer_scalar(value.type) else None
-    return None if found is None else int(found)
+def _bound(importer: Importer, bound: Any, given: list[SSAValue]) -> tuple[int, int | None]:
+    """A bound as a number, or as the operand that has it, which joins ``given`` when it is not there."""
+    if isinstance(bound, int):
+        return bound, None
+    value = importer[bound]
+    if value not in given:
+        given.append(value)
+    return 0, given.index(value)
 
 
-def _present(arguments: Any, state: list[int | None]) -> dict[Any, int]:
-    return {argument: value for argument, value in zip(arguments, state, strict=True) if value is not None}
+def _needed(op: Any, *, counted: bool) -> list[int]:
+    """The states that a result of the loop, or its condition, depends on, but for those that never change."""
+    (condition,), (body,) = (region.blocks for region in op.regions)
+    results = list(body.operations)[-1].operands
+    waiting = [index for index, result in enumerate(op.results) if len(list(result.uses))]
+    if not counted:
+        waiting += _reached(list(condition.operations)[-1].operands[0], condition)
+    found: set[int] = set()
+    while waiting:
+        index = waiting.pop()
+        if index not in found and not is_invariant(op, index):
+            found.add(index)
+            waiting += _reached(results[index], body)
+    return sorted(found)
+
+
+def _reached(value: Any, block: Any) -> set[int]:
+    """The arguments of a block that a value depends on."""
+    places = {argument: index for index, argument in enumerate(block.arguments)}
+    found: set[int] = set()
+    waiting, seen = [value], set[Any]()
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value in places:
+            found.add(places[value])
+        owner = getattr(value.owner, "operation", None)
+        if owner is not None:
+            waiting += owner.operands
+            waiting += used_from_outside(value.owner) if len(owner.regions) else []
+    return found
+
+
+def _captures(importer: Importer, op: Any, more: Sequence[Any]) -> Captures:
+    """What the regions of an op use from outside, and ``more`` values.
+
+    Raises:
+        UnsupportedOpError: the chip cannot hold one of them, or an operand or result of the op.
+    """
+    outside = [*used_from_outside(op), *more]
+    if not all(value in importer.values for value in outside):
+        raise importer.reject(op, "it uses something that is no tensor")
+    taken = [importer[value] for value in (*outside, *op.operands)]
+    if any(on_host(value) for value in taken) or any(is_empty(chip_type(result.type)) for result in op.results):
+        raise importer.reject(op, "it works on a tensor that the chip cannot hold")
+    return Captures(importer, outside)
+
+
+def _check_worth(importer: Importer, op: Any, names: Sequence[str]) -> None:
+    """Functions of little else than work for the host are its own: tensors would come and go in every round.
+
+    Raises:
+        UnsupportedOpError: these are such.
+    """
+    ops = [inner for name in names for inner in importer.subprogram(name).body.block.ops]
+    if len(ops) <= MOST_HOST_OPS and any(isinstance(inner, HostCallOp) for inner in ops):
+        raise importer.reject(op, "there is work for the host in it, and little else")
 
 
 @contextmanager
@@ -83,16 +209,35 @@ def _folding(importer: Importer) -> Generator[None]:
 
 @converts("stablehlo.if", "stablehlo.case")
 def branch(importer: Importer, op: Any) -> Sequence[SSAValue]:
-    """The one branch that is taken when that is known; else all of them, and a choice among their results."""
+    """The one branch that is taken when that is known; else all of them and a choice among their results where they are
+    small, or a case that runs one."""
     blocks = [region.blocks[0] for region in op.regions]
     if op.operation.name == "stablehlo.if":
         blocks.reverse()
+    taken = known(op.operands[0], importer.values)
+    if taken is not None:
+        return importer.convert_block(blocks[taken if 0 <= taken < len(blocks) else -1])
+    count = sum(inner.name not in _FREE for block in blocks for inner in _all_ops(importer, block.operations))
+    return _case(importer, op, blocks) if count > MOST_BRANCH_OPS else _chosen(importer, op, blocks)
+
+
+def _case(importer: Importer, op: Any, blocks: Sequence[Any]) -> Sequence[SSAValue]:
+    captures = _captures(importer, op, ())
+    names = [
+        subprogram(importer, f"{importer.function}_case_branch_{number}", block, (), {}, captures.passed, captures)
+        for number, block in enumerate(blocks)
+    ]
+    _check_worth(importer, op, names)
+    types = [chip_type(result.type) for result in op.results]
     index = importer[op.operands[0]]
-    known = _known(op.operands[0], index)
-    if known is not None:
-        return importer.convert_block(blocks[known if 0 <= known < len(blocks) else -1])
-    if sum(len(walk(inner.operation)) for block in blocks for inner in block.operations) > MOST_BRANCH_OPS:
-        raise importer.reject(op, f"its branches have more than {MOST_BRANCH_OPS} ops")
+    made = CaseOp.make([index, captures.passed], types, importer.location, branch_programs=tuple(names))
+    importer.block.add_op(made)
+    return made.results
+
+
+def _chosen(importer: Importer, op: Any, blocks: Sequence[Any]) -> Sequence[SSAValue]:
+    """All branches, and a choice among their results. With work for the host in one of them, the host has the whole."""
+    index = importer[op.operands[0]]
     before, importer.host_fallback = importer.host_fallback, False
     try:
         results = [importer.convert_block(block) for block in blocks]

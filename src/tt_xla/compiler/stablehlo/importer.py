@@ -59,6 +59,10 @@ class Importer:
         self.kept: list[Any] = []
         """Modules made along the way, whose values are keys here."""
         self.call_stack: list[str] = []
+        self.function = "main"
+        """The TTIR function that is being filled."""
+        self.subprograms: dict[str, FuncOp | None] = {}
+        """Functions made of regions, by name, in the order in which they were begun; None until they are complete."""
         self.values: dict[Any, SSAValue] = {}
         self.location: Any = UnknownLoc()
 
@@ -76,6 +80,20 @@ class Importer:
 
     def result_type(self, op: Any, index: int = 0) -> Tensor:
         return chip_type(op.results[index].type)
+
+    def new_name(self, name: str) -> str:
+        """A name for a function, which it takes."""
+        taken, count = name, 0
+        while taken in self.subprograms:
+            taken, count = f"{name}_{count}", count + 1
+        self.subprograms[taken] = None
+        return taken
+
+    def subprogram(self, name: str) -> FuncOp:
+        """The complete function of a name."""
+        found = self.subprograms[name]
+        assert found is not None
+        return found
 
     def follows_host(self, op: Any) -> bool:
         """Whether the host makes the one operand of an op."""
@@ -170,14 +188,20 @@ def _import(module: Any, *, host_fallback: bool) -> tuple[ModuleOp, tuple[Argume
     signature = ([arg.type for arg in block.args], [value.type for value in returned])
     attributes = ArrayAttr([_argument_attributes(argument) for argument in arguments])
     made = FuncOp("main", signature, Region(block), visibility="public", arg_attrs=attributes)
-    return ModuleOp([made]), arguments, results
+    if not importer.subprograms:
+        return ModuleOp([made]), arguments, results
+    from tt_xla.compiler.stablehlo.subprograms import set_roles
+
+    functions_made = [made, *filter(None, importer.subprograms.values())]
+    set_roles(functions_made)
+    return ModuleOp(functions_made), arguments, results
 
 
 def _convert(importer: Importer, op: Any) -> None:
     importer.location = convert_location(str(op.location))
     name = op.operation.name
     converter = CONVERTERS.get(name)
-    last = importer.block.last_op
+    last, before = importer.block.last_op, len(importer.subprograms)
     try:
         if converter is None:
             raise importer.reject(op, "tt-xla has no lowering for it")
@@ -194,6 +218,8 @@ def _convert(importer: Importer, op: Any) -> None:
     except UnsupportedOpError as error:
         error.location = error.location or describe(importer.location)
         _erase_after(importer.block, last)
+        for begun in list(importer.subprograms)[before:]:
+            del importer.subprograms[begun]
         made = call_host(importer, op, error)
         importer.all_on_chip &= not any(on_host(value) for value in made)
     except CompileError:

@@ -3,6 +3,7 @@
 from tt_xla.compiler.ttir_to_ttnn import (
     attention,
     contraction,
+    control,
     creation,
     elementwise,
     host,
@@ -13,6 +14,6 @@ from tt_xla.compiler.ttir_to_ttnn import (
 )
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role, run
 
-FAMILIES = (attention, contraction, creation, elementwise, host, indexing, reduction, structure, window)
+FAMILIES = (attention, contraction, control, creation, elementwise, host, indexing, reduction, structure, window)
 
 __all__ = ["FAMILIES", "argument_role", "run"]

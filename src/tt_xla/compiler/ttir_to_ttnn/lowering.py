@@ -14,9 +14,10 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tt_xla.compiler.locations import describe
-from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, TTOp, shape, tensor_type
+from tt_xla.ir.control import subprograms
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
@@ -190,13 +191,28 @@ def run(module: ModuleOp, *, prepare_weights: bool, exact: bool = False) -> Modu
     Raises:
         UnsupportedOpError: ops have no lowering; it names all of them.
     """
-    return ModuleOp([_lower_function(function, prepare_weights, exact) for function in functions(module)])
+    return ModuleOp([_lower_function(function, prepare_weights, exact) for function in _called(module)])
+
+
+def _called(module: ModuleOp) -> list[FuncOp]:
+    """The entries of a module and what they call, in order; nothing calls the others any more."""
+    by_name = {function.sym_name.data: function for function in functions(module)}
+    waiting = [function for function in by_name.values() if is_entry(function)]
+    found: set[FuncOp] = set()
+    while waiting:
+        function = waiting.pop()
+        found.add(function)
+        callees = [by_name[name] for op in body(function).ops for name in subprograms(op)]
+        waiting += [callee for callee in callees if callee not in found]
+    return [function for function in by_name.values() if function in found]
 
 
 def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> FuncOp:
     source = body(function)
     _check_total(source)
-    block = Block(arg_types=[_argument_type(function, index) for index in range(len(source.args))])
+    entry = is_entry(function)
+    argument_type = _argument_type if entry else _given_type
+    block = Block(arg_types=[argument_type(function, index) for index in range(len(source.args))])
     lowering = Lowering(block, prepare_weights=prepare_weights, exact=exact)
     for old, new in zip(source.args, block.args, strict=True):
         lowering.values[old] = new
@@ -204,7 +220,8 @@ def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> Fun
     for op in source.ops:
         lowering.location = op.location
         if isinstance(op, ReturnOp):
-            block.add_op(ReturnOp(*(_returned(lowering, value) for value in op.operands)))
+            returned = _returned if entry else passed
+            block.add_op(ReturnOp(*(returned(lowering, value) for value in op.operands)))
         else:
             made = RULES[type(op)](lowering, op)
             if isinstance(made, SSAValue):
@@ -214,7 +231,10 @@ def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> Fun
     last = block.last_op
     assert last is not None
     signature = ([arg.type for arg in block.args], [value.type for value in last.operands])
-    return FuncOp(function.sym_name.data, signature, Region(block), visibility="public", arg_attrs=function.arg_attrs)
+    visibility = "public" if entry else "private"
+    made = FuncOp(function.sym_name.data, signature, Region(block), visibility=visibility, arg_attrs=function.arg_attrs)
+    made.attributes.update(function.attributes)
+    return made
 
 
 def _returned(lowering: Lowering, value: SSAValue) -> SSAValue:
@@ -222,6 +242,21 @@ def _returned(lowering: Lowering, value: SSAValue) -> SSAValue:
     found = lowering.values[value]
     on_host = not layout_of(found).on_device and not isinstance(found.owner, Block)
     return found if on_host or stays_on_host(value) else lowering.tiled(value)
+
+
+def passed(lowering: Lowering, value: SSAValue) -> SSAValue:
+    """A TTIR value as functions give it to each other: tiles in DRAM, of the value's own element type."""
+    return lowering.tiled(value, DATA_TYPES[tensor_type(value).element_type])
+
+
+def passed_type(value: SSAValue) -> Attribute:
+    """The type of what :func:`passed` gives."""
+    sizes = shape(value)
+    return laid_out(sizes, TensorLayout.of(sizes, DATA_TYPES[tensor_type(value).element_type]))
+
+
+def _given_type(function: FuncOp, index: int) -> Attribute:
+    return passed_type(body(function).args[index])
 
 
 def stays_on_host(value: SSAValue) -> bool:

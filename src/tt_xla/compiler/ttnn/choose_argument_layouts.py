@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, BlockArgument
 from xdsl.rewriter import Rewriter
 
-from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.ir.base import users
 from tt_xla.ir.ttnn.attributes import layout_of
 from tt_xla.ir.ttnn.memory import FromDeviceOp, ToLayoutOp
@@ -19,6 +19,8 @@ from tt_xla.ir.ttnn.memory import FromDeviceOp, ToLayoutOp
 
 def run(module: ModuleOp) -> None:
     for function in functions(module):
+        if not is_entry(function):
+            continue
         for argument in body(function).args:
             _convert(argument)
         function.update_function_type()

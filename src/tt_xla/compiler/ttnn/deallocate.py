@@ -9,9 +9,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.rewriting import body, functions
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
-from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE
 from tt_xla.compiler.ttnn.liveness import last_uses
-from tt_xla.ir.program import Role
+from tt_xla.ir.program import FUNCTION_TYPE, Role
 from tt_xla.ir.ttcore import LoadCachedOp
 from tt_xla.ir.ttnn.memory import DeallocateOp
 

@@ -13,18 +13,18 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.compiler.ttnn.constness import constant_values, tensor_operands
-from tt_xla.ir.program import FunctionKind
+from tt_xla.ir.program import FUNCTION_TYPE, FunctionKind
 from tt_xla.ir.ttcore import LoadCachedOp
 from tt_xla.ir.ttnn.attributes import DeviceType
 from tt_xla.ir.ttnn.memory import GetDeviceOp
 
-FUNCTION_TYPE = "tt.function_type"
-
 
 def run(module: ModuleOp) -> None:
     for function in functions(module):
+        if not is_entry(function):
+            continue
         for index, component in enumerate(_components(function)):
             name = f"{function.sym_name.data}_const_eval_{index}"
             module.body.block.insert_op_before(_hoist(function, component, name), function)

@@ -6,7 +6,7 @@ writes its results to given ones; three functions around it allocate those slots
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -14,10 +14,11 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.locations import describe
-from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
-from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE, device_of, private_function
+from tt_xla.compiler.ttnn.hoist_const_eval import device_of, private_function
 from tt_xla.ir.base import shape
+from tt_xla.ir.control import CaseOp, WhileLoopOp, subprograms
 from tt_xla.ir.layout import BufferType
 from tt_xla.ir.program import FunctionKind, Role
 from tt_xla.ir.ttcore import LoadCachedOp
@@ -39,8 +40,17 @@ def run(module: ModuleOp) -> None:
     """A function with work on the host in its midst, such as a convolution whose weights are computed, stays as it is,
     and a warning says so; a trace holds device work alone."""
     for function in functions(module):
-        if FUNCTION_TYPE not in function.attributes:
+        if is_entry(function):
             _hoist(module, function)
+
+
+def _asks(op: Operation) -> bool:
+    if isinstance(op, CaseOp):
+        return True
+    if not isinstance(op, WhileLoopOp):
+        return False
+    bounds = [op.value(name) for name in ("initial", "limit", "step")]
+    return any(bound is None or bound[1] is not None for bound in bounds)
 
 
 def _hoist(module: ModuleOp, function: FuncOp) -> None:
@@ -48,10 +58,10 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
     end = body(function).last_op
     if not ops or end is None:
         return
-    host_op = _on_host(ops)
+    host_op = _on_host(ops, {each.sym_name.data: each for each in functions(module)})
     if host_op is not None:
         logger().warning(
-            "enable_trace: function %s runs untraced, since '%s' at %s works in host memory",
+            "enable_trace: function %s runs untraced, since '%s' at %s needs the host",
             function.sym_name.data,
             host_op.name,
             describe(host_op.location) or "an unknown line",
@@ -169,9 +179,16 @@ def _execute(name: str) -> FuncOp:
     return private_function(name, block, [], FunctionKind.TRACE_EXECUTE)
 
 
-def _on_host(ops: Sequence[Operation]) -> Operation | None:
-    """The first op that works in host memory."""
+def _on_host(ops: Iterable[Operation], functions: Mapping[str, FuncOp]) -> Operation | None:
+    """The first op that works in host memory, or has the host look at a tensor to know what comes next, as loops do
+    whose number of rounds depends on what they compute."""
     for op in ops:
+        if _asks(op):
+            return op
+        for name in subprograms(op):
+            found = _on_host(body(functions[name]).ops, functions)
+            if found is not None:
+                return found
         for value in (*op.operands, *op.results):
             if not isinstance(value.type, DeviceType) and not layout_of(value).on_device:
                 return op

@@ -11,9 +11,10 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.rewriting import body, functions
-from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE, device_of
+from tt_xla.compiler.ttnn.hoist_const_eval import device_of
 from tt_xla.ir.base import only_user, shape
 from tt_xla.ir.layout import BufferType
+from tt_xla.ir.program import FUNCTION_TYPE
 from tt_xla.ir.ttcore import LoadCachedOp
 from tt_xla.ir.ttnn.attributes import laid_out, layout_of
 from tt_xla.ir.ttnn.memory import ToDeviceOp, ToLayoutOp, TypecastOp

@@ -15,9 +15,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.emit_program import plain_instruction
-from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.rewriting import body, functions, is_forward
 from tt_xla.compiler.ttnn.constness import constant_values
-from tt_xla.compiler.ttnn.hoist_const_eval import FUNCTION_TYPE
 from tt_xla.compiler.ttnn.layouts.explain import Choice, explained
 from tt_xla.compiler.ttnn.layouts.forms import Site
 from tt_xla.compiler.ttnn.layouts.search import Node, Search, Step
@@ -50,7 +49,7 @@ def run(module: ModuleOp, target: Target, *, traced: bool = False, choices: list
         choices: receives what was chosen for each op, and what else there was.
     """
     for function in functions(module):
-        if FUNCTION_TYPE not in function.attributes:
+        if is_forward(function):
             line = _Line(function, target)
             if not line.ops:
                 continue

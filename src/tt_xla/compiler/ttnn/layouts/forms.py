@@ -6,8 +6,10 @@ was tried in TT-NN's mock mode (0.81, p150).
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from tt_xla.compiler.ttnn.layouts.matmul_forms import product_forms
@@ -74,6 +76,8 @@ def forms(site: Site) -> tuple[Form, ...]:
     plain = Form(
         site.result.layout if site.result else None, (interleaved,) * len(site.inputs), (None,) * len(site.inputs)
     )
+    if site.name in ("while_loop", "case"):
+        return (_as_given(site),)
     if site.result is None:
         return (plain,)
     found = list(_FAMILIES.get(site.name, _moved)(site))
@@ -83,6 +87,12 @@ def forms(site: Site) -> tuple[Form, ...]:
     if any(form.result is None for form in found):
         return tuple(found)
     return tuple(kept + [form for form in found if form.result != site.result.layout])
+
+
+def _as_given(site: Site) -> Form:
+    """Operands where the functions of a loop or a case have their arguments."""
+    accepts = tuple(partial(operator.eq, spec.layout) for spec in site.inputs)
+    return Form(None, accepts, tuple(spec.layout for spec in site.inputs))
 
 
 def _places(site: Site) -> list[TensorLayout]:

@@ -353,6 +353,7 @@ class Search:
         index: int,
     ) -> tuple[dict[int, TensorLayout], Blocks, tuple[Move, ...], float] | Infeasible:
         """Allocates the result, after moving others to DRAM when it and the circular buffers would not fit."""
+        buffers = min(buffers, self.end - self.base)
         spills: tuple[Move, ...] = ()
         cost = 0.0
         victims: Iterator[int] | None = None

@@ -1,0 +1,168 @@
+"""``ttcore`` ops that run other functions of the module: loops and cases. Source: dumps of upstream's plugin 0.1.3."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, SymbolRefAttr, i32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Data, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.traits import Pure, SymbolTable
+
+from tt_xla.ir.base import I32, I32S, SYMBOL, Kind, TTOp
+
+
+@irdl_attr_definition
+class LoopBoundAttr(Data[tuple[int, int | None]]):
+    """Where a counter begins, ends, or how far it steps: a number, ``<20>``, or the operand of the loop that has it,
+    ``<0, 2 : i32>``."""
+
+    name = "ttcore.loop_bound"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int, int | None]:
+        with parser.in_angle_brackets():
+            number = parser.parse_integer()
+            if not parser.parse_optional_punctuation(","):
+                return number, None
+            operand = parser.parse_attribute()
+            if not isinstance(operand, IntegerAttr) or operand.type != i32:
+                parser.raise_error("expected the number of an operand, <0, 2 : i32>")
+            return number, operand.value.data
+
+    def print_parameter(self, printer: Printer) -> None:
+        number, operand = self.data
+        printer.print_string(f"<{number}>" if operand is None else f"<{number}, {operand} : i32>")
+
+
+BOUND: Kind[tuple[int, int | None]] = Kind(
+    "a #ttcore.loop_bound", lambda value: LoopBoundAttr((value[0], value[1])), lambda attr: attr.data, LoopBoundAttr
+)
+SYMBOLS: Kind[tuple[str, ...]] = Kind(
+    "a list of symbols, [@a, @b]",
+    lambda value: ArrayAttr([SymbolRefAttr(name) for name in value]),
+    lambda attr: tuple(item.root_reference.data for item in attr.data),
+    ArrayAttr,
+)
+
+
+class _Calling(TTOp, ABC):
+    """An op that runs other functions of its module."""
+
+    def verify(self, verify_nested_ops: bool = True) -> None:
+        """Always in full: what is called may have changed since an op like this one was verified."""
+        IRDLOperation.verify(self, verify_nested_ops)
+
+    def check_call(self, name: str, given: Sequence[SSAValue], results: Sequence[Attribute] | None) -> None:
+        """That the function of a name takes ``given`` and returns ``results``; any one value for None."""
+        callee = SymbolTable.lookup_symbol(self, name) if self.parent_op() is not None else None
+        if self.parent_op() is None:
+            return
+        if not isinstance(callee, FuncOp):
+            self.fail(f"calls @{name}, which is no function of the module")
+        assert isinstance(callee, FuncOp)
+        signature = callee.function_type
+        taken = [value.type for value in given]
+        if list(signature.inputs) != taken:
+            self.fail(f"gives @{name} {_listed(taken)}, which takes {_listed(signature.inputs)}")
+        if results is None:
+            if len(signature.outputs) != 1:
+                self.fail(f"@{name} returns {len(signature.outputs)} values, expected one")
+        elif list(signature.outputs) != list(results):
+            self.fail(f"@{name} returns {_listed(signature.outputs)}, expected {_listed(results)}")
+
+
+def _listed(types: Any) -> str:
+    return f"({', '.join(map(str, types))})"
+
+
+@irdl_op_definition
+class WhileLoopOp(_Calling):
+    """Runs a function again and again on the states that it returned, beside values that stay as they are.
+
+    The first ``state_count`` operands are the states before the first round; the others go to every round unchanged. A
+    counted loop has a round for each number from ``initial`` up (down) to below (above) ``limit`` by ``step``; any
+    other has one as long as ``condition_program``, given the same operands, says so.
+    """
+
+    name = "ttcore.while_loop"
+    inputs = var_operand_def()
+    body_program = prop_def(SYMBOL)
+    condition_program = opt_prop_def(SYMBOL)
+    initial = opt_prop_def(BOUND)
+    limit = opt_prop_def(BOUND)
+    step = opt_prop_def(BOUND)
+    output_indices = prop_def(I32S)
+    """The state that each result is."""
+    state_count = prop_def(I32)
+    outputs = var_result_def()
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        count, outputs = self.value("state_count"), self.value("output_indices")
+        if not 0 <= count <= len(self.inputs):
+            self.fail(f"state_count is {count}, with {len(self.inputs)} operands")
+        if len(outputs) != len(self.results) or not all(0 <= index < count for index in outputs):
+            self.fail(f"output_indices are {list(outputs)}, with {len(self.results)} results and {count} states")
+        states = [value.type for value in self.inputs[:count]]
+        for index, result in zip(outputs, self.results, strict=True):
+            if result.type != states[index]:
+                self.fail(f"a result has type {result.type}, its state {states[index]}")
+        self._check_bounds()
+        self.check_call(self.value("body_program"), self.inputs, states)
+        if self.value("condition_program") is not None:
+            self.check_call(self.value("condition_program"), self.inputs, None)
+
+    def _check_bounds(self) -> None:
+        bounds = [self.value(name) for name in ("initial", "limit", "step")]
+        counted = self.value("condition_program") is None
+        if any((bound is not None) != counted for bound in bounds):
+            self.fail("expected initial, limit and step, or a condition_program")
+        for number, operand in filter(None, bounds):
+            if operand is not None and not 0 <= operand < len(self.inputs):
+                self.fail(f"a bound is operand {operand}, with {len(self.inputs)} operands")
+            if operand is None and bounds[2] == (number, None) and number == 0:
+                self.fail("step is 0")
+
+
+@irdl_op_definition
+class CaseOp(_Calling):
+    """Runs one of several functions, the last one for an index that is none of theirs. An index that is a truth value
+    takes the second where it is true."""
+
+    name = "ttcore.case"
+    index = operand_def()
+    inputs = var_operand_def()
+    branch_programs = prop_def(SYMBOLS)
+    outputs = var_result_def()
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        branches = self.value("branch_programs")
+        if not branches:
+            self.fail("branch_programs is empty")
+        for name in branches:
+            self.check_call(name, self.inputs, [value.type for value in self.outputs])
+
+
+def subprograms(op: Operation) -> tuple[str, ...]:
+    """The functions that an op runs, by name; none for other ops than loops and cases."""
+    if isinstance(op, WhileLoopOp):
+        condition = op.value("condition_program")
+        return (op.value("body_program"),) if condition is None else (condition, op.value("body_program"))
+    return op.value("branch_programs") if isinstance(op, CaseOp) else ()

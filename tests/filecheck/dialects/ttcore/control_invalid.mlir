@@ -1,0 +1,53 @@
+// RUN: invalid
+
+// expected-error: calls @body, which is no function of the module
+func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %1 = "ttcore.while_loop"(%x) <{body_program = @body, initial = #ttcore.loop_bound<0>, limit = #ttcore.loop_bound<3>, output_indices = array<i32: 0>, state_count = 1 : i32, step = #ttcore.loop_bound<1>}> : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+
+// -----
+
+// expected-error: expected initial, limit and step, or a condition_program
+func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %1 = "ttcore.while_loop"(%x) <{body_program = @f, initial = #ttcore.loop_bound<0>, output_indices = array<i32: 0>, state_count = 1 : i32}> : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+
+// -----
+
+// expected-error: step is 0
+func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %1 = "ttcore.while_loop"(%x) <{body_program = @f, initial = #ttcore.loop_bound<0>, limit = #ttcore.loop_bound<3>, output_indices = array<i32: 0>, state_count = 1 : i32, step = #ttcore.loop_bound<0>}> : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+
+// -----
+
+// expected-error: output_indices are [1], with 1 results and 1 states
+func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %1 = "ttcore.while_loop"(%x) <{body_program = @f, initial = #ttcore.loop_bound<0>, limit = #ttcore.loop_bound<3>, output_indices = array<i32: 1>, state_count = 1 : i32, step = #ttcore.loop_bound<1>}> : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+
+// -----
+
+// expected-error: @body returns (tensor<3xf32>), expected (tensor<2xf32>)
+func.func @f(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<2xf32> {
+  %1 = "ttcore.while_loop"(%x, %y) <{body_program = @body, initial = #ttcore.loop_bound<0>, limit = #ttcore.loop_bound<3>, output_indices = array<i32: 0>, state_count = 1 : i32, step = #ttcore.loop_bound<1>}> : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+func.func private @body(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
+  func.return %y : tensor<3xf32>
+}
+
+// -----
+
+// expected-error: gives @branch (tensor<2xf32>), which takes (tensor<3xf32>)
+func.func @f(%n: tensor<si32>, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %1 = "ttcore.case"(%n, %x) <{branch_programs = [@branch]}> : (tensor<si32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+func.func private @branch(%x: tensor<3xf32>) -> tensor<3xf32> {
+  func.return %x : tensor<3xf32>
+}
