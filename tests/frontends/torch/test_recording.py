@@ -352,6 +352,32 @@ def test_random_numbers_are_those_of_the_cpu():
     assert torch.initial_seed() == 5
 
 
+@pytest.mark.parametrize("cell", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_networks_and_their_gradients(cell):
+    x = torch.randn(3, 2, 4)
+    grads = []
+    for device in ("tt", "cpu"):
+        torch.manual_seed(2)
+        model = cell(4, 5).to(device)
+        result, _ = model(x.to(device))
+        result.square().sum().backward()
+        grads.append([parameter.grad.cpu() for parameter in model.parameters()])
+    torch.testing.assert_close(*grads, rtol=1e-4, atol=1e-5)
+    assert not torch.tt.host_ops()
+
+
+def test_gradients_are_scaled():
+    model = nn.Linear(3, 2).to("tt")
+    scaler = torch.amp.GradScaler("tt", init_scale=4.0)
+    optimizer = torch.optim.SGD(model.parameters(), 0.5)
+    before = model.bias.detach().cpu()
+    scaler.scale(model(torch.ones(1, 3).to("tt")).sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    torch.testing.assert_close(model.bias.cpu(), before - 0.5)
+    assert scaler.get_scale() == 4.0
+
+
 def test_autocast_casts_products_down_and_losses_up():
     x = torch.randn(2, 4).to("tt")
     model = nn.Linear(4, 4).to("tt")

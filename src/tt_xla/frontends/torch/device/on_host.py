@@ -42,7 +42,7 @@ def run_uncounted(signature: Signature, args: Any, kwargs: dict[str, Any]) -> An
             if isinstance(tensor, torch.Tensor) and tensor.device.type == DEVICE_TYPE:
                 take_over(tensor, alias)
     if signature.returns_written:
-        return given[0] if len(given) == 1 else tuple(given)
+        return given[0] if signature.returns == 1 else tuple(given[: signature.returns])
     return _lift_results(result, _tensors_in(list(args)) if signature.is_view else None)
 
 

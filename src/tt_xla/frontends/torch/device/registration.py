@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from tt_xla.frontends.torch.device import autocast, dispatch, kernels, patches
+from tt_xla.frontends.torch.device import autocast, cells, dispatch, kernels, patches
 from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE
 from tt_xla.frontends.torch.device.module import DeviceModule
 from tt_xla.frontends.torch.device.signatures import overload_named
@@ -47,7 +47,7 @@ def register() -> None:
     ops = torch.library.Library("aten", "IMPL")
     everything_else = torch.library.Library("_", "IMPL")
     _LIBRARIES.extend((ops, everything_else))
-    for name, kernel in kernels.KERNELS.items():
+    for name, kernel in (kernels.KERNELS | cells.CELL_KERNELS).items():
         ops.impl(name, kernel, "PrivateUse1")
     for name, kernel in kernels.HOST_KERNELS.items():
         ops.impl(name, kernel, "CPU")

@@ -15,6 +15,7 @@ class Signature:
     Attributes:
         writes: position and name of each argument that is written to.
         is_view: whether it returns views of its arguments.
+        returns: how many results it has.
         returns_written: whether it returns the tensors it wrote, as in-place and out= ops do, in their order.
         functional: the op that returns what this one writes; itself where it writes nothing.
         is_random: whether it draws random numbers.
@@ -32,6 +33,7 @@ class Signature:
         self.returns_written = bool(schema.returns) and all(
             r.alias_info is not None and r.alias_info.is_write for r in schema.returns
         )
+        self.returns = len(schema.returns)
         self.is_out = any(argument.is_out for argument in schema.arguments)
         self.is_random = any(argument.name == "generator" for argument in schema.arguments)
         self.functional = self._find_functional() if self.writes else op
