@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
@@ -23,8 +24,8 @@ from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, EmbeddingOp, Ga
 def gather(importer: Importer, op: Any) -> SSAValue:
     """The indexed dimensions of the operand become the rows of a table, the others its columns; indices become row
     numbers, brought into range as StableHLO has it. A slice of several positions of an indexed dimension is that many
-    rows."""
-    importer.result_type(op)
+    rows. Single elements along one dimension are gathered as they lie."""
+    result = importer.result_type(op)
     numbers = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
     operand, indices = importer.operands(op)
     sizes = tuple(op.attributes["slice_sizes"])
@@ -34,9 +35,18 @@ def gather(importer: Importer, op: Any) -> SSAValue:
     for dim in others:
         operand = crop(importer, operand, dim, 0, sizes[dim])
     whole = shape(operand)
+    if not batching and sizes == whole and math.prod(whole) == math.prod(result.get_shape()):
+        return reshape(importer, operand, result.get_shape())  # one slice, which is all there is
+    starts = _starts(importer, numbers, indices, whole, sizes)
+    if not others and len(numbers.start_index_map) == 1 and max(sizes) == 1:
+        dim = numbers.start_index_map[0]
+        axis = Axis.of(dim, batching, numbers.start_indices_batching_dims, numbers.index_vector_dim, starts[dim])
+        index = axis.bring(importer, starts[dim])
+        found = importer.emit(GatherOp, [operand, index], tensor(shape(index), result.element_type), dim=dim)
+        return axis.take_back(importer, found, shape(starts[dim]))
     collapsed = (*numbers.collapsed_slice_dims, *batching)
     windows = tuple(dim for dim in sorted(indexed) if dim not in collapsed)
-    rows = row_numbers(importer, _starts(importer, numbers, indices, whole, sizes), whole, sizes, windows)
+    rows = row_numbers(importer, starts, whole, sizes, windows)
     table = permute(importer, operand, (*indexed, *others))
     columns = math.prod(whole[dim] for dim in others)
     table = reshape(importer, table, (math.prod(whole[dim] for dim in indexed), columns))
@@ -48,6 +58,43 @@ def gather(importer: Importer, op: Any) -> SSAValue:
     slices = tuple(size for dim, size in enumerate(sizes) if dim not in collapsed)
     found = reshape(importer, found, (*shape(rows)[:batch], *slices))
     return _in_order(importer, found, tuple(numbers.offset_dims))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Single elements along one dimension of an operand whose other dimensions the indices have too."""
+
+    dim: int
+    places: tuple[tuple[int, ...], ...]
+    """For each dimension of the operand, those of the indices' batch that lie along it."""
+
+    @classmethod
+    def of(cls, dim: int, batching: Sequence[int], given: Sequence[int], vector: int, index: SSAValue) -> Axis:
+        """
+        Args:
+            batching: the other dimensions of the operand.
+            given: the dimensions of the indices that go with those.
+            vector: the dimension of the indices that index vectors lie along.
+            index: a component of the index vectors, [batch...].
+        """
+        shared = {mine: theirs - (theirs > vector) for mine, theirs in zip(batching, given, strict=True)}
+        rest = tuple(place for place in range(len(shape(index))) if place not in shared.values())
+        return cls(dim, tuple((shared[at],) if at in shared else rest for at in range(len(shared) + 1)))
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        return tuple(place for places in self.places for place in places)
+
+    def bring(self, importer: Importer, value: SSAValue) -> SSAValue:
+        """A value of the batch's shape with the operand's dimensions."""
+        batch = shape(value)
+        sizes = tuple(math.prod(batch[place] for place in places) for places in self.places)
+        return reshape(importer, permute(importer, value, self.order), sizes)
+
+    def take_back(self, importer: Importer, value: SSAValue, batch: tuple[int, ...]) -> SSAValue:
+        """What :meth:`bring` undoes."""
+        value = reshape(importer, value, tuple(batch[place] for place in self.order))
+        return permute(importer, value, tuple(self.order.index(place) for place in range(len(batch))))
 
 
 def _starts(

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.elementwise import choose
-from tt_xla.compiler.stablehlo.gather import as_si32, batch_lines, index_parts, row_numbers, rows_of, wide, within
+from tt_xla.compiler.stablehlo.gather import Axis, as_si32, batch_lines, index_parts, row_numbers, wide, within
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.reduction import body_op
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, scalar_constant
@@ -20,7 +20,7 @@ from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, si32, tensor, tensor_type
 from tt_xla.ir.ttcore import ReduceType
 from tt_xla.ir.ttir.indexing import ScatterOp
-from tt_xla.ir.ttir.structure import BroadcastOp, PadOp
+from tt_xla.ir.ttir.structure import BroadcastOp, GatherOp, PadOp
 
 _REDUCTIONS: dict[str, tuple[ReduceType, float]] = {
     "stablehlo.add": (ReduceType.SUM, 0),
@@ -51,6 +51,8 @@ class _Places:
     """[rows, columns]."""
     repeats: bool
     """Whether two updates may go to one place."""
+    axis: Axis | None = None
+    """Where single elements go along one dimension: rows and updates then lie as the operand does."""
 
 
 @converts("stablehlo.scatter")
@@ -68,8 +70,10 @@ def scatter(importer: Importer, op: Any) -> SSAValue:
         raise importer.reject(op, "TT-NN does not scatter with its body")
     if body in _JOINS and places.repeats:
         raise importer.reject(op, "two updates may go to one place, and TT-NN joins such by sum and product alone")
-    order = (*places.indexed, *places.others)
     whole = shape(operand)
+    if places.axis is not None:
+        return _put(importer, operand, places, body)
+    order = (*places.indexed, *places.others)
     sizes = tuple(math.prod(whole[dim] for dim in dims) for dims in (places.indexed, places.others))
     table = reshape(importer, permute(importer, operand, order), sizes)
     table = _put(importer, table, places, body)
@@ -114,48 +118,67 @@ def _places(importer: Importer, op: Any) -> _Places:
             valid = here if valid is None else importer.emit(ttir.BINARY_OPS["logical_and"], both, tensor(batch, bf16))
         starts[dim] = as_si32(importer, inside)
     starts |= {dim: full(importer, 0, tensor(batch, si32)) for dim in partial}
+    once = bool(op.attributes["unique_indices"].value) if "unique_indices" in op.attributes else False
+    repeats = not once and math.prod(batch) > 1
+    if not position and len(starts_at) == 1 and not partial:
+        (dim,) = starts_at
+        given_batching = numbers.scatter_indices_batching_dims
+        axis = Axis.of(dim, batching, given_batching, numbers.index_vector_dim, starts[dim])
+        rows, updates = axis.bring(importer, starts[dim]), axis.bring(importer, updates)
+        return _Places((dim,), batching, rows, valid, updates, repeats, axis)
     windows = tuple(dim for dim in starts if dim in position)
     rows = row_numbers(importer, starts, whole, sizes, windows)
     others = tuple(dim for dim in range(len(whole)) if dim not in starts)
     order = [dim for dim in range(len(given)) if dim not in update_windows]
     updates = permute(importer, updates, (*order, *(position[dim] for dim in (*windows, *others))))
     updates = reshape(importer, updates, (math.prod(shape(rows)), math.prod(whole[dim] for dim in others)))
-    once = bool(op.attributes["unique_indices"].value) if "unique_indices" in op.attributes else False
-    return _Places(tuple(starts), others, rows, valid, updates, repeats=not once and math.prod(batch) > 1)
+    return _Places(tuple(starts), others, rows, valid, updates, repeats)
 
 
 def _put(importer: Importer, table: SSAValue, places: _Places, body: str) -> SSAValue:
-    """The table [R, C] with the updates in their places."""
-    count, columns = shape(places.updates)
-    rows, updates = reshape(importer, places.rows, (count, 1)), places.updates
-    total, element = shape(table)[0], tensor_type(table).element_type
+    """The table [R, C], or the operand itself, with the updates in their places."""
+    if places.axis is None:
+        table, rows, updates, dim = _as_lines(importer, table, places)
+    else:
+        rows, updates, dim = places.rows, places.updates, places.axis.dim
+    total, element = shape(table)[dim], tensor_type(table).element_type
     spare = False
     if body in _JOINS:
-        there = reshape(importer, rows_of(importer, table, places.rows), (count, columns))
+        there = importer.emit(GatherOp, [table, rows], tensor_type(updates), dim=dim)
         updates = importer.emit(ttir.BINARY_OPS[_JOINS[body]], [there, updates], tensor_type(updates))
     if places.valid is not None:
-        valid = _of_rows(importer, places)
+        valid = _of_rows(importer, places, dim) if places.axis is None else places.axis.bring(importer, places.valid)
         if body in _REDUCTIONS:
             neutral = full(importer, _REDUCTIONS[body][1], tensor_type(updates))
             updates = choose(importer, valid, updates, neutral)
         else:
             spare = True
-            table = _with_spare_row(importer, table)
+            table = _with_spare(importer, table, dim)
             rows = choose(importer, valid, rows, full(importer, total, tensor_type(rows)))
-    if columns != 1:
-        spread = tensor((count, columns), tensor_type(rows).element_type)
-        rows = importer.emit(BroadcastOp, [rows], spread, broadcast_dimensions=(1, columns))
     kind = _REDUCTIONS[body][0] if body in _REDUCTIONS else ReduceType.INVALID
-    if columns == 1:
-        table, rows, updates = (reshape(importer, value, shape(value)[::-1]) for value in (table, rows, updates))
     type_ = tensor(shape(table), element)
-    dim = 1 if columns == 1 else 0
     table = importer.emit(ScatterOp, [table, rows, updates], type_, dim=dim, scatter_reduce_type=kind)
-    return crop(importer, table, dim, 0, total) if spare else table
+    if spare:
+        table = crop(importer, table, dim, 0, total)
+    return table
 
 
-def _of_rows(importer: Importer, places: _Places) -> SSAValue:
-    """Whether each row's window lies in the operand, [rows, 1]."""
+def _as_lines(importer: Importer, table: SSAValue, places: _Places) -> tuple[SSAValue, SSAValue, SSAValue, int]:
+    """Table, row numbers and updates for a scatter, and its dimension; a table of one column lies along the last."""
+    count, columns = shape(places.updates)
+    if columns == 1:
+        table, rows, updates = (
+            reshape(importer, value, (1, math.prod(shape(value)))) for value in (table, places.rows, places.updates)
+        )
+        return table, rows, updates, 1
+    rows = reshape(importer, places.rows, (count, 1))
+    spread = tensor((count, columns), tensor_type(rows).element_type)
+    rows = importer.emit(BroadcastOp, [rows], spread, broadcast_dimensions=(1, columns))
+    return table, rows, places.updates, 0
+
+
+def _of_rows(importer: Importer, places: _Places, dim: int) -> SSAValue:
+    """Whether each row's window lies in the operand, [rows, 1]; [1, rows] for a table that is a line."""
     assert places.valid is not None
     batch, wanted = shape(places.valid), shape(places.rows)
     extra = len(wanted) - len(batch)
@@ -163,14 +186,15 @@ def _of_rows(importer: Importer, places: _Places) -> SSAValue:
     factors = (*(1,) * len(batch), *wanted[len(batch) :])
     if any(factor != 1 for factor in factors):
         value = importer.emit(BroadcastOp, [value], tensor(wanted, bf16), broadcast_dimensions=factors)
-    return reshape(importer, value, (math.prod(wanted), 1))
+    return reshape(importer, value, (1, math.prod(wanted)) if dim == 1 else (math.prod(wanted), 1))
 
 
-def _with_spare_row(importer: Importer, table: SSAValue) -> SSAValue:
-    """The table with one more row, for what is to be cut off."""
-    rows, columns = shape(table)
-    type_ = tensor((rows + 1, columns), tensor_type(table).element_type)
+def _with_spare(importer: Importer, table: SSAValue, dim: int) -> SSAValue:
+    """The table with one more place along a dimension, for what is to be cut off."""
+    sizes = shape(table)
+    type_ = tensor(tuple(size + (at == dim) for at, size in enumerate(sizes)), tensor_type(table).element_type)
     known = scalar_constant(table)
     if known is not None:
         return full(importer, known, type_)
-    return importer.emit(PadOp, [table], type_, padding=(0, 1, 0, 0), value=0.0)
+    padding = tuple(int(place == 2 * dim + 1) for place in range(2 * len(sizes)))
+    return importer.emit(PadOp, [table], type_, padding=padding, value=0.0)
