@@ -3,6 +3,7 @@
 import pytest
 from xdsl.utils.exceptions import VerifyException
 
+from tt_xla.ir.base import F32
 from tt_xla.ir.text import parse_module
 from tt_xla.ir.ttir.contraction import MatmulOp
 
@@ -37,3 +38,9 @@ def test_an_operand_of_another_type_is_found_bad():
     matmul.operands[0], matmul.operands[1] = matmul.operands[1], matmul.operands[0]
     with pytest.raises(VerifyException):
         matmul.verify()
+
+
+def test_properties_keep_the_sign_of_zero():
+    for first, second in ((0.0, -0.0), (-0.0, 0.0)):
+        texts = [str(F32.encode(value)) for value in (first, second)]
+        assert texts[0] != texts[1]

@@ -108,7 +108,7 @@ class Kind(AttrConstraint[Attribute], Generic[T]):
         self.text = text
         self.default = default
         self._make = encode
-        self._encode = lru_cache(maxsize=1024)(encode)
+        self._encode = lru_cache(maxsize=1024, typed=True)(encode)
         self._decode = decode
         self._check = check
 
@@ -117,6 +117,8 @@ class Kind(AttrConstraint[Attribute], Generic[T]):
         return Kind(self.text, self._make, self._decode, self._check, default)
 
     def encode(self, value: T) -> Attribute:
+        if isinstance(value, float) or (isinstance(value, tuple) and value and isinstance(value[0], float)):
+            return self._make(value)  # 0.0 and -0.0 are equal, which a cache would take for the same
         return self._encode(value)
 
     def decode(self, attribute: Attribute) -> T:
