@@ -134,10 +134,15 @@ class Search:
         self.base, self.end = capacity
         self.forms: list[tuple[Form, ...]] = [forms(site) for site in sites]
         self._costs: dict[tuple[Any, ...], tuple[float, int, float]] = {}
+        self._known_costs: dict[tuple[int, ...], tuple[float, int, float]] = {}
+        """The same by the identities of the layouts, which hash faster."""
         self._moves: dict[tuple[Any, ...], float] = {}
         self._sizes: dict[tuple[tuple[int, ...], TensorLayout], int] = {}
+        self._near: dict[tuple[int, int, int], TensorLayout] = {}
         self._dues: dict[tuple[int, int], list[tuple[int, float]]] = {}
+        self._laters: dict[tuple[int, int, int], float] = {}
         self._regrets: dict[tuple[int, int, TensorLayout], float] = {}
+        self._leasts: dict[tuple[int, int], float] = {}
         self._bests: dict[tuple[int, int, TensorLayout], float] = {}
         self._views: dict[tuple[TensorLayout, int], TensorLayout] = {}
         self._kept: list[TensorLayout] = []
@@ -202,7 +207,9 @@ class Search:
             if node.result in node.dying:
                 blocks = _freed(blocks, (node.result,))
         if node.dying:
-            places = {value: layout for value, layout in places.items() if value not in node.dying}
+            places = places.copy()
+            for value in node.dying:
+                places.pop(value, None)
         total = time_us + (self.gap_us if time_us else 0.0) + moves_us + spills_us
         step = Step(form, (*moves, *spills), result, time_us, moves_us + spills_us)
         after = State(state.cost + total, places, blocks, state, step, number)
@@ -237,6 +244,9 @@ class Search:
     def _later(self, value: int, layout: TensorLayout, index: int) -> float:
         """What having ``value`` in ``layout`` costs the ops after ``index`` that use it, over having it where each of
         them likes it best."""
+        total = self._laters.get((value, id(layout), index))
+        if total is not None:
+            return total
         key = (value, id(layout))
         found = self._dues.get(key)
         if found is None:
@@ -246,6 +256,7 @@ class Search:
         for use, regret in found:
             if use > index:
                 total += regret
+        self._laters[value, id(layout), index] = total
         return total
 
     def _regret(self, use: int, value: int, layout: TensorLayout) -> float:
@@ -257,12 +268,20 @@ class Search:
         key = (node.kind, position, layout)
         regret = self._regrets.get(key)
         if regret is None:
-            base = self.values[value]
-            others = (in_dram(base.layout, base.shape), interleaved_in_l1(base.layout, base.shape, self.target))
-            menu = shardings(base.shape, base.layout.dtype, self.target) if base.layout.tiled else ()
-            least = min(self._best(node.kind, position, other) for other in (layout, *others, *menu))
-            regret = self._regrets[key] = self._best(node.kind, position, layout) - least
+            best = self._best(node.kind, position, layout)
+            regret = self._regrets[key] = best - min(best, self._least(node.kind, position))
         return regret
+
+    def _least(self, kind: int, position: int) -> float:
+        """The least time of an op of a kind with an operand in any layout."""
+        found = self._leasts.get((kind, position))
+        if found is None:
+            base = self.sites[kind].inputs[position]
+            pages = (in_dram(base.layout, base.shape), interleaved_in_l1(base.layout, base.shape, self.target))
+            menu = shardings(base.shape, base.layout.dtype, self.target) if base.layout.tiled else ()
+            found = min(self._best(kind, position, layout) for layout in (*pages, *menu))
+            self._leasts[kind, position] = found
+        return found
 
     def _best(self, kind: int, position: int, layout: TensorLayout) -> float:
         """The least time of an op of a kind, and of moving its operand, with other operands where they fit the form."""
@@ -279,7 +298,10 @@ class Search:
         for number, (spec, accepts) in enumerate(zip(site.inputs, form.accepts, strict=True)):
             found = layout if number == position else spec.layout
             if number != position and form.result is not None and form.result.tiled and spec.layout.tiled:
-                near = form.result.with_(spec.shape, dtype=spec.layout.dtype, core_ranges=form.result.core_ranges)
+                near = self._near.get((kind, id(form), number))
+                if near is None:
+                    near = form.result.with_(spec.shape, dtype=spec.layout.dtype, core_ranges=form.result.core_ranges)
+                    self._near[kind, id(form), number] = near
                 found = near if spec.shape == site.result_shape and accepts(near) else found
             if number == position and not accepts(found) and found.on_device:
                 goal = form.moves[number] or interleaved_in_l1(found, spec.shape, self.target)
@@ -301,7 +323,7 @@ class Search:
             for number, form in enumerate(self.forms[self.nodes[index].kind]):
                 after = self.extend(state, index, form, number)
                 if isinstance(after, State):
-                    key = frozenset([(value, id(layout)) for value, layout in after.places.items()])
+                    key = frozenset(zip(after.places, map(id, after.places.values()), strict=True))
                     known = found.get(key)
                     if known is None or after.rank < known.rank:
                         found[key] = after
@@ -461,10 +483,16 @@ class Search:
         self, kind: int, form: Form, layouts: tuple[TensorLayout, ...], result: TensorLayout | None
     ) -> tuple[float, int, float]:
         """What :func:`evaluate` says of an op of a kind."""
+        identity = (kind, id(form), *map(id, layouts))
+        known = self._known_costs.get(identity)
+        if known is not None:
+            return known
         key = (kind, id(form), layouts)
         found = self._costs.get(key)
         if found is None:
             found = self._costs[key] = evaluate(self.sites[kind], form, layouts, result)
+        self._known_costs[identity] = found
+        self._kept += layouts
         return found
 
 
