@@ -218,3 +218,29 @@ def test_host_alias_is_kept_for_the_next_call():
     assert host_alias(x) is host_alias(x)
     assert host_alias(x.t()).shape == (4, 3)
     assert host_alias(x).shape == (3, 4)
+
+
+def test_ops_that_change_sizes_in_place():
+    x = torch.arange(3.0).view(1, 3).to("tt")
+    x.squeeze_(0)
+    assert (x + 1).tolist() == [1, 2, 3]
+    x.unsqueeze_(1).t_().add_(1)
+    assert x.tolist() == [[1, 2, 3]]
+    quantile = torch.compile(lambda x: torch.quantile(x, 0.5), backend="tt")  # squeezes in place
+    assert quantile(x[0]).item() == 2
+
+
+def test_a_random_op_that_writes_another_argument():
+    x, noise = torch.tensor([-2.0, 3.0], device="tt"), torch.zeros(2, device="tt")
+    got = torch.ops.aten.rrelu_with_noise(x, noise, 0.5, 0.5, True)
+    assert got.tolist() == [-1, 3]
+    assert noise.tolist() == [0.5, 1]
+
+
+def test_eager_ops_of_a_function_that_dynamo_gave_up_on():
+    def function(x):
+        torch._dynamo.graph_break()
+        return x.clone().resize_(4, 5)  # no graph has resize_
+
+    got = torch.compile(function, backend="tt")(torch.arange(20.0, device="tt").view(5, 4))
+    assert got.flatten().tolist() == list(range(20))

@@ -61,6 +61,8 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         result = _draw(signature, args, kwargs)
     elif signature.is_view and not signature.writes:
         return _view(signature, args, kwargs)
+    elif torch.Tag.inplace_view in signature.op.tags:
+        return signature.op.redispatch(CPU_KEYS, *args, **kwargs)  # it changes sizes and strides, no elements
     elif signature.writes:
         result = _write_results(signature, args, kwargs)
     else:
@@ -177,7 +179,8 @@ def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         for arg in (*args[1:], *kwargs.values())
         if isinstance(arg, torch.Tensor) and not _is_written(arg, signature, args, kwargs)
     ]
-    in_place = bool(signature.writes) and not signature.is_out
+    targets = signature.written(args, kwargs)
+    in_place = not signature.is_out and len(targets) == 1 and targets[0] is args[0]
     if (
         others
         or (signature.is_out and args and isinstance(args[0], torch.Tensor))

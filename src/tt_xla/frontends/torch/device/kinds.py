@@ -99,8 +99,18 @@ def _faking() -> Iterator[None]:
     """Within it, ops compute shapes and types alone, whatever torch is tracing around it."""
     from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-    with unset_fake_temporarily(), _mode(), torch.no_grad():
+    with outside_dynamo(), unset_fake_temporarily(), _mode(), torch.no_grad():
         yield
+
+
+@contextlib.contextmanager
+def outside_dynamo() -> Iterator[None]:
+    """Within it, dynamo compiles no frame: an op that a compiled function runs eagerly is traced by us alone."""
+    prior = torch._C._dynamo.eval_frame.set_eval_frame(None)
+    try:
+        yield
+    finally:
+        torch._C._dynamo.eval_frame.set_eval_frame(prior)
 
 
 def fake(shape: Sequence[int], dtype: torch.dtype, stride: Sequence[int] | None = None) -> FakeTensor:

@@ -13,7 +13,7 @@ from tt_xla.errors import ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, Value, set_synchronize
-from tt_xla.frontends.torch.device.kinds import fake, scalar_dtype
+from tt_xla.frontends.torch.device.kinds import fake, outside_dynamo, scalar_dtype
 from tt_xla.frontends.torch.device.recording import Node, Pressure, location
 from tt_xla.log import logger
 
@@ -228,7 +228,7 @@ def _compile(trace: Trace, inputs: frozenset[int]) -> _Program:
     was_enabled = gc.isenabled()
     gc.disable()  # what tracing makes lives until the end of it
     try:
-        with unset_fake_temporarily():
+        with outside_dynamo(), unset_fake_temporarily():
             module = _graph_module(trace, inputs)
             lowered = lower_to_stablehlo(module)
             call = backend.compile_and_load(lowered.module, settings.current().with_own({}))

@@ -222,7 +222,10 @@ def conv_transpose2d(
 
     def product(a: Tensor, b: Tensor) -> Tensor:
         # torch takes one padding per dimension: compute all, then cut.
-        whole = F.conv_transpose2d(a, b, None, _two(stride), 0, 0, groups, _two(dilation))
+        dtype = a.dtype
+        if not dtype.is_floating_point:  # torch has no such product of integers
+            a, b = a.double(), b.double()
+        whole = F.conv_transpose2d(a, b, None, _two(stride), 0, 0, groups, _two(dilation)).to(dtype)
         whole = F.pad(whole, (0, more[1], 0, more[0]))
         return whole[:, :, top : whole.shape[2] - bottom, left : whole.shape[3] - right]
 
