@@ -183,6 +183,15 @@ case("integer_remainder", lax.rem, whole(5, 6, low=-50, high=50), whole(5, 6, lo
 case("shift_left", jnp.left_shift, whole(3, 4, low=0), whole(3, 4, low=0, seed=1))
 case("shift_right_logical", lax.shift_right_logical, whole(3, 4, low=0, high=999), whole(3, 4, low=0, high=5, seed=1))
 case("shift_right_logical_negative", lax.shift_right_logical, whole(3, 4), whole(3, 4, low=1, high=5, seed=1))
+_LARGE = np.array([3_000_000_000, 4, 4_000_000_001, 7, 6, 2, 2**31], np.uint32)
+_DIVISORS = np.array([2, 3_000_000_000, 3, 4_000_000_000, 7, 1, 2**31], np.uint32)
+case("unsigned_quotient", lax.div, _LARGE, _DIVISORS)
+case("unsigned_rest", lax.rem, _LARGE, _DIVISORS)
+case("unsigned_constant", lambda x: x + np.uint32(3_000_000_000), _DIVISORS)
+case("unsigned_constants", lambda x: x ^ _LARGE, _DIVISORS)
+case("unsigned_compared", lambda x, y: jnp.where(x > y, jnp.maximum(x, y), x - y), _LARGE, _DIVISORS)
+case("unsigned_8_wraps", lambda x: x * x - np.uint8(200), np.array([100, 5, 255], np.uint8))
+case("unsigned_16_wraps", lambda x: x * x + np.uint16(65535), np.array([1000, 0, 65535], np.uint16))
 case("unsigned", lambda x: x * np.uint32(3) + np.uint32(7), whole(3, 4, low=0).astype(np.uint32))
 case("big_integers", lambda x, y: x + y, np.array([2**30, -(2**30), 16777217], np.int32), np.array([1, 2, 3], np.int32))
 case("big_integers_compare", lambda x: x > 16777216, np.array([2**30, 16777217, 16777216, -5], np.int32))
@@ -1050,7 +1059,7 @@ def takes_floats(found: Case) -> bool:
     return any(value.dtype == np.float32 for value in found.inputs)
 
 
-ON_CHIP = ("kept", "scatter", "gradient", "index_put", "sort", "top_k")
+ON_CHIP = ("kept", "scatter", "gradient", "index_put", "sort", "top_k", "unsigned")
 """What the names of cases begin with whose every op the chip runs."""
 
 

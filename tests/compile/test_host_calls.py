@@ -107,6 +107,18 @@ func.func @main(%x: tensor<2xf32>) -> tensor<i64> {
         run(program, torch.tensor([1.0, 2.0**32]))
 
 
+def test_ui32_becomes_i64_on_the_host_and_is_checked() -> None:
+    """The chip has no integer type that holds both."""
+    program = compiled("""
+func.func @main(%x: tensor<2xui32>) -> tensor<2xi64> {
+  %0 = stablehlo.convert %x : (tensor<2xui32>) -> tensor<2xi64>
+  return %0 : tensor<2xi64>
+}""")
+    assert run(program, torch.tensor([5, 7], dtype=torch.uint32))[0].tolist() == [5, 7]
+    with pytest.raises(ExecutionError, match="gave the value 3000000000, which does not fit si32"):
+        run(program, torch.tensor([5, 3_000_000_000], dtype=torch.uint32))
+
+
 def test_calls_of_parameters_alone_are_computed_once() -> None:
     program = compiled("""
 func.func @main(%x: tensor<4xi32>, %w: tensor<4xi32> {ttcore.argument_type = "parameter"}) -> tensor<4xi32> {

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.ir import ttir
-from tt_xla.ir.base import shape, si32, tensor, tensor_type
+from tt_xla.ir.base import shape, si32, tensor, tensor_type, ui32
 from tt_xla.ir.ttir.structure import ClampScalarOp, ClampTensorOp, TypecastOp, WhereOp
 
 _ONE_TO_ONE = {
@@ -65,8 +65,33 @@ def one_to_one(importer: Importer, op: Any) -> SSAValue:
     type_ = importer.result_type(op)
     if name == "stablehlo.power" and type_.element_type not in (bf16, f32):
         raise importer.reject(op, "the chip raises floats alone to a power")
+    if type_.element_type is ui32 and name in ("stablehlo.divide", "stablehlo.remainder"):
+        quotient, rest = _unsigned_quotient(importer, *importer.operands(op))
+        return quotient if name == "stablehlo.divide" else rest
     found = importer.emit(kind, importer.operands(op), type_)
     return wrapped(importer, found, op) if type_.element_type is si32 and name in _LEAVES_RANGE else found
+
+
+def _unsigned_quotient(importer: Importer, value: SSAValue, divisor: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Quotient and rest of 32 bits without a sign, as TT-NN divides integers with one.
+
+    Twice the quotient of half the value is the quotient or one less. Of a divisor with its highest bit set the quotient
+    is 0 or 1, and the same comparison finds it.
+    """
+    type_ = tensor_type(value)
+    signed, truth = tensor(type_.get_shape(), si32), tensor(type_.get_shape(), bf16)
+    binary = ttir.BINARY_OPS
+    one = full(importer, 1, type_)
+    half = importer.emit(binary["logical_right_shift"], [value, one], type_)
+    halves = [importer.emit(TypecastOp, [side], signed) for side in (half, divisor)]
+    guess = importer.emit(TypecastOp, [importer.emit(binary["div"], halves, signed)], type_)
+    guess = importer.emit(binary["logical_left_shift"], [guess, one], type_)
+    large = importer.emit(binary["ge"], [divisor, full(importer, 1 << 31, type_)], truth)
+    guess = choose(importer, large, full(importer, 0, type_), guess)
+    rest = importer.emit(binary["subtract"], [value, importer.emit(binary["multiply"], [guess, divisor], type_)], type_)
+    more = importer.emit(binary["ge"], [rest, divisor], truth)
+    quotient = choose(importer, more, importer.emit(binary["add"], [guess, one], type_), guess)
+    return quotient, choose(importer, more, importer.emit(binary["subtract"], [rest, divisor], type_), rest)
 
 
 _LEAVES_RANGE = (
@@ -214,6 +239,9 @@ def convert(importer: Importer, op: Any) -> SSAValue:
     """To boolean is a comparison with 0; a conversion between types that the chip holds alike is nothing."""
     (operand,) = importer.operands(op)
     result = importer.result_type(op)
+    names = tuple(str(value.type.element_type) for value in (op.operands[0], op.results[0]))
+    if names == ("ui32", "i64"):
+        raise importer.reject(op, "the chip has no integer type that holds all values of ui32 with a sign")
     if _is_bool(op.results[0]) and not _is_bool(op.operands[0]):
         zero = full(importer, 0, tensor_type(operand))
         return importer.emit(ttir.BINARY_OPS["ne"], [operand, zero], result)
