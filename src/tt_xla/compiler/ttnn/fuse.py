@@ -13,7 +13,7 @@ from tt_xla.compiler.ttnn import fuse_rotary, fuse_unary
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import ttnn
 from tt_xla.ir.base import STR, TTOp, only_user, shape
-from tt_xla.ir.layout import TensorLayout
+from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.ttnn.attributes import Activation, Conv2dConfigAttr, laid_out, layout_of
 from tt_xla.ir.ttnn.configs import UnaryAttr
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
@@ -136,12 +136,15 @@ _ROW_OPS = LayerNormOp | RmsNormOp | MatmulOp | LinearOp | shared.ElementwiseUna
 
 @pattern(TypecastOp)
 def truth_in_its_type(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """A comparison whose result is cast to another float at once is made in it: 0 and 1 are the same in all."""
+    """A comparison whose result is cast at once is made in that type, another float's or that of its integers."""
     made = producer(op.input, shared.ElementwiseBinary)  # pyright: ignore[reportArgumentType]
     found, wanted = layout_of(op.input), layout_of(op.result)
     if not isinstance(made, _COMPARISONS) or only_user(op.input) is not op or not found.tiled:
         return
-    if wanted.dtype.is_float and found.retyped(wanted.dtype) == wanted:
+    of_integers = all(layout_of(value).dtype is DataType.SI32 for value in (made.lhs, made.rhs))
+    if (wanted.dtype.is_float or (of_integers and wanted.dtype is DataType.SI32)) and found.retyped(
+        wanted.dtype
+    ) == wanted:
         compared = type(made).make([made.lhs, made.rhs], [op.result.type], made.location)
         rewriter.replace(op, compared)
 
