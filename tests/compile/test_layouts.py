@@ -68,6 +68,19 @@ def test_a_chain_is_sharded_in_l1():
     assert entry.values[entry.results[0]].layout.buffer is BufferType.DRAM
 
 
+def test_a_cast_stays_where_its_operand_lies():
+    def mixed(x, w):
+        h = jnp.tanh(x @ w)
+        return h.astype(jnp.float32), jnp.exp(h) + h
+
+    program = compiled(mixed, [(512, 512), (512, 512)], arch="n150")
+    values = program.functions[0].values
+    casts = [step for step in program.functions[0].body if step.op == "ttnn.typecast"]
+    assert casts
+    for step in casts:
+        assert values[step.operands[0]].layout.memory == values[step.results[0]].layout.memory
+
+
 def test_a_sharded_product_keeps_its_activation():
     shapes = [(2, 8, 8, 64), (64, 256), (256, 64)]
     random = np.random.default_rng(0)

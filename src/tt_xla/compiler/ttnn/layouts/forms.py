@@ -156,6 +156,14 @@ def _elementwise(site: Site) -> Iterator[Form]:
         yield Form(place, tuple(accepts), tuple(moves))
 
 
+def _cast(site: Site) -> Iterator[Form]:
+    """A cast's operand and result lie alike: both in pages, or in the same shards."""
+    yield from _moved(site)
+    for place in _shards(site):
+        source = place.retyped(site.inputs[0].layout.dtype)
+        yield Form(place, (partial(same_shards, source),), (source,))
+
+
 def _like(place: TensorLayout) -> Accepts:
     """Interleaved, or cut as the result is."""
     return lambda layout: not layout.is_sharded or same_shards(layout, place)
@@ -274,7 +282,7 @@ def _table() -> dict[str, Family]:
     table |= dict.fromkeys(("permute", "transpose", "slice_static"), _copied)
     prepared = [f"prepare_{name}_{part}" for name in ("conv2d", "conv_transpose2d") for part in ("weights", "bias")]
     table |= dict.fromkeys((*prepared, "conv_transpose2d"), _in_dram)
-    return table | {"softmax": _softmax, "reshape": _reshape, "conv2d": _convolution}
+    return table | {"typecast": _cast, "softmax": _softmax, "reshape": _reshape, "conv2d": _convolution}
 
 
 _FAMILIES = _table()
