@@ -78,7 +78,8 @@ def test_a_cast_stays_where_its_operand_lies():
     casts = [step for step in program.functions[0].body if step.op == "ttnn.typecast"]
     assert casts
     for step in casts:
-        assert values[step.operands[0]].layout.memory == values[step.results[0]].layout.memory
+        (operand,) = step.operands.values()
+        assert values[operand].layout.memory == values[step.results[0]].layout.memory
 
 
 def test_a_sharded_product_keeps_its_activation():
