@@ -100,3 +100,63 @@ func.func @reverse(%x: tensor<2x3xf32>, %y: tensor<2x4x5xbf16>) -> (tensor<2x3xf
   %b = "ttir.reverse"(%y) <{dimensions = array<i64: 1, 0>}> : (tensor<2x4x5xbf16>) -> tensor<2x4x5xbf16>
   func.return %a, %b : tensor<2x3xf32>, tensor<2x4x5xbf16>
 }
+
+// Elementwise ops that TT-NN's dialect lacks.
+// CHECK-LABEL: func.func @powers_of_two(
+func.func @powers_of_two(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK-NEXT: %[[T:.*]] = "ttir.full"() <{shape = array<i32: 4>, fill_value = 2.000000e+00 : f32}>
+  // CHECK-NEXT: "ttir.pow"(%[[T]], %x)
+  // CHECK-NEXT: "ttir.multiply"(%x, %x)
+  // CHECK-NEXT: func.return
+  %a = "ttir.exp2"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = "ttir.square"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @fraction(
+func.func @fraction(%x: tensor<4xf32>, %n: tensor<4xsi32>) -> (tensor<4xf32>, tensor<4xsi32>) {
+  // CHECK: %[[N:.*]] = "ttir.lt"(%x, {{.*}} -> tensor<4xbf16>
+  // CHECK-NEXT: %[[C:.*]] = "ttir.ceil"(%x)
+  // CHECK-NEXT: %[[F:.*]] = "ttir.floor"(%x)
+  // CHECK-NEXT: %[[W:.*]] = "ttir.where"(%[[N]], %[[C]], %[[F]])
+  // CHECK-NEXT: %[[R:.*]] = "ttir.subtract"(%x, %[[W]])
+  // CHECK-NEXT: func.return %[[R]], %n
+  %a = "ttir.frac"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = "ttir.trunc"(%n) : (tensor<4xsi32>) -> tensor<4xsi32>
+  func.return %a, %b : tensor<4xf32>, tensor<4xsi32>
+}
+
+// CHECK-LABEL: func.func @sign_of_bits(
+func.func @sign_of_bits(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  // CHECK-NEXT: %[[F:.*]] = "ttir.typecast"(%x) {{.*}} -> tensor<4xf32>
+  // CHECK-NEXT: %[[B:.*]] = "ttir.bitcast_convert"(%[[F]]) {{.*}} -> tensor<4xsi32>
+  // CHECK: "ttir.lt"(%[[B]], {{.*}} -> tensor<4xbf16>
+  // CHECK-NEXT: func.return
+  %a = "ttir.signbit"(%x) : (tensor<4xbf16>) -> tensor<4xbf16>
+  func.return %a : tensor<4xbf16>
+}
+
+// CHECK-LABEL: func.func @shift_with_sign(
+func.func @shift_with_sign(%x: tensor<4xsi32>, %u: tensor<4xui32>, %s: tensor<4xsi32>, %t: tensor<4xui32>) -> (tensor<4xsi32>, tensor<4xui32>) {
+  // CHECK: %[[N:.*]] = "ttir.lt"(%x
+  // CHECK-NEXT: %[[C:.*]] = "ttir.bitwise_not"(%x)
+  // CHECK-NEXT: %[[M:.*]] = "ttir.where"(%[[N]], %[[C]], %x)
+  // CHECK-NEXT: %[[S:.*]] = "ttir.logical_right_shift"(%[[M]], %s)
+  // CHECK-NEXT: %[[B:.*]] = "ttir.bitwise_not"(%[[S]])
+  // CHECK-NEXT: "ttir.where"(%[[N]], %[[B]], %[[S]])
+  // CHECK-NEXT: "ttir.logical_right_shift"(%u, %t)
+  // CHECK-NEXT: func.return
+  %a = "ttir.right_shift"(%x, %s) : (tensor<4xsi32>, tensor<4xsi32>) -> tensor<4xsi32>
+  %b = "ttir.right_shift"(%u, %t) : (tensor<4xui32>, tensor<4xui32>) -> tensor<4xui32>
+  func.return %a, %b : tensor<4xsi32>, tensor<4xui32>
+}
+
+// CHECK-LABEL: func.func @soft_sign(
+func.func @soft_sign(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[A:.*]] = "ttir.abs"(%x)
+  // CHECK: %[[D:.*]] = "ttir.add"(%[[A]]
+  // CHECK-NEXT: "ttir.div"(%x, %[[D]])
+  // CHECK-NEXT: func.return
+  %a = "ttir.softsign"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %a : tensor<4xf32>
+}

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_patterns
+from tt_xla.compiler.ttir.decompose_elementwise import ELEMENTWISE
 from tt_xla.ir import shapes
 from tt_xla.ir.base import shape, si32, tensor, tensor_type
 from tt_xla.ir.ttir.contraction import DotGeneralOp, MatmulOp
@@ -115,4 +116,4 @@ def _reshape(rewriter: PatternRewriter, op: Operation, value: SSAValue, new: tup
 
 
 def run(module: ModuleOp) -> None:
-    run_patterns(module, dot_general, channels_last, arange, reverse)
+    run_patterns(module, dot_general, channels_last, arange, reverse, ELEMENTWISE)
