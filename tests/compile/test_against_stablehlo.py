@@ -183,6 +183,21 @@ case("integer_remainder", lax.rem, whole(5, 6, low=-50, high=50), whole(5, 6, lo
 case("shift_left", jnp.left_shift, whole(3, 4, low=0), whole(3, 4, low=0, seed=1))
 case("shift_right_logical", lax.shift_right_logical, whole(3, 4, low=0, high=999), whole(3, 4, low=0, high=5, seed=1))
 case("shift_right_logical_negative", lax.shift_right_logical, whole(3, 4), whole(3, 4, low=1, high=5, seed=1))
+_BITS = np.array([0, 1, -1, 2**31 - 1, -(2**31), 255, 4096, -77], np.int32)
+for _type in ("int8", "int16", "int32", "uint8", "uint16", "uint32"):
+    case(f"bits_set_{_type}", lax.population_count, _BITS.astype(_type))
+    case(f"bits_leading_{_type}", lax.clz, _BITS.astype(_type))
+_ROUNDED = np.array(
+    [0.0, -0.0, 1.0, -1.00390625, 1.01171875, 65519.0, 65520.0, -7e4, 3e-5, 6e-5, 1e38, 1e-38, 3.14159], np.float32
+)
+for _exponent, _mantissa in ((8, 23), (8, 7), (8, 10), (5, 10), (5, 2), (4, 3)):
+    case(
+        f"precision_{_exponent}_{_mantissa}",
+        functools.partial(lax.reduce_precision, exponent_bits=_exponent, mantissa_bits=_mantissa),
+        np.array([*_ROUNDED, np.inf, -np.inf, np.nan], np.float32),
+        correlates=False,
+    )
+case("precision_of_bfloat16", lambda x: lax.reduce_precision(x, 8, 3), normal(4, 5).astype(BF16))
 _LARGE = np.array([3_000_000_000, 4, 4_000_000_001, 7, 6, 2, 2**31], np.uint32)
 _DIVISORS = np.array([2, 3_000_000_000, 3, 4_000_000_000, 7, 1, 2**31], np.uint32)
 case("unsigned_quotient", lax.div, _LARGE, _DIVISORS)
@@ -720,6 +735,19 @@ func.func @main(%x: tensor<2x6x7x3xf32>, %w: tensor<4x3x3x2xf32>) -> tensor<6x6x
 )
 
 
+def conv_of_batches(*shapes: tuple[int, ...], names: tuple[str, str, str], strides: tuple[int, ...]) -> None:
+    case(
+        f"conv_batch_groups_{names[0]}",
+        lambda x, w: lax.conv_general_dilated(x, w, strides, "SAME", dimension_numbers=names, batch_group_count=3),
+        *(normal(*sizes) for sizes in shapes),
+    )
+
+
+conv_of_batches((6, 4, 7, 8), (9, 4, 3, 3), names=("NCHW", "OIHW", "NCHW"), strides=(1, 2))
+conv_of_batches((7, 4, 6), (3, 4, 9), names=("WCN", "WIO", "NWC"), strides=(2,))
+conv_of_batches((4, 7, 8, 6), (3, 3, 4, 6), names=("CHWN", "HWIO", "CHWN"), strides=(1, 1))
+
+
 def pool(
     kind: Callable[..., Any], initial: float, size: tuple[int, ...], strides: tuple[int, ...], padding: Any
 ) -> Any:
@@ -749,6 +777,44 @@ case(
     lambda x: _SUM((1, 3, 3, 1), (1, 1, 1, 1), "SAME")(x) / _SUM((1, 3, 3, 1), (1, 1, 1, 1), "SAME")(jnp.ones_like(x)),
     normal(2, 6, 5, 3),
 )
+
+# Windows that TT-NN's pooling does not take.
+
+for _name, _reduced in {"max": lax.cummax, "min": lax.cummin, "prod": lax.cumprod}.items():
+    case(f"window_cum{_name}", functools.partial(_reduced, axis=1), normal(3, 13))
+    case(f"window_cum{_name}_reverse", lambda x, f=_reduced: f(x, axis=0, reverse=True), whole(7, 5))
+    case(f"window_cum{_name}_uint8", functools.partial(_reduced, axis=0), whole(6, 4, low=0, high=200).astype(np.uint8))
+    case(f"window_cum{_name}_int8", functools.partial(_reduced, axis=0), whole(6, 4, low=-99, high=99).astype(np.int8))
+case("window_cummax_uint32", functools.partial(lax.cummax, axis=0), _LARGE)
+case("window_cumsum_reverse", lambda x: lax.cumsum(x, axis=1, reverse=True), normal(3, 13))
+
+
+def window(kind: Callable[..., Any], initial: Any, **given: Any) -> Any:
+    def reduced(x: Array) -> Array:
+        dims = {"padding": "SAME", "window_strides": (1,) * x.ndim} | given
+        return lax.reduce_window(x, np.array(initial, x.dtype), kind, **dims)
+
+    return reduced
+
+
+case("window_min", window(lax.min, np.inf, window_dimensions=(3, 2), window_strides=(2, 1)), normal(7, 6))
+case("window_product", window(lax.mul, 1, window_dimensions=(1, 3, 5), window_dilation=(1, 2, 1)), inside(2, 9, 6))
+case("window_max_of_integers", window(lax.max, -(2**31), window_dimensions=(3, 3)), whole(6, 7) * 100_000_007)
+case("window_sum_of_integers", window(lax.add, 0, window_dimensions=(7, 2), padding=((5, 0), (-1, 2))), whole(6, 7))
+case(
+    "window_of_three", window(lax.max, -np.inf, window_dimensions=(2, 2, 3), window_strides=(1, 2, 2)), normal(4, 5, 6)
+)
+case("window_dilated_input", window(lax.add, 0, window_dimensions=(3, 2), base_dilation=(2, 3)), normal(4, 5))
+case("window_any", window(lax.bitwise_or, False, window_dimensions=(2, 3)), truth(5, 6))
+case("window_all", window(lax.bitwise_and, True, window_dimensions=(2, 1)), truth(5, 6))
+case("window_far_padding", _MAX((4, 1), (1, 1), ((3, 3), (0, 0))), normal(5, 4))
+case(
+    "padded_with_computed",
+    lambda x, v: lax.pad(x, v.sum(), ((1, 2, 1), (0, -1, 0), (2, 0, 2))),
+    normal(3, 4, 2),
+    inside(2),
+)
+case("padded_with_exact", lambda x: jnp.pad(x, ((1, 0), (2, 3)), constant_values=16_777_217), whole(3, 4))
 case("pool_strided_only", _MAX((1, 1), (2, 1), "VALID"), normal(6, 3))
 case("pool_of_nothing", _MAX((1, 1, 1, 1), (1, 1, 1, 1), "VALID"), normal(2, 3, 4, 5))
 case(
@@ -1059,7 +1125,10 @@ def takes_floats(found: Case) -> bool:
     return any(value.dtype == np.float32 for value in found.inputs)
 
 
-ON_CHIP = ("kept", "scatter", "gradient", "index_put", "sort", "top_k", "unsigned")
+ON_CHIP = (
+    *("bits", "conv_batch", "gradient", "index_put", "kept", "padded", "precision", "scatter", "sort", "top_k"),
+    *("unsigned", "window"),
+)
 """What the names of cases begin with whose every op the chip runs."""
 
 

@@ -1,6 +1,7 @@
 """StableHLO in, TTIR out. Importing this package registers the converters of all op families."""
 
 from tt_xla.compiler.stablehlo import (
+    bits,
     composites,
     contraction,
     control,
@@ -19,6 +20,7 @@ from tt_xla.compiler.stablehlo.importer import import_module
 from tt_xla.compiler.stablehlo.parse import parse_module, print_vhlo
 
 FAMILIES = (
+    bits,
     composites,
     contraction,
     control,

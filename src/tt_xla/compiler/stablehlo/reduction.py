@@ -32,13 +32,25 @@ def body_op(op: Any, region: int = 0) -> str:
     return names[0] if len(names) == 2 and names[1] == "stablehlo.return" else ""
 
 
-def is_identity(reducer: str, initial: SSAValue) -> bool:
-    """Whether an initial value changes nothing under a reducer."""
+_RANGES: dict[str, tuple[float, float]] = {
+    "i1": (0, 1),
+    "i8": (-(2**7), 2**7 - 1),
+    "i16": (-(2**15), 2**15 - 1),
+    "ui8": (0, 2**8 - 1),
+    "ui16": (0, 2**16 - 1),
+    "ui32": (0, 2**32 - 1),
+}
+"""The least and the greatest value of the integer types that are not 32 bits with a sign on the chip."""
+
+
+def is_identity(reducer: str, initial: SSAValue, declared: str = "") -> bool:
+    """Whether an initial value changes nothing under a reducer, on elements of a type declared so."""
     value = scalar_constant(initial)
     if value is None:
         return False
     element = tensor_type(initial).element_type
     least, greatest = (float("-inf"), float("inf")) if element in (bf16, f32) else (-(2**31), 2**31 - 1)
+    least, greatest = _RANGES.get(declared, (least, greatest))
     return {
         "stablehlo.add": value == 0,
         "stablehlo.multiply": value == 1,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import OpResult, SSAValue
 
@@ -78,6 +79,35 @@ def spread(importer: Importer, value: SSAValue, dim: int, factor: int, fill: flo
     return crop(importer, value, dim, 0, (count - 1) * factor + 1)
 
 
+def extend(importer: Importer, value: SSAValue, dim: int, edges: tuple[int, int], fill: SSAValue) -> SSAValue:
+    """Copies of ``fill``, a scalar of the value's element type, so many before and after it along a dimension."""
+    sizes = shape(value)
+    parts = [value]
+    for at, count in ((0, edges[0]), (2, edges[1])):
+        if count:
+            whole = (*sizes[:dim], count, *sizes[dim + 1 :])
+            type_ = tensor(whole, tensor_type(value).element_type)
+            one = reshape(importer, fill, (1,) * len(sizes))
+            parts.insert(at, importer.emit(BroadcastOp, [one], type_, broadcast_dimensions=whole))
+    if len(parts) == 1:
+        return value
+    whole = (*sizes[:dim], sizes[dim] + sum(edges), *sizes[dim + 1 :])
+    made = ConcatOp.make([parts], [tensor(whole, tensor_type(value).element_type)], importer.location, dim=dim)
+    importer.block.add_op(made)
+    return made.results[0]
+
+
+def spread_with(importer: Importer, value: SSAValue, dim: int, factor: int, fill: SSAValue) -> SSAValue:
+    """:func:`spread` with a scalar that is computed, or that float32 does not hold."""
+    sizes = shape(value)
+    if factor == 1 or sizes[dim] < 2:
+        return value
+    before, count, after = math.prod(sizes[:dim]), sizes[dim], math.prod(sizes[dim + 1 :])
+    value = extend(importer, reshape(importer, value, (before, count, 1, after)), 2, (0, factor - 1), fill)
+    value = reshape(importer, value, (*sizes[:dim], count * factor, *sizes[dim + 1 :]))
+    return crop(importer, value, dim, 0, (count - 1) * factor + 1)
+
+
 @converts("stablehlo.reshape")
 def convert_reshape(importer: Importer, op: Any) -> SSAValue:
     return reshape(importer, importer[op.operands[0]], importer.result_type(op).get_shape())
@@ -131,20 +161,28 @@ def slice_(importer: Importer, op: Any) -> SSAValue:
 
 @converts("stablehlo.pad")
 def pad(importer: Importer, op: Any) -> SSAValue:
+    """By ``ttir.pad`` where its float32 holds the value, else by joining copies of the value."""
     operand, value = importer.operands(op)
-    fill = scalar_constant(value)
+    known = scalar_constant(value)
+    held = known is not None and (isinstance(known, float) or float(np.float32(known)) == known)
     low, high = tuple(op.attributes["edge_padding_low"]), tuple(op.attributes["edge_padding_high"])
-    if fill is None:
-        raise importer.reject(op, "its padding value is not a constant")
     for dim, between in enumerate(op.attributes["interior_padding"]):
-        operand = spread(importer, operand, dim, between + 1, float(fill))
+        if known is not None and held:
+            operand = spread(importer, operand, dim, between + 1, float(known))
+        else:
+            operand = spread_with(importer, operand, dim, between + 1, value)
     for dim, (first, last) in enumerate(zip(low, high, strict=True)):
         operand = crop(importer, operand, dim, max(0, -first), shape(operand)[dim] - max(0, -last))
     low, high = (tuple(max(0, edge) for edge in edges) for edges in (low, high))
     padding = tuple(edge for pair in zip(low, high, strict=True) for edge in pair)
     if not any(padding):
         return operand
-    return importer.emit(PadOp, [operand], importer.result_type(op), padding=padding, value=float(fill))
+    type_ = importer.result_type(op)
+    if known is not None and held:
+        return importer.emit(PadOp, [operand], type_, padding=padding, value=float(known))
+    for dim, edges in enumerate(zip(low, high, strict=True)):
+        operand = extend(importer, operand, dim, edges, value)
+    return operand
 
 
 @converts("stablehlo.reverse")

@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.reduction import body_op, is_identity
+from tt_xla.compiler.stablehlo.sliding import ON_BOOLEANS, slide
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, spread
 from tt_xla.ir import shapes, ttir
 from tt_xla.ir.base import Tensor, shape, si32, tensor, tensor_type
@@ -33,9 +34,12 @@ def convolution(importer: Importer, op: Any) -> SSAValue:
     if spatial not in (1, 2):
         raise importer.reject(op, f"it has {spatial} spatial dimensions; 1 and 2 are supported")
     window = _Window(op, spatial)
-    if int(op.attributes["batch_group_count"].value) != 1:
-        raise importer.reject(op, "it groups its batch")
     operand, kernel = importer.operands(op)
+    batch_groups = int(op.attributes["batch_group_count"].value)
+    groups = int(op.attributes["feature_group_count"].value) * batch_groups
+    operand = _batch_as_features(
+        importer, operand, numbers.input_batch_dimension, numbers.input_feature_dimension, batch_groups
+    )
     transposed = _transposed_properties(op, window, shape(kernel), tuple(numbers.kernel_spatial_dimensions))
     if transposed is not None:
         return _conv_transpose2d(importer, op, operand, kernel, transposed)
@@ -58,20 +62,34 @@ def convolution(importer: Importer, op: Any) -> SSAValue:
     results = (numbers.output_batch_dimension, numbers.output_feature_dimension, *numbers.output_spatial_dimensions)
     result = importer.result_type(op)
     if spatial == 1:
-        return _conv1d(importer, op, operand, kernel, window, (dims, results), result)
+        return _conv1d(importer, (operand, kernel), groups, window, (dims, results), result)
     if dims != results:
         operand = permute(importer, operand, tuple(dims[results.index(d)] for d in range(4)))
     return importer.emit(
         Conv2dOp,
         [operand, kernel, None],
         result,
-        groups=int(op.attributes["feature_group_count"].value),
+        groups=groups,
         batch_dim=results[0],
         channel_dim=results[1],
         height_dim=results[2],
         width_dim=results[3],
         **window.properties(),
     )
+
+
+def _batch_as_features(importer: Importer, operand: SSAValue, batch: int, feature: int, groups: int) -> SSAValue:
+    """The groups of a batch side by side among the features: then features are grouped in the same way."""
+    if groups == 1:
+        return operand
+    sizes = shape(operand)
+    apart = reshape(importer, operand, (*sizes[:batch], groups, sizes[batch] // groups, *sizes[batch + 1 :]))
+    order = [dim for dim in range(len(sizes) + 1) if dim != batch]
+    order.insert(order.index(feature + (feature > batch)), batch)
+    merged = tuple(
+        size // groups if dim == batch else size * groups if dim == feature else size for dim, size in enumerate(sizes)
+    )
+    return reshape(importer, permute(importer, apart, tuple(order)), merged)
 
 
 def _transposed_properties(
@@ -84,7 +102,8 @@ def _transposed_properties(
     """
     if len(spatial) != 2 or all(dilation == 1 for dilation in window.lhs_dilation):
         return None
-    if any(stride != 1 for stride in window.stride) or int(op.attributes["feature_group_count"].value) != 1:
+    grouped = any(int(op.attributes[name].value) != 1 for name in ("feature_group_count", "batch_group_count"))
+    if grouped or any(stride != 1 for stride in window.stride):
         return None
     reach = [step * (kernel[dim] - 1) for dim, step in zip(spatial, window.rhs_dilation, strict=True)]
     cuts = [(size - low, size - high) for size, (low, high) in zip(reach, window.padding, strict=True)]
@@ -152,14 +171,14 @@ def _padding(attribute: Any, rank: int) -> tuple[tuple[int, int], ...]:
 
 def _conv1d(
     importer: Importer,
-    op: Any,
-    operand: SSAValue,
-    kernel: SSAValue,
+    operands: tuple[SSAValue, SSAValue],
+    groups: int,
     window: _Window,
     dims: tuple[tuple[int, ...], tuple[int, ...]],
     result: Tensor,
 ) -> SSAValue:
     """A convolution over [N, C, 1, L]."""
+    operand, kernel = operands
     moved = permute(importer, operand, dims[0])
     batch, channels, length = shape(moved)
     planar = reshape(importer, moved, (batch, channels, 1, length))
@@ -171,7 +190,7 @@ def _conv1d(
         Conv2dOp,
         [planar, weight, None],
         tensor((batch, outputs, 1, out_length), result.element_type),
-        groups=int(op.attributes["feature_group_count"].value),
+        groups=groups,
         batch_dim=0,
         channel_dim=1,
         height_dim=2,
@@ -186,22 +205,25 @@ def _conv1d(
 
 @converts("stablehlo.reduce_window")
 def reduce_window(importer: Importer, op: Any) -> SSAValue:
-    """Pooling over one or two dimensions, or a running sum."""
+    """A running sum, pooling of floats over one or two dimensions, or else shifted slices."""
     reducer = body_op(op)
-    if len(op.results) != 1 or reducer not in ("stablehlo.maximum", "stablehlo.add"):
-        raise importer.reject(op, "its body is not one maximum or add")
+    if len(op.results) != 1 or not reducer:
+        raise importer.reject(op, "its body is not one op")
     operand, initial = importer.operands(op)
-    if not is_identity(reducer, initial):
+    importer.result_type(op)
+    declared = str(op.results[0].type.element_type)
+    if reducer not in ON_BOOLEANS or not is_identity(reducer, initial, declared):
         raise importer.reject(op, "its initial value is not the identity of its body")
-    rank = len(shape(operand))
-    window = _PoolWindow(op, rank)
-    if any(dilation != 1 for dilation in window.base_dilations):
-        raise importer.reject(op, "it dilates its input")
-    if reducer == "stablehlo.add" and (dim := window.running_sum(shape(operand))) is not None:
-        return importer.emit(CumsumOp, [operand], importer.result_type(op), dim=dim)
-    if tensor_type(operand).element_type not in (bf16, f32):
-        raise importer.reject(op, "TT-NN pools floats alone")
-    return _pool2d(importer, operand, reducer, _planes(importer, op, shape(operand), window))
+    window = _PoolWindow(op, len(shape(operand)))
+    dilates = any(dilation != 1 for dilation in window.base_dilations)
+    native = not dilates and declared != "i1"
+    running = window.running_sum(shape(operand)) if native and reducer == "stablehlo.add" else None
+    if running is not None:
+        return importer.emit(CumsumOp, [operand], importer.result_type(op), dim=running)
+    pools = native and reducer in ("stablehlo.add", "stablehlo.maximum")
+    if pools and window.is_poolable() and tensor_type(operand).element_type in (bf16, f32):
+        return _pool2d(importer, operand, reducer, _planes(importer, op, shape(operand), window))
+    return slide(importer, op, reducer, window)
 
 
 class _PoolWindow:
@@ -216,6 +238,12 @@ class _PoolWindow:
 
     def moves(self, dim: int) -> bool:
         return self.sizes[dim] != 1 or self.strides[dim] != 1 or self.padding[dim] != (0, 0)
+
+    def is_poolable(self) -> bool:
+        """Whether TT-NN's pooling takes the window: over at most two dimensions, padded by at most half of its size."""
+        moving = sum(map(self.moves, range(len(self.sizes))))
+        pairs = zip(self.sizes, self.padding, strict=True)
+        return moving <= 2 and all(0 <= edge <= size // 2 for size, edges in pairs for edge in edges)
 
     def running_sum(self, whole: tuple[int, ...]) -> int | None:
         moving = [d for d in range(len(whole)) if self.moves(d)]
