@@ -164,7 +164,8 @@ def run_op() -> Callable[..., Any]:
             specs[name] = made[0] if isinstance(operand, torch.Tensor) else made
         shapes = [shape] if not shape or isinstance(shape[0], int) else list(shape)
         results = tuple(TensorSpec(tuple(s), TensorLayout.of(s, DataType(dtype))) for s in shapes)
-        outcome = bind(Context(op, numerics, specs, results), attributes)(flat)
+        made = bind(Context(op, numerics, specs, results), attributes)(*flat)
+        outcome = (made,) if len(results) == 1 else made
         for tensor, result in zip(outcome, results, strict=True):
             assert tuple(tensor.shape) == result.shape
         return outcome[0] if len(outcome) == 1 else outcome

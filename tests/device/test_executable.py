@@ -188,6 +188,64 @@ def test_results_share_memory_with_nothing(device, function_builder, make_progra
     assert torch.equal(results[3], -x)
 
 
+def test_a_result_that_is_an_argument_or_a_kept_value_is_a_copy(device, function_builder, make_program):
+    c = function_builder("main_const_eval_0", FunctionKind.CONST_EVAL)
+    w = c.argument((2, 3), "bf16")
+    const_eval = c.done(c.op("ttnn.neg", (2, 3), "bf16", input=w))
+    f = function_builder("main")
+    x, w = f.argument((2, 3), "bf16"), f.argument((2, 3), "bf16")
+    kept = f.op("ttcore.load_cached", (2, 3), "bf16", {"callee": "main_const_eval_0"}, inputs=(w,))
+    moved = f.op("ttnn.to_layout", (2, 3), "bf16", input=kept)
+    declared = [("x", Role.INPUT, (2, 3), "bf16"), ("w", Role.PARAMETER, (2, 3), "bf16")]
+    executable = device.load(make_program([f.done(x, kept, moved), const_eval], declared, [((2, 3), "bf16")] * 3))
+    x = torch.arange(6, dtype=BF16).reshape(2, 3)
+    for _ in range(3):
+        results = executable.run([x, x], [None, 1])
+        assert len({tensor.untyped_storage().data_ptr() for tensor in [x, *results]}) == 4
+        assert torch.equal(results[0], x)
+        assert torch.equal(results[1], -x)
+        for result in results:
+            result.zero_()
+
+
+def test_a_dropped_executable_is_gone_at_once(device, model):
+    executable = device.load(model())
+    x, w = tensors()
+    for _ in range(3):
+        executable.run([x, w], [None, 1])
+    gc.disable()
+    try:
+        del executable
+        assert device.memory().const_eval == device.memory().traces == 0
+    finally:
+        gc.enable()
+
+
+def test_an_error_after_the_first_run_names_op_operands_and_line(device, function_builder, make_program):
+    f = function_builder("main")
+    table, indices = f.argument((4, 3), "bf16"), f.argument((2, 3), "u32")
+    doubled = f.op("ttnn.add", (4, 3), "bf16", lhs=table, rhs=table)
+    rows = f.op("ttnn.gather", (2, 3), "bf16", {"dim": 0}, input=doubled, index=indices)
+    f.deallocate(doubled)
+    declared = [("table", Role.INPUT, (4, 3), "bf16"), ("indices", Role.INPUT, (2, 3), "i64")]
+    executable = device.load(make_program([f.done(rows)], declared, [((2, 3), "bf16")]))
+    table, indices = tensors()[1], torch.ones(2, 3, dtype=torch.int64)
+    for _ in range(2):
+        executable.run([table, indices], [None, None])
+    named = r"ttnn.gather failed on bfloat16\[4, 3\], int64\[2, 3\]: .*out of bounds.* At model.py:7"
+    with pytest.raises(ExecutionError, match=named):
+        executable.run([table, indices + 3], [None, None])
+    assert torch.equal(executable.run([table, indices], [None, None])[0], (2 * table)[[1, 1]])
+
+
+def test_a_bound_program_looks_nothing_up(device, add):
+    executable = device.load(add())
+    x = torch.arange(6, dtype=BF16).reshape(2, 3)
+    for _ in range(3):
+        assert torch.equal(executable.run([x, x], [None, None])[0], 2 * x)
+    assert executable.counters.kernel_lookups == 1
+
+
 def test_a_result_that_is_a_small_view_does_not_hold_the_whole(device, function_builder, make_program):
     f = function_builder("main")
     x = f.argument((100,), "f32")

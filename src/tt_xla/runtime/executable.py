@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import torch
 
+from tt_xla import options
 from tt_xla.cost.residency import Overflow, Residency, account, called, held_arguments
-from tt_xla.errors import ExecutionError, ResourceExhaustedError, TTXLAError
-from tt_xla.ir.program import (
-    CASE,
-    WHILE_LOOP,
-    Function,
-    FunctionKind,
-    Instruction,
-    Operand,
-    Program,
-    subprograms_of,
-)
+from tt_xla.errors import ExecutionError, ResourceExhaustedError
+from tt_xla.ir.program import CASE, WHILE_LOOP, Function, FunctionKind, Instruction, Operand, Program
 from tt_xla.runtime import control
+from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator.registry import Call, Context, Specs, bind, find
-from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, storage, widen
+from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, owns_memory, storage, widen
 from tt_xla.target import Target
 
 if TYPE_CHECKING:
@@ -51,8 +46,7 @@ _TRACE_CALLEES = {
     "execute_callee": FunctionKind.TRACE_EXECUTE,
 }
 
-Registers = list[Any]
-"""The tensors of a function's values by number; None before they are made and after they are deallocated."""
+_GRAD_IS_OFF = nullcontext()
 
 
 @dataclass(slots=True)
@@ -61,7 +55,7 @@ class Counters:
 
     runs: int = 0
     kernel_lookups: int = 0
-    """In the program cache: one per op run, none in a replay."""
+    """In the program cache: one per op when it is bound, at the first run."""
     const_evals: int = 0
     """Const-eval functions run."""
     captures: int = 0
@@ -69,39 +63,26 @@ class Counters:
 
 
 @dataclass(slots=True)
-class _Step:
-    """One instruction, ready to run; ``drops`` are the values deallocated after it."""
-
-    instruction: Instruction
-    inputs: tuple[int, ...]
-    drops: list[int]
-    context: Context | None = None
-    """Set for kernels."""
-    key: bytes = b""
-
-
-@dataclass(slots=True)
 class _CacheEntry:
     inputs: tuple[Token, ...]
-    results: list[torch.Tensor]
+    results: tuple[torch.Tensor, ...]
     tokens: list[Token]
-
-
-class _Command(NamedTuple):
-    """One bound kernel call of a captured trace, over its slots."""
-
-    call: Call
-    inputs: tuple[int, ...]
-    results: tuple[int, ...]
-    drops: tuple[int, ...]
-    instruction: Instruction
 
 
 @dataclass(slots=True)
 class _Trace:
-    commands: list[_Command]
-    runs_before: int = 0
+    warm: bool = False
     captured: bool = False
+
+
+@dataclass(slots=True)
+class _Bound:
+    """A function that is run here."""
+
+    code: Code
+    linked: Linked | None = None
+    """Over ``calls``; both are made when the function is first run."""
+    calls: list[Call] = field(default_factory=lambda: [])
 
 
 class Executable:
@@ -119,18 +100,21 @@ class Executable:
         self._entry = program.functions[0]
         self._reader = ArgumentReader(program, self._entry)
         self._functions = {function.name: function for function in program.functions}
-        self._steps = {
-            function.name: self._prepare(function) for function in program.functions if function.kind in _RUN_HERE
+        self._bound = {
+            function.name: _Bound(self._code(function)) for function in program.functions if function.kind in _RUN_HERE
         }
-        self._traces = {
-            self._traced(step.instruction).name: _Trace([])
-            for step in self._steps[self._entry.name]
-            if step.instruction.op == TRACE
-        }
+        self._traces = {self._traced(step.instruction).name: _Trace() for step in self._entry_steps(TRACE)}
+        self._has_const_evals = bool(self._entry_steps(LOAD_CACHED))
         self._const_evals: dict[str, _CacheEntry] = {}
+        self._kept: set[int] = set()
+        """Which tensors are const-eval results, by ``id``."""
+        self._tokens: dict[int, Token] = {}
+        """Of the entry's arguments and const-eval results, in this run."""
         self._generation = 0
         self._ledger: Residency | None = None
         """What lies in memory during the first run."""
+        self._checking = False
+        """Whether this is the first run."""
 
     @property
     def traced(self) -> bool:
@@ -195,27 +179,42 @@ class Executable:
             ExecutionError: arguments do not match, a value does not fit its on-device type, or an op fails.
             ResourceExhaustedError: by now other programs hold the DRAM or trace region this one needs.
         """
-        with self.device.lock, torch.no_grad():
-            if not self.counters.runs:
-                self.device.check_memory(self)
-                self._ledger = self._opened_ledger()
+        with self.device.lock, torch.no_grad() if torch.is_grad_enabled() else _GRAD_IS_OFF:
             arguments, tokens = self._reader.read(tensors, versions)
-            registers: Registers = [None] * len(self._entry.values)
-            known: list[Token] = [None] * len(self._entry.values)
-            for value, tensor, token in zip(self._entry.arguments, arguments, tokens, strict=True):
-                registers[value], known[value] = tensor, token
-            self._run_steps(self._entry, registers, known)
-            results = [registers[value] for value in self._entry.results]
-            if self._ledger is not None:
-                self._close_ledger(self._ledger)
+            if self._has_const_evals:
+                self._tokens = dict(zip(self._entry.arguments, tokens, strict=True))
+            call = self._call_entry if self.counters.runs else self._run_first
+            owned = self._own(call(arguments), arguments)
             self.counters.runs += 1
-            return self._own(results, arguments, tensors)
+            return owned
 
     def reset(self) -> None:
-        """Back to cold: forgets const-eval results and the captured trace."""
+        """Back to cold: forgets bound kernels, const-eval results and the captured trace."""
         self.counters = Counters()
         self._const_evals.clear()
-        self._traces = {name: _Trace([]) for name in self._traces}
+        self._kept.clear()
+        self._traces = {name: _Trace() for name in self._traces}
+        for bound in self._bound.values():
+            bound.linked, bound.calls = None, []
+
+    def _call_entry(self, arguments: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        return self._linked(self._entry)(*arguments)
+
+    def _run_first(self, arguments: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """Runs and checks what no later run can change: the shape of each value, and the account of memory."""
+        self.device.check_memory(self)
+        self._const_evals.clear()  # of a first run that failed: this one computes everything
+        self._ledger = self._opened_ledger()
+        self._checking = True
+        try:
+            results = self._call_entry(arguments)
+            if self._ledger is not None:
+                self._check_plan(self._ledger)
+            return results
+        finally:
+            self._ledger, self._checking = None, False
+            for bound in self._bound.values():
+                bound.linked = None
 
     # Memory
 
@@ -237,13 +236,12 @@ class Executable:
                 hint="If the Program came from this version's compiler, please report it.",
             )
 
-    def _close_ledger(self, ledger: Residency) -> None:
+    def _check_plan(self, ledger: Residency) -> None:
         """That what the run took is what the compiler planned.
 
         Raises:
             ExecutionError: it is not.
         """
-        self._ledger = None
         plan = self.program.memory
         planned = (plan.dram_peak_bytes, plan.l1_peak_bytes_per_core)
         taken = (ledger.dram_peak_bytes, ledger.l1.peak)
@@ -254,27 +252,24 @@ class Executable:
                 hint="This is a fault of the compiler or of an edited Program; please report it.",
             )
 
-    def _own(
-        self, results: list[torch.Tensor], arguments: Iterable[torch.Tensor], tensors: Iterable[torch.Tensor]
-    ) -> list[torch.Tensor]:
+    def _own(self, results: Iterable[torch.Tensor], arguments: Iterable[torch.Tensor]) -> list[torch.Tensor]:
         """Results widened, and copied where their memory belongs to someone else."""
-        taken = {storage(tensor) for group in (arguments, tensors) for tensor in group}
-        taken |= {storage(tensor) for entry in self._const_evals.values() for tensor in entry.results}
-        owned: list[torch.Tensor] = []
-        for tensor, result in zip(results, self.program.results, strict=True):
-            widened = widen(tensor, result)
-            # A small view would keep all of the memory behind it.
-            partial = widened.untyped_storage().nbytes() != widened.numel() * widened.element_size()
-            if widened.numel() and (partial or storage(widened) in taken):
-                widened = widened.clone()
-            taken.add(storage(widened))
-            owned.append(widened)
+        owned = [widen(tensor, result) for tensor, result in zip(results, self.program.results, strict=True)]
+        del results  # so that none counts as another owner
+        taken = {*map(id, arguments), *self._kept}
+        for index, tensor in enumerate(owned):
+            if id(tensor) in taken or not owns_memory(tensor):
+                owned[index] = tensor = tensor.clone()
+            taken.add(id(tensor))
         return owned
 
     # Preparing
 
-    def _prepare(self, function: Function) -> list[_Step]:
-        steps: list[_Step] = []
+    def _entry_steps(self, op: str) -> list[Step]:
+        return [step for step in self._bound[self._entry.name].code.steps if step.instruction.op == op]
+
+    def _code(self, function: Function) -> Code:
+        steps: list[Step] = []
         for instruction in function.body:
             inputs = tuple(_flat(instruction.operands.values()))
             if instruction.op == DEALLOCATE:
@@ -285,7 +280,7 @@ class Executable:
                 # Nothing reads the slot before: it becomes the tensor that would be copied there.
                 instruction = Instruction(ASSIGN, {"input": inputs[0]}, (inputs[1],), {}, instruction.location)
                 inputs = inputs[:1]
-            step = _Step(instruction, inputs, [])
+            step = Step(instruction, inputs, [])
             if instruction.op in (LOAD_CACHED, TRACE):
                 self._check_call(function, instruction)
             elif instruction.op in CONTROL:
@@ -295,7 +290,12 @@ class Executable:
                 step.context = self._context(function, instruction)
                 step.key = self._key(step.context, instruction)
             steps.append(step)
-        return steps
+        if function.kind is not FunctionKind.TRACE:
+            return Code(function.name, steps, function.arguments, function.results)
+        # Its last arguments are slots, which its copies fill.
+        filled = {value for step in steps if step.instruction.op == ASSIGN for value in step.instruction.results}
+        inputs = [value for value in function.arguments if value not in filled]
+        return Code(function.name, steps, inputs, [value for value in function.arguments if value in filled])
 
     def _check_call(self, function: Function, instruction: Instruction) -> None:
         called = {"callee": FunctionKind.CONST_EVAL} if instruction.op == LOAD_CACHED else _TRACE_CALLEES
@@ -332,92 +332,93 @@ class Executable:
         key = msgspec.msgpack.encode(parts)
         return key if len(key) <= _WHOLE_KEY_BYTES else hashlib.blake2b(key, digest_size=32).digest()
 
-    # Running
+    # Binding and running
 
-    def _run_steps(self, function: Function, registers: Registers, tokens: list[Token] | None = None) -> None:
-        ledger = self._ledger
-        for step in self._steps[function.name]:
-            inputs = [registers[value] for value in step.inputs]
-            instruction = step.instruction
+    def _linked(self, function: Function) -> Linked:
+        """``function`` over its bound kernels; in the first run each is checked."""
+        bound = self._bound[function.name]
+        if bound.linked is not None:
+            return bound.linked
+        steps = bound.code.steps
+        calls = bound.calls or [self._call(step) for step in steps]
+        checked = (
+            [self._checked(function, *pair) for pair in zip(steps, calls, strict=True)] if self._checking else calls
+        )
+        linked = bound.code.link(checked)
+        if options.program_cache_enabled():
+            bound.calls, bound.linked = calls, linked
+        return linked
+
+    def _call(self, step: Step) -> Call:
+        context, instruction = step.context, step.instruction
+        if context is not None:
+            self.counters.kernel_lookups += 1
+            return self.device.bound(step.key, lambda: bind(context, instruction.attributes, instruction.location))
+        this = weakref.proxy(self)  # a call belongs to its executable, which ends with its last user
+        if instruction.op == LOAD_CACHED:
+            return lambda *tensors: _one_or_all(this._load_cached(step, tensors))
+        if instruction.op in CONTROL:
+            return lambda *tensors: _one_or_all(this._run_control(instruction, tensors))
+        function = self._traced(instruction)
+        return lambda *tensors: _one_or_all(this._run_trace(function, tensors))
+
+    def _checked(self, function: Function, step: Step, call: Call) -> Call:
+        """``call`` with its memory accounted for, and the shapes of what it gives compared to those declared."""
+        instruction = step.instruction
+
+        def checked(*tensors: torch.Tensor) -> Any:
+            ledger = self._ledger
             if ledger is not None:
                 self._fits(ledger.run(function, instruction, self._functions))
-            if step.context is not None:
-                results = self._run_kernel(step, inputs)
-            elif instruction.op in CONTROL:
-                results = self._run_control(instruction, inputs)
-            elif instruction.op == LOAD_CACHED:
-                assert tokens is not None
-                entry = self._load_cached(instruction, inputs, tuple(tokens[value] for value in step.inputs))
-                results = entry.results
-                for value, token in zip(instruction.results, entry.tokens, strict=True):
-                    tokens[value] = token
-            else:
-                results = self._run_trace(self._traced(instruction), inputs)
-            for value, tensor in zip(instruction.results, results, strict=True):
-                registers[value] = tensor
-            for value in step.drops:
-                registers[value] = None
-                if ledger is not None:
+            made = call(*tensors)
+            results = (made,) if len(instruction.results) == 1 else made
+            for tensor, value in zip(results, instruction.results, strict=True):
+                declared = function.values[value].shape
+                if step.context is not None and tensor.shape != declared:
+                    raise ValueError(f"it gave shape {tuple(tensor.shape)}, the program declares {declared}")
+            if ledger is not None:
+                for value in step.drops:
                     ledger.free((function.name, value))
-        if ledger is not None and function is not self._entry:
-            ledger.leave(function)
+            return made
 
-    def _run_control(self, instruction: Instruction, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return checked
+
+    def _run_function(self, function: Function, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        results = self._linked(function)(*inputs)
+        if self._ledger is not None:
+            self._ledger.leave(function)
+        return results
+
+    def _run_control(self, instruction: Instruction, inputs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         """A loop or a case. Its memory is accounted for once, however many rounds there are."""
         ledger, self._ledger = self._ledger, None
         if ledger is not None:
             for callee in called(instruction, self._functions):
                 self._fits(account(callee, self._functions, ledger))
-        results = control.run(instruction, inputs, self._call_function)
+        results = control.run(instruction, inputs, lambda name, given: self._linked(self._functions[name])(*given))
         self._ledger = ledger
         return results
 
-    def _run_kernel(self, step: _Step, inputs: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        call = self._call(step)
-        instruction = step.instruction
-        try:
-            results = call(inputs)
-        except Exception as error:
-            raise _failed(instruction, inputs, error) from error
-        assert step.context is not None
-        for tensor, spec in zip(results, step.context.results, strict=True):
-            if tensor.shape != spec.shape:
-                raise _failed(
-                    instruction,
-                    inputs,
-                    ValueError(f"it gave shape {tuple(tensor.shape)}, the program declares {spec.shape}"),
-                )
-        return results
-
-    def _call(self, step: _Step) -> Call:
-        self.counters.kernel_lookups += 1
-        context, instruction = step.context, step.instruction
-        assert context is not None
-        return self.device.bound(step.key, lambda: bind(context, instruction.attributes, instruction.location))
-
-    def _load_cached(
-        self, instruction: Instruction, inputs: list[torch.Tensor], tokens: tuple[Token, ...]
-    ) -> _CacheEntry:
-        callee = str(instruction.attributes["callee"])
+    def _load_cached(self, step: Step, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        callee = str(step.instruction.attributes["callee"])
         entry = self._const_evals.get(callee)
-        if entry is not None and None not in tokens and entry.inputs == tokens:
-            return entry
-        results = self._call_function(callee, inputs)
+        tokens = tuple(self._tokens[value] for value in step.inputs)
+        if entry is None or None in tokens or entry.inputs != tokens:
+            entry = self._eval_const(callee, inputs, tokens)
+        self._tokens.update(zip(step.instruction.results, entry.tokens, strict=True))
+        return entry.results
+
+    def _eval_const(self, callee: str, inputs: Sequence[torch.Tensor], tokens: tuple[Token, ...]) -> _CacheEntry:
+        results = self._run_function(self._functions[callee], inputs)
         # A result lives on when the argument it is a view of changes.
         arguments = {storage(tensor) for tensor in inputs}
-        results = [tensor.clone() if storage(tensor) in arguments else tensor for tensor in results]
+        results = tuple(tensor.clone() if storage(tensor) in arguments else tensor for tensor in results)
         self.counters.const_evals += 1
         self._generation += 1
         tokens_out: list[Token] = [(callee, self._generation, index) for index in range(len(results))]
-        entry = _CacheEntry(tokens, results, tokens_out)
-        self._const_evals[callee] = entry
+        entry = self._const_evals[callee] = _CacheEntry(tokens, results, tokens_out)
+        self._kept = {id(tensor) for kept in self._const_evals.values() for tensor in kept.results}
         return entry
-
-    def _call_function(self, name: str, inputs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        function = self._functions[name]
-        registers = _bound_registers(function, inputs)
-        self._run_steps(function, registers)
-        return [registers[value] for value in function.results]
 
     def _traced(self, instruction: Instruction) -> Function:
         """The function behind a trace: the one that its capturing function calls."""
@@ -425,77 +426,23 @@ class Executable:
         name = next(str(inner.attributes["callee"]) for inner in capture.body if inner.op == CALL)
         return self._functions[name]
 
-    def _run_trace(self, function: Function, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-        """First run plainly, the second captures, later ones replay. Results are the last arguments, as slots that the
-        function's copies fill."""
+    def _run_trace(self, function: Function, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """First run plainly, the second captures, later ones replay."""
         trace = self._traces[function.name]
+        if trace.warm and not trace.captured:
+            self.device.check_trace_region(self)
+        results = self._run_function(function, inputs)
         if trace.captured:
-            return self._replay(function, trace, inputs)
-        if not trace.runs_before:
-            trace.runs_before += 1
-            return self._fill_slots(function, inputs)
-        self.device.check_trace_region(self)
-        trace.commands = self._commands(function)
-        results = self._fill_slots(function, inputs)
-        trace.captured = True
-        self.counters.captures += 1
+            self.counters.replays += 1
+        elif trace.warm:
+            trace.captured = True
+            self.counters.captures += 1
+        trace.warm = True
         return results
 
-    def _fill_slots(self, function: Function, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        registers = _bound_registers(function, inputs)
-        self._run_steps(function, registers)
-        return [registers[value] for value in function.arguments[len(inputs) :]]
 
-    def _commands(self, function: Function) -> list[_Command]:
-        return [
-            _Command(
-                self._recorded(step) if step.instruction.op in CONTROL else self._call(step),
-                step.inputs,
-                step.instruction.results,
-                tuple(step.drops),
-                step.instruction,
-            )
-            for step in self._steps[function.name]
-        ]
-
-    def _recorded(self, step: _Step) -> Call:
-        """The rounds of a loop as one command of a trace."""
-        functions = [self._functions[name] for name in subprograms_of(step.instruction)]
-        commands = {function.name: (function, self._commands(function)) for function in functions}
-
-        def call(name: str, inputs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-            function, recorded = commands[name]
-            slots = _bound_registers(function, inputs)
-            _play(recorded, slots)
-            return [slots[value] for value in function.results]
-
-        return lambda inputs: tuple(control.run(step.instruction, inputs, call))
-
-    def _replay(self, function: Function, trace: _Trace, inputs: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-        slots = _bound_registers(function, inputs)
-        self.counters.replays += 1
-        _play(trace.commands, slots)
-        return [slots[value] for value in function.arguments[len(inputs) :]]
-
-
-def _play(commands: Sequence[_Command], slots: Registers) -> None:
-    for call, sources, targets, drops, instruction in commands:
-        operands = [slots[value] for value in sources]
-        try:
-            results = call(operands)
-        except Exception as error:
-            raise _failed(instruction, operands, error) from error
-        for value, tensor in zip(targets, results, strict=True):
-            slots[value] = tensor
-        for value in drops:
-            slots[value] = None
-
-
-def _bound_registers(function: Function, inputs: Sequence[torch.Tensor]) -> Registers:
-    registers: Registers = [None] * len(function.values)
-    for value, tensor in zip(function.arguments, inputs, strict=function.kind is not FunctionKind.TRACE):
-        registers[value] = tensor
-    return registers
+def _one_or_all(results: Sequence[torch.Tensor]) -> Any:
+    return results[0] if len(results) == 1 else results
 
 
 def _flat(operands: Iterable[Operand]) -> Iterable[int]:
@@ -504,15 +451,3 @@ def _flat(operands: Iterable[Operand]) -> Iterable[int]:
             yield operand
         else:
             yield from operand
-
-
-def _failed(instruction: Instruction, inputs: Sequence[torch.Tensor], error: Exception) -> TTXLAError:
-    if isinstance(error, TTXLAError):
-        error.location = error.location or instruction.location
-        return error
-    given = ", ".join(describe(tensor.dtype, tensor.shape) for tensor in inputs) or "no operands"
-    return ExecutionError(
-        f"{instruction.op} failed on {given}: {type(error).__name__}: {error}".rstrip(".") + ".",
-        hint="If the Program came from this version's compiler, please report it.",
-        location=instruction.location,
-    )

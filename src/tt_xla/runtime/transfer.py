@@ -10,7 +10,10 @@ import torch
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Argument, Function, Program, Result, Role, TensorSpec
-from tt_xla.runtime.emulator.containers import DECLARED, INTEGER_RANGES, hold
+from tt_xla.runtime.emulator.containers import CONTAINERS, DECLARED, INTEGER_RANGES, fills_container, hold
+
+_TENSOR_AND_STORAGE = 2
+"""Owners of memory that one tensor has, while its storage is looked at."""
 
 Version = int | None
 Token = tuple[object, ...] | None
@@ -31,6 +34,8 @@ class _Slot:
     dtype: torch.dtype
     shape: tuple[int, ...]
     persistent: bool
+    as_given: bool
+    """Whether the device holds what is declared, dtype and shape, so that nothing is converted."""
     token: Token = None
     converted: torch.Tensor | None = None
 
@@ -57,6 +62,7 @@ class ArgumentReader:
                 DECLARED[argument.dtype],
                 tuple(argument.shape),
                 argument.role is not Role.INPUT,
+                _as_given(argument, entry.values[value]),
             )
             for argument, value in zip(program.arguments, entry.arguments, strict=True)
         ]
@@ -82,10 +88,12 @@ class ArgumentReader:
             if tensor.dtype is not slot.dtype or tensor.shape != slot.shape:
                 raise self._mismatch(slot, tensor)
             token: Token = None
-            if version is not None:
-                token = (version, slot.shape, tensor.stride(), tensor.storage_offset())
+            if version is not None and slot.persistent:
+                token = (version, tensor.stride(), tensor.storage_offset())
             tokens.append(token)
-            read.append(self._narrowed(slot, tensor.detach(), token))
+            if tensor.requires_grad:
+                tensor = tensor.detach()
+            read.append(tensor if slot.as_given else self._narrowed(slot, tensor, token))
         return read, tokens
 
     def _mismatch(self, slot: _Slot, tensor: torch.Tensor) -> ExecutionError:
@@ -101,9 +109,15 @@ class ArgumentReader:
         narrowed = narrow(tensor, slot.spec.layout.dtype, slot.argument)
         if tuple(narrowed.shape) != slot.spec.shape:
             narrowed = narrowed.reshape(slot.spec.shape)
-        if slot.persistent and token is not None and narrowed.dtype is not tensor.dtype:
+        if token is not None and narrowed.dtype is not tensor.dtype:
             slot.token, slot.converted = token, narrowed
         return narrowed
+
+
+def _as_given(argument: Argument, spec: TensorSpec) -> bool:
+    dtype = spec.layout.dtype
+    same_type = DECLARED[argument.dtype] is CONTAINERS[dtype] and fills_container(dtype)
+    return same_type and tuple(argument.shape) == spec.shape
 
 
 def narrow(tensor: torch.Tensor, dtype: DataType, argument: Argument) -> torch.Tensor:
@@ -151,10 +165,23 @@ def _does_not_fit(argument: Argument, value: float, dtype: DataType) -> Executio
 def widen(tensor: torch.Tensor, result: Result) -> torch.Tensor:
     """``tensor`` in the declared shape and dtype of ``result``, contiguous; shares memory where nothing changes."""
     dtype = DECLARED[result.dtype]
-    widened = tensor.ne(0) if dtype is torch.bool else tensor.to(dtype)
-    return widened.reshape(result.shape).contiguous()
+    if tensor.dtype is not dtype:
+        tensor = tensor.ne(0) if dtype is torch.bool else tensor.to(dtype)
+    if tensor.shape != result.shape:
+        tensor = tensor.reshape(result.shape)
+    return tensor if tensor.is_contiguous() else tensor.contiguous()
 
 
 def storage(tensor: torch.Tensor) -> int:
     """Address of the memory behind a tensor; views of one memory have one address."""
     return tensor.untyped_storage().data_ptr()
+
+
+def owns_memory(tensor: torch.Tensor) -> bool:
+    """Whether no other tensor shares the memory, and no part of it is someone else's.
+
+    Other references to the very same tensor do not count.
+    """
+    memory = tensor.untyped_storage()
+    owners = torch._C._storage_Use_Count(memory._cdata)  # pyright: ignore[reportPrivateUsage]
+    return owners == _TENSOR_AND_STORAGE and memory.nbytes() == tensor.numel() * tensor.element_size()

@@ -92,6 +92,11 @@ DECLARED: dict[str, torch.dtype] = {
 _WRAPS = {DataType.U32: 0xFFFFFFFF, DataType.U16: 0xFFFF}
 
 
+def fills_container(dtype: DataType) -> bool:
+    """Whether every value of the container is one of ``dtype``, so that a tensor in it needs no change."""
+    return dtype.is_host_only or not (dtype.is_block_float or dtype in _WRAPS)
+
+
 def hold(tensor: torch.Tensor, dtype: DataType) -> torch.Tensor:
     """``tensor`` with the values ``dtype`` can hold, in its container; the same tensor where nothing changes.
 

@@ -7,6 +7,7 @@ and the attributes by theirs; what it returns is rounded to the dtype of the ins
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import TensorSpec
 from tt_xla.registry import Registry
-from tt_xla.runtime.emulator.containers import CONTAINERS, hold
+from tt_xla.runtime.emulator.containers import CONTAINERS, fills_container, hold
 
 FAMILIES = (
     "attention",
@@ -37,8 +38,8 @@ FAMILIES = (
 )
 
 Specs = TensorSpec | tuple[TensorSpec, ...]
-Call = Callable[[Sequence[torch.Tensor]], tuple[torch.Tensor, ...]]
-"""The tensors of an instruction's operands, flat and in order, to its results."""
+Call = Callable[..., Any]
+"""The tensors of an instruction's operands, flat and in order, to its result, or to a tuple of several."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -141,37 +142,54 @@ def bind(context: Context, attributes: Mapping[str, Any], location: str = "") ->
             hint=f"It takes {inspect.signature(function)}.",
             location=location,
         ) from None
-    finish = _finisher(context, found)
-    fixed = dict(attributes)
-    if all(count is None for _, count in shape):
-        names = [name for name, _ in shape]
+    fixed = functools.partial(function, context, **attributes)
+    names = [name for name, _ in shape]
+    if any(count is not None for _, count in shape):
+        return _finished(context, found, _grouping(fixed, shape))
+    positional = list(inspect.signature(function).parameters)[1 : len(names) + 1]
+    return _finished(context, found, fixed if names == positional else _naming(fixed, names))
 
-        def call_plain(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-            return finish(function(context, **dict(zip(names, tensors, strict=True)), **fixed))
 
-        return call_plain
+def _naming(function: Call, names: Sequence[str]) -> Call:
+    """For operands that stand in another order than the kernel's parameters."""
 
-    def call_variadic(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    def call(*tensors: torch.Tensor) -> Any:
+        return function(**dict(zip(names, tensors, strict=True)))
+
+    return call
+
+
+def _grouping(function: Call, shape: Sequence[tuple[str, int | None]]) -> Call:
+    """For operands some of which are lists of so many tensors."""
+
+    def call(*tensors: torch.Tensor) -> Any:
         operands: dict[str, Any] = {}
         start = 0
         for name, count in shape:
             operands[name] = tensors[start] if count is None else list(tensors[start : start + count])
             start += 1 if count is None else count
-        return finish(function(context, **operands, **fixed))
+        return function(**operands)
 
-    return call_variadic
+    return call
 
 
-def _finisher(context: Context, found: Kernel) -> Callable[[Any], tuple[torch.Tensor, ...]]:
+def _finished(context: Context, found: Kernel, function: Call) -> Call:
     """Rounds what a kernel returns to its result specs, with nothing to do where containers agree."""
     sources = {specs.layout.dtype for specs in context.operands.values() if isinstance(specs, TensorSpec)}
     dtypes = [spec.layout.dtype for spec in context.results]
-    keeps = found.keeps_values and sources == set(dtypes)
+    if len(dtypes) != 1:
+        return lambda *tensors: tuple(
+            hold(tensor, dtype) for tensor, dtype in zip(function(*tensors), dtypes, strict=True)
+        )
+    if found.keeps_values and sources == set(dtypes):
+        return function
+    (dtype,) = dtypes
+    if not fills_container(dtype):
+        return lambda *tensors: hold(function(*tensors), dtype)
+    container = CONTAINERS[dtype]
 
-    def finish_one(returned: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return (returned if keeps else hold(returned, dtypes[0]),)
+    def call(*tensors: torch.Tensor) -> torch.Tensor:
+        made = function(*tensors)
+        return made if made.dtype is container else hold(made, dtype)
 
-    def finish_all(returned: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        return tuple(hold(tensor, dtype) for tensor, dtype in zip(returned, dtypes, strict=True))
-
-    return finish_one if len(dtypes) == 1 else finish_all
+    return call
