@@ -235,6 +235,7 @@ class Executor:
         self._outputs = lowered.outputs
         self._on_device = [fake.device.type == DEVICE_TYPE for fake in lowered.results]
         self._places = [None if order is None else _inverse(order) for order in lowered.orders]
+        self._as_they_are = not any(self._on_device) and not any(self._places)
         self._straight = lowered.outputs == [("result", i) for i in range(len(lowered.results))]
         self._settings: settings.Settings | None = None
         self._call: Callee | None = None
@@ -273,13 +274,13 @@ class Executor:
         versions: list[int | None] = []
         for position in self._tensors:
             tensor = args[position]
-            if tensor.device.type == DEVICE_TYPE:
+            if tensor.is_cpu:
+                tensors.append(tensor)
+                versions.append(None)
+            else:
                 buffer = buffer_of(tensor)
                 tensors.append(buffer.alias(tensor))
                 versions.append(buffer.version)
-            else:
-                tensors.append(tensor.detach() if tensor.requires_grad else tensor)
-                versions.append(None)
         for make, version in self._extras:
             tensors.append(make())
             versions.append(version)
@@ -289,6 +290,8 @@ class Executor:
         except ResourceExhaustedError as error:
             _as_torch_error(error)
             raise
+        if self._as_they_are:
+            return results
         lifted: list[torch.Tensor] = []
         for result, on_device, places in zip(results, self._on_device, self._places, strict=True):
             placed = result if places is None else result.permute(places)

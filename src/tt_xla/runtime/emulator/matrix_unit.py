@@ -11,6 +11,7 @@ operand of a matmul: weights) by 7 of SrcB (the first: activations); more phases
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,6 +19,9 @@ import torch
 
 Product = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """Bilinear: (activations, weights) to their product, such as a matmul or a convolution."""
+
+Multiplier = Callable[[Product, torch.Tensor, torch.Tensor], torch.Tensor]
+"""A product, activations and weights to the product as the matrix unit computes it."""
 
 _SRC_BITS = 11
 _SRC_A_HIGH_BITS = 5
@@ -32,7 +36,13 @@ def significant(tensor: torch.Tensor, bits: int) -> torch.Tensor:
     view, width = (torch.int32, 24) if tensor.dtype is torch.float32 else (torch.int16, 8)
     if bits >= width:
         return tensor
-    return (tensor.view(view) & -(1 << (width - bits))).view(tensor.dtype)
+    return torch.bitwise_and(tensor.view(view), _mask(view, width - bits)).view(tensor.dtype)
+
+
+@functools.cache
+def _mask(dtype: torch.dtype, cleared: int) -> torch.Tensor:
+    """A tensor, which torch takes up in half the time of a number."""
+    return torch.tensor(-(1 << cleared), dtype=dtype, device="cpu")
 
 
 def sources(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -60,22 +70,54 @@ def multiply(
         a: activations (SrcB).
         b: weights (SrcA).
     """
+    return multiplier(config, silicon=silicon)(product, a, b)
+
+
+def multiplier(config: Mapping[str, Any] | None, *, silicon: bool) -> Multiplier:
+    """:func:`multiply` for one config.
+
+    Raises:
+        ValueError: there is no such fidelity.
+    """
     if not silicon:
-        return product(a, b) if a.dtype is b.dtype else product(a.to(torch.float32), b.to(torch.float32))
-    a, b = sources(a, b)
+        return _multiply_exactly
     level = fidelity(config)
-    if level == "hifi4":
-        return product(a, b)
-    b_high = significant(b, _SRC_A_HIGH_BITS)
-    a_high = significant(a, _SRC_B_HIGH_BITS)
-    if level == "lofi":
-        return product(a_high, b_high)
-    if level == "hifi2":
-        return product(a_high, b)
-    if level != "hifi3":
-        raise ValueError(f"math_fidelity is {level!r}, expected lofi, hifi2, hifi3 or hifi4")
+    if level not in _MULTIPLIERS:
+        raise ValueError(f"math_fidelity is {level!r}, expected {', '.join(_MULTIPLIERS)}")
+    return _MULTIPLIERS[level]
+
+
+def _multiply_exactly(product: Product, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return product(a, b) if a.dtype is b.dtype else product(a.to(torch.float32), b.to(torch.float32))
+
+
+def _multiply_lofi(product: Product, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    a, b = sources(a, b)
+    return product(significant(a, _SRC_B_HIGH_BITS), significant(b, _SRC_A_HIGH_BITS))
+
+
+def _multiply_hifi2(product: Product, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    a, b = sources(a, b)
+    return product(significant(a, _SRC_B_HIGH_BITS), b)
+
+
+def _multiply_hifi3(product: Product, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    a, b = sources(a, b)
+    b_high, a_high = significant(b, _SRC_A_HIGH_BITS), significant(a, _SRC_B_HIGH_BITS)
     a, b, a_high, b_high = (tensor.to(torch.float32) for tensor in (a, b, a_high, b_high))
     return product(a_high, b) + product(a - a_high, b_high)
+
+
+def _multiply_hifi4(product: Product, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return product(*sources(a, b))
+
+
+_MULTIPLIERS: dict[str, Multiplier] = {
+    "lofi": _multiply_lofi,
+    "hifi2": _multiply_hifi2,
+    "hifi3": _multiply_hifi3,
+    "hifi4": _multiply_hifi4,
+}
 
 
 def matmul_in_bfloat16_steps(a: torch.Tensor, b: torch.Tensor, config: Mapping[str, Any] | None) -> torch.Tensor:

@@ -78,13 +78,15 @@ class Kernel:
     function: Callable[..., Any]
     keeps_values: bool
     """Each element of the result is in place in the operand, so a format they share needs no second packing."""
+    prepared: bool = False
+    """``function`` takes context and attributes alone and returns what takes the operands."""
 
 
 _TABLE: Registry[str, Kernel] = Registry("kernels")
 
 
-def kernel(*ops: str, keeps_values: bool = False) -> Callable[[_Function], _Function]:
-    """Registers a function as the kernel of ``ops``.
+def kernel(*ops: str, keeps_values: bool = False, prepared: bool = False) -> Callable[[_Function], _Function]:
+    """Registers a function as the kernel of ``ops``, or with ``prepared`` as what makes it of context and attributes.
 
     Raises:
         ValueError: one of them has a kernel already.
@@ -92,7 +94,7 @@ def kernel(*ops: str, keeps_values: bool = False) -> Callable[[_Function], _Func
 
     def register(function: _Function) -> _Function:
         for op in ops:
-            _TABLE[op] = Kernel(op, function, keeps_values)
+            _TABLE[op] = Kernel(op, function, keeps_values, prepared)
         return function
 
     return register
@@ -133,8 +135,17 @@ def bind(context: Context, attributes: Mapping[str, Any], location: str = "") ->
     function = found.function
     # "inputs" of a concat is one operand of many tensors.
     shape = [(name, len(specs) if isinstance(specs, tuple) else None) for name, specs in context.operands.items()]
+    names = [name for name, _ in shape]
     try:
-        inspect.signature(function).bind(context, **dict.fromkeys(context.operands), **attributes)
+        if found.prepared:
+            inspect.signature(function).bind(context, **attributes)
+            call = function(context, **attributes)
+            inspect.signature(call).bind(**dict.fromkeys(names))
+            taken = list(inspect.signature(call).parameters)
+        else:
+            inspect.signature(function).bind(context, **dict.fromkeys(names), **attributes)
+            call = functools.partial(function, context, **attributes)
+            taken = list(inspect.signature(function).parameters)[1:]
     except TypeError as error:
         raise ExecutionError(
             f"The kernel of {context.op} does not take operands {', '.join(context.operands) or 'none'} with "
@@ -142,12 +153,13 @@ def bind(context: Context, attributes: Mapping[str, Any], location: str = "") ->
             hint=f"It takes {inspect.signature(function)}.",
             location=location,
         ) from None
-    fixed = functools.partial(function, context, **attributes)
-    names = [name for name, _ in shape]
+    except ValueError as error:
+        raise ExecutionError(f"{context.op} cannot run: {error}.", location=location) from error
     if any(count is not None for _, count in shape):
-        return _finished(context, found, _grouping(fixed, shape))
-    positional = list(inspect.signature(function).parameters)[1 : len(names) + 1]
-    return _finished(context, found, fixed if names == positional else _naming(fixed, names))
+        call = _grouping(call, shape)
+    elif names != taken[: len(names)]:
+        call = _naming(call, names)
+    return _finished(context, found, call)
 
 
 def _naming(function: Call, names: Sequence[str]) -> Call:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator import matrix_unit
+from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.registry import Context, kernel
 
 Tensor = torch.Tensor
@@ -72,33 +75,43 @@ def matmul(
     return activate(result, fused_activation(activation, matmul_program_config))
 
 
-@kernel("ttnn.linear")
+@kernel("ttnn.linear", prepared=True)
 def linear(
     ctx: Context,
-    a: Tensor,
-    b: Tensor,
-    bias: Tensor | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
     matmul_program_config: Mapping[str, Any] | None = None,
     activation: str | None = None,
     compute_config: Mapping[str, Any] | None = None,
-) -> Tensor:
+) -> Callable[..., Tensor]:
     activation = fused_activation(activation, matmul_program_config)
-    a, b = _operand(a, transpose_a), _operand(b, transpose_b)
-    if bias is None or not _one_call(ctx, a, b, bias, compute_config):
-        result = _product(ctx, a, b, compute_config)
+
+    def in_two(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+        result = _product(ctx, _operand(a, transpose_a), _operand(b, transpose_b), compute_config)
         return activate(result if bias is None else result + bias, activation)
-    row = bias.reshape(-1)
 
-    def with_bias(x: Tensor, y: Tensor) -> Tensor:
-        return F.linear(x, y.t(), row.to(x.dtype))
+    if not _one_call(ctx, transpose_b, compute_config):
+        return in_two
+    multiply = matrix_unit.multiplier(compute_config, silicon=ctx.silicon)
 
-    return activate(matrix_unit.multiply(with_bias, a, b, compute_config, silicon=ctx.silicon), activation)
+    def in_one(a: Tensor, b: Tensor, bias: Tensor) -> Tensor:
+        def with_bias(x: Tensor, y: Tensor) -> Tensor:
+            row = bias if bias.ndim == 1 else bias.reshape(-1)
+            return F.linear(x, y, row if row.dtype is x.dtype else row.to(x.dtype))
+
+        # Weights lie as torch's linear wants them: a row for each feature of the result.
+        return activate(multiply(with_bias, _operand(a, transpose_a), _operand(b, not transpose_b)), activation)
+
+    return in_one
 
 
-def _one_call(ctx: Context, a: Tensor, b: Tensor, bias: Tensor, config: Mapping[str, Any] | None) -> bool:
-    """Whether torch's linear adds this bias, a row of the result's type, before it rounds."""
-    fits = b.ndim == 2 and bias.ndim <= a.ndim and bias.numel() == bias.shape[-1] == b.shape[-1]
+def _one_call(ctx: Context, transpose_b: bool, config: Mapping[str, Any] | None) -> bool:
+    """Whether torch's linear adds the bias, a row of the result's type, before it rounds."""
+    a, b, bias = (ctx.operands.get(name) for name in ("a", "b", "bias"))
+    if not isinstance(a, TensorSpec) or not isinstance(b, TensorSpec) or not isinstance(bias, TensorSpec):
+        return False
+    columns = b.shape[-2 if transpose_b else -1]
+    fits = len(b.shape) == 2 and len(bias.shape) <= len(a.shape) and math.prod(bias.shape) == columns
     one_product = not ctx.silicon or (matrix_unit.fidelity(config) != "hifi3" and matrix_unit.keeps_float32(config))
-    return fits and one_product and bias.dtype is a.dtype
+    same_type = CONTAINERS[bias.layout.dtype] is CONTAINERS[a.layout.dtype]
+    return fits and bias.shape[-1:] == (columns,) and one_product and same_type
