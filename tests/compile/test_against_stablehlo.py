@@ -748,6 +748,26 @@ conv_of_batches((7, 4, 6), (3, 4, 9), names=("WCN", "WIO", "NWC"), strides=(2,))
 conv_of_batches((4, 7, 8, 6), (3, 3, 4, 6), names=("CHWN", "HWIO", "CHWN"), strides=(1, 1))
 
 
+def conv_of_three(name: str, *shapes: tuple[int, ...], names: tuple[str, str, str], **given: Any) -> None:
+    case(
+        f"conv_three_{name}",
+        lambda x, w: lax.conv_general_dilated(
+            x, w, **{"window_strides": (1, 1, 1), "padding": "SAME", "dimension_numbers": names} | given
+        ),
+        *(normal(*sizes) for sizes in shapes),
+        atol=1e-4,
+    )
+
+
+_FIRST, _LAST = ("NCDHW", "OIDHW", "NCDHW"), ("NDHWC", "DHWIO", "NDHWC")
+conv_of_three("first", (2, 3, 5, 6, 7), (4, 3, 3, 2, 3), names=_FIRST, window_strides=(2, 1, 2))
+conv_of_three("last", (2, 5, 6, 7, 3), (2, 3, 3, 3, 4), names=_LAST, padding=((1, 2), (0, 1), (2, 0)))
+conv_of_three("dilated", (1, 2, 7, 6, 6), (3, 2, 2, 2, 2), names=_FIRST, rhs_dilation=(2, 1, 2))
+conv_of_three("grouped", (2, 6, 4, 5, 4), (4, 3, 2, 3, 3), names=_FIRST, feature_group_count=2)
+conv_of_three("flat", (2, 3, 4, 5, 6), (4, 3, 1, 1, 1), names=("NCDHW", "OIDHW", "CNHWD"))
+conv_of_three("spread", (1, 2, 3, 4, 3), (2, 2, 2, 3, 2), names=_FIRST, lhs_dilation=(2, 2, 1), padding=((1, 1),) * 3)
+
+
 def pool(
     kind: Callable[..., Any], initial: float, size: tuple[int, ...], strides: tuple[int, ...], padding: Any
 ) -> Any:
@@ -1126,7 +1146,19 @@ def takes_floats(found: Case) -> bool:
 
 
 ON_CHIP = (
-    *("bits", "conv_batch", "gradient", "index_put", "kept", "padded", "precision", "scatter", "sort", "top_k"),
+    *(
+        "bits",
+        "conv_batch",
+        "conv_three",
+        "gradient",
+        "index_put",
+        "kept",
+        "padded",
+        "precision",
+        "scatter",
+        "sort",
+        "top_k",
+    ),
     *("unsigned", "window"),
 )
 """What the names of cases begin with whose every op the chip runs."""

@@ -59,7 +59,7 @@ def slide(importer: Importer, op: Any, reducer: str, window: Any) -> SSAValue:
         value = crop(importer, value, dim, max(0, -low), shape(value)[dim] - max(0, -high))
         value = extend(importer, value, dim, (max(0, low), max(0, high)), initial)
         value = _along(importer, value, dim, (size, window.dilations[dim]), combine)
-        value = _every(importer, value, dim, window.strides[dim])
+        value = every(importer, value, dim, window.strides[dim])
     return wrapped(importer, value, op)
 
 
@@ -86,7 +86,7 @@ def _along(importer: Importer, value: SSAValue, dim: int, window: tuple[int, int
         reach *= 2
 
 
-def _every(importer: Importer, value: SSAValue, dim: int, stride: int) -> SSAValue:
+def every(importer: Importer, value: SSAValue, dim: int, stride: int) -> SSAValue:
     """Every so manyth position of a dimension."""
     sizes = shape(value)
     if stride == 1:

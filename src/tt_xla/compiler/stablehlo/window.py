@@ -15,24 +15,25 @@ from xdsl.ir import SSAValue
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.reduction import body_op, is_identity
-from tt_xla.compiler.stablehlo.sliding import ON_BOOLEANS, slide
-from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, spread
+from tt_xla.compiler.stablehlo.sliding import ON_BOOLEANS, every, slide
+from tt_xla.compiler.stablehlo.structure import crop, extend, permute, reshape, spread
 from tt_xla.ir import shapes, ttir
 from tt_xla.ir.base import Tensor, shape, si32, tensor, tensor_type
 from tt_xla.ir.ttcore import ReduceType
 from tt_xla.ir.ttir.indexing import ScatterOp
 from tt_xla.ir.ttir.reduction import CumsumOp
-from tt_xla.ir.ttir.structure import ReverseOp
+from tt_xla.ir.ttir.structure import ConcatOp, ReverseOp
 from tt_xla.ir.ttir.window import AvgPool2dOp, Conv2dOp, ConvTranspose2dOp, MaxPool2dOp, MaxPool2dWithIndicesOp
 
 
 @converts("stablehlo.convolution")
 def convolution(importer: Importer, op: Any) -> SSAValue:
-    """To ``ttir.conv2d``; one spatial dimension becomes two, the kernel's layout becomes OIHW."""
+    """To ``ttir.conv2d``; one spatial dimension becomes two, of three one goes to the channels, the kernel's layout
+    becomes OIHW."""
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     spatial = len(numbers.input_spatial_dimensions)
-    if spatial not in (1, 2):
-        raise importer.reject(op, f"it has {spatial} spatial dimensions; 1 and 2 are supported")
+    if spatial not in (1, 2, 3):
+        raise importer.reject(op, f"it has {spatial} spatial dimensions; 1, 2 and 3 are supported")
     window = _Window(op, spatial)
     operand, kernel = importer.operands(op)
     batch_groups = int(op.attributes["batch_group_count"].value)
@@ -63,6 +64,8 @@ def convolution(importer: Importer, op: Any) -> SSAValue:
     result = importer.result_type(op)
     if spatial == 1:
         return _conv1d(importer, (operand, kernel), groups, window, (dims, results), result)
+    if spatial == 3:
+        return _conv3d(importer, (operand, kernel), groups, window, (dims, results), result)
     if dims != results:
         operand = permute(importer, operand, tuple(dims[results.index(d)] for d in range(4)))
     return importer.emit(
@@ -201,6 +204,66 @@ def _conv1d(
     )
     flat = reshape(importer, found, (batch, outputs, out_length))
     return permute(importer, flat, tuple(dims[1].index(d) for d in range(3)))
+
+
+def _conv3d(
+    importer: Importer,
+    operands: tuple[SSAValue, SSAValue],
+    groups: int,
+    window: _Window,
+    dims: tuple[tuple[int, ...], tuple[int, ...]],
+    result: Tensor,
+) -> SSAValue:
+    """A convolution over [N * D, H, W, kd * C]: planes that the kernel's depth spans lie side by side among the
+    channels, in each group."""
+    batch, channel, *space = dims[0]
+    moved = permute(importer, operands[0], (batch, *space, channel))
+    outputs, inputs, depth, high, wide = shape(operands[1])
+    kernel = permute(importer, operands[1], (0, 2, 1, 3, 4))
+    kernel = reshape(importer, kernel, (outputs, depth * inputs, high, wide))
+    moved = extend(importer, moved, 1, window.padding[0], full(importer, 0, tensor((), result.element_type)))
+    planes = shapes.window(shape(moved)[1], depth, window.stride[0], 0, 0, window.rhs_dilation[0])
+    side_by_side = _depth_as_channels(importer, moved, (planes, depth, groups), window)
+    count, _, height, width, channels = shape(moved)
+    side_by_side = reshape(importer, side_by_side, (count * planes, height, width, depth * channels))
+    places = {name: dim for dim, name in enumerate(("batch_dim", "height_dim", "width_dim", "channel_dim"))}
+    (top, bottom), (left, right) = window.padding[1:]
+    out = [
+        shapes.window(size, reach, window.stride[dim], *window.padding[dim], window.rhs_dilation[dim])
+        for dim, (size, reach) in enumerate(((height, high), (width, wide)), start=1)
+    ]
+    found = importer.emit(
+        Conv2dOp,
+        [side_by_side, kernel, None],
+        tensor((count * planes, *out, outputs), result.element_type),
+        groups=groups,
+        stride=window.stride[1:],
+        padding=(top, left, bottom, right),
+        dilation=window.rhs_dilation[1:],
+        **places,
+    )
+    found = reshape(importer, found, (count, planes, *out, outputs))
+    to_batch, to_channel, *to_space = dims[1]
+    order = (to_batch, *to_space, to_channel)
+    return permute(importer, found, tuple(order.index(dim) for dim in range(5)))
+
+
+def _depth_as_channels(importer: Importer, value: SSAValue, sizes: tuple[int, int, int], window: _Window) -> SSAValue:
+    """Of a padded [N, D, H, W, C] the planes that the kernel's depth spans: [N * planes * H * W, groups, depth * C]."""
+    planes, depth, groups = sizes
+    stride, dilation = window.stride[0], window.rhs_dilation[0]
+    count, _, height, width, channels = shape(value)
+    flat = (count * planes * height * width, groups, channels // groups)
+    parts: list[SSAValue] = []
+    for first in range(0, depth * dilation, dilation):
+        part = crop(importer, value, 1, first, first + (planes - 1) * stride + 1)
+        parts.append(reshape(importer, every(importer, part, 1, stride), flat))
+    if depth == 1:
+        return parts[0]
+    type_ = tensor((flat[0], groups, depth * flat[2]), tensor_type(value).element_type)
+    made = ConcatOp.make([parts], [type_], importer.location, dim=2)
+    importer.block.add_op(made)
+    return made.results[0]
 
 
 @converts("stablehlo.reduce_window")
