@@ -166,3 +166,36 @@ def test_large_branches_become_a_case() -> None:
     assert "utils.pick(" in generate(program).main
     small = compiled(lambda i, x: lax.cond(i > 0, jnp.tanh, jnp.exp, x), jax.ShapeDtypeStruct((), jnp.int32), X)
     assert not found(small, CASE)
+
+
+def test_a_loop_whose_states_outgrow_the_chip_runs_on_the_host() -> None:
+    """Unsigned integers become 64-bit ones on the host, and so does the sum that the loop carries."""
+    steps = "\n".join(
+        f"    %s{n + 1} = stablehlo.sine %s{n} : tensor<4xf32>\n    %t{n} = stablehlo.add %s{n + 1}, %y : tensor<4xf32>"
+        for n in range(70)
+    )
+    state = "tensor<i64>, tensor<4xi64>, tensor<4xf32>"
+    text = f"""
+func.func @main(%u: tensor<4xui32>, %sum: tensor<4xi64>, %x: tensor<4xf32>) -> (tensor<4xi64>, tensor<4xf32>) {{
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %many = stablehlo.constant dense<3000> : tensor<i64>
+  %r:3 = stablehlo.while(%i = %zero, %total = %sum, %y = %x) : {state}
+  cond {{
+    %c = stablehlo.compare LT, %i, %many : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }} do {{
+    %s0 = stablehlo.negate %y : tensor<4xf32>
+{steps}
+    %w = stablehlo.convert %u : (tensor<4xui32>) -> tensor<4xi64>
+    %next = stablehlo.add %total, %w : tensor<4xi64>
+    %j = stablehlo.add %i, %one : tensor<i64>
+    stablehlo.return %j, %next, %t69 : {state}
+  }}
+  return %r#1, %r#2 : tensor<4xi64>, tensor<4xf32>
+}}"""
+    program = compile_module(parse_module(text), CompileOptions.parse({}), load_target("n150"))
+    assert not found(program, WHILE_LOOP)
+    assert any("stablehlo.while" in op for op in program.host_ops)
+    given = (np.array([1, 2, 3, 4], np.uint32), np.zeros(4, np.int64), np.zeros(4, np.float32))
+    assert run(program, *given)[0].tolist() == [3000, 6000, 9000, 12000]

@@ -82,7 +82,10 @@ _FORMATS = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (8, 23)}
 
 
 def _to_mantissa(importer: Importer, value: SSAValue, mantissa: int) -> SSAValue:
-    """Half of the last kept bit's worth is added, less one where that bit is 0, and what is below it dropped."""
+    """Half of the last kept bit's worth is added, less one where that bit is 0, and what is below it dropped.
+
+    NaN stays; without a mantissa it is infinity, as XLA has it.
+    """
     type_ = tensor_type(value)
     if mantissa == 7:
         return _cast(importer, _cast(importer, value, tensor(shape(value), bf16)), type_)
@@ -94,7 +97,7 @@ def _to_mantissa(importer: Importer, value: SSAValue, mantissa: int) -> SSAValue
     rounded = _mask(importer, rounded, -(2**dropped))
     back = importer.emit(ttir.UNARY_OPS["bitcast_convert"], [rounded], type_)
     nan = importer.emit(ttir.BINARY_OPS["ne"], [value, value], tensor(shape(value), bf16))
-    return choose(importer, nan, value, back)
+    return choose(importer, nan, value if mantissa else full(importer, float("inf"), type_), back)
 
 
 def _to_exponent(importer: Importer, value: SSAValue, exponent: int) -> SSAValue:

@@ -112,6 +112,8 @@ def _loop(importer: Importer, op: Any, counter: Counter | None) -> Sequence[SSAV
     if counter is None:
         programs.append(program("while_condition", condition, None))
     _check_worth(importer, op, programs)
+    if list(importer.subprogram(programs[0]).function_type.outputs) != [before[index].type for index in states]:
+        raise importer.reject(op, "its body makes 64-bit values on the host")
     made = WhileLoopOp.make(
         [given],
         [before[index].type for index in states],

@@ -50,8 +50,12 @@ def call_host(importer: Any, op: Any, reason: UnsupportedOpError) -> Sequence[SS
         raise importer.reject(op, "XLA orders complex numbers in another way than StableHLO")
     module, captured = outline.outline(op, importer.functions)
     operands = [importer.values[value] for value in captured]
-    wide = op.operation.name in _OF_BITS or any(
-        DATA_TYPES[tensor_type(importer.values[value]).element_type] in _WIDE for value in (*op.operands, *captured)
+    wide = (
+        op.operation.name in _OF_BITS
+        or _widens(op)
+        or any(
+            DATA_TYPES[tensor_type(importer.values[value]).element_type] in _WIDE for value in (*op.operands, *captured)
+        )
     )
     where = describe(importer.location)
     made = HostCallOp.make(
@@ -65,6 +69,11 @@ def call_host(importer: Any, op: Any, reason: UnsupportedOpError) -> Sequence[SS
     )
     importer.block.add_op(made)
     return made.results
+
+
+def _widens(op: Any) -> bool:
+    """Whether values with all 32 bits in use become 64-bit ones."""
+    return op.operation.name == "stablehlo.convert" and str(op.operands[0].type.element_type) == "ui32"
 
 
 def _callable(op: Any) -> bool:
