@@ -8,6 +8,7 @@ Views, Parameters and autograd therefore need no code here.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import threading
@@ -34,6 +35,7 @@ LOCK = threading.RLock()
 """Held while recorded ops run: backward records from threads of its own."""
 
 
+@functools.cache
 def device() -> torch.device:
     """The one torch device; more chips stand behind it."""
     return torch.device(DEVICE_TYPE, 0)
