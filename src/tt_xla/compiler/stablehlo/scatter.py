@@ -17,9 +17,10 @@ from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.reduction import body_op
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, scalar_constant
 from tt_xla.ir import ttir
-from tt_xla.ir.base import shape, si32, tensor, tensor_type
+from tt_xla.ir.base import TTOp, shape, si32, tensor, tensor_type
 from tt_xla.ir.ttcore import ReduceType
 from tt_xla.ir.ttir.indexing import ScatterOp
+from tt_xla.ir.ttir.reduction import MaxOp, MinOp
 from tt_xla.ir.ttir.structure import BroadcastOp, GatherOp, PadOp
 
 _REDUCTIONS: dict[str, tuple[ReduceType, float]] = {
@@ -35,6 +36,16 @@ _JOINS = {
     "stablehlo.divide": "divide",
 }
 """Bodies that join what is there and the update before it is put; only where no position comes twice."""
+
+
+_EXTREMES: dict[str, tuple[type[TTOp], float]] = {
+    "stablehlo.maximum": (MaxOp, float("-inf")),
+    "stablehlo.minimum": (MinOp, float("inf")),
+}
+"""Bodies by which updates of one place are joined first, as the reduction that does it, and what changes nothing."""
+
+_MOST_PAIRS = 1 << 22
+"""How many pairs of updates may be compared; in float32, 16 MiB of them."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ def scatter(importer: Importer, op: Any) -> SSAValue:
     is_bool = str(op.operands[0].type.element_type) == "i1"
     if (is_bool and body) or body not in ("", *_REDUCTIONS, *_JOINS):
         raise importer.reject(op, "TT-NN does not scatter with its body")
-    if body in _JOINS and places.repeats:
+    if body in _JOINS and places.repeats and not _joins_first(op, body, places):
         raise importer.reject(op, "two updates may go to one place, and TT-NN joins such by sum and product alone")
     whole = shape(operand)
     if places.axis is not None:
@@ -143,9 +154,6 @@ def _put(importer: Importer, table: SSAValue, places: _Places, body: str) -> SSA
         rows, updates, dim = places.rows, places.updates, places.axis.dim
     total, element = shape(table)[dim], tensor_type(table).element_type
     spare = False
-    if body in _JOINS:
-        there = importer.emit(GatherOp, [table, rows], tensor_type(updates), dim=dim)
-        updates = importer.emit(ttir.BINARY_OPS[_JOINS[body]], [there, updates], tensor_type(updates))
     if places.valid is not None:
         valid = _of_rows(importer, places, dim) if places.axis is None else places.axis.bring(importer, places.valid)
         if body in _REDUCTIONS:
@@ -155,12 +163,45 @@ def _put(importer: Importer, table: SSAValue, places: _Places, body: str) -> SSA
             spare = True
             table = _with_spare(importer, table, dim)
             rows = choose(importer, valid, rows, full(importer, total, tensor_type(rows)))
+    if body in _EXTREMES and places.repeats:
+        updates = _joined(importer, rows, updates, dim, body)
+    if body in _JOINS:
+        there = importer.emit(GatherOp, [table, rows], tensor_type(updates), dim=dim)
+        updates = importer.emit(ttir.BINARY_OPS[_JOINS[body]], [there, updates], tensor_type(updates))
     kind = _REDUCTIONS[body][0] if body in _REDUCTIONS else ReduceType.INVALID
     type_ = tensor(shape(table), element)
     table = importer.emit(ScatterOp, [table, rows, updates], type_, dim=dim, scatter_reduce_type=kind)
     if spare:
         table = crop(importer, table, dim, 0, total)
     return table
+
+
+def _joins_first(op: Any, body: str, places: _Places) -> bool:
+    """Whether updates of one place are to be joined by comparing each with each: floats, and not too many of them."""
+    updates = shape(places.updates)
+    count = updates[places.axis.dim if places.axis is not None else 0]
+    floats = str(op.operands[0].type.element_type) in ("bf16", "f16", "f32", "f64")
+    return body in _EXTREMES and floats and math.prod(updates) * count <= _MOST_PAIRS
+
+
+def _joined(importer: Importer, rows: SSAValue, updates: SSAValue, dim: int, body: str) -> SSAValue:
+    """Each update joined with all that go to the same place, so that whichever is put last does no harm."""
+    kind, neutral = _EXTREMES[body]
+    sizes, element = shape(updates), tensor_type(updates).element_type
+    count = sizes[dim]
+    pairs = (*sizes[:dim], count, *sizes[dim:])
+
+    def paired(value: SSAValue, axis: int) -> SSAValue:
+        """The same along one axis of the pairs."""
+        apart = reshape(importer, value, (*pairs[:axis], 1, *pairs[axis + 1 :]))
+        factors = tuple(count if at == axis else 1 for at in range(len(pairs)))
+        type_ = tensor(pairs, tensor_type(value).element_type)
+        return importer.emit(BroadcastOp, [apart], type_, broadcast_dimensions=factors)
+
+    same = importer.emit(ttir.BINARY_OPS["eq"], [paired(rows, dim), paired(rows, dim + 1)], tensor(pairs, bf16))
+    others = paired(updates, dim)
+    found = choose(importer, same, others, full(importer, neutral, tensor_type(others)))
+    return importer.emit(kind, [found], tensor(sizes, element), dim_arg=(dim + 1,), keep_dim=False)
 
 
 def _as_lines(importer: Importer, table: SSAValue, places: _Places) -> tuple[SSAValue, SSAValue, SSAValue, int]:
