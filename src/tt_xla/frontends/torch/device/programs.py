@@ -144,7 +144,7 @@ def _run(outputs: list[Value]) -> None:
         versions.append(None)
     arguments = [tensors[position] for position in program.tensors] + [make() for make in program.extras]
     given = [versions[position] for position in program.tensors] + [None] * len(program.extras)
-    with metrics.timed(metrics.EXECUTE_TIME):
+    with metrics.timed(metrics.EXECUTE_TIME), outside_dynamo():
         results = program.call(arguments, given)  # type: ignore[arg-type]
     for value, position in zip(outputs, program.outputs, strict=True):
         # Sizes of 1 may stand elsewhere in what the program gives; the elements lie in the same order.
