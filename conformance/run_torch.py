@@ -36,13 +36,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=3, help="samples a pair; 0 for all")
     parser.add_argument("--ops", nargs="*", help="these ops alone; prefixes end with *")
+    parser.add_argument("--again", action="store_true", help="run what failed last time, keep the other results")
     parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1))
     parser.add_argument("--work", type=Path, default=Path("build/conformance-torch"))
     parser.add_argument("--no-table", action="store_true", help="write no document")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     pairs, families = listed(given.ops)
-    results = run_all(pairs, given.sample, given.workers, given.work / "results.jsonl")
+    log = given.work / "results.jsonl"
+    kept = (
+        {pair: result for pair, result in logged(log).items() if result["outcome"] != "failed"} if given.again else {}
+    )
+    results = kept | run_all([pair for pair in pairs if pair not in kept], given.sample, given.workers, log)
+    log.write_text("".join(json.dumps(result) + "\n" for result in results.values()))
     declared = known_failures()
     if not given.no_table and not given.ops:
         TABLE.write_text(render(results, families, declared, given.sample))
@@ -86,6 +92,11 @@ def run_all(pairs: list[Pair], sample: int, workers: int, log: Path) -> dict[Pai
                 file.write(json.dumps(answer) + "\n")
             file.flush()
     return results
+
+
+def logged(log: Path) -> dict[Pair, dict[str, Any]]:
+    """The results that a run has left."""
+    return {(answer["op"], answer["dtype"]): answer for answer in map(json.loads, log.read_text().splitlines())}
 
 
 def run_share(pairs: list[Pair], sample: int) -> list[dict[str, Any]]:

@@ -22,8 +22,9 @@ from torch.testing._internal.opinfo.core import BinaryUfuncInfo, OpInfo, Reducti
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int64": torch.int64, "bool": torch.bool}
 UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 """Ops whose results hold anything: shapes and dtypes are compared."""
-MOVED_ALONE = {"empty_strided", "item", "resize_", "resize_as_", "tensor_split"}
-"""Ops at which the graph breaks, and that compute nothing: they look at a tensor, or change what is known of it."""
+MOVED_ALONE = {"empty_strided", "equal", "item", "narrow", "resize_", "resize_as_", "tensor_split"}
+"""Ops at which the graph breaks, and that compute nothing: they look at a tensor, or change what is known of it.
+``equal`` looks at sizes first."""
 TOLERANCES = {torch.float32: (2e-5, 2e-5), torch.bfloat16: (1.6e-2, 1e-2)}
 """For results of this dtype: 1.3e-6 and 1e-5 are torch's for float32, whose CPU kernels sum in another order."""
 
@@ -35,7 +36,7 @@ def full_name(op: OpInfo) -> str:
 
 def family(op: OpInfo) -> str:
     """The table's row that an op belongs to: its namespace, else its kind."""
-    if "." in op.name:
+    if "." in op.name and not op.name.startswith("torch.ops."):
         return op.name.rpartition(".")[0]
     kinds = {UnaryUfuncInfo: "unary", BinaryUfuncInfo: "binary", ReductionOpInfo: "reductions"}
     return next((name for kind, name in kinds.items() if isinstance(op, kind)), "tensors")

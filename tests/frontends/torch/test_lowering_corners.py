@@ -72,6 +72,15 @@ def test_scatters_that_combine(check, reduce, include_self):
         check(lambda x, i, s: x.scatter_reduce(1, i, s, **options), x, positions, source)  # noqa: B023
 
 
+def test_elements_of_the_flat_tensor(check):
+    check(torch.take, torch.arange(6.0).view(2, 3), torch.tensor([[5, -1], [0, -6]]))
+
+
+def test_arithmetic_of_truths(check):
+    x, y = torch.tensor([True, False, True]), torch.tensor([True, True, False])
+    check(lambda x, y: (torch.add(x, y), torch.add(x, y, alpha=False), torch.prod(x, dtype=torch.bool)), x, y)
+
+
 def test_searches(check):
     edges = torch.tensor([[1.0, 2.0, 4.0], [0.0, 0.0, 1.0]])
     check(lambda e, x: torch.searchsorted(e, x, side="right"), edges, torch.tensor([[2.0, 9.0], [0.0, -1.0]]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, GraphModule, Node
 
 from tt_xla.frontends.torch import host_ops
@@ -154,9 +155,10 @@ class StagedExecutor:
         self._placeholders = graph_module.graph.find_nodes(op="placeholder")
         (output,) = graph_module.graph.find_nodes(op="output")
         self._results = list(output.args[0])
-        self._known = {
-            node: _attribute_on_host(graph_module, node) for node in graph_module.graph.find_nodes(op="get_attr")
-        }
+        with unset_fake_temporarily():  # constants are real, where everything else is traced
+            self._known = {
+                node: _attribute_on_host(graph_module, node) for node in graph_module.graph.find_nodes(op="get_attr")
+            }
         for node in graph_module.graph.nodes:
             if _is_number(node):
                 self._known[node] = number(node.meta["val"])

@@ -60,6 +60,11 @@ def embedding_backward(
     return lax.scatter_add(zeros, lax.expand_dims(flat, (1,)), rows, numbers, mode=_IN_BOUNDS)
 
 
+@lower(aten.take.default)
+def take(ctx: Context, x: Array, positions: Array) -> Array:
+    return _take_rows(lax.reshape(x, (x.size,)), _wrapped(positions, x.size))
+
+
 @lower(aten.index_select.default)
 def index_select(ctx: Context, x: Array, dim: int, positions: Array) -> Array:
     if x.ndim == 0:

@@ -75,7 +75,7 @@ for _ops, _primitive in (
 @pointwise(aten.add.Tensor, aten.add.Scalar)
 def add(x: Array, y: Array, *, alpha: Any = 1) -> Array:
     if x.dtype == np.bool_:
-        return lax.bitwise_or(x, y)
+        return lax.bitwise_or(x, y) if alpha else x
     return lax.add(x, _scaled(y, alpha))
 
 

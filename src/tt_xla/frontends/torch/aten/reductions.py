@@ -51,6 +51,8 @@ def _reduction(reduce: Callable[[Array, tuple[int, ...]], Array]) -> Callable[..
 
 
 def _product(x: Array, dims: tuple[int, ...]) -> Array:
+    if x.dtype == np.bool_:
+        return _all(x, dims)
     return lax.reduce_prod_p.bind(x, axes=dims, out_sharding=None) if dims else x
 
 

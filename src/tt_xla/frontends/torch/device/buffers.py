@@ -285,7 +285,10 @@ def _view_of(
 
 def buffer_of(tensor: torch.Tensor) -> Buffer:
     """The buffer of a ``tt`` tensor."""
-    return tensor.untyped_storage().tt_buffer  # type: ignore[attr-defined]
+    try:
+        return tensor.untyped_storage().tt_buffer  # type: ignore[attr-defined]
+    except AttributeError:  # torch tries kernels on tensors without contents, and goes on after this error
+        raise NotImplementedError("a tensor without contents has no buffer") from None
 
 
 def host_alias(tensor: torch.Tensor) -> torch.Tensor:

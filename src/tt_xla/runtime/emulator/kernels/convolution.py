@@ -134,11 +134,11 @@ def conv2d(
     activation = (conv2d_config or {}).get("activation")
 
     def product(a: Tensor, b: Tensor) -> Tensor:
-        return F.conv2d(a, b, None, stride, (top, left), dilation, groups)
+        return _convolved(a, b, None, stride, (top, left), dilation, groups)
 
     def product_with_bias(a: Tensor, b: Tensor) -> Tensor:
         assert shift is not None
-        return F.conv2d(a, b, shift.to(a.dtype), stride, (top, left), dilation, groups)
+        return _convolved(a, b, shift.to(a.dtype), stride, (top, left), dilation, groups)
 
     if ctx.silicon and not matrix_unit.keeps_float32(compute_config):
         padded = F.pad(x, (left, left, top, top)) if top or left else x
@@ -190,6 +190,13 @@ def _turned(weight: Tensor, groups: int) -> Tensor:
     first, second, height, width = weight.shape
     parts = weight.reshape(groups, first // groups, second, height, width).transpose(1, 2)
     return parts.reshape(groups * second, first // groups, height, width).flip(2, 3)
+
+
+def _convolved(a: Tensor, b: Tensor, bias: Tensor | None, *rest: Any) -> Tensor:
+    """A convolution; of integers too, which torch lacks in some forms."""
+    if a.dtype.is_floating_point:
+        return F.conv2d(a, b, bias, *rest)
+    return F.conv2d(a.double(), b.double(), None if bias is None else bias.double(), *rest).to(a.dtype)
 
 
 @kernel("ttnn.conv_transpose2d")
