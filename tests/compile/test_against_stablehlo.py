@@ -1099,6 +1099,7 @@ case(
     whole(9, 4),
 )
 case("top_k", lambda x: lax.top_k(x, 3), TIES[0], correlates=False)
+case("sort_positions_of_top_k", lambda x: lax.sort(lax.top_k(x, 2)[1].astype("int32").reshape(-1)), TIES[0])
 case("top_k_of_bytes", lambda x: lax.top_k(x, 2), whole(3, 9).astype(np.uint8))
 case("integers_of_32_bits_sorted", lambda x: lax.top_k(jnp.sort(x), 2), whole(3, 9) * 200000011)
 case("two_keys_sorted", lambda x, y: lax.sort((x, y), num_keys=2), whole(3, 9).astype(np.float32), normal(3, 9))

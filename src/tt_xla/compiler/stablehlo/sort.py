@@ -13,10 +13,14 @@ from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.ir.base import shape, si32, tensor, tensor_type
 from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.indexing import SortOp, TopKOp
-from tt_xla.ir.ttir.structure import GatherOp, TypecastOp
+from tt_xla.ir.ttir.structure import GatherOp, PermuteOp, ReshapeOp, SliceStaticOp, TypecastOp
 
 _SMALL = ("i1", "i8", "ui8", "i16", "ui16")
 """Integers whose values float32 holds, which TT-NN sorts; it has no sort of 32-bit integers."""
+
+
+_COUNTED = 1 << 24
+"""Up to here float32 holds every integer."""
 
 
 @converts("stablehlo.sort")
@@ -63,9 +67,19 @@ def _sortable(importer: Importer, op: Any, number: int) -> SSAValue:
     value = importer[op.operands[number]]
     if tensor_type(value).element_type in (bf16, f32):
         return value
-    if str(op.operands[number].type.element_type) not in _SMALL:
+    if str(op.operands[number].type.element_type) not in _SMALL and not _are_positions(value):
         raise importer.reject(op, "TT-NN sorts floats, which do not hold all integers of this type")
     return _retyped(importer, value, f32)
+
+
+def _are_positions(value: SSAValue) -> bool:
+    """Whether integers are positions along a dimension that float32 counts, rearranged maybe: experts by top-k, say."""
+    made = value.op if isinstance(value, OpResult) else None
+    if isinstance(made, ReshapeOp | PermuteOp | SliceStaticOp | TypecastOp):
+        return _are_positions(made.operands[0])
+    if isinstance(made, TopKOp | SortOp):
+        return value is made.results[1] and max(shape(made.operands[0])) <= _COUNTED
+    return False
 
 
 def _retyped(importer: Importer, value: SSAValue, element: Any) -> SSAValue:
