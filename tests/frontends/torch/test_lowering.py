@@ -212,6 +212,12 @@ CONVOLUTIONS = {
     "conv2d_all": (F.conv2d, (2, 4, 9, 9), (8, 2, 3, 3), {"stride": 2, "padding": (2, 1), "dilation": 2, "groups": 2}),
     "conv2d_depthwise": (F.conv2d, (1, 4, 6, 6), (4, 1, 3, 3), {"groups": 4, "padding": 1}),
     "conv2d_same": (F.conv2d, (1, 3, 6, 6), (4, 3, 3, 3), {"padding": "same"}),
+    "conv3d_strided": (
+        F.conv3d,
+        (2, 4, 7, 8, 9),
+        (6, 2, 2, 3, 2),
+        {"stride": (2, 1, 2), "dilation": (3, 2, 1), "padding": (1, 0, 1), "groups": 2},
+    ),
     "conv3d": (F.conv3d, (1, 2, 4, 5, 6), (3, 2, 2, 3, 2), {"padding": 1}),
     "transposed1d": (F.conv_transpose1d, (2, 4, 5), (4, 3, 3), {"stride": 2}),
     "transposed2d": (F.conv_transpose2d, (2, 4, 5, 4), (4, 3, 3, 3), {"stride": 2, "padding": 1, "output_padding": 1}),
@@ -420,3 +426,30 @@ def test_duplicate_rule_is_an_error():
 def test_decompositions_leave_ops_with_a_rule_whole():
     whole = set(LOWERINGS) & set(decompositions())
     assert all(decompositions()[op](torch.ones(2), torch.ones(2)) is NotImplemented for op in whole)
+
+
+def test_histograms(check):
+    x = f(60, low=-1, high=7)
+    check(lambda x: torch.histc(x, 5, 0, 6), x)
+    check(lambda x: torch.histc(x, 4), x)  # bounds of the data
+    check(lambda x: torch.histc(x, 4), torch.ones(3))  # equal ones are widened
+    check(lambda x: torch.histc(x, 4, 0, 3), torch.tensor([0.0, 0, 1, 3, 3, 3, 5, -1]))  # the last bin is closed
+
+
+def test_grouped_products(check):
+    """Groups of rows, one of them empty, each with a matrix of its own."""
+    x, y = f(10, 16, dtype=torch.bfloat16), f(4, 16, 32, dtype=torch.bfloat16)
+    offsets = torch.tensor([3, 3, 8, 10], dtype=torch.int32)
+    check(lambda x, y, offsets: torch._grouped_mm(x, y, offs=offsets), x, y, offsets, rtol=2e-2, atol=2e-2)
+
+
+def test_assertions_about_values_are_passed_over(lowered):
+    module = lowered(lambda x: (torch._assert_async((x > -9).all()), x + 1)[1], f(3)).module
+    assert "stablehlo.add" in str(module)
+
+
+def test_masked_scatter(check):
+    x, source = f(3, 4, 5), f(60, low=10, high=20)
+    for mask in (f(3, 4, 5) > 0, f(3, 4, 1) > 0, f(4, 5) > 0, f(3, 1, 1) > -1, f(1) > -9):
+        check(torch.masked_scatter, x, mask, source)
+    check(torch.masked_scatter, x, f(3, 4, 5) > 9, source[:7])

@@ -34,6 +34,8 @@ def convolve(
     output_padding = _sizes(output_padding or [0], rank)
     spatial = "DHW"[3 - rank :]
     numbers = (f"NC{spatial}", f"OI{spatial}", f"NC{spatial}")
+    if not transposed and rank == 3:
+        return _convolve_in_planes(x, weight, stride, padding, dilation, groups)
     if not transposed:
         return lax.conv_general_dilated(
             x,
@@ -65,6 +67,30 @@ def convolve(
         dimension_numbers=numbers,
         feature_group_count=groups,
     )
+
+
+def _convolve_in_planes(
+    x: Array, weight: Array, stride: list[int], padding: list[int], dilation: list[int], groups: int
+) -> Array:
+    """A convolution of three dimensions as one of two: what a window holds in depth are channels of its plane."""
+    batch, channels, _, *plane = x.shape
+    taps = weight.shape[2]
+    x = lax.pad(x, lax.full((), 0, x.dtype), [(0, 0, 0), (0, 0, 0), (padding[0], padding[0], 0), (0, 0, 0), (0, 0, 0)])
+    depth = (x.shape[2] - dilation[0] * (taps - 1) - 1) // stride[0] + 1
+    starts = [tap * dilation[0] for tap in range(taps)]
+    ends = [start + (depth - 1) * stride[0] + 1 for start in starts]
+    slices = [lax.slice_in_dim(x, *bounds, stride[0], 2) for bounds in zip(starts, ends, strict=True)]
+    windows = lax.concatenate([lax.expand_dims(lax.transpose(s, (0, 2, 1, 3, 4)), (3,)) for s in slices], 3)
+    result = lax.conv_general_dilated(
+        lax.reshape(windows, (batch * depth, channels * taps, *plane)),
+        lax.reshape(weight, (weight.shape[0], weight.shape[1] * taps, *weight.shape[3:])),
+        stride[1:],
+        [(pad, pad) for pad in padding[1:]],
+        rhs_dilation=dilation[1:],
+        dimension_numbers=("NCHW", "OIHW", "NCHW"),
+        feature_group_count=groups,
+    )
+    return lax.transpose(lax.reshape(result, (batch, depth, *result.shape[1:])), (0, 2, 1, 3, 4))
 
 
 @lower(aten.convolution.default, aten.convolution_overrideable.default)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import torch
 from jax import lax
 
-from tt_xla.frontends.torch.aten.reductions import total
+from tt_xla.frontends.torch.aten.reductions import scan, total
 from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast, full, like, lower, spread
 
 aten = torch.ops.aten
@@ -212,6 +213,29 @@ def index_put(
         return lax.scatter_max(x, points.coordinates, updates, numbers, mode=_IN_BOUNDS)
     combine = lax.scatter_add if accumulate else lax.scatter
     return combine(x, points.coordinates, updates, numbers, mode=_IN_BOUNDS)
+
+
+@lower(aten.masked_scatter.default)
+def masked_scatter(ctx: Context, x: Array, mask: Array, source: Array) -> Array:
+    """Where the mask holds, the next elements of the source, in order; rows of it where the mask is of whole rows."""
+    mask = cast(mask, np.dtype(bool))
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    mask = lax.reshape(mask, (1,) * (len(shape) - mask.ndim) + tuple(mask.shape))
+    whole = 0
+    while whole < len(shape) and mask.shape[-1 - whole] == 1:
+        whole += 1
+    width = math.prod(shape[len(shape) - whole :])
+    if not source.size or not width or source.size % width:
+        whole, width = 0, 1
+    if not source.size or not math.prod(shape):
+        return broadcast(x, shape)
+    kept = shape[: len(shape) - whole]
+    flags = lax.reshape(broadcast(mask, (*kept, *(1,) * whole)), (math.prod(kept),))
+    counted = lax.sub(scan(cast(flags, np.dtype("int32")), 0, lax.add, 0), full(flags.shape, 1, np.dtype("int32")))
+    rows = source.size // width
+    places = lax.clamp(np.int32(0), counted, np.int32(rows - 1))
+    taken = _take_rows(lax.reshape(source, (rows, width)), places)
+    return lax.select(broadcast(mask, shape), lax.reshape(taken, shape), broadcast(x, shape))
 
 
 @lower(aten.bucketize.Tensor, aten.bucketize.Scalar)

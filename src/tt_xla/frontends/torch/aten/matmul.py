@@ -80,3 +80,32 @@ def linear(ctx: Context, x: Array, weight: Array, bias: Array | None = None) -> 
     weight = lax.transpose(weight, (1, 0)) if weight.ndim == 2 else weight
     result = lax.dot_general(x, weight, (((x.ndim - 1,), (0,)), ((), ())))
     return result if bias is None else lax.add(result, broadcast(bias, result.shape))
+
+
+@lower(aten._grouped_mm.default)
+def grouped_mm(
+    ctx: Context,
+    x: Array,
+    y: Array,
+    offs: Array | None = None,
+    bias: Array | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> Array:
+    """Products of groups that lie one after the other: ``offs`` says where each ends, among the rows of ``x``.
+
+    Each row is spread over one block of columns a group, zeros elsewhere, so that one product with the matrices one
+    below the other does them all: as many multiplications as a product with each matrix, and no choice of results.
+    """
+    if x.ndim == 3 and y.ndim == 3:
+        return product(x, y)
+    if x.ndim != 2 or y.ndim != 3 or offs is None or bias is not None:
+        ctx.unsupported("groups are supported among the rows of the left operand, without bias")
+    groups, depth, width = y.shape
+    line = lax.broadcasted_iota(offs.dtype, (x.shape[0], groups), 0)
+    ends = broadcast(offs, line.shape)
+    starts = broadcast(lax.concatenate([lax.full((1,), 0, offs.dtype), offs[:-1]], 0), line.shape)
+    mine = lax.bitwise_and(lax.ge(line, starts), lax.lt(line, ends))
+    shape = (x.shape[0], groups, depth)
+    rows = lax.broadcast_in_dim(x, shape, (0, 2))
+    spread = lax.select(lax.broadcast_in_dim(mine, shape, (0, 1)), rows, lax.full_like(rows, 0))
+    return product(lax.reshape(spread, (x.shape[0], groups * depth)), lax.reshape(y, (groups * depth, width)))

@@ -196,15 +196,15 @@ def vector_norm(
 
 @lower(aten.cumsum.default)
 def cumsum(ctx: Context, x: Array, dim: int, *, dtype: Any = None) -> Array:
-    return _scan(cast(x, ctx.dtype), dim, lax.add, 0)
+    return scan(cast(x, ctx.dtype), dim, lax.add, 0)
 
 
 @lower(aten.cumprod.default)
 def cumprod(ctx: Context, x: Array, dim: int, *, dtype: Any = None) -> Array:
-    return _scan(cast(x, ctx.dtype), dim, lax.mul, 1)
+    return scan(cast(x, ctx.dtype), dim, lax.mul, 1)
 
 
-def _scan(x: Array, dim: int, combine: Callable[..., Array], start: int) -> Array:
+def scan(x: Array, dim: int, combine: Callable[..., Array], start: int) -> Array:
     """A window that reaches back to the first element."""
     if x.size == 0 or x.ndim == 0:
         return x
@@ -302,3 +302,23 @@ def logsumexp(ctx: Context, x: Array, dims: Any, keepdim: bool = False) -> Array
     top = lax.select(lax.eq(lax.abs(top), like(top, math.inf)), like(top, 0), top)
     summed = total(lax.exp(lax.sub(x, expand_back(top, x.shape, reduced))), reduced)
     return broadcast(lax.reshape(lax.add(lax.log(summed), top), ctx.shape), ctx.shape)
+
+
+@lower(aten.histc.default)
+def histc(ctx: Context, x: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array:
+    """Counts of elements in equal bins; outside of the bounds none. Equal bounds stand for those of the data."""
+    kind = x.dtype if x.dtype == np.float64 else np.dtype("float32")
+    x = cast(lax.reshape(x, (x.size,)), kind)
+    low, high = (full((), bound, kind) for bound in (min, max))
+    if min == max and x.size:
+        low, high = minimum(x, (0,)), maximum(x, (0,))
+        flat = lax.eq(low, high)
+        low, high = (lax.select(flat, lax.add(one, full((), by, kind)), one) for one, by in ((low, -1), (high, 1)))
+    low, high = (broadcast(bound, x.shape) for bound in (low, high))
+    place = lax.mul(lax.div(lax.sub(x, low), lax.sub(high, low)), full(x.shape, bins, kind))
+    place = lax.min(cast(lax.floor(place), np.dtype("int32")), full(x.shape, bins - 1, np.dtype("int32")))
+    inside = lax.bitwise_and(lax.ge(x, low), lax.le(x, high))
+    shape = (x.size, bins)
+    hit = lax.eq(lax.broadcast_in_dim(place, shape, (0,)), lax.broadcasted_iota(np.dtype("int32"), shape, 1))
+    hit = lax.bitwise_and(hit, lax.broadcast_in_dim(inside, shape, (0,)))
+    return total(cast(hit, np.dtype("float32")), (0,))
