@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test stress conformance-stablehlo bench bench-training bench-compile check-programs check format
+.PHONY: help venv demo models test stress conformance-stablehlo bench bench-training bench-compile check-programs check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ conformance-jax: $(STAMP) ## JAX's own tests on platform tt, sampled; JAX_TESTS=
 
 conformance-torch: $(STAMP) ## PyTorch's samples of its ops through torch.compile, into docs; SAMPLE=0 runs all, OPS="sort fft.*" some
 	@$(BIN)/python conformance/run_torch.py --sample $(or $(SAMPLE),3) $(if $(OPS),--ops $(OPS))
+
+models: $(STAMP) ## models of transformers at each level beside the CPU, into docs/models.md: SIZE=full for published sizes, NAMES=...
+	@$(BIN)/python -m models all $(NAMES) --size $(or $(SIZE),small) --jobs $(or $(JOBS),1) $(if $(NAMES),,--document docs/models.md)
+	@$(if $(NAMES),,$(BIN)/python examples/minilm.py && $(BIN)/python examples/smollm2.py)
 
 check: $(STAMP) ## style, types and import order
 	@$(BIN)/ruff check .

@@ -25,6 +25,7 @@ from rich.table import Table
 from transformers import AutoModelForCausalLM, AutoTokenizer, StaticCache
 
 from tt_xla.frontends.torch.backend import clear_programs, compiled_programs
+from tt_xla.ir.program import Role
 
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 FORMATS: dict[str, tuple[torch.dtype, dict[str, Any]]] = {
@@ -75,17 +76,18 @@ def generate(model: torch.nn.Module, prompt: torch.Tensor, count: int, options: 
     head_dim = config.hidden_size // config.num_attention_heads
     cache.early_initialization(1, config.num_key_value_heads, head_dim, model.dtype, device)
     compiled = torch.compile(model.to(device), backend="tt", fullgraph=True, options=options)
-    ids, positions = prompt.to(device), torch.arange(prompt.shape[1])[None].to(device)
+    ids, positions = prompt, torch.arange(prompt.shape[1])[None]
     tokens: list[int] = []
     first = torch.empty(0)
     start = time.perf_counter()
     for _ in range(count):
-        logits = compiled(input_ids=ids, position_ids=positions, past_key_values=cache).logits[0, -1].cpu().float()
+        inputs = {"input_ids": ids.to(device), "position_ids": positions.to(device)}
+        logits = compiled(**inputs, past_key_values=cache).logits.cpu()[0, -1].float()
         if not tokens:
             first = logits.softmax(-1)
         tokens.append(int(logits.argmax()))
-        ids, positions = torch.tensor([[tokens[-1]]]).to(device), positions[:, -1:] + 1
-    programs = compiled_programs()
+        ids, positions = torch.tensor([[tokens[-1]]]), positions[:, -1:] + 1
+    programs = [program for program in compiled_programs() if any(x.role is Role.PARAMETER for x in program.arguments)]
     return Generation(tokens, first, len(programs), programs[-1].predicted_device_us, time.perf_counter() - start)
 
 

@@ -10,6 +10,8 @@ import torch
 
 Size = Literal["small", "full"]
 Inputs = dict[str, torch.Tensor]
+LABELS = {"small": 64, "full": 1000}
+"""Classes of those that classify: the correlation of two numbers says nothing."""
 MakeInputs = Callable[[Any, Size], Inputs]
 
 
@@ -37,7 +39,7 @@ class Loader:
         """The model in float32, ready for inference, and its inputs; equal seeds give equal numbers."""
         import transformers
 
-        overrides = dict(self.small if size == "small" else self.full)
+        overrides = {"num_labels": LABELS[size]} | dict(self.small if size == "small" else self.full)
         config = getattr(transformers, self.config)(**_built(overrides))
         config.use_cache = False
         torch.manual_seed(seed)

@@ -72,13 +72,6 @@ ENCODERS = [
     ),
     Loader("electra", "ElectraConfig", "ElectraForMaskedLM", padded_text, _SMALL | {"embedding_size": 32}),
     Loader(
-        "fnet",
-        "FNetConfig",
-        "FNetForMaskedLM",
-        lambda config, size: {"input_ids": text(config, size)["input_ids"]},
-        _SMALL,
-    ),
-    Loader(
         "modernbert",
         "ModernBertConfig",
         "ModernBertForMaskedLM",
@@ -394,14 +387,6 @@ STATE_SPACE = [
             "chunk_size": 16,
         },
         {"hidden_size": 768, "num_hidden_layers": 24, "num_heads": 24, "n_groups": 1, "vocab_size": 50288},
-    ),
-    Loader(
-        "rwkv",
-        "RwkvConfig",
-        "RwkvForCausalLM",
-        lambda config, size: {"input_ids": text(config, size)["input_ids"]},
-        {"vocab_size": 512, "hidden_size": 64, "num_hidden_layers": 2, "context_length": 128},
-        {"hidden_size": 768, "num_hidden_layers": 12},
     ),
 ]
 

@@ -34,6 +34,7 @@ _DETR = _BACKBONE | {
     "encoder_ffn_dim": 128,
     "decoder_ffn_dim": 128,
     "num_queries": 16,
+    "init_std": 0.1,  # with 0.02 all boxes are one, to bfloat16
 }
 
 CLASSIFIERS = [
@@ -64,7 +65,7 @@ CLASSIFIERS = [
         "CvtConfig",
         "CvtForImageClassification",
         images(64),
-        {"embed_dim": [32, 64, 96], "num_heads": [1, 2, 3], "depth": [1, 1, 1]},
+        {"embed_dim": [32, 64, 96], "num_heads": [1, 2, 3], "depth": [1, 2, 3]},
     ),
     Loader("deit", "DeiTConfig", "DeiTForImageClassificationWithTeacher", images(64), _VIT),
     Loader("dinov2", "Dinov2Config", "Dinov2ForImageClassification", images(64), _VIT),
@@ -159,7 +160,7 @@ DETECTORS = [
         "ConditionalDetrForObjectDetection",
         images(96, 320),
         _DETR,
-        _BACKBONE | {"backbone_config": ("ResNetConfig", _STAGES)},
+        _BACKBONE | {"backbone_config": ("ResNetConfig", _STAGES), "init_std": 0.1},
     ),
     Loader(
         "detr",
@@ -167,7 +168,7 @@ DETECTORS = [
         "DetrForObjectDetection",
         images(96, 320),
         _DETR,
-        _BACKBONE | {"backbone_config": ("ResNetConfig", _STAGES)},
+        _BACKBONE | {"backbone_config": ("ResNetConfig", _STAGES), "init_std": 0.1},
     ),
     Loader(
         "deformable-detr",
@@ -208,7 +209,7 @@ SEGMENTERS = [
         "GLPNConfig",
         "GLPNForDepthEstimation",
         images(64),
-        {"hidden_sizes": [16, 32, 80, 96], "depths": [1, 1, 1, 1], "decoder_hidden_size": 32},
+        {"hidden_sizes": [16, 32, 80, 96], "depths": [1, 1, 1, 1], "decoder_hidden_size": 32, "initializer_range": 0.1},
     ),
     Loader(
         "mobilevit-segmentation",
