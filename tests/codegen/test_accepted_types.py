@@ -65,24 +65,3 @@ def test_one_operand_keeps_its_type_and_the_result_is_converted() -> None:
     [asked] = [item for item in entry.body if item.op == "ttnn.isfinite"]
     assert entry.values[asked.results[0]].layout.dtype is DataType.F32
     assert entry.values[entry.results[0]].layout.dtype is DataType.BF16
-
-
-def test_wide_padding_of_a_pooling_is_padded_beforehand() -> None:
-    """TT-NN pads by half of the window at most."""
-    program = compiled("""func.func public @main(%x: tensor<1x4x9x1xbf16>) -> tensor<1x4x9x1xbf16> {
-      %0 = stablehlo.constant dense<0xFF80> : tensor<bf16>
-      %1 = "stablehlo.reduce_window"(%x, %0) <{window_dimensions = array<i64: 1, 1, 5, 1>,
-          padding = dense<[[0, 0], [0, 0], [0, 4], [0, 0]]> : tensor<4x2xi64>}> ({
-        ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
-          %2 = stablehlo.maximum %a, %b : tensor<bf16>
-          stablehlo.return %2 : tensor<bf16>
-      }) : (tensor<1x4x9x1xbf16>, tensor<bf16>) -> tensor<1x4x9x1xbf16>
-      return %1 : tensor<1x4x9x1xbf16>
-    }""")
-    body = program.functions[0].body
-    [pool] = [item for item in body if item.op == "ttnn.max_pool2d"]
-    [pad] = [item for item in body if item.op == "ttnn.pad"]
-    assert pool.attributes["padding"] == [0, 0, 0, 0]
-    assert pool.attributes["input_height"] == 13
-    assert pad.attributes["value"] == float("-inf")
-    assert pad.attributes["padding"] == [0, 0, 0, 4, 0, 0, 0, 0]

@@ -113,3 +113,12 @@ func.func @pool(%x: tensor<2x7x8x3xf32>) -> tensor<2x4x4x3xf32> {
 func.func @passes_through(%x: tensor<2x3xbf16>, %w: tensor<2x3xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> (tensor<2x3xbf16>, tensor<2x3xbf16>, tensor<2x3xbf16>) {
   func.return %x, %w, %x : tensor<2x3xbf16>, tensor<2x3xbf16>, tensor<2x3xbf16>
 }
+
+// TT-NN pads by half of the window at most: wider padding is elements of its own.
+// CHECK-LABEL: func.func public @pooling_padded_widely(
+func.func public @pooling_padded_widely(%x: tensor<1x4x9x1xbf16>) -> tensor<1x4x9x1xbf16> {
+  // CHECK: "ttnn.pad"(%{{.*}}) <{padding = array<i32: 0, 0, 0, 0, 0, 4, 0, 0>, value = 0xff800000 : f32
+  // CHECK: "ttnn.max_pool2d"({{.*}}input_height = 4 : si32, input_width = 13 : si32, {{.*}}padding = array<i32: 0, 0, 0, 0>
+  %0 = "ttir.max_pool2d"(%x) <{kernel = array<i32: 1, 5>, stride = array<i32: 1, 1>, dilation = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 4>, ceil_mode = false}> : (tensor<1x4x9x1xbf16>) -> tensor<1x4x9x1xbf16>
+  func.return %0 : tensor<1x4x9x1xbf16>
+}

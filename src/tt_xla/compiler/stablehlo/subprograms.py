@@ -16,7 +16,7 @@ from tt_xla.compiler.stablehlo.outline import walk
 from tt_xla.ir.control import CaseOp, WhileLoopOp, subprograms
 from tt_xla.ir.program import FUNCTION_TYPE, FunctionKind, Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
-from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp, FullOp, OnesOp, ZerosOp
+from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp, FullOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp, TypecastOp
 
 MOST_COPIED_BYTES = 256
@@ -58,7 +58,7 @@ def _copied(value: SSAValue) -> bool:
         return isinstance(data, DenseIntOrFPElementsAttr) and len(data.data.data) <= MOST_COPIED_BYTES
     if isinstance(op, ReshapeOp | BroadcastOp | TypecastOp | PermuteOp):
         return _copied(op.operands[0])
-    return isinstance(op, FullOp | ZerosOp | OnesOp | ArangeOp)
+    return isinstance(op, FullOp | ArangeOp)
 
 
 def _copy(value: SSAValue, block: Block, copies: dict[SSAValue, SSAValue]) -> SSAValue:
