@@ -68,6 +68,7 @@ def check_pair(name: str, dtype: str, count: int) -> dict[str, Any]:
 
     (op,) = [op for op in op_db if full_name(op) == name][:1]
     ran, host = 0, set[str]()
+    compared = "shapes" if op.name in UNDEFINED or _is_random(op) else "values"
     for sample in samples_of(op, DTYPES[dtype], count):
         host_ops.reset()
         try:
@@ -87,7 +88,8 @@ def check_pair(name: str, dtype: str, count: int) -> dict[str, Any]:
                 "sample": _text(sample),
             }
         host |= set(host_ops.counts())
-    return {"outcome": "passed" if ran else "none", "reason": "", "samples": ran, "host": sorted(host)}
+    outcome = "passed" if ran else "none"
+    return {"outcome": outcome, "reason": "", "samples": ran, "host": sorted(host), "compared": compared}
 
 
 def _eager(op: OpInfo, sample: Any) -> Any:

@@ -76,6 +76,20 @@ def test_elements_of_the_flat_tensor(check):
     check(torch.take, torch.arange(6.0).view(2, 3), torch.tensor([[5, -1], [0, -6]]))
 
 
+def test_negative_powers_of_integers(check):
+    base = torch.tensor([-2, -1, 0, 1, 2, 9])[:, None]
+    exponents = torch.tensor([-3, -2, -1, 0, 1, 8])
+    base = base.expand(6, 6)[torch.tensor([0, 1, 3, 4, 5])]  # torch leaves 0 to a negative power open
+    check(torch.pow, base, exponents)
+
+
+def test_gradients_of_softmax_in_bfloat16_are_rounded_once(check):
+    torch.manual_seed(0)
+    grad, output = torch.randn(5, 40).bfloat16() * 8, torch.randn(5, 40).softmax(1).bfloat16()
+    for op in (torch.ops.aten._softmax_backward_data, torch.ops.aten._log_softmax_backward_data):
+        check(lambda g, o, op=op: op(g, o, 1, torch.bfloat16), grad, output, rtol=8e-3, atol=1e-4)
+
+
 def test_arithmetic_of_truths(check):
     x, y = torch.tensor([True, False, True]), torch.tensor([True, True, False])
     check(lambda x, y: (torch.add(x, y), torch.add(x, y, alpha=False), torch.prod(x, dtype=torch.bool)), x, y)

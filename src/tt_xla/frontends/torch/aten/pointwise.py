@@ -260,12 +260,18 @@ def _integer_power(x: Array, exponent: int) -> Array:
 def _power(x: Array, y: Array) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.integer):
         return lax.pow(x, y)
-    result = like(x, 1)
+    base, result = x, like(x, 1)
     for bit in range(6):  # larger exponents overflow every base but 0, 1 and -1
         odd = lax.ne(lax.bitwise_and(lax.shift_right_arithmetic(y, like(y, bit)), like(y, 1)), like(y, 0))
         result = lax.select(odd, lax.mul(result, x), result)
         x = lax.mul(x, x)
-    return result
+    if jnp.issubdtype(y.dtype, jnp.unsignedinteger):
+        return result
+    # A negative exponent leaves 1 and -1, whose powers depend on the lowest bit alone; the others become 0.
+    one = like(base, 1)
+    odd = lax.ne(lax.bitwise_and(y, one), like(y, 0))
+    unit = lax.select(lax.eq(lax.abs(base), one), lax.select(odd, base, one), like(base, 0))
+    return lax.select(lax.lt(y, like(y, 0)), unit, result)
 
 
 @pointwise(aten.signbit.default, promote_inputs=True)

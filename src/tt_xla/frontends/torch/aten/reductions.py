@@ -282,6 +282,7 @@ def log_softmax(ctx: Context, x: Array, dim: int, half_to_float: bool = False) -
 @lower(aten._softmax_backward_data.default)
 def softmax_backward(ctx: Context, grad: Array, output: Array, dim: int, input_dtype: torch.dtype) -> Array:
     dims = axes(dim, output.ndim)
+    output = cast(output, wide(output.dtype))  # the difference of two products near each other
     grad = cast(grad, output.dtype)
     product = lax.mul(grad, output)
     return lax.sub(product, lax.mul(output, expand_back(total(product, dims), output.shape, dims)))
@@ -290,6 +291,7 @@ def softmax_backward(ctx: Context, grad: Array, output: Array, dim: int, input_d
 @lower(aten._log_softmax_backward_data.default)
 def log_softmax_backward(ctx: Context, grad: Array, output: Array, dim: int, input_dtype: torch.dtype) -> Array:
     dims = axes(dim, output.ndim)
+    output = cast(output, wide(output.dtype))
     grad = cast(grad, output.dtype)
     return lax.sub(grad, lax.mul(lax.exp(output), expand_back(total(grad, dims), output.shape, dims)))
 
