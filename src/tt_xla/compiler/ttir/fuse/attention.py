@@ -82,6 +82,10 @@ class _Weights(NamedTuple):
     """Whether the product is value.T @ weights.T."""
 
 
+_Described = tuple[SSAValue, Dims]
+"""A value with the factors of its dimensions."""
+
+
 class _Parts(NamedTuple):
     """What each factor of the scores is to attention; the scores are [batch, heads + groups, rows, keys]."""
 
@@ -126,45 +130,41 @@ def _replace(
 ) -> None:
     depth, outer = [Factor(width)], scores.product
     *batch, rows, columns = refined(scores.result)
-    shared = [parts.batch, parts.heads]
-    as_query = [parts.batch, parts.heads + parts.groups, parts.rows, depth]
-    a = [*batch, depth, rows] if outer.value("transpose_a") else [*batch, rows, depth]
-    b = [*batch, columns, depth] if outer.value("transpose_b") else [*batch, depth, columns]
-    first, second = (outer.a, a), (outer.b, b)
-    if rows == parts.keys:
-        first, second = second, first
-    scale, plain = scores.scale, uncast(first[0])
+    first = outer.a, [*batch, depth, rows] if outer.value("transpose_a") else [*batch, rows, depth]
+    second = outer.b, [*batch, columns, depth] if outer.value("transpose_b") else [*batch, depth, columns]
+    (asked, asked_dims), key = (second, first) if rows == parts.keys else (first, second)
+    scale, plain = scores.scale, uncast(asked)
     scaled = _by_constant(plain)
     if scaled is not None and scaled[0].type == plain.type:
         plain, scale = scaled[0], scale * scaled[1]
-    query = arranged(rewriter, op, plain, first[1], as_query)
-    key = arranged(rewriter, op, uncast(second[0]), second[1], [*shared, parts.keys, depth])
     *batch, free, contracted = refined(weights.operand)
     if free == parts.keys:
         free, contracted = contracted, free
     turned = op.value("transpose_a") if weights.is_transposed else op.value("transpose_b")
     is_deep_first = turned != weights.is_transposed
-    value = arranged(
-        rewriter,
-        op,
-        uncast(op.a if weights.is_transposed else op.b),
+    value = (
+        op.a if weights.is_transposed else op.b,
         [*batch, depth, contracted] if is_deep_first else [*batch, contracted, depth],
-        [*shared, parts.keys, depth],
     )
-    key, value = _shared_heads(rewriter, op, key), _shared_heads(rewriter, op, value)
+    result = [*batch, depth, free] if weights.is_transposed else [*batch, free, depth]
+    (key, value), heads = _shared_heads(key, value, parts.heads)
+    parts = _Parts(*(leaves(factors) for factors in parts))
+    as_query = [parts.batch, parts.heads + parts.groups, parts.rows, depth]
+    as_key = [parts.batch, heads, parts.keys, depth]
+    query = arranged(rewriter, op, plain, refined(asked_dims), as_query)
+    keys, values = (arranged(rewriter, op, uncast(one), refined(dims), as_key) for one, dims in (key, value))
     causal = scores.mask is not None and _is_causal(scores.mask, parts)
     mask = None if causal or scores.mask is None else _additive(rewriter, op, scores.mask, parts)
     made = insert_before(
         rewriter,
         op,
         ScaledDotProductAttentionOp,
-        [query, key, value, mask, None],
+        [query, keys, values, mask, None],
         tensor((*parts.sizes[:3], width), bf16),
         is_causal=causal,
         scale=scale,
     )
-    result = [*batch, depth, free] if weights.is_transposed else [*batch, free, depth]
-    made = arranged(rewriter, op, made, as_query, result)
+    made = arranged(rewriter, op, made, as_query, refined(result))
     rewriter.replace(op, [], [reshaped(rewriter, op, made, shape(op.result))])
 
 
@@ -349,30 +349,32 @@ def _additive(rewriter: PatternRewriter, op: Operation, mask: _Mask, parts: _Par
     return insert_before(rewriter, op, BroadcastOp, [value], tensor(sizes, bf16), broadcast_dimensions=factors)
 
 
-def _shared_heads(rewriter: PatternRewriter, op: Operation, value: SSAValue) -> SSAValue:
-    """Keys or values before each head is repeated for a group of query heads."""
-    batch, heads, rows, width = shape(value)
-    permute = producer(value, PermuteOp)
-    dim = 1 if permute is None else 2
-    if permute is not None and permute.value("permutation") != (0, 2, 1, 3):
-        return value
-    spread = producer(behind(value if permute is None else permute.input, ReshapeOp), BroadcastOp)
-    if spread is None or len(shape(spread.result)) != 5:
-        return value
-    factors, narrow = spread.value("broadcast_dimensions"), shape(spread.input)
-    expected = tuple(heads // max(narrow[dim], 1) if position == dim + 1 else 1 for position in range(5))
-    sizes = (*narrow[: dim + 1], *narrow[dim + 2 :])
-    wanted = (batch, narrow[dim], rows, width)
-    if (
-        factors != expected
-        or narrow[dim + 1] != 1
-        or sizes != (wanted if dim == 1 else (batch, rows, narrow[2], width))
-    ):
-        return value
-    source = reshaped(rewriter, op, spread.input, sizes)
-    if permute is None:
-        return source
-    return insert_before(rewriter, op, PermuteOp, [source], tensor(wanted, bf16), permutation=(0, 2, 1, 3))
+def _shared_heads(key: _Described, value: _Described, heads: list[Factor]) -> tuple[list[_Described], list[Factor]]:
+    """Keys and values before each head is repeated for a group of query heads, and the heads that they have there."""
+    once = [_once(*operand) for operand in (key, value)]
+    heads = leaves(heads)
+    for *_, repeated in once:
+        kept = heads[: len(heads) - len(repeated)]
+        if {*leaves(repeated)} != {*leaves(once[0][2])} or kept + leaves(repeated) != heads:
+            return [key, value], heads
+    return [(source, dims) for source, dims, _ in once], heads[: len(heads) - len(once[0][2])]
+
+
+def _once(value: SSAValue, dims: Dims) -> tuple[SSAValue, Dims, list[Factor]]:
+    """A value before it is broadcast, its dimensions there, and the factors that it is repeated along."""
+    spread = producer(behind(value, *VIEWS), BroadcastOp)
+    if spread is None:
+        return value, dims, []
+    found, inner = value, refined(dims)
+    while found is not spread.result:
+        assert isinstance(found, OpResult)
+        outer = before(found.op, inner)
+        if outer is None:
+            return value, dims, []
+        found, inner = found.op.operands[0], outer
+    sizes = shape(spread.input)
+    repeated = leaves(factor for size, dim in zip(sizes, inner, strict=True) if size == 1 for factor in dim)
+    return spread.input, [dim if size != 1 else [] for size, dim in zip(sizes, inner, strict=True)], repeated
 
 
 PATTERNS = (attention,)
