@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.builtin import Builtin, DenseArrayBase, ModuleOp, i32
 from xdsl.dialects.func import Func
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyExcepti
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir import ttcore, ttir, ttnn
 from tt_xla.ir.parsing import LenientContext, MLIRParser
+from tt_xla.ir.ttnn.window import ConvTranspose2dOp
 
 
 def context(*, unknown_ops: bool = False) -> Context:
@@ -66,6 +67,7 @@ def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) 
     """
     try:
         module = MLIRParser(context(unknown_ops=unknown_ops), text, name).parse_module()
+        _settle_padding(module)
         module.verify()
     except (ParseError, VerifyException, DiagnosticException) as error:
         raise MalformedModuleError(f"{name} is not a well-formed TTIR or TTNN module: {error}") from error
@@ -75,3 +77,24 @@ def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) 
             f"{name} is not a well-formed TTIR or TTNN module: {type(error).__name__}: {error}"
         ) from error
     return module
+
+
+def _settle_padding(module: ModuleOp) -> None:
+    """Padding of transposed convolutions in the order that gives the result's shape.
+
+    Upstream's dumps keep TTIR's order there (top, left, bottom, right), where TT-NN's is top, bottom, left, right.
+    """
+    for op in module.walk():
+        if isinstance(op, ConvTranspose2dOp) and len(op.value("padding")) == 4 and not _fits(op):
+            before = op.padding
+            top, left, bottom, right = op.value("padding")
+            op.padding = DenseArrayBase.from_list(i32, [top, bottom, left, right])
+            if not _fits(op):
+                op.padding = before
+
+
+def _fits(op: ConvTranspose2dOp) -> bool:
+    try:
+        return op.result_shape() == op.result.type.get_shape()
+    except ValueError:
+        return False

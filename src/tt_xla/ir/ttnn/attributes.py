@@ -195,6 +195,18 @@ def _rank(layout: TensorLayout) -> int:
     return 0 if layout.row_strides is None else len(layout.row_strides) + 1
 
 
+def _same_rows(layout: TensorLayout, expected: TensorLayout, shape: tuple[int, ...]) -> bool:
+    """Whether strides that are written differently say the same.
+
+    Upstream keeps a layout through changes of rank that move nothing, and the stride of a dimension of one element is
+    any number.
+    """
+    if _rank(layout) != _rank(expected):
+        return True
+    strides = zip(shape, layout.row_strides or (), expected.row_strides or (), strict=False)
+    return all(size == 1 or one == other for size, one, other in strides)
+
+
 def check_layout(value: SSAValue) -> None:
     """That a layout belongs to its tensor's shape and element type.
 
@@ -205,7 +217,7 @@ def check_layout(value: SSAValue) -> None:
     if (layout.memory is None) != (layout.buffer is BufferType.SYSTEM_MEMORY):
         raise VerifyException("a memory layout goes with a buffer on the device, and only with one")
     expected = layout.with_(type_.get_shape())
-    if _rank(layout) != _rank(expected):  # upstream keeps a layout through changes of rank that move nothing
+    if _same_rows(layout, expected, type_.get_shape()):
         expected = replace(expected, row_strides=layout.row_strides)
     if expected != layout:
         raise VerifyException(
