@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo models test stress conformance-stablehlo bench bench-training bench-compile check-programs check format
+.PHONY: help venv demo models test stress conformance-stablehlo bench bench-training bench-compile bench-growth check-programs check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ bench-training: $(STAMP) ## losses of 200 training steps beside the CPU's
 
 bench-compile: $(STAMP) ## compile times and programs beside upstream's compiler, into docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_compilers.py --folder ../build/programs --dumps ../build/upstream --make-dumps --document ../docs/benchmarks.md
+
+bench-growth: $(STAMP) ## compile times of 400 to 20,000 ops, into docs/benchmarks.md
+	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python growth.py --document ../docs/benchmarks.md
 
 check-programs: $(STAMP) ## results of the set of programs at each level beside JAX's, into docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python check_programs.py --document ../docs/benchmarks.md
