@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -12,6 +13,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from models.loader import Inputs, Loader, Size
+from tt_xla.testing import ComparisonConfig, compare
 
 
 @dataclass
@@ -104,23 +106,6 @@ def in_bfloat16(inputs: Inputs) -> Inputs:
 
 
 def agreement(actual: list[torch.Tensor], expected: list[torch.Tensor]) -> float:
-    """The least correlation over pairs of tensors; 0 where shapes differ or a number is not finite."""
-    if len(actual) != len(expected):
-        return 0.0
-    return min(pcc(one, other) for one, other in zip(actual, expected, strict=True))
-
-
-def pcc(actual: torch.Tensor, expected: torch.Tensor) -> float:
-    """Pearson correlation of all elements; of constants, whether they are close. Equal infinities do not count."""
-    if actual.shape != expected.shape:
-        return 0.0
-    x, y = actual.double().flatten(), expected.double().flatten()
-    infinite = y.isinf() & (x == y)
-    x, y = x[~infinite], y[~infinite]
-    if not bool(x.isfinite().all()) or not bool(y.isfinite().all()):
-        return 0.0
-    x_rest, y_rest = x - x.mean(), y - y.mean()
-    scale = x_rest.norm() * y_rest.norm()
-    if x.numel() < 2 or scale <= 1e-12 * max(1.0, float(y.norm()) ** 2):
-        return float(torch.allclose(x, y, rtol=0.05, atol=0.05))
-    return float(x_rest @ y_rest / scale)
+    """The least correlation over pairs of tensors, as ``tt_xla.testing`` compares; 0 where it has none."""
+    found = compare(actual, expected, ComparisonConfig(assert_on_failure=False)).pcc
+    return 0.0 if found is None or math.isnan(found) else found

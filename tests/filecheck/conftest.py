@@ -13,17 +13,14 @@ CHECK lines judge the text that comes out. Options are compile options, and ``le
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from filecheck.finput import FInput
-from filecheck.matcher import Matcher
-from filecheck.options import Options
-from filecheck.parser import Parser, pattern_for_opts
+
+from tt_xla.testing.filechecks import failed_check
 
 SEPARATOR = re.compile(r"^// -----$", re.MULTILINE)
 EXPECTED = re.compile(r"// expected-error: (.*)$", re.MULTILINE)
@@ -117,15 +114,6 @@ class CheckItem(Item):
         output = VERBS[verb](self.text, argument, dict(self.options))
         if problem := failed_check(self.path, self.text, output):
             raise Failure(f"{problem}\nThe text that was checked:\n{output}")
-
-
-def failed_check(path: Path, checks: str, output: str) -> str:
-    """What FileCheck has to say: the pattern, its line, and where matching stood. Empty when all is well."""
-    options = Options(str(path), check_prefixes="CHECK")  # pyright: ignore[reportArgumentType]
-    parser = Parser(options, io.StringIO(checks), *pattern_for_opts(options))
-    matcher = Matcher(options, FInput("output", output), parser)
-    matcher.stderr = io.StringIO()
-    return "" if matcher.run() == 0 else matcher.stderr.getvalue()
 
 
 def roundtrip(text: str, _: str, options: dict[str, str]) -> str:

@@ -295,7 +295,54 @@ def compile_module(
         ResourceExhaustedError: the Program does not fit in the target's memory.
     """
     with _without_garbage_collection():
-        return _compile(module, options, target, name, dumps, choices)
+        if not _LISTENERS:
+            return _compile(module, options, target, name, dumps, choices)
+        return _compile_heard(module, options, target, name, dumps, choices)
+
+
+@dataclass
+class Compilation:
+    """One call of :func:`compile_module`; ``modules`` has the texts of stages, ``error`` is there where it failed."""
+
+    name: str
+    modules: dict[str, str]
+    program: Program | None = None
+    error: BaseException | None = None
+
+
+_LISTENERS: list[tuple[list[Compilation], bool]] = []
+
+
+@contextlib.contextmanager
+def recorded_compilations(*, texts: bool) -> Generator[list[Compilation]]:
+    """Every compilation of the process in here, whichever frontend asked for it; with the text of each stage or not."""
+    heard: tuple[list[Compilation], bool] = [], texts
+    _LISTENERS.append(heard)
+    try:
+        yield heard[0]
+    finally:
+        _LISTENERS.remove(heard)
+
+
+def _compile_heard(
+    module: ir.Module,
+    options: CompileOptions,
+    target: Target,
+    name: str,
+    dumps: dict[str, str] | None,
+    choices: list[Choice] | None,
+) -> Program:
+    if dumps is None and any(texts for _, texts in _LISTENERS):
+        dumps = {}
+    compilation = Compilation(name, {} if dumps is None else dumps)
+    for found, _ in _LISTENERS:
+        found.append(compilation)
+    try:
+        compilation.program = _compile(module, options, target, name, dumps, choices)
+    except BaseException as error:
+        compilation.error = error
+        raise
+    return compilation.program
 
 
 @contextlib.contextmanager

@@ -1,0 +1,102 @@
+"""Tests of ops, graphs and models on ``tt`` against the CPU, for JAX and PyTorch; see docs/testing.md.
+
+Names come in at their first use, so that importing this package, which the pytest plugin does, costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tt_xla.testing.comparison import (
+        AllcloseConfig as AllcloseConfig,
+    )
+    from tt_xla.testing.comparison import (
+        AtolConfig as AtolConfig,
+    )
+    from tt_xla.testing.comparison import (
+        ComparisonConfig as ComparisonConfig,
+    )
+    from tt_xla.testing.comparison import (
+        ComparisonResult as ComparisonResult,
+    )
+    from tt_xla.testing.comparison import (
+        EqualConfig as EqualConfig,
+    )
+    from tt_xla.testing.comparison import (
+        PccConfig as PccConfig,
+    )
+    from tt_xla.testing.comparison import (
+        RelL2Config as RelL2Config,
+    )
+    from tt_xla.testing.comparison import (
+        compare as compare,
+    )
+    from tt_xla.testing.comparison import (
+        pcc as pcc,
+    )
+    from tt_xla.testing.compiler_config import CompilerConfig as CompilerConfig
+    from tt_xla.testing.frameworks import Framework as Framework
+    from tt_xla.testing.frameworks import random_image as random_image
+    from tt_xla.testing.frameworks import random_tensor as random_tensor
+    from tt_xla.testing.jax_model import JaxModelTester as JaxModelTester
+    from tt_xla.testing.model_tester import ModelTester as ModelTester
+    from tt_xla.testing.model_tester import RunMode as RunMode
+    from tt_xla.testing.ops import (
+        GraphTester as GraphTester,
+    )
+    from tt_xla.testing.ops import (
+        OpTester as OpTester,
+    )
+    from tt_xla.testing.ops import (
+        run_graph_test as run_graph_test,
+    )
+    from tt_xla.testing.ops import (
+        run_graph_test_with_random_inputs as run_graph_test_with_random_inputs,
+    )
+    from tt_xla.testing.ops import (
+        run_op_test as run_op_test,
+    )
+    from tt_xla.testing.ops import (
+        run_op_test_with_random_inputs as run_op_test_with_random_inputs,
+    )
+    from tt_xla.testing.torch_model import TorchModelTester as TorchModelTester
+    from tt_xla.testing.workload import Workload as Workload
+
+_HOME = {
+    "comparison": (
+        "AllcloseConfig",
+        "AtolConfig",
+        "ComparisonConfig",
+        "ComparisonResult",
+        "EqualConfig",
+        "PccConfig",
+        "RelL2Config",
+        "compare",
+        "pcc",
+    ),
+    "compiler_config": ("CompilerConfig",),
+    "frameworks": ("Framework", "random_image", "random_tensor"),
+    "jax_model": ("JaxModelTester",),
+    "model_tester": ("ModelTester", "RunMode"),
+    "ops": (
+        "GraphTester",
+        "OpTester",
+        "run_graph_test",
+        "run_graph_test_with_random_inputs",
+        "run_op_test",
+        "run_op_test_with_random_inputs",
+    ),
+    "torch_model": ("TorchModelTester",),
+    "workload": ("Workload",),
+}
+_MODULES = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,0 +1,334 @@
+"""How results of the device are judged: the one comparison of this project.
+
+Leaves are compared as float64. Every metric is computed, whatever is asked for; the enabled ones decide. Rules and
+messages are those of tt-xla's test infrastructure, so that thresholds mean the same in both.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_log = logging.getLogger("tt_xla.testing")
+
+
+@dataclass
+class _Switch:
+    enabled: bool = False
+
+    def enable(self) -> None:
+        self.enabled = True
+
+    def disable(self) -> None:
+        self.enabled = False
+
+
+@dataclass
+class EqualConfig(_Switch):
+    """All elements are equal."""
+
+
+@dataclass
+class AtolConfig(_Switch):
+    """The largest difference of two elements."""
+
+    required_atol: float = 0.16
+
+
+@dataclass
+class AllcloseConfig(_Switch):
+    """Each difference is at most ``atol + rtol * |expected|``."""
+
+    rtol: float = 1e-2
+    atol: float = 1e-2
+
+
+@dataclass
+class PccConfig(_Switch):
+    """Pearson's correlation; leaves that are close by ``allclose`` count as 1."""
+
+    enabled: bool = True
+    required_pcc: float = 0.99
+    allclose: AllcloseConfig = field(default_factory=AllcloseConfig)
+
+
+@dataclass
+class RelL2Config(_Switch):
+    """Norm of the difference over the norm of what is expected."""
+
+    required_rel_l2: float = 1.0
+
+
+@dataclass
+class ComparisonConfig:
+    """Which metrics decide, and from which value on; only the correlation does by default."""
+
+    equal: EqualConfig = field(default_factory=EqualConfig)
+    atol: AtolConfig = field(default_factory=AtolConfig)
+    pcc: PccConfig = field(default_factory=PccConfig)
+    allclose: AllcloseConfig = field(default_factory=AllcloseConfig)
+    rel_l2: RelL2Config = field(default_factory=RelL2Config)
+    assert_on_failure: bool = True
+
+    def __post_init__(self) -> None:
+        if os.environ.get("TT_COMPILE_ONLY_SYSTEM_DESC"):
+            _log.warning("TT_COMPILE_ONLY_SYSTEM_DESC is set: nothing runs, so results are not compared")
+            self.disable_all()
+
+    def _switches(self) -> list[_Switch]:
+        return [self.equal, self.atol, self.pcc, self.allclose, self.rel_l2]
+
+    def enable_all(self) -> None:
+        for switch in self._switches():
+            switch.enable()
+
+    def disable_all(self) -> None:
+        for switch in self._switches():
+            switch.disable()
+
+    def all_disabled(self) -> bool:
+        return not any(switch.enabled for switch in self._switches())
+
+
+@dataclass
+class ComparisonResult:
+    """Metrics of one comparison, the worst leaf's each; None where no leaf has the metric."""
+
+    passed: bool
+    pcc: float | None
+    atol: float | None
+    allclose: bool | None
+    equal: bool | None
+    rel_l2: float | None
+    error_message: str | None = None
+
+
+def compare(
+    actual: Any, expected: Any, config: ComparisonConfig | None = None, *, real_token_mask: Any = None
+) -> ComparisonResult:
+    """Compares two trees of arrays.
+
+    Args:
+        actual: what the device gave: tensors, arrays, and containers of them. Leaves that are not numbers do not count.
+        expected: the golden result, of the same structure.
+        real_token_mask: [batch, sequence], nonzero where a token is no padding; others are dropped from leaves of
+            rank 3 and 4, whose sequence is dimension -2.
+
+    Raises:
+        AssertionError: an enabled metric misses its threshold, and ``config.assert_on_failure``.
+    """
+    config = config or ComparisonConfig()
+    mine, golden = list(leaves(actual)), list(leaves(expected))
+    problem = _structure_problem(mine, golden)
+    if problem:
+        result = ComparisonResult(config.all_disabled(), math.nan, math.nan, False, False, math.nan, problem)
+    else:
+        pairs = [_masked(x, y, real_token_mask) for (_, x), (_, y) in zip(mine, golden, strict=True)]
+        result = _judged(pairs, config)
+    if not result.passed and config.assert_on_failure:
+        raise AssertionError(result.error_message)
+    return result
+
+
+def _judged(pairs: Sequence[tuple[Array, Array]], config: ComparisonConfig) -> ComparisonResult:
+    def over(metric: Callable[[Array, Array], Any], pick: Callable[[list[Any]], Any]) -> Any:
+        found = [metric(x, y) for x, y in pairs]
+        return None if not found else _nan_first(found, pick)
+
+    near, inner = config.allclose, config.pcc.allclose
+    result = ComparisonResult(
+        True,
+        pcc=over(lambda x, y: pcc(x, y, rtol=inner.rtol, atol=inner.atol), min),
+        atol=over(largest_difference, max),
+        allclose=over(lambda x, y: _close(x, y, near.rtol, near.atol), all),
+        equal=over(lambda x, y: bool(np.array_equal(x, y)), all),
+        rel_l2=over(relative_error, max),
+    )
+    single = len(pairs) == 1 and pairs[0][1].size == 1
+    messages = list(_failures(result, config, single))
+    result.passed = not messages
+    result.error_message = "\n".join(messages) or None
+    return result
+
+
+def _nan_first(values: list[Any], pick: Callable[[list[Any]], Any]) -> Any:
+    """NaN wins over every other value: min and max would pass it by."""
+    return next((value for value in values if isinstance(value, float) and math.isnan(value)), None) or pick(values)
+
+
+def _failures(result: ComparisonResult, config: ComparisonConfig, single: bool) -> Iterator[str]:
+    """A message for each enabled metric that misses.
+
+    Args:
+        single: the result is one element, of which a correlation says nothing, so closeness decides with it.
+    """
+    if config.equal.enabled and result.equal is False:
+        yield "Equal comparison failed."
+    if config.atol.enabled and not _at_most(result.atol, config.atol.required_atol):
+        yield (
+            f"Atol comparison failed. Calculated: atol={_shown(result.atol)}. "
+            f"Required: atol={config.atol.required_atol}."
+        )
+    if config.pcc.enabled and not _at_least(result.pcc, config.pcc.required_pcc):
+        yield f"PCC comparison failed. Calculated: pcc={_shown(result.pcc)}. Required: pcc={config.pcc.required_pcc}."
+    if (config.allclose.enabled or (single and config.pcc.enabled)) and result.allclose is False:
+        yield (
+            f"Allclose comparison failed. Calculated: atol={_shown(result.atol)}. "
+            f"Required: atol={config.allclose.atol}, rtol={config.allclose.rtol}."
+        )
+    if config.rel_l2.enabled and not _at_most(result.rel_l2, config.rel_l2.required_rel_l2):
+        yield (
+            f"RelL2 comparison failed. Calculated: rel_l2={_shown(result.rel_l2)}. "
+            f"Required: rel_l2<={config.rel_l2.required_rel_l2}."
+        )
+
+
+def _at_most(value: float | None, limit: float) -> bool:
+    return value is None or (math.isfinite(value) and value <= limit)
+
+
+def _at_least(value: float | None, limit: float) -> bool:
+    return value is None or (math.isfinite(value) and value >= limit)
+
+
+def _shown(value: float | None) -> str:
+    return f"{value}" if value is not None and math.isfinite(value) else f"{value} (invalid value)"
+
+
+def pcc(actual: Any, expected: Any, *, rtol: float = 1e-2, atol: float = 1e-2) -> float:
+    """Pearson's correlation of all elements of two arrays of one shape.
+
+    Returns:
+        1 where they are close elementwise; else 0 for a single element, and NaN where one of them is constant or has a
+        number that is not finite. Infinities at the same places, as in masked scores, do not count.
+    """
+    x, y = _numbers(actual).ravel(), _numbers(expected).ravel()
+    if x.shape != y.shape:
+        return math.nan
+    infinite = np.isinf(y) & (x == y)
+    x, y = x[~infinite], y[~infinite]
+    if _close(x, y, rtol, atol):
+        return 1.0
+    if x.size == 1:
+        return 0.0
+    x, y = _as_real(x), _as_real(y)
+    with np.errstate(all="ignore"):
+        x, y = x - x.mean(), y - y.mean()
+        scale = float(np.linalg.norm(x) * np.linalg.norm(y))
+        return float(x @ y) / scale if scale else math.nan
+
+
+def largest_difference(actual: Array, expected: Array) -> float:
+    """The largest absolute difference; 0 of equal infinities, NaN where either has a NaN."""
+    if not actual.size:
+        return 0.0
+    with np.errstate(all="ignore"):
+        return float(np.max(np.where(actual == expected, 0.0, np.abs(actual - expected))))
+
+
+def relative_error(actual: Array, expected: Array) -> float:
+    """Norm of the difference over the norm of ``expected``, both without equal infinities."""
+    with np.errstate(all="ignore"):
+        difference = np.where(actual == expected, 0.0, actual - expected).ravel()
+        scale = float(np.linalg.norm(np.where(np.isinf(expected), 0.0, expected).ravel()))
+        error = float(np.linalg.norm(difference))
+    return error / scale if scale else (0.0 if error == 0 else math.inf)
+
+
+def _close(x: Array, y: Array, rtol: float, atol: float) -> bool:
+    return x.shape == y.shape and bool(np.allclose(x, y, rtol=rtol, atol=atol))
+
+
+def _as_real(x: Array) -> Array:
+    return np.concatenate([x.real, x.imag]) if np.iscomplexobj(x) else x
+
+
+def _masked(x: Array, y: Array, mask: Any) -> tuple[Array, Array]:
+    if mask is None or y.ndim not in (3, 4):
+        return x, y
+    real = _numbers(mask) != 0
+    if y.ndim == 4:  # [batch, heads, sequence, features]
+        x, y = np.swapaxes(x, 1, 2), np.swapaxes(y, 1, 2)
+    if y.shape[:2] != real.shape:
+        raise ValueError(
+            f"real_token_mask is {list(real.shape)}, and a result has batch and sequence {list(y.shape[:2])}; "
+            "the mask is [batch, sequence] of the results."
+        )
+    return x[real], y[real]
+
+
+def _structure_problem(mine: list[tuple[str, Array]], golden: list[tuple[str, Array]]) -> str:
+    if len(mine) != len(golden):
+        return f"Comparison failed. The device gave {len(mine)} arrays, expected are {len(golden)}."
+    for (path, x), (_, y) in zip(mine, golden, strict=True):
+        if x.shape != y.shape:
+            return f"Comparison failed. Result{path} has the shape {list(x.shape)}, expected is {list(y.shape)}."
+    return ""
+
+
+def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Array]]:
+    """The arrays of numbers in a tree, as float64 or complex128, with where they are: ``[0].logits``.
+
+    Goes into mappings, sequences, dataclasses (so outputs of transformers), and caches with a legacy form.
+    """
+    if tree is None or isinstance(tree, (str, bytes)):
+        return
+    if _is_array(tree) or isinstance(tree, (bool, int, float, complex)):
+        if _is_numeric(tree):
+            yield path, _numbers(tree)
+    elif callable(to_legacy := getattr(tree, "to_legacy_cache", None)):
+        yield from leaves(to_legacy(), path)
+    elif hasattr(tree, "layers") and hasattr(tree, "get_seq_length"):  # a Cache of transformers 5
+        for index, layer in enumerate(tree.layers):
+            yield from leaves((getattr(layer, "keys", None), getattr(layer, "values", None)), f"{path}.layers[{index}]")
+    elif isinstance(tree, Mapping):
+        for key, value in tree.items():
+            yield from leaves(value, f"{path}[{key!r}]")
+    elif isinstance(tree, (list, tuple)):
+        for index, value in enumerate(tree):
+            yield from leaves(value, f"{path}[{index}]")
+    elif is_dataclass(tree) and not isinstance(tree, type):
+        for item in fields(tree):
+            yield from leaves(getattr(tree, item.name), f"{path}.{item.name}")
+    elif "jax" in sys.modules:
+        yield from _jax_leaves(tree, path)
+
+
+def _jax_leaves(tree: Any, path: str) -> Iterator[tuple[str, Array]]:
+    """Of a node that JAX knows, such as a state of flax."""
+    import jax
+
+    found = jax.tree.leaves(tree)
+    if len(found) != 1 or found[0] is not tree:
+        yield from leaves(found, path)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def _is_numeric(value: Any) -> bool:
+    kind = str(getattr(value, "dtype", "float"))
+    return not any(word in kind for word in ("object", "str", "key<", "qint"))
+
+
+def _numbers(value: Any) -> Array:
+    """On the host, as float64, or complex128 where the numbers are complex."""
+    if "torch" in sys.modules:
+        import torch
+
+        if isinstance(value, torch.Tensor):
+            wide = torch.complex128 if value.is_complex() else torch.float64
+            return value.detach().cpu().to(wide).resolve_conj().numpy()
+    array = np.asarray(value)
+    return array.astype(np.complex128 if np.iscomplexobj(array) else np.float64)

@@ -1,0 +1,190 @@
+"""JAX or PyTorch: which of them a test is for, inputs of both, and running a callable on the CPU and on ``tt``."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+from tt_xla.errors import ExecutionError
+
+
+class Framework(Enum):
+    JAX = "jax"
+    TORCH = "torch"
+
+    @classmethod
+    def of(cls, *values: Any) -> Framework:
+        """The framework of what a test was given: a torch module or tensor anywhere means PyTorch, else it is JAX."""
+        return cls.TORCH if any(_is_of_torch(value) for value in values) else cls.JAX
+
+
+def _is_of_torch(value: Any) -> bool:
+    if "torch" not in sys.modules:
+        return False
+    import torch
+
+    if isinstance(value, Mapping):
+        return any(_is_of_torch(part) for part in value.values())
+    if isinstance(value, (list, tuple)):
+        return any(_is_of_torch(part) for part in value)
+    if isinstance(value, (torch.Tensor, torch.nn.Module)):
+        return True
+    module = getattr(value, "__module__", None) or ""
+    return callable(value) and (module == "torch" or module.startswith(("torch.", "torch_xla.")) or _names_torch(value))
+
+
+def _names_torch(function: Any) -> bool:
+    """A function of the user's that speaks of the torch module, or is annotated with its types."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    spoken = {getattr(function, "__globals__", {}).get(name) for name in code.co_names if name != "__class__"}
+    names = {str(getattr(value, "__name__", "")).partition(".")[0] for value in spoken if _is_module(value)}
+    annotations = [str(note) for note in getattr(function, "__annotations__", {}).values()]
+    return "jax" not in names and ("torch" in names or any("torch." in note for note in annotations))
+
+
+def _is_module(value: Any) -> bool:
+    return type(value) is type(sys)
+
+
+def random_tensor(
+    shape: Sequence[int],
+    dtype: Any = "float32",
+    random_seed: int = 0,
+    minval: float = 0.0,
+    maxval: float = 1.0,
+    framework: Framework = Framework.JAX,
+) -> Any:
+    """Uniform random numbers in [minval, maxval), integers or booleans where ``dtype`` says so; on the CPU."""
+    return (
+        _random_jax(shape, dtype, random_seed, minval, maxval)
+        if framework is Framework.JAX
+        else _random_torch(shape, dtype, random_seed, minval, maxval)
+    )
+
+
+def _random_jax(shape: Sequence[int], dtype: Any, seed: int, minval: float, maxval: float) -> Any:
+    import jax
+    import jax.numpy as jnp
+
+    with on_jax_cpu():
+        key, kind = jax.random.PRNGKey(seed), jnp.dtype(dtype)
+        if kind == jnp.bool_:
+            return jax.random.bernoulli(key, shape=tuple(shape))
+        if jnp.issubdtype(kind, jnp.integer):
+            low, high = int(minval), max(int(maxval), int(minval) + 1)
+            return jax.random.randint(key, tuple(shape), low, high, kind)
+        return jax.random.uniform(key, tuple(shape), jnp.float32, minval, maxval).astype(kind)
+
+
+def _random_torch(shape: Sequence[int], dtype: Any, seed: int, minval: float, maxval: float) -> Any:
+    import torch
+
+    kind = getattr(torch, dtype) if isinstance(dtype, str) else dtype
+    generator = torch.Generator().manual_seed(seed)
+    if kind == torch.bool:
+        return torch.rand(tuple(shape), generator=generator) < 0.5
+    if not (kind.is_floating_point or kind.is_complex):
+        low, high = int(minval), max(int(maxval), int(minval) + 1)
+        return torch.randint(low, high, tuple(shape), dtype=kind, generator=generator)
+    return (torch.rand(tuple(shape), generator=generator) * (maxval - minval) + minval).to(kind)
+
+
+def random_image(image_size: int, framework: Framework = Framework.JAX) -> Any:
+    """Random pixels [image_size, image_size, 3], integers in [0, 256)."""
+    return random_tensor((image_size, image_size, 3), "int32", 0, 0, 256, framework)
+
+
+@contextmanager
+def on_jax_cpu() -> Generator[Any]:
+    """What is made in here lies on the host, also where ``tt`` is JAX's default platform."""
+    import jax
+
+    try:
+        device = jax.devices("cpu")[0]
+    except RuntimeError as error:
+        raise ExecutionError(
+            "JAX has no CPU backend, which computes the expected results.",
+            hint="JAX_PLATFORMS leaves it out; set it to 'cpu,tt', or unset it.",
+        ) from error
+    with jax.default_device(device):
+        yield device
+
+
+def jax_device() -> Any:
+    """The first device of platform ``tt``.
+
+    Raises:
+        ExecutionError: JAX does not have the platform.
+    """
+    import jax
+
+    try:
+        return jax.devices("tt")[0]
+    except RuntimeError as error:
+        raise ExecutionError(
+            f"JAX has no platform 'tt': {error}".splitlines()[0],
+            hint="JAX_PLATFORMS, where it is set, must have 'tt', and tt-xla be installed in this interpreter.",
+        ) from error
+
+
+def run_jax(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    device: Any,
+    static: Sequence[str] = (),
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Compiles a function anew for a device, calls it there, and returns the result on the host."""
+    import jax
+
+    def place(value: Any) -> Any:
+        is_array = hasattr(value, "dtype") and hasattr(value, "shape")
+        return jax.device_put(value, device) if is_array else value
+
+    def fresh(*args: Any, **kwargs: Any) -> Any:  # jit's cache goes by the function: this one is new at each call
+        return function(*args, **kwargs)
+
+    placed_args = jax.tree.map(place, tuple(args))
+    placed_kwargs = {name: value if name in static else jax.tree.map(place, value) for name, value in kwargs.items()}
+    jitted = jax.jit(fresh, static_argnames=tuple(static), compiler_options=dict(options or {}) or None)
+    with jax.default_device(device):
+        return jax.device_get(jitted(*placed_args, **placed_kwargs))
+
+
+def on_tt(value: Any) -> Any:
+    """A copy of a torch module, or the tensors of a tree, on ``tt``."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    from tt_xla.frontends.torch.device import register
+
+    register()
+    if isinstance(value, torch.nn.Module):
+        return copy.deepcopy(value).to("tt")
+    return pytree.tree_map(lambda x: x.detach().to("tt") if isinstance(x, torch.Tensor) else x, value)
+
+
+def run_torch_on_tt(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any] | None
+) -> Any:
+    """Compiles a function or module with ``backend="tt"`` and calls it with copies on ``tt``, without gradients."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    from tt_xla.frontends.torch.device import register
+
+    register()
+    torch.compiler.reset()
+    placed = on_tt(function) if isinstance(function, torch.nn.Module) else function
+    compiled = torch.compile(placed, backend="tt", options=dict(options or {}))
+    with torch.no_grad():
+        result = compiled(*on_tt(tuple(args)), **on_tt(dict(kwargs)))
+    return pytree.tree_map(lambda x: x.cpu() if isinstance(x, torch.Tensor) else x, result)

@@ -1,0 +1,181 @@
+"""Tests of single ops and of graphs: on the CPU, on ``tt``, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tt_xla.errors import TTXLAError
+from tt_xla.testing import artifacts, frameworks
+from tt_xla.testing.comparison import ComparisonConfig, ComparisonResult, compare
+from tt_xla.testing.compiler_config import CompilerConfig
+from tt_xla.testing.frameworks import Framework, random_tensor
+from tt_xla.testing.workload import Workload
+
+
+class OpTester:
+    """Runs workloads on both devices and compares the results."""
+
+    def __init__(
+        self,
+        comparison_config: ComparisonConfig | None = None,
+        framework: Framework = Framework.JAX,
+        compiler_config: CompilerConfig | None = None,
+        torch_options: Mapping[str, Any] | None = None,
+        custom_comparator: Callable[..., None] | None = None,
+    ) -> None:
+        self._comparison_config = comparison_config or ComparisonConfig()
+        self._framework = framework
+        self._options = (compiler_config or CompilerConfig()).to_options() | dict(torch_options or {})
+        self._custom_comparator = custom_comparator
+
+    def test(self, workload: Workload, request: Any = None) -> ComparisonResult | None:
+        """Runs a workload on the CPU and on ``tt``, compares, and writes the IR where ``request`` asks for it.
+
+        Raises:
+            AssertionError: the results differ, or a filecheck pattern does not match.
+        """
+        expected = self.run_on_cpu(workload)
+        with artifacts.recording(request) as compilations:
+            actual = self.run_on_tt_device(workload)
+        result = None
+        if self._custom_comparator is not None:
+            self._custom_comparator(actual, expected, workload.args, workload.kwargs)
+        else:
+            result = compare(actual, expected, self._comparison_config)
+        artifacts.finish(request, compilations)
+        return result
+
+    def run_on_cpu(self, workload: Workload) -> Any:
+        if self._framework is Framework.TORCH:
+            import torch
+
+            with torch.no_grad():
+                return workload.execute()
+        with frameworks.on_jax_cpu() as device:
+            return frameworks.run_jax(
+                workload.callee, workload.args, workload.kwargs, device=device, static=workload.static_argnames
+            )
+
+    def run_on_tt_device(self, workload: Workload) -> Any:
+        if self._framework is Framework.TORCH:
+            return frameworks.run_torch_on_tt(workload.callee, workload.args, workload.kwargs, self._options)
+        return frameworks.run_jax(
+            workload.callee,
+            workload.args,
+            workload.kwargs,
+            device=frameworks.jax_device(),
+            static=workload.static_argnames,
+            options=self._options,
+        )
+
+    def test_with_random_inputs(
+        self,
+        function: Callable[..., Any],
+        input_shapes: Sequence[Sequence[int]],
+        minval: float = 0.0,
+        maxval: float = 1.0,
+        dtype: Any = "float32",
+        request: Any = None,
+    ) -> ComparisonResult | None:
+        """The same on uniform numbers; the input at place i is of seed i."""
+        inputs = [
+            random_tensor(shape, dtype, seed, minval, maxval, self._framework)
+            for seed, shape in enumerate(input_shapes)
+        ]
+        return self.test(Workload(self._framework, executable=function, args=inputs), request)
+
+
+class GraphTester(OpTester):
+    """As for ops; a graph is a function of several."""
+
+
+def run_op_test(
+    op: Callable[..., Any],
+    inputs: Sequence[Any],
+    comparison_config: ComparisonConfig | None = None,
+    framework: Framework | None = None,
+    compiler_config: CompilerConfig | None = None,
+    mesh: Any = None,
+    shard_spec_fn: Callable[..., Any] | None = None,
+    request: Any = None,
+    custom_comparator: Callable[..., None] | None = None,
+    torch_options: Mapping[str, Any] | None = None,
+) -> ComparisonResult | None:
+    """Tests an op: a function or torch module, called with ``inputs``.
+
+    Args:
+        framework: found from the op and its inputs when left out.
+        request: pytest's fixture; ``--serialize`` and filecheck markers need it.
+        custom_comparator: judges instead: called with the device's result, the expected one, args and kwargs.
+
+    Raises:
+        AssertionError: results differ by more than ``comparison_config`` allows.
+    """
+    _require_one_device(mesh, shard_spec_fn)
+    framework = framework or Framework.of(op, list(inputs))
+    tester = OpTester(comparison_config, framework, compiler_config, torch_options, custom_comparator)
+    return tester.test(Workload(framework, executable=op, args=list(inputs)), request)
+
+
+def run_op_test_with_random_inputs(
+    op: Callable[..., Any],
+    input_shapes: Sequence[Sequence[int]],
+    minval: float = 0.0,
+    maxval: float = 1.0,
+    dtype: Any = "float32",
+    comparison_config: ComparisonConfig | None = None,
+    framework: Framework | None = None,
+    compiler_config: CompilerConfig | None = None,
+    torch_options: Mapping[str, Any] | None = None,
+    request: Any = None,
+    custom_comparator: Callable[..., None] | None = None,
+) -> ComparisonResult | None:
+    """Tests an op on uniform numbers in [minval, maxval), one array for each shape; see :func:`run_op_test`."""
+    framework = framework or Framework.of(op, dtype)
+    tester = OpTester(comparison_config, framework, compiler_config, torch_options, custom_comparator)
+    return tester.test_with_random_inputs(op, input_shapes, minval, maxval, dtype, request)
+
+
+def run_graph_test(
+    graph: Callable[..., Any],
+    inputs: Sequence[Any],
+    comparison_config: ComparisonConfig | None = None,
+    framework: Framework | None = None,
+    mesh: Any = None,
+    shard_spec_fn: Callable[..., Any] | None = None,
+    compiler_config: CompilerConfig | None = None,
+    torch_options: Mapping[str, Any] | None = None,
+    request: Any = None,
+    custom_comparator: Callable[..., None] | None = None,
+) -> ComparisonResult | None:
+    """Tests a graph; see :func:`run_op_test`."""
+    _require_one_device(mesh, shard_spec_fn)
+    framework = framework or Framework.of(graph, list(inputs))
+    tester = GraphTester(comparison_config, framework, compiler_config, torch_options, custom_comparator)
+    return tester.test(Workload(framework, executable=graph, args=list(inputs)), request)
+
+
+def run_graph_test_with_random_inputs(
+    graph: Callable[..., Any],
+    input_shapes: Sequence[Sequence[int]],
+    comparison_config: ComparisonConfig | None = None,
+    framework: Framework | None = None,
+    dtype: Any = "float32",
+    compiler_config: CompilerConfig | None = None,
+    torch_options: Mapping[str, Any] | None = None,
+    request: Any = None,
+    custom_comparator: Callable[..., None] | None = None,
+) -> ComparisonResult | None:
+    """Tests a graph on uniform numbers in [0, 1), one array for each shape; see :func:`run_op_test`."""
+    framework = framework or Framework.of(graph, dtype)
+    tester = GraphTester(comparison_config, framework, compiler_config, torch_options, custom_comparator)
+    return tester.test_with_random_inputs(graph, input_shapes, dtype=dtype, request=request)
+
+
+def _require_one_device(mesh: Any, shard_spec_fn: Any) -> None:
+    if mesh is not None or shard_spec_fn is not None:
+        raise TTXLAError(
+            "A mesh or a shard_spec_fn was given, and 'tt' has one device.",
+            hint="Leave both out to test on one device.",
+        )
