@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tt_xla.compiler.ttnn.layouts.forms import Site, forms
 from tt_xla.cost.allocation import AddressSpace
 from tt_xla.cost.circular_buffers import circular_buffer_bytes
-from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, same_shards, shardings
+from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, interleaved_in_l1, same_shards, shardings
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import load_target
@@ -120,6 +120,23 @@ def test_circular_buffers_are_not_below_what_tt_nn_needs(op, shapes, attributes,
         Instruction(f"ttnn.{op}", operands, (len(shapes),), attributes), values, load_target("p150")
     )
     assert measured <= found <= 20 * measured
+
+
+@pytest.mark.parametrize(
+    ("shape", "measured"), [((2, 128, 1024), 262144), ((2, 4096, 256), 131072), ((2, 4096, 1024), 524288)]
+)
+def test_tilize_and_untilize_into_l1_leave_room_for_whole_rows(shape: tuple[int, ...], measured: int):
+    """TT-NN 0.81 says where its circular buffers end when they meet the result, for float32 on p150."""
+    target = load_target("p150")
+    tiles, rows = (TensorLayout.of(shape, DataType.F32, tiled=tiled) for tiled in (True, False))
+    step = Instruction("ttnn.to_layout", {"input": 0}, (1,), {})
+    for source, result in ((tiles, rows), (rows, tiles)):
+        into_l1, into_dram = (
+            circular_buffer_bytes(step, [TensorSpec(shape, source), TensorSpec(shape, place)], target)
+            for place in (interleaved_in_l1(result, shape, target), result)
+        )
+        assert measured + 640 <= into_l1 <= 1.1 * measured
+        assert into_dram < measured
 
 
 @pytest.mark.parametrize(("rows", "reads_shards"), [(64, True), (48, False)])
