@@ -401,6 +401,12 @@ case("take_bools", lambda t, i: t[i], truth(9, 3), whole(4, low=0))
 case("take_two_coordinates", lambda t, i, j: t[i, j], normal(5, 6, 3), whole(4, low=0, high=5), whole(4, low=0, high=6))
 case("take_along_axis", lambda t, i: jnp.take_along_axis(t, i, axis=1), normal(5, 6), whole(5, 3, low=0, high=6))
 case(
+    "gathered_elements_keep_their_dimension",
+    jax.vmap(lambda t, i: lax.dynamic_index_in_dim(t, i, keepdims=True)),
+    normal(5, 6),
+    whole(5, low=0, high=6),
+)
+case(
     "take_out_of_range_fill",
     lambda t, i: t.at[i].get(mode="fill", fill_value=3.0),
     normal(9, 5),
