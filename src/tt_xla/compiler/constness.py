@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
+from tt_xla.compiler.rewriting import is_pure
 from tt_xla.ir.program import Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
 
@@ -16,7 +17,7 @@ def is_constant(value: SSAValue, depth: int = 8) -> bool:
     """
     if isinstance(value, BlockArgument):
         return _role(value) is not Role.INPUT
-    if not isinstance(value, OpResult) or not depth or value.op.regions:
+    if not isinstance(value, OpResult) or not depth or value.op.regions or not is_pure(value.op):
         return False
     return all(is_constant(operand, depth - 1) for operand in value.op.operands)
 

@@ -133,7 +133,7 @@ class _Dispatch:
     def find(self, kind: type[Operation]) -> tuple[bool, tuple[Apply, ...]]:
         """What ``found`` will have for a class from now on."""
         places = dict(chain.from_iterable(self._by_root[base] for base in kind.__mro__ if base in self._by_root))
-        found = self.found[kind] = (is_pure(kind), tuple(places[place] for place in sorted(places)))
+        found = self.found[kind] = (_is_pure_kind(kind), tuple(places[place] for place in sorted(places)))
         return found
 
 
@@ -185,12 +185,19 @@ def _last_first(root: Operation) -> list[Operation]:
 
 
 @cache
-def is_pure(kind: type[Operation]) -> bool:
+def _is_pure_kind(kind: type[Operation]) -> bool:
     return kind.has_trait(Pure)
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether an op does nothing but make its results."""
+    return _is_pure_kind(type(op)) and "effects" not in op.properties
 
 
 def _is_unused(op: Operation) -> bool:
     """Whether an op has results, and nothing uses them."""
+    if "effects" in op.properties:
+        return False
     for result in op.results:
         if result.first_use is not None:
             return False

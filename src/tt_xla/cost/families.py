@@ -138,6 +138,7 @@ FREE = (
     "assign",
     "bitcast_convert",
     "host_call",
+    "host_callback",
     "while_loop",
     "case",
 )

@@ -24,7 +24,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolTable
 
-from tt_xla.ir.base import I32, I32S, SYMBOL, Kind, TTOp
+from tt_xla.ir.base import BOOL, I32, I32S, SYMBOL, Kind, TTOp
 
 
 @irdl_attr_definition
@@ -110,6 +110,8 @@ class WhileLoopOp(_Calling):
     output_indices = prop_def(I32S)
     """The state that each result is."""
     state_count = prop_def(I32)
+    effects = opt_prop_def(BOOL)
+    """Whether a function that it runs calls back; it is then run whatever becomes of its results."""
     outputs = var_result_def()
     traits = traits_def(Pure())
 
@@ -149,6 +151,8 @@ class CaseOp(_Calling):
     index = operand_def()
     inputs = var_operand_def()
     branch_programs = prop_def(SYMBOLS)
+    effects = opt_prop_def(BOOL)
+    """As of a loop."""
     outputs = var_result_def()
     traits = traits_def(Pure())
 

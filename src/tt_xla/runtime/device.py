@@ -68,6 +68,9 @@ class Device:
         self.program_cache: dict[bytes, Call] = {}
         """Bound kernels by op, attributes, operand and result specs and numerics."""
         self._executables: weakref.WeakSet[Executable] = weakref.WeakSet()
+        self._loading = threading.RLock()
+        """Held to look at or change what is loaded. Not ``lock``: a function that a running program calls back may wait
+        for another thread to compile and load one."""
 
     @property
     def name(self) -> str:
@@ -87,7 +90,7 @@ class Device:
                 f"Program '{program.name}' was compiled for {program.target}; this device is {self.name}.",
                 hint=f"Compile it for {self.name}, or set TTXLA_SYSTEM={program.target}.",
             )
-        with self.lock:
+        with self._loading:
             executable = Executable(self, program)
             if executable.traced:
                 self._check_trace_allowed(program)
@@ -98,7 +101,7 @@ class Device:
         return executable
 
     def memory(self) -> MemoryReport:
-        with self.lock:
+        with self._loading:
             loaded = list(self._executables)
             traces = sum(executable.trace_bytes for executable in loaded)
             return MemoryReport(
@@ -122,8 +125,12 @@ class Device:
         """Forgets bound kernels, const-eval results and captured traces; loaded programs start cold."""
         with self.lock:
             self.program_cache.clear()
-            for executable in list(self._executables):
+            for executable in self._others(None):
                 executable.reset()
+
+    def _others(self, executable: Executable | None) -> list[Executable]:
+        with self._loading:
+            return [other for other in self._executables if other is not executable]
 
     def _check_trace_allowed(self, program: Program) -> None:
         if not options.program_cache_enabled():
@@ -138,7 +145,7 @@ class Device:
         if self.trace_region_bytes is None:
             return
         own = executable.program.memory.trace_bytes
-        others = sum(other.trace_bytes for other in self._executables if other is not executable)
+        others = sum(other.trace_bytes for other in self._others(executable))
         if own + others > self.trace_region_bytes:
             beside = f" beside {others} bytes of captured traces" if others else ""
             raise TraceRegionError(
@@ -154,7 +161,7 @@ class Device:
         The program's own const-eval results are part of its peak.
         """
         program = executable.program
-        others = [other for other in self._executables if other is not executable]
+        others = self._others(executable)
         const_eval = sum(other.const_eval_bytes for other in others)
         traces = sum(other.trace_bytes for other in others) + (program.memory.trace_bytes if executable.traced else 0)
         region = traces if self.trace_region_bytes is None else self.trace_region_bytes

@@ -131,12 +131,12 @@ class Executable:
     @property
     def trace_bytes(self) -> int:
         """What the captured trace takes of the trace region, in bytes."""
-        return self.program.memory.trace_bytes if any(trace.captured for trace in self._traces.values()) else 0
+        return self.program.memory.trace_bytes if any(trace.captured for trace in list(self._traces.values())) else 0
 
     @property
     def const_eval_bytes(self) -> int:
         """What const-eval results take of DRAM, with tile padding."""
-        functions = (self._functions[name] for name in self._const_evals)
+        functions = (self._functions[name] for name in list(self._const_evals))
         return sum(
             function.values[value].layout.bytes
             for function in functions

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.elementwise import choose
-from tt_xla.compiler.stablehlo.fallback import on_host
+from tt_xla.compiler.stablehlo.fallback import is_callback, new_token, on_host
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.outline import walk
 from tt_xla.compiler.stablehlo.scalars import is_integer_scalar
@@ -22,7 +22,7 @@ from tt_xla.compiler.stablehlo.types import chip_type, is_empty
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.control import CaseOp, WhileLoopOp
-from tt_xla.ir.ttir.host import HostCallOp
+from tt_xla.ir.ttir.host import HostCallbackOp, HostCallOp
 
 OPS_OF_A_PLACE = 6
 """About what it takes to read or write at a place that is computed; at a known place it is one op."""
@@ -92,8 +92,9 @@ def _loop(importer: Importer, op: Any, counter: Counter | None) -> Sequence[SSAV
     """A loop op. Its states are those that change and matter; the others are captured, with what comes from outside."""
     (condition,), (body,) = (region.blocks for region in op.regions)
     before = importer.operands(op)
-    states = _needed(op, counted=counter is not None)
-    if not states:
+    effects = _has_effects(importer, op)
+    states = _needed(op, counted=counter is not None, whole=effects)
+    if not states and not effects:
         return before
     others = [index for index in range(len(before)) if index not in states]
     captures = _captures(importer, op, [op.operands[index] for index in others])
@@ -122,6 +123,7 @@ def _loop(importer: Importer, op: Any, counter: Counter | None) -> Sequence[SSAV
         condition_program=programs[1] if counter is None else None,
         output_indices=tuple(range(len(states))),
         state_count=len(states),
+        effects=effects or None,
         **bounds,
     )
     importer.block.add_op(made)
@@ -139,11 +141,21 @@ def _bound(importer: Importer, bound: Any, given: list[SSAValue]) -> tuple[int, 
     return 0, given.index(value)
 
 
-def _needed(op: Any, *, counted: bool) -> list[int]:
-    """The states that a result of the loop, or its condition, depends on, but for those that never change."""
+def _has_effects(importer: Importer, op: Any) -> bool:
+    """Whether the regions of an op call back."""
+    blocks = [block for region in op.regions for block in region.blocks]
+    return any(is_callback(inner) for block in blocks for inner in _all_ops(importer, block.operations))
+
+
+def _needed(op: Any, *, counted: bool, whole: bool) -> list[int]:
+    """The states that a result of the loop, or its condition, depends on, but for those that never change.
+
+    Args:
+        whole: what has no result that is used matters too.
+    """
     (condition,), (body,) = (region.blocks for region in op.regions)
     results = list(body.operations)[-1].operands
-    waiting = [index for index, result in enumerate(op.results) if len(list(result.uses))]
+    waiting = [index for index, result in enumerate(op.results) if whole or len(list(result.uses))]
     if not counted:
         waiting += _reached(list(condition.operations)[-1].operands[0], condition)
     found: set[int] = set()
@@ -196,6 +208,8 @@ def _check_worth(importer: Importer, op: Any, names: Sequence[str]) -> None:
         UnsupportedOpError: these are such.
     """
     ops = [inner for name in names for inner in importer.subprogram(name).body.block.ops]
+    if any(isinstance(inner, HostCallbackOp) for inner in ops):
+        return  # which the host's compiler knows nothing of
     if len(ops) <= MOST_HOST_OPS and any(isinstance(inner, HostCallOp) for inner in ops):
         raise importer.reject(op, "there is work for the host in it, and little else")
 
@@ -220,10 +234,11 @@ def branch(importer: Importer, op: Any) -> Sequence[SSAValue]:
     if taken is not None:
         return importer.convert_block(blocks[taken if 0 <= taken < len(blocks) else -1])
     count = sum(inner.name not in _FREE for block in blocks for inner in _all_ops(importer, block.operations))
-    return _case(importer, op, blocks) if count > MOST_BRANCH_OPS else _chosen(importer, op, blocks)
+    effects = _has_effects(importer, op)
+    return _case(importer, op, blocks, effects) if effects or count > MOST_BRANCH_OPS else _chosen(importer, op, blocks)
 
 
-def _case(importer: Importer, op: Any, blocks: Sequence[Any]) -> Sequence[SSAValue]:
+def _case(importer: Importer, op: Any, blocks: Sequence[Any], effects: bool) -> Sequence[SSAValue]:
     captures = _captures(importer, op, ())
     names = [
         subprogram(importer, f"{importer.function}_case_branch_{number}", block, (), {}, captures.passed, captures)
@@ -232,7 +247,13 @@ def _case(importer: Importer, op: Any, blocks: Sequence[Any]) -> Sequence[SSAVal
     _check_worth(importer, op, names)
     types = [chip_type(result.type) for result in op.results]
     index = importer[op.operands[0]]
-    made = CaseOp.make([index, captures.passed], types, importer.location, branch_programs=tuple(names))
+    made = CaseOp.make(
+        [index, captures.passed],
+        types,
+        importer.location,
+        branch_programs=tuple(names),
+        effects=effects or None,
+    )
     importer.block.add_op(made)
     return made.results
 
@@ -263,7 +284,12 @@ def optimization_barrier(importer: Importer, op: Any) -> Sequence[SSAValue]:
     return importer.operands(op)
 
 
-@converts("stablehlo.tuple", "stablehlo.after_all", "stablehlo.create_token")
+@converts("stablehlo.after_all", "stablehlo.create_token")
+def token(importer: Importer, op: Any) -> SSAValue:
+    return new_token(importer)
+
+
+@converts("stablehlo.tuple")
 def nothing(importer: Importer, op: Any) -> None:
     """What has no value of its own; ``get_tuple_element`` looks at the op that made the tuple."""
 

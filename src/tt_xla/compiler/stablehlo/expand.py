@@ -11,6 +11,8 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.passmanager import PassManager
 from xdsl.ir import SSAValue
 
+from tt_xla import callbacks
+from tt_xla.compiler.stablehlo.fallback import call_back
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.outline import outline
 from tt_xla.compiler.stablehlo.types import chip_type
@@ -67,9 +69,10 @@ _SAME = (
     "SPMDFullToShardShape",
     "SPMDShardToFullShape",
     "Sharding",
+    "dce_sink",
     "annotate_device_placement",
 )
-"""Targets of custom calls that say where a tensor should be; its values stay."""
+"""Targets of custom calls that say where a tensor should be, or that it should be computed; its values stay."""
 
 
 @cache
@@ -120,5 +123,7 @@ def refine(module: Any) -> Any:
 def custom_call(importer: Importer, op: Any) -> Sequence[SSAValue]:
     target = op.attributes["call_target_name"].value
     if target in _SAME:
-        return importer.operands(op)
+        return importer.operands(op)[: len(op.results)]
+    if target == callbacks.TARGET:
+        return call_back(importer, op)
     raise importer.reject(op, f"tt-xla does not know its target '{target}'")

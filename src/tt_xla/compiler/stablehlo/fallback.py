@@ -7,13 +7,15 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
+from tt_xla import callbacks
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo import outline
-from tt_xla.compiler.stablehlo.types import convert_type, host_type, is_empty
+from tt_xla.compiler.stablehlo.types import TOKEN, convert_type, elements, host_type, is_empty
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.ir.base import DATA_TYPES, Tensor, tensor_type
+from tt_xla.ir.base import DATA_TYPES, Tensor, si32, tensor, tensor_type
 from tt_xla.ir.layout import DataType
-from tt_xla.ir.ttir.host import HostCallOp
+from tt_xla.ir.ttir.creation import ConstantOp
+from tt_xla.ir.ttir.host import HostCallbackOp, HostCallOp
 
 _WIDE = (DataType.SI64, DataType.U64, DataType.F64, DataType.COMPLEX128)
 
@@ -69,6 +71,34 @@ def call_host(importer: Any, op: Any, reason: UnsupportedOpError) -> Sequence[SS
     )
     importer.block.add_op(made)
     return made.results
+
+
+def is_callback(op: Any) -> bool:
+    """Whether an op stands for a Python function of the process."""
+    return op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value == callbacks.TARGET
+
+
+def call_back(importer: Any, op: Any) -> Sequence[SSAValue]:
+    """Emits ``ttir.host_callback``. Tokens, operands or results, carry nothing."""
+    operands = [value for value in op.operands if str(value.type) != TOKEN]
+    results = [value for value in op.results if str(value.type) != TOKEN]
+    made = HostCallbackOp.make(
+        [[importer[value] for value in operands]],
+        [convert_type(value.type) for value in results],
+        importer.location,
+        callback=op.attributes["backend_config"].value,
+        input_types=tuple(str(value.type.element_type) for value in operands),
+        output_types=tuple(str(value.type.element_type) for value in results),
+    )
+    importer.block.add_op(made)
+    importer.all_on_chip &= not any(on_host(value) for value in made.results)
+    found = iter(made.results)
+    return [new_token(importer) if str(value.type) == TOKEN else next(found) for value in op.results]
+
+
+def new_token(importer: Any) -> SSAValue:
+    type_ = tensor((), si32)
+    return importer.emit(ConstantOp, [], type_, value=elements(0, type_))
 
 
 def _widens(op: Any) -> bool:

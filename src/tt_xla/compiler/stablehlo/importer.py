@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo import scalars
-from tt_xla.compiler.stablehlo.fallback import call_host, on_host
+from tt_xla.compiler.stablehlo.fallback import call_host, is_callback, on_host
 from tt_xla.compiler.stablehlo.types import DynamicShapeError, NoElementsError, chip_type, convert_type, elements
 from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
 from tt_xla.ir.base import Tensor, TTOp, shape
@@ -205,7 +205,7 @@ def _convert(importer: Importer, op: Any) -> None:
     try:
         if converter is None:
             raise importer.reject(op, "tt-xla has no lowering for it")
-        if importer.off_chip and name not in _STRUCTURAL and not importer.off_chip.isdisjoint(op.operands):
+        if importer.off_chip and not _takes_any(op) and not importer.off_chip.isdisjoint(op.operands):
             raise importer.reject(op, "it works on a tensor that the chip cannot hold")
         if name in _FOLLOWERS and importer.follows_host(op):
             raise importer.reject(op, "it shrinks what the host has made")
@@ -266,6 +266,11 @@ _STRUCTURAL = (
     "stablehlo.tuple",
 )
 """Ops that pass their operands on to others."""
+
+
+def _takes_any(op: Any) -> bool:
+    """Whether an op takes tensors that the chip cannot hold."""
+    return op.operation.name in _STRUCTURAL or is_callback(op.operation)
 
 
 def _empty(importer: Importer, type_: Any) -> SSAValue:

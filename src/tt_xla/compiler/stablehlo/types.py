@@ -52,14 +52,19 @@ _NUMPY: dict[Attribute, str] = {
 }
 
 
+TOKEN = "!stablehlo.token"
+
+
 @lru_cache(maxsize=4096)
 def convert_type(type_: ir.Type) -> Tensor:
-    """The TTIR type of a StableHLO type.
+    """The TTIR type of a StableHLO type. Tokens, which stand for an order that all programs here keep, are numbers.
 
     Raises:
         DynamicShapeError: it is not a ranked tensor of static shape.
         UnsupportedOpError: its elements have no place on the chip, nor on the host.
     """
+    if str(type_) == TOKEN:
+        return tensor((), si32)
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
         raise DynamicShapeError(
             f"A value has type {type_}; expected a ranked tensor of static shape.",

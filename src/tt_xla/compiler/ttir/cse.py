@@ -15,7 +15,7 @@ def run(module: ModuleOp) -> None:
     for function in functions(module):
         seen: dict[tuple[Any, ...], list[Operation]] = {}
         for op in list(body(function).ops):
-            if not op.results or op.regions or not is_pure(type(op)):
+            if not op.results or op.regions or not is_pure(op):
                 continue
             alike = seen.setdefault(_key(op), [])
             first = next((other for other in alike if _same(op, other)), None)

@@ -12,11 +12,16 @@ from tt_xla.ir.ttir import host as source
 from tt_xla.ir.ttnn import host as target
 from tt_xla.ir.ttnn.attributes import laid_out
 
+_TARGETS: dict[type, type[target.HostCallOp | target.HostCallbackOp]] = {
+    source.HostCallOp: target.HostCallOp,
+    source.HostCallbackOp: target.HostCallbackOp,
+}
 
-@lowers(source.HostCallOp)
-def host_call(lowering: Lowering, op: source.HostCallOp) -> Sequence[SSAValue]:
+
+@lowers(source.HostCallOp, source.HostCallbackOp)
+def host_call(lowering: Lowering, op: source.HostCallOp | source.HostCallbackOp) -> Sequence[SSAValue]:
     """On row-major tensors in system memory."""
-    made = target.HostCallOp.make(
+    made = _TARGETS[type(op)].make(
         [[lowering.host(value) for value in op.operands]],
         [laid_out(shape(value), host_layout(value)) for value in op.results],
         lowering.location,

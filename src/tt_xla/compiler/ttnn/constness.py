@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import Pure
 
-from tt_xla.compiler.rewriting import body
+from tt_xla.compiler.rewriting import body, is_pure
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
 from tt_xla.ir.program import Role
 from tt_xla.ir.ttnn.attributes import DeviceType
@@ -21,7 +20,7 @@ def constant_values(function: FuncOp) -> set[SSAValue]:
         if argument_role(function, index) is not Role.INPUT
     }
     for op in body(function).ops:
-        if op.has_trait(Pure) and not isinstance(op, GetDeviceOp) and tensor_operands(op) <= found:
+        if is_pure(op) and not isinstance(op, GetDeviceOp) and tensor_operands(op) <= found:
             found.update(op.results)
     return found
 

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import Pure
 
-from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.rewriting import body, functions, is_pure
 from tt_xla.compiler.ttir import cse
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
 from tt_xla.compiler.ttnn.constness import tensor_operands
@@ -92,7 +91,7 @@ def _movable(block: Block, fixed: set[SSAValue], constants: bool) -> list[Operat
     found: list[Operation] = []
     for op in block.ops:
         operands = tensor_operands(op)
-        if not op.has_trait(Pure) or isinstance(op, GetDeviceOp) or not operands <= known:
+        if not is_pure(op) or isinstance(op, GetDeviceOp) or not operands <= known:
             continue
         if operands or constants:
             known.update(op.results)

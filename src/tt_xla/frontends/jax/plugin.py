@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from tt_xla.frontends.jax.host_callbacks import allow_callbacks
 from tt_xla.frontends.jax.parameters import recognise_flax
 
 NAME = "tt"
@@ -44,6 +45,7 @@ def initialize() -> None:
     mlir._platforms_with_donation.append(NAME)
     _take_lowerings()
     _allow_persistent_cache()
+    allow_callbacks(NAME)
     recognise_flax()
 
 

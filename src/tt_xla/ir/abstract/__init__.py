@@ -347,6 +347,28 @@ class HostCall(TTOp, ABC):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        for name, values in (("input_types", self.inputs), ("output_types", self.outputs)):
-            if len(self.value(name)) != len(values):
-                self.fail(f"{name} has {len(self.value(name))} types for {len(values)} values")
+        check_declared(self)
+
+
+class HostCallback(TTOp, ABC):
+    """A Python function of the process, called with the inputs; see :mod:`tt_xla.callbacks`.
+
+    It may do more than make results, so it is called wherever the source says, as often and in the same order.
+    """
+
+    inputs = var_operand_def(TensorType)
+    callback = prop_def(STR)
+    """The name it was registered under."""
+    input_types = prop_def(STRS)
+    output_types = prop_def(STRS)
+    outputs = var_result_def(TensorType)
+
+    def verify_(self) -> None:
+        check_declared(self)
+
+
+def check_declared(op: HostCall | HostCallback) -> None:
+    """That there is a StableHLO element type for each value."""
+    for name, values in (("input_types", op.inputs), ("output_types", op.outputs)):
+        if len(op.value(name)) != len(values):
+            op.fail(f"{name} has {len(op.value(name))} types for {len(values)} values")

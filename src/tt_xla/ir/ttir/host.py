@@ -14,4 +14,11 @@ class HostCallOp(shared.HostCall):
     name = "ttir.host_call"
 
 
-OPS = (HostCallOp,)
+@irdl_op_definition
+class HostCallbackOp(shared.HostCallback):
+    """A Python function that the program calls back."""
+
+    name = "ttir.host_callback"
+
+
+OPS = (HostCallOp, HostCallbackOp)

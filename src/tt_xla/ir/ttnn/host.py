@@ -17,9 +17,24 @@ class HostCallOp(TTNNOp, shared.HostCall):
 
     def verify_(self) -> None:
         super().verify_()
-        for value in (*self.operands, *self.results):
-            if layout_of(value).on_device or layout_of(value).tiled:
-                self.fail(f"expected row-major tensors in system memory, got {value.type}")
+        _check_layouts(self)
 
 
-OPS = (HostCallOp,)
+@irdl_op_definition
+class HostCallbackOp(TTNNOp, shared.HostCallback):
+    """A Python function that the program calls back, on tensors in system memory."""
+
+    name = "ttnn.host_callback"
+
+    def verify_(self) -> None:
+        super().verify_()
+        _check_layouts(self)
+
+
+def _check_layouts(op: TTNNOp) -> None:
+    for value in (*op.operands, *op.results):
+        if layout_of(value).on_device or layout_of(value).tiled:
+            op.fail(f"expected row-major tensors in system memory, got {value.type}")
+
+
+OPS = (HostCallOp, HostCallbackOp)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from tt_xla import __version__
+from tt_xla.callbacks import Callback, registered
 from tt_xla.errors import ProgramFormatError
 from tt_xla.frontends.jax.parameters import recognise_flax
 from tt_xla.frontends.jax.pjrt.answers import Answers
@@ -20,8 +21,9 @@ from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
-from tt_xla.frontends.jax.pjrt.wire import DEVICE_ASSIGNMENT, CompileRequest, read_compile_options
+from tt_xla.frontends.jax.pjrt.wire import DEVICE_ASSIGNMENT, CompileRequest, OptionValue, read_compile_options
 from tt_xla.ir.program import Program, Result, Role
+from tt_xla.log import logger
 from tt_xla.options import CompileOptions
 
 NAME = "tt_executable"
@@ -64,6 +66,7 @@ class Executable:
         self.compiled = compiled
         self.program = program
         self.donated = compiled.donated
+        self._callbacks = _callbacks(program)
         self.written: list[Any] = []
         """What was handed out as bytes."""
         self._run = exporting(program, modules or {}, get_device(client.target.name).load(program).run)
@@ -87,6 +90,13 @@ class Executable:
         _describe_loaded(self._answers, self)
         handle: int = trampoline().new_cell(self, self._answers.pack(), 0)
         return handle
+
+
+def _callbacks(program: Program) -> list[Callback]:
+    """The Python functions that a program calls back, which live on with it. Those of another process are not here."""
+    steps = (step for function in program.functions for step in function.body)
+    names = (str(step.attributes["callback"]) for step in steps if step.op == "ttnn.host_callback")
+    return [found for name in names if (found := registered(name)) is not None]
 
 
 def _maker(client: Client, result: Result, memory: str) -> Callable[[Any], int]:
@@ -210,7 +220,7 @@ def compile_bytes(
     """
     from tt_xla.compiler import compile_module
     from tt_xla.compiler.stablehlo import parse_module
-    from tt_xla.frontends.jax.pjrt.prepare import remove_annotations
+    from tt_xla.frontends.jax.pjrt.prepare import remove_annotations, replace_tokens
 
     request = read_compile_options(options)
     _check_one_device(request)
@@ -219,7 +229,8 @@ def compile_bytes(
     arguments = _attributes_of(function, "arg_attrs")
     results = _attributes_of(function, "res_attrs")
     remove_annotations(module)
-    parsed = CompileOptions.parse(request.options)
+    replace_tokens(module)
+    parsed = CompileOptions.parse(_own(request.options))
     program = compile_module(
         module,
         parsed,
@@ -241,6 +252,14 @@ def compile_bytes(
         output_memories=_memory_kinds(results, len(program.results)),
     )
     return compiled, program
+
+
+def _own(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """The options that are not XLA's flags, which programs set for any backend and which say nothing here."""
+    for name in options:
+        if name.startswith("xla_"):
+            logger().info("compile option %s is XLA's and does nothing on 'tt'", name)
+    return {name: value for name, value in options.items() if not name.startswith("xla_")}
 
 
 def _check_one_device(request: CompileRequest) -> None:

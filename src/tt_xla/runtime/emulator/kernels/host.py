@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tt_xla import host
+from tt_xla import callbacks, host
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import DataType
 from tt_xla.runtime.emulator.containers import DECLARED, INTEGER_RANGES, hold
@@ -33,6 +33,20 @@ def host_call(
     arrays = program([to_numpy(tensor, type_) for tensor, type_ in zip(inputs, input_types, strict=True)])
     results = [
         _narrowed(array, spec.layout.dtype, type_, ops)
+        for array, type_, spec in zip(arrays, output_types, ctx.results, strict=True)
+    ]
+    return results[0] if len(results) == 1 else results
+
+
+@kernel("ttnn.host_callback")
+def host_callback(
+    ctx: Context, inputs: list[Tensor], callback: str, input_types: Sequence[str], output_types: Sequence[str]
+) -> Tensor | list[Tensor]:
+    """Calls a Python function of the process on copies, which it may keep and change."""
+    given = [to_numpy(tensor, type_).copy() for tensor, type_ in zip(inputs, input_types, strict=True)]
+    arrays = callbacks.find(callback)(given)
+    results = [
+        _narrowed(np.asarray(array), spec.layout.dtype, type_, ("a callback",))
         for array, type_, spec in zip(arrays, output_types, ctx.results, strict=True)
     ]
     return results[0] if len(results) == 1 else results
