@@ -402,9 +402,14 @@ case("take_two_coordinates", lambda t, i, j: t[i, j], normal(5, 6, 3), whole(4, 
 case("take_along_axis", lambda t, i: jnp.take_along_axis(t, i, axis=1), normal(5, 6), whole(5, 3, low=0, high=6))
 case(
     "gathered_elements_keep_their_dimension",
-    jax.vmap(lambda t, i: lax.dynamic_index_in_dim(t, i, keepdims=True)),
+    """func.func @main(%table: tensor<5x6xf32>, %at: tensor<5x1xi32>) -> tensor<5x1xf32> {
+      %0 = "stablehlo.gather"(%table, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+        operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>,
+        slice_sizes = array<i64: 1, 1>}> : (tensor<5x6xf32>, tensor<5x1xi32>) -> tensor<5x1xf32>
+      return %0 : tensor<5x1xf32>
+    }""",
     normal(5, 6),
-    whole(5, low=0, high=6),
+    whole(5, 1, low=0, high=6),
 )
 case(
     "take_out_of_range_fill",
