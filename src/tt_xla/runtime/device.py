@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import weakref
 from collections.abc import Callable, Iterable
@@ -50,6 +51,10 @@ class MemoryReport:
 _AS_THE_ENVIRONMENT_SAYS = -1
 
 
+def _nothing() -> int:
+    return 0
+
+
 class Device:
     """One emulated card.
 
@@ -71,6 +76,8 @@ class Device:
         self._loading = threading.RLock()
         """Held to look at or change what is loaded. Not ``lock``: a function that a running program calls back may wait
         for another thread to compile and load one."""
+        self.resident: Callable[[], int] = _nothing
+        """Bytes of the tensors that a frontend holds on the device, arguments of programs among them."""
 
     @property
     def name(self) -> str:
@@ -158,24 +165,40 @@ class Device:
     def check_memory(self, executable: Executable) -> None:
         """Raises :class:`ResourceExhaustedError` when DRAM does not hold this program beside what stays in it.
 
-        The program's own const-eval results are part of its peak.
+        The program's own const-eval results are part of its peak, as are its arguments.
         """
+        if self._beyond(executable) > 0:
+            gc.collect()  # tensors may wait for it in cycles
+        if (missing := self._beyond(executable)) > 0:
+            raise self._exhausted(executable, missing)
+
+    def _beyond(self, executable: Executable) -> int:
+        """Bytes that DRAM lacks for a program."""
+        return (
+            executable.program.memory.dram_peak_bytes + sum(self._staying(executable)) - self.target.dram_usable_bytes
+        )
+
+    def _staying(self, executable: Executable) -> tuple[int, int, int]:
+        """What lies in DRAM beside a program: others' const-eval results, the trace region, and tensors."""
         program = executable.program
         others = self._others(executable)
         const_eval = sum(other.const_eval_bytes for other in others)
         traces = sum(other.trace_bytes for other in others) + (program.memory.trace_bytes if executable.traced else 0)
         region = traces if self.trace_region_bytes is None else self.trace_region_bytes
-        peak = program.memory.dram_peak_bytes
-        usable = self.target.dram_usable_bytes
-        if peak + const_eval + region <= usable:
-            return
-        raise ResourceExhaustedError(
-            f"Program '{program.name}' needs {_size(peak)} of DRAM at its peak, and {self.name} has {_size(usable)}, "
-            f"of which const-eval results of other programs take {_size(const_eval)} and the trace region takes "
-            f"{_size(region)}: {_size(peak + const_eval + region - usable)} too much. "
-            f"Its largest tensors are {_listed(executable.largest_tensors())}.",
-            hint="Use a smaller batch or sequence, store weights with experimental_weight_dtype=bfp_bf8, drop programs "
-            "that are not needed any more, or set TTXLA_SYSTEM to a larger system.",
+        return const_eval, region, max(0, self.resident() - executable.argument_bytes)
+
+    def _exhausted(self, executable: Executable, missing: int) -> ResourceExhaustedError:
+        program = executable.program
+        const_eval, region, tensors = self._staying(executable)
+        beside = f" and tensors that it does not take {_size(tensors)}" if tensors else ""
+        return ResourceExhaustedError(
+            f"Program '{program.name}' needs {_size(program.memory.dram_peak_bytes)} of DRAM at its peak, and "
+            f"{self.name} has {_size(self.target.dram_usable_bytes)}, of which const-eval results of other programs "
+            f"take {_size(const_eval)}, the trace region takes {_size(region)}{beside}: {_size(missing)} too much. "
+            f"Its largest tensors are {_listed(executable.largest_tensors())}; its largest op is "
+            f"{executable.largest_op()}.",
+            hint="Use a smaller batch or sequence, store weights with experimental_weight_dtype=bfp_bf8, drop tensors "
+            "and programs that are not needed any more, or set TTXLA_SYSTEM to a larger system.",
         )
 
 

@@ -16,7 +16,7 @@ from tt_xla import options
 from tt_xla.cost.residency import Overflow, Residency, account, called, held_arguments
 from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.ir.program import CASE, WHILE_LOOP, Function, FunctionKind, Instruction, Operand, Program
-from tt_xla.runtime import control
+from tt_xla.runtime import control, lifetimes
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator.registry import Call, Context, Specs, bind, find
 from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, owns_memory, storage, widen
@@ -67,6 +67,8 @@ class _CacheEntry:
     inputs: tuple[Token, ...]
     results: tuple[torch.Tensor, ...]
     tokens: list[Token]
+    versions: frozenset[int]
+    """Of the arguments that the results were computed from."""
 
 
 @dataclass(slots=True)
@@ -111,6 +113,9 @@ class Executable:
         self._tokens: dict[int, Token] = {}
         """Of the entry's arguments and const-eval results, in this run."""
         self._generation = 0
+        self._reference: weakref.ref[lifetimes.Keeper] = weakref.ref(self)
+        self._room = device.target.dram_usable_bytes // 4 - program.memory.dram_peak_bytes
+        """So many bytes of other tensors are no reason to look closer."""
         self._ledger: Residency | None = None
         """What lies in memory during the first run."""
         self._checking = False
@@ -144,6 +149,12 @@ class Executable:
             if function.values[value].layout.on_device
         )
 
+    @property
+    def argument_bytes(self) -> int:
+        """What the arguments take of DRAM, with tile padding."""
+        layouts = (self._entry.values[value].layout for value in self._entry.arguments)
+        return sum(layout.bytes for layout in layouts if layout.on_device)
+
     def largest_tensors(self, count: int = 5) -> list[tuple[str, int]]:
         """The largest arguments and intermediate values: name and bytes with tile padding."""
         sizes: list[tuple[str, int]] = []
@@ -156,6 +167,20 @@ class Executable:
                 if value in names and spec.layout.on_device and (entry or value not in function.arguments)
             ]
         return sorted(sizes, key=lambda size: -size[1])[:count]
+
+    def largest_op(self) -> str:
+        """The op with the largest result on the device, with its size and the user's line."""
+        made = [
+            (spec.layout.bytes, step.op, describe(spec.layout.dtype.value, spec.shape), step.location)
+            for function in self.program.functions
+            for step in function.body
+            for spec in (function.values[value] for value in step.results)
+            if spec.layout.on_device and step.op not in (TRACE, LOAD_CACHED)
+        ]
+        if not made:
+            return "none"
+        _, op, result, location = max(made)
+        return f"{op} to {result}" + (f" at {location}" if location else "")
 
     def _value_names(self, function: Function) -> dict[int, str]:
         names = {result: step.op for step in function.body for result in step.results if step.op != TRACE}
@@ -180,13 +205,29 @@ class Executable:
             ResourceExhaustedError: by now other programs hold the DRAM or trace region this one needs.
         """
         with self.device.lock, torch.no_grad() if torch.is_grad_enabled() else _GRAD_IS_OFF:
+            if self.device.resident() > self._room:
+                self.device.check_memory(self)
             arguments, tokens = self._reader.read(tensors, versions)
+            if self._reader.new_versions:
+                self._ask_to_be_told()
             if self._has_const_evals:
                 self._tokens = dict(zip(self._entry.arguments, tokens, strict=True))
             call = self._call_entry if self.counters.runs else self._run_first
             owned = self._own(call(arguments), arguments)
             self.counters.runs += 1
             return owned
+
+    def _ask_to_be_told(self) -> None:
+        """Of the end of contents that something is kept of."""
+        for version in self._reader.new_versions:
+            lifetimes.keep(version, self._reference)
+        self._reader.new_versions.clear()
+
+    def forget(self, version: int) -> None:
+        """Drops what is kept of an argument whose contents are gone: nobody will ask for it."""
+        self._reader.forget(version)
+        for name in [name for name, entry in [*self._const_evals.items()] if version in entry.versions]:
+            self._const_evals.pop(name, None)
 
     def reset(self) -> None:
         """Back to cold: forgets bound kernels, const-eval results and the captured trace."""
@@ -416,9 +457,18 @@ class Executable:
         self.counters.const_evals += 1
         self._generation += 1
         tokens_out: list[Token] = [(callee, self._generation, index) for index in range(len(results))]
-        entry = self._const_evals[callee] = _CacheEntry(tokens, results, tokens_out)
+        entry = self._const_evals[callee] = _CacheEntry(tokens, results, tokens_out, self._versions(tokens))
         self._kept = {id(tensor) for kept in self._const_evals.values() for tensor in kept.results}
         return entry
+
+    def _versions(self, tokens: Iterable[Token]) -> frozenset[int]:
+        found: set[int] = set()
+        for token in tokens:
+            if token is not None and isinstance(token[0], int):
+                found.add(token[0])
+            elif token is not None:  # a const-eval function's result
+                found |= self._const_evals[str(token[0])].versions
+        return frozenset(found)
 
     def _traced(self, instruction: Instruction) -> Function:
         """The function behind a trace: the one that its capturing function calls."""

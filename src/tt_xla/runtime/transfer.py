@@ -36,8 +36,12 @@ class _Slot:
     persistent: bool
     as_given: bool
     """Whether the device holds what is declared, dtype and shape, so that nothing is converted."""
+    version: Version = None
     token: Token = None
-    converted: torch.Tensor | None = None
+    given: torch.Tensor | None = None
+    """The last tensor given, where it and its version may come again."""
+    read: torch.Tensor | None = None
+    """What became of it: the same object as long as the contents are the same."""
 
 
 class ArgumentReader:
@@ -49,6 +53,8 @@ class ArgumentReader:
 
     def __init__(self, program: Program, entry: Function) -> None:
         self._program = program.name
+        self.new_versions: list[int] = []
+        """Of contents that something is kept of, since the list was last emptied."""
         if len(program.arguments) != len(entry.arguments):
             raise ExecutionError(
                 f"Program '{program.name}' declares {len(program.arguments)} arguments, its entry '{entry.name}' takes "
@@ -72,6 +78,8 @@ class ArgumentReader:
     ) -> tuple[list[torch.Tensor], list[Token]]:
         """On-device tensors and their tokens, in order.
 
+        Of parameters and constants the same object comes again only while its contents are the same.
+
         Raises:
             ExecutionError: wrong number, shape or dtype of arguments, or a value that the on-device type cannot hold.
         """
@@ -85,16 +93,26 @@ class ArgumentReader:
         read: list[torch.Tensor] = []
         tokens: list[Token] = []
         for slot, tensor, version in zip(self._slots, tensors, versions, strict=True):
+            if tensor is slot.given and version == slot.version:
+                assert slot.read is not None
+                tokens.append(slot.token)
+                read.append(slot.read)
+                continue
             if tensor.dtype is not slot.dtype or tensor.shape != slot.shape:
                 raise self._mismatch(slot, tensor)
-            token: Token = None
-            if version is not None and slot.persistent:
-                token = (version, tensor.stride(), tensor.storage_offset())
-            tokens.append(token)
-            if tensor.requires_grad:
-                tensor = tensor.detach()
-            read.append(tensor if slot.as_given else self._narrowed(slot, tensor, token))
+            if not slot.persistent:
+                tokens.append(None)
+                read.append(self._narrowed(slot, tensor.detach() if tensor.requires_grad else tensor))
+            else:
+                read.append(self._remembered(slot, tensor, version))
+                tokens.append(slot.token)
         return read, tokens
+
+    def forget(self, version: int) -> None:
+        """Drops what was made of contents that are gone."""
+        for slot in self._slots:
+            if slot.version == version:
+                slot.version = slot.token = slot.given = slot.read = None
 
     def _mismatch(self, slot: _Slot, tensor: torch.Tensor) -> ExecutionError:
         return ExecutionError(
@@ -103,15 +121,24 @@ class ArgumentReader:
             hint="A Program runs on the shapes and types it was compiled for; compile again for others.",
         )
 
-    def _narrowed(self, slot: _Slot, tensor: torch.Tensor, token: Token) -> torch.Tensor:
-        if token is not None and slot.converted is not None and slot.token == token:
-            return slot.converted
+    def _remembered(self, slot: _Slot, tensor: torch.Tensor, version: Version) -> torch.Tensor:
+        """A parameter or constant, kept for the next run where its contents have a version."""
+        token = None if version is None else (version, tensor.stride(), tensor.storage_offset())
+        if token is None or token != slot.token or slot.read is None:
+            slot.read = self._narrowed(slot, tensor.detach())  # an object that the last contents did not have
+        if version is not None and version != slot.version:
+            self.new_versions.append(version)
+        slot.version, slot.token, slot.given = version, token, tensor
+        read = slot.read
+        if version is None:
+            slot.given = slot.read = None
+        return read
+
+    def _narrowed(self, slot: _Slot, tensor: torch.Tensor) -> torch.Tensor:
+        if slot.as_given:
+            return tensor
         narrowed = narrow(tensor, slot.spec.layout.dtype, slot.argument)
-        if tuple(narrowed.shape) != slot.spec.shape:
-            narrowed = narrowed.reshape(slot.spec.shape)
-        if token is not None and narrowed.dtype is not tensor.dtype:
-            slot.token, slot.converted = token, narrowed
-        return narrowed
+        return narrowed if tuple(narrowed.shape) == slot.spec.shape else narrowed.reshape(slot.spec.shape)
 
 
 def _as_given(argument: Argument, spec: TensorSpec) -> bool:

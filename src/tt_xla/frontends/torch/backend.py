@@ -18,11 +18,14 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tt_xla.errors import OptionError, ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.decompositions import decompositions
-from tt_xla.frontends.torch.device import DEVICE_TYPE, buffer_of, lift, new_version, register
+from tt_xla.frontends.torch.device import DEVICE_TYPE, Mold, buffer_of, new_version, register
+from tt_xla.frontends.torch.device.buffers import MEMORY
+from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.dynamic import allow_recompiles, fix_marked_sizes
 from tt_xla.frontends.torch.graph import run_passes
 from tt_xla.frontends.torch.lowering import Argument, Lowered, RefusedError, lower_to_stablehlo
 from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
+from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
 from tt_xla.ir.program import Program, Role
 from tt_xla.options import COMPILE_OPTIONS, CompileOptions, environment
 
@@ -76,21 +79,29 @@ def tt(
         settings.current().with_own(own)
         arguments = _describe_own(graph_module) + _describe_inputs(graph_module, example_inputs)
         run_passes(graph_module, TORCH_OPTIONS | dict(options or {}))
-        inference = functools.partial(_compile_graph, arguments=arguments, own=own)
+        forward = functools.partial(_compile_graph, arguments=arguments, own=own)
         backward = functools.partial(_compile_graph, arguments=None, own=own)
+        direct: list[Callable[..., Any]] = []
+
+        def inference(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[[list[Any]], Sequence[Any]]:
+            call = forward(graph, inputs)
+            if needs_no_wrapper(graph, len(example_inputs)):
+                direct.append(unwrapped(call))
+            return call
+
         # Torch's own functions that contain an attention would pick a fused kernel for CPU tensors.
         with sdpa_kernel(SDPBackend.MATH):
             compiled = aot_module_simplified(
                 graph_module,
                 example_inputs,
-                fw_compiler=inference,
+                fw_compiler=forward,
                 bw_compiler=backward,
                 inference_compiler=inference,
                 decompositions=decompositions(),
                 keep_inference_input_mutations=False,
             )
         fix_marked_sizes()
-        return compiled
+        return direct[0] if direct else compiled
 
 
 class _surfacing:
@@ -233,9 +244,8 @@ class Executor:
             for make, constant in zip(lowered.extras, lowered.constant, strict=True)
         ]
         self._outputs = lowered.outputs
-        self._on_device = [fake.device.type == DEVICE_TYPE for fake in lowered.results]
-        self._places = [None if order is None else _inverse(order) for order in lowered.orders]
-        self._as_they_are = not any(self._on_device) and not any(self._places)
+        self._wrap = [_wrapper(*pair) for pair in zip(lowered.results, lowered.orders, strict=True)]
+        self._as_they_are = not any(self._wrap)
         self._straight = lowered.outputs == [("result", i) for i in range(len(lowered.results))]
         self._settings: settings.Settings | None = None
         self._call: Callee | None = None
@@ -250,7 +260,7 @@ class Executor:
         self._settings = current
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
-        results = self._run(args) if self._on_device else []
+        results = self._run(args) if self._wrap else []
         if self._straight:
             args.clear()
             return results
@@ -292,15 +302,23 @@ class Executor:
             raise
         if self._as_they_are:
             return results
-        lifted: list[torch.Tensor] = []
-        for result, on_device, places in zip(results, self._on_device, self._places, strict=True):
-            placed = result if places is None else result.permute(places)
-            lifted.append(lift(placed) if on_device else placed)
-        return lifted
+        pairs = zip(results, self._wrap, strict=True)
+        return [result if wrap is None else wrap(result) for result, wrap in pairs]
 
 
-def _inverse(order: Sequence[int]) -> list[int]:
-    return [order.index(axis) for axis in range(len(order))]
+def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Callable[[torch.Tensor], torch.Tensor] | None:
+    """What makes the graph's result of a contiguous one of the program; None where they are the same.
+
+    Args:
+        fake: the result that is wanted.
+        order: how the program permuted its dimensions.
+    """
+    inverse = None if order is None else [order.index(axis) for axis in range(len(order))]
+    if fake.device.type != DEVICE_TYPE:
+        return None if inverse is None else lambda result: result.permute(inverse)
+    size = [int(fake.shape[axis]) for axis in order] if order is not None else [int(n) for n in fake.shape]
+    stride = contiguous_strides(size)
+    return Mold(fake.dtype, fake.shape, stride if inverse is None else [stride[axis] for axis in inverse]).lift
 
 
 def compile_and_load(module: Any, options: CompileOptions) -> Callee:
@@ -318,7 +336,9 @@ def compile_and_load(module: Any, options: CompileOptions) -> Callee:
         wanted = modules if options.generates_source else None
         program = compile_module(module, options, load_target(system), dumps=wanted)
     _PROGRAMS[key] = program
-    return exporting(program, modules, get_device().load(program).run)
+    device = get_device()
+    device.resident = MEMORY.current
+    return exporting(program, modules, device.load(program).run)
 
 
 def compiled_programs() -> list[Program]:

@@ -9,6 +9,7 @@ Views, Parameters and autograd therefore need no code here.
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
 import math
 import threading
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from tt_xla.frontends.torch.device.geometry import memory_order
+from tt_xla.runtime.lifetimes import ended
 
 if TYPE_CHECKING:
     from tt_xla.frontends.torch.device.recording import Node
@@ -30,6 +32,10 @@ CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 META_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.Meta)
 _VERSIONS = itertools.count(1)
 _ALIGNMENT = 64
+_SMALLEST_DRAM = 1 << 33
+"""In bytes: less than any chip has."""
+_NO_ELEMENTS = [0]
+_set_storage = aten.set_.source_Storage_storage_offset._handle.redispatch_boxed
 
 LOCK = threading.RLock()
 """Held while recorded ops run: backward records from threads of its own."""
@@ -69,6 +75,30 @@ class Memory:
         self.peak = 0
         self.allocations = 0
         self.frees = 0
+
+    def current(self) -> int:
+        return self.allocated
+
+    def check(self, nbytes: int) -> None:
+        """That a copy to the device of so many bytes fits beside the tensors that are there.
+
+        Raises:
+            OutOfMemoryError: it does not, in the words of torch.cuda.
+        """
+        if self.allocated + nbytes <= _SMALLEST_DRAM:
+            return
+        from tt_xla.runtime import get_device
+
+        report = get_device().memory()
+        if self.allocated + nbytes + report.resident > report.usable:
+            gc.collect()  # tensors may wait for it in cycles
+        free = report.usable - report.resident - self.allocated
+        if nbytes > free:
+            raise torch.OutOfMemoryError(
+                f"tt out of memory. Tried to allocate {nbytes} bytes for a tensor on {get_device().name}, which has "
+                f"{report.usable} bytes of DRAM: tensors take {self.allocated}, results that programs keep and traces "
+                f"{report.resident}; {max(free, 0)} are free."
+            )
 
     def take(self, nbytes: int) -> None:
         self.allocations += 1
@@ -140,6 +170,7 @@ class Buffer:
             PENDING[id(self)] = weakref.ref(self)
 
     def __del__(self) -> None:
+        ended(self.version)
         if self._host is not None:
             MEMORY.give(self._host.untyped_storage().nbytes())
 
@@ -187,7 +218,7 @@ class Buffer:
             self._host = None
         self._value = value
         self._alias_key = self._alias = None
-        self.version = next(_VERSIONS)
+        self._renew()
         if value.data is None:
             PENDING[id(self)] = weakref.ref(self)
 
@@ -208,8 +239,12 @@ class Buffer:
 
     def written(self) -> None:
         """Says that the bytes were changed in place."""
-        self.version = next(_VERSIONS)
+        self._renew()
         self._value = None
+
+    def _renew(self) -> None:
+        ended(self.version)
+        self.version = next(_VERSIONS)
 
     def replace(self, host: torch.Tensor) -> None:
         """A write: these bytes for the whole storage."""
@@ -218,7 +253,7 @@ class Buffer:
         MEMORY.take(host.untyped_storage().nbytes())
         self._host, self._value = host, None
         self._alias_key = self._alias = None
-        self.version = next(_VERSIONS)
+        self._renew()
 
     def writable_alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """An alias that may be written through: recorded ops that read the contents keep the bytes of now."""
@@ -311,14 +346,32 @@ def tensor_on(
     storage: torch.UntypedStorage, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], offset: int
 ) -> torch.Tensor:
     """A tensor over a storage of the device."""
-    tensor = torch._C._acc.create_empty_tensor([0], dtype)
-    aten.set_.source_Storage_storage_offset.redispatch(CPU_KEYS, tensor, storage, offset, size, stride)
+    tensor = torch._C._acc.create_empty_tensor(_NO_ELEMENTS, dtype)
+    _set_storage(CPU_KEYS, tensor, storage, offset, [*size], [*stride])  # lists: torch takes up tuples slowly
     return tensor
 
 
 def lift(host: torch.Tensor) -> torch.Tensor:
     """A ``tt`` tensor that takes over the memory of a CPU tensor, without a copy."""
     return tensor_on(storage_of_host(host), host.dtype, host.shape, host.stride(), host.storage_offset())
+
+
+class Mold:
+    """Makes tensors of the device of one type, size and strides, of which the elements lie side by side."""
+
+    __slots__ = ("_dtype", "_nbytes", "_size", "_stride")
+
+    def __init__(self, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int]) -> None:
+        self._dtype = dtype
+        self._size = [int(n) for n in size]
+        self._stride = [int(n) for n in stride]
+        self._nbytes = math.prod(self._size) * dtype.itemsize
+
+    def lift(self, host: torch.Tensor) -> torch.Tensor:
+        """:func:`lift` of a CPU tensor that owns its memory, whose own size and strides do not count."""
+        tensor = torch._C._acc.create_empty_tensor(_NO_ELEMENTS, self._dtype)
+        _set_storage(CPU_KEYS, tensor, storage_for(Buffer(host), self._nbytes), 0, self._size, self._stride)
+        return tensor
 
 
 def tensor_of(value: Value, size: Sequence[int], stride: Sequence[int]) -> torch.Tensor:

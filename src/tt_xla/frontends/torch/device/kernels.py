@@ -11,6 +11,7 @@ from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import (
     CPU_KEYS,
     DEVICE_TYPE,
+    MEMORY,
     META_KEYS,
     Value,
     aten,
@@ -127,6 +128,8 @@ def _to_copy(
         options = {"dtype": dtype or tensor.dtype, "memory_format": memory_format}
         return run(signature_of(aten._to_copy.default), (tensor,), options)
     source = host_alias(tensor) if _is_ours(tensor) else tensor.detach()
+    if stays:
+        MEMORY.check(source.numel() * (dtype or source.dtype).itemsize)
     host = torch.empty_like(
         source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format
     ).copy_(source)

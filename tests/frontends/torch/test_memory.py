@@ -1,0 +1,119 @@
+"""Memory of the device: what tensors and programs take, what ends when, and what happens when it is full."""
+
+import gc
+
+import pytest
+import torch
+import torch_xla
+
+from tt_xla.frontends.torch.device.buffers import MEMORY
+from tt_xla.runtime import get_device
+
+BFP8 = {"experimental_weight_dtype": "bfp_bf8"}
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    torch.compiler.reset()
+    gc.collect()
+
+
+def kept() -> int:
+    return torch.tt.memory_stats()["runtime.const_eval_bytes"]
+
+
+def taken() -> int:
+    gc.collect()
+    return torch.tt.memory_allocated()
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """Says that other tensors take all of the DRAM but some bytes."""
+
+    def fill(left: int) -> None:
+        monkeypatch.setattr(MEMORY, "allocated", get_device().target.dram_usable_bytes - left)
+
+    yield fill
+    monkeypatch.undo()
+
+
+def network() -> torch.nn.Module:
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64))
+
+
+def test_deleting_a_compiled_model_frees_its_weights_and_what_was_made_of_them():
+    before, kept_before = taken(), kept()
+    model = network().bfloat16().to("tt")
+    call = torch.compile(model, backend="tt", options=BFP8)
+    x = torch.ones(4, 64, dtype=torch.bfloat16).to("tt")
+    with torch.no_grad():
+        call(x)
+        assert kept() > kept_before  # block-float weights
+        weights = sum(p.numel() * p.element_size() for p in model.parameters())
+        assert taken() - before == weights + x.numel() * x.element_size()  # once, also after runs
+    del model, call, x
+    assert taken() == before
+    assert kept() == kept_before
+
+
+def test_writing_to_a_weight_drops_what_was_made_of_it():
+    kept_before = kept()
+    model = torch.nn.Linear(64, 64).bfloat16().to("tt")
+    call = torch.compile(model, backend="tt", options=BFP8)
+    x = torch.ones(4, 64, dtype=torch.bfloat16).to("tt")
+    with torch.no_grad():
+        call(x)
+        assert kept() > kept_before
+        model.weight.copy_(torch.zeros(64, 64, dtype=torch.bfloat16))
+        torch_xla.sync()
+        assert kept() == kept_before
+        assert torch.equal(call(x).cpu(), model.bias.cpu().expand(4, 64))
+        model.weight.data = torch.full((64, 64), 0.5, dtype=torch.bfloat16).to("tt")
+        assert torch.allclose(call(x).cpu(), model.bias.cpu() + 32, atol=0.25)
+
+
+def test_a_call_that_does_not_fit_beside_tensors_raises_and_leaves_all_usable(full, monkeypatch):
+    model = network().to("tt")
+    call = torch.compile(model, backend="tt")
+    x = torch.ones(4, 64).to("tt")
+    with torch.no_grad():
+        expected = call(x).cpu()
+        full(1000)
+        with pytest.raises(torch.OutOfMemoryError, match=r"that it does not take .* too much.*ttnn\.\w+ to f32\["):
+            call(x)
+        monkeypatch.undo()
+        assert torch.equal(call(x).cpu(), expected)
+
+
+def test_running_out_of_memory_in_a_training_step_leaves_all_usable(full, monkeypatch):
+    model = network().to("tt")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x = torch.ones(4, 64).to("tt")
+
+    def step() -> None:
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+        torch_xla.sync()
+
+    step()
+    other = torch.ones(3, device="tt") + 1
+    torch_xla.sync()
+    full(1000)
+    with pytest.raises(torch.OutOfMemoryError, match=r"ttnn\.\w+ to f32\["):
+        step()
+    assert other.cpu().tolist() == [2.0, 2.0, 2.0]
+    monkeypatch.undo()
+    step()
+    assert torch.isfinite(model(x).cpu()).all()
+
+
+def test_a_copy_to_the_device_that_does_not_fit_raises(full, monkeypatch):
+    host = torch.ones(1024)
+    full(1000)
+    with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate 4096 bytes"):
+        host.to("tt")
+    monkeypatch.undo()
+    assert torch.equal(host.to("tt").cpu(), host)
