@@ -1,0 +1,408 @@
+"""The CSV files of measured times, told apart by their columns, read into measurements.
+
+Public collections (``gemm_flops``, ``op_durations``, ``sdpa_*``, sweeps) and the profiler's ``ops_perf_results_*.csv``
+in its three generations. A row that cannot be priced is counted with its reason; only a file that is none of these is
+an error.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.program import TensorSpec
+from tt_xla.tools.measured.measurement import (
+    Measurement,
+    Row,
+    RowError,
+    Unpriced,
+    block,
+    board_target,
+    dtype_of,
+    number,
+    shape_of,
+    step,
+    tensor,
+    whole,
+)
+from tt_xla.tools.measured.op_codes import ATTENTION, ELEMENTWISE, MATMUL, OpRow, translate, unary_name
+
+Found = Measurement | Unpriced
+Options = str | None
+"""The architecture that the user names, for files that have none."""
+
+
+@dataclass(frozen=True)
+class Format:
+    name: str
+    needs: frozenset[str]
+    label: Callable[[Row], str]
+    measure: Callable[[Row, int, str, str], Measurement]
+    """Of a row, its line, the file's name and the architecture to take where the row has none."""
+
+
+def read(path: Path, arch: str = "") -> list[Found]:
+    """The measurements of a file, in its order.
+
+    Args:
+        arch: the system of rows that name none; the file's own words come first.
+
+    Raises:
+        MalformedModuleError: the file is empty, no text, or has the columns of none of the known formats.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise MalformedModuleError(f"'{path}' is not text.", hint=f"Give a CSV file: {_known()}.") from None
+    reader = csv.DictReader(text.replace("\0", "").splitlines())
+    columns = set(reader.fieldnames or ())
+    if not columns:
+        raise MalformedModuleError(f"'{path}' is empty.", hint=f"Give a CSV file: {_known()}.")
+    found = next((each for each in FORMATS if each.needs <= columns), None)
+    if found is None:
+        nearest = min(FORMATS, key=lambda each: len(each.needs - columns))
+        raise MalformedModuleError(
+            f"'{path}' has the columns of no known file of measurements. The nearest is {nearest.name}, of which "
+            f"{', '.join(sorted(nearest.needs - columns))} {'is' if len(nearest.needs - columns) == 1 else 'are'} missing.",
+            hint=f"Known are: {_known()}.",
+        )
+    return list(_rows(found, reader, path.name, arch))
+
+
+def _known() -> str:
+    return ", ".join(each.name for each in FORMATS)
+
+
+def _rows(found: Format, reader: csv.DictReader[str], name: str, arch: str) -> Iterator[Found]:
+    reader = iter(reader)  # type: ignore[assignment]
+    while True:
+        try:
+            raw: dict[Any, Any] = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield Unpriced(0, "", f"not CSV: {error}")
+            continue
+        line = int(getattr(reader, "line_num", 0))
+        row = {str(key): value if isinstance(value, str) else "" for key, value in raw.items() if key is not None}
+        if _signpost(row):
+            continue
+        try:
+            yield found.measure(row, line, name, arch)
+        except RowError as error:
+            yield Unpriced(line, found.label(row)[:60], str(error))
+
+
+def _signpost(row: Row) -> bool:
+    return row.get("OP TYPE", "") == "signpost"
+
+
+def _gemm(row: Row, line: int, name: str, arch: str) -> Measurement:
+    m, k, n = (whole(row, column) for column in "MKN")
+    columns, rows = _grid(row["grid"])
+    target = board_target(row.get("arch") or arch, row.get("board", ""), grid=(rows, columns))
+    dtype, cores = row["dtype"], rows * columns
+    a_memory = _memory(row.get("in0_mem", ""), row.get("in0_sharded", ""))
+    out_memory = _memory(row.get("out_mem", ""), row.get("out_sharded", ""))
+    a = tensor((m, k), dtype, "TILE", a_memory, cores, target.grid)
+    b = tensor((k, n), dtype, "TILE", _memory(row.get("in1_mem", ""), ""), cores, target.grid)
+    out = tensor((m, n), dtype, "TILE", out_memory, cores, target.grid)
+    attributes: dict[str, Any] = {"compute_config": {"math_fidelity": row["fidelity"].lower()}}
+    if row.get("config", "manual") == "manual":
+        attributes["matmul_program_config"] = {
+            "per_core_m": -(-(-(-m // 32)) // rows),
+            "per_core_n": -(-(-(-n // 32)) // columns),
+        }
+    traced = row.get("trace", "").lower() == "true"
+    wall = "traced" if traced else "untraced"
+    measured = number(row, "host_us")
+    # As the table's notes advise: the math thread's time of short rows, the host's clock for long ones.
+    if traced and row.get("device_us_derived", "").strip() and measured < 1000:
+        measured, wall = number(row, "device_us_derived"), ""
+    instruction, values = step("matmul", [a, b], [out], attributes)
+    label = f"{m}x{k}x{n} {dtype} {row['fidelity']} {row.get('board', '')}"
+    return Measurement(line, label, MATMUL, instruction, values, target, measured, wall)
+
+
+def _grid(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)x(\d+)", text.strip())
+    if found is None or not int(found[1]) * int(found[2]):
+        raise RowError(f"grid {text!r} is not columns x rows")
+    return int(found[1]), int(found[2])
+
+
+def _memory(place: str, sharded: str) -> str:
+    if sharded.lower() == "true":
+        return "L1_BLOCK_SHARDED"
+    return f"{place.strip().upper() or 'DRAM'}_INTERLEAVED"
+
+
+def _duration(row: Row, line: int, name: str, arch: str) -> Measurement:
+    """A row of ``op_durations``: a profiler's row with its cells in fewer columns."""
+    attributes = dict(part.partition("=")[::2] for part in row.get("attrs", "").split("|") if "=" in part)
+    available = _count(row.get("avail_cores", ""))
+    target = board_target(row.get("arch") or arch, row.get("board", ""), available)
+    cores = _count(row.get("cores", "")) or target.cores
+    tensors: dict[str, TensorSpec] = {}
+    for place in ("in0", "in1", "in2", "in3", "out"):
+        shape = row.get(f"{place}_logical", "") or row.get(f"{place}_padded", "")
+        if shape:
+            cells = (row.get(f"{place}_{part}", "") for part in ("dtype", "layout", "mem"))
+            tensors[place] = _profiled_tensor(shape_of(shape), *cells, cores, target.grid, attributes)
+    inputs = [spec for place, spec in tensors.items() if place != "out"]
+    outputs = [tensors["out"]] if "out" in tensors else []
+    found = OpRow(row["op_code"], attributes, inputs, outputs, row.get("math_fidelity", ""), cores)
+    return _profiled(found, line, target, number(row, "kernel_ns_median") / 1e3)
+
+
+def _profiled_tensor(
+    shape: tuple[int, ...],
+    dtype: str,
+    layout: str,
+    memory: str,
+    cores: int,
+    grid: tuple[int, int],
+    attributes: Row,
+) -> TensorSpec:
+    """A tensor; a sharded one is cut as the attributes' one ``shard=`` says where it fits, else over the cores."""
+    spec = tensor(shape, dtype, layout, memory, cores, grid)
+    if not spec.layout.is_sharded:
+        return spec
+    found = re.search(r"shard=(\d+)x(\d+)|shape=\{(\d+)[;,] ?(\d+)\}", " ".join(attributes.values()))
+    if found is None:
+        return spec
+    high, wide = (int(size) for size in found.groups() if size)
+    rows, columns = 1, shape[-1]
+    for size in shape[:-2]:
+        rows *= size
+    if len(shape) > 1:
+        rows *= -(-shape[-2] // 32) * 32 if layout.startswith("TILE") else shape[-2]
+    kind = memory.rpartition("L1_")[2]
+    high_parts, wide_parts = -(-rows // max(high, 1)), -(-columns // max(wide, 1))
+    fits = {
+        "HEIGHT_SHARDED": wide_parts == 1,
+        "WIDTH_SHARDED": high_parts == 1,
+        "BLOCK_SHARDED": high_parts <= max(grid) and wide_parts <= max(grid),
+    }.get(kind, False)
+    if not fits or high_parts * wide_parts > grid[0] * grid[1]:
+        return spec
+    parts = (high_parts, wide_parts)
+    unit = 32 if layout.startswith("TILE") else 1
+    shard = (max(-(-high // unit), 1), max(-(-wide // unit), 1))
+    import dataclasses
+
+    cut = dataclasses.replace(spec.layout, grid=parts, shard=shard)
+    return TensorSpec(shape, cut)
+
+
+def _count(text: str) -> int:
+    try:
+        return max(int(float(text)), 0) if text else 0
+    except (ValueError, OverflowError):
+        return 0
+
+
+def _profiled(found: OpRow, line: int, target: Any, measured: float) -> Measurement:
+    family, (op, inputs, outputs, attributes) = translate(found)
+    if not outputs:
+        raise RowError("the row has no output tensor")
+    attributes.setdefault("core_count", found.cores)
+    instruction, values = step(op, inputs, outputs, attributes)
+    shapes = ", ".join("x".join(map(str, spec.shape)) for spec in inputs[:2])
+    label = f"{found.code.removesuffix('DeviceOperation')} {shapes}"
+    return Measurement(line, label, family, instruction, values, target, measured)
+
+
+_ATTRIBUTE = re.compile(r"'([^']+)': '([^']*)'")
+_CELL = re.compile(r"(\d+)(?:\[(\d+)\])?")
+
+
+def _profiler(row: Row, line: int, name: str, arch: str) -> Measurement:
+    """A row of ``ops_perf_results_*.csv``; v1 has no logical sizes, and only v2.1 names the architecture."""
+    code = row["OP CODE"]
+    if "(torch)" in code:
+        raise RowError("the op ran on the host")
+    attributes = {key: value.replace("; ", ";") for key, value in _ATTRIBUTE.findall(row.get("ATTRIBUTES", ""))}
+    attributes |= {"dims": attributes["dims"].replace(";", "; ")} if "dims" in attributes else {}
+    cores = _count(row.get("CORE COUNT", ""))
+    available = _count(row.get("AVAILABLE WORKER CORE COUNT", ""))
+    known = row.get("DEVICE ARCH") or arch or ("blackhole" if "bh" in name.lower().split("_")[0] else "")
+    if not known:
+        raise RowError("the file does not say the architecture; name it with --target")
+    board = "bh20" if "bh20" in name.lower() else ""
+    target = board_target(known, board, available)
+    cores = cores or target.cores
+    inputs = [
+        spec for index in range(12) if (spec := _cells(row, f"INPUT_{index}", cores, target.grid, attributes)) is not None
+    ]
+    outputs = [
+        spec for index in range(12) if (spec := _cells(row, f"OUTPUT_{index}", cores, target.grid, attributes)) is not None
+    ]
+    found = OpRow(code, attributes, inputs, outputs, row.get("MATH FIDELITY", ""), cores)
+    return _profiled(found, line, target, number(row, "DEVICE KERNEL DURATION [ns]") / 1e3)
+
+
+def _cells(row: Row, place: str, cores: int, grid: tuple[int, int], attributes: Row) -> TensorSpec | None:
+    """A tensor from its seven cells; None where they are empty."""
+    sizes: list[int] = []
+    for axis in "WZYX":
+        text = (row.get(f"{place}_{axis}_PAD[LOGICAL]") or row.get(f"{place}_{axis}") or "").strip()
+        match = _CELL.fullmatch(text.removesuffix(".0"))
+        if match is None:
+            if text:
+                raise RowError(f"{place}_{axis} is {text!r}, not a size")
+            continue
+        sizes.append(int(match[2] or match[1]))
+    memory = row.get(f"{place}_MEMORY", "")
+    if not sizes or not memory:
+        return None
+    if not all(sizes):
+        raise RowError(f"{place} has no elements")
+    layout, dtype = row.get(f"{place}_LAYOUT", "") or "TILE", row.get(f"{place}_DATATYPE", "")
+    return _profiled_tensor(tuple(sizes), dtype, layout, memory, cores, grid, attributes)
+
+
+def _attention(row: Row, line: int, name: str, arch: str) -> Measurement:
+    batch, rows, length = (whole(row, column) for column in ("batch", "seq_q", "seq_kv_or_pos"))
+    heads, groups, depth = (whole(row, column) for column in ("heads_q", "heads_kv", "head_dim_qk"))
+    wide = whole(row, "head_dim_v")
+    cores = _count(row.get("cores", ""))
+    target = board_target(row.get("arch") or arch, row.get("board", ""), cores)
+    q_type, kv_type = row["q_dtype"], row["kv_dtype"]
+
+    def spec(shape: tuple[int, ...], dtype: str) -> TensorSpec:
+        return tensor(shape, dtype, "TILE", "DRAM_INTERLEAVED", 1, target.grid)
+
+    decode = row["phase"] == "decode"
+    query = (1, batch, heads, depth) if decode else (batch, heads, rows, depth)
+    inputs = [
+        spec(query, q_type),
+        spec((batch, groups, length, depth), kv_type),
+        spec((batch, groups, length, wide), kv_type),
+    ]
+    out = spec((*query[:-1], wide), q_type)
+    extra = row.get("extra", "")
+    config: dict[str, Any] = {
+        name: int(row[column])
+        for name, column in (("q_chunk_size", "q_chunk"), ("k_chunk_size", "k_chunk"))
+        if re.fullmatch(r"[1-9]\d*", row.get(column, ""))
+    }
+    if row.get("exp_approx", "") in ("0", "1"):
+        config["exp_approx_mode"] = row["exp_approx"] == "1"
+    attributes: dict[str, Any] = {
+        "is_causal": row.get("causal", "") == "1",
+        "compute_config": {
+            "math_fidelity": row["fidelity"].lower(),
+            "fp32_dest_acc_en": "fp32_dest_acc" in extra,
+        },
+        "program_config": config,
+    }
+    window = re.search(r"sliding_window=(\d+)", extra)
+    if window is not None:
+        attributes["sliding_window_size"] = int(window[1])
+    if "attn_mask" in extra:
+        inputs.append(spec((batch, 1, rows, length), q_type))
+    if "topk" in extra:
+        attributes["gathered"] = True
+    op = "scaled_dot_product_attention"
+    if decode:
+        op = "paged_scaled_dot_product_attention_decode" if "page" in extra else "scaled_dot_product_attention_decode"
+        block_rows = re.search(r"page_block=(\d+)", extra)
+        if block_rows is not None:
+            attributes["block_size"] = int(block_rows[1])
+    instruction, values = step(op, inputs, [out], attributes)
+    return Measurement(line, row.get("label", ""), ATTENTION, instruction, values, target, number(row, "measured_us"))
+
+
+def _unary_sweep(row: Row, line: int, name: str, arch: str) -> Measurement:
+    """A sweep of one unary op on all cores."""
+    target = board_target(row.get("arch") or arch, row.get("board", ""))
+    shape = shape_of(row["shape"])
+    spec = tensor(shape, row["dtype"], row.get("layout", "TILE"), row["in_mem"], target.cores, target.grid)
+    instruction, values = step(unary_name(row["op"]), [spec], [spec])
+    label = f"{row['op']} {row['shape']} {row['dtype']} {row['in_mem']}"
+    return Measurement(line, label, ELEMENTWISE, instruction, values, target, number(row, "kernel_ns_median") / 1e3)
+
+
+def _matmul_sweep(row: Row, line: int, name: str, arch: str) -> Measurement:
+    """Result and left operand height-sharded. Neither chip, element type nor fidelity is recorded: taken as Wormhole,
+    bfloat16 and hifi2."""
+    m, k, n, cores = (whole(row, column) for column in ("M", "K", "N", "num_cores"))
+    target = board_target(row.get("arch") or arch or "wormhole_b0", row.get("board", ""))
+    if cores > target.cores:
+        raise RowError(f"{cores} cores are more than the chip's {target.cores}")
+    dtype = row.get("dtype") or "BFLOAT16"
+    kind = "WIDTH" if "_ws" in name else "BLOCK" if "_bs" in name else "HEIGHT"
+    a = tensor((m, k), dtype, "TILE", f"L1_{kind}_SHARDED", cores, target.grid)
+    out = tensor((m, n), dtype, "TILE", f"L1_{kind}_SHARDED", cores, target.grid)
+    b = tensor((k, n), dtype, "TILE", "DRAM_INTERLEAVED", 1, target.grid)
+    rows, columns = {"WIDTH": (1, cores), "BLOCK": block(cores, target.grid)}.get(kind, (cores, 1))
+    config = {
+        "config": "multi_cast_1d",
+        "per_core_m": -(-(-(-m // 32)) // rows),
+        "per_core_n": -(-(-(-n // 32)) // columns),
+        "in0_block_w": a.layout.shard[1],
+    }
+    fidelity = (row.get("fidelity") or "HiFi2").lower()
+    attributes = {"matmul_program_config": config, "compute_config": {"math_fidelity": fidelity}, "core_count": cores}
+    instruction, values = step("matmul", [a, b], [out], attributes)
+    label = f"{m}x{k}x{n} on {cores} cores"
+    return Measurement(line, label, MATMUL, instruction, values, target, number(row, "kernel_ns") / 1e3)
+
+
+def _joined(*columns: str) -> Callable[[Row], str]:
+    return lambda row: " ".join(row.get(column, "") for column in columns).strip()
+
+
+FORMATS = (
+    Format(
+        "ops_perf_results (a profiler's report)",
+        frozenset({"OP CODE", "OP TYPE", "ATTRIBUTES", "DEVICE KERNEL DURATION [ns]"}),
+        _joined("OP CODE"),
+        _profiler,
+    ),
+    Format(
+        "op_durations",
+        frozenset({"op_code", "in0_logical", "out_logical", "cores", "kernel_ns_median"}),
+        _joined("op_code", "in0_logical"),
+        _duration,
+    ),
+    Format(
+        "gemm_flops",
+        frozenset({"M", "K", "N", "dtype", "fidelity", "grid", "host_us"}),
+        _joined("M", "K", "N", "dtype", "fidelity"),
+        _gemm,
+    ),
+    Format(
+        "sdpa",
+        frozenset(
+            {
+                *("phase", "batch", "seq_q", "seq_kv_or_pos", "heads_q", "heads_kv", "head_dim_qk", "head_dim_v"),
+                *("q_dtype", "kv_dtype", "fidelity", "measured_us"),
+            }
+        ),
+        _joined("label"),
+        _attention,
+    ),
+    Format(
+        "op_sweep of a unary op",
+        frozenset({"op", "shape", "dtype", "in_mem", "kernel_ns_median"}),
+        _joined("op", "shape", "dtype"),
+        _unary_sweep,
+    ),
+    Format(
+        "op_sweep_matmul",
+        frozenset({"M", "K", "N", "num_cores", "kernel_ns"}),
+        _joined("M", "K", "N"),
+        _matmul_sweep,
+    ),
+)
+
+BF16 = DataType.BF16
+__all__ = ["FORMATS", "Found", "dtype_of", "read"]

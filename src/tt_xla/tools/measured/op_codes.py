@@ -1,0 +1,380 @@
+"""Op codes of tt-metal's profiler as TTNN ops with the attributes that the cost model reads.
+
+``OP_CODES`` has one row for each code, without the endings that versions of tt-metal add (``DeviceOperation``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tt_xla.ir.program import TensorSpec
+from tt_xla.tools.measured.measurement import RowError
+
+Attributes = dict[str, Any]
+Translation = tuple[str, list[TensorSpec], list[TensorSpec], Attributes]
+"""TTNN op without dialect, its inputs, its results, its attributes."""
+
+
+@dataclass(frozen=True)
+class OpRow:
+    code: str
+    attributes: Mapping[str, str]
+    inputs: list[TensorSpec]
+    outputs: list[TensorSpec]
+    fidelity: str
+    cores: int
+
+    def text(self, *names: str) -> str:
+        """The first of these attributes that is there, without C++ namespaces; empty without any."""
+        for name in names:
+            if name in self.attributes:
+                return self.attributes[name].rpartition("::")[2].strip("{}() ")
+        return ""
+
+    @property
+    def out(self) -> TensorSpec:
+        if not self.outputs:
+            raise RowError("the row has no output tensor")
+        return self.outputs[0]
+
+    @property
+    def first(self) -> TensorSpec:
+        if not self.inputs:
+            raise RowError("the row has no input tensor")
+        return self.inputs[0]
+
+
+Translate = Callable[[OpRow], Translation]
+
+_BINARY = {
+    "ADD": "add",
+    "SUB": "subtract",
+    "RSUB": "subtract",
+    "MUL": "multiply",
+    "DIV": "divide",
+    "GT": "gt",
+    "LT": "lt",
+    "GE": "ge",
+    "GTE": "ge",
+    "LE": "le",
+    "LTE": "le",
+    "EQ": "eq",
+    "NE": "ne",
+    "LOGICAL_AND": "logical_and",
+    "LOGICAL_OR": "logical_or",
+    "LOGICAL_XOR": "logical_xor",
+    "BITWISE_AND": "bitwise_and",
+    "BITWISE_OR": "bitwise_or",
+    "BITWISE_XOR": "bitwise_xor",
+    "LEFT_SHIFT": "logical_left_shift",
+    "RIGHT_SHIFT": "logical_right_shift",
+    "MAXIMUM": "maximum",
+    "MINIMUM": "minimum",
+    "POWER": "pow_tensor",
+    "SQUARED_DIFFERENCE": "subtract",
+    "BIAS_GELU": "gelu",
+    "WHERE_TST": "where",
+    "WHERE_TTS": "where",
+    "WHERE_TTT": "where",
+    "REMAINDER": "remainder",
+    "FMOD": "remainder",
+}
+
+# Names of the unary ops that are not those of TTNN in small letters.
+_UNARY = {
+    "RECIP": "reciprocal",
+    "POWER": "pow_scalar",
+    "WHERE_TSS": "where",
+    "GTZ": "gez",
+    "LTZ": "gez",
+    "LEZ": "gez",
+    "NEZ": "eqz",
+    "IDENTITY": "typecast",
+    "SQUARE": "relu",
+    "TYPECAST": "typecast",
+    "ADD_UNARY_SFPU": "relu",
+    "SUB_UNARY_SFPU": "relu",
+    "MUL_UNARY_SFPU": "relu",
+    "DIV_UNARY_SFPU": "relu",
+    "RSUB": "relu",
+    "FILL": "relu",
+    "CLAMP_TSS": "clamp_scalar",
+    "UNARY_GT": "gez",
+    "UNARY_LT": "gez",
+    "UNARY_NE": "eqz",
+    "UNARY_EQ": "eqz",
+    "RELU_MIN": "clamp_scalar",
+    "RELU_MAX": "clamp_scalar",
+    "LOGICAL_NOT_UNARY": "logical_not",
+}
+
+_CONFIG_NUMBER = {
+    "per_core_m": r"per_core_M=(\d+)",
+    "per_core_n": r"per_core_N=(\d+)",
+    "in0_block_w": r"in0_block_w=(\d+)",
+    "out_subblock_h": r"out_subblock_h=(\d+)",
+    "out_subblock_w": r"out_subblock_w=(\d+)",
+}
+
+
+def unary_name(code: str) -> str:
+    return _UNARY.get(code.upper(), code.lower())
+
+
+def _compute(row: OpRow) -> Attributes:
+    text = " ".join(row.attributes.get(name, "") for name in ("ckc", "compute_kernel_config", "compute_config"))
+    config: Attributes = {"math_fidelity": row.fidelity.lower() or "hifi4"}
+    wide = re.search(r"fp32_?(?:dest_acc_en|acc)=(\d|true|false)", text)
+    if wide is not None:
+        config["fp32_dest_acc_en"] = wide[1] in ("1", "true")
+    return {"compute_config": config}
+
+
+def _plain(op: str) -> Translate:
+    return lambda row: (op, row.inputs, row.outputs, _compute(row))
+
+
+def _one(op: str) -> Translate:
+    """The first input and the first output; profilers list an output given beforehand as an input too."""
+    return lambda row: (op, [row.first], [row.out], _compute(row))
+
+
+def _binary(row: OpRow) -> Translation:
+    kind = row.text("binary_op_type").upper()
+    if kind not in _BINARY:
+        raise RowError(f"binary op type {kind!r} is not known")
+    attributes = _compute(row)
+    inputs = row.inputs[:2]
+    if len(inputs) == 1 or "scalar" in row.attributes and row.text("scalar") not in ("", "nullopt"):
+        attributes["scalar"] = True
+    if kind.startswith("WHERE"):
+        return "where", row.inputs[:3], [row.out], attributes
+    return _BINARY[kind], inputs, [row.out], attributes
+
+
+def _unary(row: OpRow) -> Translation:
+    chain = row.attributes.get("op_chain", "")
+    steps = re.findall(r"([A-Z][A-Z0-9_]+)(?=\s*[{(;,)]|\s*$)", re.sub(r"UnaryOpType::", "", chain))
+    found = [step for step in steps if step not in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "INT32", "UINT32")]
+    if not found:
+        raise RowError(f"unary op chain {chain!r} names no op")
+    attributes = _compute(row)
+    attributes["chain"] = [unary_name(step) for step in found[1:]]
+    return unary_name(found[0]), [row.first], [row.out], attributes
+
+
+def _matmul(row: OpRow) -> Translation:
+    if len(row.inputs) < 2:
+        raise RowError("the row has fewer than two input tensors")
+    attributes = _compute(row)
+    config_text = row.attributes.get("program_config", "")
+    config: Attributes = {
+        name: int(match[1]) for name, text in _CONFIG_NUMBER.items() if (match := re.search(text, config_text))
+    }
+    activation = re.search(r"op_type=(?:UnaryOpType::)?([A-Z_0-9]+)", config_text)
+    if activation is not None:
+        config["fused_activation"] = {"op_type": unary_name(activation[1])}
+    if "DRAMSharded" in config_text:
+        config["config"] = "dram_sharded"
+    elif "MultiCast1D" in config_text:
+        config["config"] = "multi_cast_1d"
+    attributes["transpose_a"] = row.text("transpose_a") in ("true", "1")
+    attributes["matmul_program_config"] = config
+    attributes["core_count"] = row.cores
+    return "matmul", row.inputs[:3], [row.out], attributes
+
+
+def _minimal_matmul(row: OpRow) -> Translation:
+    op, inputs, outputs, attributes = _matmul(row)
+    return "minimal_matmul", inputs, outputs, attributes
+
+
+def _convolution(row: OpRow) -> Translation:
+    window = row.attributes.get("sliding_window_config") or row.attributes.get("sliding_window_config_") or ""
+    found = re.search(r"window_hw=\((\d+)[;,] ?(\d+)\)", window or " ".join(row.attributes.values()))
+    if found is None:
+        raise RowError("the row has no window_hw")
+    attributes = _compute(row) | {"kernel_size": [int(found[1]), int(found[2])], "in_channels": row.first.shape[-1]}
+    block = re.search(r"act_block_h_ntiles=(\d+)", row.attributes.get("block_config", ""))
+    if block is not None:
+        attributes["act_block_tiles"] = int(block[1])
+    return "conv2d", row.inputs[:2], [row.out], attributes
+
+
+def _pool(row: OpRow) -> Translation:
+    found = re.search(r"window_hw=\((\d+)[;,] ?(\d+)\)", " ".join(row.attributes.values()))
+    kernel = [int(found[1]), int(found[2])] if found else []
+    maximum = "MAX" in row.text("pool_type_", "pool_type").upper()
+    indices = row.text("return_indices_", "return_indices") in ("true", "1")
+    op = "max_pool2d_with_indices" if indices else "max_pool2d" if maximum else "avg_pool2d"
+    return op, [row.first], [row.out], {"kernel_size": kernel}
+
+
+def _transpose(row: OpRow) -> Translation:
+    rank = len(row.first.shape)
+    axes = {"W": 3, "H": 2, "C": 1, "N": 0}
+    letters = [axes[letter] - 4 + rank for letter in row.text("dim").upper() if letter in axes]
+    if len(letters) != 2 or min(letters) < 0:
+        raise RowError(f"transpose of {row.text('dim')!r} is not known")
+    order = list(range(rank))
+    order[letters[0]], order[letters[1]] = letters[1], letters[0]
+    return "permute", [row.first], [row.out], {"permutation": order}
+
+
+def _permute(row: OpRow) -> Translation:
+    order = [int(found) for found in re.findall(r"-?\d+", row.attributes.get("dims", ""))]
+    if sorted(order) != list(range(len(row.first.shape))):
+        raise RowError(f"permutation {order} is not one of {len(row.first.shape)} axes")
+    return "permute", [row.first], [row.out], {"permutation": order}
+
+
+def _norm(row: OpRow) -> Translation:
+    rms = "RMS" in row.text("norm_type").upper()
+    stage = row.text("distributed_norm_stage").upper()
+    op = "rms_norm" if rms else "layer_norm"
+    if "PRE" in stage:
+        op = "rms_norm_pre_all_gather" if rms else "layer_norm_pre_all_gather"
+    return op, row.inputs, row.outputs, _compute(row)
+
+
+def _reduce(row: OpRow) -> Translation:
+    op = row.text("math_op", "reduce_op", "op_type", "op").lower() or "sum"
+    return op if op in ("sum", "mean", "max", "min") else "sum", [row.first], [row.out], _compute(row)
+
+
+def _accumulation(row: OpRow) -> Translation:
+    op = "cumprod" if "PROD" in row.text("op").upper() else "cumsum"
+    dim = re.search(r"-?\d+", row.attributes.get("dim", "0"))
+    return op, [row.first], [row.out], {"dim": int(dim[0]) if dim else 0}
+
+
+def _attention(row: OpRow) -> Translation:
+    config = row.attributes.get("program_config", "")
+    chunks = {
+        name: int(found[1]) for name in ("q_chunk_size", "k_chunk_size") if (found := re.search(rf"{name}=(\d+)", config))
+    }
+    causal = row.text("is_causal") in ("true", "1")
+    attributes = _compute(row) | {"is_causal": causal, "program_config": chunks}
+    if len(row.inputs) < 3:
+        raise RowError("the row has fewer than three input tensors")
+    return "scaled_dot_product_attention", row.inputs[:3], [row.out], attributes
+
+
+def _attention_decode(row: OpRow) -> Translation:
+    if len(row.inputs) < 2:
+        raise RowError("the row has fewer than two input tensors")
+    return "scaled_dot_product_attention_decode", row.inputs[:3], [row.out], _compute(row)
+
+
+def _collective(op: str) -> Translate:
+    return lambda row: (op, [row.first], [row.out], {})
+
+
+MATMUL, ATTENTION, ELEMENTWISE = "matmul", "attention", "elementwise"
+MOVEMENT, REDUCTION, NORM = "data_movement", "reduction", "normalization"
+CONVOLUTION, POOLING, EMBEDDING, COLLECTIVE = "convolution", "pooling", "embedding", "collective"
+
+OP_CODES: dict[str, tuple[str, Translate]] = {
+    "BinaryNg": (ELEMENTWISE, _binary),
+    "Binary": (ELEMENTWISE, _binary),
+    "Unary": (ELEMENTWISE, _unary),
+    "UnaryNg": (ELEMENTWISE, _unary),
+    "Ternary": (ELEMENTWISE, _plain("where")),
+    "Where": (ELEMENTWISE, _plain("where")),
+    "Typecast": (ELEMENTWISE, _one("typecast")),
+    "Matmul": (MATMUL, _matmul),
+    "MinimalMatmul": (MATMUL, _minimal_matmul),
+    "SparseMatmul": (MATMUL, _matmul),
+    "Conv2d": (CONVOLUTION, _convolution),
+    "OptimizedConvNew": (CONVOLUTION, _convolution),
+    "Pool2D": (POOLING, _pool),
+    "GridSample": (POOLING, _plain("grid_sample")),
+    "UpSample": (POOLING, _one("upsample")),
+    "Upsample": (POOLING, _one("upsample")),
+    "Halo": (MOVEMENT, _one("halo")),
+    "ScaledDotProductAttention": (ATTENTION, _attention),
+    "SDPA": (ATTENTION, _attention),
+    "ScaledDotProductAttentionDecode": (ATTENTION, _attention_decode),
+    "SdpaDecode": (ATTENTION, _attention_decode),
+    "LayerNorm": (NORM, _norm),
+    "LayerNormPreAllGather": (NORM, _plain("layer_norm_pre_all_gather")),
+    "LayerNormPostAllGather": (NORM, _plain("layer_norm_post_all_gather")),
+    "GroupNorm": (NORM, _plain("group_norm")),
+    "BatchNorm": (NORM, _plain("batch_norm_inference")),
+    "Softmax": (NORM, _one("softmax")),
+    "RotaryEmbedding": (ELEMENTWISE, _plain("rotary_embedding")),
+    "RotaryEmbeddingLlama": (ELEMENTWISE, _plain("rotary_embedding_llama")),
+    "Reduce": (REDUCTION, _reduce),
+    "FastReduceNC": (REDUCTION, _one("sum_outer")),
+    "ArgMax": (REDUCTION, _one("argmax")),
+    "Accumulation": (REDUCTION, _accumulation),
+    "IntImg": (REDUCTION, _one("integral_image")),
+    "TopK": (REDUCTION, _one("topk")),
+    "Sort": (REDUCTION, _one("sort")),
+    "Embeddings": (EMBEDDING, _plain("embedding")),
+    "Tilize": (MOVEMENT, _one("to_layout")),
+    "TilizeWithValPadding": (MOVEMENT, _one("to_layout")),
+    "Untilize": (MOVEMENT, _one("to_layout")),
+    "UntilizeWithUnpadding": (MOVEMENT, _one("to_layout")),
+    "InterleavedToSharded": (MOVEMENT, _one("to_memory_config")),
+    "ShardedToInterleaved": (MOVEMENT, _one("to_memory_config")),
+    "InterleavedToShardedPartial": (MOVEMENT, _one("to_memory_config")),
+    "ShardedToInterleavedPartial": (MOVEMENT, _one("to_memory_config")),
+    "Reshard": (MOVEMENT, _one("to_memory_config")),
+    "Copy": (MOVEMENT, _one("copy")),
+    "Clone": (MOVEMENT, _one("copy")),
+    "Move": (MOVEMENT, _one("move")),
+    "Transpose": (MOVEMENT, _transpose),
+    "Permute": (MOVEMENT, _permute),
+    "Reshape": (MOVEMENT, _one("reshape")),
+    "ReshapeView": (MOVEMENT, _one("reshape")),
+    "Slice": (MOVEMENT, _one("slice_static")),
+    "PaddedSlice": (MOVEMENT, _one("padded_slice")),
+    "SliceWrite": (MOVEMENT, _one("slice_write")),
+    "Concat": (MOVEMENT, _plain("concat")),
+    "Split": (MOVEMENT, _plain("split")),
+    "Repeat": (MOVEMENT, _one("repeat")),
+    "Pad": (MOVEMENT, _one("pad")),
+    "FillPad": (MOVEMENT, _one("pad")),
+    "Fold": (MOVEMENT, _one("permute")),
+    "NLPCreateHeads": (MOVEMENT, _plain("nlp_create_qkv_heads")),
+    "NlpCreateHeads": (MOVEMENT, _plain("nlp_create_qkv_heads")),
+    "CreateQKVHeads": (MOVEMENT, _plain("nlp_create_qkv_heads")),
+    "NLPConcatHeads": (MOVEMENT, _one("nlp_concat_heads")),
+    "ConcatenateHeads": (MOVEMENT, _one("nlp_concat_heads")),
+    "NLPConcatHeadsDecode": (MOVEMENT, _one("nlp_concat_heads_decode")),
+    "NLPCreateHeadsDecode": (MOVEMENT, _plain("nlp_create_qkv_heads_decode")),
+    "NLPCreateQKVHeadsDecode": (MOVEMENT, _plain("nlp_create_qkv_heads_decode")),
+    "PagedUpdateCache": (MOVEMENT, _one("paged_update_cache")),
+    "AllGather": (COLLECTIVE, _collective("all_gather")),
+    "AllGatherAsync": (COLLECTIVE, _collective("all_gather")),
+    "AllReduceAsync": (COLLECTIVE, _collective("all_reduce")),
+    "ReduceScatter": (COLLECTIVE, _collective("reduce_scatter")),
+    "ReduceScatterMinimalAsync": (COLLECTIVE, _collective("reduce_scatter")),
+    "AllBroadcast": (COLLECTIVE, _collective("all_gather")),
+}
+
+
+def base_code(code: str) -> str:
+    """``MatmulDeviceOperation`` and ``MatmulOp`` without their endings."""
+    for ending in ("DeviceOperation", "Operation", "Op"):
+        if code.endswith(ending):
+            return code[: -len(ending)]
+    return code
+
+
+def translate(row: OpRow) -> tuple[str, Translation]:
+    """The family of a row's op, and the op for the cost model.
+
+    Raises:
+        RowError: the op code is unknown, or the row lacks what its op needs.
+    """
+    found = OP_CODES.get(row.code) or OP_CODES.get(base_code(row.code))
+    if found is None:
+        raise RowError(f"op code {row.code!r} has no rule")
+    family, rule = found
+    return family, rule(row)
+
