@@ -45,6 +45,16 @@ RESHAPE_STICK_CYCLES = 330.0
 # DRAM 47 us where plain streaming takes 31, one row times 1280x1280 26 us where it takes 18.
 MATMUL_STREAM_FACTOR = 1.4
 
+# A matmul's kernel multiplies subblocks of the result; for each it fetches the left tile, which its columns share.
+# Height-sharded sweep: 66, 42 and 36 cycles a product at hifi2 with subblocks of 1, 3 and 6 columns. The efficiency of
+# the matrix unit is that of subblocks 4 wide.
+SUBBLOCK_CYCLES = 36.0
+SUBBLOCK_WIDTH = 4
+
+# Cores that share rows and columns wait for each other at each block of the inner dimension. GEMM sweep: 7.1 us for 8
+# blocks of little work on n150, 10.5 us for 13 on p150.
+BLOCK_HANDSHAKE_US = 0.55
+
 # Convolution: rows of the input gathered from L1 into the matrix, then tilized. Profiler: 10 bytes a cycle with 64
 # channels, 19 with 256.
 GATHER_BYTES_PER_CYCLE = 11.0

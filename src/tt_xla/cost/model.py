@@ -151,10 +151,11 @@ def _products(
     page_a = works[0].page if works[0].tiled else TILE_BYTES["bf16"]
     page_b = works[1].page if works[1].tiled else TILE_BYTES["bf16"]
     product = rates.tile_product[fidelity_of(instruction)]
-    unpack = (page_a + page_b) * rates.unpack
+    config = instruction.attributes.get("matmul_program_config") or {}
+    width = 0 if gather else int(config.get("out_subblock_w") or 0)
+    unpack = (page_b if width else page_a + page_b) * rates.unpack
     if unpack > product:
         product = unpack
-    config = instruction.attributes.get("matmul_program_config") or {}
     activation = instruction.attributes.get("activation") or (config.get("fused_activation") or {}).get("op_type")
     after = rates.sfpu.get(activation, 0.0) if isinstance(activation, str) else 0.0
     paged = [work.bytes if work.place in (DRAM, L1) else 0 for work in (*works, out)]
@@ -162,14 +163,24 @@ def _products(
     best = math.inf
     compute = noc = 0.0
     used = 1
+    in_turns = _in_turns(config, works, out)
+    if width:  # the left tile is fetched anew for each subblock's columns
+        product += families.SUBBLOCK_CYCLES * (1 / width - 1 / families.SUBBLOCK_WIDTH) * rates.cycle_us
     for split_rows, split_columns in _splits(config, rates, batch, rows, columns):
         block_rows = -(-rows // split_rows)
         block_columns = -(-columns // split_columns)
         option_compute = block_rows * block_columns * (inner * product + after)
         received = block_columns * inner * page_b if split_rows > 1 and rows > 1 else 0
-        if split_columns > 1 and columns > 1 and not gather:
-            received += block_rows * inner * page_a
+        if split_columns > 1 and columns > 1 and not gather:  # on the other of the two networks
+            received = max(received, block_rows * inner * page_a)
+        if in_turns:  # the right operand comes once for each block of rows, and computing waits for it
+            turns = -(-block_rows // int(config.get("out_block_h") or block_rows))
+            option_compute += turns * block_columns * inner * page_b * rates.multicast
+            received = 0
         option_noc = received * rates.multicast
+        if split_rows > 1 and split_columns > 1 and not gather:
+            blocks = -(-inner // int(config.get("in0_block_w") or -(-inner // split_columns)))
+            option_noc += blocks * families.BLOCK_HANDSHAKE_US
         part_rows, part_columns = block_rows / max(rows, 1), block_columns / max(columns, 1)
         if gather:
             part = gather * part_rows
@@ -183,6 +194,8 @@ def _products(
         read_a, read_b = paged[0] * part_rows, paged[1] * part_columns
         if split_rows == 1:
             read = max(read_a * rates.block, read_b * waiting)
+        elif in_turns:
+            read = 0.0
         elif split_columns == 1:
             read = max(read_a * waiting, read_b * rates.block)
         else:
@@ -194,6 +207,19 @@ def _products(
             used = max(-(-rows // max(block_rows, 1)) * -(-columns // max(block_columns, 1)), 1)
     traffic = sum([work.bytes for work in (*works, out) if work.place == DRAM])
     return cost_of(rates, compute, traffic * rates.dram, noc, used)
+
+
+def _in_turns(config: Mapping[str, Any], works: list[Work], out: Work) -> bool:
+    """Whether each core has its rows of the left operand and of the result whole, and is sent the right operand."""
+    return (
+        config.get("config") == "multi_cast_1d"
+        and works[0].place == SHARDED
+        and out.place == SHARDED
+        and works[0].shards is not None
+        and works[0].shards[1][1] == 1
+        and out.shards is not None
+        and out.shards[1][1] == 1
+    )
 
 
 def _splits(

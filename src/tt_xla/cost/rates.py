@@ -43,8 +43,6 @@ class Rates:
     launch: float
     gap_traced: float
     gap_untraced: float
-    host_call: float
-    """us the host takes to enqueue one op that is not in a trace."""
     to_device: float
     """us per byte."""
     from_device: float
@@ -73,7 +71,6 @@ def _of(target: Target) -> Rates:
         launch=target.launch_us,
         gap_traced=target.gap_us_traced,
         gap_untraced=target.gap_us_untraced,
-        host_call=50.0,
         to_device=1e6 / target.host_to_device_bytes_per_second,
         from_device=1e6 / target.device_to_host_bytes_per_second,
         transfer=target.host_transfer_us,

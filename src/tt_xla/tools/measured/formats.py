@@ -17,6 +17,7 @@ from typing import Any
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import TensorSpec
+from tt_xla.target import Target
 from tt_xla.tools.measured.measurement import (
     Measurement,
     Row,
@@ -72,7 +73,28 @@ def read(path: Path, arch: str = "") -> list[Found]:
             f"{', '.join(sorted(nearest.needs - columns))} {'is' if len(nearest.needs - columns) == 1 else 'are'} missing.",
             hint=f"Known are: {_known()}.",
         )
-    return list(_rows(found, reader, path.name, arch))
+    return _without_host_times(list(_rows(found, reader, path.name, arch)))
+
+
+_HOST_TIMES = 1.5
+"""An untraced call that takes less than this many times the shortest one of the same table shows the host, no device."""
+
+
+def _without_host_times(found: list[Found]) -> list[Found]:
+    """Calls that the host enqueued one by one, where its own time hides the device's, are not priced."""
+    shortest: dict[str, float] = {}
+    for each in found:
+        if isinstance(each, Measurement) and each.wall == "untraced":
+            shortest[each.target.arch] = min(each.measured_us, shortest.get(each.target.arch, each.measured_us))
+
+    def judged(each: Found) -> Found:
+        if isinstance(each, Unpriced) or each.wall != "untraced":
+            return each
+        if each.measured_us >= _HOST_TIMES * shortest[each.target.arch]:
+            return each
+        return Unpriced(each.line, each.label, "an untraced call as short as the host's own time for any call")
+
+    return [judged(each) for each in found]
 
 
 def _known() -> str:
@@ -349,11 +371,21 @@ def _matmul_sweep(row: Row, line: int, name: str, arch: str) -> Measurement:
         "per_core_n": -(-(-(-n // 32)) // columns),
         "in0_block_w": a.layout.shard[1],
     }
+    if kind == "HEIGHT":
+        config |= _blocks(config["per_core_m"], -(-k // 32), config["per_core_n"], target)
     fidelity = (row.get("fidelity") or "HiFi2").lower()
     attributes = {"matmul_program_config": config, "compute_config": {"math_fidelity": fidelity}, "core_count": cores}
     instruction, values = step("matmul", [a, b], [out], attributes)
     label = f"{m}x{k}x{n} on {cores} cores"
     return Measurement(line, label, MATMUL, instruction, values, target, number(row, "kernel_ns") / 1e3)
+
+
+def _blocks(rows: int, inner: int, columns: int, target: Target) -> dict[str, int]:
+    """The blocks that TT-NN takes for a height-sharded product of bfloat16, by tiles of a core: of rows, the most that
+    divide them and fit in L1 beside the shards of operand and result; and the columns of a subblock."""
+    room = target.l1_usable_bytes // DataType.BF16.tile_bytes - rows * inner - rows * columns - 2 * inner * columns
+    fitting = [part for part in range(1, rows + 1) if rows % part == 0 and 2 * part * inner <= room]
+    return {"out_block_h": max(fitting, default=1), "out_subblock_w": columns if columns <= 8 else 1}
 
 
 def _joined(*columns: str) -> Callable[[Row], str]:

@@ -63,8 +63,6 @@ def price(found: Iterable[Measurement | Unpriced]) -> tuple[list[Priced], list[U
         rates = rates_of(each.target)
         gap = {"": 0.0, "traced": rates.gap_traced, "untraced": rates.gap_untraced}[each.wall]
         total = cost.total_us + gap
-        if each.wall == "untraced":
-            total = max(total, rates.host_call)
         if total <= 0:
             left.append(Unpriced(each.line, each.label, "the model says that the device has nothing to do"))
         else:
