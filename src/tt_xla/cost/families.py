@@ -13,8 +13,8 @@ FPU_TILE_CYCLES = 72.0
 FPU_PASS_CYCLES = 8.0
 
 # A row or a column that is broadcast inside a tile is filled by a data-movement core, element by element. Profiler:
-# 1.42 us a tile at 1.35 GHz from L1; a tile that is broadcast whole is filled once.
-BROADCAST_FILL_CYCLES = 1600.0
+# 1.42 us a tile at 1.35 GHz from L1, in units of a tile filled with a scalar, as both are words stored one by one.
+BROADCAST_FILLS = 1.7
 
 # Row-major pages ("sticks"), each an address to compute and a request to wait for. Profiler, blackhole, DRAM: tilize
 # 137, untilize 165; with padding or unpadding 380 to 520; copies and slices 150.
@@ -25,17 +25,35 @@ PADDED_STICK_CYCLES = 450.0
 COPY_STICK_CYCLES = 550.0
 BULK_STICK_CYCLES = 65.0
 
-# Between shards and an interleaved buffer only one side is streamed. Profiler: 10.7 bytes a cycle.
-ONE_SIDED = 0.62
+# Between shards and an interleaved buffer only one side is streamed, many pages at a time. Profiler: 13 bytes a cycle
+# into shards, 9 out of them.
+ONE_SIDED = 0.54
+WRITTEN = 0.78
 
 # Tilize and untilize in the compute engine. Profiler: sharded tilize of 224 tiles a core, 69 cycles each.
 TILIZE_CYCLES = 69.0
+
+# Untilize starts anew at each row of tiles. Profiler, sharded: 470 cycles for a row of one tile, 960 for one of eight.
+UNTILIZE_ROW_CYCLES = 400.0
+
+# Rows with a halo are exchanged with neighbours. Profiler: 4.2 to 5.2 us where untilizing takes 2.1 to 2.8.
+HALO_US = 1.5
+
+# Rows gathered from a sliced tiled tensor. Profiler: 32 cycles for one of 16 bytes, 52 for one of 512.
+SLICED_STICK_CYCLES = 32.0
+SLICED_BYTES_PER_CYCLE = 26.0
+
+# Copies between shards, page by page. Profiler: concat of 192 tiles a core 45 us.
+SHARD_PAGE_CYCLES = 318.0
+
+# A prefix sum goes down each column of tiles. Profiler: 1038 to 1080 cycles a tile.
+PREFIX_SUM_CYCLES = 1040.0
 
 # A tiled reshape or permutation that moves rows within tiles copies 32-byte pieces. Profiler: reshape 5.7 us a tile,
 # and 7 us more for the first; permutation of a tile's rows 0.8 us, of its columns with other dimensions 2.75 us.
 RESHAPE_CYCLES = 7500.0
 RESHAPE_FIRST_US = 5.0
-PERMUTE_ROWS_CYCLES = 1050.0
+PERMUTE_ROWS_CYCLES = 2800.0
 PERMUTE_COLUMNS_CYCLES = 3700.0
 
 # A row-major reshape that changes the length of rows. Profiler: 330 cycles a row of the shorter ones.
@@ -55,6 +73,12 @@ SUBBLOCK_WIDTH = 4
 # blocks of little work on n150, 10.5 us for 13 on p150.
 BLOCK_HANDSHAKE_US = 0.55
 
+# The matmul of blocks of 8 tiles reads weights with a part of the bandwidth, and fills 2.5 blocks before and after.
+# Profiler: 768x3072 38 us on Blackhole, 1280x5120 187 us on Wormhole.
+MINIMAL_DRAM_FACTOR = 2.2
+MINIMAL_BLOCKS = 2.5
+MINIMAL_BLOCK_TILES = 64
+
 # Convolution: rows of the input gathered from L1 into the matrix, then tilized. Profiler: 10 bytes a cycle with 64
 # channels, 19 with 256.
 GATHER_BYTES_PER_CYCLE = 11.0
@@ -73,17 +97,27 @@ ROW_OPS: dict[str, tuple[float, float]] = {
     "batch_norm_inference": (450.0, 2000.0),
     "batch_norm_training": (1100.0, 4000.0),
     "group_norm": (6000.0, 8000.0),
-    "layer_norm": (1100.0, 4000.0),
+    "layer_norm": (1000.0, 1000.0),
     "layer_norm_post_all_gather": (700.0, 4000.0),
     "layer_norm_pre_all_gather": (450.0, 2000.0),
     "distributed_layer_norm": (1200.0, 8000.0),
     "distributed_rms_norm": (1000.0, 8000.0),
     "rms_norm": (900.0, 4000.0),
     "rms_norm_pre_all_gather": (400.0, 2000.0),
-    "softmax": (2400.0, 8000.0),
+    "softmax": (2400.0, 5300.0),
     "rotary_embedding": (500.0, 2000.0),
     "rotary_embedding_llama": (500.0, 2000.0),
 }
+
+# Before, they fill tiles with the factors of their reductions. Profiler: softmax of one tile 7.8 us on Blackhole, 20 on
+# Wormhole, whose stores are slow.
+ROW_OP_FILLS = 3.0
+
+# Group norm: for each group of channels a sum over all cores that share it, and two passes over its tiles. Profiler:
+# 4 to 16 channels a group, 3 to 192 rows of tiles a core: 221 to 1108 us.
+GROUP_CYCLES = 2000.0
+GROUP_CORE_CYCLES = 730.0
+GROUP_TILE_CYCLES = 680.0
 
 # Reductions: cycles of the FPU for each input tile, pool or matmul by a column of ones.
 REDUCTIONS: dict[str, float] = {

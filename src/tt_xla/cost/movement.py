@@ -30,11 +30,19 @@ def copy(source: Work, out: Work, rates: Rates) -> Cost:
     else:
         cores, share = split(made, rates)
     dram, noc = traffic((source, out), rates, share)
+    made_cores = (source.cores or out.cores or cores) if SHARDED in (source.place, out.place) else cores
     compute = 0.0
-    if tilized:
+    if tilized and source.tiled and source.shards is not None and out.place == SHARDED:
+        wide = source.shards[2][1]
+        rows = source.pages / max(wide, 1) / source.cores
+        compute = rows * (families.UNTILIZE_ROW_CYCLES + families.TILIZE_CYCLES * wide) * rates.cycle_us
+    elif tilized:
         compute = max(source.tiles, out.tiles) * share * families.TILIZE_CYCLES * rates.cycle_us
-    elif SHARDED in (source.place, out.place):
-        noc *= families.ONE_SIDED
+    elif source.place != out.place and SHARDED in (source.place, out.place):
+        small = source if source.bytes < out.bytes else out  # a part of the other, where they differ
+        dram = small.bytes * rates.dram if DRAM in (source.place, out.place) else 0.0
+        noc = small.bytes / made_cores * rates.stream
+        noc *= families.ONE_SIDED if out.place == SHARDED else families.WRITTEN
     if not tilized and not out.tiled:
         cycles = families.BULK_STICK_CYCLES if source.place == SHARDED else families.COPY_STICK_CYCLES
         noc = max(noc, out.pages * share * cycles * rates.cycle_us)
@@ -221,5 +229,5 @@ def creation(instruction: Instruction, values: Sequence[TensorSpec], rates: Rate
 def _on_host(work: Work) -> Work:
     twin = object.__new__(Work)
     twin.pages, twin.page, twin.tiles, twin.bytes = work.pages, work.page, work.tiles, work.bytes
-    twin.place, twin.tiled, twin.cores, twin.shards = HOST, work.tiled, 0, None
+    twin.place, twin.tiled, twin.cores, twin.shards, twin.uneven = HOST, work.tiled, 0, None, False
     return twin

@@ -36,11 +36,20 @@ class Rates:
     """us per byte that a core receives by multicast."""
     unpack: float
     """us per byte that a core unpacks."""
+    pack: float
+    """us per byte that a core packs."""
     tile_product: Mapping[str, float]
     """us per product of two 32x32 tiles on one core, by math fidelity."""
     sfpu: Mapping[str, float]
     """us per tile on one core's vector unit, by op."""
+    wait: float
+    """us that a core waits for a page which it asked for."""
+    arrival: float
+    """us per byte of such a page."""
+    fill: float
+    """us for one tile in L1 written word by word."""
     launch: float
+    launch_core: float
     gap_traced: float
     gap_untraced: float
     to_device: float
@@ -66,9 +75,14 @@ def _of(target: Target) -> Rates:
         local=cycle_us / target.noc_bytes_per_cycle,
         multicast=cycle_us / target.noc_multicast_bytes_per_cycle,
         unpack=cycle_us / target.unpack_bytes_per_cycle,
+        pack=cycle_us / target.pack_bytes_per_cycle,
         tile_product=products,
         sfpu={op: cycles * cycle_us for op, cycles in target.sfpu_cycles.items()},
+        wait=target.page_wait_us,
+        arrival=cycle_us / target.stream_page_bytes_per_cycle,
+        fill=target.scalar_fill_cycles * cycle_us,
         launch=target.launch_us,
+        launch_core=target.launch_core_us,
         gap_traced=target.gap_us_traced,
         gap_untraced=target.gap_us_untraced,
         to_device=1e6 / target.host_to_device_bytes_per_second,
@@ -93,7 +107,7 @@ def rates_of(target: Target) -> Rates:
 class Work:
     """One tensor as work: pages, bytes, where it lies and over how many cores."""
 
-    __slots__ = ("bytes", "cores", "page", "pages", "place", "shards", "tiled", "tiles")
+    __slots__ = ("bytes", "cores", "page", "pages", "place", "shards", "tiled", "tiles", "uneven")
 
     def __init__(self, layout: TensorLayout) -> None:
         first, second = layout.shard
@@ -117,6 +131,8 @@ class Work:
             place = SHARDED if buffer is BufferType.L1 else DRAM
         else:
             place = L1 if buffer is BufferType.L1 else DRAM
+        self.uneven = False
+        """Whether a kernel fetches pages of the shards one by one, as from an interleaved tensor."""
         self.pages = pages
         self.page = page
         self.tiles = tiles

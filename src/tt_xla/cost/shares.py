@@ -21,7 +21,7 @@ def inputs_of(instruction: Instruction, values: Sequence[TensorSpec]) -> list[Te
 
 
 def cost_of(rates: Rates, compute: float, dram: float, noc: float, cores: int, launches: int = 1) -> Cost:
-    launch = rates.launch * launches
+    launch = (rates.launch + rates.launch_core * cores) * launches
     longest = compute if compute > dram else dram
     if noc > longest:
         longest = noc
@@ -61,18 +61,26 @@ def traffic(works: Sequence[Work], rates: Rates, share: float) -> tuple[float, f
 
 
 def moved(works: list[Work], out: Work, rates: Rates, share: float) -> tuple[float, float]:
-    """As :func:`traffic` for inputs and output; compute kernels read and write their own shards in place."""
-    dram = shared = 0
+    """As :func:`traffic` for a kernel that fetches the pages of its inputs for one tile, waits, and goes on.
+
+    Kernels read and write their own shards in place. Writing goes on beside reading.
+    """
+    dram = 0
+    fetched = kept = 0.0
     for work in works:
         if work.place == DRAM:
             dram += work.bytes
-        elif work.place == L1 or (work.place == SHARDED and work.shards != out.shards):
-            shared += work.bytes
+            fetched += work.bytes
+        elif work.place == L1 or (work.place == SHARDED and (work.shards != out.shards or work.uneven)):
+            fetched += work.bytes
     if out.place == DRAM:
         dram += out.bytes
-    elif out.place == L1:
-        shared += out.bytes
-    return dram * rates.dram, share * (dram + shared) * rates.stream
+        kept = out.bytes
+    elif out.place == L1 or out.uneven:
+        kept = out.bytes
+    if not fetched and not kept:
+        return dram * rates.dram, 0.0
+    return dram * rates.dram, share * (out.pages * rates.wait + max(fetched, kept) * rates.arrival)
 
 
 def one_after_the_other(cost: Cost, copied: Cost) -> Cost:

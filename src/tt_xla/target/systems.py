@@ -55,7 +55,11 @@ _WORMHOLE: dict[str, Any] = _TENSIX | {
     "stream_bytes_per_cycle": 6.0,  # [PROF] layer norm of 40 tiles on one core; relu from L1 to L1: 4.7
     "noc_bytes_per_cycle": 28.0,  # [CI] unicast read; write 30
     "noc_multicast_bytes_per_cycle": 14.0,  # [CI] one to all, not linked
-    "launch_us": 1.8,  # [PROF] intercept of the exp sweep on n150: 1.6 to 2.2
+    "page_wait_us": 0.5,  # [PROF] 1.24 times Blackhole's, as are the read latencies of both chips' NoC tables
+    "stream_page_bytes_per_cycle": 16.0,  # as Blackhole
+    "scalar_fill_cycles": 3500.0,  # [PROF] one tile: times a scalar 6.4 us, times a tensor 2.8 us; a store takes 5 [ISA]
+    "launch_us": 1.5,  # [PROF] height-sharded matmuls of two products on 2 to 5 cores
+    "launch_core_us": 0.005,  # [PROF] intercept of the exp sweep on 64 cores: 1.6 to 2.2
     "gap_us_traced": 2.05,  # [CI] kernel to kernel in a trace
     "gap_us_untraced": 4.8,  # [CI] 2.7 to 6.9
     "host_to_device_bytes_per_second": 10.3e9,  # [CI] ttnn buffer write on n300; DMA from pinned memory 24e9
@@ -80,7 +84,12 @@ _BLACKHOLE: dict[str, Any] = _TENSIX | {
     "stream_bytes_per_cycle": 7.0,  # [PROF] eltwise on 20 cores: 6.4 to 8
     "noc_bytes_per_cycle": 59.0,  # [CI] unicast read and write
     "noc_multicast_bytes_per_cycle": 24.0,  # [CI] one to all, not linked
-    "launch_us": 1.1,  # [PROF] eltwise of a few tiles: 0.6 on 15 cores to 1.6 on 64
+    # [PROF] rows of 512 bytes copied one by one 537 cycles each, tiles through relu 644, through add 769.
+    "page_wait_us": 0.38,
+    "stream_page_bytes_per_cycle": 16.0,
+    "scalar_fill_cycles": 900.0,  # [PROF] two tiles times a scalar 2.1 us, times a tensor 1.6 us
+    "launch_us": 0.24,  # [PROF] with the next: 0.5 on 20 cores, 1.07 on 64; attention on 110 [POL] 2.1
+    "launch_core_us": 0.013,
     "gap_us_traced": 2.07,  # [CI] kernel to kernel in a trace
     "gap_us_untraced": 4.3,  # [CI] 8 kernel groups; the host's own 24 us an op overlap with longer ops
     "host_to_device_bytes_per_second": 21.5e9,  # [CI] ttnn buffer write

@@ -70,8 +70,16 @@ class Target:
     noc_bytes_per_cycle: float
     """What one core alone sends or receives, from core to core."""
     noc_multicast_bytes_per_cycle: float
+    page_wait_us: float
+    """From a core's request of a page to its arrival, when it waits for each page before the next."""
+    stream_page_bytes_per_cycle: float
+    """What a core receives while the bytes of such a page arrive."""
+    scalar_fill_cycles: float
+    """One tile in L1 written by a data-movement core, word by word: a scalar operand, the ones of a reduction."""
     launch_us: float
-    """Fixed part of each kernel's duration: start on all cores, first fetch, last write."""
+    """Fixed part of each kernel's duration: start of the first core, first fetch, last write."""
+    launch_core_us: float
+    """What each further core adds to that, as cores do not start together."""
     gap_us_traced: float
     """From the end of one op to the start of the next when a trace is replayed."""
     gap_us_untraced: float

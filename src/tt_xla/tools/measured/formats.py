@@ -330,6 +330,8 @@ def _attention(row: Row, line: int, name: str, arch: str) -> Measurement:
         attributes["sliding_window_size"] = int(window[1])
     if "attn_mask" in extra:
         inputs.append(spec((batch, 1, rows, length), q_type))
+    if "paged" in extra:
+        attributes["paged"] = True
     if "topk" in extra:
         attributes["gathered"] = True
     op = "scaled_dot_product_attention"

@@ -195,9 +195,14 @@ def _minimal_matmul(row: OpRow) -> Translation:
 def _convolution(row: OpRow) -> Translation:
     window = row.attributes.get("sliding_window_config") or row.attributes.get("sliding_window_config_") or ""
     found = re.search(r"window_hw=\((\d+)[;,] ?(\d+)\)", window or " ".join(row.attributes.values()))
-    if found is None:
-        raise RowError("the row has no window_hw")
-    attributes = _compute(row) | {"kernel_size": [int(found[1]), int(found[2])], "in_channels": row.first.shape[-1]}
+    channels = row.first.shape[-1]
+    if found is not None:
+        kernel = [int(found[1]), int(found[2])]
+    elif len(row.inputs) > 1:  # the rows of a prepared weight are the window's inputs
+        kernel = [max(row.inputs[1].shape[-2] // channels, 1), 1]
+    else:
+        raise RowError("the row has neither window_hw nor a weight")
+    attributes = _compute(row) | {"kernel_size": kernel, "in_channels": channels}
     block = re.search(r"act_block_h_ntiles=(\d+)", row.attributes.get("block_config", ""))
     if block is not None:
         attributes["act_block_tiles"] = int(block[1])
@@ -238,6 +243,11 @@ def _norm(row: OpRow) -> Translation:
     if "PRE" in stage:
         op = "rms_norm_pre_all_gather" if rms else "layer_norm_pre_all_gather"
     return op, row.inputs, row.outputs, _compute(row)
+
+
+def _group_norm(row: OpRow) -> Translation:
+    groups = re.search(r"\d+", row.attributes.get("num_groups", ""))
+    return "group_norm", row.inputs, [row.out], {"num_groups": int(groups[0]) if groups else 32}
 
 
 def _reduce(row: OpRow) -> Translation:
@@ -302,7 +312,7 @@ OP_CODES: dict[str, tuple[str, Translate]] = {
     "LayerNorm": (NORM, _norm),
     "LayerNormPreAllGather": (NORM, _plain("layer_norm_pre_all_gather")),
     "LayerNormPostAllGather": (NORM, _plain("layer_norm_post_all_gather")),
-    "GroupNorm": (NORM, _plain("group_norm")),
+    "GroupNorm": (NORM, _group_norm),
     "BatchNorm": (NORM, _plain("batch_norm_inference")),
     "Softmax": (NORM, _one("softmax")),
     "RotaryEmbedding": (ELEMENTWISE, _plain("rotary_embedding")),

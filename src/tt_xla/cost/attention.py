@@ -1,0 +1,145 @@
+"""The device time of attention: blocks of scores that never leave L1, against keys and values that stream from DRAM.
+
+All figures are of tenstorrent's attention kernels on p100a (tenstorrent/polaris, 60 measured cases); Wormhole has none
+published, and takes the same cycles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.cost.rates import DRAM, Rates, Work
+from tt_xla.cost.shares import cost_of, fidelity_of, inputs_of
+from tt_xla.ir.layout import TILE
+from tt_xla.ir.program import Cost, Instruction, TensorSpec
+
+# Softmax of a block of scores: cycles a tile, and cycles a row of tiles for its running maximum and sum. 512x512 blocks
+# 93.7 k cycles, 256x128 13.8 k.
+SCORE_TILE_CYCLES = 75.0
+SCORE_ROW_CYCLES = 244.0
+
+# Under a causal mask, where a head's chunks do not divide among its cores: 8 chunks on 3 cores 1358 us, 16 on 3 1352.
+CAUSAL_UNEVEN = 1.35
+
+# The same with the exact exponential: 256x256 blocks 58.6 k cycles.
+EXACT_TILE_CYCLES = 330.0
+
+# Keys and values: bytes a cycle that one core reads of its own, and with forwarding from core to core, which kernels
+# without a causal mask do; and their part of the bandwidth that plain interleaved kernels reach, in longer reads.
+CORE_BYTES_PER_CYCLE = 3.4
+FORWARDED_BYTES_PER_CYCLE = 4.2
+DRAM_FACTOR = 1.25
+# Through a page table, in a prefill: 240 GB/s where others read at 310 to 340.
+PAGED_FACTOR = 0.74
+
+# Decoding: once, and for each head's part on a core when its pages come through a table. 128 positions 73.8 us with 4
+# parts a core; 1024 positions 18.6 us more than reading takes with 1.
+DECODE_US = 10.0
+DECODE_PART_US = 8.5
+
+DEFAULT_CHUNK = 128
+
+
+def attention(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Prefill. Each head's chunks of queries are shared by as many cores as there are for a head; each goes through the
+    chunks of keys that its mask lets through."""
+    inputs = inputs_of(instruction, values)
+    query, key, value = (inputs[0], inputs[1], inputs[min(2, len(inputs) - 1)])
+    attributes = instruction.attributes
+    config = attributes.get("program_config") or {}
+    heads = max(math.prod(query.shape[:-2]), 1)
+    rows, length = query.shape[-2], key.shape[-2]
+    q_chunk = min(int(config.get("q_chunk_size") or DEFAULT_CHUNK), -(-rows // TILE) * TILE)
+    k_chunk = min(int(config.get("k_chunk_size") or DEFAULT_CHUNK), -(-length // TILE) * TILE)
+    chunks = -(-rows // q_chunk)
+    if heads >= rates.cores:
+        each_head, shared = -(-heads // rates.cores), 1
+    else:
+        each_head, shared = 1, min(rates.cores // heads, chunks)
+    own = -(-chunks // max(shared, 1)) * each_head
+    causal = bool(attributes.get("is_causal"))
+    blocks = _blocks(attributes, rows, length, q_chunk, k_chunk)
+    tall, wide = q_chunk // TILE or 1, k_chunk // TILE or 1
+    depth, depth_v = -(-query.shape[-1] // TILE), -(-value.shape[-1] // TILE)
+    softmax = tall * wide * _score_cycles(attributes) + tall * SCORE_ROW_CYCLES
+    product = max(rates.tile_product[fidelity_of(instruction)], Work(key.layout).page * rates.unpack)
+    if causal and chunks % shared:
+        compute_rounds = own * blocks * CAUSAL_UNEVEN
+    else:
+        compute_rounds = own * blocks
+    compute = compute_rounds * (tall * wide * (depth + depth_v) * product + softmax * rates.cycle_us)
+    page = Work(key.layout).page
+    read = blocks * wide * (depth * page + depth_v * Work(value.layout).page)
+    forwarded = not causal and rows == length and rows % q_chunk == 0
+    cores = max(min(heads * shared, rates.cores), 1)
+    if attributes.get("gathered"):  # every query has keys of its own
+        read = rows * length * query.shape[-1] / TILE / TILE * page / (own * cores)
+        forwarded = False
+    rate = FORWARDED_BYTES_PER_CYCLE if forwarded else CORE_BYTES_PER_CYCLE
+    noc = own * read / rate * rates.cycle_us
+    dram = (Work(query.layout).bytes + Work(key.layout).bytes + Work(value.layout).bytes) * rates.dram
+    if not forwarded:
+        dram = heads * chunks * read * rates.dram / DRAM_FACTOR
+        if attributes.get("gathered"):
+            dram = own * cores * read * rates.dram / DRAM_FACTOR
+    if len(inputs) > 3:
+        dram += heads * chunks * blocks * tall * wide * Work(inputs[3].layout).page * rates.dram / DRAM_FACTOR
+    if attributes.get("paged") or "chunked" in instruction.op:
+        dram /= PAGED_FACTOR
+    return cost_of(rates, compute, dram, noc, cores)
+
+
+def _blocks(attributes: Any, rows: int, length: int, q_chunk: int, k_chunk: int) -> float:
+    """Chunks of keys that a chunk of queries meets, on average. Queries are the last ``rows`` of the positions."""
+    whole = -(-length // k_chunk)
+    if not attributes.get("is_causal"):
+        return whole
+    window = int(attributes.get("sliding_window_size") or 0)
+    start = max(length - rows, 0)
+    total = 0
+    chunks = max(-(-rows // q_chunk), 1)
+    for chunk in range(chunks):
+        last = min(start + (chunk + 1) * q_chunk, length)
+        first = max(start + chunk * q_chunk - window, 0) if window else 0
+        total += -(-last // k_chunk) - first // k_chunk
+    return total / chunks
+
+
+def _score_cycles(attributes: Any) -> float:
+    exact = (attributes.get("program_config") or {}).get("exp_approx_mode") is False
+    return EXACT_TILE_CYCLES if exact else SCORE_TILE_CYCLES
+
+
+def decode(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """One query a head: the keys and values of all positions come by once."""
+    inputs = inputs_of(instruction, values)
+    query, key, value = (inputs[0], inputs[1], inputs[min(2, len(inputs) - 1)])
+    keys, valued = Work(key.layout), Work(value.layout)
+    heads = query.shape[-2]
+    groups = max(math.prod(key.shape[:-2]), 1)
+    cores = rates.cores
+    paged = "paged" in instruction.op
+    read: float = sum(work.bytes for work in (keys, valued) if work.place == DRAM)
+    rows = max(-(-heads * query.shape[-3] // groups // TILE), 1) if len(query.shape) > 2 else 1
+    # Each tile of heads that share one key reads it anew; values that are a part of it do not come again.
+    again = rows / 2 if rows > 1 else 1.0
+    read *= again
+    rate = CORE_BYTES_PER_CYCLE if paged else FORWARDED_BYTES_PER_CYCLE
+    noc = again * (keys.bytes + valued.bytes) / cores / rate * rates.cycle_us
+    parts = -(-groups // cores) if paged else 0
+    length, depth = -(-key.shape[-2] // TILE), -(-query.shape[-1] // TILE) + -(-value.shape[-1] // TILE)
+    product = max(rates.tile_product[fidelity_of(instruction)], keys.page * rates.unpack)
+    each = groups * length / cores
+    compute = each * rows * (depth * product + (SCORE_TILE_CYCLES + SCORE_ROW_CYCLES) * rates.cycle_us)
+    started = DECODE_US + parts * DECODE_PART_US
+    cost = cost_of(rates, compute, read * rates.dram / DRAM_FACTOR, noc, cores)
+    return Cost(
+        cost.total_us + started,
+        cost.compute_us,
+        cost.dram_us,
+        cost.noc_us,
+        cost.launch_us + started,
+        cores,
+    )

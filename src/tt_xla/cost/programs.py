@@ -1,0 +1,140 @@
+"""The device time of programs that TT-NN runs within its ops, and that profilers list by their own names.
+
+Halo exchange before a convolution, slices into shards, copies, group norm, sampling: they have no op in the TTNN
+dialect, or one that stands for several of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.cost import families
+from tt_xla.cost.rates import DRAM, SHARDED, Rates, Work
+from tt_xla.cost.shares import FREE, cost_of, inputs_of, split, traffic
+from tt_xla.ir.layout import TILE
+from tt_xla.ir.program import Cost, Instruction, TensorSpec
+
+
+def _cores(instruction: Instruction, rates: Rates) -> int:
+    """Cores that a profiler's row says took part, else those of the chip."""
+    return int(instruction.attributes.get("core_count") or rates.cores)
+
+
+def waiting_copy(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Pages fetched and written one by one: copies, moves of interleaved tensors, splits, writes into a slice."""
+    inputs = inputs_of(instruction, values)
+    if not inputs or not instruction.results:
+        return FREE
+    source, out = Work(inputs[0].layout), Work(values[instruction.results[0]].layout)
+    if source.place == SHARDED and source.shards == out.shards:
+        busy = max(out.bytes / out.cores * rates.local, source.bytes / source.cores * rates.local)
+        return cost_of(rates, 0.0, 0.0, busy, out.cores)
+    moved = source if instruction.op.endswith((".split", ".slice_write")) else out
+    cores = min(_cores(instruction, rates), max(moved.pages, 1))
+    share = -(-moved.pages // cores) / max(moved.pages, 1)
+    dram = sum(work.bytes for work in (source, out) if work.place == DRAM) * rates.dram
+    if instruction.op.endswith(".slice_write"):
+        dram = moved.bytes * rates.dram
+    wait = rates.wait
+    if source.place == SHARDED and not moved.tiled:  # rows of a shard go out in bulk
+        wait = families.STICK_CYCLES * rates.cycle_us
+    return cost_of(rates, 0.0, dram, moved.pages * share * wait + moved.bytes * share * rates.arrival, cores)
+
+
+def _untilize_cycles(source: Work, cores: int) -> float:
+    """Of one core, whose tiles lie row by row."""
+    wide = source.shards[2][1] if source.shards else 1
+    rows = source.pages / max(wide, 1) / max(cores, 1)
+    return rows * (families.UNTILIZE_ROW_CYCLES + families.TILIZE_CYCLES * wide)
+
+
+def halo(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Shards of a feature map with the rows of neighbours that a window needs."""
+    source, out = Work(inputs_of(instruction, values)[0].layout), Work(values[instruction.results[0]].layout)
+    cores = max(out.cores or _cores(instruction, rates), 1)
+    compute = _untilize_cycles(source, source.cores or cores) * rates.cycle_us if source.tiled else 0.0
+    copied = out.bytes / cores * rates.local
+    cost = cost_of(rates, compute, 0.0, copied, cores)
+    return Cost(
+        cost.total_us + families.HALO_US, compute, 0.0, copied + families.HALO_US, cost.launch_us, cost.cores
+    )
+
+
+def padded_slice(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """A part of an interleaved tensor as rows in shards."""
+    source, out = Work(inputs_of(instruction, values)[0].layout), Work(values[instruction.results[0]].layout)
+    cores = max(out.cores or _cores(instruction, rates), 1)
+    sticks, bytes_ = out.pages / cores, out.bytes / cores
+    if source.tiled:
+        cycles = sticks * families.SLICED_STICK_CYCLES + bytes_ / families.SLICED_BYTES_PER_CYCLE
+    else:
+        cycles = sticks * families.STICK_CYCLES
+    return cost_of(rates, 0.0, 0.0, cycles * rates.cycle_us, cores)
+
+
+def grid_sample(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Four rows of channels for each point, fetched together."""
+    inputs = inputs_of(instruction, values)
+    source, out = Work(inputs[0].layout), Work(values[instruction.results[0]].layout)
+    points = max(math.prod(values[instruction.results[0]].shape) // max(inputs[0].shape[-1], 1), 1)
+    cores = min(_cores(instruction, rates), points)
+    each = -(-points // cores)
+    noc = each * (rates.wait + 4 * source.page * rates.arrival)
+    return cost_of(rates, 0.0, out.bytes * rates.dram if out.place == DRAM else 0.0, noc, cores)
+
+
+def group_norm(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float]) -> Cost:
+    """Statistics of each group over all cores that share it, then two passes; from DRAM every pass comes anew."""
+    result = values[instruction.results[0]]
+    out = Work(result.layout)
+    groups = int(instruction.attributes.get("num_groups") or 32)
+    if out.shards is None:
+        cores, share = split(out, rates)
+        dram, noc = traffic([Work(inputs_of(instruction, values)[0].layout), out], rates, share)
+        return cost_of(rates, (out.tiles * share * cycles[0] + cycles[1]) * rates.cycle_us, dram, noc, cores)
+    _, grid, shard = out.shards
+    unit = 1 if out.tiled else TILE
+    rows, columns = -(-shard[0] // unit), -(-shard[1] // unit)
+    own = max(groups // grid[1], 1)
+    per_group = max(columns // own, 1)
+    work = own * (families.GROUP_CYCLES + families.GROUP_CORE_CYCLES * grid[0])
+    work += own * rows * per_group * families.GROUP_TILE_CYCLES
+    return cost_of(rates, work * rates.cycle_us, 0.0, 0.0, out.cores)
+
+
+def prefix_sum(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Sums down the rows and along the leading dimensions; cores share the columns of tiles only."""
+    result = values[instruction.results[0]]
+    out = Work(result.layout)
+    columns = max(-(-result.shape[-1] // TILE), 1)
+    cores = min(rates.cores, columns)
+    each = -(-columns // cores) / columns
+    dram, _ = traffic([Work(inputs_of(instruction, values)[0].layout), out], rates, each)
+    return cost_of(rates, out.tiles * each * families.PREFIX_SUM_CYCLES * rates.cycle_us, dram, 0.0, cores)
+
+
+def minimal_matmul(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """The matmul of fixed blocks: weights stream block by block through the cores."""
+    inputs = inputs_of(instruction, values)
+    a, b, out = (Work(spec.layout) for spec in (*inputs[:2], values[instruction.results[0]]))
+    config = instruction.attributes.get("compute_config") or {}
+    product = rates.tile_product[str(config.get("math_fidelity", "hifi4")).lower()]
+    rows = max(a.tiles * TILE / max(inputs[0].shape[-1], 1), 1)
+    dram = sum(work.bytes for work in (a, b, out) if work.place == DRAM) * rates.dram * families.MINIMAL_DRAM_FACTOR
+    block = families.MINIMAL_BLOCK_TILES * b.page * rates.block
+    compute = rows * b.tiles / rates.cores * product
+    return cost_of(rates, compute, dram + families.MINIMAL_BLOCKS * block, 0.0, rates.cores)
+
+
+def joined(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Concatenation: shards page by page from core to core, interleaved tensors page by page from memory."""
+    out = Work(values[instruction.results[0]].layout)
+    works = [Work(spec.layout) for spec in inputs_of(instruction, values)]
+    cores, share = split(out, rates)
+    dram, noc = traffic((*works, out), rates, share)
+    wait = families.SHARD_PAGE_CYCLES * rates.cycle_us if out.place == SHARDED else rates.wait
+    if not out.tiled and out.place != SHARDED:
+        wait = families.STICK_CYCLES * rates.cycle_us
+    return cost_of(rates, 0.0, dram, max(noc, out.pages * share * wait), cores)
