@@ -37,9 +37,9 @@ def compiled(function, shapes, level=2, arch="p150", choices=None, **options):
 
 def chain(x, w):
     """Elementwise, product, elementwise."""
-    h = jnp.tanh(x) * x
-    h = jnp.tanh(h @ w)
-    return jnp.exp(h) + h
+    h = jnp.abs(x) * x
+    h = jnp.abs(h @ w)
+    return jnp.negative(h) + h * h
 
 
 def residual(layers, x, *weights):
@@ -62,7 +62,7 @@ def test_a_chain_is_sharded_in_l1():
     layouts = result_layouts(program, "ttnn.matmul")
     assert [layout.memory for layout in layouts] == [MemoryLayout.BLOCK_SHARDED]
     product = next(step for step in entry.body if step.op == "ttnn.matmul")
-    assert result_layouts(program, "ttnn.multiply") == layouts
+    assert layouts[0] in result_layouts(program, "ttnn.abs")
     config = product.attributes["matmul_program_config"]
     assert (config["per_core_m"], config["per_core_n"]) == layouts[0].shard
     assert entry.values[entry.results[0]].layout.buffer is BufferType.DRAM
@@ -83,7 +83,7 @@ def test_a_cast_stays_where_its_operand_lies():
 
 
 def test_a_sharded_product_keeps_its_activation():
-    shapes = [(2, 8, 8, 64), (64, 256), (256, 64)]
+    shapes = [(2, 32, 32, 64), (64, 256), (256, 64)]
     random = np.random.default_rng(0)
     arrays = [torch.from_numpy(random.standard_normal(shape) / 8).to(torch.bfloat16) for shape in shapes]
 

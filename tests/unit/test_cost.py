@@ -50,8 +50,8 @@ SIZES = st.integers(1, 4096)
 @given(SIZES, SIZES, SIZES, st.sampled_from(system_names()))
 def test_a_larger_matmul_is_not_faster(m: int, k: int, n: int, system: str) -> None:
     target = load_target(system)
-    base = matmul(m, k, n, target).total_us
-    assert base > 0
+    base = matmul(m, k, n, target).total_us - target.cores * target.launch_core_us  # a larger one may use fewer cores
+    assert matmul(m, k, n, target).total_us > 0
     assert matmul(2 * m, k, n, target).total_us >= base
     assert matmul(m, 2 * k, n, target).total_us >= base
     assert matmul(m, k, 2 * n, target).total_us >= base
@@ -69,16 +69,19 @@ def test_a_larger_tensor_is_not_faster(op: str, rows: int, columns: int) -> None
         attributes = {"permutation": [1, 0]} if op == "permute" else {}
         return cost(op, [spec(shape)] * (2 if op in ("add", "concat") else 1), result, **attributes).total_us
 
-    assert time(2 * rows, columns) >= time(rows, columns) > 0
-    assert time(rows, 2 * columns) >= time(rows, columns)
+    base = time(rows, columns) - N150.cores * N150.launch_core_us  # a larger one may use fewer cores
+    assert time(rows, columns) > 0
+    assert time(2 * rows, columns) >= base
+    assert time(rows, 2 * columns) >= base
 
 
 @given(SIZES, SIZES, SIZES)
-def test_more_cores_are_not_slower(m: int, k: int, n: int) -> None:
+def test_more_cores_are_not_slower_but_for_their_start(m: int, k: int, n: int) -> None:
     small = dataclasses.replace(N150, grid=(4, 4))
-    assert matmul(m, k, n).total_us <= matmul(m, k, n, small).total_us * 1.000001
+    start = 48 * N150.launch_core_us + 1e-6
+    assert matmul(m, k, n).total_us <= matmul(m, k, n, small).total_us + start
     tensor = spec((m, n))
-    assert cost("exp", [tensor], tensor).total_us <= cost("exp", [tensor], tensor, small).total_us * 1.000001
+    assert cost("exp", [tensor], tensor).total_us <= cost("exp", [tensor], tensor, small).total_us + start
 
 
 def test_functions_inside_a_binary_op_take_their_time_but_no_trip_to_memory() -> None:

@@ -65,11 +65,8 @@ def attention(instruction: Instruction, values: Sequence[TensorSpec], rates: Rat
     depth, depth_v = -(-query.shape[-1] // TILE), -(-value.shape[-1] // TILE)
     softmax = tall * wide * _score_cycles(attributes) + tall * SCORE_ROW_CYCLES
     product = max(rates.tile_product[fidelity_of(instruction)], Work(key.layout).page * rates.unpack)
-    if causal and chunks % shared:
-        compute_rounds = own * blocks * CAUSAL_UNEVEN
-    else:
-        compute_rounds = own * blocks
-    compute = compute_rounds * (tall * wide * (depth + depth_v) * product + softmax * rates.cycle_us)
+    uneven = CAUSAL_UNEVEN if causal and chunks % shared else 1.0
+    compute = uneven * own * blocks * (tall * wide * (depth + depth_v) * product + softmax * rates.cycle_us)
     page = Work(key.layout).page
     read = blocks * wide * (depth * page + depth_v * Work(value.layout).page)
     forwarded = not causal and rows == length and rows % q_chunk == 0
@@ -122,6 +119,7 @@ def decode(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates,
     cores = rates.cores
     paged = "paged" in instruction.op
     read: float = sum(work.bytes for work in (keys, valued) if work.place == DRAM)
+    length, depth = -(-key.shape[-2] // TILE), -(-query.shape[-1] // TILE) + -(-value.shape[-1] // TILE)
     rows = max(-(-heads * query.shape[-3] // groups // TILE), 1) if len(query.shape) > 2 else 1
     # Each tile of heads that share one key reads it anew; values that are a part of it do not come again.
     again = rows / 2 if rows > 1 else 1.0
@@ -129,7 +127,6 @@ def decode(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates,
     rate = CORE_BYTES_PER_CYCLE if paged else FORWARDED_BYTES_PER_CYCLE
     noc = again * (keys.bytes + valued.bytes) / cores / rate * rates.cycle_us
     parts = -(-groups // cores) if paged else 0
-    length, depth = -(-key.shape[-2] // TILE), -(-query.shape[-1] // TILE) + -(-value.shape[-1] // TILE)
     product = max(rates.tile_product[fidelity_of(instruction)], keys.page * rates.unpack)
     each = groups * length / cores
     compute = each * rows * (depth * product + (SCORE_TILE_CYCLES + SCORE_ROW_CYCLES) * rates.cycle_us)

@@ -72,6 +72,7 @@ SUBBLOCK_WIDTH = 4
 # Cores that share rows and columns wait for each other at each block of the inner dimension. GEMM sweep: 7.1 us for 8
 # blocks of little work on n150, 10.5 us for 13 on p150.
 BLOCK_HANDSHAKE_US = 0.55
+INNER_BLOCK = 2  # tiles of the inner dimension in a block, where TT-NN chooses
 
 # The matmul of blocks of 8 tiles reads weights with a part of the bandwidth, and fills 2.5 blocks before and after.
 # Profiler: 768x3072 38 us on Blackhole, 1280x5120 187 us on Wormhole.

@@ -84,13 +84,19 @@ def _full(spec: TensorSpec) -> bool:
     if not layout.is_sharded or not layout.tiled or not layout.row_strides:
         return True
     rows = -(-layout.row_strides[0] * spec.shape[0] // TILE) if len(spec.shape) > 1 else 1
-    return rows % layout.shard[0] == 0 and -(-spec.shape[-1] // TILE) % layout.shard[1] == 0
+    return rows % layout.shard[0] == 0 and _columns(spec) % layout.shard[1] == 0
 
 
 def _tiles(spec: TensorSpec) -> int:
     """Tiles of a tensor without those of shards that are not full."""
     rows = spec.layout.row_strides[0] * spec.shape[0] if spec.layout.row_strides and len(spec.shape) > 1 else 1
-    return -(-rows // TILE) * -(-spec.shape[-1] // TILE)
+    return -(-rows // TILE) * _columns(spec)
+
+
+def _columns(spec: TensorSpec) -> int:
+    """Of tiles."""
+    sizes = tuple(spec.shape)
+    return -(-(sizes[-1] if sizes else 1) // TILE)
 
 
 def _broadcast_in_tile(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
@@ -203,8 +209,9 @@ def _products(
             option_compute += turns * block_columns * inner * page_b * rates.multicast
             received = 0
         option_noc = received * rates.multicast
-        if split_rows > 1 and split_columns > 1 and config:
-            blocks = -(-inner // int(config.get("in0_block_w") or -(-inner // split_columns)))
+        if not gather and not in_turns and (rows > 1 or columns > 1):
+            wide = config.get("in0_block_w") or (-(-inner // split_columns) if config else families.INNER_BLOCK)
+            blocks = -(-inner // int(wide))
             option_noc += blocks * families.BLOCK_HANDSHAKE_US
         part_rows, part_columns = block_rows / max(rows, 1), block_columns / max(columns, 1)
         if gather:

@@ -57,9 +57,7 @@ def halo(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _
     compute = _untilize_cycles(source, source.cores or cores) * rates.cycle_us if source.tiled else 0.0
     copied = out.bytes / cores * rates.local
     cost = cost_of(rates, compute, 0.0, copied, cores)
-    return Cost(
-        cost.total_us + families.HALO_US, compute, 0.0, copied + families.HALO_US, cost.launch_us, cost.cores
-    )
+    return Cost(cost.total_us + families.HALO_US, compute, 0.0, copied + families.HALO_US, cost.launch_us, cost.cores)
 
 
 def padded_slice(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
@@ -85,7 +83,9 @@ def grid_sample(instruction: Instruction, values: Sequence[TensorSpec], rates: R
     return cost_of(rates, 0.0, out.bytes * rates.dram if out.place == DRAM else 0.0, noc, cores)
 
 
-def group_norm(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float]) -> Cost:
+def group_norm(
+    instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float]
+) -> Cost:
     """Statistics of each group over all cores that share it, then two passes; from DRAM every pass comes anew."""
     result = values[instruction.results[0]]
     out = Work(result.layout)

@@ -57,7 +57,7 @@ _WORMHOLE: dict[str, Any] = _TENSIX | {
     "noc_multicast_bytes_per_cycle": 14.0,  # [CI] one to all, not linked
     "page_wait_us": 0.5,  # [PROF] 1.24 times Blackhole's, as are the read latencies of both chips' NoC tables
     "stream_page_bytes_per_cycle": 16.0,  # as Blackhole
-    "scalar_fill_cycles": 3500.0,  # [PROF] one tile: times a scalar 6.4 us, times a tensor 2.8 us; a store takes 5 [ISA]
+    "scalar_fill_cycles": 3500.0,  # [PROF] times a scalar 6.4 us, times a tensor 2.8; a store takes 5 [ISA]
     "launch_us": 1.5,  # [PROF] height-sharded matmuls of two products on 2 to 5 cores
     "launch_core_us": 0.005,  # [PROF] intercept of the exp sweep on 64 cores: 1.6 to 2.2
     "gap_us_traced": 2.05,  # [CI] kernel to kernel in a trace

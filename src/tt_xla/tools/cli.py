@@ -162,14 +162,32 @@ def opt_command(
 
 
 @cli.command("estimate")
-@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.argument("programs", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE...]")
 @click.option("--target", "arch", type=click.Choice(system_names()), help="System; the file's own when left out.")
+@click.option(
+    "--measured",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="CSV",
+    help="Times measured on a card, to compare with.",
+)
+@click.option("--rows", type=click.IntRange(min=0), default=100, show_default=True, help="Measured rows to show.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, each on a line.")
-def estimate_command(programs: tuple[Path, ...], arch: str | None, as_json: bool) -> None:
+def estimate_command(
+    programs: tuple[Path, ...], arch: str | None, measured: tuple[Path, ...], rows: int, as_json: bool
+) -> None:
     """Show the predicted device time of a call by op: of .ttnn files, or of TTNN text, ours or upstream's.
 
-    What runs once and is kept counts nothing.
+    What runs once and is kept counts nothing. --measured shows instead how near predictions are to measured times: of
+    a profiler's ops_perf_results CSV, or of public collections of them. Several files count as one.
     """
+    if bool(programs) == bool(measured):
+        raise click.UsageError("Give programs, or files of measured times with --measured.")
+    if measured:
+        from tt_xla.tools.measured import compare_files
+
+        compare_files(measured, arch or "", rows, as_json)
+        return
     from tt_xla.tools.estimate import estimate_files
 
     estimate_files(programs, arch, as_json)

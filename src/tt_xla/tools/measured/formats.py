@@ -8,6 +8,7 @@ an error.
 from __future__ import annotations
 
 import csv
+import dataclasses
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.errors import MalformedModuleError
-from tt_xla.ir.layout import DataType
+from tt_xla.ir.layout import TILE, DataType
 from tt_xla.ir.program import TensorSpec
 from tt_xla.target import Target
 from tt_xla.tools.measured.measurement import (
@@ -25,7 +26,7 @@ from tt_xla.tools.measured.measurement import (
     Unpriced,
     block,
     board_target,
-    dtype_of,
+    ceil_div,
     number,
     shape_of,
     step,
@@ -35,8 +36,6 @@ from tt_xla.tools.measured.measurement import (
 from tt_xla.tools.measured.op_codes import ATTENTION, ELEMENTWISE, MATMUL, OpRow, translate, unary_name
 
 Found = Measurement | Unpriced
-Options = str | None
-"""The architecture that the user names, for files that have none."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +67,17 @@ def read(path: Path, arch: str = "") -> list[Found]:
     found = next((each for each in FORMATS if each.needs <= columns), None)
     if found is None:
         nearest = min(FORMATS, key=lambda each: len(each.needs - columns))
+        missing = ", ".join(sorted(nearest.needs - columns))
         raise MalformedModuleError(
-            f"'{path}' has the columns of no known file of measurements. The nearest is {nearest.name}, of which "
-            f"{', '.join(sorted(nearest.needs - columns))} {'is' if len(nearest.needs - columns) == 1 else 'are'} missing.",
+            f"'{path}' has the columns of no known file of measurements. The nearest is {nearest.name}, which also has "
+            f"{missing}.",
             hint=f"Known are: {_known()}.",
         )
     return _without_host_times(list(_rows(found, reader, path.name, arch)))
 
 
 _HOST_TIMES = 1.5
-"""An untraced call that takes less than this many times the shortest one of the same table shows the host, no device."""
+"""An untraced call that takes less than this many times the shortest of its table shows the host, no device."""
 
 
 def _without_host_times(found: list[Found]) -> list[Found]:
@@ -102,27 +102,21 @@ def _known() -> str:
 
 
 def _rows(found: Format, reader: csv.DictReader[str], name: str, arch: str) -> Iterator[Found]:
-    reader = iter(reader)  # type: ignore[assignment]
     while True:
         try:
             raw: dict[Any, Any] = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield Unpriced(0, "", f"not CSV: {error}")
+            yield Unpriced(reader.line_num, "", f"not CSV: {error}")
             continue
-        line = int(getattr(reader, "line_num", 0))
         row = {str(key): value if isinstance(value, str) else "" for key, value in raw.items() if key is not None}
-        if _signpost(row):
+        if row.get("OP TYPE", "") == "signpost":
             continue
         try:
-            yield found.measure(row, line, name, arch)
+            yield found.measure(row, reader.line_num, name, arch)
         except RowError as error:
-            yield Unpriced(line, found.label(row)[:60], str(error))
-
-
-def _signpost(row: Row) -> bool:
-    return row.get("OP TYPE", "") == "signpost"
+            yield Unpriced(reader.line_num, found.label(row)[:60], str(error))
 
 
 def _gemm(row: Row, line: int, name: str, arch: str) -> Measurement:
@@ -138,8 +132,8 @@ def _gemm(row: Row, line: int, name: str, arch: str) -> Measurement:
     attributes: dict[str, Any] = {"compute_config": {"math_fidelity": row["fidelity"].lower()}}
     if row.get("config", "manual") == "manual":
         attributes["matmul_program_config"] = {
-            "per_core_m": -(-(-(-m // 32)) // rows),
-            "per_core_n": -(-(-(-n // 32)) // columns),
+            "per_core_m": ceil_div(ceil_div(m, TILE), rows),
+            "per_core_n": ceil_div(ceil_div(n, TILE), columns),
         }
     traced = row.get("trace", "").lower() == "true"
     wall = "traced" if traced else "untraced"
@@ -167,7 +161,8 @@ def _memory(place: str, sharded: str) -> str:
 
 def _duration(row: Row, line: int, name: str, arch: str) -> Measurement:
     """A row of ``op_durations``: a profiler's row with its cells in fewer columns."""
-    attributes = dict(part.partition("=")[::2] for part in row.get("attrs", "").split("|") if "=" in part)
+    parts = (part.partition("=") for part in row.get("attrs", "").split("|"))
+    attributes = {name: value for name, found, value in parts if found}
     available = _count(row.get("avail_cores", ""))
     target = board_target(row.get("arch") or arch, row.get("board", ""), available)
     cores = _count(row.get("cores", "")) or target.cores
@@ -175,8 +170,9 @@ def _duration(row: Row, line: int, name: str, arch: str) -> Measurement:
     for place in ("in0", "in1", "in2", "in3", "out"):
         shape = row.get(f"{place}_logical", "") or row.get(f"{place}_padded", "")
         if shape:
-            cells = (row.get(f"{place}_{part}", "") for part in ("dtype", "layout", "mem"))
-            tensors[place] = _profiled_tensor(shape_of(shape), *cells, cores, target.grid, attributes)
+            dtype, layout, memory = (row.get(f"{place}_{part}", "") for part in ("dtype", "layout", "mem"))
+            sizes = shape_of(shape)
+            tensors[place] = _profiled_tensor(sizes, dtype, layout, memory, cores, target.grid, attributes)
     inputs = [spec for place, spec in tensors.items() if place != "out"]
     outputs = [tensors["out"]] if "out" in tensors else []
     found = OpRow(row["op_code"], attributes, inputs, outputs, row.get("math_fidelity", ""), cores)
@@ -217,8 +213,6 @@ def _profiled_tensor(
     parts = (high_parts, wide_parts)
     unit = 32 if layout.startswith("TILE") else 1
     shard = (max(-(-high // unit), 1), max(-(-wide // unit), 1))
-    import dataclasses
-
     cut = dataclasses.replace(spec.layout, grid=parts, shard=shard)
     return TensorSpec(shape, cut)
 
@@ -242,6 +236,8 @@ def _profiled(found: OpRow, line: int, target: Any, measured: float) -> Measurem
 
 
 _ATTRIBUTE = re.compile(r"'([^']+)': '([^']*)'")
+_INPUTS = tuple(f"INPUT_{index}" for index in range(12))
+_OUTPUTS = tuple(f"OUTPUT_{index}" for index in range(12))
 _CELL = re.compile(r"(\d+)(?:\[(\d+)\])?")
 
 
@@ -260,12 +256,10 @@ def _profiler(row: Row, line: int, name: str, arch: str) -> Measurement:
     board = "bh20" if "bh20" in name.lower() else ""
     target = board_target(known, board, available)
     cores = cores or target.cores
-    inputs = [
-        spec for index in range(12) if (spec := _cells(row, f"INPUT_{index}", cores, target.grid, attributes)) is not None
-    ]
-    outputs = [
-        spec for index in range(12) if (spec := _cells(row, f"OUTPUT_{index}", cores, target.grid, attributes)) is not None
-    ]
+    inputs, outputs = (
+        [spec for place in places if (spec := _cells(row, place, cores, target.grid, attributes)) is not None]
+        for places in (_INPUTS, _OUTPUTS)
+    )
     found = OpRow(code, attributes, inputs, outputs, row.get("MATH FIDELITY", ""), cores)
     return _profiled(found, line, target, number(row, "DEVICE KERNEL DURATION [ns]") / 1e3)
 
@@ -367,10 +361,10 @@ def _matmul_sweep(row: Row, line: int, name: str, arch: str) -> Measurement:
     out = tensor((m, n), dtype, "TILE", f"L1_{kind}_SHARDED", cores, target.grid)
     b = tensor((k, n), dtype, "TILE", "DRAM_INTERLEAVED", 1, target.grid)
     rows, columns = {"WIDTH": (1, cores), "BLOCK": block(cores, target.grid)}.get(kind, (cores, 1))
-    config = {
+    config: dict[str, Any] = {
         "config": "multi_cast_1d",
-        "per_core_m": -(-(-(-m // 32)) // rows),
-        "per_core_n": -(-(-(-n // 32)) // columns),
+        "per_core_m": ceil_div(ceil_div(m, TILE), rows),
+        "per_core_n": ceil_div(ceil_div(n, TILE), columns),
         "in0_block_w": a.layout.shard[1],
     }
     if kind == "HEIGHT":
@@ -437,6 +431,3 @@ FORMATS = (
         _matmul_sweep,
     ),
 )
-
-BF16 = DataType.BF16
-__all__ = ["FORMATS", "Found", "dtype_of", "read"]

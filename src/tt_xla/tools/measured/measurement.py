@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
-from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.ir.program import Instruction, Operand, TensorSpec
 from tt_xla.target import Target, load_target
 
 Row = Mapping[str, str]
@@ -129,6 +129,10 @@ def tensor(
     return TensorSpec(tuple(shape), found)
 
 
+def ceil_div(count: int, parts: int) -> int:
+    return -(-count // parts)
+
+
 def block(cores: int, grid: tuple[int, int]) -> tuple[int, int]:
     """Rows and columns of a block of ``cores`` on a chip of ``grid``: as the grid is, if it can."""
     for rows in range(min(grid[0], cores), 0, -1):
@@ -140,7 +144,7 @@ def block(cores: int, grid: tuple[int, int]) -> tuple[int, int]:
 def step(
     op: str, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attributes: Mapping[str, Any] | None = None
 ) -> tuple[Instruction, tuple[TensorSpec, ...]]:
-    operands = {f"operand{index}": index for index in range(len(inputs))}
+    operands: dict[str, Operand] = {f"operand{index}": index for index in range(len(inputs))}
     results = tuple(range(len(inputs), len(inputs) + len(outputs)))
     return Instruction(f"ttnn.{op}", operands, results, dict(attributes or {})), (*inputs, *outputs)
 

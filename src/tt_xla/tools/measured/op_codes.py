@@ -148,7 +148,7 @@ def _binary(row: OpRow) -> Translation:
         raise RowError(f"binary op type {kind!r} is not known")
     attributes = _compute(row)
     inputs = row.inputs[:2]
-    if len(inputs) == 1 or "scalar" in row.attributes and row.text("scalar") not in ("", "nullopt"):
+    if len(inputs) == 1 or ("scalar" in row.attributes and row.text("scalar") not in ("", "nullopt")):
         attributes["scalar"] = True
     if kind.startswith("WHERE"):
         return "where", row.inputs[:3], [row.out], attributes
@@ -188,7 +188,7 @@ def _matmul(row: OpRow) -> Translation:
 
 
 def _minimal_matmul(row: OpRow) -> Translation:
-    op, inputs, outputs, attributes = _matmul(row)
+    _, inputs, outputs, attributes = _matmul(row)
     return "minimal_matmul", inputs, outputs, attributes
 
 
@@ -263,9 +263,8 @@ def _accumulation(row: OpRow) -> Translation:
 
 def _attention(row: OpRow) -> Translation:
     config = row.attributes.get("program_config", "")
-    chunks = {
-        name: int(found[1]) for name in ("q_chunk_size", "k_chunk_size") if (found := re.search(rf"{name}=(\d+)", config))
-    }
+    names = ("q_chunk_size", "k_chunk_size")
+    chunks = {name: int(found[1]) for name in names if (found := re.search(rf"{name}=(\d+)", config))}
     causal = row.text("is_causal") in ("true", "1")
     attributes = _compute(row) | {"is_causal": causal, "program_config": chunks}
     if len(row.inputs) < 3:
@@ -387,4 +386,3 @@ def translate(row: OpRow) -> tuple[str, Translation]:
         raise RowError(f"op code {row.code!r} has no rule")
     family, rule = found
     return family, rule(row)
-
