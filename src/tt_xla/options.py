@@ -199,7 +199,10 @@ class EnvironmentVariable:
 ENVIRONMENT: dict[str, EnvironmentVariable] = {
     variable.name: variable
     for variable in (
-        EnvironmentVariable("TTXLA_SYSTEM", "n150", "which system is emulated: n150, n300 or p150"),
+        EnvironmentVariable("TTXLA_SYSTEM", "n150", "which system is emulated: n150, n300, n300-llmbox, p100 or p150"),
+        EnvironmentVariable(
+            "TT_COMPILE_ONLY_SYSTEM_DESC", "", ".ttsys file of the system to compile for; nothing is computed then"
+        ),
         EnvironmentVariable("TTXLA_EAGER", "0", "1 runs each torch op at once instead of recording it"),
         EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
         EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn"),
@@ -218,6 +221,16 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
 def environment(name: str) -> str:
     """The value of a variable of the table, or its default when unset or empty."""
     return os.environ.get(name, "") or ENVIRONMENT[name].default
+
+
+def selected_system() -> str:
+    """What :func:`tt_xla.target.load_target` takes: ``TT_COMPILE_ONLY_SYSTEM_DESC``, else ``TTXLA_SYSTEM``."""
+    return environment("TT_COMPILE_ONLY_SYSTEM_DESC") or environment("TTXLA_SYSTEM")
+
+
+def is_compile_only() -> bool:
+    """Whether programs are compiled for a described system and their results are zeros."""
+    return bool(environment("TT_COMPILE_ONLY_SYSTEM_DESC"))
 
 
 def trace_region_bytes() -> int | None:

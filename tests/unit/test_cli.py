@@ -166,7 +166,7 @@ def test_a_bad_module_is_one_paragraph_and_does_not_stop_the_next(
     ("arguments", "message"),
     [
         ((), "Missing argument 'MODULE...'"),
-        (("m.mlir", "--arch", "n15"), "'n15' is not one of 'n150', 'n300', 'p150'"),
+        (("m.mlir", "--arch", "n15"), "'n15' is not one of 'n150', 'n300', 'n300-llmbox', 'p100', 'p150'"),
         (("m.mlir", "--level", "3"), "3 is not in the range 0<=x<=2"),
         (("m.mlir", "--option", "enable_trace"), "it takes NAME=VALUE"),
         (("m.mlir", "--option", "enable_trase=1"), "Did you mean 'enable_trace'"),
@@ -244,8 +244,8 @@ def test_info_marks_the_selected_system_and_the_variables_in_force(
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     assert run("info") == 0
     shown = capsys.readouterr().out
-    assert "* n300       2 x wormhole_b0, grid 8x8" in shown
-    assert "  p150       1 x blackhole, grid 10x11" in shown
+    assert "* n300         2 x wormhole_b0, grid 8x8" in shown
+    assert "  p150         1 x blackhole, grid 10x11" in shown
     assert "TTXLA_SYSTEM=n300" in shown
     assert f"tt-xla     {__version__}" in shown
     for package in ("torch", "jax", "xdsl"):

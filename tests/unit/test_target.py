@@ -46,7 +46,7 @@ def test_peak_rate_of_the_matrix_unit_is_the_documented_one() -> None:
 
 
 def test_an_unknown_system_names_the_near_ones() -> None:
-    with pytest.raises(SystemDescriptionError, match=r"System 'n15' is unknown.*'n150'.*n300, p150"):
+    with pytest.raises(SystemDescriptionError, match=r"System 'n15' is unknown.*'n150'.*n300, n300-llmbox, p100, p150"):
         load_target("n15")
 
 

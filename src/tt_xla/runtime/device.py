@@ -13,6 +13,7 @@ from tt_xla import options
 from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, TraceRegionError
 from tt_xla.ir.program import Program
 from tt_xla.log import logger
+from tt_xla.runtime.compiled_only import CompiledOnly
 from tt_xla.runtime.emulator.registry import Call
 from tt_xla.runtime.executable import Executable
 
@@ -84,7 +85,7 @@ class Device:
         return self.target.name
 
     def load(self, program: Program) -> Executable:
-        """Makes ``program`` ready to run.
+        """Makes ``program`` ready to run; with ``TT_COMPILE_ONLY_SYSTEM_DESC`` its runs give zeros.
 
         Raises:
             ExecutionError: it was compiled for another system, or is not well-formed.
@@ -98,7 +99,7 @@ class Device:
                 hint=f"Compile it for {self.name}, or set TTXLA_SYSTEM={program.target}.",
             )
         with self._loading:
-            executable = Executable(self, program)
+            executable = (CompiledOnly if options.is_compile_only() else Executable)(self, program)
             if executable.traced:
                 self._check_trace_allowed(program)
                 self.check_trace_region(executable)
@@ -220,7 +221,7 @@ def get_device(system: str | None = None) -> Device:
     Raises:
         SystemDescriptionError: no such system is known.
     """
-    name = system or options.environment("TTXLA_SYSTEM")
+    name = system or options.selected_system()
     with _opening:
         if name not in _opened:
             from tt_xla.target import load_target

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tt_xla.errors import SystemDescriptionError
+from tt_xla.target.description import SUFFIX, read_description
 from tt_xla.target.sfpu import sfpu_cycles
 from tt_xla.target.target import Target
 
@@ -115,6 +116,15 @@ _N300: dict[str, Any] = _WORMHOLE | {
     ),
 }
 
+_N300_LLMBOX: dict[str, Any] = _WORMHOLE | {
+    "chips": 8,
+    "dram_unreserved_end": 1073136064,  # [desc] of the first chip
+    "dram_bank_workers": (  # [desc] of the first chip
+        *((7, 3), (0, 0), (3, 0), (4, 0), (0, 4), (7, 7)),
+        *((2, 6), (6, 4), (5, 4), (1, 4), (3, 4), (4, 4)),
+    ),
+}
+
 _P150: dict[str, Any] = _BLACKHOLE | {
     "chips": 1,
     "grid": (10, 11),  # [desc]
@@ -127,7 +137,25 @@ _P150: dict[str, Any] = _BLACKHOLE | {
     "dram_achieved_bytes_per_second": 300e9,  # [PROF] concat, eltwise and KV-cache streams: 257e9 to 342e9
 }
 
-SYSTEMS: dict[str, dict[str, Any]] = {"n150": _N150, "n300": _N300, "p150": _P150}
+# No descriptor of a p100 is public: a p150 with one DRAM controller less. Its grid is that of the attention figures of
+# reference measurements on p100a (110 cores); firmware and alignments are the chip's, which is the same.
+_P100: dict[str, Any] = (
+    _P150
+    | {
+        "dram_banks": 7,  # 28 GB, product page
+        "dram_bank_workers": _P150["dram_bank_workers"][:7],
+        "dram_peak_bytes_per_second": 448e9,  # product page
+        "dram_achieved_bytes_per_second": 300e9 * 7 / 8,
+    }
+)
+
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "n150": _N150,
+    "n300": _N300,
+    "n300-llmbox": _N300_LLMBOX,
+    "p100": _P100,
+    "p150": _P150,
+}
 
 
 def system_names() -> tuple[str, ...]:
@@ -136,11 +164,13 @@ def system_names() -> tuple[str, ...]:
 
 @functools.cache
 def load_target(name: str) -> Target:
-    """The facts of the system ``name``.
+    """The facts of the system ``name``, or of the one that the ``.ttsys`` file of that name describes.
 
     Raises:
-        SystemDescriptionError: there is no such system.
+        SystemDescriptionError: there is no such system, or the file is no description.
     """
+    if name.endswith(SUFFIX):
+        return read_description(name, [load_target(known) for known in SYSTEMS])
     facts = SYSTEMS.get(name)
     if facts is None:
         near = difflib.get_close_matches(name.lower(), SYSTEMS, n=3)

@@ -11,7 +11,7 @@ import click
 
 from tt_xla import __version__
 from tt_xla.errors import OptionError, TTXLAError
-from tt_xla.options import environment
+from tt_xla.options import environment, selected_system
 from tt_xla.target import system_names
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def compile_command(
     from tt_xla.tools.compile_files import compile_files
 
     options = _options(level, given)
-    failed = compile_files(
-        modules, arch or environment("TTXLA_SYSTEM"), options, out, as_json, report_error, explain or ""
-    )
+    failed = compile_files(modules, arch or selected_system(), options, out, as_json, report_error, explain or "")
     if failed:
         raise SystemExit(1)
 
@@ -157,7 +155,7 @@ def opt_command(
     options = _options(level, given)
     names = [name.strip() for each in passes for name in each.split(",") if name.strip()]
     found = read_module(module, unknown_ops=unknown_ops)
-    found = optimise(found, names, whole, options, arch or environment("TTXLA_SYSTEM"), verify=verify)
+    found = optimise(found, names, whole, options, arch or selected_system(), verify=verify)
     click.echo(print_module(found, generic=generic, locations=locations), nl=False)
 
 
@@ -223,7 +221,7 @@ def codegen(programs: tuple[Path, ...], out: Path, arch: str | None, level: int 
     from tt_xla.tools.codegen_files import codegen_files
 
     options = _options(level, given)
-    if codegen_files(programs, arch or environment("TTXLA_SYSTEM"), options, out, report_error):
+    if codegen_files(programs, arch or selected_system(), options, out, report_error):
         raise SystemExit(1)
 
 

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from tt_xla import __version__
-from tt_xla.options import ENVIRONMENT, cache_directory, environment, log_directory
+from tt_xla.options import ENVIRONMENT, cache_directory, environment, log_directory, selected_system
 from tt_xla.target import load_target, system_names
 
 _PACKAGES = ("torch", "jax", "jaxlib", "xdsl", "numpy")
@@ -23,14 +23,14 @@ def lines() -> Iterator[str]:
     for package in _PACKAGES:
         yield f"  {package:<10} {_version(package)}"
 
-    selected = environment("TTXLA_SYSTEM")
-    load_target(selected)  # an unknown name is an error here as everywhere
+    selected = selected_system()
+    found = load_target(selected).name  # an unknown name is an error here as everywhere
     yield "Systems (* selected)"
-    for name in system_names():
+    for name in dict.fromkeys((*system_names(), found)):
         target = load_target(name)
         rows, columns = target.grid
         yield (
-            f"{'* ' if name == selected else '  '}{name:<10} {target.chips} x {target.arch}, grid {rows}x{columns}, "
+            f"{'* ' if name == found else '  '}{name:<12} {target.chips} x {target.arch}, grid {rows}x{columns}, "
             f"L1 {target.l1_usable_bytes / _MIB:.2f} MiB a core, "
             f"DRAM {target.dram_usable_bytes / (_MIB << 10):.1f} GiB a chip, {target.clock_hz / 1e9:.2f} GHz"
         )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tt_xla.options import CompileOptions, environment
+from tt_xla.options import CompileOptions, selected_system
 
 
 def codegen_py(
@@ -77,7 +77,7 @@ def _codegen(
     leaves = _leaves(args, kwargs, static, static_names)
     _name_arguments(module, [name for name, _ in leaves])
     begin(Path(export_path))
-    target = load_target(environment("TTXLA_SYSTEM"))
+    target = load_target(selected_system())
     modules: dict[str, str] = {}
     program = compile_module(module, options, target, name=getattr(func, "__name__", "main"), dumps=modules)
     run = exporting(program, modules, get_device(target.name).load(program).run)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tt_xla.options import CompileOptions, environment
+from tt_xla.options import CompileOptions, selected_system
 
 
 def serialize_compiled_artifacts(
@@ -35,7 +35,7 @@ def serialize_compiled_artifacts(
     program = compile_module(
         module,
         CompileOptions.parse(compiler_options or {}),
-        load_target(environment("TTXLA_SYSTEM")),
+        load_target(selected_system()),
         name=getattr(func, "__name__", "main"),
         dumps=dumps,
     )

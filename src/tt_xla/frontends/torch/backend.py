@@ -27,7 +27,7 @@ from tt_xla.frontends.torch.lowering import Argument, Lowered, RefusedError, low
 from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
 from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
 from tt_xla.ir.program import Program, Role
-from tt_xla.options import COMPILE_OPTIONS, CompileOptions, environment
+from tt_xla.options import COMPILE_OPTIONS, CompileOptions, selected_system
 
 Callee = Callable[[list[torch.Tensor], list[int | None]], list[torch.Tensor]]
 
@@ -328,7 +328,7 @@ def compile_and_load(module: Any, options: CompileOptions) -> Callee:
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
 
-    system = environment("TTXLA_SYSTEM")
+    system = selected_system()
     key = (hashlib.sha256(str(module).encode()).hexdigest(), options, system)
     modules: dict[str, str] = {}
     program = None if options.generates_source else _PROGRAMS.pop(key, None)

@@ -10,7 +10,7 @@ from tt_xla.frontends.jax.pjrt.answers import Answers
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import fields, given
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
-from tt_xla.options import environment
+from tt_xla.options import selected_system
 from tt_xla.target import Target, load_target
 
 PLATFORM = "tt"
@@ -131,7 +131,7 @@ def platform_version() -> str:
 
 @slot("PJRT_Client_Create")
 def create(args: Any) -> None:
-    args.client = Client(load_target(environment("TTXLA_SYSTEM"))).handle
+    args.client = Client(load_target(selected_system())).handle
 
 
 @slot("PJRT_Client_LookupDevice")

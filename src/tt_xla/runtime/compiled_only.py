@@ -1,0 +1,27 @@
+"""Programs for a system that is described but not there: they are compiled and checked, and compute nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from tt_xla.log import logger
+from tt_xla.runtime.emulator.containers import DECLARED
+from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.transfer import Version
+
+
+class CompiledOnly(Executable):
+    """An executable of a compile-only process (``TT_COMPILE_ONLY_SYSTEM_DESC``), as upstream has it."""
+
+    def run(self, tensors: Sequence[torch.Tensor], versions: Sequence[Version]) -> list[torch.Tensor]:
+        """Zeros of the declared shapes and dtypes.
+
+        Raises:
+            ExecutionError: arguments do not match.
+        """
+        self._reader.read(tensors, versions)
+        logger().info("compile only: %s computes nothing, its results are zeros", self.program.name)
+        self.counters.runs += 1
+        return [torch.zeros(result.shape, dtype=DECLARED[result.dtype]) for result in self.program.results]

@@ -1,0 +1,157 @@
+"""System descriptions as upstream's tools write them: ``.ttsys``, a flatbuffer with the identifier ``TTSY``.
+
+Numbers of fields are those of tt-mlir's ``system_desc.fbs``; what a file says is checked, since it comes from outside.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import struct
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tt_xla.errors import SystemDescriptionError
+from tt_xla.target.target import Target
+
+SUFFIX = ".ttsys"
+IDENTIFIER = b"TTSY"
+LARGEST = 1 << 22
+"""Bytes; a description of 32 chips takes 16 kB."""
+
+ARCHS = {0: "wormhole_b0", 1: "blackhole"}
+
+_SYSTEM = 4
+_CHIPS, _INDICES = 1, 2
+"""Fields of the description: the chips that differ, and for each chip of the system which of them it is."""
+
+_NUMBERS: dict[str, tuple[int, str, int, int]] = {
+    "l1_size": (3, "Q", 1 << 16, 1 << 26),
+    "dram_banks": (4, "I", 1, 64),
+    "dram_bank_bytes": (5, "Q", 1 << 20, 1 << 40),
+    "noc_l1_align": (6, "I", 1, 4096),
+    "dram_align": (7, "I", 1, 4096),
+    "pcie_align": (8, "I", 1, 4096),
+    "l1_unreserved_base": (9, "I", 0, 1 << 26),
+    "erisc_l1_unreserved_base": (10, "I", 0, 1 << 26),
+    "dram_unreserved_base": (11, "I", 0, 1 << 32),
+    "dram_unreserved_end": (12, "I", 1, 1 << 32),
+    "dst_tiles": (15, "I", 1, 1024),
+    "circular_buffers": (16, "I", 1, 1024),
+}
+"""Field of a chip, its type as in :mod:`struct`, and what is believed of it: least and most."""
+
+_ARCH, _GRID, _OFFSETS, _TILES, _WORKERS = 0, 1, 2, 14, 20
+
+
+class _File:
+    """A flatbuffer's tables and vectors; every offset is checked before it is followed."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def number(self, kind: str, place: int) -> int:
+        size = struct.calcsize(f"<{kind}")
+        if not 0 <= place <= len(self.data) - size:
+            raise ValueError(f"offset {place} is outside its {len(self.data)} bytes")
+        return struct.unpack_from(f"<{kind}", self.data, place)[0]
+
+    def behind(self, place: int) -> int:
+        return place + self.number("I", place)
+
+    def table(self, place: int) -> dict[int, int]:
+        """Places of the fields that a table has."""
+        index = place - self.number("i", place)
+        count = (self.number("H", index) - 4) // 2
+        offsets = {field: self.number("H", index + 4 + 2 * field) for field in range(count)}
+        return {field: place + offset for field, offset in offsets.items() if offset}
+
+    def vector(self, place: int, size: int) -> range:
+        """Places of a vector's elements of ``size`` bytes."""
+        start = self.behind(place)
+        count = self.number("I", start)
+        if count * size > len(self.data) - start - 4:
+            raise ValueError(f"a vector of {count} elements does not fit into its {len(self.data)} bytes")
+        return range(start + 4, start + 4 + count * size, size)
+
+    def pair(self, place: int) -> tuple[int, int]:
+        return self.number("i", place), self.number("i", place + 4)
+
+
+def read_description(path: str | os.PathLike[str], like: Iterable[Target]) -> Target:
+    """The facts of the system that a file describes; how fast its chips are comes from a known system of their kind.
+
+    Args:
+        like: the known systems; when one has all facts of the file, it is the result.
+
+    Raises:
+        SystemDescriptionError: the file cannot be read, is no description, or says what no chip has.
+    """
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise ValueError(f"it has {size} bytes, more than any description")
+        data = path.read_bytes()
+        facts = _facts(_File(data))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SystemDescriptionError(
+            f"'{path}' is not a system description: {reason}.",
+            hint=f"TT_COMPILE_ONLY_SYSTEM_DESC takes a {SUFFIX} file, as upstream's tools write it for a card.",
+        ) from error
+    kin = [target for target in like if target.arch == facts["arch"]]
+    differs = partial(_differences, facts)
+    nearest = min(kin, key=differs)
+    if not differs(nearest):
+        return nearest
+    return dataclasses.replace(nearest, name=str(path.resolve()), **facts)
+
+
+def _differences(facts: dict[str, Any], target: Target) -> int:
+    return sum(getattr(target, name) != value for name, value in facts.items())
+
+
+def _facts(file: _File) -> dict[str, Any]:
+    if file.data[8:12] != IDENTIFIER:  # behind the size of the whole and the place of its root
+        raise ValueError(f"it lacks the identifier {IDENTIFIER.decode()} at byte 8")
+    root = file.table(4 + file.number("I", 4))
+    system = file.table(file.behind(_needed(root, _SYSTEM)))
+    chips = file.vector(_needed(system, _CHIPS), 4)
+    indices = [file.number("I", place) for place in file.vector(_needed(system, _INDICES), 4)]
+    if not chips or not indices or max(indices) >= len(chips):
+        raise ValueError(f"it has {len(chips)} chips, of which its system has numbers {indices}")
+    facts = _chip(file, file.table(file.behind(chips[indices[0]])))
+    for index in indices[1:]:
+        other = _chip(file, file.table(file.behind(chips[index])))
+        if (other["arch"], other["grid"]) != (facts["arch"], facts["grid"]):
+            raise ValueError("its chips differ in architecture or grid, which no supported system has")
+    return facts | {"chips": len(indices)}
+
+
+def _chip(file: _File, chip: dict[int, int]) -> dict[str, Any]:
+    kind = file.number("I", chip[_ARCH]) if _ARCH in chip else 0
+    if kind not in ARCHS:
+        raise ValueError(f"architecture {kind} is none of {', '.join(ARCHS.values())}")
+    facts: dict[str, Any] = {"arch": ARCHS[kind]}
+    for name, (field, type_, least, most) in _NUMBERS.items():
+        value = facts[name] = file.number(type_, _needed(chip, field))
+        if not least <= value <= most:
+            raise ValueError(f"{name} is {value}, expected {least} to {most}")
+    rows, columns = facts["grid"] = file.pair(_needed(chip, _GRID))
+    if not (1 <= rows <= 64 and 1 <= columns <= 64):
+        raise ValueError(f"its grid is {rows} x {columns}")
+    facts["coord_translation_offsets"] = file.pair(_needed(chip, _OFFSETS))
+    facts["tile_shapes"] = tuple(file.pair(place) for place in file.vector(_needed(chip, _TILES), 8))
+    facts["dram_bank_workers"] = tuple(file.pair(place) for place in file.vector(_needed(chip, _WORKERS), 8))
+    if facts["l1_unreserved_base"] >= facts["l1_size"] or facts["dram_unreserved_base"] >= facts["dram_unreserved_end"]:
+        raise ValueError("its reserved regions leave no memory")
+    return facts
+
+
+def _needed(table: dict[int, int], field: int) -> int:
+    if field not in table:
+        raise ValueError(f"field {field} is missing")
+    return table[field]

@@ -1,0 +1,174 @@
+"""System descriptions in upstream's ``.ttsys`` form, written here with Google's flatbuffers library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import flatbuffers
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.errors import ExecutionError, SystemDescriptionError
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import get_device
+from tt_xla.target import load_target, system_names
+
+REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
+FIELDS = {
+    "l1_size": (3, "Uint64"),
+    "dram_banks": (4, "Uint32"),
+    "dram_bank_bytes": (5, "Uint64"),
+    "noc_l1_align": (6, "Uint32"),
+    "dram_align": (7, "Uint32"),
+    "pcie_align": (8, "Uint32"),
+    "l1_unreserved_base": (9, "Uint32"),
+    "erisc_l1_unreserved_base": (10, "Uint32"),
+    "dram_unreserved_base": (11, "Uint32"),
+    "dram_unreserved_end": (12, "Uint32"),
+    "dst_tiles": (15, "Uint32"),
+    "circular_buffers": (16, "Uint32"),
+}
+
+
+def description(name: str, **changes: Any) -> bytes:
+    """What upstream's tools would write for a system that is ``name`` but for the changes."""
+    target = load_target(name)
+    facts = {field: getattr(target, field) for field in (*FIELDS, "arch", "chips", "grid")} | changes
+    builder = flatbuffers.Builder(1024)
+    pairs = {14: target.tile_shapes, 20: target.dram_bank_workers}
+    vectors = {field: _pairs(builder, values) for field, values in pairs.items()}
+    builder.StartObject(21)
+    for field, place in ((1, facts["grid"]), (2, target.coord_translation_offsets)):
+        builder.PrependStructSlot(field, _pair(builder, place), 0)
+    for field, (slot, kind) in FIELDS.items():
+        getattr(builder, f"Prepend{kind}Slot")(slot, facts[field], 0)
+    for field, vector in vectors.items():
+        builder.PrependUOffsetTRelativeSlot(field, vector, 0)
+    builder.PrependUint32Slot(0, {"wormhole_b0": 0, "blackhole": 1}.get(facts["arch"], 7), 0)
+    chip = builder.EndObject()
+    chips = _vector(builder, [chip], builder.PrependUOffsetTRelative)
+    indices = _vector(builder, [0] * facts["chips"], builder.PrependUint32)
+    builder.StartObject(6)
+    builder.PrependUOffsetTRelativeSlot(1, chips, 0)
+    builder.PrependUOffsetTRelativeSlot(2, indices, 0)
+    system = builder.EndObject()
+    builder.StartObject(5)
+    builder.PrependUOffsetTRelativeSlot(4, system, 0)
+    builder.FinishSizePrefixed(builder.EndObject(), b"TTSY")
+    return bytes(builder.Output())
+
+
+def _pair(builder: flatbuffers.Builder, pair: tuple[int, int]) -> int:
+    builder.Prep(4, 8)
+    builder.PrependInt32(pair[1])
+    builder.PrependInt32(pair[0])
+    return builder.Offset()
+
+
+def _pairs(builder: flatbuffers.Builder, pairs: tuple[tuple[int, int], ...]) -> int:
+    builder.StartVector(8, len(pairs), 4)
+    for pair in reversed(pairs):
+        _pair(builder, pair)
+    return builder.EndVector()
+
+
+def _vector(builder: flatbuffers.Builder, elements: list[int], prepend: Any) -> int:
+    builder.StartVector(4, len(elements), 4)
+    for element in reversed(elements):
+        prepend(element)
+    return builder.EndVector()
+
+
+def written(folder: Path, data: bytes) -> Path:
+    path = folder / "system.ttsys"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("name", system_names())
+def test_the_description_of_a_known_system_is_that_system(name: str, tmp_path: Path) -> None:
+    assert load_target(str(written(tmp_path, description(name)))) is load_target(name)
+
+
+@pytest.mark.parametrize("name", ["n150", "n300", "n300-llmbox", "p150"])
+def test_upstreams_files_are_those_systems(name: str) -> None:
+    path = REFERENCE / f"{name}.ttsys"
+    if not path.exists():
+        pytest.skip(f"no description of upstream's at {path}")
+    assert load_target(str(path)) is load_target(name)
+
+
+def test_a_system_that_is_not_known_has_the_facts_of_its_file(tmp_path: Path) -> None:
+    path = written(tmp_path, description("p150", grid=(9, 8), chips=4, l1_size=1 << 20))
+    target = load_target(str(path))
+    assert (target.name, target.arch, target.chips, target.grid) == (str(path), "blackhole", 4, (9, 8))
+    assert (target.l1_size, target.dram_banks) == (1 << 20, 8)
+    assert target.clock_hz == load_target("p150").clock_hz
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"arch": "grayskull"}, "architecture 7 is none of wormhole_b0, blackhole"),
+        ({"grid": (0, 8)}, "its grid is 0 x 8"),
+        ({"dram_banks": 4000}, "dram_banks is 4000, expected 1 to 64"),
+        ({"l1_unreserved_base": 1 << 24}, "its reserved regions leave no memory"),
+        ({"chips": 0}, "it has 1 chips, of which its system has numbers"),
+    ],
+)
+def test_what_no_chip_has_is_refused(changes: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    path = written(tmp_path, description("p150", **changes))
+    with pytest.raises(SystemDescriptionError, match=reason) as caught:
+        load_target(str(path))
+    assert str(path) in str(caught.value)
+
+
+def test_files_that_are_no_description(tmp_path: Path) -> None:
+    with pytest.raises(SystemDescriptionError, match="No such file"):
+        load_target(str(tmp_path / "absent.ttsys"))
+    with pytest.raises(SystemDescriptionError, match="lacks the identifier TTSY"):
+        load_target(str(written(tmp_path, b"TTNN" * 40)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_altered_descriptions_are_systems_or_errors(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+    whole = bytearray(description("n300"))
+    for place, value in data.draw(st.lists(st.tuples(st.integers(0, len(whole) - 1), st.integers(0, 255)), max_size=4)):
+        whole[place] = value
+    cut = data.draw(st.integers(0, len(whole)))
+    path = tmp_path_factory.mktemp("altered") / "system.ttsys"
+    path.write_bytes(whole[:cut] if data.draw(st.booleans()) else whole)
+    try:
+        target = load_target(str(path))
+    except SystemDescriptionError:
+        return
+    assert 1 <= target.cores <= 64 * 64
+
+
+MODULE = """
+func.func @main(%a: tensor<32x32xbf16>) -> (tensor<32x32xbf16>, tensor<32xi32>) {
+  %0 = stablehlo.add %a, %a : tensor<32x32xbf16>
+  %1 = stablehlo.iota dim = 0 : tensor<32xi32>
+  return %0, %1 : tensor<32x32xbf16>, tensor<32xi32>
+}
+"""
+
+
+def test_a_compile_only_process_computes_zeros(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TT_COMPILE_ONLY_SYSTEM_DESC", str(written(tmp_path, description("p150", grid=(9, 8)))))
+    device = get_device()
+    assert device.target.name == str(tmp_path / "system.ttsys")
+    target = load_target(device.target.name)
+    program = compile_module(parse_module(MODULE), CompileOptions.parse({"optimization_level": 2}), target)
+    loaded = device.load(program)
+    ones, positions = loaded.run([torch.ones(32, 32, dtype=torch.bfloat16)], [None])
+    assert (ones.dtype, positions.dtype) == (torch.bfloat16, torch.int32)
+    assert not ones.any()
+    assert not positions.any()
+    with pytest.raises(ExecutionError):
+        loaded.run([torch.ones(31, 32, dtype=torch.bfloat16)], [None])
