@@ -117,3 +117,42 @@ def test_a_copy_to_the_device_that_does_not_fit_raises(full, monkeypatch):
         host.to("tt")
     monkeypatch.undo()
     assert torch.equal(host.to("tt").cpu(), host)
+
+
+def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change_or_end():
+    from tt_xla.frontends.torch.device import metrics
+
+    torch_xla.set_custom_compile_options(BFP8)
+    try:
+        before, kept_before = taken(), kept()
+        torch.manual_seed(0)
+        model = torch.nn.Linear(64, 64).bfloat16().to("tt")
+
+        def compiled() -> int:
+            return metrics.counters[metrics.COMPILED]
+
+        def run(seed: int) -> torch.Tensor:
+            x = torch.full((4, 64), float(seed), dtype=torch.bfloat16)
+            with torch.no_grad():
+                return model(x.to("tt")).cpu()
+
+        first = compiled()
+        run(1)
+        assert kept() == kept_before
+        run(2)
+        assert compiled() - first == 2
+        assert kept() > kept_before
+        for seed in (1, 2, 3):
+            run(seed)
+        assert compiled() - first == 2
+        (executable,) = [e for e in get_device()._executables if e.counters.runs == 4 and e.counters.const_evals]
+        evals = executable.counters.const_evals
+        with torch.no_grad():
+            model.weight.copy_(torch.zeros(64, 64, dtype=torch.bfloat16))
+        assert torch.equal(run(1), model.bias.cpu().detach().expand(4, 64))
+        assert executable.counters.const_evals > evals
+        del model, executable
+        assert taken() == before
+        assert kept() == kept_before
+    finally:
+        torch_xla.set_custom_compile_options({})

@@ -221,6 +221,8 @@ class Buffer:
         self._renew()
         if value.data is None:
             PENDING[id(self)] = weakref.ref(self)
+        elif value.owner is None:
+            self.claim()  # so that its version ends with this buffer's
 
     def claim(self) -> None:
         """Takes over the bytes of a value that has them, or copies them where they are another buffer's."""

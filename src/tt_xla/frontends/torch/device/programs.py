@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +13,15 @@ import torch
 from tt_xla.errors import ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import metrics
-from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, Value, set_synchronize
+from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, Value, new_version, set_synchronize
 from tt_xla.frontends.torch.device.kinds import fake, outside_dynamo, scalar_dtype
 from tt_xla.frontends.torch.device.recording import Node, Pressure, location
+from tt_xla.ir.program import Role
 from tt_xla.log import logger
 
 _MAX_STRUCTURES = 4096
+_WORTH_KEEPING = 4096
+"""Bytes of an input, the same in two runs, from which on what depends on it alone is worth a program that keeps it."""
 
 Callee = Callable[[list[torch.Tensor], list[int | None]], list[torch.Tensor]]
 
@@ -47,19 +51,25 @@ class _Structure:
 
     Attributes:
         inputs: numbers of the scalars that were seen to change; they are 0-dim inputs.
-        programs: by the values of the scalars that are embedded.
+        versions: of the leaves in the last run, until some are found constant.
+        constant: numbers of the leaves that were the same in two runs, such as parameters in inference. What depends
+            on them alone is computed again only when they change.
+        programs: by the numbers of the scalars that are inputs.
     """
 
     inputs: frozenset[int]
     first: tuple[float, ...]
     settings: settings.Settings
+    versions: list[int] = field(default_factory=list)
+    constant: frozenset[int] = frozenset()
     programs: dict[Any, _Program] = field(default_factory=dict)
 
 
 @dataclass
 class _Program:
     call: Callee
-    extras: list[Callable[[], torch.Tensor]]
+    extras: list[tuple[Callable[[], torch.Tensor], int | None]]
+    """Makers of further arguments, with the version of those that never change."""
     tensors: list[int]
     outputs: list[int]
     """For each output of the trace, the number of the result."""
@@ -142,8 +152,8 @@ def _run(outputs: list[Value]) -> None:
     for number in sorted(structure.inputs):
         tensors.append(torch.tensor(trace.scalars[number], dtype=_scalar_type(trace, number), device="cpu"))
         versions.append(None)
-    arguments = [tensors[position] for position in program.tensors] + [make() for make in program.extras]
-    given = [versions[position] for position in program.tensors] + [None] * len(program.extras)
+    arguments = [tensors[position] for position in program.tensors] + [make() for make, _ in program.extras]
+    given = [versions[position] for position in program.tensors] + [version for _, version in program.extras]
     with metrics.timed(metrics.EXECUTE_TIME), outside_dynamo():
         results = program.call(arguments, given)  # type: ignore[arg-type]
     for value, position in zip(outputs, program.outputs, strict=True):
@@ -209,34 +219,59 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
         if changed:
             everything = frozenset(range(len(trace.scalars)))
             structure.inputs = everything if structure.inputs else frozenset(changed)
+    _find_constants(structure, trace.leaves)
     key = structure.inputs
     if key not in structure.programs:
         metrics.count(metrics.COMPILED)
         with metrics.timed(metrics.COMPILE_TIME):
-            structure.programs[key] = _compile(trace, structure.inputs)
+            structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
     else:
         metrics.count(metrics.REUSED)
     return structure, structure.programs[key]
 
 
-def _compile(trace: Trace, inputs: frozenset[int]) -> _Program:
+def _find_constants(structure: _Structure, leaves: Sequence[Value]) -> None:
+    """Compares the leaves with those of the last run, until some are the same: that costs one more program."""
+    if structure.constant:
+        return
+    versions = [leaf.version for leaf in leaves]
+    pairs = zip(leaves, versions, structure.versions, strict=False)
+    same = (
+        number for number, (leaf, now, before) in enumerate(pairs) if now == before and _bytes(leaf) >= _WORTH_KEEPING
+    )
+    structure.constant = frozenset(same)
+    structure.versions = versions
+    if structure.constant:
+        structure.programs.clear()
+
+
+def _bytes(value: Value) -> int:
+    return math.prod(value.shape) * value.dtype.itemsize
+
+
+def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> _Program:
     from torch._subclasses.fake_tensor import unset_fake_temporarily
 
     from tt_xla.frontends.torch import backend
-    from tt_xla.frontends.torch.lowering import lower_to_stablehlo
+    from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
 
     was_enabled = gc.isenabled()
     gc.disable()  # what tracing makes lives until the end of it
     try:
         with outside_dynamo(), unset_fake_temporarily():
             module = _graph_module(trace, inputs)
-            lowered = lower_to_stablehlo(module)
+            roles = [Role.CONSTANT if number in constant else Role.INPUT for number in range(len(trace.leaves))]
+            arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
+            arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
+            lowered = lower_to_stablehlo(module, arguments)
             call = backend.compile_and_load(lowered.module, settings.current().with_own({}))
     finally:
         if was_enabled:
             gc.enable()
     assert all(kind == "result" for kind, _ in lowered.outputs)
-    return _Program(call, lowered.extras, lowered.tensors, [position for _, position in lowered.outputs])
+    versions = [new_version() if fixed else None for fixed in lowered.constant]
+    extras = list(zip(lowered.extras, versions, strict=True))
+    return _Program(call, extras, lowered.tensors, [position for _, position in lowered.outputs])
 
 
 def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
