@@ -101,6 +101,33 @@ def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
     assert counters.const_evals == len([f for f in executable.program.functions if f.kind == "const_eval"]) > 0
 
 
+@pytest.mark.parametrize("way", ["nnx.jit", "split and merge"])
+def test_nnx_state_is_parameters(tt, way):
+    nnx = pytest.importorskip("flax.nnx")
+    from tt_xla.frontends.jax.parameters import recognise_flax
+    from tt_xla.frontends.jax.pjrt.executable import Executable
+
+    recognise_flax()
+    model = nnx.Sequential(nnx.Linear(8, 16, rngs=nnx.Rngs(0)), nnx.Dropout(0.5, rngs=nnx.Rngs(1)))
+    graph, state = nnx.split(model)
+    made = []
+    original = Executable.__init__
+
+    def spy(self, *args):
+        original(self, *args)
+        made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Executable, "__init__", spy)
+        if way == "nnx.jit":
+            nnx.jit(lambda model, x: model(x))(model, X)
+        else:
+            jax.jit(lambda state, x: nnx.merge(graph, state)(x))(state, X)
+    roles = {argument.name: str(argument.role) for argument in made[-1].program.arguments}
+    assert [name for name, role in roles.items() if role == "parameter"] == ["layers.0.bias", "layers.0.kernel"]
+    assert len(roles) > 3  # x, and the state of the random numbers
+
+
 def test_marks_pass_through_transformations():
     from tt_xla.frontends.jax.parameters import mark
 

@@ -1,7 +1,8 @@
 """Says which arguments of a program are a model's parameters, so that what depends on them alone is computed once.
 
 ``mark`` is an identity that leaves a trace in the module; :mod:`tt_xla.frontends.jax.pjrt.prepare` turns the trace into
-the argument's role. Variables that go into ``flax.linen.Module.apply`` are marked by themselves.
+the argument's role. Variables that go into ``flax.linen.Module.apply`` are marked by themselves, and so are parameters
+and statistics of ``flax.nnx`` models.
 """
 
 from __future__ import annotations
@@ -52,7 +53,12 @@ def mark(tree: Any, prefix: str = "") -> Any:
 
 
 def recognise_flax() -> None:
-    """Makes ``flax.linen`` mark the variables of its models, once it is imported."""
+    """Makes ``flax.linen`` and ``flax.nnx`` mark the variables of their models, once they are imported."""
+    _recognise_linen()
+    _recognise_nnx()
+
+
+def _recognise_linen() -> None:
     linen = sys.modules.get("flax.linen")
     module = getattr(linen, "Module", None)
     if module is None or hasattr(module.apply, "marks_parameters"):
@@ -65,3 +71,38 @@ def recognise_flax() -> None:
 
     marking.marks_parameters = True  # type: ignore[attr-defined]
     module.apply = marking
+
+
+def _recognise_nnx() -> None:
+    """A model of nnx enters a transformed function as its state; ``unflatten`` makes it a model again, whatever the
+    transformation. Parameters and statistics are marked there; the state of optimisers and of random numbers is not."""
+    graph = sys.modules.get("flax.nnx.graphlib") or sys.modules.get("flax.nnx.graph")
+    unflatten = getattr(graph, "unflatten", None)
+    if unflatten is None or hasattr(unflatten, "marks_parameters"):
+        return
+
+    @functools.wraps(unflatten)
+    def marking(*args: Any, **kwargs: Any) -> Any:
+        node = unflatten(*args, **kwargs)
+        _mark_nnx(node)
+        return node
+
+    marking.marks_parameters = True  # type: ignore[attr-defined]
+    graph.unflatten = marking  # type: ignore[union-attr]
+
+
+def _mark_nnx(node: Any) -> None:
+    import jax
+    from flax import nnx
+
+    for path, variable in nnx.iter_graph(node):
+        if not isinstance(variable, nnx.Param | nnx.BatchStat):
+            continue
+        value = variable.get_value() if hasattr(variable, "get_value") else variable.value
+        if not isinstance(value, jax.core.Tracer):
+            continue
+        marked = mark(value, ".".join(map(str, path)))
+        if hasattr(variable, "set_raw_value"):
+            variable.set_raw_value(marked)
+        else:
+            variable.raw_value = marked
