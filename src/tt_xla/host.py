@@ -78,20 +78,28 @@ class HostProgram:
         Raises:
             RuntimeError: XLA failed at it; the message is XLA's.
         """
-        import jax
         import numpy as np
         from jax.core import ShapedArray
         from jaxlib import xla_client
 
         device = _client().local_devices()[0]
         sharding = xla_client.SingleDeviceSharding(device)
-        with jax.enable_x64(True):
+        with _wide():
             buffers = [
                 xla_client.batched_device_put(ShapedArray(array.shape, array.dtype), sharding, [array], [device])
                 for array in arrays
             ]
             results = self._executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
             return [np.asarray(result[0]) for result in results]
+
+
+def _wide() -> Any:
+    """JAX with 64-bit types, in this thread; where that stood before JAX 0.8, too."""
+    import jax
+    import jax.experimental
+
+    experimental: Any = jax.experimental
+    return jax.enable_x64(True) if hasattr(jax, "enable_x64") else experimental.enable_x64()
 
 
 @lru_cache(maxsize=256)

@@ -93,8 +93,9 @@ def _used(op: Any) -> list[Any]:
 
 def _replace(op: Any, old: Any, new: Any) -> None:
     for inner in walk(op) if len(op.regions) else [op]:
-        if any(operand == old for operand in inner.operands):
-            inner.replace_uses_of_with(old, new)
+        for place, operand in enumerate(inner.operands):
+            if operand == old:
+                inner.operands[place] = new
 
 
 def _bring_functions(module: Any, functions: Mapping[str, Any]) -> None:
