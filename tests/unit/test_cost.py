@@ -178,6 +178,13 @@ def test_a_traced_program_has_shorter_gaps_and_const_eval_is_free() -> None:
     assert predicted_device_us(carried, N150) >= 100
 
 
+def test_an_op_is_priced_once_for_the_same_tensors_and_attributes() -> None:
+    first = matmul(512, 512, 512, compute_config={"math_fidelity": "hifi4"})
+    assert matmul(512, 512, 512, compute_config={"math_fidelity": "hifi4"}) is first
+    assert matmul(512, 512, 512, compute_config={"math_fidelity": "lofi"}).compute_us < first.compute_us
+    assert matmul(512, 512, 512, load_target("p150"), compute_config={"math_fidelity": "hifi4"}) is not first
+
+
 def test_an_empty_tensor_and_operandless_ops_do_not_fail() -> None:
     for op in ("exp", "sum", "concat", "reshape", "to_layout", "softmax"):
         assert cost(op, [spec((0, 32))], spec((0, 64))).total_us >= 0

@@ -29,9 +29,30 @@ def instruction_cost(instruction: Instruction, values: Sequence[TensorSpec], tar
     An op that no family lists counts as a copy of its operands to its results. A trace counts nothing here, as its
     instructions are in another function: see :func:`tt_xla.cost.predicted_device_us`.
     """
-    name = instruction.op.rpartition(".")[2]
-    model, parameter = _MODELS.get(name, _MOVEMENT)
-    return model(instruction, values, rates_of(target), parameter)
+    operands = tuple(
+        [
+            tuple([values[one] for one in each]) if isinstance(each, tuple) else values[each]
+            for each in instruction.operands.values()
+        ]
+    )
+    attributes = instruction.attributes
+    data = str(attributes) if attributes and not instruction.op.endswith(".constant") else ""
+    rates = rates_of(target)
+    key = (instruction.op, operands, tuple([values[number] for number in instruction.results]), data, id(rates))
+    found = _priced.get(key)
+    if found is None:
+        model, parameter = _MODELS.get(instruction.op.rpartition(".")[2], _MOVEMENT)
+        if len(_priced) >= _PRICED_LIMIT:
+            _priced.clear()
+        cost = model(instruction, values, rates, parameter)
+        _priced[key] = (cost, rates)  # the rates are kept, so their id stays their own
+        return cost
+    return found[0]
+
+
+_priced: dict[Any, tuple[Cost, Rates]] = {}
+"""Costs by op, tensors and attributes: layers repeat, and a search asks for the same again."""
+_PRICED_LIMIT = 65536
 
 
 def _elementwise(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, op: str) -> Cost:

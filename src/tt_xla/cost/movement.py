@@ -197,7 +197,11 @@ def permute(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
     more = before if before.pages > after.pages else after
     cores, share = split(more, rates)
     dram, noc = traffic((before, after), rates, share)
-    return cost_of(rates, 0.0, dram, max(noc, more.pages * share * cycles * rates.cycle_us), cores)
+    busy = more.pages * share * cycles * rates.cycle_us
+    if cycles == families.PERMUTE_ROWS_CYCLES:  # each page of the source is awaited, then rows of the result written
+        read, written = -(-before.pages // rates.cores), -(-after.pages // rates.cores)
+        busy = read * (rates.wait + before.page * rates.arrival) + written * cycles * rates.cycle_us
+    return cost_of(rates, 0.0, dram, max(noc, busy), cores)
 
 
 def embedding(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
