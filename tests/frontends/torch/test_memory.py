@@ -131,25 +131,25 @@ def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change
         def compiled() -> int:
             return metrics.counters[metrics.COMPILED]
 
-        def run(seed: int) -> torch.Tensor:
+        def run(model: torch.nn.Module, seed: int) -> torch.Tensor:
             x = torch.full((4, 64), float(seed), dtype=torch.bfloat16)
             with torch.no_grad():
                 return model(x.to("tt")).cpu()
 
         first = compiled()
-        run(1)
+        run(model, 1)
         assert kept() == kept_before
-        run(2)
+        run(model, 2)
         assert compiled() - first == 2
         assert kept() > kept_before
         for seed in (1, 2, 3):
-            run(seed)
+            run(model, seed)
         assert compiled() - first == 2
         (executable,) = [e for e in get_device()._executables if e.counters.runs == 4 and e.counters.const_evals]
         evals = executable.counters.const_evals
         with torch.no_grad():
             model.weight.copy_(torch.zeros(64, 64, dtype=torch.bfloat16))
-        assert torch.equal(run(1), model.bias.cpu().detach().expand(4, 64))
+        assert torch.equal(run(model, 1), model.bias.cpu().detach().expand(4, 64))
         assert executable.counters.const_evals > evals
         del model, executable
         assert taken() == before
