@@ -262,6 +262,12 @@ case(
     atol=2e-3,
 )
 
+case(
+    "bits_as_a_uniform_number",
+    lambda x: lax.bitcast_convert_type((x >> 9) | np.uint32(0x3F800000), np.float32) - 1,
+    np.array([0, 1, 511, 512, 2**31, 2**32 - 1], np.uint32),
+)
+case("bits_of_a_number", lambda x: lax.bitcast_convert_type(x, np.uint32) >> 23, normal(4, 5), correlates=False)
 # Reductions.
 
 for _name in ("sum", "max", "min", "mean", "prod"):
@@ -915,6 +921,7 @@ case("fp8_within", lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32), no
 case("int4_within", lambda x: x.astype(jnp.int4).astype(jnp.int32), whole(5, 7, low=-8, high=8))
 case("no_elements", lambda x: x[:0] * 2, normal(3, 4), correlates=False)
 case("sum_of_no_elements", lambda x: x[:0].sum(0) + x[0], normal(3, 4))
+case("beside_no_elements", lambda x: (jnp.concatenate([x[:0], x]) @ x.T, x[:0] @ x.T), normal(4, 4), correlates=False)
 case("product_over_no_elements", lambda x: x[:, :0] @ x[:0], normal(4, 4) * 3, correlates=False)
 
 # Control flow.
@@ -1166,6 +1173,7 @@ def takes_floats(found: Case) -> bool:
 
 ON_CHIP = (
     *(
+        "beside",
         "bits",
         "conv_batch",
         "conv_three",

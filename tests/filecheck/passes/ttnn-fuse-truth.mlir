@@ -4,9 +4,13 @@
 #f32 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>
 #bf16 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #si32 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, si32>, #dram>, <interleaved>>
+#ui32 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, u32>, #dram>, <interleaved>>
 !f32 = tensor<4x4xf32, #f32>
 !bf16 = tensor<4x4xbf16, #bf16>
 !si32 = tensor<4x4xsi32, #si32>
+!ui32 = tensor<4x4xui32, #ui32>
+!row = tensor<1x16xf32, #f32>
+!row_bf16 = tensor<1x16xbf16, #bf16>
 
 // CHECK-LABEL: func.func @cast_at_once(
 func.func @cast_at_once(%x: !f32, %y: !f32) -> !f32 {
@@ -51,4 +55,33 @@ func.func @integers_of_floats(%x: !f32, %y: !f32) -> !si32 {
   %0 = "ttnn.lt"(%x, %y) : (!f32, !f32) -> !bf16
   %1 = "ttnn.typecast"(%0) : (!bf16) -> !si32
   func.return %1 : !si32
+}
+
+// CHECK-LABEL: func.func @cast_behind_a_reshape(
+func.func @cast_behind_a_reshape(%x: !f32, %y: !f32) -> !row {
+  // CHECK-NEXT: %[[C:.*]] = "ttnn.gt"(%x, %y) : {{.*}} -> tensor<4x4xf32
+  // CHECK-NEXT: "ttnn.reshape"(%[[C]])
+  // CHECK-NEXT: func.return
+  %0 = "ttnn.gt"(%x, %y) : (!f32, !f32) -> !bf16
+  %1 = "ttnn.reshape"(%0) <{shape = [1 : i32, 16 : i32]}> : (!bf16) -> !row_bf16
+  %2 = "ttnn.typecast"(%1) : (!row_bf16) -> !row
+  func.return %2 : !row
+}
+
+// Positions are unsigned for TT-NN and signed for programs.
+// CHECK-LABEL: func.func @unsigned_and_back(
+func.func @unsigned_and_back(%x: !ui32) -> !ui32 {
+  // CHECK-NEXT: func.return %x
+  %0 = "ttnn.typecast"(%x) : (!ui32) -> !si32
+  %1 = "ttnn.typecast"(%0) : (!si32) -> !ui32
+  func.return %1 : !ui32
+}
+
+// CHECK-LABEL: func.func @through_a_narrower_type(
+func.func @through_a_narrower_type(%x: !f32) -> !f32 {
+  // CHECK-NEXT: "ttnn.typecast"
+  // CHECK-NEXT: "ttnn.typecast"
+  %0 = "ttnn.typecast"(%x) : (!f32) -> !bf16
+  %1 = "ttnn.typecast"(%0) : (!bf16) -> !f32
+  func.return %1 : !f32
 }

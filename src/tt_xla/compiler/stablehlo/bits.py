@@ -22,6 +22,19 @@ def popcnt(importer: Importer, op: Any) -> SSAValue:
     return _cast(importer, _count(importer, value), importer.result_type(op))
 
 
+_WHOLE_WIDTH = ("f32", "i32", "ui32")
+"""Element types that the chip holds in the bits that they declare, 32 of them."""
+
+
+@converts("stablehlo.bitcast_convert")
+def bitcast_convert(importer: Importer, op: Any) -> SSAValue:
+    types = [str(value.type.element_type) for value in (op.operands[0], op.results[0])]
+    if any(element not in _WHOLE_WIDTH for element in types):
+        raise importer.reject(op, "the chip holds other bits than those of its types")
+    (value,) = importer.operands(op)
+    return importer.emit(ttir.UNARY_OPS["bitcast_convert"], [value], importer.result_type(op))
+
+
 @converts("stablehlo.count_leading_zeros")
 def count_leading_zeros(importer: Importer, op: Any) -> SSAValue:
     """The bits that are not set once every bit below a set one is."""

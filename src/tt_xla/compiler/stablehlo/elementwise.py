@@ -134,27 +134,26 @@ def shift(importer: Importer, op: Any) -> SSAValue:
     logical = name != "shift_right_arithmetic"
     if logical and sign and name != "shift_left":
         value = importer.emit(binary["bitwise_and"], [value, full(importer, 2 * sign - 1, type_)], type_)
-    truth = tensor(type_.get_shape(), bf16)
-    far = importer.emit(binary["ge"], [by, full(importer, bits, type_)], truth)
-    if type_.element_type is si32:
-        below = importer.emit(binary["lt"], [by, full(importer, 0, type_)], truth)
-        far = importer.emit(binary["logical_or"], [far, below], truth)
-    zero = full(importer, 0, type_)
     if logical:
         kind = binary["logical_left_shift" if name == "shift_left" else "logical_right_shift"]
-        return wrapped(importer, choose(importer, far, zero, importer.emit(kind, [value, by], type_)), op)
-    return _shift_right_arithmetic(importer, value, by, far)
+        moved = importer.emit(kind, [value, by], type_)
+        if bits < 32:
+            # Of 32 bits the chip makes 0 by itself.
+            inside = importer.emit(binary["lt"], [by, full(importer, bits, type_)], tensor(type_.get_shape(), bf16))
+            moved = choose(importer, inside, moved, full(importer, 0, type_))
+        return wrapped(importer, moved, op)
+    return _shift_right_arithmetic(importer, value, by)
 
 
-def _shift_right_arithmetic(importer: Importer, value: SSAValue, by: SSAValue, far: SSAValue) -> SSAValue:
-    """Of a negative number the complement is shifted, whose high bits are 0."""
+def _shift_right_arithmetic(importer: Importer, value: SSAValue, by: SSAValue) -> SSAValue:
+    """Of a negative number the complement is shifted, whose high bits are 0, as is all that the chip shifts too far."""
     type_ = tensor_type(value)
     binary, truth = ttir.BINARY_OPS, tensor(shape(value), bf16)
     zero = full(importer, 0, type_)
     negative = importer.emit(binary["lt"], [value, zero], truth)
     complement = importer.emit(ttir.UNARY_OPS["bitwise_not"], [value], type_)
     magnitude = choose(importer, negative, complement, value)
-    moved = choose(importer, far, zero, importer.emit(binary["logical_right_shift"], [magnitude, by], type_))
+    moved = importer.emit(binary["logical_right_shift"], [magnitude, by], type_)
     back = importer.emit(ttir.UNARY_OPS["bitwise_not"], [moved], type_)
     return choose(importer, negative, back, moved)
 

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, bf16
-from xdsl.ir import OpResult, SSAValue
+from xdsl.dialects.builtin import bf16
+from xdsl.ir import SSAValue
 
+from tt_xla.compiler.ranges import bounds
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, take
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, si32, tensor, tensor_type, ui32
-from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp
+from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, EmbeddingOp, GatherOp, TypecastOp
 
 
@@ -188,11 +189,10 @@ def line(importer: Importer, batch: tuple[int, ...], dim: int, element: Any) -> 
 
 
 def within(importer: Importer, indices: SSAValue, size: int) -> SSAValue:
-    """Indices brought into [0, size); nothing to do for constants that lie there."""
-    if isinstance(indices, OpResult) and isinstance(indices.op, ConstantOp):
-        data = indices.op.properties["value"]
-        if isinstance(data, DenseIntOrFPElementsAttr) and all(0 <= index < size for index in data.get_values()):
-            return indices
+    """Indices brought into [0, size); nothing to do for those that lie there as far as their ops tell."""
+    found = bounds(indices)
+    if found.low >= 0 and found.high < size:
+        return indices
     return importer.emit(ClampScalarOp, [indices], tensor_type(indices), min=0, max=size - 1)
 
 

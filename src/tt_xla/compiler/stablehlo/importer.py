@@ -25,7 +25,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo import scalars
 from tt_xla.compiler.stablehlo.fallback import call_host, is_callback, on_host
-from tt_xla.compiler.stablehlo.types import DynamicShapeError, NoElementsError, chip_type, convert_type, elements
+from tt_xla.compiler.stablehlo.types import (
+    DynamicShapeError,
+    NoElementsError,
+    chip_type,
+    convert_type,
+    elements,
+    is_empty,
+)
 from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
 from tt_xla.ir.base import Tensor, TTOp, shape
 from tt_xla.ir.program import Argument, Result, Role
@@ -206,6 +213,7 @@ def _convert(importer: Importer, op: Any) -> None:
         if converter is None:
             raise importer.reject(op, "tt-xla has no lowering for it")
         if importer.off_chip and not _takes_any(op) and not importer.off_chip.isdisjoint(op.operands):
+            _without_elements(op)
             raise importer.reject(op, "it works on a tensor that the chip cannot hold")
         if name in _FOLLOWERS and importer.follows_host(op):
             raise importer.reject(op, "it shrinks what the host has made")
@@ -236,6 +244,16 @@ def _convert(importer: Importer, op: Any) -> None:
         importer.bind(result, value)
 
 
+def _without_elements(op: Any) -> None:
+    """
+    Raises:
+        NoElementsError: no result of an op, which has no effects besides, has elements.
+    """
+    results = [convert_type(result.type) for result in op.results]
+    if op.operation.name != "stablehlo.custom_call" and results and all(is_empty(result) for result in results):
+        raise NoElementsError(f"{op.operation.name} makes no elements")
+
+
 def fold_scalar(importer: Importer, op: Any) -> bool:
     """Computes an integer scalar of known operands; False when it is not one."""
     if len(op.results) != 1 or not len(op.operands) or not scalars.is_integer_scalar(op.results[0].type):
@@ -260,12 +278,13 @@ _FOLLOWERS = ("stablehlo.convert", "stablehlo.reshape", "stablehlo.slice", "stab
 
 _STRUCTURAL = (
     "func.call",
+    "stablehlo.concatenate",
     "stablehlo.composite",
     "stablehlo.get_tuple_element",
     "stablehlo.optimization_barrier",
     "stablehlo.tuple",
 )
-"""Ops that pass their operands on to others."""
+"""Ops that pass their operands on to others, or look themselves at which of them the chip holds."""
 
 
 def _takes_any(op: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import OpResult, SSAValue
 
+from tt_xla.compiler.stablehlo.fallback import on_host
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.ir import shapes
 from tt_xla.ir.base import shape, tensor, tensor_type
@@ -137,8 +138,10 @@ def broadcast_in_dim(importer: Importer, op: Any) -> SSAValue:
 
 @converts("stablehlo.concatenate")
 def concatenate(importer: Importer, op: Any) -> SSAValue:
-    inputs = [value for value in importer.operands(op) if math.prod(shape(value))]
     type_ = importer.result_type(op)
+    inputs = [value for value in importer.operands(op) if math.prod(shape(value))]
+    if any(on_host(value) for value in inputs):
+        raise importer.reject(op, "it works on a tensor that the chip cannot hold")
     if len(inputs) == 1:
         return inputs[0]
     made = ConcatOp.make([inputs], [type_], importer.location, dim=int(op.attributes["dimension"].value))

@@ -12,9 +12,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tt_xla.compiler.ranges import TRUTH
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
 from tt_xla.compiler.stablehlo.types import numpy_dtype
-from tt_xla.compiler.ttir.match import BINARY, TRUTH, UNARY, Add, Div, Multiply, Subtract, is_float, reshaped, splat_of
+from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, is_float, reshaped, splat_of
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import splat
@@ -47,6 +48,7 @@ _UNARY_VALUES: dict[str, Callable[[Any], Any]] = {
     "neg": np.negative,
     "reciprocal": lambda x: 1 / x,
     "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sign": np.sign,
     "sin": np.sin,
     "sqrt": np.sqrt,
     "tanh": np.tanh,
@@ -75,7 +77,7 @@ _COMPARISONS = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne
 
 @pattern(*_VALUES)
 def known_result(op: Operation, rewriter: PatternRewriter) -> None:
-    """Constants of one value each give one value; integers only add, subtract, multiply and compare."""
+    """Constants of one value each give one value; integers only add, subtract, multiply, compare and have a sign."""
     numbers: list[float | int] = []
     for operand in op.operands:
         number = splat(operand)
@@ -84,7 +86,7 @@ def known_result(op: Operation, rewriter: PatternRewriter) -> None:
         numbers.append(number)
     type_, operand_type = tensor_type(op.results[0]), tensor_type(op.operands[0])
     floats = is_float(op.operands[0])
-    if not floats and not isinstance(op, (Add, Subtract, Multiply, *_COMPARISONS)):
+    if not floats and not isinstance(op, (Add, Subtract, Multiply, UNARY["sign"], *_COMPARISONS)):
         return
     kind = np.float32 if floats else np.int64
     arrays = [np.asarray(number).astype(numpy_dtype(operand_type.element_type)).astype(kind) for number in numbers]

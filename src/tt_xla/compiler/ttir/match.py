@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float32Type, bf16
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tt_xla.compiler.ranges import BINARY, UNARY
 from tt_xla.compiler.rewriting import both_ways, insert_before, producer
 from tt_xla.compiler.stablehlo.types import elements, numpy_dtype
 from tt_xla.ir import ttir
@@ -22,12 +23,7 @@ from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.ir.ttir.reduction import MeanOp
 from tt_xla.ir.ttir.structure import BroadcastOp, ReshapeOp, TypecastOp
 
-UNARY, BINARY = ttir.UNARY_OPS, ttir.BINARY_OPS
 Add, Subtract, Multiply, Div = (BINARY[name] for name in ("add", "subtract", "multiply", "div"))
-
-TRUTH = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or"))
-"""Ops whose results are 1 and 0."""
-
 
 _FLOATS = (BFloat16Type, Float32Type)
 

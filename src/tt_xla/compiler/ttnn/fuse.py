@@ -135,6 +135,32 @@ _ROW_OPS = LayerNormOp | RmsNormOp | MatmulOp | LinearOp | shared.ElementwiseUna
 
 
 @pattern(TypecastOp)
+def join_unsigned_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
+    """ui32(si32(x)) is x of ui32, whose bits are the same ones."""
+    inner = producer(op.input, TypecastOp)
+    if inner is None or inner.input.type != op.result.type:
+        return
+    if layout_of(op.input).dtype is DataType.SI32 and layout_of(op.result).dtype is DataType.U32:
+        rewriter.replace(op, [], [inner.input])
+
+
+@pattern(TypecastOp)
+def cast_before_reshape(op: TypecastOp, rewriter: PatternRewriter) -> None:
+    """cast(reshape(t)) of a comparison t is reshape(cast(t)), so that the next pattern sees it."""
+    reshape = producer(op.input, ReshapeOp)
+    if reshape is None or not isinstance(reshape.input.owner, _COMPARISONS):
+        return
+    if only_user(op.input) is not op or only_user(reshape.input) is not reshape or not layout_of(reshape.input).tiled:
+        return
+    wanted = layout_of(op.result).dtype
+    sizes = shape(reshape.input)
+    inner = TypecastOp.make(
+        [reshape.input], [laid_out(sizes, layout_of(reshape.input).retyped(wanted))], op.location, **op.values()
+    )
+    rewriter.replace(op, [inner, ReshapeOp.make([inner.result], [op.result.type], op.location, **reshape.values())])
+
+
+@pattern(TypecastOp)
 def truth_in_its_type(op: TypecastOp, rewriter: PatternRewriter) -> None:
     """A comparison whose result is cast at once is made in that type, another float's or that of its integers."""
     made = producer(op.input, shared.ElementwiseBinary)  # pyright: ignore[reportArgumentType]
@@ -191,7 +217,8 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
 def run(module: ModuleOp, *, optimise: bool) -> None:
     """Joins moves, and functions with convolutions; with ``optimise``, from level 1 on, more of what computes."""
     moves = (join_reshapes, sink_reshape, sink_reshape_past_rows, join_to_layouts, reshape_before_tilize)
+    casts = (join_unsigned_casts, cast_before_reshape, truth_in_its_type)
     optimised = (fuse_into_product, row_major_convolution) if optimise else ()
-    run_patterns(module, fuse_into_convolution, *optimised, *fuse_rotary.PATTERNS, truth_in_its_type, *moves)
+    run_patterns(module, fuse_into_convolution, *optimised, *fuse_rotary.PATTERNS, *casts, *moves)
     # After the others, which know the functions as ops of their own.
     run_patterns(module, *fuse_unary.PATTERNS)

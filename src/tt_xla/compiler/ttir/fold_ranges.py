@@ -1,0 +1,183 @@
+"""Comparisons and limits of integers that their ranges decide.
+
+JAX guards every index: negative ones are counted from the end, those beyond are replaced. Positions that the program
+computed itself, by iota, argmax, top-k or a remainder, need none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tt_xla.compiler.ranges import BINARY, EXACT, TRUTH, UNARY, Range, bounds, fits, is_integer, is_integral
+from tt_xla.compiler.rewriting import both_ways, look_through, pattern, producer, replace_with
+from tt_xla.compiler.ttir.match import splat_of
+from tt_xla.ir.base import only_user, si32, tensor_type
+from tt_xla.ir.ttir.creation import splat
+from tt_xla.ir.ttir.structure import ClampScalarOp, TypecastOp
+
+_ALWAYS: dict[str, Callable[[Range, Range], bool]] = {
+    "lt": lambda one, other: one.high < other.low,
+    "le": lambda one, other: one.high <= other.low,
+    "gt": lambda one, other: one.low > other.high,
+    "ge": lambda one, other: one.low >= other.high,
+    "eq": lambda one, other: one.low == one.high == other.low == other.high,
+    "ne": lambda one, other: one.high < other.low or one.low > other.high,
+}
+_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+_COMPARISONS = tuple(BINARY[name] for name in _OPPOSITE)
+_NAMES: dict[type[Operation], str] = {BINARY[name]: name for name in _OPPOSITE}
+
+
+@pattern(*_COMPARISONS)
+def known_comparison(op: Operation, rewriter: PatternRewriter) -> None:
+    """A comparison of integers that their ranges decide, and of an integer with itself."""
+    lhs, rhs = op.operands
+    if not (is_integer(lhs) and is_integer(rhs)) or (splat(lhs) is not None and splat(rhs) is not None):
+        return
+    name = _NAMES[type(op)]
+    if lhs is rhs:
+        found = float(name in ("eq", "le", "ge"))
+    else:
+        one, other = bounds(lhs), bounds(rhs)
+        if _ALWAYS[name](one, other):
+            found = 1.0
+        elif _ALWAYS[_OPPOSITE[name]](one, other):
+            found = 0.0
+        else:
+            return
+    type_ = tensor_type(op.results[0])
+    rewriter.replace(op, splat_of(int(found) if is_integer(op.results[0]) else found, type_, op.location))
+
+
+@pattern(*(BINARY[name] for name in ("bitwise_and", "div", "logical_left_shift", "logical_right_shift", "remainder")))
+def known_number(op: Operation, rewriter: PatternRewriter) -> None:
+    """What can be one integer alone, as x >> 32, x & 0 and x % 1."""
+    if not is_integer(op.results[0]):
+        return
+    found = bounds(op.results[0])
+    if found.low == found.high and fits(found, si32):
+        rewriter.replace(op, splat_of(int(found.low), tensor_type(op.results[0]), op.location))
+
+
+@pattern(BINARY["logical_and"], BINARY["logical_or"])
+def decided(op: Operation, rewriter: PatternRewriter) -> None:
+    """x and false is false, x or true is true."""
+    number = 0 if isinstance(op, BINARY["logical_and"]) else 1
+    if any(splat(operand) == number for operand in op.operands):
+        rewriter.replace(op, splat_of(number, tensor_type(op.results[0]), op.location))
+
+
+@pattern(ClampScalarOp)
+def needless_clamp(op: ClampScalarOp, rewriter: PatternRewriter) -> None:
+    """A clamp of integers that lie between its bounds."""
+    if not is_integer(op.input) or op.input.type != op.result.type:
+        return
+    found = bounds(op.input)
+    if float(op.value("min")) <= found.low and found.high <= float(op.value("max")):
+        rewriter.replace(op, [], [op.input])
+
+
+@pattern(BINARY["maximum"], BINARY["minimum"])
+def needless_limit(op: Operation, rewriter: PatternRewriter) -> None:
+    """The larger or smaller of two integers, where their ranges tell which that is."""
+    least = isinstance(op, BINARY["minimum"])
+    for one, other in both_ways(op):
+        if not is_integer(one) or one.type != op.results[0].type:
+            continue
+        mine, theirs = bounds(one), bounds(other)
+        if (mine.high <= theirs.low) if least else (mine.low >= theirs.high):
+            rewriter.replace(op, [], [one])
+            return
+
+
+@pattern(BINARY["remainder"])
+def needless_remainder(op: Operation, rewriter: PatternRewriter) -> None:
+    """x % n of integers is x where 0 <= x < n."""
+    lhs, rhs = op.operands
+    if is_integer(lhs) and lhs.type == op.results[0].type:
+        one, other = bounds(lhs), bounds(rhs)
+        if one.low >= 0 and one.high < other.low:
+            rewriter.replace(op, [], [lhs])
+
+
+@pattern(TypecastOp)
+def there_and_back(op: TypecastOp, rewriter: PatternRewriter) -> None:
+    """int(float(x)) is x where the float type holds all that x can be; float(int(x)) is x where x is integral."""
+    inner = producer(op.input, TypecastOp)
+    if inner is None or inner.input.type != op.result.type:
+        return
+    middle, ends = tensor_type(op.input).element_type, tensor_type(op.result).element_type
+    if is_integer(op.result) and middle in EXACT:
+        found = bounds(inner.input)
+        if max(-found.low, found.high) > EXACT[middle]:
+            return
+    elif not (ends in EXACT and middle == si32 and is_integral(inner.input) and fits(bounds(inner.input), si32)):
+        return
+    rewriter.replace(op, [], [inner.input])
+
+
+@pattern(BINARY["logical_and"])
+def implied(op: Operation, rewriter: PatternRewriter) -> None:
+    """(x != c) and (x < c) is x < c, as the remainder that rounds down writes it; also with > for <."""
+    for one, other in both_ways(op):
+        differs, less = producer(one, BINARY["ne"]), other.owner
+        if differs is None or not isinstance(less, (BINARY["lt"], BINARY["gt"])) or other.type != op.results[0].type:
+            continue
+        same = differs.operands[1] is less.operands[1] or (
+            splat(differs.operands[1]) is not None and splat(differs.operands[1]) == splat(less.operands[1])
+        )
+        if same and differs.operands[0] is less.operands[0]:
+            rewriter.replace(op, [], [other])
+            return
+
+
+@pattern(BINARY["logical_and"])
+def rounds_down(op: Operation, rewriter: PatternRewriter) -> None:
+    """(sign(x) != 1) and (x % n != 0) is x % n < 0 for positive n: when a quotient that is rounded down is one less."""
+    for one, other in both_ways(op):
+        signs, rest = producer(one, BINARY["ne"]), producer(other, BINARY["ne"])
+        remainder = producer(rest.operands[0], BINARY["remainder"]) if rest is not None else None
+        if signs is None or rest is None or remainder is None or splat(rest.operands[1]) != 0:
+            continue
+        sign = look_through(signs.operands[0], TypecastOp)
+        made = producer(sign, UNARY["sign"]) if splat(signs.operands[1]) == 1 else None
+        if made is None or not is_integer(remainder.operands[0]) or bounds(remainder.operands[1]).low <= 0:
+            continue
+        if look_through(made.operands[0], TypecastOp) is remainder.operands[0] and other.type == op.results[0].type:
+            replace_with(rewriter, op, BINARY["lt"], list(rest.operands))
+            return
+
+
+@pattern(BINARY["ne"], BINARY["eq"])
+def truth_of_truth(op: Operation, rewriter: PatternRewriter) -> None:
+    """(t != 0) and (t == 1) are t, a truth; (t == 0) is the opposite of the comparison of integers that made t."""
+    for value, other in both_ways(op):
+        made, number = value.owner, splat(other)
+        if not isinstance(made, TRUTH) or number not in (0, 1):
+            continue
+        if (number == 0) == isinstance(op, BINARY["ne"]):
+            if value.type == op.results[0].type:
+                rewriter.replace(op, [], [value])
+            else:
+                replace_with(rewriter, op, TypecastOp, [value])
+            return
+        if isinstance(made, _COMPARISONS) and is_integer(made.operands[0]) and only_user(value) is op:
+            replace_with(rewriter, op, BINARY[_OPPOSITE[_NAMES[type(made)]]], list(made.operands))
+            return
+
+
+PATTERNS = (
+    known_comparison,
+    known_number,
+    decided,
+    needless_clamp,
+    needless_limit,
+    needless_remainder,
+    there_and_back,
+    implied,
+    rounds_down,
+    truth_of_truth,
+)

@@ -1,0 +1,111 @@
+"""What the ranges of integers decide: guards of indices that a program computed go, those of its arguments stay.
+
+Each program is run on the emulated card too, and compared with JAX's CPU backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from jax import lax
+
+from tt_xla.compiler.pipeline import compile_module
+from tt_xla.ir.program import Program
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import get_device
+from tt_xla.target import load_target
+
+Array = Any
+
+GUARDS = {"lt", "le", "gt", "ge", "eq", "ne", "where", "clamp_scalar", "logical_and", "sign", "maximum", "minimum"}
+"""What indices are guarded with."""
+
+TABLE = np.random.default_rng(0).standard_normal((6, 8)).astype(np.float32)
+ROWS = np.array([0, 5, -1, -6, 3], np.int32)
+NUMBERS = np.array([-7, -6, -1, 0, 1, 5, 6, 7, 2**31 - 1, -(2**31)], np.int32)
+WORDS = np.array([0, 1, 77, 2**31, 2**32 - 1], np.uint32)
+SHIFTS = np.array([0, 1, 31, 32, 2**31], np.uint32)
+
+
+def threefry_rotation(x: Array, by: Array) -> Array:
+    return lax.shift_left(x, by) | lax.shift_right_logical(x, jnp.uint32(32) - by)
+
+
+def beam(x: Array) -> Array:
+    """Where the best of a flattened table are, as row and column."""
+    place = lax.top_k(x.reshape(-1), 5)[1]
+    return x[place // 8], place % 8
+
+
+FREE: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
+    "argmax_as_index": (lambda x: jnp.take_along_axis(x, jnp.argmax(x, 1)[:, None], 1), (TABLE,)),
+    "positions_of_topk": (lambda x: jnp.take_along_axis(x, lax.top_k(x, 3)[1], 1), (TABLE,)),
+    "order_of_a_sort": (lambda x: jnp.take_along_axis(x, jnp.argsort(x, 1), 1), (TABLE,)),
+    "quotient_and_rest": (beam, (TABLE,)),
+    "remainder_of_iota": (lambda x: x + (jnp.arange(8) % 8 >= 0), (TABLE,)),
+    "shifts_of_32_bits": (threefry_rotation, (WORDS, SHIFTS)),
+    "low_bits": (lambda x: jnp.clip(x & 5, 0, 5), (ROWS,)),
+}
+KEPT: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
+    "argument_as_index": (lambda x, i: x[i], (TABLE, ROWS)),
+    "floor_division": (lambda x: (x // 3, x // -3), (NUMBERS,)),
+    "floor_remainder": (lambda x: (x % 3, x % -3), (NUMBERS,)),
+    "sums_that_wrap": (lambda x: (x + 2**30 > 0, x * 2 < 4), (NUMBERS,)),
+    "clipped_after_a_wrap": (lambda x: jnp.clip(jnp.maximum(x, 0) + 2**30, 0, 2**31 - 2), (NUMBERS,)),
+    "sign_and_rest": (lambda x: (jnp.sign(x) != 1) & (lax.rem(x, 4) != 0), (NUMBERS,)),
+    "of_an_unsigned": (lambda x: jnp.where(x < 5, x + 1, x), (WORDS,)),
+    "chosen_by_another": (lambda x, y: jnp.clip(jnp.where(x < 0, y, x), 0, 5), (NUMBERS, -NUMBERS[::-1])),
+}
+
+
+def compiled(program: Callable[..., Any], inputs: tuple[np.ndarray, ...]) -> Program:
+    module = jax.jit(program).lower(*inputs).compiler_ir("stablehlo")
+    return compile_module(module, CompileOptions.parse({"numerics": "exact"}), load_target("n150"))
+
+
+def ops(program: Program) -> list[str]:
+    return [step.op.partition(".")[2] for function in program.functions for step in function.body]
+
+
+def test_computed_positions_need_no_guards() -> None:
+    for name, (program, inputs) in FREE.items():
+        assert GUARDS.isdisjoint(ops(compiled(program, inputs))), name
+
+
+def test_a_clamp_of_what_is_clamped_already_goes() -> None:
+    found = ops(compiled(lambda x: lax.clamp(1, lax.clamp(-3, x, 3) + 4, 7), (NUMBERS,)))
+    assert found.count("clamp_scalar") == 1
+
+
+def test_arguments_keep_theirs() -> None:
+    for name, (program, inputs) in KEPT.items():
+        assert GUARDS.intersection(ops(compiled(program, inputs))), name
+
+
+def test_a_remainder_that_rounds_down_is_told_by_its_sign() -> None:
+    """remainder, one comparison, one sum, one choice; JAX writes two comparisons, a conjunction and a third one."""
+    found = ops(compiled(lambda x: x % 3, (NUMBERS,)))
+    assert [found.count(name) for name in ("remainder", "lt", "add", "where", "ne", "logical_and")] == [
+        1,
+        1,
+        1,
+        1,
+        0,
+        0,
+    ]
+
+
+@pytest.mark.parametrize("name", [*FREE, *KEPT])
+def test_equals_the_cpu(name: str) -> None:
+    program, inputs = (FREE | KEPT)[name]
+    wanted = jax.tree.leaves(jax.jit(program)(*inputs))
+    tensors = [torch.from_numpy(value.copy()) for value in inputs]
+    got = get_device("n150").load(compiled(program, inputs)).run(tensors, [0] * len(inputs))
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(one.numpy(), np.asarray(other))
