@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from programs import language, training, vision
+from programs import language, sequences, training, vision
 from programs.parameters import fc
 
 BF16, F32 = jnp.bfloat16, jnp.float32
@@ -78,6 +78,16 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
     "llama_decode": lambda: _llama_decode(2),
     "llama_decode_24": lambda: _llama_decode(24),
     "gpt_12": lambda: Program(language.gpt, (language.gpt_parameters(BF16, 12), _tokens(1, 128))),
+    "diffusion_block": lambda: Program(
+        vision.diffusion_block,
+        (vision.diffusion_block_parameters(BF16), _array(2, 16, 16, 32), _array(2, dtype=jnp.int32)),
+    ),
+    "lstm": lambda: Program(sequences.lstm, (sequences.lstm_parameters(F32), _array(4, 24, 64, dtype=F32))),
+    "sample": lambda: Program(sequences.sample, (_array(4, 1000, dtype=F32), _array(dtype=jnp.int32))),
+    "beam_step": lambda: Program(
+        sequences.beam_step,
+        (_array(2, 4, dtype=F32), _array(2, 4, 10, dtype=jnp.int32), _array(2, 4, 200, dtype=F32)),
+    ),
     "mlp_train": lambda: Program(training.sgd_step(training.mlp), (_mlp(F32), _array(32, 784, dtype=F32), _labels(32))),
     "cnn_train": lambda: Program(
         training.sgd_step(vision.digits_cnn),

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from programs.layers import batch_norm, conv, conv_transpose, dense, layer_norm, max_pool
 from programs.parameters import bn, fc, kernel, norm
@@ -164,4 +165,34 @@ def autoencoder_parameters(dtype, widths=(32, 64, 128)):
         "down": [kernel((3, 3, before, after), dtype, bias=True) for before, after in pairs],
         "up": [kernel((3, 3, after, max(before, 32)), dtype, bias=True) for before, after in reversed(pairs)],
         "out": kernel((3, 3, 32, 3), dtype, bias=True),
+    }
+
+
+def group_norm(params, x, groups=8, epsilon=1e-5):
+    """Statistics of each group of channels over all places."""
+    batch, height, width, channels = x.shape
+    grouped = x.astype(jnp.float32).reshape(batch, height, width, groups, channels // groups)
+    mean = grouped.mean((1, 2, 4), keepdims=True)
+    variance = grouped.var((1, 2, 4), keepdims=True)
+    normal = ((grouped - mean) * lax.rsqrt(variance + epsilon)).reshape(x.shape)
+    return (normal * params["scale"] + params["bias"]).astype(x.dtype)
+
+
+def diffusion_block(params, x, time):
+    """A residual block of a denoiser: images [batch, height, width, channels], and the step of each."""
+    frequencies = jnp.exp(-jnp.log(1e4) * jnp.arange(16, dtype=jnp.float32) / 16)
+    angles = time[:, None].astype(jnp.float32) * frequencies
+    embedding = jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], axis=-1).astype(x.dtype)
+    found = conv(params["conv1"], jax.nn.silu(group_norm(params["norm1"], x)))
+    found = found + dense(params["time"], jax.nn.silu(embedding))[:, None, None]
+    return x + conv(params["conv2"], jax.nn.silu(group_norm(params["norm2"], found)))
+
+
+def diffusion_block_parameters(dtype, width=32):
+    return {
+        "norm1": norm(width),
+        "conv1": kernel((3, 3, width, width), dtype, bias=True),
+        "time": fc(32, width, dtype),
+        "norm2": norm(width),
+        "conv2": kernel((3, 3, width, width), dtype, bias=True),
     }

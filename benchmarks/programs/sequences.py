@@ -1,0 +1,43 @@
+"""Recurrent networks, and the steps around a language model: choosing the next token, and searching for the best."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def lstm(params, x):
+    """[batch, length, width] to states of the same shape, by ``lax.scan``; the gates are columns of one kernel."""
+
+    def cell(carry, inputs):
+        state, memory = carry
+        gates = inputs @ params["input"] + state @ params["hidden"] + params["bias"]
+        enter, forget, candidate, leave = jnp.split(gates, 4, axis=-1)
+        memory = jax.nn.sigmoid(forget) * memory + jax.nn.sigmoid(enter) * jnp.tanh(candidate)
+        state = jax.nn.sigmoid(leave) * jnp.tanh(memory)
+        return (state, memory), state
+
+    start = jnp.zeros((x.shape[0], params["hidden"].shape[0]), x.dtype)
+    _, states = lax.scan(cell, (start, start), x.swapaxes(0, 1))
+    return states.swapaxes(0, 1)
+
+
+def lstm_parameters(dtype, width=64):
+    shapes = {"input": (width, 4 * width), "hidden": (width, 4 * width), "bias": (4 * width,)}
+    return {name: jax.ShapeDtypeStruct(shape, dtype) for name, shape in shapes.items()}
+
+
+def sample(logits, seed, kept=50, mass=0.9):
+    """A token of each row of logits: of the ``kept`` likeliest, those before ``mass`` is reached."""
+    likely, tokens = lax.top_k(logits, kept)
+    likely = jnp.where(jnp.cumsum(jax.nn.softmax(likely), axis=-1) < mass, likely, -1e9)
+    chosen = jax.random.categorical(jax.random.key(seed), likely)
+    return jnp.take_along_axis(tokens, chosen[:, None], axis=1)
+
+
+def beam_step(scores, sequences, logits):
+    """The best continuations of all beams: scores [batch, beams] and sequences [batch, beams, length + 1]."""
+    beams, vocabulary = logits.shape[-2:]
+    totals = scores[..., None] + jax.nn.log_softmax(logits)
+    best, places = lax.top_k(totals.reshape(-1, beams * vocabulary), beams)
+    kept = jnp.take_along_axis(sequences, (places // vocabulary)[..., None], axis=1)
+    return best, jnp.concatenate([kept, (places % vocabulary)[..., None]], axis=-1)
