@@ -178,6 +178,17 @@ def test_a_traced_program_has_shorter_gaps_and_const_eval_is_free() -> None:
     assert predicted_device_us(carried, N150) >= 100
 
 
+def test_every_op_of_the_dialect_has_a_rule_of_its_own() -> None:
+    from xdsl.ir import Operation
+
+    from tt_xla.cost.model import has_rule
+    from tt_xla.ir.ttnn import dialect
+
+    ops: list[type[Operation]] = list(dialect().operations)
+    assert len(ops) > 100
+    assert [op.name for op in ops if not has_rule(op.name)] == []
+
+
 def test_an_op_is_priced_once_for_the_same_tensors_and_attributes() -> None:
     first = matmul(512, 512, 512, compute_config={"math_fidelity": "hifi4"})
     assert matmul(512, 512, 512, compute_config={"math_fidelity": "hifi4"}) is first

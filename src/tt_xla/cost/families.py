@@ -105,6 +105,7 @@ ROW_OPS: dict[str, tuple[float, float]] = {
     "distributed_layer_norm": (1200.0, 8000.0),
     "distributed_rms_norm": (1000.0, 8000.0),
     "rms_norm": (900.0, 4000.0),
+    "dit_rms_norm_unary_fused": (1200.0, 4000.0),  # as rms_norm, and a function of the vector unit
     "rms_norm_pre_all_gather": (400.0, 2000.0),
     "softmax": (2400.0, 5300.0),
     "rotary_embedding": (500.0, 2000.0),
@@ -133,6 +134,9 @@ REDUCTIONS: dict[str, float] = {
     "cumprod": 600.0,
     "sort": 12000.0,
     "topk": 6000.0,
+    "topk_router_gpt": 6000.0,  # as topk
+    "sampling": 12000.0,  # as sort
+    "indexer_score_dsa": 6000.0,  # as topk
 }
 
 # Binary ops on the FPU, by cycles of extra vector work in the same kernel: comparisons subtract, then compare to zero.
@@ -199,5 +203,49 @@ ATTENTIONS = (
     "scaled_dot_product_attention_decode",
     "paged_scaled_dot_product_attention_decode",
     "chunked_scaled_dot_product_attention",
+    "flash_mla_prefill",
+    "paged_flash_multi_latent_attention_decode",
+    "sdpa_bw",
+    "sdpa_fw",
 )
+# Ops whose kernels await each page of the result's data before the next.
+PAGED_MOVES = (
+    "concat",
+    "concatenate_heads",
+    "nlp_concat_heads",
+    "nlp_concat_heads_decode",
+    "nlp_create_qkv_heads_decode",
+    "pad",
+    "repeat",
+    "repeat_interleave",
+    "split_query_key_value_and_split_heads",
+    "upsample",
+)
+
+# Ops that write their second operand into a part of the first, which stays where it is.
+CACHE_WRITES = ("fill_cache", "update_cache", "paged_fill_cache", "paged_update_cache")
+
+# Ops that read their operands and write their results once, with no better rule known; on the host too.
+PLAIN_MOVES = (
+    "aggregate_tensor",
+    "all_to_all_combine",
+    "all_to_all_dispatch",
+    "all_to_all_dispatch_metadata",
+    "distribute_tensor",
+    "embedding_bw",
+    "gather",
+    "mesh_partition",
+    "moe_compute",
+    "moe_expert_token_remap",
+    "prepare_conv2d_bias",
+    "prepare_conv2d_weights",
+    "prepare_conv3d_weights",
+    "prepare_conv_transpose2d_bias",
+    "prepare_conv_transpose2d_weights",
+    "rows_gather",
+    "rows_scatter",
+    "scatter",
+    "write_tensor",
+)
+
 COLLECTIVES = ("all_gather", "all_reduce", "all_reduce_async", "reduce_scatter", "point_to_point")

@@ -50,6 +50,11 @@ def instruction_cost(instruction: Instruction, values: Sequence[TensorSpec], tar
     return found[0]
 
 
+def has_rule(op: str) -> bool:
+    """Whether the op, ``ttnn.add``, belongs to a family; others count as a copy of their operands to their results."""
+    return op.rpartition(".")[2] in _MODELS
+
+
 _priced: dict[Any, tuple[Cost, Rates]] = {}
 """Costs by op, tensors and attributes: layers repeat, and a search asks for the same again."""
 _PRICED_LIMIT = 65536
@@ -374,6 +379,10 @@ def _table() -> dict[str, tuple[Model, Any]]:
     table |= dict.fromkeys((*families.FREE, "capture_or_execute_trace", "execute_trace"), (_free, None))
     for op in ("to_layout", "to_memory_config", "to_device", "from_device", "to_tensor_spec"):
         table[op] = (movement.layout_change, None)
+    table |= dict.fromkeys(families.PAGED_MOVES, (programs.joined, None))
+    table |= dict.fromkeys(families.CACHE_WRITES, (programs.cache_write, None))
+    table |= dict.fromkeys(families.PLAIN_MOVES, _MOVEMENT)
+    table |= {"adamw": (_elementwise, "relu"), "dropout": (_elementwise, "relu")}
     table |= dict.fromkeys(("slice_static", "slice_dynamic"), (movement.slice_, None))
     return table | {
         "reshape": (movement.reshape, None),
@@ -384,7 +393,6 @@ def _table() -> dict[str, tuple[Model, Any]]:
         "move": (programs.waiting_copy, None),
         "split": (programs.waiting_copy, None),
         "slice_write": (programs.waiting_copy, None),
-        "concat": (programs.joined, None),
         "halo": (programs.halo, None),
         "padded_slice": (programs.padded_slice, None),
         "grid_sample": (programs.grid_sample, None),

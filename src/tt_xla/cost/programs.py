@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.cost import families
-from tt_xla.cost.rates import DRAM, SHARDED, Rates, Work
+from tt_xla.cost.movement import hosted
+from tt_xla.cost.rates import DRAM, HOST, SHARDED, Rates, Work
 from tt_xla.cost.shares import FREE, cost_of, inputs_of, split, traffic
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
@@ -132,9 +133,22 @@ def joined(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates,
     """Concatenation: shards page by page from core to core, interleaved tensors page by page from memory."""
     out = Work(values[instruction.results[0]].layout)
     works = [Work(spec.layout) for spec in inputs_of(instruction, values)]
+    if any(work.place == HOST for work in (*works, out)):
+        return hosted(works, [out], rates)
     cores, share = split(out, rates)
     dram, noc = traffic((*works, out), rates, share)
     wait = families.SHARD_PAGE_CYCLES * rates.cycle_us if out.place == SHARDED else rates.wait
     if not out.tiled and out.place != SHARDED:
         wait = families.STICK_CYCLES * rates.cycle_us
     return cost_of(rates, 0.0, dram, max(noc, out.pages * share * wait), cores)
+
+
+def cache_write(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Pages of the second operand, each awaited and written into the first."""
+    inputs = inputs_of(instruction, values)
+    if len(inputs) < 2:
+        return FREE
+    part = Work(inputs[1].layout)
+    cores, share = split(part, rates)
+    dram = 2 * part.bytes * rates.dram if part.place == DRAM else part.bytes * rates.dram
+    return cost_of(rates, 0.0, dram, share * (part.pages * rates.wait + part.bytes * rates.arrival), cores)
