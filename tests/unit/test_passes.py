@@ -151,6 +151,13 @@ def test_a_program_and_its_text_cost_the_same(run, stablehlo: Path, tmp_path: Pa
     assert any(each["op"] == "ttnn.linear" for each in program["ops"])
 
 
+def test_estimate_tells_gaps_and_rate(run, dump: Path):
+    found = json.loads(run("estimate", "--json", dump))
+    assert 0 < found["gaps_us_traced"] < found["gaps_us_untraced"]
+    assert found["calls_per_second"] * found["predicted_device_us"] == pytest.approx(1e6)
+    assert found["bound"] in ("compute", "dram", "noc", "launch")
+
+
 def test_estimate_for_another_system(run, stablehlo: Path, tmp_path: Path):
     run("compile", "--out", tmp_path / "out", stablehlo)
     here = json.loads(run("estimate", "--json", tmp_path / "out" / "linear.ttnn"))

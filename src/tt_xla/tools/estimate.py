@@ -66,6 +66,33 @@ class Estimate:
     def gaps_us(self) -> float:
         return self.total_us - sum(line.us for line in self.lines.values())
 
+    @property
+    def transfers_us(self) -> float:
+        """Of the moves between host and device."""
+        return sum(line.us for op, line in self.lines.items() if op.endswith((".to_device", ".from_device")))
+
+    @property
+    def calls_per_second(self) -> float:
+        return 1e6 / self.total_us if self.total_us else 0.0
+
+    @property
+    def bound(self) -> str:
+        """The part that takes longest over all ops."""
+        whole = Line()
+        for line in self.lines.values():
+            whole.us += line.us
+            whole.compute += line.compute
+            whole.dram += line.dram
+            whole.noc += line.noc
+            whole.launch += line.launch
+        return whole.bound
+
+    def gaps_if(self, traced: bool) -> float:
+        """Microseconds between ops if all of them were replayed from a trace, or none."""
+        target = load_target(self.arch)
+        ops = sum(line.count for line in self.lines.values() if line.us)
+        return ops * (target.gap_us_traced if traced else target.gap_us_untraced)
+
 
 def by_op(functions: Iterable[Function]) -> dict[str, Line]:
     """Predicted time of the ops that every call runs, longest first."""
@@ -165,6 +192,11 @@ def record(found: Estimate) -> dict[str, Any]:
         "arch": found.arch,
         "predicted_device_us": found.total_us,
         "gaps_us": found.gaps_us,
+        "gaps_us_traced": found.gaps_if(traced=True),
+        "gaps_us_untraced": found.gaps_if(traced=False),
+        "transfers_us": found.transfers_us,
+        "calls_per_second": found.calls_per_second,
+        "bound": found.bound.lower(),
         "one_round_of": list(found.open_loops),
         "ops": [
             {
@@ -192,6 +224,13 @@ def show(found: Estimate) -> None:
         f"of which {found.gaps_us:.1f} us between ops",
         markup=False,
     )
+    if found.total_us:
+        console.print(
+            f"{found.calls_per_second:.0f} calls a second, bound by {found.bound or 'nothing'}; between ops "
+            f"{found.gaps_if(True):.1f} us if traced, {found.gaps_if(False):.1f} us if not; "
+            f"{found.transfers_us:.1f} us over PCIe",
+            markup=False,
+        )
     if found.open_loops:
         names = ", ".join(found.open_loops)
         console.print(
