@@ -1,8 +1,21 @@
 """Upstream's names for the torch frontend; importing this registers the dynamo backend and the device ``tt``."""
 
+from tt_torch.serialization import parse_compiled_artifacts_from_cache, parse_compiled_artifacts_from_cache_to_disk
+from tt_torch.sharding import sharding_constraint_hook, sharding_constraint_tensor
+from tt_torch.tools import mark_module_user_inputs
 from tt_xla.frontends.torch import register
 from tt_xla.frontends.torch.codegen import codegen_cpp, codegen_py
+from ttxla_tools import save_system_descriptor_to_disk
 
 register()
 
-__all__ = ["codegen_cpp", "codegen_py"]
+__all__ = [
+    "codegen_cpp",
+    "codegen_py",
+    "mark_module_user_inputs",
+    "parse_compiled_artifacts_from_cache",
+    "parse_compiled_artifacts_from_cache_to_disk",
+    "save_system_descriptor_to_disk",
+    "sharding_constraint_hook",
+    "sharding_constraint_tensor",
+]

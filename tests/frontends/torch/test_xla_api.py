@@ -93,8 +93,15 @@ def test_options_replace_those_before():
 def test_caches(tmp_path):
     import torch_xla.runtime as xr
 
-    xr.initialize_cache(str(tmp_path / "cache"))
-    assert (tmp_path / "cache").is_dir()
+    from tt_xla.frontends.torch import program_cache
+
+    try:
+        assert not torch_xla._XLAC._xla_computation_cache_is_initialized()
+        xr.initialize_cache(str(tmp_path / "cache"))
+        assert (tmp_path / "cache").is_dir()
+        assert torch_xla._XLAC._xla_computation_cache_is_initialized()
+    finally:
+        program_cache.close_cache()
     before = settings.current()
     xr.clear_computation_cache()
     assert settings.current() is not before

@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tt_xla.errors import OptionError, ResourceExhaustedError, TTXLAError
-from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch import program_cache, settings
 from tt_xla.frontends.torch.decompositions import decompositions
 from tt_xla.frontends.torch.device import DEVICE_TYPE, Mold, buffer_of, new_version, register
 from tt_xla.frontends.torch.device.buffers import MEMORY
@@ -24,6 +24,7 @@ from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.dynamic import allow_recompiles, fix_marked_sizes
 from tt_xla.frontends.torch.graph import run_passes
 from tt_xla.frontends.torch.lowering import Argument, Lowered, RefusedError, lower_to_stablehlo
+from tt_xla.frontends.torch.rng_state import describe_random_ops
 from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
 from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
 from tt_xla.ir.program import Program, Role
@@ -203,6 +204,7 @@ def _compile_graph(
     arguments: list[Argument] | None,
     own: Mapping[str, Any],
 ) -> Callable[[list[Any]], Sequence[Any]]:
+    describe_random_ops(graph_module)
     described = _roles(graph_module, arguments)
     refused: set[str] = set()
     while True:
@@ -331,10 +333,15 @@ def compile_and_load(module: Any, options: CompileOptions) -> Callee:
     system = selected_system()
     key = (hashlib.sha256(str(module).encode()).hexdigest(), options, system)
     modules: dict[str, str] = {}
+    cache = None if options.export_path else program_cache.current()  # modules are exported when they are compiled
     program = None if options.generates_source else _PROGRAMS.pop(key, None)
+    if program is None and cache is not None:
+        program = cache.load(key)
     if program is None:
-        wanted = modules if options.generates_source else None
+        wanted = modules if options.generates_source or cache is not None else None
         program = compile_module(module, options, load_target(system), dumps=wanted)
+        if cache is not None:
+            cache.store(key, program, modules)
     _PROGRAMS[key] = program
     device = get_device()
     device.resident = MEMORY.current

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -78,6 +79,36 @@ def composite_topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, s
     )
     values, indices = torch.topk(builder.mark_inputs(input), k, dim, largest, sorted)
     return torch.return_types.topk(builder.mark_outputs(values, indices))
+
+
+def composite_topk_values(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Tensor:
+    """The values of ``torch.topk`` as ``tenstorrent.topk_values``."""
+    return _one_of_topk(0, input, k, dim, largest, sorted)
+
+
+def composite_topk_indices(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Tensor:
+    """The indices of ``torch.topk`` as ``tenstorrent.topk_indices``."""
+    return _one_of_topk(1, input, k, dim, largest, sorted)
+
+
+def _one_of_topk(which: int, input: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> Tensor:
+    if input.dim() == 0:
+        return torch.topk(input, k, dim, largest, sorted)[which]
+    builder = StableHLOCompositeBuilder(
+        ("tenstorrent.topk_values", "tenstorrent.topk_indices")[which],
+        {"k": k, "dim": dim % input.dim(), "largest": largest, "sorted": sorted},
+    )
+    return builder.mark_outputs(torch.topk(builder.mark_inputs(input), k, dim, largest, sorted)[which])
+
+
+def composite_gather(
+    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """``torch.gather`` as ``tenstorrent.gather``; ``out``, where there is one, is written."""
+    builder = StableHLOCompositeBuilder("tenstorrent.gather", {"dim": dim, "sparse_grad": sparse_grad})
+    input, index = builder.mark_inputs(input, index)
+    found = builder.mark_outputs(torch.gather(input, dim, index, sparse_grad=sparse_grad))
+    return found if out is None else out.copy_(found)
 
 
 def composite_argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
@@ -162,25 +193,31 @@ def _replace(graph_module: GraphModule, node: Node, function: Callable[..., Any]
     graph_module.graph.erase_node(node)
 
 
-replacements: dict[Any, Callable[..., Any]] = {
+replacements: dict[Any, Any] = {
     F.gelu: composite_gelu,
     torch.rms_norm: composite_rms_norm,
     F.rms_norm: composite_rms_norm,
     torch.layer_norm: composite_layer_norm,
     F.layer_norm: composite_layer_norm,
     F.group_norm: composite_group_norm,
-    torch.topk: composite_topk,
+    torch.topk: {
+        frozenset({0, 1}): composite_topk,
+        frozenset({0}): composite_topk_values,
+        frozenset({1}): composite_topk_indices,
+    },
     torch.argmax: composite_argmax,
+    torch.gather: composite_gather,
     F.scaled_dot_product_attention: composite_scaled_dot_product_attention,
     nn.LayerNorm: replace_layer_norm_module,
     nn.RMSNorm: replace_rms_norm_module,
     nn.GroupNorm: replace_group_norm_module,
     nn.GELU: replace_gelu_module,
 }
-"""By function: a function of the same arguments that is called in its place. By module type: a function of graph
+"""By function: a function of the same arguments that is called in its place, or where it has several results, one for
+each set of those that are used; the one that gives all is for other sets. By module type: a function of graph
 module, node and module that replaces the ``call_module`` node."""
 
-METHODS: dict[str, Any] = {"topk": torch.topk, "argmax": torch.argmax}
+METHODS: dict[str, Any] = {"topk": torch.topk, "argmax": torch.argmax, "gather": torch.gather}
 """Methods of tensors that are functions of :data:`replacements`."""
 
 
@@ -189,10 +226,11 @@ def handle_composite_ops(gm: GraphModule) -> GraphModule:
     changed = False
     for node in list(gm.graph.nodes):
         if node.op == "call_method" and METHODS.get(node.target) in replacements:
-            node.op, node.target = "call_function", replacements[METHODS[node.target]]
+            node.op = "call_function"
+            _retarget(node, replacements[METHODS[node.target]])
             changed = True
         elif node.op == "call_function" and node.target in replacements:
-            node.target = replacements[node.target]
+            _retarget(node, replacements[node.target])
             changed = True
         elif node.op == "call_module":
             module = gm.get_submodule(str(node.target))
@@ -203,3 +241,26 @@ def handle_composite_ops(gm: GraphModule) -> GraphModule:
         gm.graph.lint()
         gm.recompile()
     return gm
+
+
+def _retarget(node: Node, replacement: Any) -> None:
+    if isinstance(replacement, dict):
+        replace_multi_output_op(node, replacement)
+    else:
+        node.target = replacement
+
+
+def replace_multi_output_op(node: Node, variants: dict[frozenset[int], Callable[..., Any]]) -> None:
+    """Calls the variant that gives the results that are used; a single one of them is no tuple any more."""
+    items = [user for user in node.users if user.target is operator.getitem]
+    used = frozenset(item.args[1] for item in items if item.users and isinstance(item.args[1], int))
+    if len(items) < len(node.users) or used not in variants:
+        node.target = variants[max(variants, key=len)]
+        return
+    node.target = variants[used]
+    if len(used) > 1:
+        return
+    for item in items:
+        if item.users:
+            item.replace_all_uses_with(node)
+        node.graph.erase_node(item)

@@ -11,8 +11,11 @@ from typing import Any
 _FILES = {
     "torch_xla": "root.py",
     "torch_xla._XLAC": "extension.py",
+    "torch_xla._dynamo": "dynamo.py",
+    "torch_xla._dynamo.dynamo_bridge": "dynamo_bridge.py",
     "torch_xla.amp": "amp.py",
     "torch_xla.core": "core.py",
+    "torch_xla.core.dynamo_bridge": "dynamo_bridge.py",
     "torch_xla.core.xla_model": "xla_model.py",
     "torch_xla.debug": "debug.py",
     "torch_xla.debug.metrics": "metrics.py",
@@ -29,7 +32,14 @@ _MISSING = (
     "{} is not available: this torch_xla is the part of its API that tt-xla provides. "
     "Installing the real torch_xla package replaces it."
 )
-_PACKAGES = {"torch_xla", "torch_xla.core", "torch_xla.debug", "torch_xla.distributed", "torch_xla.experimental"}
+_PACKAGES = {
+    "torch_xla",
+    "torch_xla._dynamo",
+    "torch_xla.core",
+    "torch_xla.debug",
+    "torch_xla.distributed",
+    "torch_xla.experimental",
+}
 
 
 def find(name: str) -> ModuleSpec | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from tt_xla.frontends.torch.xla_api import finder as _finder
@@ -95,9 +96,14 @@ def get_master_ip() -> str:
 
 
 def initialize_cache(path: str, readonly: bool = False) -> None:
-    """Makes the folder that compiled programs may be kept in."""
-    if not readonly:
-        os.makedirs(path, exist_ok=True)
+    """Keeps compiled programs in the folder, for other processes too; ``readonly`` takes those that are there.
+
+    Raises:
+        OutputError: the folder cannot be made.
+    """
+    from tt_xla.frontends.torch import program_cache
+
+    program_cache.open_cache(path, readonly)
 
 
 def clear_computation_cache() -> None:
@@ -110,4 +116,6 @@ def clear_computation_cache() -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "runtime":  # the real module imports itself by this name, and scripts write xr.runtime.set_device_type
+        return sys.modules[__name__]
     raise _finder.missing(__name__, name)

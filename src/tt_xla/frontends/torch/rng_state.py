@@ -1,0 +1,46 @@
+"""Random ops that ``torch.utils.checkpoint`` runs twice: with the state of the generator kept, and again from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._guards import detect_fake_mode
+from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state
+
+
+def describe_random_ops(graph_module: torch.fx.GraphModule) -> None:
+    """Gives such ops, and their states, the fake tensors that AOTAutograd's partitioner leaves away."""
+    nodes = graph_module.graph.nodes
+    for node in nodes:
+        if node.op != "call_function" or "val" in node.meta:
+            continue
+        if node.target is run_and_save_rng_state:
+            node.meta["val"] = (_state(nodes), _result(nodes, *node.args, **node.kwargs))
+        elif node.target is run_with_rng_state:
+            state, *call = node.args
+            state.meta.setdefault("val", _state(nodes))
+            node.meta["val"] = _result(nodes, *call, **node.kwargs)
+        elif "getitem" in node.name and node.args[0].target is run_and_save_rng_state:
+            node.meta["val"] = node.args[0].meta["val"][node.args[1]]
+
+
+def _state(nodes: Any) -> torch.Tensor:
+    size = torch.get_rng_state().shape
+    with _fake_mode(nodes):
+        return torch.empty(size, dtype=torch.uint8, device="cpu")
+
+
+def _result(nodes: Any, op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
+    args, kwargs = torch.fx.node.map_arg((args, kwargs), lambda given: given.meta["val"])
+    with _fake_mode(nodes):
+        return op(*args, **kwargs)
+
+
+def _fake_mode(nodes: Any) -> Any:
+    mode = detect_fake_mode([node.meta.get("val") for node in nodes])
+    assert mode is not None
+    return mode
+
+
+__all__ = ["describe_random_ops"]

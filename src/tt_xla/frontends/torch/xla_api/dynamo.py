@@ -1,0 +1,11 @@
+"""``torch_xla._dynamo``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tt_xla.frontends.torch.xla_api import finder as _finder
+
+
+def __getattr__(name: str) -> Any:
+    return _finder.attribute(__name__, name)

@@ -1,0 +1,30 @@
+"""``torch_xla._dynamo.dynamo_bridge`` and ``torch_xla.core.dynamo_bridge``: from a graph to what runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from tt_xla.frontends.torch.xla_api import finder as _finder
+
+
+class GraphInputMatcher:
+    """The real one keeps tensors of a compiled graph, and scripts look for objects of it to free them. There are none
+    here: compiled graphs hold no tensors."""
+
+
+def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Callable[..., Any]:
+    """A graph module compiled for the device, by the dynamo backend ``tt``.
+
+    Raises:
+        CompileError: the graph cannot be compiled.
+    """
+    from tt_xla.frontends.torch.backend import tt
+
+    return tt(xla_model, xla_args)
+
+
+def __getattr__(name: str) -> Any:
+    raise _finder.missing(__name__, name)

@@ -1,0 +1,37 @@
+"""Serialised executables, and what is known of the system they are for."""
+
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+
+from tt_xla.frontends.executables import parse_executable
+
+
+def save_system_descriptor_to_disk(output_prefix: str | os.PathLike[str], as_json: bool = False) -> None:
+    """Writes what is known of the system to ``<output_prefix>_system_desc.json``.
+
+    Raises:
+        NotImplementedError: ``as_json`` is False; upstream's binary descriptor is read by its own tools alone.
+    """
+    from tt_xla.options import environment
+    from tt_xla.target import load_target
+
+    if not as_json:
+        raise NotImplementedError(
+            "save_system_descriptor_to_disk(as_json=False) writes upstream's binary format, which is not there yet. "
+            "Use as_json=True."
+        )
+    path = Path(f"{os.fspath(output_prefix)}_system_desc.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    target = load_target(environment("TTXLA_SYSTEM"))
+    facts = {field.name: getattr(target, field.name) for field in fields(target)}
+    path.write_text(json.dumps(facts, indent=2, default=dict))
+
+
+def is_compile_only() -> bool:
+    """Whether programs are compiled for a described system and none is run."""
+    return os.environ.get("TT_COMPILE_ONLY_SYSTEM_DESC") is not None
+
+
+__all__ = ["is_compile_only", "parse_executable", "save_system_descriptor_to_disk"]
