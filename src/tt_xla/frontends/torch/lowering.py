@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.aten import LOWERINGS, Context
 from tt_xla.frontends.torch.aten.registry import DTYPES, apply, describe, shape_of
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
+from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.outputs import memory_order, views_of_bases
 from tt_xla.ir.program import Role
 
@@ -110,6 +111,9 @@ def module_path(node: torch.fx.Node) -> str:
 
 def is_lowered(node: torch.fx.Node) -> bool:
     """Whether a call has a lowering rule, or needs none."""
+    if isinstance(node.target, torch._ops.HigherOrderOperator):
+        inner = [call for graph in graphs_of(node) for call in graph.graph.nodes if call.op == "call_function"]
+        return node.target in HIGHER_ORDER and all(is_lowered(call) and call.target not in _RANDOM for call in inner)
     if not isinstance(node.target, torch._ops.OpOverload):
         return True
     known = node.target in LOWERINGS or node.target in _RANDOM
@@ -152,7 +156,8 @@ class _Lowering:
         self.traced: list[torch.fx.Node] = []  # nodes that are arguments of main, in order
         self.extras: list[Callable[[], torch.Tensor]] = []
         self.constant: list[bool] = []
-        self._numbers = {node: index for index, node in enumerate(self.nodes)}
+        self._located = list(_with_inner(self.nodes))
+        self._numbers = {node: index for index, node in enumerate(self._located)}
 
     def run(self) -> Lowered:
         self._check_supported()
@@ -217,6 +222,8 @@ class _Lowering:
         for node in self.nodes:
             if node.op == "get_attr":
                 value = _attribute(self.graph_module, str(node.target))
+                if isinstance(value, torch.fx.GraphModule):
+                    self.known[node] = functools.partial(self._branch, value)
                 if not isinstance(value, torch.Tensor):
                     continue
                 if value.numel() > EMBEDDED_ELEMENTS:
@@ -318,6 +325,11 @@ class _Lowering:
         if isinstance(out, bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool):
             return number(out)
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda arg: values[arg])
+        if node.target in HIGHER_ORDER:
+            try:
+                return HIGHER_ORDER[node.target](*args, **kwargs)
+            except UnsupportedOpError as error:
+                raise RefusedError(node, error) from error
         if not isinstance(node.target, torch._ops.OpOverload):
             if "getitem" in node.name or getattr(node.target, "__name__", "") == "getitem":
                 return args[0][args[1]]
@@ -331,6 +343,21 @@ class _Lowering:
         except UnsupportedOpError as error:
             raise RefusedError(node, error) from error
 
+    def _branch(self, graph_module: torch.fx.GraphModule, arrays: Sequence[Any]) -> list[Any]:
+        """Computes a graph that a higher order op was given."""
+        nodes = list(graph_module.graph.nodes)
+        values: dict[torch.fx.Node, Any] = dict(
+            zip(graph_module.graph.find_nodes(op="placeholder"), arrays, strict=True)
+        )
+        for node in graph_module.graph.find_nodes(op="get_attr"):
+            value = attribute_of(node)
+            inner = isinstance(value, torch.fx.GraphModule)
+            values[node] = functools.partial(self._branch, value) if inner else _to_numpy(value)
+        self._evaluate(nodes, values, [])
+        (results,) = graph_module.graph.output_node().args
+        results = results if isinstance(results, list | tuple) else [results]
+        return [jax.numpy.asarray(values[node] if isinstance(node, torch.fx.Node) else node) for node in results]
+
     def _locate(self, module: ir.Module) -> None:
         """Puts the user's source lines, and the node's place in the model, in place of this file's."""
         locations: dict[int, ir.Location] = {}
@@ -341,7 +368,7 @@ class _Lowering:
             if match:
                 index = int(match[1])
                 if index not in locations:
-                    locations[index] = _location_of(self.nodes[index])
+                    locations[index] = _location_of(self._located[index])
                 op.location = locations[index]
             elif not isinstance(location, ir.UnknownLoc):
                 op.location = ir.Location.unknown()
@@ -349,6 +376,15 @@ class _Lowering:
 
         with module.context:
             module.operation.walk(visit)
+
+
+def _with_inner(nodes: Iterable[torch.fx.Node]) -> Iterator[torch.fx.Node]:
+    """The nodes, and those of the graphs that they call."""
+    for node in nodes:
+        yield node
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            for graph_module in graphs_of(node):
+                yield from _with_inner(graph_module.graph.nodes)
 
 
 @functools.cache

@@ -1,0 +1,70 @@
+"""Control flow of torch (``torch.cond``, ``while_loop``, ``scan``): graphs called by a graph, in ``jax.lax``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import torch
+from torch._higher_order_ops.scan import scan_op
+
+from tt_xla.registry import Registry
+
+Branch = Callable[[Sequence[Any]], list[Any]]
+"""A graph: takes arrays, gives arrays."""
+
+HIGHER_ORDER: Registry[Any, Callable[..., list[Any]]] = Registry("lowerings of higher order ops")
+"""By operator: a function of its arguments, in which each graph is a :data:`Branch`."""
+
+
+def graphs_of(node: torch.fx.Node) -> Iterator[torch.fx.GraphModule]:
+    """The graphs that a call of a higher order op is given."""
+    for given in node.all_input_nodes:
+        if given.op == "get_attr" and isinstance(found := attribute_of(given), torch.fx.GraphModule):
+            yield found
+
+
+def attribute_of(node: torch.fx.Node) -> Any:
+    """What a ``get_attr`` node stands for."""
+    value: Any = node.graph.owning_module
+    for name in str(node.target).split("."):
+        value = getattr(value, name)
+    return value
+
+
+@HIGHER_ORDER.register(torch.ops.higher_order.cond)
+def _cond(predicate: Any, true: Branch, false: Branch, operands: Sequence[Any] = ()) -> list[Any]:
+    predicate = jnp.asarray(predicate).reshape(()).astype(bool)
+    return jax.lax.cond(predicate, lambda *given: true(given), lambda *given: false(given), *operands)
+
+
+@HIGHER_ORDER.register(torch.ops.higher_order.while_loop)
+def _while_loop(condition: Branch, body: Branch, carried: Sequence[Any], more: Sequence[Any] = ()) -> list[Any]:
+    start = [jnp.asarray(value) for value in carried]
+
+    def go_on(state: list[Any]) -> Any:
+        return jnp.asarray(condition([*state, *more])[0]).reshape(()).astype(bool)
+
+    def step(state: list[Any]) -> list[Any]:
+        after = body([*state, *more])
+        return [jnp.asarray(new, old.dtype) for new, old in zip(after, start, strict=True)]
+
+    return jax.lax.while_loop(go_on, step, start)
+
+
+@HIGHER_ORDER.register(scan_op)
+def _scan(combine: Branch, initial: Sequence[Any], rows: Sequence[Any], more: Sequence[Any] = ()) -> list[Any]:
+    start = [jnp.asarray(value) for value in initial]
+
+    def step(state: list[Any], row: list[Any]) -> tuple[list[Any], list[Any]]:
+        results = combine([*state, *row, *more])
+        carried = [jnp.asarray(new, old.dtype) for new, old in zip(results, start, strict=False)]
+        return carried, results[len(start) :]
+
+    last, stacked = jax.lax.scan(step, start, list(rows))
+    return [*last, *stacked]
+
+
+__all__ = ["HIGHER_ORDER", "Branch", "attribute_of", "graphs_of"]
