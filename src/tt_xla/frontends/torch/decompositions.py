@@ -10,6 +10,7 @@ import torch
 from torch._decomp import decomposition_table
 
 from tt_xla.frontends.torch.aten import LOWERINGS
+from tt_xla.frontends.torch.fused_steps import STEPS
 
 aten = torch.ops.aten
 Decomposition = Callable[..., Any]
@@ -23,7 +24,7 @@ def decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
     """
     kept = {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under these
     own = {aten.as_strided_scatter.default: _as_strided_scatter, torch.ops.prims.fma.default: _fma} | _WITH_FACTOR
-    known = decomposition_table | _foreach_decompositions() | own
+    known = decomposition_table | _foreach_decompositions() | STEPS | own
     known = {op: rule for op, rule in known.items() if op not in LOWERINGS and op not in kept and not _writes(op)}
     return known | {op: _if_symbolic(rule) for op, rule in _WITH_FACTOR.items() if op in LOWERINGS}
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
+from tt_xla.frontends.torch import fused_steps
 from tt_xla.frontends.torch.device import metrics, on_host
 from tt_xla.frontends.torch.device.buffers import CPU_KEYS, DEVICE_TYPE, Value, aten, buffer_of
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
@@ -63,6 +65,8 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         return _view(signature, args, kwargs)
     elif torch.Tag.inplace_view in signature.op.tags:
         return signature.op.redispatch(CPU_KEYS, *args, **kwargs)  # it changes sizes and strides, no elements
+    elif signature.op in fused_steps.IN_PLACE:
+        result = _step(signature, args, kwargs)
     elif signature.writes:
         result = _write_results(signature, args, kwargs)
     else:
@@ -107,6 +111,16 @@ def _write_results(signature: Signature, args: Sequence[Any], kwargs: dict[str, 
             _resize_out(target, value.shape)
         store(target, value, signature.op)
     return targets[0] if len(targets) == 1 else tuple(targets)
+
+
+def _step(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A fused step, by the ops that it consists of; its results go where it would have written them."""
+    results = fused_steps.IN_PLACE[signature.op](*args, **kwargs)
+    targets = signature.written(args, kwargs)
+    with torch.no_grad():
+        for target, result in zip(tree_leaves(targets), tree_leaves(results), strict=True):
+            target.copy_(result)
+    return targets[0] if signature.returns_written else None
 
 
 def _for_functional(
