@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import types
 
 import pytest
 import torch
@@ -422,3 +423,10 @@ def test_pinned_and_non_contiguous_sources():
     there = torch.empty(3, 4, device="tt")
     there.t()[1:3] = x.t()[:2]
     assert torch.equal(there.cpu()[:, 1:3], x[:, :2])
+
+
+def test_code_that_has_no_hash_records():
+    """Dynamo puts slices among the constants of code that it makes."""
+    code = (lambda: torch.ones(2, device="tt") + 1).__code__
+    function = types.FunctionType(code.replace(co_consts=(*code.co_consts, slice(0, 1))), globals())
+    assert function().tolist() == [2.0, 2.0]

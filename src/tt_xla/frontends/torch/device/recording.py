@@ -26,7 +26,7 @@ aten = torch.ops.aten
 _SERIALS = itertools.count()
 _KINDS: dict[Any, Kind] = {}
 _GATHERS: dict[Any, Value] = {}
-_OWN_CODE: dict[CodeType, bool] = {}
+_OWN_FILES: dict[str, bool] = {}
 _TAKE_CPU_INDICES = {
     aten.index.Tensor,
     aten.index_put.default,
@@ -66,11 +66,10 @@ def _user_frame() -> tuple[CodeType, int] | None:
     frame = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
-        own = _OWN_CODE.get(code)
+        name = code.co_filename  # the code itself may have no hash: constants that dynamo puts in it are slices
+        own = _OWN_FILES.get(name)
         if own is None:
-            name = code.co_filename
-            own = name.startswith(_OWN_FOLDERS)
-            _OWN_CODE[code] = own
+            own = _OWN_FILES[name] = name.startswith(_OWN_FOLDERS)
         if not own:
             return code, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
