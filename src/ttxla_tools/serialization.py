@@ -14,7 +14,7 @@ def save_system_descriptor_to_disk(output_prefix: str | os.PathLike[str], as_jso
     Raises:
         NotImplementedError: ``as_json`` is False; upstream's binary descriptor is read by its own tools alone.
     """
-    from tt_xla.options import environment
+    from tt_xla.options import selected_system
     from tt_xla.target import load_target
 
     if not as_json:
@@ -24,7 +24,7 @@ def save_system_descriptor_to_disk(output_prefix: str | os.PathLike[str], as_jso
         )
     path = Path(f"{os.fspath(output_prefix)}_system_desc.json")
     path.parent.mkdir(parents=True, exist_ok=True)
-    target = load_target(environment("TTXLA_SYSTEM"))
+    target = load_target(selected_system())
     facts = {field.name: getattr(target, field.name) for field in fields(target)}
     path.write_text(json.dumps(facts, indent=2, default=dict))
 
