@@ -102,7 +102,16 @@ def linear(
         # Weights lie as torch's linear wants them: a row for each feature of the result.
         return activate(multiply(with_bias, _operand(a, transpose_a), _operand(b, not transpose_b)), activation)
 
-    return in_one
+    def plain(a: Tensor, b: Tensor, bias: Tensor) -> Tensor:
+        return F.linear(a, b if transpose_b else b.t(), bias if bias.ndim == 1 else bias.reshape(-1))
+
+    return plain if not transpose_a and not activation and _takes_all_bits(ctx, compute_config) else in_one
+
+
+def _takes_all_bits(ctx: Context, config: Mapping[str, Any] | None) -> bool:
+    """Whether both operands are bfloat16 and the matrix unit multiplies all of their bits."""
+    types = {CONTAINERS[spec.layout.dtype] for spec in (ctx.operands["a"], ctx.operands["b"])}  # type: ignore[union-attr]
+    return types == {torch.bfloat16} and (not ctx.silicon or matrix_unit.fidelity(config) == "hifi4")
 
 
 def _one_call(ctx: Context, transpose_b: bool, config: Mapping[str, Any] | None) -> bool:
