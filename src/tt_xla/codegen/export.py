@@ -7,7 +7,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,9 +64,11 @@ def exporting(program: Program, modules: Mapping[str, str], run: Run) -> Run:
     source = generate(program, export_tensors)
     written = False
 
-    def run_and_export(tensors: Sequence[torch.Tensor], versions: Sequence[int | None]) -> list[torch.Tensor]:
+    def run_and_export(
+        tensors: Sequence[torch.Tensor], versions: Sequence[int | None], given: Container[int] = ()
+    ) -> list[torch.Tensor]:
         nonlocal written
-        results = run(tensors, versions)
+        results = run(tensors, versions, given if written else ())  # what is exported are the arguments as they came
         if not written:
             files = dict(contents(program, source, modules))
             if export_tensors:

@@ -20,6 +20,7 @@ from tt_xla.ir.base import TTOp, operand_names, shape
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import (
     FUNCTION_TYPE,
+    KV_CACHE,
     Argument,
     Cost,
     Function,
@@ -56,12 +57,23 @@ def emit(
         name=name,
         target=target.name,
         options=options.as_dict(),
-        arguments=arguments,
+        arguments=_marked(module, arguments),
         results=results,
         functions=tuple(made),
         memory=MemoryPlan(),
         predicted_device_us=predicted_device_us(made[0], target, made),
         host_ops=tuple(op for function in functions(module) for op in _host_ops(function)),
+    )
+
+
+def _marked(module: ModuleOp, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """Arguments with whether the program writes to them."""
+    entry = next(filter(is_entry, functions(module)))
+    if entry.arg_attrs is None:
+        return arguments
+    return tuple(
+        msgspec.structs.replace(argument, written=True) if KV_CACHE in attributes.data else argument
+        for argument, attributes in zip(arguments, entry.arg_attrs.data, strict=True)
     )
 
 

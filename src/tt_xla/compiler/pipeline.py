@@ -34,6 +34,7 @@ from tt_xla.compiler.ttnn import (
     keep_const_eval_inputs_on_host,
     propagate_row_major,
     set_compute_config,
+    write_in_place,
 )
 from tt_xla.compiler.ttnn import fuse as fuse_ttnn
 from tt_xla.compiler.ttnn.layouts import choose_layouts
@@ -97,6 +98,10 @@ def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Targe
 
 def _propagate_row_major(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     propagate_row_major.run(module, target)
+
+
+def _write_in_place(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    write_in_place.run(module, target)
 
 
 def _choose_layouts(
@@ -206,6 +211,11 @@ TTNN_STAGES = (
         _choose_layouts,
         "After const-eval, whose results live on between runs and so stay in DRAM.",
         lambda options: options.optimization_level == 2,
+    ),
+    Stage(
+        "ttnn-write-in-place",
+        _write_in_place,
+        "Until here every op makes new values; the stages after it move whole functions at most.",
     ),
     Stage(
         "ttnn-hoist-trace",

@@ -14,12 +14,19 @@ import msgspec
 from tt_xla.ir.layout import TensorLayout
 
 MAGIC = b"TTXLAPRG"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 Operand = int | tuple[int, ...]
 
 FUNCTION_TYPE = "tt.function_type"
 """The attribute of a function in text that has its kind; entries of our own have none."""
+
+
+DONOR = "jax.buffer_donor"
+"""The attribute of an argument in text whose memory the program may write to."""
+
+KV_CACHE = "ttcore.kv_cache"
+"""The attribute of an argument in text that the program writes to."""
 
 
 class FunctionKind(enum.StrEnum):
@@ -137,6 +144,8 @@ class Argument(msgspec.Struct, frozen=True):
     shape: tuple[int, ...]
     dtype: str
     """Declared StableHLO element type, such as ``i64``; narrowed on the device where the chip has none."""
+    written: bool = False
+    """Whether the program writes to its memory: who calls gives it up, or a copy is written to."""
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,6 @@ LOAD_CACHED = "ttcore.load_cached"
 TRACE = "ttnn.capture_or_execute_trace"
 DEALLOCATE = "ttnn.deallocate"
 COPY = "ttnn.copy"
-ASSIGN = "ttnn.assign"
 CALL = "func.call"
 
 CONTROL = (WHILE_LOOP, CASE)
@@ -106,6 +106,8 @@ class Executable:
             function.name: _Bound(self._code(function)) for function in program.functions if function.kind in _RUN_HERE
         }
         self._traces = {self._traced(step.instruction).name: _Trace() for step in self._entry_steps(TRACE)}
+        self._written = [at for at, argument in enumerate(program.arguments) if argument.written]
+        """Positions of the arguments that the program writes to."""
         self._has_const_evals = bool(self._entry_steps(LOAD_CACHED))
         self._const_evals: dict[str, _CacheEntry] = {}
         self._kept: set[int] = set()
@@ -189,16 +191,21 @@ class Executable:
             names |= dict(zip(function.arguments, declared, strict=True))
         return names
 
-    def run(self, tensors: Sequence[torch.Tensor], versions: Sequence[Version]) -> list[torch.Tensor]:
+    def run(
+        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()
+    ) -> list[torch.Tensor]:
         """Runs the Program once.
 
         Args:
-            tensors: CPU tensors of the declared shapes and dtypes, any strides. They are not written to.
+            tensors: CPU tensors of the declared shapes and dtypes, any strides. Those that are not ``given`` are not
+                written to.
             versions: for each tensor a token, unique in the process, that changes with its contents; None when that is
                 not known.
+            given: positions of arguments whose memory may be written to, and may be that of a result; nobody else has
+                a part of it.
 
         Returns:
-            Contiguous CPU tensors of the declared shapes and dtypes that share no memory with anything.
+            Contiguous CPU tensors of the declared shapes and dtypes that share no memory with anything else.
 
         Raises:
             ExecutionError: arguments do not match, a value does not fit its on-device type, or an op fails.
@@ -212,8 +219,9 @@ class Executable:
                 self._ask_to_be_told()
             if self._has_const_evals:
                 self._tokens = dict(zip(self._entry.arguments, tokens, strict=True))
+            passed = self._protect(arguments, tensors, given) if self._written else []
             call = self._call_entry if self.counters.runs else self._run_first
-            owned = self._own(call(arguments), arguments)
+            owned = self._own(call(arguments), arguments, passed)
             self.counters.runs += 1
             return owned
 
@@ -228,6 +236,21 @@ class Executable:
         self._reader.forget(version)
         for name in [name for name, entry in [*self._const_evals.items()] if version in entry.versions]:
             self._const_evals.pop(name, None)
+
+    def _protect(
+        self, arguments: list[torch.Tensor], tensors: Sequence[torch.Tensor], given: Container[int]
+    ) -> list[torch.Tensor]:
+        """Copies arguments that will be written to and are not given; the others, which results may be."""
+        passed: list[torch.Tensor] = []
+        count = Counter(map(id, tensors))
+        for position in self._written:
+            argument, tensor = arguments[position], tensors[position]
+            if storage(argument) == storage(tensor):
+                if position not in given or count[id(tensor)] > 1 or not tensor.is_contiguous():
+                    arguments[position] = tensor.detach().clone(memory_format=torch.contiguous_format)
+                    arguments[position] = arguments[position].reshape(argument.shape)
+            passed.append(arguments[position])
+        return passed
 
     def reset(self) -> None:
         """Back to cold: forgets bound kernels, const-eval results and the captured trace."""
@@ -293,12 +316,19 @@ class Executable:
                 hint="This is a fault of the compiler or of an edited Program; please report it.",
             )
 
-    def _own(self, results: Iterable[torch.Tensor], arguments: Iterable[torch.Tensor]) -> list[torch.Tensor]:
-        """Results widened, and copied where their memory belongs to someone else."""
+    def _own(
+        self, results: Iterable[torch.Tensor], arguments: Iterable[torch.Tensor], passed: Iterable[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        """Results widened, and copied where their memory belongs to someone else; ``passed`` are arguments that may be
+        results as they are, each once."""
         owned = [widen(tensor, result) for tensor, result in zip(results, self.program.results, strict=True)]
         del results  # so that none counts as another owner
         taken = {*map(id, arguments), *self._kept}
+        free = {*map(id, passed)}
         for index, tensor in enumerate(owned):
+            if id(tensor) in free:
+                free.discard(id(tensor))
+                continue
             if id(tensor) in taken or not owns_memory(tensor):
                 owned[index] = tensor = tensor.clone()
             taken.add(id(tensor))
@@ -319,7 +349,7 @@ class Executable:
                 continue
             if instruction.op == COPY and instruction.operands["dst"] in function.arguments:
                 # Nothing reads the slot before: it becomes the tensor that would be copied there.
-                instruction = Instruction(ASSIGN, {"input": inputs[0]}, (inputs[1],), {}, instruction.location)
+                instruction = Instruction(COPY, {"input": inputs[0]}, (inputs[1],), {}, instruction.location)
                 inputs = inputs[:1]
             step = Step(instruction, inputs, [])
             if instruction.op in (LOAD_CACHED, TRACE):
@@ -334,7 +364,7 @@ class Executable:
         if function.kind is not FunctionKind.TRACE:
             return Code(function.name, steps, function.arguments, function.results)
         # Its last arguments are slots, which its copies fill.
-        filled = {value for step in steps if step.instruction.op == ASSIGN for value in step.instruction.results}
+        filled = {value for step in steps if step.instruction.op == COPY for value in step.instruction.results}
         inputs = [value for value in function.arguments if value not in filled]
         return Code(function.name, steps, inputs, [value for value in function.arguments if value in filled])
 

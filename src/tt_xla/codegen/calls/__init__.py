@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tt_xla.codegen.calls import (
     attention,
+    caches,
     contraction,
     elementwise,
     indexing,
@@ -22,6 +23,7 @@ __all__ = [
     "CALLS",
     "Op",
     "attention",
+    "caches",
     "call_of",
     "contraction",
     "elementwise",

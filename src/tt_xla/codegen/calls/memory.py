@@ -39,6 +39,11 @@ def from_device(op: Op) -> Call:
     return Call("ttnn.from_device", (op["input"],))
 
 
+@calls("ttnn.assign")
+def assign(op: Op) -> Call:
+    return Call("ttnn.clone", (op["input"],), given(memory_config=op.memory))
+
+
 @calls("ttnn.full")
 def full(op: Op) -> Call:
     return Call("ttnn.full", (op.get("shape"), op.get("fill_value")), _made(op))

@@ -16,7 +16,7 @@ from tt_xla.compiler.stablehlo import (
     structure,
     window,
 )
-from tt_xla.compiler.stablehlo.importer import import_module
+from tt_xla.compiler.stablehlo.importer import DONATION, import_module
 from tt_xla.compiler.stablehlo.parse import parse_module, print_vhlo
 
 FAMILIES = (
@@ -36,4 +36,4 @@ FAMILIES = (
     window,
 )
 
-__all__ = ["FAMILIES", "import_module", "parse_module", "print_vhlo"]
+__all__ = ["DONATION", "FAMILIES", "import_module", "parse_module", "print_vhlo"]

@@ -10,6 +10,7 @@ from typing import Any, cast
 from jaxlib.mlir import ir
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    BoolAttr,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
@@ -35,7 +36,7 @@ from tt_xla.compiler.stablehlo.types import (
 )
 from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
 from tt_xla.ir.base import Tensor, TTOp, shape
-from tt_xla.ir.program import Argument, Result, Role
+from tt_xla.ir.program import DONOR, Argument, Result, Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
 from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.ir.ttir.host import HostCallOp
@@ -46,6 +47,9 @@ Converter = Callable[["Importer", Any], "SSAValue | Sequence[SSAValue] | None"]
 CONVERTERS: Registry[str, Converter] = Registry("converters of StableHLO")
 converts = CONVERTERS.register
 """Registers the converter of StableHLO ops by their full names."""
+
+DONATION = ("tf.aliasing_output", DONOR)
+"""What says of an argument that its caller gives up its memory, to a result or to any use."""
 
 _FILE_LINE = re.compile(r'"([^"]*)":(\d+):(\d+)')
 
@@ -66,6 +70,10 @@ class Importer:
         self.kept: list[Any] = []
         """Modules made along the way, whose values are keys here."""
         self.call_stack: list[str] = []
+        self.calls: list[Any] = []
+        """The calls that are being converted in place, outermost first."""
+        self.donated: set[SSAValue] = set()
+        """Arguments whose memory the program may write to: their caller gives them up."""
         self.function = "main"
         """The TTIR function that is being filled."""
         self.subprograms: dict[str, FuncOp | None] = {}
@@ -187,13 +195,18 @@ def _import(module: Any, *, host_fallback: bool) -> tuple[ModuleOp, tuple[Argume
     functions = {op.name.value: op for op in _functions(module)}
     importer = Importer(block, functions, host_fallback=host_fallback)
     importer.all_on_chip = not any(on_host(argument) for argument in block.args)
+    donated = _donated(function)
     for made, declared in zip(block.args, arguments, strict=True):
         made.name_hint = _name_hint(declared.name)
+        if made.index in donated and declared.role is Role.INPUT:
+            importer.donated.add(made)
     returned = importer.inline(function, block.args)
     results = tuple(Result(*_declared(type_)) for type_ in function.type.results)
     block.add_op(ReturnOp(*returned))
     signature = ([arg.type for arg in block.args], [value.type for value in returned])
-    attributes = ArrayAttr([_argument_attributes(argument) for argument in arguments])
+    attributes = ArrayAttr(
+        [_argument_attributes(argument, given in importer.donated) for argument, given in zip(arguments, block.args)]
+    )
     made = FuncOp("main", signature, Region(block), visibility="public", arg_attrs=attributes)
     if not importer.subprograms:
         return ModuleOp([made]), arguments, results
@@ -307,7 +320,11 @@ def _erase_after(block: Block, last: Operation | None) -> None:
 
 @converts("func.call")
 def call(importer: Importer, op: Any) -> list[SSAValue]:
-    return importer.inline(importer.functions[op.attributes["callee"].value], importer.operands(op))
+    importer.calls.append(op)
+    try:
+        return importer.inline(importer.functions[op.attributes["callee"].value], importer.operands(op))
+    finally:
+        importer.calls.pop()
 
 
 def _functions(module: Any) -> list[Any]:
@@ -368,10 +385,20 @@ def _declared(type_: Any) -> tuple[tuple[int, ...], str]:
     return tuple(ranked.shape), str(ranked.element_type)
 
 
-def _argument_attributes(argument: Argument) -> DictionaryAttr:
-    return DictionaryAttr(
-        {"ttcore.argument_type": ArgumentTypeAttr(argument.role), "ttir.name": StringAttr(argument.name)}
-    )
+def _donated(function: Any) -> set[int]:
+    """The arguments whose memory may hold results, as JAX says it."""
+    attributes = function.arg_attrs if "arg_attrs" in function.attributes else ()
+    return {index for index, attrs in enumerate(attributes) if any(name in attrs for name in DONATION)}
+
+
+def _argument_attributes(argument: Argument, donated: bool) -> DictionaryAttr:
+    given: dict[str, Attribute] = {
+        "ttcore.argument_type": ArgumentTypeAttr(argument.role),
+        "ttir.name": StringAttr(argument.name),
+    }
+    if donated:
+        given[DONOR] = BoolAttr.from_bool(True)
+    return DictionaryAttr(given)
 
 
 def _name_hint(name: str) -> str | None:

@@ -10,6 +10,7 @@ from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.stablehlo.caches import scatter_slice
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.elementwise import choose
 from tt_xla.compiler.stablehlo.gather import Axis, as_si32, batch_lines, index_parts, row_numbers, wide, within
@@ -68,14 +69,18 @@ class _Places:
 
 @converts("stablehlo.scatter")
 def scatter(importer: Importer, op: Any) -> SSAValue:
-    """The indexed dimensions of the operand become the rows of a table, as in gather. Updates that would go outside
+    """A write to a cache that is given up; else the indexed dimensions of the operand become the rows of a table, as in
+    gather. Updates that would go outside
     change nothing: they turn neutral, or go to a row that is cut off again."""
     result = importer.result_type(op)
     if len(op.results) != 1:
         raise importer.reject(op, "it updates several tensors at once")
     operand = importer[op.operands[0]]
-    places = _places(importer, op)
     body = _body(op)
+    written = None if body else scatter_slice(importer, op)
+    if written is not None:
+        return written
+    places = _places(importer, op)
     is_bool = str(op.operands[0].type.element_type) == "i1"
     if (is_bool and body) or body not in ("", *_REDUCTIONS, *_JOINS):
         raise importer.reject(op, "TT-NN does not scatter with its body")

@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.stablehlo.caches import update_slice
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.elementwise import choose
 from tt_xla.compiler.stablehlo.gather import line, rows_of, within
@@ -38,13 +39,17 @@ def dynamic_slice(importer: Importer, op: Any) -> SSAValue:
 
 @converts("stablehlo.dynamic_update_slice")
 def dynamic_update_slice(importer: Importer, op: Any) -> SSAValue:
-    """Concatenation of what stays and what is new where the place is known; else each element of the result chooses
-    between the operand and the update."""
+    """A write to a cache that is given up; concatenation of what stays and what is new where the place is known; else
+    each element of the result chooses between the operand and the update."""
     importer.result_type(op)
     operand, update, *starts = importer.operands(op)
     dims = [dim for dim, size in enumerate(shape(update)) if size != shape(operand)[dim]]
     if not dims:
         return update
+    if len(dims) == 1:
+        written = update_slice(importer, op.operands[0], update, starts[dims[0]], dims[0])
+        if written is not None:
+            return written
     known = [scalar_constant(starts[dim]) for dim in dims]
     if None not in known:
         limits = (shape(operand)[dim] - shape(update)[dim] for dim in dims)

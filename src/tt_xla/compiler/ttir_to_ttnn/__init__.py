@@ -2,6 +2,7 @@
 
 from tt_xla.compiler.ttir_to_ttnn import (
     attention,
+    caches,
     contraction,
     control,
     creation,
@@ -14,6 +15,6 @@ from tt_xla.compiler.ttir_to_ttnn import (
 )
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role, run
 
-FAMILIES = (attention, contraction, control, creation, elementwise, host, indexing, reduction, structure, window)
+FAMILIES = (attention, caches, contraction, control, creation, elementwise, host, indexing, reduction, structure, window)
 
 __all__ = ["FAMILIES", "argument_role", "run"]

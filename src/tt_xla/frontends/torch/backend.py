@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import re
@@ -30,7 +31,8 @@ from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
 from tt_xla.ir.program import Program, Role
 from tt_xla.options import COMPILE_OPTIONS, CompileOptions, selected_system
 
-Callee = Callable[[list[torch.Tensor], list[int | None]], list[torch.Tensor]]
+Callee = Callable[..., list[torch.Tensor]]
+"""Tensors, their versions, and perhaps the positions of those that may be written to, to results."""
 
 TORCH_OPTIONS = {
     "tt_enable_composite_ops": True,
@@ -221,7 +223,8 @@ def _compile_stages(
     own: Mapping[str, Any],
 ) -> Callable[[list[Any]], Sequence[Any]]:
     if not host:
-        return Executor(lower_to_stablehlo(graph_module, arguments), own)
+        given = [dataclasses.replace(argument, given=argument.written) for argument in arguments or ()] or None
+        return Executor(lower_to_stablehlo(graph_module, given), own)
     placeholders = graph_module.graph.find_nodes(op="placeholder")
     described = dict(zip(placeholders, arguments, strict=True)) if arguments else {}
 
@@ -248,9 +251,12 @@ class Executor:
         self._outputs = lowered.outputs
         self._wrap = [_wrapper(*pair) for pair in zip(lowered.results, lowered.orders, strict=True)]
         self._as_they_are = not any(self._wrap)
+        self._in_order = [order is None for order in lowered.orders]
         self._straight = lowered.outputs == [("result", i) for i in range(len(lowered.results))]
         self._settings: settings.Settings | None = None
         self._call: Callee | None = None
+        self._written: set[int] = set()
+        """Arguments of the program that it writes to."""
         if lowered.results:
             self._prepare()
 
@@ -258,7 +264,8 @@ class Executor:
         current = settings.current()
         options = current.with_own(self._own)
         with unset_fake_temporarily():  # compile callbacks run where every new tensor is a fake one
-            self._call = compile_and_load(self._module, options)
+            program, self._call = _compile_and_load(self._module, options)
+        self._written = {at for at, argument in enumerate(program.arguments) if argument.written}
         self._settings = current
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
@@ -284,28 +291,54 @@ class Executor:
             self._prepare()
         tensors: list[torch.Tensor] = []
         versions: list[int | None] = []
-        for position in self._tensors:
+        given: dict[int, torch.Tensor] = {}
+        for index, position in enumerate(self._tensors):
             tensor = args[position]
             if tensor.is_cpu:
                 tensors.append(tensor)
                 versions.append(None)
+                continue
+            buffer = buffer_of(tensor)
+            if index in self._written and tensor.is_contiguous():
+                given[index] = tensor
+                tensors.append(buffer.writable_alias(tensor))
             else:
-                buffer = buffer_of(tensor)
                 tensors.append(buffer.alias(tensor))
-                versions.append(buffer.version)
+            versions.append(buffer.version)
         for make, version in self._extras:
             tensors.append(make())
             versions.append(version)
         assert self._call is not None
         try:
-            results = self._call(tensors, versions)
+            results = self._call(tensors, versions, given)
         except ResourceExhaustedError as error:
             _as_torch_error(error)
             raise
+        finally:
+            for tensor in given.values():
+                buffer_of(tensor).written()
         if self._as_they_are:
             return results
+        if given:
+            inputs = {tensors[index].data_ptr(): tensor for index, tensor in given.items()}
+            triples = zip(results, self._wrap, self._in_order, strict=True)
+            return [_placed(result, wrap, inputs, in_order=in_order) for result, wrap, in_order in triples]
         pairs = zip(results, self._wrap, strict=True)
         return [result if wrap is None else wrap(result) for result, wrap in pairs]
+
+
+def _placed(
+    result: torch.Tensor,
+    wrap: Callable[[torch.Tensor], torch.Tensor] | None,
+    inputs: Mapping[int, torch.Tensor],
+    *,
+    in_order: bool,
+) -> torch.Tensor:
+    """A result wrapped; the input whose memory it is, so that whoever copies it there has nothing to do."""
+    written = inputs.get(result.data_ptr())
+    if written is not None and wrap is not None and in_order and result.shape == written.shape:
+        return written
+    return result if wrap is None else wrap(result if written is None else result.clone())
 
 
 def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Callable[[torch.Tensor], torch.Tensor] | None:
@@ -324,7 +357,12 @@ def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Callable[[torch
 
 
 def compile_and_load(module: Any, options: CompileOptions) -> Callee:
-    """StableHLO to something that can be called. The one place where the frontend meets compiler and runtime."""
+    """StableHLO to something that can be called."""
+    return _compile_and_load(module, options)[1]
+
+
+def _compile_and_load(module: Any, options: CompileOptions) -> tuple[Program, Callee]:
+    """The one place where the frontend meets compiler and runtime."""
     from tt_xla.codegen.export import exporting
     from tt_xla.compiler import compile_module
     from tt_xla.runtime import get_device
@@ -343,9 +381,13 @@ def compile_and_load(module: Any, options: CompileOptions) -> Callee:
         if cache is not None:
             cache.store(key, program, modules)
     _PROGRAMS[key] = program
+<<<<<<< HEAD
     device = get_device()
     device.resident = MEMORY.current
     return exporting(program, modules, device.load(program).run)
+=======
+    return program, exporting(program, modules, get_device().load(program).run)
+>>>>>>> 63d84f3 (Keys and values are written to caches in place where the cache is given up: paged_update_cache and fill_cache)
 
 
 def compiled_programs() -> list[Program]:

@@ -21,7 +21,7 @@ from tt_xla.frontends.torch.aten.registry import DTYPES, apply, describe, shape_
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.outputs import memory_order, views_of_bases
-from tt_xla.ir.program import Role
+from tt_xla.ir.program import DONOR, Role
 
 aten = torch.ops.aten
 
@@ -53,6 +53,8 @@ class Argument:
     role: Role = Role.INPUT
     written: bool = False
     """Whether the caller writes to it after the program has run."""
+    given: bool = False
+    """Whether the program may do so itself, as nothing after it reads what the input was."""
 
 
 class RefusedError(UnsupportedOpError):
@@ -417,6 +419,8 @@ def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument]) -> Non
             named = {attribute.name: attribute.attr for attribute in given}
             named["ttcore.argument_type"] = ir.StringAttr.get(argument.role.value)
             named["ttir.name"] = ir.StringAttr.get(argument.name)
+            if argument.given:
+                named[DONOR] = ir.BoolAttr.get(True)
             attributes.append(ir.DictAttr.get(named))
         main.arg_attrs = ir.ArrayAttr.get(attributes)
 

@@ -1,4 +1,8 @@
-"""Key and value caches, which are written in place. cache [B, G, K, D]: G heads, K positions, D head size."""
+"""Key and value caches, which are written in place. cache [B, G, K, D]: G heads, K positions, D head size.
+
+Until ``ttnn-write-in-place`` has looked at who else needs the old cache, these ops are functions: they have a result, the
+cache after the write. From there on they have none, as in upstream's text, and write to the memory of their operand.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,19 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import operand_def, opt_operand_def, prop_def
+from xdsl.irdl import operand_def, opt_operand_def, opt_result_def, prop_def
 
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import ShapedOp
 from tt_xla.ir.base import BOOL, I32, defaulted, shape
 
 
-class _Cache(ShapedOp, ABC):
+class CacheOp(ShapedOp, ABC):
+    """An op that writes to its operand ``cache``."""
+
     cache = operand_def(TensorType)
     input = operand_def(TensorType)
+    result = opt_result_def(TensorType)
 
     def fits(self, *, heads: int, longest: bool) -> None:
         """That the dimension ``heads`` of input, its last and, for ``longest``, its third fit the cache."""
@@ -25,7 +32,7 @@ class _Cache(ShapedOp, ABC):
         self.need(not longest or value[2] <= cache[2], f"input has {value[2]} positions, the cache has {cache[2]}")
 
 
-class UpdateCache(_Cache, ABC):
+class UpdateCache(CacheOp, ABC):
     """Writes input [1, G, B, D] at the position ``update_index`` of each sequence from ``batch_offset`` on."""
 
     cache = operand_def(TensorType)
@@ -35,20 +42,20 @@ class UpdateCache(_Cache, ABC):
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
         self.fits(heads=1, longest=False)
-        return ()
+        return (shape(self.cache),)
 
 
-class FillCache(_Cache, ABC):
+class FillCache(CacheOp, ABC):
     """Writes input [B, G, S, D] at the first positions, from sequence ``batch_offset`` on."""
 
     batch_offset = prop_def(I32)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
         self.fits(heads=1, longest=True)
-        return ()
+        return (shape(self.cache),)
 
 
-class PagedUpdateCache(_Cache, ABC):
+class PagedUpdateCache(CacheOp, ABC):
     """Writes input [1, B, G, D] at each sequence's ``update_index`` [B], into the page that page_table [B, N] has."""
 
     cache = operand_def(TensorType)
@@ -63,10 +70,10 @@ class PagedUpdateCache(_Cache, ABC):
         self.need(
             len(shape(self.update_index)) == 1, f"update_index has shape {shape(self.update_index)}, expected rank 1"
         )
-        return ()
+        return (shape(self.cache),)
 
 
-class PagedFillCache(_Cache, ABC):
+class PagedFillCache(CacheOp, ABC):
     """Writes input [B, G, S, D] into the pages that page_table [B, pages] names."""
 
     cache = operand_def(TensorType)
@@ -77,4 +84,4 @@ class PagedFillCache(_Cache, ABC):
     def result_shapes(self) -> Sequence[shapes.Shape]:
         self.fits(heads=1, longest=False)
         self.rank("page_table", 2)
-        return ()
+        return (shape(self.cache),)

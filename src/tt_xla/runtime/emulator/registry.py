@@ -24,6 +24,7 @@ from tt_xla.runtime.emulator.containers import CONTAINERS, fills_container, hold
 
 FAMILIES = (
     "attention",
+    "caches",
     "convolution",
     "creation",
     "data_movement",

@@ -22,6 +22,7 @@ from tt_xla.compiler.ttnn.layouts.forms import Site
 from tt_xla.compiler.ttnn.layouts.search import Node, Search, Step
 from tt_xla.compiler.ttnn.liveness import last_uses
 from tt_xla.cost.rates import rates_of
+from tt_xla.ir.abstract.cache import CacheOp
 from tt_xla.ir.base import TTOp, shape
 from tt_xla.ir.layout import MemoryLayout
 from tt_xla.ir.program import TensorSpec
@@ -121,7 +122,7 @@ class _Line:
         for number in operands:
             self.uses[number].append(len(self.nodes))
         results = [self._define(value) for value in op.results if not isinstance(value.type, DeviceType)]
-        placed = len(results) == 1 and op.name.startswith("ttnn.")
+        placed = len(results) == 1 and op.name.startswith("ttnn.") and not isinstance(op, CacheOp)
         fixed = not placed or any(value in self.constants or value in returned for value in op.results)
         key = _Kind(
             type(op),

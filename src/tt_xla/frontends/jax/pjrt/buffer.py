@@ -1,4 +1,5 @@
-"""Buffers: arrays of the device. Their elements stand in host memory of the emulated card and never change."""
+"""Buffers: arrays of the device. Their elements stand in host memory of the emulated card, and change only as a program
+writes its result to one that was donated to it."""
 
 from __future__ import annotations
 
@@ -225,14 +226,14 @@ def copy_to_memory(args: Any) -> None:
 
 
 def _copy(handle: int, device: int | None, memory: int | None) -> int:
-    """A buffer of its own over the same elements, which nothing writes to."""
+    """A buffer of its own: a program may write to the memory of one that is donated to it."""
     library = trampoline()
     buffer: Buffer = library.object_of(handle)
     from tt_xla.frontends.jax.pjrt.client import device_of
 
     where = place(device or device_of(memory or 0), memory or buffer.memory)
     dims = tuple(buffer.tensor.shape)
-    return where.new_handle(buffer.tensor, buffer.code, where.answers(buffer.code, dims))
+    return where.new_handle(buffer.tensor.clone(), buffer.code, where.answers(buffer.code, dims))
 
 
 def itemsize(code: int) -> int:

@@ -29,8 +29,6 @@ from tt_xla.options import CompileOptions
 NAME = "tt_executable"
 """Upstream's name of every executable."""
 
-_DONATION = ("tf.aliasing_output", "jax.buffer_donor")
-
 _compiling = threading.RLock()
 
 
@@ -71,17 +69,20 @@ class Executable:
         """What was handed out as bytes."""
         self._run = exporting(program, modules or {}, get_device(client.target.name).load(program).run)
         self._versioned = [argument.role is not Role.INPUT for argument in program.arguments]
+        donated = set(compiled.donated)
+        self._written = [at for at, argument in enumerate(program.arguments) if argument.written and at in donated]
         self._makers = [
             _maker(client, result, kind) for result, kind in zip(program.results, compiled.output_memories, strict=True)
         ]
         self._answers = Answers()
 
-    def run(self, inputs: Sequence[Buffer]) -> tuple[int, ...]:
-        """Handles of the results."""
+    def run(self, inputs: Sequence[Buffer], free: bytes) -> tuple[int, ...]:
+        """Handles of the results; ``free`` has a 1 for each argument whose memory is known to be held by nobody else."""
         versions = [
             buffer.version if versioned else None for buffer, versioned in zip(inputs, self._versioned, strict=True)
         ]
-        results = self._run([buffer.tensor for buffer in inputs], versions)
+        given = [position for position in self._written if free[position : position + 1] == b"\1"]
+        results = self._run([buffer.tensor for buffer in inputs], versions, given)
         return tuple([make(tensor) for make, tensor in zip(self._makers, results, strict=True)])
 
     def new_handle(self) -> int:
@@ -219,7 +220,7 @@ def compile_bytes(
         modules: receives the text of the module at each stage where source is generated from it.
     """
     from tt_xla.compiler import compile_module
-    from tt_xla.compiler.stablehlo import parse_module
+    from tt_xla.compiler.stablehlo import DONATION, parse_module
     from tt_xla.frontends.jax.pjrt.prepare import remove_annotations, replace_tokens
 
     request = read_compile_options(options)
@@ -246,7 +247,7 @@ def compile_bytes(
         donated=tuple(
             index
             for index, attrs in enumerate(arguments)
-            if "tf.aliasing_output" in attrs or "jax.buffer_donor" in attrs
+            if any(name in attrs for name in DONATION)
         ),
         parameter_memories=_memory_kinds(arguments, len(program.arguments)),
         output_memories=_memory_kinds(results, len(program.results)),
@@ -287,14 +288,16 @@ def _memory_kinds(attributes: Sequence[Any], count: int) -> tuple[str, ...]:
 # Running -------------------------------------------------------------------------------------------------------------
 
 
-def execute(executable: Executable, inputs: tuple[Buffer, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def execute(
+    executable: Executable, inputs: tuple[Buffer, ...], free: bytes = b""
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Handles of the results, and which arguments were donated. Called by the C part."""
     if len(inputs) != len(executable.program.arguments):
         raise PluginError(
             "INVALID_ARGUMENT",
             f"Argument count mismatch: the program takes {len(executable.program.arguments)}, got {len(inputs)}.",
         )
-    return executable.run(inputs), executable.donated
+    return executable.run(inputs, free), executable.donated
 
 
 HANDLERS["PJRT_LoadedExecutable_Execute"] = execute

@@ -529,8 +529,9 @@ static bool is_kept(const Execution *asked, size_t index)
     return false;
 }
 
-/* Calls the handler with the executable's object and a tuple of the arguments' objects; it gives the handles of the
- * results and the indices of the arguments that were donated to them. */
+/* Calls the handler with the executable's object, a tuple of the arguments' objects, and bytes that say of each argument
+ * whether its memory may be written to, since nobody keeps or looks at it; it gives the handles of the results and the
+ * indices of the arguments that were donated to them. */
 static void *slot_execute(int slot, Args *args)
 {
     Execution *asked = (void *)args;
@@ -544,6 +545,8 @@ static void *slot_execute(int slot, Args *args)
         return &shutting_down;
     PyObject *program = atomic_load(&executable->object);
     PyObject *inputs = PyTuple_New((Py_ssize_t)asked->argument_count);
+    PyObject *free_ones = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)asked->argument_count);
+    char *is_free = free_ones == NULL ? NULL : PyBytes_AsString(free_ones);
     if (program == NULL || atomic_load(&executable->deleted))
         error = &was_deleted;
     for (size_t i = 0; inputs != NULL && i < asked->argument_count; i++) {
@@ -554,8 +557,11 @@ static void *slot_execute(int slot, Args *args)
         }
         Py_INCREF(object);
         PyTuple_SetItem(inputs, (Py_ssize_t)i, object);
+        if (is_free != NULL)
+            is_free[i] = atomic_load(&given[i]->references) == 1 && !is_kept(asked, i);
     }
-    PyObject *arguments = inputs == NULL || error != NULL ? NULL : PyTuple_Pack(2, program, inputs);
+    PyObject *arguments =
+        inputs == NULL || is_free == NULL || error != NULL ? NULL : PyTuple_Pack(3, program, inputs, free_ones);
     PyObject *answer = arguments == NULL ? NULL : call(handlers[slot], arguments, &error);
     PyObject *handles, *donated;
     if (answer != NULL && PyArg_ParseTuple(answer, "O!O!", &PyTuple_Type, &handles, &PyTuple_Type, &donated)) {
@@ -575,6 +581,7 @@ static void *slot_execute(int slot, Args *args)
     Py_XDECREF(answer);
     Py_XDECREF(arguments);
     Py_XDECREF(inputs);
+    Py_XDECREF(free_ones);
     leave(&entry);
     park();
     return error;

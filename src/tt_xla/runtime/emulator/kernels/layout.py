@@ -10,8 +10,14 @@ from tt_xla.runtime.emulator.registry import Context, kernel
 Tensor = torch.Tensor
 
 
+@kernel("ttnn.assign", keeps_values=True)
+def assign(ctx: Context, input: Tensor) -> Tensor:
+    """A copy that may be written to."""
+    return input.clone(memory_format=torch.contiguous_format)
+
+
 @kernel(
-    "ttnn.assign",
+    "ttnn.copy",
     "ttnn.from_device",
     "ttnn.to_device",
     "ttnn.to_layout",

@@ -1,0 +1,84 @@
+"""Writes to caches go to the memory of their operand, as upstream's ops do, which have no result.
+
+Until here such an op gives a new value, so that every pass may treat it as any other. Now its operand takes the place of
+its result, where nothing else reads the operand and its memory is the program's to write: of an argument that the
+caller gives up, or what an earlier write left. Otherwise a copy is written to.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tt_xla.compiler.rewriting import body, functions, is_entry, is_forward
+from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
+from tt_xla.cost.sharding import sharded
+from tt_xla.ir.abstract.cache import CacheOp
+from tt_xla.ir.base import shape
+from tt_xla.ir.layout import MemoryLayout
+from tt_xla.ir.program import DONOR, KV_CACHE, Role
+from tt_xla.ir.ttnn.attention import PagedUpdateCacheOp
+from tt_xla.ir.ttnn.attributes import laid_out, layout_of
+from tt_xla.ir.ttnn.memory import AssignOp, ToMemoryConfigOp
+from tt_xla.target import Target
+
+
+def run(module: ModuleOp, target: Target) -> None:
+    for function in functions(module):
+        if not is_forward(function):
+            continue
+        writable = {argument for argument in body(function).args if _is_given_up(function, argument)}
+        for op in list(body(function).ops):
+            if isinstance(op, CacheOp):
+                _write(op, writable, target)
+        for argument in body(function).args:
+            if any(isinstance(use.operation, CacheOp) and use.index == 0 for use in argument.uses):
+                _mark(function, argument)
+
+
+def _write(op: CacheOp, writable: set[SSAValue], target: Target) -> None:
+    """Drops the result of an op whose operand has its place."""
+    result = op.result
+    cache = op.cache
+    if result is not None and (cache not in writable or len(list(cache.uses)) > 1 or cache.type != result.type):
+        copy = AssignOp.make([cache], [result.type], op.location)
+        Rewriter.insert_op(copy, InsertPoint.before(op))
+        cache = copy.results[0]
+    operands = [cache, *list(op.operands)[1:]]
+    if isinstance(op, PagedUpdateCacheOp):
+        operands[1] = _on_cores(op, target)
+    made = type(op).create(operands=operands, properties=dict(op.properties), location=op.location)
+    writable.add(cache)
+    Rewriter.insert_op(made, InsertPoint.before(op))
+    if result is not None:
+        result.replace_all_uses_with(cache)
+    Rewriter.erase_op(op)
+
+
+def _on_cores(op: PagedUpdateCacheOp, target: Target) -> SSAValue:
+    """The new rows with each sequence's on a core of its own, where TT-NN reads them."""
+    layout = layout_of(op.input)
+    wanted = sharded(shape(op.input), layout.dtype, MemoryLayout.HEIGHT_SHARDED, (shape(op.input)[1], 1), target)
+    if layout == wanted:
+        return op.input
+    moved = ToMemoryConfigOp.make([op.input], [laid_out(shape(op.input), wanted)], op.location)
+    Rewriter.insert_op(moved, InsertPoint.before(op))
+    return moved.results[0]
+
+
+def _is_given_up(function: FuncOp, argument: BlockArgument) -> bool:
+    if not is_entry(function) or function.arg_attrs is None:
+        return False
+    return DONOR in function.arg_attrs.data[argument.index].data and argument_role(function, argument.index) is Role.INPUT
+
+
+def _mark(function: FuncOp, argument: BlockArgument) -> None:
+    """Says of an argument that it is written to, with upstream's attribute."""
+    if not is_entry(function):
+        return
+    assert function.arg_attrs is not None
+    attributes = list(function.arg_attrs.data)
+    attributes[argument.index] = DictionaryAttr(dict(attributes[argument.index].data) | {KV_CACHE: UnitAttr()})
+    function.arg_attrs = type(function.arg_attrs)(attributes)

@@ -1,0 +1,56 @@
+"""Writes to caches, which change the tensor they are given. cache is [B, G, K, D], as its op has it."""
+
+from __future__ import annotations
+
+import torch
+
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator.containers import hold
+from tt_xla.runtime.emulator.registry import Context, kernel
+
+Tensor = torch.Tensor
+
+
+@kernel("ttnn.paged_update_cache")
+def paged_update_cache(
+    ctx: Context,
+    cache: Tensor,
+    input: Tensor,
+    update_index: Tensor,
+    page_table: Tensor | None = None,
+    share_cache: bool = False,
+) -> tuple[()]:
+    """input [1, B, G, D] at each sequence's position; -1 writes nothing. A page is a row of the cache's first dimension."""
+    rows, length = _as_stored(ctx, input)[0], cache.shape[2]
+    for sequence, position in enumerate(update_index.tolist()):
+        if position < 0:
+            continue
+        at = sequence
+        if page_table is not None:
+            at = int(page_table[0 if share_cache else sequence, position // length])
+            position %= length
+        if position >= length:
+            raise IndexError(f"position {position} is outside the cache of {length}")
+        cache[at, :, position] = rows[sequence]
+    return ()
+
+
+@kernel("ttnn.update_cache")
+def update_cache(ctx: Context, cache: Tensor, input: Tensor, update_index: Tensor, batch_offset: int) -> tuple[()]:
+    """input [1, G, B, D] at one position of each sequence."""
+    rows = _as_stored(ctx, input)[0].transpose(0, 1)
+    cache[batch_offset : batch_offset + len(rows), :, int(update_index.flatten()[0])] = rows
+    return ()
+
+
+@kernel("ttnn.fill_cache")
+def fill_cache(ctx: Context, cache: Tensor, input: Tensor, batch_offset: int) -> tuple[()]:
+    """input [N, G, S, D] at the first positions."""
+    cache[batch_offset : batch_offset + len(input), :, : input.shape[2]] = _as_stored(ctx, input)
+    return ()
+
+
+def _as_stored(ctx: Context, input: Tensor) -> Tensor:
+    spec = ctx.operands["cache"]
+    assert isinstance(spec, TensorSpec)
+    return hold(input, spec.layout.dtype)
