@@ -30,23 +30,31 @@ POSITIONS = 2
 
 _TILE = 32
 _MOST_SEQUENCES = 32
-"""Each sequence's new row lies on a core of its own; every chip has a row of as many or more."""
+"""Each sequence's new row lies on a core of its own."""
 
 
 def is_free(importer: Importer, value: Any) -> bool:
     """Whether the memory of a StableHLO value may be written by its one user: it is an argument that was given up, or
     what such a write made."""
     made = importer[value]
-    if made.uses or not (made in importer.donated or isinstance(made.owner, CacheOp)):
+    if made not in importer.donated and not isinstance(made.owner, CacheOp):
+        return False
+    if any(result.uses for use in made.uses for result in use.operation.results):
         return False
     for call in reversed(importer.calls):
-        if len(list(value.uses)) != 1:
+        if not _has_one_user(value):
             return False
         callee_arguments = list(importer.functions[call.attributes["callee"].value].regions[0].blocks[0].arguments)
         if value not in callee_arguments:
             return True
         value = call.operands[callee_arguments.index(value)]
-    return len(list(value.uses)) == 1
+    return _has_one_user(value)
+
+
+def _has_one_user(value: Any) -> bool:
+    """Whether one op needs a StableHLO value; frontends leave ops whose results nobody needs."""
+    needed = [use.owner for use in value.uses if not use.owner.results or any(list(r.uses) for r in use.owner.results)]
+    return len(needed) == 1
 
 
 def write_position(importer: Importer, cache: SSAValue, update: SSAValue, position: SSAValue) -> SSAValue | None:

@@ -207,8 +207,7 @@ def slice_scatter(
     if count == x.shape[dim]:
         return source
     if step == 1:
-        before, after = slice_along(x, dim, 0, start), slice_along(x, dim, stop, x.shape[dim])
-        return lax.concatenate([part for part in (before, source, after) if part.shape[dim]], dim)
+        return lax.dynamic_update_slice(x, source, [start if axis == dim else 0 for axis in range(x.ndim)])
     config = [(0, 0, 0)] * x.ndim
     config[dim] = (start, x.shape[dim] - start - (count - 1) * step - 1, step - 1)
     spread = lax.pad(source, full((), 0, x.dtype), config)
