@@ -181,7 +181,7 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path.write_bytes(DATA)
     show_file(path, as_json=False)
     text = capsys.readouterr().out
-    assert "program model for n150, format 3" in text
+    assert f"program model for n150, format {FORMAT_VERSION}" in text
     assert "forward_device main(%0: 2x3 bf16 tile dram interleaved)" in text
     assert (
         "%2 = ttnn.abs(input=%0) : 64x64 bfp_bf8 tile l1 block_sharded 2x2  # 3.00 us, dram, 64 cores  # model.py:7"

@@ -385,6 +385,8 @@ def _table() -> dict[str, tuple[Model, Any]]:
     table |= {"adamw": (_elementwise, "relu"), "dropout": (_elementwise, "relu")}
     table |= dict.fromkeys(("slice_static", "slice_dynamic"), (movement.slice_, None))
     return table | {
+        "fill_cache": (movement.cache_write, None),
+        "paged_update_cache": (movement.cache_write, None),
         "reshape": (movement.reshape, None),
         "permute": (movement.permute, None),
         "transpose": (movement.permute, None),

@@ -9,7 +9,7 @@ from typing import Any
 from tt_xla.cost import families
 from tt_xla.cost.rates import DRAM, HOST, SHARDED, Rates, Work
 from tt_xla.cost.shares import FREE, cost_of, inputs_of, split, traffic
-from tt_xla.ir.layout import TILE
+from tt_xla.ir.layout import TILE, TensorLayout
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
 
 
@@ -96,6 +96,14 @@ def data_movement(instruction: Instruction, values: Sequence[TensorSpec], rates:
     if not out.tiled:
         noc = max(noc, out.pages * share * families.STICK_CYCLES * rates.cycle_us)
     return cost_of(rates, 0.0, dram, noc, cores)
+
+
+def cache_write(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Only the tiles that are written to move: those of the new rows, or for single rows those around them."""
+    cache, new = inputs_of(instruction, values)[:2]
+    sizes = new.shape if instruction.op == "ttnn.fill_cache" else (new.shape[1], cache.shape[1], TILE, cache.shape[3])
+    touched = Work(TensorLayout.of(sizes, cache.layout.dtype))
+    return copy(touched, touched, rates)
 
 
 def hosted(inputs: list[Work], results: list[Work], rates: Rates) -> Cost:

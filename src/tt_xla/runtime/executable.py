@@ -245,10 +245,9 @@ class Executable:
         count = Counter(map(id, tensors))
         for position in self._written:
             argument, tensor = arguments[position], tensors[position]
-            if storage(argument) == storage(tensor):
-                if position not in given or count[id(tensor)] > 1 or not tensor.is_contiguous():
-                    arguments[position] = tensor.detach().clone(memory_format=torch.contiguous_format)
-                    arguments[position] = arguments[position].reshape(argument.shape)
+            free = position in given and count[id(tensor)] == 1 and tensor.is_contiguous()
+            if not free and storage(argument) == storage(tensor):
+                arguments[position] = argument.clone(memory_format=torch.contiguous_format)
             passed.append(arguments[position])
         return passed
 

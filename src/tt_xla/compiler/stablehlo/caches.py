@@ -82,9 +82,7 @@ def write_first(importer: Importer, cache: SSAValue, update: SSAValue) -> SSAVal
     return cache
 
 
-def update_slice(
-    importer: Importer, operand: Any, update: SSAValue, start: SSAValue, dim: int
-) -> SSAValue | None:
+def update_slice(importer: Importer, operand: Any, update: SSAValue, start: SSAValue, dim: int) -> SSAValue | None:
     """``dynamic_update_slice`` along one dimension as a write in place; None when it is none.
 
     Args:
@@ -126,7 +124,9 @@ def scatter_slice(importer: Importer, op: Any) -> SSAValue | None:
     (part,) = index_parts(importer, indices, vector)
     count, length = math.prod(shape(part)), sizes.get(POSITIONS, 1)
     if count == 1 and length == 1:
-        return write_position(importer, cache, update, _inside(importer, reshape(importer, part, (1,)), whole[POSITIONS]))
+        return write_position(
+            importer, cache, update, _inside(importer, reshape(importer, part, (1,)), whole[POSITIONS])
+        )
     if count == 1 and scalar_constant(part) == 0:
         apart = [size for dim, size in enumerate(shape(update)) if dim in windows]
         return write_first(importer, cache, reshape(importer, update, tuple(apart)))

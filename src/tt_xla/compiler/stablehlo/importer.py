@@ -204,9 +204,8 @@ def _import(module: Any, *, host_fallback: bool) -> tuple[ModuleOp, tuple[Argume
     results = tuple(Result(*_declared(type_)) for type_ in function.type.results)
     block.add_op(ReturnOp(*returned))
     signature = ([arg.type for arg in block.args], [value.type for value in returned])
-    attributes = ArrayAttr(
-        [_argument_attributes(argument, given in importer.donated) for argument, given in zip(arguments, block.args)]
-    )
+    declared = zip(arguments, block.args, strict=True)
+    attributes = ArrayAttr([_argument_attributes(argument, made in importer.donated) for argument, made in declared])
     made = FuncOp("main", signature, Region(block), visibility="public", arg_attrs=attributes)
     if not importer.subprograms:
         return ModuleOp([made]), arguments, results

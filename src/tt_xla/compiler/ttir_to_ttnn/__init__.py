@@ -15,6 +15,18 @@ from tt_xla.compiler.ttir_to_ttnn import (
 )
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role, run
 
-FAMILIES = (attention, caches, contraction, control, creation, elementwise, host, indexing, reduction, structure, window)
+FAMILIES = (
+    attention,
+    caches,
+    contraction,
+    control,
+    creation,
+    elementwise,
+    host,
+    indexing,
+    reduction,
+    structure,
+    window,
+)
 
 __all__ = ["FAMILIES", "argument_role", "run"]

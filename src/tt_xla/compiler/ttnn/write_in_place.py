@@ -1,7 +1,7 @@
 """Writes to caches go to the memory of their operand, as upstream's ops do, which have no result.
 
-Until here such an op gives a new value, so that every pass may treat it as any other. Now its operand takes the place of
-its result, where nothing else reads the operand and its memory is the program's to write: of an argument that the
+Until here such an op gives a new value, so that every pass may treat it as any other. Now its operand takes the place
+of its result, where nothing else reads the operand and its memory is the program's to write: of an argument that the
 caller gives up, or what an earlier write left. Otherwise a copy is written to.
 """
 
@@ -29,32 +29,32 @@ def run(module: ModuleOp, target: Target) -> None:
     for function in functions(module):
         if not is_forward(function):
             continue
-        writable = {argument for argument in body(function).args if _is_given_up(function, argument)}
-        for op in list(body(function).ops):
-            if isinstance(op, CacheOp):
-                _write(op, writable, target)
+        writable: set[SSAValue] = {argument for argument in body(function).args if _is_given_up(function, argument)}
+        ops = [op for op in body(function).ops if isinstance(op, CacheOp) and op.result is not None]
+        alone = {op for op in ops if len(list(op.cache.uses)) == 1}
+        for op in ops:
+            writable.add(_write(op, target, in_place=op in alone and op.cache in writable))
         for argument in body(function).args:
             if any(isinstance(use.operation, CacheOp) and use.index == 0 for use in argument.uses):
                 _mark(function, argument)
 
 
-def _write(op: CacheOp, writable: set[SSAValue], target: Target) -> None:
-    """Drops the result of an op whose operand has its place."""
-    result = op.result
-    cache = op.cache
-    if result is not None and (cache not in writable or len(list(cache.uses)) > 1 or cache.type != result.type):
+def _write(op: CacheOp, target: Target, *, in_place: bool) -> SSAValue:
+    """Drops the result of an op: its operand, or a copy of that, has its place, and is returned."""
+    result, cache = op.result, op.cache
+    assert result is not None
+    if not in_place or cache.type != result.type:
         copy = AssignOp.make([cache], [result.type], op.location)
         Rewriter.insert_op(copy, InsertPoint.before(op))
-        cache = copy.results[0]
-    operands = [cache, *list(op.operands)[1:]]
+        cache = op.operands[0] = copy.results[0]
+    operands = list(op.operands)
     if isinstance(op, PagedUpdateCacheOp):
         operands[1] = _on_cores(op, target)
     made = type(op).create(operands=operands, properties=dict(op.properties), location=op.location)
-    writable.add(cache)
     Rewriter.insert_op(made, InsertPoint.before(op))
-    if result is not None:
-        result.replace_all_uses_with(cache)
+    result.replace_all_uses_with(cache)
     Rewriter.erase_op(op)
+    return cache
 
 
 def _on_cores(op: PagedUpdateCacheOp, target: Target) -> SSAValue:
@@ -71,7 +71,9 @@ def _on_cores(op: PagedUpdateCacheOp, target: Target) -> SSAValue:
 def _is_given_up(function: FuncOp, argument: BlockArgument) -> bool:
     if not is_entry(function) or function.arg_attrs is None:
         return False
-    return DONOR in function.arg_attrs.data[argument.index].data and argument_role(function, argument.index) is Role.INPUT
+    return (
+        DONOR in function.arg_attrs.data[argument.index].data and argument_role(function, argument.index) is Role.INPUT
+    )
 
 
 def _mark(function: FuncOp, argument: BlockArgument) -> None:

@@ -1,7 +1,7 @@
 """Key and value caches, which are written in place. cache [B, G, K, D]: G heads, K positions, D head size.
 
-Until ``ttnn-write-in-place`` has looked at who else needs the old cache, these ops are functions: they have a result, the
-cache after the write. From there on they have none, as in upstream's text, and write to the memory of their operand.
+Until ``ttnn-write-in-place`` has looked at who else needs the old cache, these ops are functions: they have a result,
+the cache after the write. From there on they have none, as in upstream's text, and write to their operand's memory.
 """
 
 from __future__ import annotations

@@ -71,12 +71,16 @@ class Site:
         return self.instruction.op.rpartition(".")[2]
 
 
+_AS_GIVEN = ("while_loop", "case", "paged_update_cache", "fill_cache")
+"""Ops that take their operands where level 1 has them: TT-NN wants a cache, and positions in it, in DRAM."""
+
+
 def forms(site: Site) -> tuple[Form, ...]:
     """What TT-NN can run, the form of level 1 first."""
     plain = Form(
         site.result.layout if site.result else None, (interleaved,) * len(site.inputs), (None,) * len(site.inputs)
     )
-    if site.name in ("while_loop", "case"):
+    if site.name in _AS_GIVEN:
         return (_as_given(site),)
     if site.result is None:
         return (plain,)

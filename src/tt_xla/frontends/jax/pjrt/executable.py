@@ -77,7 +77,7 @@ class Executable:
         self._answers = Answers()
 
     def run(self, inputs: Sequence[Buffer], free: bytes) -> tuple[int, ...]:
-        """Handles of the results; ``free`` has a 1 for each argument whose memory is known to be held by nobody else."""
+        """Handles of the results; ``free`` has a 1 for each argument whose memory nobody else holds."""
         versions = [
             buffer.version if versioned else None for buffer, versioned in zip(inputs, self._versioned, strict=True)
         ]
@@ -244,11 +244,7 @@ def compile_bytes(
         program=program.to_bytes(),
         module=code,
         options=options,
-        donated=tuple(
-            index
-            for index, attrs in enumerate(arguments)
-            if any(name in attrs for name in DONATION)
-        ),
+        donated=tuple(index for index, attrs in enumerate(arguments) if any(name in attrs for name in DONATION)),
         parameter_memories=_memory_kinds(arguments, len(program.arguments)),
         output_memories=_memory_kinds(results, len(program.results)),
     )

@@ -20,7 +20,7 @@ def paged_update_cache(
     page_table: Tensor | None = None,
     share_cache: bool = False,
 ) -> tuple[()]:
-    """input [1, B, G, D] at each sequence's position; -1 writes nothing. A page is a row of the cache's first dimension."""
+    """input [1, B, G, D] at each sequence's position; -1 writes nothing. Pages count the cache's first dimension."""
     rows, length = _as_stored(ctx, input)[0], cache.shape[2]
     for sequence, position in enumerate(update_index.tolist()):
         if position < 0:
@@ -32,14 +32,6 @@ def paged_update_cache(
         if position >= length:
             raise IndexError(f"position {position} is outside the cache of {length}")
         cache[at, :, position] = rows[sequence]
-    return ()
-
-
-@kernel("ttnn.update_cache")
-def update_cache(ctx: Context, cache: Tensor, input: Tensor, update_index: Tensor, batch_offset: int) -> tuple[()]:
-    """input [1, G, B, D] at one position of each sequence."""
-    rows = _as_stored(ctx, input)[0].transpose(0, 1)
-    cache[batch_offset : batch_offset + len(rows), :, int(update_index.flatten()[0])] = rows
     return ()
 
 

@@ -1,0 +1,42 @@
+// RUN: pass=ttnn-write-in-place
+
+#dram = #ttnn.buffer_type<dram>
+#cache = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 256 + d1 * 64 + d2, d3), <1x1>, memref<8x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#rows = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#many = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 32 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#place = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x1xsi32, #dram>, <interleaved>>
+
+// The operand, which the caller gives up, is the result; the new rows lie on a core for each sequence.
+// CHECK-LABEL: func.func public @written(
+// CHECK-SAME: ttcore.kv_cache
+// CHECK-NEXT: %[[ROWS:.*]] = "ttnn.to_memory_config"(%rows)
+// CHECK-SAME: #ttnn_layout
+// CHECK-NEXT: "ttnn.paged_update_cache"(%cache, %[[ROWS]], %place) <{share_cache = false}> : {{.*}} -> ()
+// CHECK-NEXT: "ttnn.fill_cache"(%cache, %many) <{batch_offset = 0 : i32}> : {{.*}} -> ()
+// CHECK-NEXT: %[[READ:.*]] = "ttnn.exp"(%cache)
+// CHECK-NEXT: func.return %cache, %[[READ]]
+func.func public @written(%cache: tensor<1x4x64x32xbf16, #cache> {jax.buffer_donor = true}, %rows: tensor<1x1x4x32xbf16, #rows>, %place: tensor<1xsi32, #place>, %many: tensor<1x4x32x32xbf16, #many>) -> (tensor<1x4x64x32xbf16, #cache>, tensor<1x4x64x32xbf16, #cache>) {
+  %0 = "ttnn.paged_update_cache"(%cache, %rows, %place) <{share_cache = false}> : (tensor<1x4x64x32xbf16, #cache>, tensor<1x1x4x32xbf16, #rows>, tensor<1xsi32, #place>) -> tensor<1x4x64x32xbf16, #cache>
+  %1 = "ttnn.fill_cache"(%0, %many) <{batch_offset = 0 : i32}> : (tensor<1x4x64x32xbf16, #cache>, tensor<1x4x32x32xbf16, #many>) -> tensor<1x4x64x32xbf16, #cache>
+  %2 = "ttnn.exp"(%1) : (tensor<1x4x64x32xbf16, #cache>) -> tensor<1x4x64x32xbf16, #cache>
+  func.return %1, %2 : tensor<1x4x64x32xbf16, #cache>, tensor<1x4x64x32xbf16, #cache>
+}
+
+// A cache that the caller keeps, one that is read again, and a computed one are copied.
+// CHECK-LABEL: func.func public @copied(
+// CHECK-NOT: ttcore.kv_cache
+// CHECK: %[[A:.*]] = "ttnn.assign"(%kept)
+// CHECK-NEXT: "ttnn.fill_cache"(%[[A]], %many)
+// CHECK-NEXT: %[[B:.*]] = "ttnn.assign"(%read)
+// CHECK-NEXT: "ttnn.fill_cache"(%[[B]], %many)
+// CHECK-NEXT: %[[OLD:.*]] = "ttnn.exp"(%read)
+// CHECK-NEXT: %[[C:.*]] = "ttnn.assign"(%[[OLD]])
+// CHECK-NEXT: "ttnn.fill_cache"(%[[C]], %many)
+// CHECK-NEXT: func.return %[[A]], %[[B]], %[[C]]
+func.func public @copied(%kept: tensor<1x4x64x32xbf16, #cache>, %read: tensor<1x4x64x32xbf16, #cache> {jax.buffer_donor = true}, %many: tensor<1x4x32x32xbf16, #many>) -> (tensor<1x4x64x32xbf16, #cache>, tensor<1x4x64x32xbf16, #cache>, tensor<1x4x64x32xbf16, #cache>) {
+  %0 = "ttnn.fill_cache"(%kept, %many) <{batch_offset = 0 : i32}> : (tensor<1x4x64x32xbf16, #cache>, tensor<1x4x32x32xbf16, #many>) -> tensor<1x4x64x32xbf16, #cache>
+  %1 = "ttnn.fill_cache"(%read, %many) <{batch_offset = 0 : i32}> : (tensor<1x4x64x32xbf16, #cache>, tensor<1x4x32x32xbf16, #many>) -> tensor<1x4x64x32xbf16, #cache>
+  %2 = "ttnn.exp"(%read) : (tensor<1x4x64x32xbf16, #cache>) -> tensor<1x4x64x32xbf16, #cache>
+  %3 = "ttnn.fill_cache"(%2, %many) <{batch_offset = 0 : i32}> : (tensor<1x4x64x32xbf16, #cache>, tensor<1x4x32x32xbf16, #many>) -> tensor<1x4x64x32xbf16, #cache>
+  func.return %0, %1, %3 : tensor<1x4x64x32xbf16, #cache>, tensor<1x4x64x32xbf16, #cache>, tensor<1x4x64x32xbf16, #cache>
+}

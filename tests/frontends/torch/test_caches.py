@@ -1,0 +1,122 @@
+"""Caches that a compiled graph writes to: in the memory of the user's tensor, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from tt_xla.frontends.torch.backend import compiled_programs
+from tt_xla.frontends.torch.device import buffer_of
+
+CACHE = torch.randn(2, 2, 64, 32, generator=torch.Generator().manual_seed(0))
+
+
+def new(count: int) -> torch.Tensor:
+    return torch.randn(2, 2, count, 32, generator=torch.Generator().manual_seed(count))
+
+
+def index_copy(cache: torch.Tensor, rows: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+    cache.index_copy_(2, position, rows)
+    return cache.sum(2)
+
+
+def index_put(cache: torch.Tensor, rows: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+    cache[:, :, position] = rows
+    return cache.sum(2)
+
+
+def assign(cache: torch.Tensor, rows: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+    cache[:, :, 5:6] = rows
+    return cache.sum(2)
+
+
+def prefill(cache: torch.Tensor, rows: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+    cache.index_copy_(2, torch.arange(rows.shape[2], device=cache.device), rows)
+    return cache.sum(2)
+
+
+def prefill_by_slice(cache: torch.Tensor, rows: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+    cache[:, :, : rows.shape[2]] = rows
+    return cache.sum(2)
+
+
+def compiled(function: Callable[..., Any], traced: bool) -> Callable[..., Any]:
+    torch._dynamo.reset()
+    return torch.compile(function, backend="tt", options={"enable_trace": traced})
+
+
+def writes() -> int:
+    program = compiled_programs()[-1]
+    steps = [step.op for function in program.functions for step in function.body]
+    return sum(op in ("ttnn.paged_update_cache", "ttnn.fill_cache") for op in steps)
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])
+@pytest.mark.parametrize(
+    ("function", "count", "wanted"),
+    [(index_copy, 1, 1), (index_put, 1, 1), (assign, 1, 1), (prefill, 32, 2), (prefill_by_slice, 32, 2)],
+)
+def test_a_cache_stays_where_it_is(function: Callable[..., Any], count: int, wanted: int, traced: bool) -> None:
+    call = compiled(function, traced)
+    cache, expected = CACHE.to("tt"), CACHE.clone()
+    address, alias = buffer_of(cache).host.data_ptr(), cache[0]
+    for position in range(4):
+        place = torch.tensor([position])
+        result = call(cache, new(count).to("tt"), place.to("tt"))
+        torch.testing.assert_close(result.cpu(), function(expected, new(count), place), atol=1e-3, rtol=1e-3)
+        assert buffer_of(cache).host.data_ptr() == address
+        assert torch.equal(cache.cpu(), expected)
+        assert torch.equal(alias.cpu(), expected[0])
+    assert writes() == wanted
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])
+def test_what_was_taken_of_a_cache_before_stays(traced: bool) -> None:
+    """Copies, ops that are recorded but have not run, the source on the CPU."""
+    call = compiled(index_copy, traced)
+    source = CACHE.clone()
+    for _ in range(3):
+        cache = source.to("tt")
+        copy, pending = cache.clone(), cache + 1
+        call(cache, new(1).to("tt"), torch.tensor([3]).to("tt"))
+        assert torch.equal(copy.cpu(), CACHE)
+        assert torch.equal(pending.cpu(), CACHE + 1)
+        assert torch.equal(source, CACHE)
+        assert not torch.equal(cache.cpu(), CACHE)
+
+
+def test_a_graph_that_needs_the_old_cache_copies_it() -> None:
+    def both(cache: torch.Tensor, rows: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        old = cache * 2
+        cache.index_copy_(2, position, rows)
+        return old
+
+    call = compiled(both, False)
+    cache = CACHE.to("tt")
+    old = call(cache, new(1).to("tt"), torch.tensor([3]).to("tt"))
+    assert writes() == 0
+    assert torch.equal(old.cpu(), CACHE * 2)
+    assert torch.equal(cache.cpu()[:, :, 3], new(1)[:, :, 0])
+
+
+def test_a_graph_that_returns_a_new_cache_leaves_the_old_one() -> None:
+    call = compiled(lambda cache, rows, position: cache.index_copy(2, position, rows), False)
+    cache = CACHE.to("tt")
+    for _ in range(2):
+        result = call(cache, new(1).to("tt"), torch.tensor([3]).to("tt"))
+        assert torch.equal(cache.cpu(), CACHE)
+        assert torch.equal(result.cpu()[:, :, 3], new(1)[:, :, 0])
+
+
+def test_the_recording_device_leaves_what_others_hold() -> None:
+    cache = CACHE.to("tt")
+    copy = cache.clone()
+    result = cache.index_copy(2, torch.tensor([3]).to("tt"), new(1).to("tt"))
+    result.cpu()
+    assert torch.equal(cache.cpu(), CACHE)
+    cache.index_copy_(2, torch.tensor([3]).to("tt"), new(1).to("tt"))
+    assert torch.equal(cache.cpu(), result.cpu())
+    assert torch.equal(copy.cpu(), CACHE)
