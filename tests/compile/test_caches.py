@@ -180,6 +180,6 @@ def test_a_second_cache_takes_no_memory(level: int) -> None:
         get_device("p150").load(program).run(tensors(inputs), [None] * 3)
         peaks.append(program.memory.dram_peak_bytes)
         times.append(program.predicted_device_us)
-    assert times[1] < times[0] / 2
+    assert times[1] < 0.7 * times[0]
     assert peaks[0] >= 2 * size
     assert size <= peaks[1] < 1.1 * size

@@ -7,7 +7,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch._dynamo import trace_rules
@@ -33,6 +33,15 @@ from tt_xla.options import COMPILE_OPTIONS, CompileOptions, selected_system
 
 Callee = Callable[..., list[torch.Tensor]]
 """Tensors, their versions, and perhaps the positions of those that may be written to, to results."""
+
+
+class Loaded(NamedTuple):
+    """A program that can be run."""
+
+    run: Callee
+    written: frozenset[int] = frozenset()
+    """The arguments that it writes to."""
+
 
 TORCH_OPTIONS = {
     "tt_enable_composite_ops": True,
@@ -255,8 +264,7 @@ class Executor:
         self._straight = lowered.outputs == [("result", i) for i in range(len(lowered.results))]
         self._settings: settings.Settings | None = None
         self._call: Callee | None = None
-        self._written: set[int] = set()
-        """Arguments of the program that it writes to."""
+        self._written: frozenset[int] = frozenset()
         if lowered.results:
             self._prepare()
 
@@ -264,8 +272,7 @@ class Executor:
         current = settings.current()
         options = current.with_own(self._own)
         with unset_fake_temporarily():  # compile callbacks run where every new tensor is a fake one
-            program, self._call = _compile_and_load(self._module, options)
-        self._written = {at for at, argument in enumerate(program.arguments) if argument.written}
+            self._call, self._written = compile_and_load(self._module, options)
         self._settings = current
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
@@ -356,13 +363,8 @@ def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Callable[[torch
     return Mold(fake.dtype, fake.shape, stride if inverse is None else [stride[axis] for axis in inverse]).lift
 
 
-def compile_and_load(module: Any, options: CompileOptions) -> Callee:
-    """StableHLO to something that can be called."""
-    return _compile_and_load(module, options)[1]
-
-
-def _compile_and_load(module: Any, options: CompileOptions) -> tuple[Program, Callee]:
-    """The one place where the frontend meets compiler and runtime."""
+def compile_and_load(module: Any, options: CompileOptions) -> Loaded:
+    """StableHLO to something that can be called. The one place where the frontend meets compiler and runtime."""
     from tt_xla.codegen.export import exporting
     from tt_xla.compiler import compile_module
     from tt_xla.runtime import get_device
@@ -381,13 +383,10 @@ def _compile_and_load(module: Any, options: CompileOptions) -> tuple[Program, Ca
         if cache is not None:
             cache.store(key, program, modules)
     _PROGRAMS[key] = program
-<<<<<<< HEAD
     device = get_device()
     device.resident = MEMORY.current
-    return exporting(program, modules, device.load(program).run)
-=======
-    return program, exporting(program, modules, get_device().load(program).run)
->>>>>>> 63d84f3 (Keys and values are written to caches in place where the cache is given up: paged_update_cache and fill_cache)
+    written = frozenset(at for at, argument in enumerate(program.arguments) if argument.written)
+    return Loaded(exporting(program, modules, device.load(program).run), written)
 
 
 def compiled_programs() -> list[Program]:

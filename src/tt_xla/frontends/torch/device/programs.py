@@ -264,7 +264,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
             arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
             arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
             lowered = lower_to_stablehlo(module, arguments)
-            call = backend.compile_and_load(lowered.module, settings.current().with_own({}))
+            call = backend.compile_and_load(lowered.module, settings.current().with_own({})).run
     finally:
         if was_enabled:
             gc.enable()
