@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import torch
 
@@ -15,7 +15,9 @@ from tt_xla.runtime.transfer import Version
 class CompiledOnly(Executable):
     """An executable of a compile-only process (``TT_COMPILE_ONLY_SYSTEM_DESC``), as upstream has it."""
 
-    def run(self, tensors: Sequence[torch.Tensor], versions: Sequence[Version]) -> list[torch.Tensor]:
+    def run(
+        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()
+    ) -> list[torch.Tensor]:
         """Zeros of the declared shapes and dtypes.
 
         Raises:
