@@ -149,6 +149,7 @@ case("take_bytes", lambda t, i: t[i], whole(9, 3, low=0, high=256).astype(np.uin
 case("take_bools", lambda t, i: t[i], truth(9, 3), whole(4, low=0))
 case("take_two_coordinates", lambda t, i, j: t[i, j], normal(5, 6, 3), whole(4, low=0, high=5), whole(4, low=0, high=6))
 case("take_along_axis", lambda t, i: jnp.take_along_axis(t, i, axis=1), normal(5, 6), whole(5, 3, low=0, high=6))
+case("covariance_of_one_variable", jnp.cov, normal(1, 3))
 case(
     "gathered_elements_keep_their_dimension",
     """func.func @main(%table: tensor<5x6xf32>, %at: tensor<5x1xi32>) -> tensor<5x1xf32> {

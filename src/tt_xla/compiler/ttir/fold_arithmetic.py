@@ -183,7 +183,8 @@ def sink_factor(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
     if splat(other) is None or value.type != op.input.type:
         return
     moved = insert_before(rewriter, op, type(op), [value], tensor_type(op.result), **op.values())
-    small = splat_of(float(splat(other) or 0), tensor((1,), tensor_type(other).element_type), op.location)
+    one = (1,) if shape(op.result) else ()
+    small = splat_of(float(splat(other) or 0), tensor(one, tensor_type(other).element_type), op.location)
     rewriter.insert(small, InsertPoint.before(op))
     replace_with(rewriter, op, type(inner), [moved, small.results[0]])
 
