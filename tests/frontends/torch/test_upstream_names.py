@@ -14,6 +14,7 @@ from tt_torch.backend.backend import tt_backend
 from tt_torch.backend.passes import handle_composite_ops
 from tt_torch.composite_ops import (
     composite_gather,
+    composite_layer_norm,
     composite_topk,
     composite_topk_indices,
     composite_topk_values,
@@ -116,3 +117,11 @@ def test_sharding_constraints_on_one_device():
         tt_torch.sharding_constraint_hook("layer", mesh, (None,))
     with pytest.raises(TypeError, match=r"Expected nn\.Module"):
         mark_module_user_inputs("layer")
+
+
+def test_one_number_is_the_shape_to_normalize():
+    torch.compiler.reset()
+    found = torch.compile(lambda x: composite_layer_norm(x, 8), backend="tt")(torch.arange(16.0).view(2, 8))
+    torch.testing.assert_close(
+        found, nn.functional.layer_norm(torch.arange(16.0).view(2, 8), [8]), rtol=1e-2, atol=1e-2
+    )

@@ -28,9 +28,10 @@ def composite_gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 def composite_rms_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+    input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """``F.rms_norm`` as ``tenstorrent.rms_norm``; operands are the input and, if there is one, the weight."""
+    normalized_shape = _sizes(normalized_shape)
     epsilon = torch.finfo(input.dtype).eps if eps is None else eps
     builder = StableHLOCompositeBuilder(
         "tenstorrent.rms_norm", {"normalized_shape": list(normalized_shape), "epsilon": float(epsilon)}
@@ -39,14 +40,20 @@ def composite_rms_norm(
     return builder.mark_outputs(F.rms_norm(input, normalized_shape, weight, epsilon))
 
 
+def _sizes(normalized_shape: int | Sequence[int]) -> list[int]:
+    """One number stands for the last dimension, as in ``nn.LayerNorm``."""
+    return [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+
+
 def composite_layer_norm(
     input: Tensor,
-    normalized_shape: Sequence[int],
+    normalized_shape: int | Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
     """``F.layer_norm`` as ``tenstorrent.layer_norm``; operands are the input and what there is of weight and bias."""
+    normalized_shape = _sizes(normalized_shape)
     if weight is None and bias is not None:
         return F.layer_norm(input, normalized_shape, weight, bias, eps)  # its operands would read as input and weight
     builder = StableHLOCompositeBuilder(
