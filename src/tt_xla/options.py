@@ -205,6 +205,8 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         ),
         EnvironmentVariable("TTXLA_EAGER", "0", "1 runs each torch op at once instead of recording it"),
         EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
+        EnvironmentVariable("TT_XLA_DISABLE_MODEL_REQS", "", "1 runs models without installing what they require"),
+        EnvironmentVariable("TT_XLA_REQS_DEBUG", "", "1 shows pip's output for what models require"),
         EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn"),
         EnvironmentVariable(
             "TTXLA_CODEGEN_EXPORT_DIR", "", "folder for generated Python source; as backend=codegen_py and export_path"

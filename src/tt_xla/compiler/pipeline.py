@@ -318,6 +318,7 @@ class Compilation:
     modules: dict[str, str]
     program: Program | None = None
     error: BaseException | None = None
+    seconds: float = 0.0
 
 
 _LISTENERS: list[tuple[list[Compilation], bool]] = []
@@ -347,11 +348,14 @@ def _compile_heard(
     compilation = Compilation(name, {} if dumps is None else dumps)
     for found, _ in _LISTENERS:
         found.append(compilation)
+    started = time.perf_counter()
     try:
         compilation.program = _compile(module, options, target, name, dumps, choices)
     except BaseException as error:
         compilation.error = error
         raise
+    finally:
+        compilation.seconds = time.perf_counter() - started
     return compilation.program
 
 

@@ -110,8 +110,10 @@ class JaxModelTester(ModelTester):
 
     def _on_both(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
         static = self._get_static_argnames()
+        self._stage("cpu")
         with frameworks.on_jax_cpu() as cpu:
             expected = frameworks.run_jax(function, args, kwargs, device=cpu, static=static)
+        self._stage("device")
         device = frameworks.jax_device()
         return expected, frameworks.run_jax(function, args, kwargs, device=device, static=static, options=self._options)
 

@@ -97,6 +97,9 @@ class ModelTester(abc.ABC):
         finally:
             self._comparison_config.assert_on_failure = keep
 
+    def _stage(self, name: str) -> None:  # noqa: B027  may be overridden
+        """Is told what comes next: ``cpu``, ``device``."""
+
     def _call(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Positional and keyword arguments of the forward pass."""
         return (), {}

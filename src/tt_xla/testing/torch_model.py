@@ -72,18 +72,22 @@ class TorchModelTester(ModelTester):
         args, kwargs = self._call()
         # Copied before it runs: some models keep tensors of their first run.
         untouched = copy.deepcopy(self._model)
+        self._stage("cpu")
         with torch.no_grad():
             expected = self._model(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        self._stage("device")
         return _plain(expected), _plain(frameworks.run_torch_on_tt(untouched, args, kwargs, self._options))
 
     def _run_training(self) -> list[tuple[str, Any, Any]]:
         args, kwargs = self._call()
         ours = frameworks.on_tt(self._model)
+        self._stage("cpu")
         expected = self._unpack_forward_output(self._model(*args, **kwargs))
         gradient = torch.randn(expected.shape, generator=torch.Generator().manual_seed(0)).to(expected.dtype)
         expected.backward(gradient)
         golden = _gradients(self._model)
         self._model.zero_grad()
+        self._stage("device")
         torch.compiler.reset()
         compiled = torch.compile(ours, backend="tt", options=dict(self._options))
         actual = self._unpack_forward_output(compiled(*frameworks.on_tt(tuple(args)), **frameworks.on_tt(dict(kwargs))))

@@ -234,6 +234,51 @@ def info() -> None:
         click.echo(line)
 
 
+@cli.command("models")
+@click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("filters", nargs=-1, metavar="[FILTER]...")
+@click.option("--report", "out", type=click.Path(path_type=Path), default=Path("models-report"), show_default=True)
+@click.option("--test-config", "folders", multiple=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--arch", help="Apply arch_overrides of this architecture.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Models at a time.")
+@click.option("--timeout", type=float, default=1800.0, show_default=True, help="Seconds for one model.")
+@click.option("--memory", default="", help="Memory for one model, as in 8G; 4/5 of the machine's shared, left out.")
+@click.option("--against", "before", type=click.Path(path_type=Path, exists=True), help="Report of a previous run.")
+@click.option("--ray", metavar="ADDRESS", help="Run on this Ray cluster.")
+@click.option("--lenient", is_flag=True, help="A model that is expected to fail and passes is no failure.")
+@click.option("--list", "listing", is_flag=True, help="Show the tests, and run nothing.")
+def models_command(
+    root: Path,
+    filters: tuple[str, ...],
+    out: Path,
+    folders: tuple[Path, ...],
+    arch: str | None,
+    jobs: int,
+    timeout: float,
+    memory: str,
+    before: Path | None,
+    ray: str | None,
+    lenient: bool,
+    listing: bool,
+) -> None:
+    """Run models below ROOT, each in a process of its own, and write records.jsonl and index.html.
+
+    ROOT has <model>/{pytorch,jax}/loader.py. A FILTER is a part of a test's name, * stands for anything; several must
+    all match. Tests that the report has are not run again. The exit status is 1 when one does not go as expected.
+    """
+    from tt_xla.testing.models.processes import Limits, memory_in_bytes
+    from tt_xla.tools import run_models
+
+    tasks = run_models.select(root, folders, filters, arch, lambda line: click.echo(line, err=True))
+    if listing:
+        for task in tasks:
+            click.echo(f"{task.case.id} {task.expectation.status.value}")
+        return
+    limits = Limits(timeout, memory_in_bytes(memory) or run_models.default_memory(jobs))
+    if not run_models.run(root.resolve(), tasks, out, limits, jobs=jobs, before=before, ray=ray, lenient=lenient):
+        raise SystemExit(1)
+
+
 def report_error(error: BaseException) -> None:
     """One paragraph on standard error; a traceback before it where the log level asks for everything."""
     if environment("TTXLA_LOGGER_LEVEL").upper() == "VERBOSE":

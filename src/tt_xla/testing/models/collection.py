@@ -1,0 +1,140 @@
+"""The runner's tests in pytest: which there are, their markers, and what ``--validate-test-config`` says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tt_xla.testing.models import config as expectations_of
+from tt_xla.testing.models.config import ARCHS, Expectation, Expectations, ModelTestStatus
+from tt_xla.testing.models.discovery import Case, Discovery, discover
+from tt_xla.testing.models.processes import Limits, memory_in_bytes
+
+ROOTS = "third_party/tt_forge_models", "models"
+
+
+@dataclass(frozen=True)
+class ModelTest:
+    """What a test function is given."""
+
+    root: Path
+    case: Case
+    expectation: Expectation
+
+
+@dataclass(frozen=True)
+class Suite:
+    found: Discovery
+    expectations: Expectations
+    arch: str | None
+
+    def tests(self) -> list[ModelTest]:
+        """Each test that is not excluded; those of phases of language models where an entry names them."""
+        named = [self.found.llm_cases[name] for name in self.expectations.entries if name in self.found.llm_cases]
+        tests = [
+            ModelTest(self.found.root, case, self.expectations.of(case.id, self.arch))
+            for case in (*self.found.cases, *named)
+        ]
+        return [test for test in tests if test.expectation.status is not ModelTestStatus.EXCLUDE_MODEL]
+
+
+_SUITES: pytest.StashKey[dict[tuple[Any, ...], Suite]] = pytest.StashKey()
+
+
+def suite(config: pytest.Config, beside: Path) -> Suite:
+    """What is found by the options; read once a run.
+
+    Args:
+        beside: the folder of the test module, which may have a ``test_config``.
+    """
+    arch = config.getoption("--arch")
+    if arch is not None and arch not in ARCHS:
+        raise pytest.UsageError(f"--arch was given {arch!r}; known are {', '.join(ARCHS)}.")
+    root = _root(config)
+    given = config.getoption("--test-config")
+    folders = tuple(map(Path, given)) if given else (beside / "test_config", root / "test_config")
+    if given and (missing := [str(folder) for folder in folders if not folder.is_dir()]):
+        raise pytest.UsageError(f"--test-config names no folder: {', '.join(missing)}")
+    known = config.stash.setdefault(_SUITES, {})
+    key = root, folders, arch
+    if key not in known:
+        files = expectations_of.config_files(folders if given else folders[:1] if folders[0].is_dir() else folders[1:])
+        known[key] = Suite(discover(root), expectations_of.read(files), arch)
+    return known[key]
+
+
+def _root(config: pytest.Config) -> Path:
+    given = config.getoption("--models-root")
+    candidates = [Path(given)] if given else [config.rootpath / name for name in ROOTS]
+    for path in candidates:
+        if path.is_dir():
+            return path.resolve()
+    shown = ", ".join(map(str, candidates))
+    raise pytest.UsageError(f"There is no folder with models: {shown}. --models-root names one.")
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    found = suite(metafunc.config, Path(metafunc.module.__file__).parent)
+    if "placeholder_model" in metafunc.fixturenames:
+        models = list(found.expectations.placeholders.items())
+        metafunc.parametrize("placeholder_model", models, ids=[name for name, _ in models])
+        return
+    tests = found.tests()
+    known: dict[str, Any] = {}
+    parameters = [pytest.param(test, id=test.case.id, marks=_marks(test, known)) for test in tests]
+    for name in known:
+        metafunc.config.addinivalue_line("markers", f"{name}: from an entry of a test")
+    metafunc.parametrize("model_test", parameters)
+
+
+def _marks(test: ModelTest, known: dict[str, Any]) -> list[Any]:
+    expectation, case = test.expectation, test.case
+    names = {"model_test", case.run_mode, *_spread(case), expectation.status.value, *expectation.markers}
+    for arch in expectation.supported_archs:
+        names |= {arch, arch.replace("-", "_")}
+    if expectation.bringup_status is not None:
+        names.add(expectation.bringup_status.value.lower())
+    marks: list[Any] = []
+    for name in sorted(names):
+        if name not in known:
+            known[name] = pytest.Mark(name, (), {}, _ispytest=True)
+        marks.append(known[name])
+    return marks
+
+
+def _spread(case: Case) -> list[str]:
+    if not case.phase:
+        return [case.parallelism]
+    phase = case.phase.partition("-")[0]
+    return [phase, "single_device" if case.parallelism.startswith("single_device") else "tensor_parallel"]
+
+
+def problems(config: pytest.Config) -> list[str]:
+    """Lines for the head of a run: what of the files and loaders could not be used."""
+    suites = config.stash.get(_SUITES, {}).values()
+    return [line for found in suites for line in (*found.found.problems, *found.expectations.problems)]
+
+
+def validate_and_exit(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Prints errors and warnings about the files of expectations, and ends the run: 1 where there are errors."""
+    folder = Path(items[0].path).parent if items else config.rootpath
+    found = suite(config, folder)
+    held = expectations_of.validate(found.expectations, (case.id for case in found.found.cases), found.found.llm_cases)
+    errors = [*found.expectations.problems, *held.unknown]
+    lines = [f"ERROR: {line}" for line in errors]
+    lines += [f"WARNING: {line}" for line in found.found.problems]
+    lines += [f"WARNING: no entry for {name}" for name in held.unlisted]
+    count = len(found.expectations.entries)
+    lines.append(
+        f"{count} entries in {len(found.expectations.files)} files, {len(found.found.cases)} tests of "
+        f"{len(found.found.loaders)} loaders: {len(errors)} errors, {len(lines) - len(errors)} warnings."
+    )
+    print("\n" + "\n".join(lines))
+    pytest.exit("the test configuration has errors" if errors else "the test configuration is valid", int(bool(errors)))
+
+
+def limits(config: pytest.Config) -> Limits:
+    return Limits(config.getoption("--model-timeout"), memory_in_bytes(config.getoption("--model-memory")))

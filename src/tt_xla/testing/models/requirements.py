@@ -1,0 +1,114 @@
+"""Packages that a model asks for, in a layer above the environment.
+
+The layer is a virtual environment of its own that sees everything the runner's interpreter sees; pip installs there, so
+the environment itself is never changed, whatever happens to the run. Layers of runs that were killed go with the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import site
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from collections.abc import Generator
+from pathlib import Path
+
+from tt_xla.errors import TTXLAError
+from tt_xla.options import environment
+
+FILES = (
+    ("requirements.txt", ()),
+    ("requirements.nodeps.txt", ("--no-deps",)),
+    ("requirements.nodeps.nobuildisolation.txt", ("--no-deps", "--no-build-isolation")),
+)
+_PINNED = "torch", "jax", "jaxlib", "xdsl"
+"""What the compiler itself runs on: a model that wants others is told so."""
+_TIMEOUT_S = 1800
+
+
+class RequirementsError(TTXLAError):
+    """A model's packages cannot be installed."""
+
+
+@contextlib.contextmanager
+def interpreter_for(loader_folder: Path) -> Generator[Path]:
+    """The interpreter to run a model with: this one, or one with the model's packages on top.
+
+    Raises:
+        RequirementsError: pip refuses, for a conflict, a missing package or a full disk.
+    """
+    files = [(loader_folder / name, flags) for name, flags in FILES if (loader_folder / name).is_file()]
+    if not files or environment("TT_XLA_DISABLE_MODEL_REQS") == "1":
+        yield Path(sys.executable)
+        return
+    root = Path(tempfile.gettempdir()) / f"tt-xla-layers-{os.getuid()}"
+    root.mkdir(exist_ok=True)
+    _remove_abandoned(root)
+    layer = Path(tempfile.mkdtemp(dir=root))
+    with (layer / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield _layer(layer, files)
+        finally:
+            shutil.rmtree(layer, ignore_errors=True)
+
+
+def _layer(layer: Path, files: list[tuple[Path, tuple[str, ...]]]) -> Path:
+    try:
+        venv.create(layer / "env", with_pip=False, symlinks=True)
+        python = layer / "env/bin/python"
+        packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(layer / "env")}))
+        folders = dict.fromkeys([*site.getsitepackages(), sysconfig.get_path("purelib")])
+        lines = "\n".join(f"import site; site.addsitedir({folder!r})" for folder in folders)
+        (packages / "below.pth").write_text(lines + "\n")
+        pins = layer / "pins.txt"
+        pins.write_text("".join(f"{name}=={version}\n" for name, version in _versions().items()))
+    except OSError as error:
+        raise RequirementsError(f"No layer for the model's packages can be made in {layer}: {error}.") from error
+    for path, flags in files:
+        command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--disable-pip-version-check"]
+        command += ["--no-input", "-q", "-c", str(pins), *flags, "-r", str(path)]
+        run = _pip(command, path)
+        if environment("TT_XLA_REQS_DEBUG") == "1":
+            print(f"{' '.join(command)}\n{run.stdout}{run.stderr}", file=sys.stderr, flush=True)
+        if run.returncode:
+            told = [line for line in run.stderr.splitlines() if line.startswith("ERROR")] or run.stderr.splitlines()
+            raise RequirementsError(
+                f"{path} cannot be installed: {' '.join(told[-3:]) or f'pip ended with {run.returncode}'}",
+                hint="The environment is as it was. TT_XLA_REQS_DEBUG=1 shows pip's output.",
+            )
+    return python
+
+
+def _pip(command: list[str], path: Path) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        raise RequirementsError(f"{path} takes more than {_TIMEOUT_S} s to install.") from None
+
+
+def _versions() -> dict[str, str]:
+    from importlib import metadata
+
+    found: dict[str, str] = {}
+    for name in _PINNED:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def _remove_abandoned(root: Path) -> None:
+    """Layers whose owner is gone: nobody holds their lock."""
+    for layer in root.iterdir():
+        try:
+            with (layer / "lock").open("r+") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(layer, ignore_errors=True)
+        except OSError:
+            continue

@@ -1,0 +1,53 @@
+"""The runner's test functions: import them into a test module, or run them by
+``pytest --pyargs tt_xla.testing.models.test_models --models-root ROOT``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tt_xla.testing.models import collection, processes, records
+from tt_xla.testing.models.config import BringupStatus, Expectation
+from tt_xla.testing.models.discovery import Case
+
+__all__ = ["test_all_models", "test_placeholder_models"]
+
+
+def test_all_models(model_test: collection.ModelTest, request: pytest.FixtureRequest) -> None:
+    """Runs one model in a process of its own, and judges by what is expected of it."""
+    config = request.config
+    lenient = config.getoption("--lenient-xfail")
+    case, expectation = model_test.case, model_test.expectation
+    limits = collection.limits(config)
+    record = processes.run_test(model_test.root, case, expectation, limits, lenient=lenient)
+    _report(record, case, expectation, request.node)
+    if record.outcome == "skipped":
+        pytest.skip(record.reason)
+    if record.outcome == "xfailed":
+        pytest.xfail(record.reason or record.error)
+    if record.outcome != "passed":
+        kind = "[XPASS(strict)] " if record.outcome == "xpassed" else ""
+        pytest.fail(f"{kind}{record.error}\n{record.reason}".strip(), pytrace=False)
+
+
+def test_placeholder_models(placeholder_model: tuple[str, Expectation], request: pytest.FixtureRequest) -> None:
+    """Reports a model that is not there yet."""
+    name, expectation = placeholder_model
+    status = expectation.bringup_status or BringupStatus.NOT_STARTED
+    record = records.Record(name, "skipped", status.value, reason=expectation.reason, info={"name": name})
+    _report(record, Case(name, None, "single_device", "inference"), expectation, request.node)
+
+
+test_placeholder_models = pytest.mark.placeholder(test_placeholder_models)
+
+
+def _report(record: records.Record, case: Case, expectation: Expectation, node: pytest.Item) -> None:
+    """Properties of the test, which JUnit XML has, and a JSON line where one is wanted."""
+    tags = record.tags(case, expectation, node.config.getoption("--arch"))
+    node.user_properties += [("tags", tags), ("owner", "tt-xla"), ("group", record.info.get("group", ""))]
+    if record.error:
+        node.user_properties.append(("error_message", record.error))
+    if kept := node.config.getoption("--model-records"):
+        records.append(Path(kept), record)

@@ -1,0 +1,67 @@
+"""The process that runs one model: ``python -m tt_xla.testing.models.worker SPEC``.
+
+SPEC is a pickle of what to run; the record and the stage reached are files beside it. ``--variants ROOT FOLDER`` prints
+the variants of a loader instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import resource
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tt_xla.testing.models.config import Expectation
+from tt_xla.testing.models.discovery import Case
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What one process runs; ``memory`` in bytes, 0 for no limit."""
+
+    root: Path
+    case: Case
+    expectation: Expectation
+    memory: int
+
+
+def main(arguments: list[str]) -> None:
+    if arguments[0] == "--variants":
+        _print_variants(Path(arguments[1]), Path(arguments[2]))
+        return
+    path = Path(arguments[0])
+    spec: Spec = pickle.loads(path.read_bytes())
+    if spec.memory:
+        # The data of the process, not its addresses: torch reserves many more of those than it uses.
+        resource.setrlimit(resource.RLIMIT_DATA, (spec.memory, spec.memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    stage = path.with_name("stage")
+    from tt_xla.testing.models.execution import run
+
+    record = run(spec.root, spec.case, spec.expectation, lambda name: _write(stage, name.encode()))
+    _write(path.with_name("record.json"), json.dumps(asdict(record)).encode())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # what a model started, threads above all, must not keep the process
+
+
+def _write(path: Path, data: bytes) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(data)
+    fresh.replace(path)
+
+
+def _print_variants(root: Path, folder: Path) -> None:
+    from tt_xla.testing.models import loading
+
+    module = loading.import_loader(root, folder.relative_to(root).as_posix())
+    variants = [loading.text(key) for key in module.ModelLoader.query_available_variants() or {}]
+    print(json.dumps(variants), flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

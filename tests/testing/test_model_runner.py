@@ -1,0 +1,374 @@
+"""Models in processes of their own: what bad ones do, packages, resuming, reports; in pytest and outside."""
+
+import shutil
+import sys
+import types
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tt_xla.errors import OptionError, OutputError, TTXLAError
+from tt_xla.testing.models import campaign, processes, records, requirements, summary
+from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestStatus
+from tt_xla.testing.models.discovery import Case
+from tt_xla.testing.models.processes import Limits
+from tt_xla.testing.models.records import Record
+
+pytest_plugins = "pytester"
+
+LOADER = """
+import torch
+from tt_xla.testing.models.protocol import ForgeModel, ModelInfo
+
+class ModelLoader(ForgeModel):
+    @classmethod
+    def _get_model_info(cls, variant):
+        return ModelInfo("m", variant, "generality", "nlp", "custom", "pytorch")
+
+    def load_inputs(self, dtype_override=None, batch_size=4):
+        return torch.ones(batch_size, 8, dtype=dtype_override)
+
+    def load_model(self, dtype_override=None):
+        {0}
+"""
+MODELS = {
+    "good": "return torch.nn.Linear(8, 8).to(dtype_override)",
+    "raises": "raise ValueError('no such weights')",
+    "exits": "import sys; sys.exit(3)",
+    "crashes": "import ctypes; ctypes.string_at(0)",
+    "eats": "self.kept = [bytearray(1 << 28) for _ in range(1 << 10)]",
+}
+LIMITS = Limits(240, 4 << 30)
+
+
+def make(root: Path, **bodies: str) -> Path:
+    for name, body in bodies.items():
+        path = root / name / "pytorch" / "loader.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(LOADER.format(body))
+    return root
+
+
+def case(name: str, parallelism: str = "single_device") -> Case:
+    return Case(f"{name}/pytorch", None, parallelism, "inference")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("models"), **MODELS)
+
+
+def test_one_bad_model_does_not_stop_the_others(models, tmp_path):
+    tasks = [campaign.Task(case(name), Expectation()) for name in ("crashes", "eats", "exits", "good", "raises")]
+    kept = tmp_path / "records.jsonl"
+    found = {record.test.partition("/")[0]: record for record in campaign.run_all(models, tasks, LIMITS, kept, jobs=2)}
+    outcomes = {name: record.outcome for name, record in found.items()}
+    assert outcomes == dict.fromkeys(found, "failed") | {"good": "passed"}
+    assert "killed by SIGSEGV" in found["crashes"].error
+    assert "in stage 'load'" in found["crashes"].error
+    assert "MemoryError" in found["eats"].error
+    assert "ended the process with 3" in found["exits"].error
+    assert found["raises"].error.startswith("ValueError: no such weights (at ")
+    assert "loader.py:" in found["raises"].error
+    good = found["good"]
+    assert (good.bringup_status, good.stage) == ("PASSED", "compare")
+    assert good.pcc > 0.99
+    assert good.device_us > 0
+    assert good.samples_per_s == pytest.approx(4 / (good.device_us * 1e-6))
+    assert good.info["name"] == "pytorch_m_None_nlp_custom"
+    assert set(records.load(kept)) == {task.case.id for task in tasks}
+
+
+def test_a_model_that_hangs_is_stopped(tmp_path):
+    root = make(tmp_path, hangs="while True: pass")
+    record = processes.run_test(root, case("hangs"), Expectation(), Limits(2))
+    assert record.outcome == "failed"
+    assert "took more than 2 s and was stopped" in record.error
+
+
+def test_bring_up_status(models):
+    """How far a model came, from where it failed."""
+    from tt_xla.compiler.pipeline import Compilation
+    from tt_xla.errors import ExecutionError, ResourceExhaustedError, UnsupportedOpError
+    from tt_xla.testing.models.execution import bringup_of
+
+    refused = Compilation("main", {}, error=UnsupportedOpError("no lowering"))
+    large = Compilation("main", {}, error=ResourceExhaustedError("no room"))
+    done = Compilation("main", {})
+    assert bringup_of(ValueError(), [], "load") is BringupStatus.UNKNOWN
+    assert bringup_of(ValueError(), [], "device") is BringupStatus.FAILED_FE_COMPILATION
+    assert bringup_of(ValueError(), [refused], "device") is BringupStatus.FAILED_TTMLIR_COMPILATION
+    assert bringup_of(ValueError(), [large], "device") is BringupStatus.FAILED_RUNTIME
+    assert bringup_of(ExecutionError("no"), [done], "device") is BringupStatus.FAILED_RUNTIME
+
+
+@pytest.fixture
+def ended(monkeypatch):
+    """Processes that end as they are told, without being started."""
+    outcomes = {}
+
+    def run(python, spec, limits):
+        outcome = outcomes.get(spec.case.model.partition("/")[0], "passed")
+        return Record(spec.case.id, outcome, error="it failed", pcc=1.0)
+
+    monkeypatch.setattr(processes, "_run_apart", run)
+    return outcomes
+
+
+def test_expected_failures_are_strict(ended, tmp_path):
+    root = make(tmp_path, a="pass", b="pass")
+    ended["b"] = "failed"
+    expected = Expectation(ModelTestStatus.KNOWN_FAILURE_XFAIL, reason="issue 7", listed=True)
+    strict = processes.run_test(root, case("a"), expected, LIMITS)
+    assert (strict.outcome, strict.guidance(expected)) == ("xpassed", ["RM_XFAIL"])
+    assert processes.run_test(root, case("a"), expected, LIMITS, lenient=True).outcome == "xfailed"
+    failing = processes.run_test(root, case("b"), expected, LIMITS)
+    assert (failing.outcome, failing.reason) == ("xfailed", "issue 7")
+
+
+def test_what_is_not_run(ended, tmp_path):
+    skip = Expectation(ModelTestStatus.NOT_SUPPORTED_SKIP, "too large", BringupStatus.FAILED_RUNTIME)
+    record = processes.run_test(tmp_path, case("a"), skip, LIMITS)
+    assert (record.outcome, record.reason, record.bringup_status) == ("skipped", "too large", "FAILED_RUNTIME")
+    record = processes.run_test(tmp_path, case("a", "tensor_parallel"), Expectation(), LIMITS)
+    assert (record.outcome, record.reason) == ("skipped", "tensor_parallel not yet supported")
+
+
+def test_resuming(ended, tmp_path):
+    root = make(tmp_path / "models", a="pass", b="pass", c="pass")
+    tasks = [campaign.Task(case(name), Expectation()) for name in "abc"]
+    kept = tmp_path / "records.jsonl"
+    first = campaign.run_all(root, tasks, LIMITS, kept)
+    next(first)
+    first.close()
+    before = len(records.load(kept))
+    assert 1 <= before < 3
+    assert len(list(campaign.run_all(root, tasks, LIMITS, kept))) == 3 - before
+    assert list(campaign.run_all(root, tasks, LIMITS, kept)) == []
+
+
+def test_a_full_disk(ended, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(records, "append", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        list(campaign.run_all(tmp_path, [campaign.Task(case("a"), Expectation())], LIMITS, tmp_path / "r"))
+    monkeypatch.setattr(processes, "_run_apart", full)
+    record = processes.run_test(tmp_path, case("a"), Expectation(), LIMITS)
+    assert (record.outcome, record.stage) == ("failed", "requirements")
+    assert "No space left" in record.error
+
+
+def test_ray(ended, tmp_path, monkeypatch):
+    seen = []
+    ray = types.ModuleType("ray")
+    ray.init = lambda **given: seen.append(given["address"])
+    ray.remote = lambda **_: lambda run: types.SimpleNamespace(remote=lambda *given: (run, given))
+    ray.get = lambda call: call[0](*call[1])
+    ray.shutdown = lambda: seen.append("end")
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    tasks = [campaign.Task(case("a"), Expectation())]
+    assert len(list(campaign.run_all(tmp_path, tasks, LIMITS, tmp_path / "r", ray="ray://here"))) == 1
+    assert seen == ["ray://here", "end"]
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(TTXLAError, match="needs the package ray"):
+        list(campaign.run_all(tmp_path, tasks, LIMITS, tmp_path / "other", ray="ray://here"))
+
+
+def wheel(folder: Path, name: str) -> Path:
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    info = f"{name}-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(f"{name}.py", "ANSWER = 42\n")
+        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def layers() -> list[Path]:
+    import os
+    import tempfile
+
+    return list((Path(tempfile.gettempdir()) / f"tt-xla-layers-{os.getuid()}").iterdir())
+
+
+def test_packages_of_a_model_are_there_for_it_alone(tmp_path):
+    import importlib.util
+    import subprocess
+
+    (tmp_path / "requirements.txt").write_text(f"--no-index\n{wheel(tmp_path, 'only_for_this_model')}\n")
+    with requirements.interpreter_for(tmp_path) as python:
+        code = "import only_for_this_model, numpy, tt_xla; print(only_for_this_model.ANSWER)"
+        assert subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout == "42\n"
+    assert importlib.util.find_spec("only_for_this_model") is None
+    assert not python.exists()
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    with requirements.interpreter_for(plain) as python:
+        assert python == Path(sys.executable)
+
+
+def test_packages_that_conflict(tmp_path):
+    path = tmp_path / "mine" / "pytorch"
+    path.mkdir(parents=True)
+    (path / "requirements.txt").write_text("--no-index\ntorch==1.0\n")
+    record = processes.run_test(tmp_path, case("mine"), Expectation(), LIMITS)
+    assert (record.outcome, record.stage) == ("failed", "requirements")
+    assert "requirements.txt cannot be installed: ERROR" in record.error
+    assert "The environment is as it was." in record.error
+
+
+def test_packages_are_not_installed_when_told_so(tmp_path, monkeypatch):
+    (tmp_path / "requirements.txt").write_text("no-such-package\n")
+    monkeypatch.setenv("TT_XLA_DISABLE_MODEL_REQS", "1")
+    with requirements.interpreter_for(tmp_path) as python:
+        assert python == Path(sys.executable)
+
+
+def test_layers_of_killed_runs_are_removed(tmp_path):
+    (tmp_path / "requirements.txt").write_text("--no-index\n")
+    with requirements.interpreter_for(tmp_path) as python:
+        layer = python.parents[2]
+        left = layer.with_name("left-by-a-killed-run")
+        shutil.copytree(layer, left, symlinks=True)
+        with requirements.interpreter_for(tmp_path):
+            assert not left.exists()
+            assert layer.exists()  # whose run is alive
+
+
+def test_summary_and_regressions(tmp_path):
+    before = {
+        "a": Record("a", "passed", pcc=0.999, device_us=10.0, compile_s=1.0),
+        "b": Record("b", "passed", pcc=0.99),
+        "c": Record("c", "failed"),
+    }
+    now = {
+        "a": Record("a", "passed", pcc=0.99, device_us=12.0, compile_s=5.0),
+        "b": Record("b", "failed", error="<script>alert(1)</script>"),
+        "c": Record("c", "failed"),
+    }
+    found = summary.regressions(now, before)
+    assert [test for test, _ in found] == ["a", "a", "a", "b", "b"]
+    page = summary.write(tmp_path / "report", now, before).read_text()
+    assert "<h2>5 regressions</h2>" in page
+    assert "<script>" not in page
+    assert "predicted 10.0 us before, 12.0 us now" in page
+
+
+def test_sizes():
+    assert processes.memory_in_bytes("8G") == 8 << 30
+    assert processes.memory_in_bytes("500M") == 500 << 20
+    assert processes.memory_in_bytes("") == 0
+    with pytest.raises(OptionError, match="no size of memory"):
+        processes.memory_in_bytes("lots")
+
+
+RUNNER = "from tt_xla.testing.models.test_models import test_all_models, test_placeholder_models\n"
+CONFIG = """
+test_config:
+  good/pytorch-single_device-inference:
+    status: EXPECTED_PASSING
+    supported_archs: [n300-llmbox]
+    markers: [push]
+    arch_overrides:
+      n150: {status: KNOWN_FAILURE_XFAIL}
+  bad/pytorch-single_device-inference:
+    status: KNOWN_FAILURE_XFAIL
+    reason: issue 1
+  bad/pytorch-single_device-training:
+    status: EXCLUDE_MODEL
+"""
+
+
+@pytest.fixture
+def run(pytester, ended):
+    make(pytester.path / "zoo", good="pass", bad="pass")
+    ended["bad"] = "failed"
+    runner = pytester.path / "tests/runner"
+    (runner / "test_config").mkdir(parents=True)
+    (runner / "test_models.py").write_text(RUNNER)
+    (runner / "test_config/test_config_inference.yaml").write_text(CONFIG)
+    (runner / "test_config/test_config_placeholders.yaml").write_text("PLACEHOLDER_MODELS:\n  meta/new:\n")
+
+    def run(*args):
+        base = "-p", "tt_xla.testing.plugin", "--strict-markers", "--models-root", "zoo", "tests/runner/test_models.py"
+        return pytester.runpytest_inprocess(*base, *args)
+
+    return run
+
+
+def test_collection(run):
+    result = run("--collect-only", "-q")
+    result.stdout.fnmatch_lines(
+        [
+            "tests/runner/test_models.py::test_all_models?bad/pytorch-single_device-inference?",
+            "tests/runner/test_models.py::test_all_models?good/pytorch-tensor_parallel-training?",
+            "tests/runner/test_models.py::test_placeholder_models?meta/new?",
+            "12 tests collected*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*bad/pytorch-single_device-training*")
+    here = ["*::test_all_models?good/pytorch-single_device-inference?", "1/12 tests collected*"]
+    run("--collect-only", "-q", "-m", "n300_llmbox and expected_passing").stdout.fnmatch_lines(here)
+    run("--collect-only", "-q", "-m", "known_failure_xfail", "--arch", "n150", "-k", "good").stdout.fnmatch_lines(here)
+
+
+def test_outcomes_and_reports(run, pytester):
+    run("--model-records", "records.jsonl", "--junitxml", "report.xml").assert_outcomes(
+        passed=3, xfailed=1, skipped=8
+    )
+    assert len(records.load(pytester.path / "records.jsonl")) == 12
+    report = (pytester.path / "report.xml").read_text()
+    assert 'name="tags"' in report
+    assert "NOT_STARTED" in report
+    assert 'name="owner" value="tt-xla"' in report
+
+
+def test_strict_and_lenient_in_pytest(run):
+    result = run("--arch", "n150", "-k", "good and single_device-inference")
+    result.assert_outcomes(failed=1, deselected=11)
+    result.stdout.fnmatch_lines(["*XPASS(strict)*expected to fail and passed*"])
+    run("--arch", "n150", "-k", "good and single_device-inference", "--lenient-xfail").assert_outcomes(
+        xfailed=1, deselected=11
+    )
+
+
+def test_validate(run, pytester):
+    result = run("--validate-test-config")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["WARNING: no entry for good/pytorch-single_device-training"])
+    path = pytester.path / "tests/runner/test_config/test_config_more.yaml"
+    path.write_text("test_config:\n  goood/pytorch-single_device-inference:\n    status: UNSPECIFIED\n")
+    result = run("--validate-test-config")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["ERROR: *no test is named 'goood/*Did you mean: good/pytorch-single_device-*"])
+
+
+def test_bad_options(run):
+    for given, told in (("--arch=n151", "known are n150"), ("--models-root=nowhere", "no folder with models")):
+        result = run(given)
+        assert result.ret != 0
+        assert told in result.stderr.str() + result.stdout.str()
+
+
+def test_the_command(models, tmp_path):
+    from click.testing import CliRunner
+
+    from tt_xla.tools.cli import cli
+
+    listed = CliRunner().invoke(cli, ["models", str(models), "good", "single_device-*", "--list"])
+    assert listed.output.splitlines() == [
+        "good/pytorch-single_device-inference unspecified",
+        "good/pytorch-single_device-training unspecified",
+    ]
+    out = tmp_path / "out"
+    given = ["models", str(models), "tensor_parallel-inference", "--report", str(out), "--jobs", "2"]
+    result = CliRunner().invoke(cli, given)
+    assert result.exit_code == 0
+    assert "5 skipped" in result.output
+    assert (out / "index.html").exists()
+    again = CliRunner().invoke(cli, [*given, "--against", str(out)])
+    assert "5 of them from before" in again.output
