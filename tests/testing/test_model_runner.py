@@ -317,9 +317,7 @@ def test_collection(run):
 
 
 def test_outcomes_and_reports(run, pytester):
-    run("--model-records", "records.jsonl", "--junitxml", "report.xml").assert_outcomes(
-        passed=3, xfailed=1, skipped=8
-    )
+    run("--model-records", "records.jsonl", "--junitxml", "report.xml").assert_outcomes(passed=3, xfailed=1, skipped=8)
     assert len(records.load(pytester.path / "records.jsonl")) == 12
     report = (pytester.path / "report.xml").read_text()
     assert 'name="tags"' in report
