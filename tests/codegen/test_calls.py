@@ -32,7 +32,13 @@ def source(op: str, operands: dict[str, Operand], *values: TensorSpec, **attribu
     return python(call_of(instruction, values, P150), NAMES)
 
 
-STRUCTURAL = {"ttnn.capture_or_execute_trace", "ttnn.get_device", "ttnn.host_call", "ttnn.update_cache"}
+STRUCTURAL = {
+    "ttnn.capture_or_execute_trace",
+    "ttnn.get_device",
+    "ttnn.host_call",
+    "ttnn.host_callback",
+    "ttnn.update_cache",
+}
 """What is no call of TT-NN: the device, calls of the program's own functions, parts that the host runs; and an
 op of TTIR whose namesake is not made."""
 

@@ -211,3 +211,26 @@ def test_modules_are_read_from_the_names_of_both_frameworks() -> None:
 )
 def test_configs_are_named_for_what_they_say(config: Call, expected: str) -> None:
     assert config_name(config) == expected
+
+
+# What the host runs ------------------------------------------------------------------------------------------------
+
+CALLS_BACK = """func.func public @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.add %x, %x : tensor<8x8xf32>
+  %1 = stablehlo.custom_call @tt.python_callback(%0) {backend_config = "a"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = stablehlo.custom_call @tt.python_callback(%1) {backend_config = "a"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = stablehlo.add %2, %2 : tensor<8x8xf32>
+  return %3 : tensor<8x8xf32>
+}"""
+
+
+def test_a_python_function_that_is_called_back_has_a_place_to_be_written_in(tmp_path: Path) -> None:
+    source = generate(compiled(CALLS_BACK))
+    check_with_ruff(tmp_path, source.main)
+    assert source.main.count("def host_function_0(*arrays):") == 1
+    assert source.main.count("= utils.host_callback(host_function_0, [") == 2
+    assert "# A Python function of the model's own process runs here, on the host." in source.main
+    namespace: dict[str, object] = {}
+    exec(ast.unparse(functions(source)["host_function_0"]), namespace)
+    with pytest.raises(NotImplementedError, match="host_function_0 lives in the model's own process: write it here"):
+        namespace["host_function_0"](1)  # type: ignore[operator]

@@ -21,6 +21,7 @@ from tt_xla.target import Target
 
 DEALLOCATE = "ttnn.deallocate"
 HOST_CALL = "ttnn.host_call"
+HOST_CALLBACK = "ttnn.host_callback"
 LOAD_CACHED = "ttcore.load_cached"
 TRACE = "ttnn.capture_or_execute_trace"
 
@@ -44,6 +45,8 @@ class Constants:
     host_programs: dict[str, str] = field(default_factory=lambda: {})
     functions: dict[str, str] = field(default_factory=lambda: {})
     """Names of the functions that loops and cases run, by their names in the program."""
+    callbacks: dict[str, tuple[str, int]] = field(default_factory=lambda: {})
+    """Python functions that the program calls back, by their names there: name in the file and number of results."""
 
     def configs(self) -> list[tuple[str, Node]]:
         return list(self.names.values())
@@ -96,6 +99,9 @@ class Constants:
         name = f"host/part{len(self.host_programs)}.mlir"
         self.host_programs[name] = text
         return name
+
+    def callback(self, name: str, results: int) -> str:
+        return self.callbacks.setdefault(name, (f"host_function_{len(self.callbacks)}", results))[0]
 
 
 def _elements(data: Data) -> tuple[float, ...] | None:
@@ -195,10 +201,12 @@ class Body:
             source = self._called(name, instruction, str(len(instruction.results)))
         elif op == HOST_CALL:
             source = self._host_call(instruction)
+        elif op == HOST_CALLBACK:
+            source = self._host_callback(instruction)
         else:
             found = call_of(instruction, self.function.values, self.target)
             source = node_of(self.constants.named(found), self.name, self.constants.data)
-        several = op in (TRACE, HOST_CALL)
+        several = op in (TRACE, HOST_CALL, HOST_CALLBACK)
         base = self._base(instruction, dying)
         released = [value for value in dying if value not in self._parameters]
         for value in released:
@@ -239,6 +247,16 @@ class Body:
             self.lines.append(f"{INDENT}# TT-NN has no op for this; the host runs it: {' '.join(str(op).split())}")
         outputs = tuple(dtype(kind) for kind in kinds)
         expression = Call("utils.host_call", (program, given, tuple(attributes["input_types"]), outputs))
+        return node_of(expression, self.name, self.constants.data)
+
+    def _host_callback(self, instruction: Instruction) -> Node:
+        attributes = instruction.attributes
+        given = tuple(Name(self.name(value)) for value in flat(instruction.operands))
+        specs = [self.function.values[value] for value in instruction.results]
+        function = self.constants.callback(str(attributes["callback"]), len(specs))
+        self.lines.append(f"{INDENT}# A Python function of the model's own process runs here, on the host.")
+        outputs = tuple(dtype(spec.layout.dtype) for spec in specs)
+        expression = Call("utils.host_callback", (Name(function), given, tuple(attributes["input_types"]), outputs))
         return node_of(expression, self.name, self.constants.data)
 
     def _base(self, instruction: Instruction, dying: list[int]) -> str:

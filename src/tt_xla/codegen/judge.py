@@ -40,7 +40,7 @@ SECONDS_PER_RUN = 3600
 
 _WORKER = Path(__file__).with_name("worker.py")
 
-HOST_CALL = "ttnn.host_call"
+HOST_OPS = ("ttnn.host_call", "ttnn.host_callback")
 """What the host runs is no business of TT-NN; its results are there when a call wants them."""
 
 _CALLING = ("ttcore.load_cached", "func.call")
@@ -103,7 +103,7 @@ class _Plan:
         """Lays out a function; its result values."""
         numbers = dict(zip(function.arguments, arguments, strict=True))
         for instruction in function.body:
-            if instruction.op == HOST_CALL:
+            if instruction.op in HOST_OPS:
                 numbers |= {number: self.new(function.values[number]) for number in instruction.results}
             elif instruction.op == _CAPTURE:
                 break  # mock mode records no traces; what is recorded ran plainly just before

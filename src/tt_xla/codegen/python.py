@@ -84,7 +84,7 @@ def generate(program: Program, export_tensors: bool = True) -> Source:
     for name, value in module.constants.configs():
         lines += lay_out(f"{name} = ", value)
     lines += [""] if len(module.constants.configs()) else []
-    for part in module.parts:
+    for part in (*_callbacks(module.constants), *module.parts):
         lines += ["", *part, ""] if lines[-1] == "" else ["", "", *part, ""]
     lines += _loaders(module, entry, weights, inputs, export_tensors)
     lines += _main(program, bool(driver), inputs, results)
@@ -142,6 +142,18 @@ def _arguments(program: Program, entry: Function) -> tuple[dict[int, str], dict[
         else:
             weights[value] = unique(argument.name, weights.values())
     return weights, inputs
+
+
+def _callbacks(constants: Constants) -> Iterator[list[str]]:
+    """Python functions of the model's own process, which source cannot hold, as places to write them in."""
+    for name, results in constants.callbacks.values():
+        yield [
+            f"def {name}(*arrays):",
+            f'{INDENT}"""A Python function that the model calls back; it was not generated. Gives {results} arrays."""',
+            f'{INDENT}raise NotImplementedError("{name} lives in the model\'s own process: write it here")'
+            if results
+            else f"{INDENT}print(*arrays)",
+        ]
 
 
 def _subprograms(module: _Module) -> None:

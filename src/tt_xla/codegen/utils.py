@@ -111,6 +111,24 @@ def host_call(module, inputs, input_dtypes, output_dtypes):
     ]
 
 
+def host_callback(function, inputs, input_dtypes, output_dtypes):
+    """Runs a Python function on arrays of what tensors on the host hold; its results as such tensors."""
+    arrays = [array_of(given).astype(_declared(kind)) for given, kind in zip(inputs, input_dtypes, strict=True)]
+    results = function(*arrays) or ()
+    return [tensor(result, dtype, ttnn.ROW_MAJOR_LAYOUT) for result, dtype in zip(results, output_dtypes, strict=True)]
+
+
+def _declared(kind):
+    """The NumPy dtype of a StableHLO element type, float32 for those that NumPy itself lacks."""
+    if kind == "i1":
+        return numpy.dtype(bool)
+    name = kind.replace("ui", "uint") if kind.startswith("ui") else kind.replace("i", "int").replace("f", "float")
+    try:
+        return numpy.dtype(name)
+    except TypeError:
+        return numpy.dtype(numpy.float32)
+
+
 class Trace:
     """Records the calls of a function at its first run and replays them later."""
 
