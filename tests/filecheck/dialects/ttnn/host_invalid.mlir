@@ -16,3 +16,14 @@ func.func @host_call() {
   "ttnn.host_call"() <{module = "module {}", ops = [], input_types = [], output_types = ["bf16", "f32"]}> : () -> ()
   func.return
 }
+
+// -----
+
+#dram = #ttnn.buffer_type<dram>
+#bits = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x2xbf16, #dram>, <interleaved>>
+
+// expected-error: 'ttnn.host_callback' op: expected row-major tensors in system memory
+func.func @host_callback(%0: tensor<2xbf16, #bits>) {
+  "ttnn.host_callback"(%0) <{callback = "7", input_types = ["bf16"], output_types = []}> : (tensor<2xbf16, #bits>) -> ()
+  func.return
+}
