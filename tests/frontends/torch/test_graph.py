@@ -239,6 +239,35 @@ class TestComposites:
         assert composites(modules[-1]) == ["tenstorrent.my_op"]
         assert "param = 5.000000e-01 : f32" in modules[-1]
 
+    def test_a_builder_in_a_models_own_code_breaks_no_graph(self, modules):
+        def my_op(x):
+            builder = StableHLOCompositeBuilder("tenstorrent.mine", {"approximate": "none"})
+            assert builder.attr["approximate"] == "none"
+            return builder.mark_outputs(builder.mark_inputs(x).exp() + 1) * 2
+
+        x = torch.randn(4, 4)
+        found = torch.compile(my_op, backend="tt", fullgraph=True)(x)
+        torch.testing.assert_close(found, (x.exp() + 1) * 2, rtol=2e-2, atol=2e-2)
+        assert composites(modules[-1]) == ["tenstorrent.mine"]
+
+    def test_attributes_of_every_kind_arrive(self, modules):
+        attributes = {"a": 'x "y" \\ z', "b": True, "c": -3, "d": 0.5, "e": [1, 2], "f": float("inf")}
+
+        def my_op(x):
+            builder = StableHLOCompositeBuilder("mine.op", attributes)
+            return builder.mark_outputs(builder.mark_inputs(x).exp())
+
+        torch.compile(my_op, backend="tt", fullgraph=True)(torch.randn(4))
+        for text in (
+            'a = "x \\22y\\22 \\\\ z"',
+            "b = true",
+            "c = -3",
+            "d = 5.000000e-01",
+            "dense<[1, 2]>",
+            "0x7F800000",
+        ):
+            assert text in modules[-1]
+
     def test_composites_within_composites(self, modules):
         def outer(x):
             builder = StableHLOCompositeBuilder("tenstorrent.outer")

@@ -61,7 +61,9 @@ MODES: dict[str, dict[str, Any]] = {
 }
 """What torch.compile's modes mean here: a captured trace is what a CUDA graph is to others."""
 
-trace_rules.add("tt_xla.frontends")  # eager kernels may run while dynamo looks for frames to compile
+# Eager kernels may run while dynamo looks for frames to compile; a user's model may call the rest.
+for _part in ("aten", "device", "outputs", "unwrapped"):
+    trace_rules.add(f"tt_xla.frontends.torch.{_part}")
 
 _PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
 _SOURCE_PART = re.compile(r"\._(?:modules|parameters|buffers)\[['\"]([^'\"]*)['\"]\]|\.(\w+)|\[['\"]?(\w+)['\"]?\]")

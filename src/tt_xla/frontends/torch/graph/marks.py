@@ -7,7 +7,6 @@ among them it stands. ``regions.py`` finds the groups again after autograd and d
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,12 +70,32 @@ class StableHLOCompositeBuilder:
         return self._mark(tensors, is_input=False)
 
     def _mark(self, tensors: tuple[torch.Tensor, ...], *, is_input: bool) -> Any:
-        attributes = "" if is_input else json.dumps(self.attr)
+        attributes = "" if is_input else _json(self.attr)
         marked = tuple(
             mark_tensor(tensor, self.name, position, self.id, is_input, attributes)
             for position, tensor in enumerate(tensors)
         )
         return marked[0] if len(marked) == 1 else marked
+
+
+def _json(attributes: Mapping[str, Any]) -> str:
+    """A JSON object; dynamo does not follow :func:`json.dumps`, and builders stand in code that it follows."""
+    return "{" + ", ".join([f"{_quoted(key)}: {_json_value(value)}" for key, value in attributes.items()]) + "}"
+
+
+def _json_value(value: Any) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join([str(item) for item in value]) + "]"
+    return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(str(value), str(value))
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return f'"{escaped}"'
 
 
 def _check_attribute(name: str, key: str, value: Any) -> None:
