@@ -3,6 +3,7 @@
 from tt_torch.serialization import parse_compiled_artifacts_from_cache, parse_compiled_artifacts_from_cache_to_disk
 from tt_torch.sharding import sharding_constraint_hook, sharding_constraint_tensor
 from tt_torch.tools import mark_module_user_inputs
+from tt_torch.weight_dtype import apply_weight_dtype_overrides, dump_weight_names, remove_weight_dtype_overrides
 from tt_xla.frontends.torch import register
 from tt_xla.frontends.torch.codegen import codegen_cpp, codegen_py
 from ttxla_tools import save_system_descriptor_to_disk
@@ -10,11 +11,14 @@ from ttxla_tools import save_system_descriptor_to_disk
 register()
 
 __all__ = [
+    "apply_weight_dtype_overrides",
     "codegen_cpp",
     "codegen_py",
+    "dump_weight_names",
     "mark_module_user_inputs",
     "parse_compiled_artifacts_from_cache",
     "parse_compiled_artifacts_from_cache_to_disk",
+    "remove_weight_dtype_overrides",
     "save_system_descriptor_to_disk",
     "sharding_constraint_hook",
     "sharding_constraint_tensor",

@@ -89,7 +89,8 @@ def _hoist_all(module: ModuleOp, options: CompileOptions, target: Target) -> Non
 
 
 def _convert_weight_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    convert_weight_dtype.run(module, DataType(options.experimental_weight_dtype or DataType.BFP_BF8))
+    wanted = options.experimental_weight_dtype
+    convert_weight_dtype.run(module, DataType(wanted) if wanted else None)
 
 
 def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -182,7 +183,6 @@ TTNN_STAGES = (
         _convert_weight_dtype,
         "After fusing, so that each product has the operands it will run with; before const-eval, which then does the "
         "conversion once.",
-        lambda options: bool(options.experimental_weight_dtype),
     ),
     Stage(
         "ttnn-set-compute-config",

@@ -41,6 +41,12 @@ class FunctionKind(enum.StrEnum):
     TRACE_EXECUTE = "trace_execute"
 
 
+WEIGHT_DTYPE = "ttcore.weight_dtype"
+"""The attribute of an argument that says in which element type its products and convolutions keep it."""
+
+WEIGHT_DTYPES = ("bfp_bf4", "bfp_bf8", "bf16")
+
+
 class Role(enum.StrEnum):
     """What an argument is to its program (``ttcore.argument_type``)."""
 

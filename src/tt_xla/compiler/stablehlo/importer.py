@@ -36,7 +36,7 @@ from tt_xla.compiler.stablehlo.types import (
 )
 from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
 from tt_xla.ir.base import Tensor, TTOp, shape
-from tt_xla.ir.program import DONOR, Argument, Result, Role
+from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, WEIGHT_DTYPES, Argument, Result, Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
 from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.ir.ttir.host import HostCallOp
@@ -204,8 +204,9 @@ def _import(module: Any, *, host_fallback: bool) -> tuple[ModuleOp, tuple[Argume
     results = tuple(Result(*_declared(type_)) for type_ in function.type.results)
     block.add_op(ReturnOp(*returned))
     signature = ([arg.type for arg in block.args], [value.type for value in returned])
-    declared = zip(arguments, block.args, strict=True)
-    attributes = ArrayAttr([_argument_attributes(argument, made in importer.donated) for argument, made in declared])
+    given = (made in importer.donated for made in block.args)
+    weights = _weight_dtypes(function, len(arguments))
+    attributes = ArrayAttr([*map(_argument_attributes, arguments, given, weights)])
     made = FuncOp("main", signature, Region(block), visibility="public", arg_attrs=attributes)
     if not importer.subprograms:
         return ModuleOp([made]), arguments, results
@@ -390,13 +391,27 @@ def _donated(function: Any) -> set[int]:
     return {index for index, attrs in enumerate(attributes) if any(name in attrs for name in DONATION)}
 
 
-def _argument_attributes(argument: Argument, donated: bool) -> DictionaryAttr:
+def _weight_dtypes(function: Any, count: int) -> Iterable[str]:
+    """What ``ttcore.weight_dtype`` says of each argument; empty where it says nothing."""
+    given = list(function.arg_attrs) if "arg_attrs" in function.attributes else [{}] * count
+    for index, attrs in enumerate(given):
+        found = str(attrs[WEIGHT_DTYPE]).strip('"') if WEIGHT_DTYPE in attrs else ""
+        if found and found not in WEIGHT_DTYPES:
+            raise MalformedModuleError(
+                f"{WEIGHT_DTYPE} of argument {index} is {found}, expected one of {', '.join(WEIGHT_DTYPES)}."
+            )
+        yield found
+
+
+def _argument_attributes(argument: Argument, donated: bool, weight_dtype: str) -> DictionaryAttr:
     given: dict[str, Attribute] = {
         "ttcore.argument_type": ArgumentTypeAttr(argument.role),
         "ttir.name": StringAttr(argument.name),
     }
     if donated:
         given[DONOR] = BoolAttr.from_bool(True)
+    if weight_dtype:
+        given[WEIGHT_DTYPE] = StringAttr(weight_dtype)
     return DictionaryAttr(given)
 
 

@@ -1,38 +1,75 @@
-"""Weights of matrix products and convolutions stored as block floats (``experimental_weight_dtype``)."""
+"""Weights of matrix products and convolutions stored as block floats: all of them (``experimental_weight_dtype``), or
+those of arguments that say so (``ttcore.weight_dtype``), which goes before the option; ``bf16`` leaves one alone."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions
-from tt_xla.compiler.ttnn.constness import constant_values
+from tt_xla.compiler.ttnn.constness import constant_values, tensor_operands
 from tt_xla.errors import OptionError
 from tt_xla.ir.base import shape
 from tt_xla.ir.layout import DataType
+from tt_xla.ir.program import WEIGHT_DTYPE
 from tt_xla.ir.ttnn.attributes import Conv2dConfigAttr, laid_out, layout_of
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttnn.memory import TypecastOp
+from tt_xla.ir.ttnn.structure import ConcatOp
 from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dWeightsOp
 
+_PRECISION = (DataType.BFP_BF4, DataType.BFP_BF8, DataType.BF16)
 
-def run(module: ModuleOp, dtype: DataType) -> None:
+
+def run(module: ModuleOp, dtype: DataType | None) -> None:
     """Converts every weight that depends on parameters and constants alone.
+
+    Args:
+        dtype: of weights whose arguments say nothing; None leaves them as they are.
 
     Raises:
         OptionError: a weight is not bfloat16.
     """
     for function in functions(module):
+        said = _said(function)
+        if dtype is None and not said:
+            continue
         constants = constant_values(function)
         for op in list(body(function).ops):
-            if isinstance(op, MatmulOp | LinearOp) and op.b in constants:
-                _check(op, op.b, dtype)
-                _typecast(op, 1, dtype)
-            elif isinstance(op, Conv2dOp) and op.weight in constants:
-                _check(op, op.weight, dtype)
-                _convert_convolution(op, dtype)
+            weight = op.b if isinstance(op, MatmulOp | LinearOp) else op.weight if isinstance(op, Conv2dOp) else None
+            if weight is None or weight not in constants:
+                continue
+            wanted = (_asked(weight, said, dtype) if said else None) or dtype
+            if wanted is None or wanted is DataType.BF16:
+                continue
+            _check(op, weight, wanted)
+            if isinstance(op, Conv2dOp):
+                _convert_convolution(op, wanted)
+            else:
+                _typecast(op, 1, wanted)
+
+
+def _said(function: FuncOp) -> dict[SSAValue, DataType | None]:
+    """What arguments say of their element type as weights."""
+    given = function.arg_attrs.data if function.arg_attrs is not None else ()
+    attributes = zip(body(function).args, given, strict=False)
+    found = {argument: attrs.data.get(WEIGHT_DTYPE) for argument, attrs in attributes}
+    return {argument: DataType(said.data) for argument, said in found.items() if isinstance(said, StringAttr)}
+
+
+def _asked(weight: SSAValue, known: dict[SSAValue, DataType | None], default: DataType | None) -> DataType | None:
+    """What the arguments that a weight is made of ask for; of weights that were joined the most precise."""
+    if weight in known or not isinstance(weight, OpResult):
+        return known.get(weight)
+    found = [_asked(value, known, default) for value in tensor_operands(weight.op)]
+    if isinstance(weight.op, ConcatOp) and any(found):
+        found = [asked or default or DataType.BF16 for asked in found]
+    present = [asked for asked in found if asked is not None]
+    known[weight] = max(present, key=_PRECISION.index, default=None)
+    return known[weight]
 
 
 def _typecast(op: Operation, index: int, dtype: DataType) -> None:

@@ -21,7 +21,8 @@ from tt_xla.frontends.torch.aten.registry import DTYPES, apply, describe, shape_
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.outputs import memory_order, views_of_bases
-from tt_xla.ir.program import DONOR, Role
+from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
+from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, Role
 
 aten = torch.ops.aten
 
@@ -55,6 +56,8 @@ class Argument:
     """Whether the caller writes to it after the program has run."""
     given: bool = False
     """Whether the program may do so itself, as nothing after it reads what the input was."""
+    weight_dtype: str = ""
+    """The element type that it is kept in as a weight, where the user says one."""
 
 
 class RefusedError(UnsupportedOpError):
@@ -180,7 +183,7 @@ class _Lowering:
             Argument(str(node.target) if fixed else node.name, Role.CONSTANT if fixed else Role.INPUT)
             for node, fixed in zip(self.traced[len(tensors) :], self.constant, strict=True)
         ]
-        _annotate_arguments(module, arguments)
+        _annotate_arguments(module, with_weight_dtypes(arguments, self.traced))
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
         return Lowered(module, tensors, self.extras, self.constant, outputs, fakes, orders)
@@ -421,6 +424,8 @@ def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument]) -> Non
             named["ttir.name"] = ir.StringAttr.get(argument.name)
             if argument.given:
                 named[DONOR] = ir.BoolAttr.get(True)
+            if argument.weight_dtype:
+                named[WEIGHT_DTYPE] = ir.StringAttr.get(argument.weight_dtype)
             attributes.append(ir.DictAttr.get(named))
         main.arg_attrs = ir.ArrayAttr.get(attributes)
 

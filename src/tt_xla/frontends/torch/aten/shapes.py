@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from jax import lax
 
-import tt_xla.frontends.torch.graph.marks  # noqa: F401  defines tt_xla::mark_tensor
+import tt_xla.frontends.torch.graph.marks  # defines tt_xla::mark_tensor
+import tt_xla.frontends.torch.weight_dtypes  # noqa: F401  defines tt::weight_dtype_override
 from tt_xla.frontends.torch.aten.registry import Array, Context, axes, broadcast, cast, full, lower, shape_of
 
 aten = torch.ops.aten
@@ -32,9 +33,9 @@ def reshape(ctx: Context, x: Array, *sizes: Any) -> Array:
     return x if tuple(x.shape) == ctx.shape else lax.reshape(x, ctx.shape)
 
 
-@lower(torch.ops.tt_xla.mark_tensor.default)
+@lower(torch.ops.tt_xla.mark_tensor.default, torch.ops.tt.weight_dtype_override.default)
 def mark(ctx: Context, x: Array, *_: Any) -> Array:
-    """A mark of a group that could not become a composite."""
+    """A mark of a group that could not become a composite, or of an argument."""
     return x
 
 

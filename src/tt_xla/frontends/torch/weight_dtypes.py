@@ -1,0 +1,66 @@
+"""Element types of single weights: ``torch.ops.tt.weight_dtype_override``.
+
+A parameter that passes through the op is an argument with ``ttcore.weight_dtype`` in StableHLO; the compiler keeps it
+so in matrix products and convolutions (:mod:`tt_xla.compiler.ttnn.convert_weight_dtype`).
+:mod:`tt_torch.weight_dtype` puts it around a model's parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tt_xla.errors import OptionError
+from tt_xla.ir.program import WEIGHT_DTYPES
+
+if TYPE_CHECKING:
+    from tt_xla.frontends.torch.lowering import Argument
+
+
+@torch.library.custom_op("tt::weight_dtype_override", mutates_args=())
+def weight_dtype_override(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
+    """The tensor itself; as a weight the device keeps it in ``dtype``: ``bfp_bf4``, ``bfp_bf8`` or ``bf16``."""
+    checked_weight_dtype("weight_dtype_override", dtype)
+    return tensor.clone()
+
+
+@weight_dtype_override.register_fake
+def _fake(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
+    checked_weight_dtype("weight_dtype_override", dtype)
+    return torch.empty_like(tensor)
+
+
+def _backward(context: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+    return gradient, None
+
+
+weight_dtype_override.register_autograd(_backward)
+
+
+def with_weight_dtypes(arguments: Sequence[Argument], nodes: Sequence[torch.fx.Node]) -> list[Argument]:
+    """The arguments of a graph, ``nodes``, with the element types that the graph asks for."""
+    found = dict(zip(nodes, arguments, strict=True))
+    if nodes:
+        for node in nodes[0].graph.find_nodes(op="call_function", target=weight_dtype_override._opoverload):
+            source = node.args[0]
+            while source not in found and len(source.all_input_nodes) == 1:
+                (source,) = source.all_input_nodes
+            if source in found:
+                found[source] = replace(found[source], weight_dtype=str(node.args[1]))
+    return [found[node] for node in nodes]
+
+
+def checked_weight_dtype(what: str, dtype: Any) -> str:
+    """``dtype``, if it is the element type of a weight.
+
+    Raises:
+        OptionError: it is not; ``what`` says where it was given.
+    """
+    if dtype not in WEIGHT_DTYPES:
+        raise OptionError(
+            f"'{what}' was given the weight element type {dtype!r}.", hint=f"Use one of {', '.join(WEIGHT_DTYPES)}."
+        )
+    return str(dtype)
