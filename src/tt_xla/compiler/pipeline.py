@@ -13,7 +13,7 @@ import gc
 import logging
 import time
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -312,13 +312,21 @@ def compile_module(
 
 @dataclass
 class Compilation:
-    """One call of :func:`compile_module`; ``modules`` has the texts of stages, ``error`` is there where it failed."""
+    """One call of :func:`compile_module`; ``modules`` has the texts of stages, ``error`` is there where it failed.
+
+    ``started`` and ``ended`` are of :func:`time.perf_counter_ns`.
+    """
 
     name: str
     modules: dict[str, str]
     program: Program | None = None
     error: BaseException | None = None
-    seconds: float = 0.0
+    started: int = field(default_factory=time.perf_counter_ns)
+    ended: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended - self.started) / 1e9
 
 
 _LISTENERS: list[tuple[list[Compilation], bool]] = []
@@ -348,14 +356,13 @@ def _compile_heard(
     compilation = Compilation(name, {} if dumps is None else dumps)
     for found, _ in _LISTENERS:
         found.append(compilation)
-    started = time.perf_counter()
     try:
         compilation.program = _compile(module, options, target, name, dumps, choices)
     except BaseException as error:
         compilation.error = error
         raise
     finally:
-        compilation.seconds = time.perf_counter() - started
+        compilation.ended = time.perf_counter_ns()
     return compilation.program
 
 

@@ -16,6 +16,7 @@ from tt_xla.log import logger
 from tt_xla.runtime.compiled_only import CompiledOnly
 from tt_xla.runtime.emulator.registry import Call
 from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.observed import loaded
 
 
 class Chip(Protocol):
@@ -99,7 +100,7 @@ class Device:
                 hint=f"Compile it for {self.name}, or set TTXLA_SYSTEM={program.target}.",
             )
         with self._loading:
-            executable = (CompiledOnly if options.is_compile_only() else Executable)(self, program)
+            executable: Executable = CompiledOnly(self, program) if options.is_compile_only() else loaded(self, program)
             if executable.traced:
                 self._check_trace_allowed(program)
                 self.check_trace_region(executable)

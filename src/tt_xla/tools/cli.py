@@ -13,6 +13,7 @@ from tt_xla import __version__
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.options import environment, selected_system
 from tt_xla.target import system_names
+from tt_xla.tools.profile_command import profile_command
 
 if TYPE_CHECKING:
     from tt_xla.options import CompileOptions
@@ -225,6 +226,9 @@ def codegen(programs: tuple[Path, ...], out: Path, arch: str | None, level: int 
         raise SystemExit(1)
 
 
+cli.add_command(profile_command)
+
+
 @cli.command()
 def info() -> None:
     """Show versions, systems, folders and the environment variables in force."""
@@ -314,11 +318,16 @@ def _next_step(error: OSError) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command and exits: 0, 1 for an error that one paragraph explains, 2 for wrong usage."""
+    """Runs ``tt-xla`` and exits: 0, 1 for an error that one paragraph explains, 2 for wrong usage."""
+    run_command(cli, "tt-xla", arguments)
+
+
+def run_command(command: click.Command, name: str, arguments: Sequence[str] | None = None) -> None:
+    """Runs a command and exits as :func:`main` does."""
     try:
-        status = cli.main(args=arguments, prog_name="tt-xla", standalone_mode=False)
+        status = command.main(args=arguments, prog_name=name, standalone_mode=False)
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "tt-xla"
+        command = error.ctx.command_path if error.ctx else name
         message = " ".join(error.format_message().split())
         click.echo(f"error: {message} See '{command} --help'.", err=True)
         status = 2

@@ -1,0 +1,107 @@
+"""The host's and the device's timeline as Chrome trace events, which the Perfetto UI and ``chrome://tracing`` open.
+
+It stands where tt-metal writes a ``.tracy`` file: that form belongs to one version of one viewer, this one to any.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tt_xla.profiling.device_time import Kernel, kernels
+from tt_xla.profiling.recording import Recording
+
+_HOST, _DEVICE = 1, 2
+_SCRIPT, _PROGRAMS, _KERNELS, _COMPILER = 1, 2, 3, 4
+
+
+def write_trace(
+    path: Path, recording: Recording, found: Sequence[Kernel] | None = None, *, synchronised: bool = True
+) -> None:
+    """Writes the timeline.
+
+    Args:
+        synchronised: the device's kernels stand below the host's calls that started them; otherwise on the device's own
+            clock, which starts at 0 and stands still while a kernel is emulated.
+    """
+    found = kernels(recording) if found is None else found
+    events = [*_names(), *_host(recording), *_device(recording, found, synchronised)]
+    document = {
+        "traceEvents": events,
+        "displayTimeUnit": "ns",
+        "otherData": {"device": "durations are predicted by tt_xla.cost", "error": recording.error},
+    }
+    path.write_text(json.dumps(document, separators=(",", ":")))
+
+
+def _names() -> Iterable[dict[str, Any]]:
+    for process, name in ((_HOST, "host (measured)"), (_DEVICE, "device 0 (predicted)")):
+        yield {"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}}
+    threads = {_SCRIPT: "script", _PROGRAMS: "programs", _KERNELS: "kernels", _COMPILER: "compiler"}
+    for thread, name in threads.items():
+        yield {"ph": "M", "pid": _HOST, "tid": thread, "name": "thread_name", "args": {"name": name}}
+    yield {"ph": "M", "pid": _DEVICE, "tid": 1, "name": "thread_name", "args": {"name": "kernels"}}
+
+
+def _host(recording: Recording) -> Iterable[dict[str, Any]]:
+    def slice_(thread: int, name: str, start: int, end: int, **arguments: Any) -> dict[str, Any]:
+        return {
+            "ph": "X",
+            "pid": _HOST,
+            "tid": thread,
+            "name": name,
+            "ts": _us(start, recording),
+            "dur": max(end - start, 0) / 1e3,
+            "args": arguments,
+        }
+
+    yield slice_(_SCRIPT, "script", recording.started, recording.ended or recording.started, error=recording.error)
+    for zone in recording.zones:
+        yield slice_(_SCRIPT, zone.name, zone.start, zone.end)
+    for compilation in recording.compilations:
+        error = str(compilation.error or "")
+        yield slice_(_COMPILER, f"compile {compilation.name}", compilation.started, compilation.ended, error=error)
+    for number, run in enumerate(recording.runs):
+        name = recording.programs[run.program].program.name
+        yield slice_(_PROGRAMS, f"run {name}", run.start, run.end, program=run.program, state=run.state, run=number)
+    for event in recording.events:
+        op = recording.ops[event.op].instruction
+        yield slice_(_KERNELS, op.op, event.start, event.end, source=op.location)
+    for signpost in recording.signposts:
+        at = {"ph": "i", "s": "g", "pid": _HOST, "tid": _SCRIPT, "ts": _us(signpost.at, recording)}
+        yield at | {"name": signpost.name, "args": {"message": signpost.message}}
+    for at in recording.optimizer_steps:
+        yield {"ph": "i", "s": "p", "pid": _HOST, "tid": _SCRIPT, "ts": _us(at, recording), "name": "optimizer.step"}
+
+
+def _device(recording: Recording, found: Sequence[Kernel], synchronised: bool) -> Iterable[dict[str, Any]]:
+    end = 0.0
+    for kernel in found:
+        start = max(end, _us(kernel.host_start, recording)) if synchronised else kernel.start_ns / 1e3
+        end = start + kernel.duration_ns / 1e3
+        cost = kernel.op.instruction.cost
+        yield {
+            "ph": "X",
+            "pid": _DEVICE,
+            "tid": 1,
+            "name": kernel.code,
+            "cat": kernel.category,
+            "ts": start,
+            "dur": kernel.duration_ns / 1e3,
+            "args": {
+                "op": kernel.op.instruction.op,
+                "source": kernel.op.instruction.location,
+                "bound": cost.bound,
+                "cores": cost.cores,
+                "replayed": kernel.replayed,
+            },
+        }
+        if kernel.op.dram_bytes:
+            for name, count in (("DRAM bytes", kernel.op.dram_bytes), ("L1 bytes a core", kernel.op.l1_bytes)):
+                yield {"ph": "C", "pid": _DEVICE, "name": name, "ts": start, "args": {"bytes": count}}
+
+
+def _us(at: int, recording: Recording) -> float:
+    return (at - recording.started) / 1e3

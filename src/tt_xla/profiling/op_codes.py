@@ -1,0 +1,246 @@
+"""TTNN ops as the device operations of tt-metal that they run: names in profiler files, and the category of each.
+
+Categories are those of ``tt-perf-report`` 1.4.1 (``OPERATION_CATEGORIES``): Compute, TM (tensor manipulation), DM (data
+movement), CCL, Host and Other. One TTNN op is one row here, also where TT-NN runs several programs for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tt_xla.ir.layout import TILE
+from tt_xla.ir.program import TensorSpec
+from tt_xla.profiling.recording import Op
+
+COMPUTE, TM, DM, CCL, HOST, OTHER = "Compute", "TM", "DM", "CCL", "Host", "Other"
+
+_UNARY = frozenset(
+    {
+        "abs",
+        "acos",
+        "asin",
+        "asinh",
+        "atan",
+        "bitcast_convert",
+        "bitwise_not",
+        "cbrt",
+        "ceil",
+        "clamp_scalar",
+        "cos",
+        "erf",
+        "erfc",
+        "exp",
+        "expm1",
+        "floor",
+        "gelu",
+        "hardsigmoid",
+        "isfinite",
+        "leaky_relu",
+        "log",
+        "log1p",
+        "logical_not",
+        "mish",
+        "neg",
+        "pow_scalar",
+        "reciprocal",
+        "relu",
+        "relu6",
+        "rsqrt",
+        "sigmoid",
+        "sign",
+        "silu",
+        "sin",
+        "sqrt",
+        "tan",
+        "tanh",
+    }
+)
+_BINARY = {
+    "add": "ADD",
+    "atan2": "ATAN2",
+    "bitwise_and": "BITWISE_AND",
+    "bitwise_or": "BITWISE_OR",
+    "bitwise_xor": "BITWISE_XOR",
+    "divide": "DIV",
+    "eq": "EQ",
+    "ge": "GTE",
+    "gt": "GT",
+    "le": "LTE",
+    "logical_and": "LOGICAL_AND",
+    "logical_left_shift": "LEFT_SHIFT",
+    "logical_or": "LOGICAL_OR",
+    "logical_right_shift": "RIGHT_SHIFT",
+    "logical_xor": "LOGICAL_XOR",
+    "lt": "LT",
+    "maximum": "MAXIMUM",
+    "minimum": "MINIMUM",
+    "multiply": "MUL",
+    "ne": "NE",
+    "pow_tensor": "POWER",
+    "remainder": "REMAINDER",
+    "subtract": "SUB",
+}
+_UNARY_NAMES = {"reciprocal": "RECIP", "pow_scalar": "POWER", "logical_not": "LOGICAL_NOT_UNARY"}
+
+_NAMED: dict[str, tuple[str, str]] = {
+    "matmul": ("Matmul", COMPUTE),
+    "linear": ("Matmul", COMPUTE),
+    "conv2d": ("Conv2d", COMPUTE),
+    "conv1d": ("Conv2d", COMPUTE),
+    "conv_transpose2d": ("Conv2d", COMPUTE),
+    "max_pool2d": ("Pool2D", COMPUTE),
+    "max_pool2d_with_indices": ("Pool2D", COMPUTE),
+    "avg_pool2d": ("Pool2D", COMPUTE),
+    "global_avg_pool2d": ("Pool2D", COMPUTE),
+    "upsample": ("UpSample", COMPUTE),
+    "scaled_dot_product_attention": ("ScaledDotProductAttention", COMPUTE),
+    "scaled_dot_product_attention_decode": ("ScaledDotProductAttentionDecode", COMPUTE),
+    "layer_norm": ("LayerNorm", COMPUTE),
+    "rms_norm": ("LayerNorm", COMPUTE),
+    "group_norm": ("GroupNorm", COMPUTE),
+    "softmax": ("Softmax", COMPUTE),
+    "rotary_embedding": ("RotaryEmbedding", COMPUTE),
+    "rotary_embedding_llama": ("RotaryEmbeddingLlama", COMPUTE),
+    "sum": ("Reduce", COMPUTE),
+    "mean": ("Reduce", COMPUTE),
+    "max": ("Reduce", COMPUTE),
+    "min": ("Reduce", COMPUTE),
+    "prod": ("Reduce", COMPUTE),
+    "argmax": ("ArgMax", COMPUTE),
+    "cumsum": ("Accumulation", COMPUTE),
+    "cumprod": ("Accumulation", COMPUTE),
+    "embedding": ("Embeddings", COMPUTE),
+    "where": ("Ternary", TM),
+    "typecast": ("Typecast", TM),
+    "reshape": ("ReshapeView", TM),
+    "slice_static": ("Slice", TM),
+    "slice_dynamic": ("Slice", TM),
+    "concat": ("Concat", TM),
+    "repeat": ("Repeat", TM),
+    "repeat_interleave": ("Repeat", TM),
+    "pad": ("Pad", TM),
+    "concatenate_heads": ("NLPConcatHeads", TM),
+    "nlp_concat_heads": ("NLPConcatHeads", TM),
+    "nlp_concat_heads_decode": ("NLPConcatHeadsDecode", TM),
+    "split_query_key_value_and_split_heads": ("NlpCreateHeads", TM),
+    "nlp_create_qkv_heads_decode": ("NLPCreateQKVHeadsDecode", TM),
+    "paged_update_cache": ("PagedUpdateCache", DM),
+    "update_cache": ("PagedUpdateCache", DM),
+    "fill_cache": ("PagedUpdateCache", DM),
+    "copy": ("Copy", DM),
+    "assign": ("Copy", DM),
+    "topk": ("TopK", OTHER),
+    "sort": ("Sort", OTHER),
+    "all_gather": ("AllGather", CCL),
+    "all_reduce": ("AllReduceAsync", CCL),
+    "reduce_scatter": ("ReduceScatter", CCL),
+}
+
+HOST_OPS = frozenset({"host_call", "host_callback"})
+TRANSFERS = frozenset({"to_device", "from_device", "write_tensor"})
+"""Moves over PCIe, which are no programs on the device."""
+
+
+def mnemonic(op: Op) -> str:
+    """``matmul`` of ``ttnn.matmul``."""
+    return op.instruction.op.rpartition(".")[2]
+
+
+def op_code(op: Op) -> tuple[str, str]:
+    """Name in profiler files, and category."""
+    name = mnemonic(op)
+    if name in HOST_OPS:
+        return f"(torch) {name}", HOST
+    found = _by_layout(name, op.inputs, op.outputs) or _NAMED.get(name)
+    if found is None and name in _UNARY:
+        found = "Unary", COMPUTE
+    if found is None and name in _BINARY:
+        found = "BinaryNg", COMPUTE
+    if found is None:
+        found = "".join(part.capitalize() for part in name.split("_")), OTHER
+    return f"{found[0]}DeviceOperation", found[1]
+
+
+def _by_layout(name: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> tuple[str, str] | None:
+    """Ops that are one of several programs by where their tensors lie."""
+    if not inputs or not outputs:
+        return None
+    before, after = inputs[0], outputs[0]
+    if name == "to_layout":
+        if before.layout.tiled == after.layout.tiled:
+            return "Typecast" if before.layout.dtype != after.layout.dtype else "Copy", DM
+        whole = all(size % TILE == 0 for size in after.shape[-2:]) and len(after.shape) > 1
+        tilize = "Tilize" if whole else "TilizeWithValPadding"
+        return (tilize if after.layout.tiled else "Untilize" if whole else "UntilizeWithUnpadding"), TM
+    if name == "to_memory_config":
+        sharded = before.layout.is_sharded, after.layout.is_sharded
+        names = {(False, True): "InterleavedToSharded", (True, False): "ShardedToInterleaved", (True, True): "Reshard"}
+        return names.get(sharded, "Copy"), DM
+    if name in ("permute", "transpose"):
+        return ("Transpose" if name == "transpose" else "Permute"), TM
+    return None
+
+
+def attributes_of(op: Op) -> dict[str, Any]:
+    """What the ``ATTRIBUTES`` cell says: the op's own attributes, and those that readers of such files look for."""
+    name, given = mnemonic(op), dict(op.instruction.attributes)
+    if name in _BINARY:
+        given = {"binary_op_type": f"BinaryOpType::{_BINARY[name]}"} | given
+    elif name in _UNARY:
+        kind = _UNARY_NAMES.get(name, name.upper())
+        given = {"op_chain": f"{{UnaryWithParam(op_type=UnaryOpType::{kind};param={{}})}}"} | given
+    elif "kernel_size" in given:
+        rows, columns = _pair(given["kernel_size"])
+        given = {"sliding_window_config": f"window_hw=({rows};{columns}); "} | given
+    elif name == "permute":
+        given = {"dims": f"SmallVector({_text(given.get('permutation', ()))})"} | given
+    elif name in ("sum", "mean", "max", "min"):
+        given = {"math_op": f"ReduceOpMath::{name.upper()}"} | given
+    elif name == "rms_norm":
+        given = {"norm_type": "LayerNormType::RMSNORM"} | given
+    if name in ("matmul", "linear"):  # the row's inputs are those after transposing
+        given.pop("transpose_a", None)
+        given.pop("transpose_b", None)
+    config = given.pop("matmul_program_config", None)
+    if config:
+        given = {"program_config": _program_config(dict(config))} | given
+    if op.outputs:
+        given["output_dtype"] = op.outputs[0].layout.dtype.value
+    return given
+
+
+def _pair(sizes: Any) -> tuple[int, int]:
+    found = [int(size) for size in sizes] if isinstance(sizes, list | tuple) else [int(sizes)] * 2
+    return (found[0], found[1]) if len(found) > 1 else (found[0], 1)
+
+
+_CONFIGS = {
+    "dram_sharded": "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig",
+    "multi_cast_1d": "MatmulMultiCoreReuseMultiCast1DProgramConfig",
+    "multi_cast": "MatmulMultiCoreReuseMultiCastProgramConfig",
+}
+_TT_METAL_NAMES = {"per_core_m": "per_core_M", "per_core_n": "per_core_N"}
+
+
+def _program_config(config: Mapping[str, Any]) -> str:
+    kind = str(config.get("config", ""))
+    name = next((full for part, full in _CONFIGS.items() if part in kind), "MatmulMultiCoreReuseProgramConfig")
+    fields = (f"{_TT_METAL_NAMES.get(key, key)}={_text(value)}" for key, value in config.items() if key != "config")
+    return f"{name}({';'.join(fields)})"
+
+
+def cell(attributes: Mapping[str, Any]) -> str:
+    """Attributes as one cell, with ``;`` where a dictionary has ``,``."""
+    pairs = (f"'{key}': '{_text(value)}'" for key, value in attributes.items() if not isinstance(value, bytes))
+    return "{" + "; ".join(pairs) + "}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ";".join(f"{key}={_text(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + "; ".join(map(_text, value)) + "]"
+    return str(value).replace(",", ";").replace("'", "")

@@ -1,0 +1,302 @@
+"""``ops_perf_results_*.csv`` and ``profile_log_device.csv``, in the form of tt-metal's profiler (header "v2.1").
+
+Cells that no model here knows stay empty. What tools read of them: reference/perf/ops_csv_format.md of the project's
+notes, checked with ``tt-perf-report`` in ``tests/unit/test_ops_csv.py``.
+"""
+
+from __future__ import annotations
+
+import csv
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tt_xla.ir.layout import BufferType, DataType
+from tt_xla.ir.program import TensorSpec
+from tt_xla.profiling.device_time import (
+    MATMULS,
+    Kernel,
+    dram_bytes,
+    dram_utilisation,
+    fidelity,
+    four,
+    kernels,
+    padded,
+    utilisation,
+)
+from tt_xla.profiling.op_codes import HOST, attributes_of, cell, mnemonic
+from tt_xla.profiling.recording import Op, Recording
+
+FIRMWARE_NS = 800
+"""Firmware before and after a kernel; profilers show 700 to 900."""
+
+_CALLS = 1024
+"""Step of ``GLOBAL CALL COUNT``."""
+
+_BEFORE = (
+    "OP CODE",
+    "OP TYPE",
+    "GLOBAL CALL COUNT",
+    "DEVICE ID",
+    "DEVICE ARCH",
+    "ATTRIBUTES",
+    "MATH FIDELITY",
+    "CORE COUNT",
+    "AVAILABLE WORKER CORE COUNT",
+    "PARALLELIZATION STRATEGY",
+    "HOST START TS",
+    "HOST END TS",
+    "HOST DURATION [ns]",
+    "DEVICE FW START CYCLE",
+    "DEVICE FW END CYCLE",
+    "OP TO OP LATENCY [ns]",
+    "OP TO OP LATENCY BR/NRISC START [ns]",
+    "DEVICE FW DURATION [ns]",
+    "DEVICE KERNEL DURATION [ns]",
+    "DEVICE KERNEL DURATION DM START [ns]",
+    "DEVICE KERNEL DURATION PER CORE MIN [ns]",
+    "DEVICE KERNEL DURATION PER CORE MAX [ns]",
+    "DEVICE KERNEL DURATION PER CORE AVG [ns]",
+    "DEVICE KERNEL FIRST TO LAST START [ns]",
+    "DEVICE BRISC KERNEL DURATION [ns]",
+    "DEVICE NCRISC KERNEL DURATION [ns]",
+    "DEVICE TRISC0 KERNEL DURATION [ns]",
+    "DEVICE TRISC1 KERNEL DURATION [ns]",
+    "DEVICE TRISC2 KERNEL DURATION [ns]",
+    "DEVICE ERISC KERNEL DURATION [ns]",
+    "DEVICE COMPUTE CB WAIT FRONT [ns]",
+    "DEVICE COMPUTE CB RESERVE BACK [ns]",
+    "DISPATCH TOTAL CQ CMD OP TIME [ns]",
+    "DISPATCH GO SEND WAIT TIME [ns]",
+)
+
+_AFTER = (
+    "METAL TRACE ID",
+    "METAL TRACE REPLAY SESSION ID",
+    "COMPUTE KERNEL SOURCE",
+    "COMPUTE KERNEL HASH",
+    "DATA MOVEMENT KERNEL SOURCE",
+    "DATA MOVEMENT KERNEL HASH",
+    "PROGRAM HASH",
+    "PROGRAM CACHE HIT",
+    "TENSIX DM 0 MAX KERNEL SIZE [B]",
+    "TENSIX DM 1 MAX KERNEL SIZE [B]",
+    "TENSIX COMPUTE 0 MAX KERNEL SIZE [B]",
+    "TENSIX COMPUTE 1 MAX KERNEL SIZE [B]",
+    "TENSIX COMPUTE 2 MAX KERNEL SIZE [B]",
+    "ACTIVE ETH DM 0 MAX KERNEL SIZE [B]",
+    "ACTIVE ETH DM 1 MAX KERNEL SIZE [B]",
+    "IDLE ETH DM 0 MAX KERNEL SIZE [B]",
+    "IDLE ETH DM 1 MAX KERNEL SIZE [B]",
+    "PM IDEAL [ns]",
+    "PM COMPUTE [ns]",
+    "PM BANDWIDTH [ns]",
+    "PM REQ I BW",
+    "PM REQ O BW",
+    "PM FPU UTIL (%)",
+    "NOC UTIL (%)",
+    "DRAM BW UTIL (%)",
+    "NPE CONG IMPACT (%)",
+)
+
+_DEVICE_LOG = (
+    "PCIe slot",
+    "core_x",
+    "core_y",
+    "RISC processor type",
+    "timer_id",
+    "time[cycles since reset]",
+    "data",
+    "run host ID",
+    "trace id",
+    "trace id counter",
+    "zone name",
+    "type",
+    "source line",
+    "source file",
+    "meta data",
+)
+
+_DTYPES = {
+    DataType.BF16: "BFLOAT16",
+    DataType.F32: "FLOAT32",
+    DataType.BFP_BF8: "BFLOAT8_B",
+    DataType.BFP_BF4: "BFLOAT4_B",
+    DataType.U32: "UINT32",
+    DataType.SI32: "INT32",
+    DataType.U16: "UINT16",
+    DataType.U8: "UINT8",
+}
+
+_SIDES = ("W", "Z", "Y", "X")
+
+DEVICE_LOG_NAME = "profile_log_device.csv"
+
+
+def columns(inputs: int, outputs: int) -> list[str]:
+    """The header of a file whose ops have so many inputs and outputs at most."""
+    tensors = [f"INPUT_{n}" for n in range(inputs)] + [f"OUTPUT_{n}" for n in range(outputs)]
+    ends = [*(f"{side}_PAD[LOGICAL]" for side in _SIDES), "LAYOUT", "DATATYPE", "MEMORY"]
+    return [*_BEFORE, *(f"{tensor}_{end}" for tensor in tensors for end in ends), *_AFTER]
+
+
+def write_ops(path: Path, recording: Recording, found: Sequence[Kernel] | None = None) -> int:
+    """Writes one row for each kernel that a device runs, each host fallback and each signpost, in order of time.
+
+    Returns:
+        The number of kernels.
+    """
+    found = [each for each in (kernels(recording) if found is None else found) if _has_row(each)]
+    ops = {each.op.number: each.op for each in found}.values()
+    header = columns(
+        max([2, *(len(_tensors(op.inputs)) for op in ops)]), max([1, *(len(_tensors(op.outputs)) for op in ops)])
+    )
+    rows = [*_rows(found, recording), *_signposts(recording)]
+    rows.sort(key=lambda row: row["HOST START TS"])
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, header, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return len(found)
+
+
+def _has_row(kernel: Kernel) -> bool:
+    return kernel.on_device or kernel.category == HOST
+
+
+def _signposts(recording: Recording) -> Iterable[dict[str, Any]]:
+    for signpost in recording.signposts:
+        yield {"OP CODE": signpost.name, "OP TYPE": "signpost", "HOST START TS": signpost.at}
+
+
+def _rows(found: Sequence[Kernel], recording: Recording) -> Iterable[dict[str, Any]]:
+    """Rows of kernels. What is the same in each call of an op is made once."""
+    fixed: dict[int, dict[str, Any]] = {}
+    seen: set[bytes] = set()
+    sessions: dict[int, list[int]] = {}
+    for number, kernel in enumerate(found, 1):
+        op = kernel.op
+        if op.number not in fixed:
+            fixed[op.number] = _fixed(kernel)
+        row = fixed[op.number] | _times(kernel)
+        row["GLOBAL CALL COUNT"] = number * _CALLS
+        row["PROGRAM CACHE HIT"] = op.identity in seen
+        seen.add(op.identity)
+        if kernel.replayed:
+            runs = sessions.setdefault(op.program.number, [])
+            if not runs or runs[-1] != kernel.run:
+                runs.append(kernel.run)
+            row["METAL TRACE ID"] = op.program.number
+            row["METAL TRACE REPLAY SESSION ID"] = len(runs)
+        yield row
+
+
+def _times(kernel: Kernel) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "HOST START TS": kernel.host_start,
+        "HOST END TS": kernel.host_end,
+        "HOST DURATION [ns]": kernel.host_end - kernel.host_start,
+    }
+    if not kernel.on_device:
+        return found
+    cycle_ns = 1e9 / kernel.op.program.target.clock_hz
+    start, end = kernel.start_ns, kernel.start_ns + kernel.duration_ns
+    found |= {
+        "DEVICE FW START CYCLE": round((start - FIRMWARE_NS / 2) / cycle_ns),
+        "DEVICE FW END CYCLE": round((end + FIRMWARE_NS / 2) / cycle_ns),
+        "OP TO OP LATENCY [ns]": round(kernel.gap_ns),
+        "OP TO OP LATENCY BR/NRISC START [ns]": round(kernel.gap_ns),
+    }
+    return found
+
+
+def _fixed(kernel: Kernel) -> dict[str, Any]:
+    op, cost, target = kernel.op, kernel.op.instruction.cost, kernel.op.program.target
+    row: dict[str, Any] = {
+        "OP CODE": kernel.code,
+        "OP TYPE": "tt_dnn_device" if kernel.on_device else "python_fallback",
+        "DEVICE ID": 0,
+        "DEVICE ARCH": target.arch,
+        "ATTRIBUTES": cell(attributes_of(op) | _source(op.instruction.location)),
+        "MATH FIDELITY": fidelity(op),
+        "AVAILABLE WORKER CORE COUNT": target.cores,
+    }
+    for prefix, specs in (("INPUT", _as_read(op)), ("OUTPUT", list(op.outputs))):
+        for number, spec in enumerate(_tensors(specs)):
+            row |= _tensor(f"{prefix}_{number}", spec)
+    if not kernel.on_device:
+        return row
+    duration = round(kernel.duration_ns)
+    compute, memory = round(cost.compute_us * 1e3), round(cost.dram_us * 1e3)
+    row |= {
+        "CORE COUNT": cost.cores,
+        "DEVICE FW DURATION [ns]": duration + FIRMWARE_NS,
+        "DEVICE KERNEL DURATION [ns]": duration,
+        "DEVICE KERNEL DURATION DM START [ns]": duration,
+        "PROGRAM HASH": zlib.crc32(op.identity),
+        "PM IDEAL [ns]": max(compute, memory, 1),
+        "PM COMPUTE [ns]": max(compute, 1),
+        "PM BANDWIDTH [ns]": max(memory, 1),
+        "PM REQ I BW": _bandwidths(op.inputs, kernel.duration_ns),
+        "PM REQ O BW": _bandwidths(op.outputs, kernel.duration_ns),
+        "DRAM BW UTIL (%)": round(100 * dram_utilisation(op), 2),
+    }
+    if mnemonic(op) in MATMULS:
+        row["PM FPU UTIL (%)"] = round(100 * utilisation(op), 2)
+    return row
+
+
+def _as_read(op: Op) -> list[TensorSpec]:
+    """The inputs as the kernel sees them: TT-NN transposes an operand of a product before."""
+    found = list(op.inputs)
+    for number, flag in enumerate(("transpose_a", "transpose_b")):
+        if mnemonic(op) in MATMULS and op.instruction.attributes.get(flag):
+            shape = found[number].shape
+            turned = (*shape[:-2], shape[-1], shape[-2])
+            found[number] = TensorSpec(turned, found[number].layout.with_(turned))
+    return found
+
+
+def _source(location: str) -> dict[str, str]:
+    return {"source": location} if location else {}
+
+
+def _tensors(specs: Sequence[TensorSpec]) -> list[TensorSpec]:
+    """Those of types that a chip holds."""
+    return [spec for spec in specs if spec.layout.dtype in _DTYPES]
+
+
+def _bandwidths(specs: Sequence[TensorSpec], duration_ns: float) -> str:
+    """GB/s from or to DRAM of each tensor."""
+    return "[" + "; ".join(f"{dram_bytes([spec]) / duration_ns:.4g}" for spec in specs) + "]"
+
+
+def _tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
+    layout = spec.layout
+    sizes = zip(_SIDES, padded(spec), four(spec.shape), strict=True)
+    found: dict[str, Any] = {f"{name}_{side}_PAD[LOGICAL]": f"{full}[{logical}]" for side, full, logical in sizes}
+    found[f"{name}_LAYOUT"] = "TILE" if layout.tiled else "ROW_MAJOR"
+    found[f"{name}_DATATYPE"] = _DTYPES[layout.dtype]
+    on_host = layout.memory is None
+    place = "DRAM" if layout.buffer is BufferType.DRAM else "L1"
+    found[f"{name}_MEMORY"] = "HOST" if on_host else f"DEV_0_{place}_{str(layout.memory.value).upper()}"
+    return found
+
+
+def write_device_log(path: Path, recording: Recording, found: Sequence[Kernel] | None = None) -> None:
+    """The device's own log: when each kernel started and ended, in cycles of the chip's clock, of its first core."""
+    found = [each for each in (kernels(recording) if found is None else found) if each.on_device]
+    target = found[0].op.program.target if found else None
+    arch, megahertz = (target.arch, round(target.clock_hz / 1e6)) if target else ("", 0)
+    with path.open("w", newline="") as file:
+        file.write(f"ARCH: {arch}, CHIP_FREQ[MHz]: {megahertz}, Max Compute Cores: {target.cores if target else 0}\n")
+        writer = csv.writer(file)
+        writer.writerow(_DEVICE_LOG)
+        for number, kernel in enumerate(found, 1):
+            trace = kernel.op.program.number if kernel.replayed else ""
+            for kind, at in (("ZONE_START", kernel.start_ns), ("ZONE_END", kernel.start_ns + kernel.duration_ns)):
+                cycles = round(at * megahertz / 1e3)
+                name = f"{kernel.code}-KERNEL"
+                call = number * _CALLS
+                writer.writerow([0, 1, 1, "BRISC", 0, cycles, 0, call, trace, "", name, kind, 0, "", "predicted"])
