@@ -143,7 +143,7 @@ SLOW = 0.65
 
 
 def bound(op: Op) -> str:
-    """``FLOP``, ``DRAM``, ``BOTH``, ``SLOW`` or ``HOST``, by the rules of ``tt-perf-report``; empty where none applies."""
+    """``FLOP``, ``DRAM``, ``BOTH``, ``SLOW`` or ``HOST``, by ``tt-perf-report``'s rules; empty where none applies."""
     if mnemonic(op) in HOST_OPS:
         return "HOST"
     if mnemonic(op) not in MATMULS:

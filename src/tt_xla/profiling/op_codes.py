@@ -162,6 +162,22 @@ def op_code(op: Op) -> tuple[str, str]:
     return f"{found[0]}DeviceOperation", found[1]
 
 
+_CATEGORIES = dict(_NAMED.values()) | {
+    **dict.fromkeys(("Unary", "UnaryNg", "Binary", "BinaryNg", "OptimizedConvNew", "UpSample", "GridSample"), COMPUTE),
+    **dict.fromkeys(("IntImg", "FastReduceNC", "SdpaDecode", "BatchNorm", "SparseMatmul", "MinimalMatmul"), COMPUTE),
+    **dict.fromkeys(("Tilize", "TilizeWithValPadding", "Untilize", "UntilizeWithUnpadding", "Split", "Fold"), TM),
+    **dict.fromkeys(("Transpose", "Permute", "Reshape", "PaddedSlice", "SliceWrite", "FillPad", "CreateQKVHeads"), TM),
+    **dict.fromkeys(("InterleavedToSharded", "ShardedToInterleaved", "Reshard", "Halo", "Move", "Clone", "Where"), DM),
+    **dict.fromkeys(("InterleavedToShardedPartial", "ShardedToInterleavedPartial"), DM),
+    **dict.fromkeys(("AllGatherAsync", "ReduceScatterMinimalAsync", "AllBroadcast", "Broadcast"), CCL),
+}
+
+
+def category_of(code: str) -> str:
+    """Of a name in a profiler's file, ours or a card's."""
+    return HOST if "(torch)" in code else _CATEGORIES.get(code.removesuffix("DeviceOperation"), OTHER)
+
+
 def _by_layout(name: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> tuple[str, str] | None:
     """Ops that are one of several programs by where their tensors lie."""
     if not inputs or not outputs:

@@ -228,7 +228,10 @@ def signpost(name: str, message: str = "") -> None:
 
 @contextlib.contextmanager
 def recorded(enough: Callable[[Recording], bool] | None = None) -> Generator[Recording]:
-    """Records what programs loaded in here do. They are observed by nobody else, and one recording runs at a time."""
+    """Records what programs do that are loaded in here. One recording runs at a time.
+
+    Models of torch that are compiled already are loaded again; JAX keeps what it loaded before, which nobody hears of.
+    """
     from tt_xla.compiler.pipeline import recorded_compilations
     from tt_xla.runtime.observed import observed_by
 
@@ -236,12 +239,20 @@ def recorded(enough: Callable[[Recording], bool] | None = None) -> Generator[Rec
     recording = recorder.recording
     with observed_by(recorder), recorded_compilations(texts=False) as compilations, _optimizers(recorder):
         recording.compilations = compilations
+        _load_again()
         _current.append(recorder)
         try:
             yield recording
         finally:
             _current.remove(recorder)
+            _load_again()
             recording.ended = time.perf_counter_ns()
+
+
+def _load_again() -> None:
+    settings = sys.modules.get("tt_xla.frontends.torch.settings")
+    if settings is not None:
+        settings.renew()
 
 
 @contextlib.contextmanager
