@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -207,7 +208,15 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
         EnvironmentVariable("TT_XLA_DISABLE_MODEL_REQS", "", "1 runs models without installing what they require"),
         EnvironmentVariable("TT_XLA_REQS_DEBUG", "", "1 shows pip's output for what models require"),
-        EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn"),
+        EnvironmentVariable(
+            "TTXLA_RUNTIME",
+            "emulated",
+            "what runs programs: emulated, ttnn (a card, by TT-NN) or ttnn-mock (TT-NN checks each call, results are "
+            "zeros)",
+        ),
+        EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn; found when unset"),
+        EnvironmentVariable("TTXLA_TTNN_TIMEOUT", "600", "seconds that TT-NN may take for one run of a program"),
+        EnvironmentVariable("TTXLA_TTNN_PROFILE", "0", "1 has TT-NN measure the device time of each run"),
         EnvironmentVariable(
             "TTXLA_CODEGEN_EXPORT_DIR", "", "folder for generated Python source; as backend=codegen_py and export_path"
         ),
@@ -226,8 +235,62 @@ def environment(name: str) -> str:
 
 
 def selected_system() -> str:
-    """What :func:`tt_xla.target.load_target` takes: ``TT_COMPILE_ONLY_SYSTEM_DESC``, else ``TTXLA_SYSTEM``."""
-    return environment("TT_COMPILE_ONLY_SYSTEM_DESC") or environment("TTXLA_SYSTEM")
+    """What :func:`tt_xla.target.load_target` takes.
+
+    ``TT_COMPILE_ONLY_SYSTEM_DESC``, else ``TTXLA_SYSTEM``; where that is unset and TT-NN runs programs, the card that
+    is there.
+    """
+    described = environment("TT_COMPILE_ONLY_SYSTEM_DESC")
+    if described or os.environ.get("TTXLA_SYSTEM") or environment("TTXLA_RUNTIME") == RUNTIMES[0]:
+        return described or environment("TTXLA_SYSTEM")
+    if selected_runtime() == "ttnn-mock":
+        return "p150"
+    return installed_system() or environment("TTXLA_SYSTEM")
+
+
+def installed_system(cards: Path = Path("/sys/class/tenstorrent")) -> str | None:
+    """The system of the first card, by what Tenstorrent's kernel driver says of it (``tt_card_type``: ``p150a``)."""
+    for path in sorted(cards.glob("*/tt_card_type")):
+        kind = path.read_text().strip().lower()
+        found = re.match(r"[np]\d+", kind)
+        if found:
+            return found[0]
+    return None
+
+
+RUNTIMES = ("emulated", "ttnn", "ttnn-mock")
+
+
+def selected_runtime() -> str:
+    """``TTXLA_RUNTIME``.
+
+    Raises:
+        OptionError: there is no such runtime.
+    """
+    name = environment("TTXLA_RUNTIME")
+    if name not in RUNTIMES:
+        raise _unknown("Runtime", name, RUNTIMES)
+    return name
+
+
+def ttnn_timeout_seconds() -> float:
+    """``TTXLA_TTNN_TIMEOUT``.
+
+    Raises:
+        OptionError: it is no positive number.
+    """
+    text = environment("TTXLA_TTNN_TIMEOUT")
+    if not re.fullmatch(r"\d+(\.\d+)?", text) or not float(text):
+        raise OptionError(
+            f"TTXLA_TTNN_TIMEOUT was given {text!r}; it takes a number of seconds such as 600.",
+            hint="Unset it for 600 seconds.",
+        )
+    return float(text)
+
+
+def ttnn_profile() -> bool:
+    """Whether TT-NN measures device time."""
+    return environment("TTXLA_TTNN_PROFILE") == "1"
 
 
 def is_compile_only() -> bool:

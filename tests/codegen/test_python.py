@@ -159,9 +159,8 @@ def test_the_users_line_stands_above_what_came_of_it(tmp_path: Path) -> None:
 
 def test_a_trace_is_recorded_by_functions_of_its_own() -> None:
     source = generate(compiled(CONSTANT, enable_trace=True))
-    assert "TRACE = utils.Trace(allocate_slots_trace_0_main, run_and_capture_trace_0_main, execute_trace_0_main)" in (
-        source.main
-    )
+    functions_of_it = "allocate_slots_trace_0_main, run_and_capture_trace_0_main, execute_trace_0_main"
+    assert f"TRACE = utils.Trace({functions_of_it}, 1)" in " ".join(source.main.split())
     assert "= TRACE(device, [" in source.main
     assert "trace_region_size=" in source.main
 
@@ -211,6 +210,13 @@ def test_modules_are_read_from_the_names_of_both_frameworks() -> None:
 )
 def test_configs_are_named_for_what_they_say(config: Call, expected: str) -> None:
     assert config_name(config) == expected
+
+
+def test_configs_of_arguments_alone_are_named_too(tmp_path: Path) -> None:
+    text = "func.func public @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n  return %x : tensor<4x4xf32>\n}"
+    source = generate(compiled(text))
+    check_with_ruff(tmp_path, source.main)
+    assert "DRAM = ttnn.DRAM_MEMORY_CONFIG" in source.main
 
 
 # What the host runs ------------------------------------------------------------------------------------------------

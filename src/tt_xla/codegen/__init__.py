@@ -2,3 +2,10 @@
 
 Nothing here imports ``ttnn``; what needs it runs in another process.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+
+UTILS = Path(__file__).with_name("utils.py")
+"""The module of helpers that generated Python imports."""

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tt_xla.codegen import UTILS
 from tt_xla.codegen.python import Source, generate
 from tt_xla.errors import OutputError
 from tt_xla.ir.layout import DataType
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     import torch
 
 Run = Callable[..., "list[torch.Tensor]"]
-
-_UTILS = Path(__file__).with_name("utils.py")
 
 _RUN = """\
 #!/usr/bin/env bash
@@ -93,7 +92,7 @@ def contents(program: Program, source: Source, modules: Mapping[str, str]) -> di
     now = time.time_ns() // 1_000_000
     files: dict[str, Content] = {
         "main.py": source.main.encode(),
-        "utils.py": _UTILS.read_bytes(),
+        "utils.py": UTILS.read_bytes(),
         "ruff.toml": b"line-length = 120\n",
         "run": partial(_write_executable, text=_RUN),
     }

@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,20 +67,42 @@ ttnn.exp(x)
 """
 
 
+_HAS_TTNN = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ttnn') is None)"
+_INSTALL = "Install ttnn with Python 3.10 or 3.12 and set TTXLA_TTNN_PYTHON to that environment's bin/python."
+
+
 def ttnn_python(given: str | Path | None = None) -> Path:
-    """The interpreter that has ``ttnn``: the one given, else ``TTXLA_TTNN_PYTHON``.
+    """The interpreter that has ``ttnn``: the one given, else ``TTXLA_TTNN_PYTHON``, else one that is found.
+
+    Looked at are this interpreter, the environment that TT-Metal's own build makes, and what ``PATH`` has.
 
     Raises:
         RuntimeUnavailableError: there is none, or it is not a program.
     """
     name = str(given or environment("TTXLA_TTNN_PYTHON"))
-    hint = "Install ttnn with Python 3.10 or 3.12 and set TTXLA_TTNN_PYTHON to that environment's bin/python."
     if not name:
-        raise RuntimeUnavailableError("No Python with TT-NN is known.", hint=hint)
+        return _found()
     found = shutil.which(name)
     if found is None:
-        raise RuntimeUnavailableError(f"'{name}' is not a program that can be run.", hint=hint)
+        raise RuntimeUnavailableError(f"'{name}' is not a program that can be run.", hint=_INSTALL)
     return Path(found)
+
+
+def candidates() -> list[Path]:
+    """Interpreters that may have ``ttnn``, the likelier ones first."""
+    home = os.environ.get("TT_METAL_HOME")
+    built = [Path(home, "python_env/bin/python")] if home else []
+    on_path = (shutil.which(name) for name in ("python3", "python3.12", "python3.10", "python3.11"))
+    return list(dict.fromkeys([Path(sys.executable), *built, *(Path(path) for path in on_path if path)]))
+
+
+def _found() -> Path:
+    looked = [path for path in candidates() if path.exists()]
+    for path in looked:
+        if not subprocess.run([path, "-c", _HAS_TTNN], capture_output=True, check=False).returncode:
+            return path
+    names = ", ".join(map(str, looked))
+    raise RuntimeUnavailableError(f"No Python with TT-NN was found; looked at were {names}.", hint=_INSTALL)
 
 
 @dataclass(frozen=True)

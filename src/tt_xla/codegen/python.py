@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tt_xla import __version__
-from tt_xla.codegen.blocks import Block, find_blocks
+from tt_xla.codegen.blocks import Block, find_blocks, flat
 from tt_xla.codegen.body import LOAD_CACHED, TRACE, Body, Constants
 from tt_xla.codegen.expressions import Call, Device, Expression
 from tt_xla.codegen.formatting import INDENT, Group, Node, call, lay_out, node_of, quoted
@@ -20,6 +20,8 @@ from tt_xla.codegen.naming import identifier, module_path, unique
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Program, Role, TensorSpec
 from tt_xla.target import Target, load_target
+
+WRITE = "ttnn.write_tensor"
 
 MOST_PARAMETERS = 8
 """More inputs than these reach ``forward`` by name with the weights."""
@@ -34,6 +36,8 @@ class Source:
     """Elements of large constants by the name of their file in ``tensors/``."""
     host_programs: dict[str, str]
     """StableHLO by file name, relative to ``main.py``."""
+    callbacks: dict[str, str]
+    """Names in ``main.py`` of the Python functions that the program calls back, by their names there."""
 
 
 @dataclass
@@ -80,16 +84,18 @@ def generate(program: Program, export_tensors: bool = True) -> Source:
     traces = _traces(module, entry)
     lookups = weights | prepared
     results = _forward(module, entry, lookups, inputs, traces)
+    loaders = _loaders(module, entry, weights, inputs, export_tensors)
     lines = _head(program, target)
     for name, value in module.constants.configs():
         lines += lay_out(f"{name} = ", value)
     lines += [""] if len(module.constants.configs()) else []
     for part in (*_callbacks(module.constants), *module.parts):
         lines += ["", *part, ""] if lines[-1] == "" else ["", "", *part, ""]
-    lines += _loaders(module, entry, weights, inputs, export_tensors)
+    lines += loaders
     lines += _main(program, bool(driver), inputs, results)
     text = "\n".join(_spaced(lines)) + "\n"
-    return Source(text, module.constants.files, module.constants.host_programs)
+    callbacks = {name: function for name, (function, _) in module.constants.callbacks.items()}
+    return Source(text, module.constants.files, module.constants.host_programs, callbacks)
 
 
 def _spaced(lines: Sequence[str]) -> Iterator[str]:
@@ -244,7 +250,9 @@ def _traces(module: _Module, entry: Function) -> dict[str, str]:
             name = unique("TRACE", found.values())
             callees = ("allocate_slots_callee", "capture_callee", "execute_callee")
             functions = [identifier(str(instruction.attributes[callee])) for callee in callees]
-            module.parts.append(lay_out(f"{name} = ", call("utils.Trace", functions)))
+            staged = sum(inner.op == WRITE for inner in module.program.function(capture).body)
+            resident = len(flat(instruction.operands)) - staged
+            module.parts.append(lay_out(f"{name} = ", call("utils.Trace", [*functions, str(resident)])))
             found[capture] = name
     return found
 

@@ -130,18 +130,29 @@ def _declared(kind):
 
 
 class Trace:
-    """Records the calls of a function at its first run and replays them later."""
+    """Records the calls of a function at its first run and replays them later.
 
-    def __init__(self, allocate_slots, run_and_capture, execute):
+    Of the inputs, the first ``resident`` ones lie on the device and are read where they lie, so other tensors in their
+    place mean another recording; the rest are copied from the host into slots.
+    """
+
+    def __init__(self, allocate_slots, run_and_capture, execute, resident):
         self.allocate_slots, self.run_and_capture, self.execute = allocate_slots, run_and_capture, execute
-        self.slots, self.number = None, None
+        self.resident = resident
+        self.slots, self.number, self.recorded = None, None, ()
 
     def __call__(self, device, inputs, results):
-        if self.number is None:
+        kept, given = inputs[: self.resident], inputs[self.resident :]
+        if self.number is not None and any(new is not old for new, old in zip(kept, self.recorded, strict=True)):
+            ttnn.release_trace(device, self.number)
+            self.number = None
+        if self.slots is None:
             self.slots = self.allocate_slots(device, [])
+        if self.number is None:
             (self.number,) = self.run_and_capture(device, [*inputs, *self.slots])
+            self.recorded = kept
         else:
-            for given, slot in zip(inputs, self.slots[: len(inputs)], strict=True):
-                ttnn.copy_host_to_device_tensor(given, slot)
+            for tensor, slot in zip(given, self.slots, strict=False):
+                ttnn.copy_host_to_device_tensor(tensor, slot)
             self.execute(device, [self.number])
         return self.slots[len(self.slots) - results :]

@@ -1,4 +1,4 @@
-"""The emulated card: opens once per system, keeps the program cache, accounts memory and the trace region."""
+"""A card, emulated or run by TT-NN: opens once a system, keeps the program cache, accounts memory and trace region."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ class Device:
         return self.target.name
 
     def load(self, program: Program) -> Executable:
-        """Makes ``program`` ready to run; with ``TT_COMPILE_ONLY_SYSTEM_DESC`` its runs give zeros.
+        """Makes ``program`` ready to run, on the runtime that ``TTXLA_RUNTIME`` names; with
+        ``TT_COMPILE_ONLY_SYSTEM_DESC`` its runs give zeros.
 
         Raises:
             ExecutionError: it was compiled for another system, or is not well-formed.
@@ -100,7 +101,7 @@ class Device:
                 hint=f"Compile it for {self.name}, or set TTXLA_SYSTEM={program.target}.",
             )
         with self._loading:
-            executable: Executable = CompiledOnly(self, program) if options.is_compile_only() else loaded(self, program)
+            executable = self._executable(program)
             if executable.traced:
                 self._check_trace_allowed(program)
                 self.check_trace_region(executable)
@@ -108,6 +109,15 @@ class Device:
             self._executables.add(executable)
         logger().debug("loaded %s on %s: %s", program.name, self.name, self.memory())
         return executable
+
+    def _executable(self, program: Program) -> Executable:
+        if options.is_compile_only():
+            return CompiledOnly(self, program)
+        if options.selected_runtime() == "emulated":
+            return loaded(self, program)
+        from tt_xla.runtime.ttnn.executable import TTNNExecutable
+
+        return TTNNExecutable(self, program)
 
     def memory(self) -> MemoryReport:
         with self._loading:

@@ -1,0 +1,260 @@
+"""A Program on TT-NN: the source that codegen writes for it, run in the worker process."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import weakref
+from collections.abc import Callable, Container, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from tt_xla import options
+from tt_xla.codegen.python import generate
+from tt_xla.errors import ExecutionError
+from tt_xla.ir.program import Function, Instruction, Program, Role, TensorSpec
+from tt_xla.log import logger
+from tt_xla.runtime.emulator.containers import CONTAINERS, hold
+from tt_xla.runtime.emulator.registry import Call, bind
+from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.transfer import Token, Version, widen
+from tt_xla.runtime.ttnn.launch import worker
+
+if TYPE_CHECKING:
+    from tt_xla.runtime.device import Device
+    from tt_xla.runtime.ttnn.process import Array, Worker
+
+HOST_OPS = ("ttnn.host_call", "ttnn.host_callback")
+
+LEAST_TRACE_REGION_BYTES = 1 << 26
+"""What the device keeps for traces once a program has one: TT-NN's own need is known only when it has recorded."""
+
+_SENT = {torch.int64: torch.uint32}
+"""Containers that are wider than what the device holds."""
+
+_numbers = itertools.count()
+
+
+class TTNNExecutable(Executable):
+    """Runs on TT-NN what the emulated card would run.
+
+    Parameters stay on the device while their contents are the same, const-eval results until one of them changes.
+
+    Raises:
+        UnsupportedOpError: TT-NN has no call for an op.
+        RuntimeUnavailableError: there is no TT-NN, or it does not start.
+        ExecutionError: it is for another card.
+    """
+
+    def __init__(self, device: Device, program: Program) -> None:
+        super().__init__(device, program)
+        self._source = generate(program)
+        self._lines = self._source.main.splitlines()
+        self._number = next(_numbers)
+        self._worker = worker()
+        self._loaded = 0
+        """The generation of the process that has the program; 0 for none."""
+        self._sent: dict[int, Token] = {}
+        """By position, what the process has of the arguments."""
+        self._dropped: list[str] = []
+        """Names of arguments whose contents are gone."""
+        self._host_calls = self._bind_host_calls()
+        self.device_us: float | None = None
+        """Time of the kernels of the last run, where ``TTXLA_TTNN_PROFILE`` asks for it."""
+        self._start()
+        weakref.finalize(self, _forget, weakref.ref(self._worker), self._number)
+
+    @property
+    def worker(self) -> Worker:
+        return self._worker
+
+    def run(
+        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()
+    ) -> list[torch.Tensor]:
+        """As on the emulated card; ``given`` makes no difference, as results come in memory of their own.
+
+        Raises:
+            ExecutionError: arguments do not match, TT-NN refuses a call, or its process ends or does not answer.
+        """
+        with self.device.lock, torch.no_grad():
+            if self.device.resident() > self._room:
+                self.device.check_memory(self)
+            arguments, tokens = self._reader.read(tensors, versions)
+            if self._reader.new_versions:
+                self._ask_to_be_told()
+            self._start()
+            try:
+                results = self._run(arguments, tokens)
+            except BaseException:
+                self._loaded = 0  # who knows how far it came
+                raise
+            self.counters.runs += 1
+            return results
+
+    def forget(self, version: int) -> None:
+        super().forget(version)
+        for position, token in [*self._sent.items()]:
+            if token is not None and token[0] == version:
+                del self._sent[position]
+                self._dropped.append(f"arg{position}")
+
+    def reset(self) -> None:
+        super().reset()
+        self._loaded = 0
+
+    def _start(self) -> None:
+        """Makes sure that a worker runs, for the right card, and has room for traces."""
+        region = options.trace_region_bytes()
+        if region is None:
+            region = max(2 * self.program.memory.trace_bytes, LEAST_TRACE_REGION_BYTES) if self.traced else 0
+        self._worker.start(region)
+        arch, wanted = self._worker.hello["arch"], self.device.target.arch
+        if arch != wanted:
+            raise ExecutionError(
+                f"Program '{self.program.name}' was compiled for {self.device.name}, a {wanted}; TT-NN has a {arch}.",
+                hint="Set TTXLA_SYSTEM to the system that is there.",
+            )
+
+    def _load(self) -> None:
+        self._sent.clear()
+        self._dropped.clear()
+        constants = {name: _constant(*found) for name, found in self._source.constants.items()}
+        message = {"do": "load", "program": self._number, "source": self._source.main}
+        self._answered(self._worker.request(message, constants))
+        self._loaded = self._worker.generation
+
+    def _run(self, arguments: Sequence[torch.Tensor], tokens: Sequence[Token]) -> list[torch.Tensor]:
+        if self._loaded != self._worker.generation:
+            self._load()
+        changed = [at for at, token in enumerate(tokens) if token is None or self._sent.get(at) != token]
+        passing = [f"arg{at}" for at in changed if tokens[at] is None or at in self._written]
+        parameters = (at for at in changed if at not in self._written)
+        message = {
+            "do": "run",
+            "program": self._number,
+            "prepare": any(self.program.arguments[at].role is not Role.INPUT for at in parameters),
+            "passing": passing,
+            "dropped": self._dropped,
+            "forget": _forgotten(self._worker),
+            "profile": options.ttnn_profile(),
+        }
+        arrays = {f"arg{at}": to_array(arguments[at]) for at in changed}
+        answer = self._answered(self._worker.request(message, arrays, self._on_host))
+        self._sent.update({at: tokens[at] for at in changed if f"arg{at}" not in passing})
+        self._dropped = []
+        self.counters.const_evals += bool(answer["prepared"])
+        self.device_us = answer["device_us"]
+        if self.device_us is not None:
+            logger().info("%s took %.1f us on the device", self.program.name, self.device_us)
+        specs = [self._entry.values[value] for value in self._entry.results]
+        arrays_out = [self._worker.read(segment) for segment in answer["results"]]
+        tensors = [to_tensor(array, spec) for array, spec in zip(arrays_out, specs, strict=True)]
+        return [widen(tensor, result) for tensor, result in zip(tensors, self.program.results, strict=True)]
+
+    def _answered(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """An answer that is no error.
+
+        Raises:
+            ExecutionError: it is one; with the call and the user's line.
+        """
+        if "error" not in answer:
+            return answer
+        statement, location = _statement(self._lines, int(answer["line"]))
+        where = f" at {statement}" if statement else ""
+        raise ExecutionError(
+            f"TT-NN refused program '{self.program.name}'{where}: {answer['error'].rstrip('.') or answer['type']}.",
+            hint="tt-xla check lists all that TT-NN refuses of a program; TTXLA_RUNTIME=emulated runs it without.",
+            location=location,
+        )
+
+    # Host
+
+    def _bind_host_calls(self) -> dict[str, Call]:
+        """What the host computes, by the name that the source has for it."""
+        files = {text: name for name, text in self._source.host_programs.items()}
+        found: dict[str, Call] = {}
+        for function in self.program.functions:
+            for step in function.body:
+                if step.op in HOST_OPS:
+                    attributes = step.attributes
+                    name = (
+                        files.get(str(attributes["module"]))
+                        if "module" in attributes
+                        else self._source.callbacks.get(str(attributes["callback"]))
+                    )
+                    if name is not None:
+                        found[name] = self._host_call(function, step)
+        return found
+
+    def _host_call(self, function: Function, step: Instruction) -> Callable[[list[Array]], list[Array]]:
+        call = bind(self._context(function, step), step.attributes, step.location)
+        inputs = step.operands.get("inputs", ())
+        specs = [function.values[value] for value in ((inputs,) if isinstance(inputs, int) else inputs)]
+
+        def run(arrays: list[Array]) -> list[Array]:
+            made = call(*(to_tensor(array, spec) for array, spec in zip(arrays, specs, strict=True)))
+            return [_plain(tensor) for tensor in (made if isinstance(made, (list, tuple)) else [made])]
+
+        return run
+
+    def _on_host(self, name: str, arrays: list[Array]) -> list[Array]:
+        return self._host_calls[name](arrays)
+
+
+def to_array(tensor: torch.Tensor) -> Array:
+    """What the device holds of a tensor in its container, as the worker reads it: bfloat16 as int16 bits."""
+    tensor = tensor.detach().contiguous()
+    if tensor.dtype is torch.bfloat16:
+        return tensor.view(torch.int16).numpy()
+    return tensor.to(_SENT.get(tensor.dtype, tensor.dtype)).numpy()
+
+
+def to_tensor(array: Array, spec: TensorSpec) -> torch.Tensor:
+    """An array of the worker in the container of a value."""
+    tensor = torch.from_numpy(array)
+    if tensor.dtype is torch.uint32:
+        tensor = tensor.to(torch.int64)
+    dtype = spec.layout.dtype
+    held = tensor.to(CONTAINERS[dtype]) if dtype.is_block_float else hold(tensor, dtype)
+    return held.reshape(spec.shape)
+
+
+def _plain(tensor: torch.Tensor) -> Array:
+    """Floats as float32, which the worker makes the data type of."""
+    return to_array(tensor.float() if tensor.is_floating_point() else tensor)
+
+
+def _constant(elements: bytes, spec: TensorSpec) -> Array:
+    types = {"bf16": "<i2", "f32": "<f4", "si32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1"}
+    return np.frombuffer(elements, types[spec.layout.dtype.value]).reshape(spec.shape)
+
+
+_gone: dict[int, list[int]] = {}
+"""By worker, the programs that nobody has any more: it is told with the next message."""
+
+
+def _forget(of: weakref.ref[Worker], number: int) -> None:
+    found = of()
+    if found is not None:
+        _gone.setdefault(id(found), []).append(number)
+
+
+def _forgotten(of: Worker) -> list[int]:
+    return _gone.pop(id(of), [])
+
+
+_COMMENT = re.compile(r"\s*# (\S+:\d+)")
+
+
+def _statement(lines: Sequence[str], line: int) -> tuple[str, str]:
+    """The text of a line of generated source, and the user's line that the comment above it names."""
+    if not 0 < line <= len(lines):
+        return "", ""
+    for above in reversed(lines[:line]):
+        if above.startswith("def "):
+            break
+        if found := _COMMENT.match(above):
+            return lines[line - 1].strip(), found[1]
+    return lines[line - 1].strip(), ""

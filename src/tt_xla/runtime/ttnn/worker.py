@@ -1,0 +1,289 @@
+"""Runs generated programs on TT-NN for another process. A script for another interpreter: it knows nothing of tt_xla.
+
+    python worker.py SOCKET MEMORY LIFELINE UTILS TRACE_REGION_BYTES L1_SMALL_BYTES MODE
+
+The first three are file descriptors. Messages are JSON with their length in front, four bytes; tensors lie in MEMORY,
+which both sides map and grow. Whoever sends a message owns the memory until the next one comes. LIFELINE ends when the
+other process does, and so does this one then, whatever TT-NN is doing. MODE is ``mock`` where nothing is computed.
+"""
+
+import json
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+
+CLOSING_SECONDS = 3.0
+"""How long a device may take to close once the other process is gone."""
+
+KERNEL_TIME = "DEVICE KERNEL DURATION [ns]"
+
+
+def guard(lifeline, apart):
+    """Has a process of its own end this one with the other one, even while TT-NN hangs."""
+    worker = os.getpid()
+    if os.fork():
+        return
+    for descriptor in apart:
+        os.close(descriptor)
+    while os.getppid() == worker:
+        if select.select([lifeline], [], [], 1.0)[0]:
+            end = time.monotonic() + CLOSING_SECONDS
+            while os.getppid() == worker and time.monotonic() < end:
+                time.sleep(0.05)
+            if os.getppid() == worker:
+                os.kill(worker, signal.SIGKILL)
+            break
+    os._exit(0)
+
+
+if __name__ == "__main__":  # before TT-NN starts threads
+    guard(int(sys.argv[3]), (int(sys.argv[1]), int(sys.argv[2])))
+
+import importlib.metadata  # noqa: E402
+import importlib.util  # noqa: E402
+
+import numpy  # noqa: E402
+import ttnn  # noqa: E402
+
+
+class Memory:
+    """Arrays in the shared memory, one after another."""
+
+    def __init__(self, descriptor):
+        self.descriptor = descriptor
+        self.map = None
+
+    def mapped(self, size):
+        if self.map is None or len(self.map) < size:
+            if os.fstat(self.descriptor).st_size < size:
+                os.ftruncate(self.descriptor, size)
+            self.map = mmap.mmap(self.descriptor, 0)
+        return self.map
+
+    def read(self, segment):
+        """An array of its own; bfloat16, sent as its bits, as float32."""
+        shape, dtype = segment["shape"], numpy.dtype("<u2" if segment["type"] == "bf16" else segment["type"])
+        count = int(numpy.prod(shape, dtype=numpy.int64))
+        memory = self.mapped(segment["offset"] + count * dtype.itemsize) if count else b""
+        array = numpy.frombuffer(memory, dtype, count, segment["offset"] if count else 0)
+        if segment["type"] == "bf16":
+            return (array.astype("<u4") << 16).view("<f4").reshape(shape)
+        return array.reshape(shape).copy()
+
+    def write(self, arrays):
+        """The segments of arrays, put there from the start."""
+        arrays = [numpy.asarray(array) for array in arrays]
+        offsets = [0]
+        for array in arrays:
+            offsets.append(-(-(offsets[-1] + array.nbytes) // 64) * 64)
+        memory = self.mapped(offsets[-1]) if offsets[-1] else None
+        segments = []
+        for array, offset in zip(arrays, offsets, strict=False):
+            if array.nbytes:
+                numpy.frombuffer(memory, array.dtype, array.size, offset)[:] = array.reshape(-1)
+            segments.append({"offset": offset, "shape": list(array.shape), "type": array.dtype.str})
+        return segments
+
+
+class HostFailed(Exception):
+    """What the other process was asked to compute failed there; it knows why."""
+
+
+class Program:
+    """One generated program, its tensors on the device among them."""
+
+    def __init__(self, worker, message):
+        self.worker = worker
+        self.stored = {name: worker.memory.read(segment) for name, segment in message["tensors"].items()}
+        self.tensors = {}
+        self.prepared = None
+        """Results of const-eval, by name."""
+        self.file = f"<program {message['program']}>"
+        self.utils = worker.fresh_utils()
+        self.utils.load = self.load
+        self.utils.host_call = self.host_call
+        self.utils.host_callback = self.host_callback
+        self.module = {"__name__": "program"}
+        sys.modules["utils"] = self.utils
+        exec(compile(message["source"], self.file, "exec"), self.module)
+
+    def load(self, name, dtype, layout, device=None, memory_config=None):
+        """A tensor that is made once for the same contents."""
+        key = (name, str(dtype), str(layout), device is None)
+        if key not in self.tensors:
+            self.tensors[key] = self.utils.tensor(self.stored[name], dtype, layout, device, memory_config)
+        return self.tensors[key]
+
+    def forget(self, names):
+        for name in names:
+            self.stored.pop(name, None)
+        for key in [key for key in self.tensors if key[0] in names]:
+            del self.tensors[key]
+
+    def run(self, message):
+        memory, device = self.worker.memory, self.worker.device
+        self.forget([*message["tensors"], *message["dropped"]])
+        self.stored |= {name: memory.read(segment) for name, segment in message["tensors"].items()}
+        weights = self.module["load_weights"](device)
+        prepares = "const_eval" in self.module and (message["prepare"] or self.prepared is None)
+        if prepares:
+            everything = dict(weights)
+            self.module["const_eval"](device, everything)
+            self.prepared = {name: tensor for name, tensor in everything.items() if name not in weights}
+        weights |= self.prepared or {}
+        inputs = self.module["load_inputs"](device)
+        for name in message["tensors"]:
+            self.stored.pop(name, None)
+        results = self.module["forward"](device, weights, *inputs)
+        device_us = self.worker.measured() if message["profile"] else None
+        segments = memory.write([self.utils.array_of(result) for result in results])
+        del results, inputs, weights
+        self.forget(message["passing"])
+        return {"results": segments, "device_us": device_us, "prepared": prepares}
+
+    def host_call(self, module, inputs, input_dtypes, output_dtypes):
+        return self.on_host(module, inputs, output_dtypes)
+
+    def host_callback(self, function, inputs, input_dtypes, output_dtypes):
+        return self.on_host(function.__name__, inputs, output_dtypes)
+
+    def on_host(self, name, inputs, output_dtypes):
+        """Has the other process compute."""
+        segments = self.worker.memory.write([self.utils.array_of(given) for given in inputs])
+        answer = self.worker.ask({"host": name, "inputs": segments})
+        if "failed" in answer:
+            raise HostFailed
+        arrays = [self.worker.memory.read(segment) for segment in answer["arrays"]]
+        return [
+            self.utils.tensor(array, dtype, ttnn.ROW_MAJOR_LAYOUT)
+            for array, dtype in zip(arrays, output_dtypes, strict=True)
+        ]
+
+
+class Worker:
+    """The device, and the programs that were loaded."""
+
+    def __init__(self, connection, memory, utils, trace_region_bytes, l1_small_bytes, mode):
+        self.connection, self.memory, self.utils = connection, Memory(memory), utils
+        self.programs = {}
+        region = {"trace_region_size": trace_region_bytes} if trace_region_bytes else {}
+        self.device = ttnn.open_device(device_id=0, l1_small_size=l1_small_bytes, **region)
+        if mode == "mock":  # it records no traces; what would be replayed runs plainly
+            for name in ("begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace"):
+                setattr(ttnn, name, lambda *given, **named: 0)
+
+    def fresh_utils(self):
+        """The module of helpers that generated programs import, one for each program."""
+        spec = importlib.util.spec_from_file_location("utils", self.utils)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def send(self, message):
+        data = json.dumps(message).encode()
+        self.connection.sendall(struct.pack("<I", len(data)) + data)
+
+    def receive(self):
+        """The next message; None once the other process is gone."""
+        (size,) = struct.unpack("<I", self.exactly(4) or b"\0\0\0\0")
+        return json.loads(self.exactly(size)) if size else None
+
+    def exactly(self, size):
+        parts = b""
+        while len(parts) < size:
+            part = self.connection.recv(size - len(parts))
+            if not part:
+                return b""
+            parts += part
+        return parts
+
+    def ask(self, question):
+        """What the other process answers. Before it does it may have programs run here."""
+        self.send(question)
+        while True:
+            message = self.receive()
+            if message is None:
+                raise SystemExit
+            if message["do"] == "answer":
+                return message
+            self.serve(message)
+
+    def serve(self, message):
+        program = self.programs.get(message.get("program"))
+        try:
+            if message["do"] == "load":
+                self.programs[message["program"]] = Program(self, message)
+                self.send({"loaded": True})
+            else:
+                for number in message["forget"]:
+                    self.programs.pop(number, None)
+                self.send(program.run(message))
+        except HostFailed:
+            self.send({"failed": True})
+        except Exception as error:
+            self.send({"error": reason(error), "type": type(error).__name__, "line": line_of(error)})
+
+    def measured(self):
+        """Time of the kernels that ran since it was last asked, in microseconds; None where nothing was measured."""
+        ttnn.synchronize_device(self.device)
+        ttnn.ReadDeviceProfiler(self.device)
+        found = []
+        for programs in (ttnn.get_latest_programs_perf_data() or {}).values():
+            for program in programs:
+                result = program.program_analyses_results.get(KERNEL_TIME)
+                if result is not None:
+                    found.append(float(result.duration) / 1000)
+        return sum(found) if found else None
+
+    def main(self):
+        grid = self.device.compute_with_storage_grid_size()
+        arch = str(self.device.arch()).rpartition(".")[2].lower()
+        self.send({"arch": arch, "grid": [grid.y, grid.x], "ttnn": version()})
+        while (message := self.receive()) is not None:
+            self.serve(message)
+        self.programs.clear()
+        ttnn.close_device(self.device)
+
+
+def version():
+    try:
+        return importlib.metadata.version("ttnn")
+    except importlib.metadata.PackageNotFoundError:
+        return getattr(ttnn, "__version__", "unknown")
+
+
+def line_of(error):
+    """The last line of the generated program that the error passed through; 0 where it did not."""
+    found, traceback = 0, error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename.startswith("<program "):
+            found = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return found
+
+
+def reason(error):
+    """TT-NN's message without the backtrace of its C++."""
+    text = str(error).split("backtrace:")[0]
+    where, separator, message = text.partition("info:")
+    if not separator:
+        return " ".join(text.split("Available signatures")[0].split())[:2000]
+    condition = where.partition(": ")[2].strip()
+    return " ".join(f"{message.strip()} [{condition}]".split())[:2000]
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal's interrupt the other process makes what it wants
+    Worker(
+        socket.socket(fileno=int(sys.argv[1])),
+        int(sys.argv[2]),
+        sys.argv[4],
+        int(sys.argv[5]),
+        int(sys.argv[6]),
+        sys.argv[7],
+    ).main()

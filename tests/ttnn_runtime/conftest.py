@@ -1,0 +1,72 @@
+"""TT-NN as a runtime: with a stand-in that computes a few ops, and with TT-NN itself in mock mode where it is there."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from tt_xla.codegen.mock import ttnn_python
+from tt_xla.errors import RuntimeUnavailableError
+from tt_xla.runtime.ttnn import launch
+
+STAND_IN = Path(__file__).with_name("stand_in")
+
+
+@dataclass
+class StandIn:
+    log: Path
+    tan: Path
+
+    def calls(self) -> Counter[str]:
+        """What was called since it was last asked."""
+        found = (
+            Counter(line.split()[0] for line in self.log.read_text().splitlines()) if self.log.exists() else Counter()
+        )
+        self.log.write_text("")
+        return found
+
+
+def _closed() -> None:
+    if launch._worker.cache_info().currsize:
+        launch.worker().close()
+    launch._worker.cache_clear()
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """The runtime on the stand-in, as on a p150 that is there."""
+    found = StandIn(tmp_path / "log", tmp_path / "tan")
+    monkeypatch.setattr(launch, "CARDS", tmp_path)
+    for name, value in {
+        "TTXLA_RUNTIME": "ttnn",
+        "TTXLA_SYSTEM": "p150",
+        "TTXLA_TTNN_PYTHON": sys.executable,
+        "PYTHONPATH": str(STAND_IN),
+        "STAND_IN_LOG": str(found.log),
+        "STAND_IN_TAN": str(found.tan),
+    }.items():
+        monkeypatch.setenv(name, value)
+    launch._worker.cache_clear()
+    torch._dynamo.reset()
+    yield found
+    _closed()
+
+
+@pytest.fixture
+def mock_runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    try:
+        ttnn_python()
+    except RuntimeUnavailableError as error:
+        pytest.skip(str(error))
+    monkeypatch.setenv("TTXLA_RUNTIME", "ttnn-mock")
+    monkeypatch.delenv("TTXLA_SYSTEM", raising=False)
+    launch._worker.cache_clear()
+    torch._dynamo.reset()
+    yield
+    _closed()

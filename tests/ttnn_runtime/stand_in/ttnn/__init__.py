@@ -1,0 +1,261 @@
+"""A stand-in for TT-NN in tests: a few ops on NumPy arrays, traces, and failures on demand.
+
+Each call is a line in the file that ``STAND_IN_LOG`` names. ``ttnn.tan`` does what ``STAND_IN_TAN`` holds: ``crash``,
+``hang``, ``refuse``, or else computes.
+"""
+
+import enum
+import functools
+import os
+import pathlib
+import signal
+import time
+from types import SimpleNamespace
+
+import numpy
+
+__version__ = "0.81.1"
+
+
+class DataType(enum.Enum):
+    FLOAT32, BFLOAT16, BFLOAT8_B, BFLOAT4_B, UINT32, UINT16, UINT8, INT32 = range(8)
+
+
+float32, bfloat16, bfloat8_b, bfloat4_b, uint32, uint16, uint8, int32 = DataType
+
+_NUMPY = {uint32: numpy.uint32, uint16: numpy.uint16, uint8: numpy.uint8, int32: numpy.int32}
+
+
+class Layout(enum.Enum):
+    ROW_MAJOR, TILE = range(2)
+
+
+ROW_MAJOR_LAYOUT, TILE_LAYOUT = Layout
+DRAM_MEMORY_CONFIG, L1_MEMORY_CONFIG = "DRAM", "L1"
+
+
+class StorageType(enum.Enum):
+    HOST, DEVICE = range(2)
+
+
+class MathFidelity(enum.Enum):
+    LoFi, HiFi2, HiFi3, HiFi4 = range(4)
+
+
+def WormholeComputeKernelConfig(**fields):
+    return fields
+
+
+class Tensor:
+    def __init__(self, array, data_type, layout, place=StorageType.HOST):
+        _say("Tensor")
+        self.array, self.dtype, self.layout, self.place = array, data_type, layout, place
+
+    shape = property(lambda self: self.array.shape)
+
+    def storage_type(self):
+        return self.place
+
+    def to_numpy(self):
+        return self.array
+
+
+_recorded = None
+_traces = {}
+_programs_us = []
+
+
+def _say(name):
+    path = os.environ.get("STAND_IN_LOG")
+    if path:
+        with open(path, "a") as file:
+            file.write(name + "\n")
+
+
+def _array(given):
+    return given.array if isinstance(given, Tensor) else given
+
+
+def _op(compute):
+    """A function of arrays as an op of tensors; what is recorded computes again into the same tensors."""
+    name = compute.__name__.strip("_")
+
+    @functools.wraps(compute)
+    def run(*tensors, **keywords):
+        _say(name)
+        keywords = {
+            key: value for key, value in keywords.items() if key not in ("memory_config", "compute_kernel_config")
+        }
+        first = next(given for given in tensors if isinstance(given, Tensor))
+
+        def again():
+            given = [_array(tensor) for tensor in tensors]
+            return compute(*given, **{key: _array(value) for key, value in keywords.items()})
+
+        made = Tensor(again(), first.dtype, first.layout, first.place)
+        _programs_us.append(2.0)
+        if _recorded is not None:
+            _recorded.append((made, again))
+        return made
+
+    return run
+
+
+@_op
+def add(a, b):
+    return a + b
+
+
+@_op
+def multiply(a, b):
+    return a * b
+
+
+@_op
+def exp(x):
+    return numpy.exp(x)
+
+
+@_op
+def tanh(x):
+    return numpy.tanh(x)
+
+
+@_op
+def tan(x):
+    path = pathlib.Path(os.environ.get("STAND_IN_TAN", "/nowhere"))
+    does = path.read_text() if path.exists() else ""
+    if does == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if does == "hang":
+        time.sleep(600)
+    if does == "refuse":
+        raise RuntimeError("TT_FATAL @ tan.cpp:1: angle < pi\ninfo:\nThe angle is too wide\nbacktrace:\n --- a.so")
+    return numpy.tan(x)
+
+
+@_op
+def matmul(a, b, transpose_a=False, transpose_b=False, dtype=None):
+    return numpy.matmul(a.T if transpose_a else a, b.T if transpose_b else b)
+
+
+@_op
+def linear(a, b, bias=None, transpose_a=False, transpose_b=False, dtype=None):
+    return numpy.matmul(a.T if transpose_a else a, b.T if transpose_b else b) + (0 if bias is None else bias)
+
+
+@_op
+def reshape(x, shape):
+    return x.reshape(shape)
+
+
+@_op
+def permute(x, permutation):
+    return x.transpose(permutation)
+
+
+def _changed(tensor, **changes):
+    fields = {"data_type": tensor.dtype, "layout": tensor.layout, "place": tensor.place} | changes
+    made = Tensor(tensor.array, **fields)
+    if _recorded is not None:
+        _recorded.append((made, lambda: tensor.array))
+    return made
+
+
+def to_layout(tensor, layout, dtype=None, memory_config=None):
+    return _changed(tensor, layout=layout, data_type=dtype or tensor.dtype)
+
+
+def to_memory_config(tensor, memory_config, dtype=None):
+    return _changed(tensor)
+
+
+def to_dtype(tensor, dtype):
+    return _changed(tensor, data_type=dtype)
+
+
+def typecast(tensor, dtype, memory_config=None):
+    made = _changed(tensor, data_type=dtype)
+    made.array = made.array.astype(_NUMPY.get(dtype, numpy.float32))
+    return made
+
+
+def to_device(tensor, device, memory_config=None):
+    _say("to_device")
+    return _changed(tensor, place=StorageType.DEVICE)
+
+
+def from_device(tensor):
+    return _changed(tensor, place=StorageType.HOST)
+
+
+def full(shape, value, dtype, layout, device, memory_config=None):
+    return Tensor(numpy.full(shape, value, _NUMPY.get(dtype, numpy.float32)), dtype, layout, StorageType.DEVICE)
+
+
+def empty(shape, dtype, layout, device, memory_config):
+    return Tensor(numpy.zeros(shape, numpy.float32), dtype, layout, StorageType.DEVICE)
+
+
+def copy(source, target):
+    _recorded.append((target, lambda: source.array)) if _recorded is not None else None
+    target.array = source.array
+
+
+def copy_host_to_device_tensor(source, target, cq_id=0):
+    target.array = source.array
+
+
+def deallocate(tensor, force=False):
+    _say("deallocate")
+
+
+def begin_trace_capture(device, cq_id=0):
+    global _recorded
+    _say("begin_trace_capture")
+    _recorded = []
+    return len(_traces)
+
+
+def end_trace_capture(device, trace, cq_id=0):
+    global _recorded
+    _traces[trace], _recorded = _recorded, None
+
+
+def execute_trace(device, trace, cq_id=0, blocking=True):
+    _say("execute_trace")
+    for tensor, again in _traces[trace]:
+        tensor.array = again()
+
+
+def release_trace(device, trace):
+    _say("release_trace")
+    _traces[trace] = []
+
+
+def open_device(device_id, l1_small_size=0, trace_region_size=0):
+    _say(f"open_device {trace_region_size}")
+    if os.environ.get("STAND_IN_NO_DEVICE"):
+        raise RuntimeError("no device")
+    grid = SimpleNamespace(y=10, x=11)
+    return SimpleNamespace(compute_with_storage_grid_size=lambda: grid, arch=lambda: "Arch.BLACKHOLE")
+
+
+def close_device(device):
+    _say("close_device")
+
+
+def synchronize_device(device):
+    pass
+
+
+def ReadDeviceProfiler(device):
+    _say("ReadDeviceProfiler")
+
+
+def get_latest_programs_perf_data():
+    found, _programs_us[:] = list(_programs_us), []
+    result = "DEVICE KERNEL DURATION [ns]"
+    return {
+        0: [SimpleNamespace(program_analyses_results={result: SimpleNamespace(duration=us * 1000)}) for us in found]
+    }

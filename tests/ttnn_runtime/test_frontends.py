@@ -1,0 +1,91 @@
+"""PyTorch and JAX on TT-NN: their scripts change one environment variable."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from tt_xla.runtime.ttnn import launch
+
+if TYPE_CHECKING:
+    from tests.ttnn_runtime.conftest import StandIn
+
+ROOT = Path(__file__).parents[2]
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = torch.nn.Linear(32, 64), torch.nn.Linear(64, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.down(torch.tanh(self.up(x)))
+
+
+def test_torch_computes_on_it_and_uploads_weights_once(stand_in: StandIn) -> None:
+    net, x = Net().eval(), torch.randn(4, 32)
+    with torch.no_grad():
+        expected = [net(x), net(2 * x)]
+        compiled = torch.compile(net.to("tt"), backend="tt", dynamic=False)
+        torch.testing.assert_close(compiled(x.to("tt")).cpu(), expected[0], atol=1e-2, rtol=1e-2)
+        stand_in.calls()
+        torch.testing.assert_close(compiled((2 * x).to("tt")).cpu(), expected[1], atol=1e-2, rtol=1e-2)
+    again = stand_in.calls()
+    assert again["linear"] == 2
+    assert again["to_device"] == 1  # x alone
+
+
+def test_torch_may_write_to_weights(stand_in: StandIn) -> None:
+    net, x = torch.nn.Linear(8, 8, bias=False), torch.randn(4, 8)
+    weight = net.weight.detach().clone()
+    compiled = torch.compile(net.to("tt"), backend="tt", dynamic=False)
+    with torch.no_grad():
+        for _ in range(2):
+            torch.testing.assert_close(compiled(x.to("tt")).cpu(), x @ weight.T, atol=1e-2, rtol=1e-2)
+            net.weight.add_(0.25)
+            weight += 0.25
+
+
+@pytest.mark.usefixtures("mock_runtime")
+def test_torch_in_mock_mode_has_the_right_shapes() -> None:
+    net = Net().eval().bfloat16()
+    compiled = torch.compile(net, backend="tt", dynamic=False)
+    with torch.no_grad():
+        found = [compiled(torch.randn(4, 32).bfloat16()) for _ in range(2)]
+    assert {(result.shape, result.dtype) for result in found} == {((4, 8), torch.bfloat16)}
+    assert launch.worker().generation == 1
+
+
+SCRIPT = """
+import jax_plugin_tt, jax, jax.numpy as jnp
+from jax._src import xla_bridge
+xla_bridge._discover_and_register_pjrt_plugins()
+"tt" in xla_bridge._backend_factories or jax_plugin_tt.initialize()
+device = jax.devices("tt")[0]
+x, w = jax.device_put((jnp.full((4, 32), 0.5), jnp.full((32, 8), 0.25)), device)
+run = jax.jit(lambda w, x: (jnp.tanh(x @ w), jnp.exp(x)))
+for _ in range(2):
+    out = run(w, x)
+print([(result.shape, str(result.dtype)) for result in out], float(out[0].sum()), float(out[1].sum()))
+"""
+
+
+def by_jax(runtime: str, **variables: str) -> str:
+    given = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")} | variables
+    path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    given |= {"TTXLA_RUNTIME": runtime, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=given, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+@pytest.mark.usefixtures("mock_runtime")
+def test_jax_in_mock_mode_has_the_right_shapes() -> None:
+    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    assert by_jax("ttnn-mock").startswith("[((4, 8), 'float32'), ((4, 32), 'float32')]")
