@@ -10,6 +10,7 @@
     ├── ProgramFormatError       a .ttnn file is damaged or from another version
     ├── SystemDescriptionError   no such system, or a damaged description of one
     ├── RuntimeUnavailableError  TT-NN is asked for and cannot be started
+    ├── EmptyRecordingError      a profile has nothing of what is asked for
     ├── ExecutionError           a Program cannot run on these arguments
     └── ResourceExhaustedError   memory of the chip does not suffice
         └── TraceRegionError         the trace region does not hold the trace
@@ -78,6 +79,10 @@ class SystemDescriptionError(TTXLAError, ValueError):
 
 class RuntimeUnavailableError(TTXLAError, RuntimeError):
     """TT-NN is asked for, and no interpreter that has it can be started."""
+
+
+class EmptyRecordingError(TTXLAError, ValueError):
+    """A profile has nothing of what is asked for: no op, no step, none that is steady."""
 
 
 class ExecutionError(TTXLAError, RuntimeError):

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tt_xla.errors import EmptyRecordingError
 from tt_xla.profiling.device_time import MATMULS, Kernel, bound, kernels, utilisation
 from tt_xla.profiling.op_codes import COMPUTE, TM, mnemonic
-from tt_xla.profiling.recording import EmptyRecordingError, Recording
+from tt_xla.profiling.recording import Recording
 from tt_xla.profiling.steps import Step, find_steps, steady
 
 HOST_BOUND_OVERHEAD = 70.0

@@ -31,7 +31,12 @@ def write_trace(
     document = {
         "traceEvents": events,
         "displayTimeUnit": "ns",
-        "otherData": {"device": "durations are predicted by tt_xla.cost", "error": recording.error},
+        "otherData": {
+            "device": "durations are predicted by tt_xla.cost",
+            "error": recording.error,
+            "system": recording.programs[0].target.name if recording.programs else "",
+            "folder": str(Path.cwd()),
+        },
     }
     path.write_text(json.dumps(document, separators=(",", ":")))
 

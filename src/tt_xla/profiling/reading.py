@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tt_xla.errors import OptionError
+from tt_xla.errors import EmptyRecordingError, OptionError
 from tt_xla.profiling.op_codes import category_of
 from tt_xla.profiling.profile import TRACE_NAME
-from tt_xla.profiling.recording import EmptyRecordingError
 
 REQUIRED = ("OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]")
 """Columns without which a file says nothing about time; all others may be missing."""

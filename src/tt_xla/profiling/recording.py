@@ -27,10 +27,6 @@ class StopScript(BaseException):
     """Ends a script from within, once enough steps were recorded. No ``except Exception`` holds it."""
 
 
-class EmptyRecordingError(ValueError):
-    """Nothing was recorded that the question is about; the message says what to do."""
-
-
 @dataclass(slots=True)
 class Op:
     """One instruction of one loaded program, whose calls are :class:`Event`."""

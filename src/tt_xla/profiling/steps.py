@@ -12,7 +12,8 @@ import itertools
 from collections import Counter
 from dataclasses import dataclass
 
-from tt_xla.profiling.recording import EmptyRecordingError, Recording, has_optimizer
+from tt_xla.errors import EmptyRecordingError
+from tt_xla.profiling.recording import Recording, has_optimizer
 
 
 @dataclass(frozen=True)

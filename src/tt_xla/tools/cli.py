@@ -13,7 +13,9 @@ from tt_xla import __version__
 from tt_xla.errors import OptionError, TTXLAError
 from tt_xla.options import environment, selected_system
 from tt_xla.target import system_names
+from tt_xla.tools.bench_command import bench_command
 from tt_xla.tools.profile_command import profile_command
+from tt_xla.tools.report_command import report_command
 
 if TYPE_CHECKING:
     from tt_xla.options import CompileOptions
@@ -226,7 +228,9 @@ def codegen(programs: tuple[Path, ...], out: Path, arch: str | None, level: int 
         raise SystemExit(1)
 
 
+cli.add_command(bench_command)
 cli.add_command(profile_command)
+cli.add_command(report_command)
 
 
 @cli.command()

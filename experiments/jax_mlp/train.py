@@ -1,0 +1,68 @@
+"""Trains a multi-layer perceptron on scikit-learn's handwritten digits with JAX and optax."""
+
+import argparse
+import os
+from functools import partial
+from pathlib import Path
+
+os.environ.setdefault("JAX_PLATFORMS", "tt,cpu")
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from pydantic import Field
+from sklearn.datasets import load_digits
+
+from tt_xla.profiling.workload import TrainingWorkload, load
+
+
+class Config(TrainingWorkload):
+    layer_sizes: tuple[int, ...] = Field(min_length=2)
+
+
+def initial(sizes, seed):
+    """Weights and biases of each layer."""
+    draw = np.random.default_rng(seed)
+    pairs = zip(sizes, sizes[1:], strict=False)
+    return [
+        (jnp.asarray(draw.normal(0, (2 / n) ** 0.5, (n, m)), jnp.float32), jnp.zeros(m, jnp.float32)) for n, m in pairs
+    ]
+
+
+def scores(layers, images):
+    for weights, bias in layers[:-1]:
+        images = jax.nn.relu(images @ weights + bias)
+    weights, bias = layers[-1]
+    return images @ weights + bias
+
+
+def loss_of(layers, images, labels):
+    return optax.softmax_cross_entropy_with_integer_labels(scores(layers, images), labels).mean()
+
+
+@partial(jax.jit, static_argnums=0)
+def train_step(optimizer, layers, state, images, labels):
+    loss, slopes = jax.value_and_grad(loss_of)(layers, images, labels)
+    updates, state = optimizer.update(slopes, state, layers)
+    return optax.apply_updates(layers, updates), state, loss
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--config", type=Path, required=True)
+    config = load(parser.parse_args().config, Config)
+    draw = np.random.default_rng(config.seed)
+    data, classes = load_digits(return_X_y=True)
+    optimizer = optax.adam(config.learning_rate)
+    layers = initial(config.layer_sizes, config.seed)
+    state = optimizer.init(layers)
+    for step in range(config.max_steps):
+        chosen = draw.integers(0, len(data), config.batch_size)
+        images, labels = jnp.asarray(data[chosen] / 16, jnp.float32), jnp.asarray(classes[chosen], jnp.int32)
+        layers, state, loss = train_step(optimizer, layers, state, images, labels)
+        print(f"step {step + 1}: loss {float(loss):.4f}")
+
+
+if __name__ == "__main__":
+    main()

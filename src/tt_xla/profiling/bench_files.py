@@ -1,0 +1,95 @@
+"""What a benchmark writes: table of ops with signposts at each step, timeline, figures, stacked bar chart, page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from tt_xla.profiling.bench import Bench, OpLine
+from tt_xla.profiling.chrome_trace import write_trace
+from tt_xla.profiling.device_time import kernels
+from tt_xla.profiling.ops_csv import write_ops
+from tt_xla.profiling.profile import TRACE_NAME
+from tt_xla.profiling.reading import read_table
+from tt_xla.profiling.recording import Recording, Signpost
+from tt_xla.profiling.report import write_report
+from tt_xla.profiling.steps import Step, find_steps, steady
+from tt_xla.profiling.svg import PALETTE
+
+CSV_NAME = "ops_perf_results.csv"
+JSON_NAME = "bench.json"
+HTML_NAME = "bench.html"
+CHART_NAME = "stacked.png"
+
+
+def write_all(folder: Path, recording: Recording, result: Bench) -> None:
+    """Writes all files of a benchmark into ``folder``, which exists."""
+    steps = find_steps(recording)
+    mark_steps(recording, steps)
+    found = kernels(recording)
+    write_ops(folder / CSV_NAME, recording, found)
+    write_trace(folder / TRACE_NAME, recording, found)
+    (folder / JSON_NAME).write_text(json.dumps(result.as_dict(), indent=1) + "\n")
+    last = steady(steps)[-1]
+    table = read_table(folder / CSV_NAME, f"{last.name}_start", f"{last.name}_end")
+    write_report(folder / HTML_NAME, table, summary(result), [f"{result.verdict}: {'; '.join(result.reasons)}."])
+    write_chart(folder / CHART_NAME, result.ops)
+
+
+def mark_steps(recording: Recording, steps: Sequence[Step]) -> None:
+    """Signposts at the start and end of each step, as the procedure would have put them into the script."""
+    for step in steps:
+        recording.signposts += [
+            Signpost(f"{step.name}_start", "", step.start),
+            Signpost(f"{step.name}_end", "", step.end - 1),  # the next one may start where this one ends
+        ]
+
+
+def summary(result: Bench) -> list[tuple[str, str]]:
+    """Names and values, most wanted first."""
+    wall, measured = result.wall_ms, result.measured_ms
+    kinds = " / ".join(f"{result.categories[name]:.0f}" for name in ("Compute", "TM", "Other"))
+    known = result.matmul_utilisation
+    return [
+        ("wall clock a step, predicted", f"{wall.mean:.3f} ms"),
+        ("its median / min / max", f"{wall.median:.3f} / {wall.min:.3f} / {wall.max:.3f} ms"),
+        ("device time, predicted", f"{result.device_ms:.3f} ms"),
+        ("overhead", f"{result.overhead_percent:.1f} %"),
+        ("an op costs the host", f"{result.dispatch_us:.1f} us"),
+        ("ops a step", str(result.op_count)),
+        ("compute / TM / other", f"{kinds} %"),
+        ("matmul FLOPs, weighted", "none" if known is None else f"{known:.1f} %"),
+        ("verdict", result.verdict),
+        ("measured with emulation", f"{measured.mean:.3f} ms"),
+        ("its median / min / max", f"{measured.median:.3f} / {measured.min:.3f} / {measured.max:.3f} ms"),
+        ("steady / compile steps", f"{result.steps} / {result.compile_steps}"),
+    ]
+
+
+def write_chart(path: Path, ops: Sequence[OpLine]) -> None:
+    """The stacked bar of device time by op, as a PNG; ops below 2 % are one part."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    by_code: dict[str, float] = {}
+    for line in ops:
+        name = line.code.split()[0]
+        by_code[name] = by_code.get(name, 0.0) + line.device_us
+    total = sum(by_code.values()) or 1.0
+    large = {name: us for name, us in by_code.items() if us >= 0.02 * total}
+    if len(large) < len(by_code):
+        large["others"] = total - sum(large.values())
+    figure = Figure(figsize=(6, 7))
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    bottom = 0.0
+    for number, (name, us) in enumerate(sorted(large.items(), key=lambda item: -item[1])):
+        axes.bar(0, us, 0.5, bottom, color=PALETTE[number % len(PALETTE)], label=f"{name}: {100 * us / total:.1f} %")
+        bottom += us
+    axes.set_xlim(-0.4, 1.4)
+    axes.set_xticks([])
+    axes.set_ylabel("predicted device time of a step, us")
+    axes.set_title(f"{total:.0f} us in {sum(line.count for line in ops)} ops")
+    axes.legend(loc="center right", frameon=False)
+    figure.savefig(path, dpi=120)

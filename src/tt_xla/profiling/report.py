@@ -1,0 +1,242 @@
+"""One page about one recording: timeline, roofline, stacked bars, memory, and a table of ops with the user's lines."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tt_xla.profiling import svg
+from tt_xla.profiling.page import Cell, cards, page, section, table
+from tt_xla.profiling.reading import Row, Table, system_of
+from tt_xla.target import Target, load_target
+
+_MOST_SLICES = 6000
+"""Kernels drawn on the timeline; of more, the longest ones."""
+
+_MOST_ROWS = 2000
+_LOCATION = re.compile(r"([^\s:]+):(\d+)(?::\d+)?")
+
+
+def write_report(path: Path, found: Table, summary: Sequence[tuple[str, str]] = (), notes: Sequence[str] = ()) -> None:
+    """Writes the page.
+
+    Args:
+        summary: names and values shown at the top; of the table itself when empty.
+        notes: sentences below them.
+    """
+    data = found.timeline.get("otherData", {})
+    target = load_target(str(data.get("system") or system_of(found.arch)))
+    error = str(data.get("error") or "")
+    sources = _Sources(found.rows, [Path(str(data.get("folder") or ".")), Path.cwd()])
+    parts = [
+        cards(summary or _summary(found.rows)),
+        *(f"<p>{svg.escape(note)}</p>" for note in notes),
+        section("Timeline", _timeline(found.rows), svg.legend(_named(found.rows)), note=_TIMELINE_NOTE),
+        section("Where device time goes", *_bars(found.rows)),
+        section("Roofline", _roofline(found.rows, target, sources), note=_ROOFLINE_NOTE),
+        section("Memory over time", *_memory(found, target)),
+        section("Ops", _table(found.rows, sources), note="Longest first; click a title to sort."),
+        sources.section(),
+    ]
+    warning = f"The script ended early, so this is partial: {error}" if error else ""
+    title = f"{target.name}: {len(found.rows)} ops"
+    path.write_text(page(title, f"{found.path.name}, {found.arch}", parts, warning), encoding="utf-8")
+
+
+_TIMELINE_NOTE = "The device's clock; the mouse wheel zooms, dragging moves. Gaps are the host's, or between ops."
+_ROOFLINE_NOTE = (
+    "Each dot is an op with its shapes, as large as the time it takes. Lines are the chip's DRAM bandwidth and its "
+    "matrix unit at each fidelity. Bytes are of tensors in DRAM; ops without one stand at the right edge."
+)
+
+
+def _summary(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    device, gaps = sum(row.device_us for row in rows), sum(row.gap_us for row in rows)
+    products = [row for row in rows if row.utilisation is not None]
+    found = [
+        ("device time", f"{device / 1e3:.3f} ms"),
+        ("gaps between ops", f"{gaps / 1e3:.3f} ms"),
+        ("ops", str(len(rows))),
+    ]
+    if products:
+        time = sum(row.device_us for row in products) or 1.0
+        percent = 100 * sum((row.utilisation or 0) * row.device_us for row in products) / time
+        found.append(("matmul FLOPs, weighted", f"{percent:.1f} %"))
+    return found
+
+
+def _named(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    return [(name, svg.COLOURS[name]) for name in sorted({row.category for row in rows})]
+
+
+def _timeline(rows: Sequence[Row]) -> str:
+    kept = rows
+    if len(rows) > _MOST_SLICES:
+        kept = sorted(rows, key=lambda row: -row.device_us)[:_MOST_SLICES]
+    end = max(row.start_us + row.device_us for row in rows)
+    x = svg.x_scale(0.0, end or 1.0)
+    ticks = (
+        f'<path class="grid" d="M{x(tick):.1f} 8V72"/><text x="{x(tick):.1f}" y="88">{svg.number(tick)} us</text>'
+        for tick in x.ticks()
+    )
+    spans = (
+        (
+            row.start_us,
+            row.start_us + row.device_us,
+            svg.COLOURS[row.category],
+            f"{row.code} {row.shapes}\n{row.device_us:.2f} us on {row.cores} cores, {row.gap_us:.2f} us after the last"
+            f"\n{row.source}",
+        )
+        for row in kept
+    )
+    return svg.frame([*ticks, *svg.rectangles(spans, x, 14, 52)], 96, "zoom")
+
+
+def _bars(rows: Sequence[Row]) -> list[str]:
+    categories: defaultdict[str, float] = defaultdict(float)
+    codes: defaultdict[str, float] = defaultdict(float)
+    for row in rows:
+        categories[row.category] += row.device_us
+        codes[row.code] += row.device_us
+    device, gaps = sum(categories.values()), sum(row.gap_us for row in rows)
+    ranked = sorted(codes.items(), key=lambda item: -item[1])
+    shown, rest = ranked[:9], sum(value for _, value in ranked[9:])
+    parts = [(name, value, svg.PALETTE[index]) for index, (name, value) in enumerate(shown)]
+    if rest:
+        parts.append(("others", rest, svg.PALETTE[9]))
+    kinds = sorted(categories.items(), key=lambda item: -item[1])
+    return [
+        svg.bar("device and gaps", [("device", device, svg.COLOURS["Compute"]), ("gaps", gaps, svg.COLOURS["gap"])]),
+        svg.bar("by category", [(name, value, svg.COLOURS[name]) for name, value in kinds]),
+        svg.bar("by op", parts),
+        svg.legend((name, colour) for name, _, colour in parts),
+    ]
+
+
+def _roofline(rows: Sequence[Row], target: Target, sources: _Sources) -> str:
+    groups: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.flops and row.device_us:
+            groups[row.code, row.shapes, row.fidelity].append(row)
+    bandwidth = target.dram_peak_bytes_per_second
+    peaks = {name: 2 * rate * target.clock_hz * target.cores for name, rate in target.macs_per_cycle.items()}
+    top = max(peaks.values())
+    x = svg.x_scale(0.01, 10 * top / bandwidth, log=True)
+    y = svg.y_scale(1e8, 2 * top, log=True)
+    parts = svg.axes(x, y, "operations per byte of DRAM", "operations per second")
+    for number, (name, peak) in enumerate(peaks.items()):
+        knee = peak / bandwidth
+        parts.append(svg.line(x, y, [(knee, peak), (x.high, peak)], "#98a3af", f"{name}: {peak:.3g}/s", steps=False))
+        parts.append(f'<text x="{svg.WIDTH - 60 - 44 * number}" y="{y(peak) - 3:.1f}">{name}</text>')
+    slope = [(x.low, x.low * bandwidth), (top / bandwidth, top)]
+    parts.append(svg.line(x, y, slope, "#98a3af", f"DRAM: {bandwidth / 1e9:.0f} GB/s", steps=False))
+    longest = max((sum(row.device_us for row in group) for group in groups.values()), default=1.0)
+    for (code, shapes, _), group in groups.items():
+        first, total = group[0], sum(row.device_us for row in group)
+        rate = sum(row.flops for row in group) / (total * 1e-6)
+        at = min(max(first.flops / first.dram_bytes if first.dram_bytes else x.high, x.low), x.high)
+        title = f"{code} {shapes}\n{svg.number(rate)} operations/s, {total:.2f} us in {len(group)}\n{first.source}"
+        radius = 3 + 9 * (total / longest) ** 0.5
+        colour = svg.COLOURS[first.category]
+        parts.append(svg.dot(x(at), y(max(rate, y.low)), radius, colour, title, sources.link(first.source)))
+    return svg.frame(parts)
+
+
+def _memory(found: Table, target: Target) -> list[str]:
+    series: dict[str, list[tuple[int, float]]] = {"DRAM bytes": [], "L1 bytes a core": []}
+    for event in found.timeline.get("traceEvents", ()):
+        if event.get("ph") == "C" and event.get("name") in series:
+            points = series[event["name"]]
+            points.append((len(points), float(event["args"]["bytes"])))
+    if not series["DRAM bytes"]:
+        return ['<p class="soft">The timeline beside this file does not say what lay in memory.</p>']
+    limits = {"DRAM bytes": target.dram_usable_bytes, "L1 bytes a core": target.l1_usable_bytes}
+    parts: list[str] = []
+    for (name, points), colour in zip(series.items(), svg.PALETTE, strict=False):
+        x = svg.x_scale(0.0, len(points))
+        highest = max(value for _, value in points)
+        y = svg.y_scale(0.0, 1.1 * highest or 1.0, 180)
+        title = f"{name}: at most {svg.number(highest)} of {svg.number(limits[name])}"
+        drawn = svg.line(x, y, points, colour, title, steps=True)
+        parts.append(svg.frame([*svg.axes(x, y, "kernel calls of the whole recording", name, 180), drawn], 180))
+        parts.append(f'<p class="soft">{svg.escape(title)}</p>')
+    return parts
+
+
+def _table(rows: Sequence[Row], sources: _Sources) -> str:
+    groups: defaultdict[tuple[str, str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.code, row.shapes, row.fidelity, row.source].append(row)
+    total = sum(row.device_us for row in rows) or 1.0
+    ranked = sorted(groups.values(), key=lambda group: -sum(row.device_us for row in group))[:_MOST_ROWS]
+    lines: list[list[Cell]] = []
+    for group in ranked:
+        row, us, gaps = group[0], sum(each.device_us for each in group), sum(each.gap_us for each in group)
+        lines.append(
+            [
+                Cell(row.code),
+                Cell(row.category),
+                Cell(row.shapes),
+                Cell(row.fidelity),
+                Cell(str(len(group)), len(group)),
+                Cell(f"{us:.2f}", us),
+                Cell(f"{100 * us / total:.1f}", us / total),
+                Cell(f"{gaps:.2f}", gaps),
+                Cell(str(row.cores), row.cores),
+                Cell("" if row.utilisation is None else f"{100 * row.utilisation:.1f}", row.utilisation or 0.0),
+                Cell(_short(row.source), None, sources.link(row.source)),
+            ]
+        )
+    header = ("op", "kind", "inputs", "fidelity", "count", "us", "%", "gap us", "cores", "FLOPs %", "source")
+    return table(header, lines)
+
+
+def _short(location: str) -> str:
+    match = _LOCATION.search(location)
+    return f"{Path(match[1]).name}:{match[2]}" if match else location
+
+
+class _Sources:
+    """The user's files that ops come from, which go into the page with an anchor at each line."""
+
+    def __init__(self, rows: Iterable[Row], folders: Sequence[Path]) -> None:
+        self._files: dict[str, tuple[int, list[str]]] = {}
+        self._hot: defaultdict[str, set[int]] = defaultdict(set)
+        for location in {row.source for row in rows}:
+            match = _LOCATION.search(location)
+            if match is None:
+                continue
+            self._hot[match[1]].add(int(match[2]))
+            if match[1] not in self._files:
+                text = _read(match[1], folders)
+                if text is not None:
+                    self._files[match[1]] = (len(self._files), text)
+
+    def link(self, location: str) -> str:
+        """An anchor in the page; empty where the file cannot be read."""
+        match = _LOCATION.search(location)
+        known = self._files.get(match[1]) if match else None
+        return f"#s{known[0]}-{match[2]}" if match and known else ""
+
+    def section(self) -> str:
+        parts: list[str] = []
+        for name, (number, lines) in self._files.items():
+            hot = self._hot[name]
+            body = "".join(
+                f'<span id="s{number}-{at}"{" class=hot" if at in hot else ""}><i>{at}</i>{svg.escape(text)}</span>'
+                for at, text in enumerate(lines, 1)
+            )
+            parts.append(f"<p>{svg.escape(name)}</p><pre>{body}</pre>")
+        return section("Source", *parts) if parts else ""
+
+
+def _read(name: str, folders: Sequence[Path]) -> list[str] | None:
+    for path in (Path(name), *(folder / name for folder in folders)):
+        try:
+            if path.suffix == ".py":
+                return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            continue
+    return None

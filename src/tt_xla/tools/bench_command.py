@@ -1,0 +1,78 @@
+"""``tt-xla bench``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tt_xla.tools.profile_command import SCRIPT_SETTINGS
+
+if TYPE_CHECKING:
+    from tt_xla.profiling.bench import Bench
+
+
+@click.command("bench", context_settings=SCRIPT_SETTINGS)
+@click.argument("script", metavar="SCRIPT|CONFIG")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--steps", type=click.IntRange(min=1), default=4, show_default=True, help="Steady steps to measure.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), default="generated/bench", show_default=True, metavar="DIR"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object, last.")
+@click.pass_context
+def bench_command(
+    context: click.Context, script: str, arguments: tuple[str, ...], steps: int, out: Path, as_json: bool
+) -> None:
+    """Benchmark a training or inference SCRIPT as it is, or an experiment's YAML file.
+
+    Steps are found by themselves; those that compile are left out, and the script ends after enough steady ones. DIR
+    receives bench.json, bench.html, stacked.png, and the table of ops with a signpost at each step.
+    """
+    from tt_xla.errors import EmptyRecordingError, OutputError
+    from tt_xla.profiling.bench import measure
+    from tt_xla.profiling.bench_files import write_all
+    from tt_xla.profiling.scripts import run_recorded
+    from tt_xla.profiling.steps import Enough
+    from tt_xla.profiling.workload import resolve
+
+    path, given = resolve(script, list(arguments))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"The folder '{out}' cannot be made: {error.strerror}.", hint="Give another one.") from error
+    recording = run_recorded(path, given, enough=Enough(steps))
+    try:
+        result = measure(recording, steps)
+    except EmptyRecordingError as error:
+        if recording.error:
+            raise EmptyRecordingError(f"The script ended early ({recording.error}). {error}") from None
+        raise
+    write_all(out, recording, result)
+    _show(result)
+    click.echo(f"benchmark: {out}")
+    if as_json:
+        click.echo(json.dumps(result.as_dict()))
+    if result.partial:
+        click.echo(f"error: the script ended early ({result.partial}); what came before is in {out}.", err=True)
+        context.exit(1)
+
+
+def _show(result: Bench) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from tt_xla.profiling.bench_files import summary
+
+    console = Console(highlight=False, soft_wrap=True)
+    table = Table(show_header=False, box=None)
+    for name, value in summary(result):
+        table.add_row(name, value)
+    console.print(table)
+    console.print("; ".join(result.reasons), markup=False)
+    slow = Table("slow ops", "count", "us", "%", "source", box=None)
+    for line in result.slow[:5]:
+        slow.add_row(line.code, str(line.count), f"{line.device_us:.1f}", f"{line.share:.1f}", line.source)
+    console.print(slow)

@@ -1,0 +1,29 @@
+"""``tt-xla report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("report")
+@click.argument("profile", type=click.Path(path_type=Path, exists=True), metavar="DIR|CSV")
+@click.option("--start-signpost", default="", metavar="NAME", help="Only ops after it.")
+@click.option("--end-signpost", default="", metavar="NAME", help="Only ops before it.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="report.html beside the CSV if left out."
+)
+def report_command(profile: Path, start_signpost: str, end_signpost: str, out: Path | None) -> None:
+    """Write one HTML page about a profile, ours or a real card's: of a folder, its newest one.
+
+    The page has a timeline, a roofline, stacked bars, memory over time and a table of ops that links to source lines.
+    It loads nothing.
+    """
+    from tt_xla.profiling.reading import newest_report, read_table
+    from tt_xla.profiling.report import write_report
+
+    path = newest_report(profile)
+    page = out or path.with_name("report.html")
+    write_report(page, read_table(path, start_signpost, end_signpost))
+    click.echo(f"report: {page}")
