@@ -1,6 +1,7 @@
 """Trains a multi-layer perceptron on scikit-learn's handwritten digits with JAX and optax."""
 
 import argparse
+import itertools
 import os
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ class Config(TrainingWorkload):
 def initial(sizes, seed):
     """Weights and biases of each layer."""
     draw = np.random.default_rng(seed)
-    pairs = zip(sizes, sizes[1:], strict=False)
+    pairs = itertools.pairwise(sizes)
     return [
         (jnp.asarray(draw.normal(0, (2 / n) ** 0.5, (n, m)), jnp.float32), jnp.zeros(m, jnp.float32)) for n, m in pairs
     ]

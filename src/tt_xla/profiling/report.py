@@ -186,14 +186,15 @@ def _table(rows: Sequence[Row], sources: _Sources) -> str:
                 Cell(f"{gaps:.2f}", gaps),
                 Cell(str(row.cores), row.cores),
                 Cell("" if row.utilisation is None else f"{100 * row.utilisation:.1f}", row.utilisation or 0.0),
-                Cell(_short(row.source), None, sources.link(row.source)),
+                Cell(short(row.source), None, sources.link(row.source)),
             ]
         )
     header = ("op", "kind", "inputs", "fidelity", "count", "us", "%", "gap us", "cores", "FLOPs %", "source")
     return table(header, lines)
 
 
-def _short(location: str) -> str:
+def short(location: str) -> str:
+    """``train.py:19`` of a location with folders and columns."""
     match = _LOCATION.search(location)
     return f"{Path(match[1]).name}:{match[2]}" if match else location
 

@@ -65,6 +65,7 @@ def _show(result: Bench) -> None:
     from rich.table import Table
 
     from tt_xla.profiling.bench_files import summary
+    from tt_xla.profiling.report import short
 
     console = Console(highlight=False, soft_wrap=True)
     table = Table(show_header=False, box=None)
@@ -74,5 +75,5 @@ def _show(result: Bench) -> None:
     console.print("; ".join(result.reasons), markup=False)
     slow = Table("slow ops", "count", "us", "%", "source", box=None)
     for line in result.slow[:5]:
-        slow.add_row(line.code, str(line.count), f"{line.device_us:.1f}", f"{line.share:.1f}", line.source)
+        slow.add_row(line.code, str(line.count), f"{line.device_us:.1f}", f"{line.share:.1f}", short(line.source))
     console.print(slow)

@@ -1,0 +1,142 @@
+"""Benchmarks of scripts that nobody edited: where steps are, what they took, and what is written about it."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.profiling.conftest import INFER, TRAIN
+from tt_xla.errors import EmptyRecordingError, OptionError
+from tt_xla.profiling.bench import Bench, measure
+from tt_xla.profiling.scripts import run_recorded
+from tt_xla.profiling.steps import Enough, find_steps, steady
+from tt_xla.profiling.workload import TrainingWorkload, load, resolve
+from tt_xla.tools.bench_command import bench_command
+
+Script = Callable[[str], str]
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+
+
+def bench(script: str, *arguments: str, steps: int = 2) -> Bench:
+    return measure(run_recorded(script, arguments, enough=Enough(steps)), steps)
+
+
+def test_training_ends_after_enough_steady_steps(script: Script) -> None:
+    recording = run_recorded(script(TRAIN), ["1000"], enough=Enough(3))
+    assert recording.stopped
+    assert recording.error == ""
+    steps = find_steps(recording)
+    assert [step.name for step in steady(steps)] == [step.name for step in steps[-3:]]
+    assert steps[0].compiles
+    assert steps[-1].name == f"step_steady_{len(steps) - 1}"
+    assert len(recording.optimizer_steps) == len(steps)
+
+
+def test_figures_of_a_training_step(script: Script) -> None:
+    found = bench(script(TRAIN), "1000", steps=3)
+    assert (found.system, found.steps) == ("n150", 3)
+    assert found.compile_steps >= 1
+    assert found.wall_ms.min <= found.wall_ms.median <= found.wall_ms.max
+    assert found.measured_ms.mean > found.host_ms > 0
+    assert found.wall_ms.mean == pytest.approx(found.host_ms + found.device_ms + found.gaps_ms, rel=1e-6)
+    assert found.overhead_percent == pytest.approx(100 * (1 - found.device_ms / found.wall_ms.mean))
+    assert found.dispatch_us == pytest.approx(1e3 * (found.wall_ms.mean - found.device_ms) / found.op_count)
+    assert sum(found.categories.values()) == pytest.approx(100)
+    assert sum(line.count for line in found.ops) == found.op_count
+    assert sum(line.device_us for line in found.ops) == pytest.approx(1e3 * found.device_ms, rel=0.05)
+    assert 0 < (found.matmul_utilisation or 0) < 100
+    assert found.verdict == "HOST-bound"  # a network this small has nothing to do on a device
+    assert any("script.py" in line.source for line in found.ops)
+
+
+def test_inference_steps_are_calls_of_the_compiled_model(script: Script) -> None:
+    steps = find_steps(run_recorded(script(INFER), []))
+    assert [step.compiles for step in steps] == [True, False, False]
+    traced = find_steps(run_recorded(script(INFER), ["trace"]))
+    assert [step.compiles for step in traced] == [True, True, False]  # the second one captures the trace
+
+
+def test_a_script_that_never_steps(script: Script) -> None:
+    with pytest.raises(EmptyRecordingError, match="The script ran nothing on the device"):
+        bench(script("import torch; torch.ones(3) + 1"))
+    once = "import torch; print((torch.ones(3).to('tt') + 1).cpu())"
+    with pytest.raises(EmptyRecordingError, match="The script never stepped: it ran 1 programs"):
+        bench(script(once))
+
+
+def test_a_script_whose_every_step_compiles(script: Script) -> None:
+    text = "from tt_xla.frontends.torch.backend import clear_programs\n" + TRAIN.replace(
+        '    tracy.signpost(f"step_{number}_start")', "    clear_programs()"
+    )
+    with pytest.raises(EmptyRecordingError, match="All 3 steps compiled programs"):
+        bench(script(text), "3")
+
+
+def test_a_crash_keeps_what_was_there(script: Script, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = CliRunner().invoke(bench_command, ["--steps", "50", "-o", str(out), script(TRAIN), "60", "crash"])
+    assert done.exit_code == 1
+    assert "the script ended early (ValueError: no more data)" in done.output
+    assert json.loads((out / "bench.json").read_text())["partial"] == "ValueError: no more data"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
+def test_files_of_a_benchmark(script: Script, tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        bench_command, ["--steps", "2", "-o", str(tmp_path), "--json", script(TRAIN), "1000"], catch_exceptions=False
+    )
+    assert done.exit_code == 0
+    figures = json.loads(done.output.splitlines()[-1])
+    assert figures == json.loads((tmp_path / "bench.json").read_text())
+    with (tmp_path / "ops_perf_results.csv").open(newline="") as file:
+        posts = [row["OP CODE"] for row in csv.DictReader(file) if row["OP TYPE"] == "signpost"]
+    number = figures["steps"] + figures["compile_steps"] - 1
+    assert {f"step_steady_{number}_start", f"step_steady_{number}_end"} <= set(posts)
+    assert (tmp_path / "stacked.png").read_bytes().startswith(b"\x89PNG")
+    html = (tmp_path / "bench.html").read_text()
+    assert "HOST-bound" in html
+    assert "optimizer.step()" in html  # the script's source
+    assert "http" not in html.replace("http-equiv", "")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXPERIMENTS.iterdir() if path.is_dir()))
+def test_experiments_are_valid_and_for_one_chip(name: str) -> None:
+    import sys
+
+    config = EXPERIMENTS / name / "config.yaml"
+    script, arguments = resolve(str(config), ["--extra"])
+    assert Path(script).is_file()
+    assert arguments == ["--config", str(config), "--extra"]
+    spec = importlib.util.spec_from_file_location(f"experiment_{name}", script)
+    assert spec is not None
+    assert spec.loader is not None
+    for wanted in ("transformers", "peft", "optax", "sklearn"):
+        if wanted in Path(script).read_text():
+            pytest.importorskip(wanted)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert load(config, module.Config).mesh_shape is None
+
+
+def test_bad_configurations(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    with pytest.raises(OptionError, match="There is no file"):
+        resolve(str(path), [])
+    path.write_text("script: train.py\nmesh_shape: [1, 8]\n")
+    with pytest.raises(OptionError, match=r"for several chips: mesh_shape is \[1, 8\]"):
+        resolve(str(path), [])
+    path.write_text("- a\n")
+    with pytest.raises(OptionError, match="names no script"):
+        resolve(str(path), [])
+    path.write_text("a: [\n")
+    with pytest.raises(OptionError, match="is no YAML"):
+        resolve(str(path), [])
+    path.write_text("script: a\nmesh_shape: null\nbatch_size: -1\nlearning_rate: 1\nmax_steps: 1\nwhat: 1\n")
+    with pytest.raises(OptionError, match=r"batch_size: Input should be greater than 0; what: Extra inputs"):
+        load(path, TrainingWorkload)

@@ -1,0 +1,108 @@
+"""Pages about profiles: what they say, what they refuse, and how they look in a browser."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.profiling.conftest import INFER
+from tt_xla.errors import EmptyRecordingError, OptionError
+from tt_xla.profiling.profile import profile
+from tt_xla.profiling.reading import newest_report, read_table
+from tt_xla.profiling.report import write_report
+
+Script = Callable[[str], str]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+@pytest.fixture
+def table(script: Script, tmp_path: Path) -> Path:
+    done = profile(script(INFER), [], tmp_path / "out")
+    assert done.csv is not None
+    return done.csv
+
+
+def test_a_page_has_every_part_and_loads_nothing(table: Path, tmp_path: Path) -> None:
+    assert newest_report(tmp_path / "out") == table
+    page = tmp_path / "page.html"
+    write_report(page, read_table(table, "call_2", "call_3"))
+    text = page.read_text()
+    for part in ("Timeline", "Where device time goes", "Roofline", "Memory over time", "Ops"):
+        assert f"<h2>{part}</h2>" in text
+    assert "n150: 3 ops" in text
+    assert "DRAM bytes: at most" in text
+    assert "src=" not in text
+    assert "@import" not in text
+
+
+def test_ops_link_to_the_users_lines(script: Script, tmp_path: Path) -> None:
+    text = "import torch\nvalue = torch.ones(64, 64).to('tt')\nfor _ in range(2):\n    print((value @ value).cpu())\n"
+    done = profile(script(text), [], tmp_path / "out")
+    assert done.csv is not None
+    write_report(tmp_path / "page.html", read_table(done.csv))
+    page = (tmp_path / "page.html").read_text()
+    assert '<a href="#s0-4">script.py:4</a>' in page
+    assert '<span id="s0-4" class=hot>' in page
+
+
+def test_columns_that_are_missing(table: Path, tmp_path: Path) -> None:
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    path = tmp_path / "cut.csv"
+
+    def write(columns: list[str]) -> None:
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, columns, extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(rows)
+
+    write(["OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]"])  # the rest is not needed
+    assert len(read_table(path).rows) == len(read_table(table).rows)
+    write_report(tmp_path / "page.html", read_table(path))
+    write(["OP CODE", "MATH FIDELITY"])
+    with pytest.raises(OptionError, match=r"lacks the columns OP TYPE, DEVICE KERNEL DURATION \[ns\]"):
+        read_table(path)
+
+
+def test_signposts_that_never_came(table: Path) -> None:
+    with pytest.raises(OptionError, match=r"Signpost 'step_9' never came.*Its signposts are: call_0, call_1"):
+        read_table(table, "step_9")
+    with pytest.raises(OptionError, match="Signpost 'call_0' never came after 'end'"):
+        read_table(table, "end", "call_0")
+    with pytest.raises(EmptyRecordingError, match="has no op between signposts 'end'"):
+        read_table(table, "end")
+
+
+def test_an_empty_trace_and_an_empty_folder(script: Script, tmp_path: Path) -> None:
+    done = profile(script("pass"), [], tmp_path / "out")
+    assert done.csv is not None
+    with pytest.raises(EmptyRecordingError, match="has no op: nothing ran on the device"):
+        read_table(done.csv)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(OptionError, match="There is no ops_perf_results"):
+        newest_report(tmp_path / "none")
+
+
+def test_a_browser_draws_the_page(table: Path, tmp_path: Path) -> None:
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        pytest.skip(f"no browser is installed: none of {', '.join(BROWSERS)}")
+    numpy = pytest.importorskip("numpy")
+    image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    page, shot = tmp_path / "page.html", tmp_path / "shot.png"
+    write_report(page, read_table(table))
+    flags = ["--headless", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,2200", f"--screenshot={shot}"]
+    if os.geteuid() == 0:
+        flags.append("--no-sandbox")
+    subprocess.run([browser, *flags, page.as_uri()], capture_output=True, timeout=120, check=True)
+    pixels = numpy.asarray(image.open(shot).convert("RGB")).astype(int)
+    blue = (abs(pixels - [0x2F, 0x7E, 0xD8]).sum(axis=2) < 12).sum(axis=1)
+    assert (blue > 500).any(), "a bar of device time goes across the page"
+    rows = (blue > 0).nonzero()[0]
+    assert rows.max() - rows.min() > 600, "timeline, bars, roofline and memory follow each other"
