@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 import tt_jax
 import tt_torch
+from tests.codegen.tensor_files import read
 from tt_xla.codegen import export
 from tt_xla.codegen.mock import Mock
 from tt_xla.errors import OptionError, OutputError
@@ -121,7 +122,7 @@ def test_a_failure_halfway_leaves_nothing(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device", str(path))
 
     with pytest.raises(OutputError, match=r"No space left on device.*Nothing was written"):
-        export.write(tmp_path / "out", {"main.py": b"x", "tensors/arg0.npy": fail})
+        export.write(tmp_path / "out", {"main.py": b"x", "tensors/arg0.tensorbin": fail})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -153,8 +154,10 @@ def test_torch_model_with_tensors(tmp_path: Path, capsys: pytest.CaptureFixture[
     model, x = Net().eval(), torch.randn(4, 32)
     tt_torch.codegen_py(model, x, export_path=tmp_path / "out")
     assert f"Check {tmp_path / 'out'} for the results" in capsys.readouterr().out
-    assert {"arg0.npy", "arg1.npy", "arg2.npy", "expected0.npy"} == names(tmp_path / "out/tensors")
-    stored = {path.stem: np.load(path) for path in (tmp_path / "out/tensors").iterdir()}
+    assert {"arg0.tensorbin", "arg1.tensorbin", "arg2.tensorbin", "expected0.tensorbin"} == names(
+        tmp_path / "out/tensors"
+    )
+    stored = {path.stem: read(path) for path in (tmp_path / "out/tensors").iterdir()}
     assert any(np.array_equal(array, x.numpy()) for array in stored.values())
     with torch.no_grad():
         torch.testing.assert_close(torch.from_numpy(stored["expected0"]), model(x), atol=0.05, rtol=0.05)
@@ -187,7 +190,7 @@ def test_graphs_of_one_process_get_a_folder_each(tmp_path: Path) -> None:
         settings.set_compile_options({})
     assert names(tmp_path / "out") == {"graph_0", "graph_1"}
     assert "[8, 32]" not in (tmp_path / "out/graph_0/main.py").read_text()
-    assert np.load(tmp_path / "out/graph_1/tensors/expected0.npy").shape == (8, 32)
+    assert read(tmp_path / "out/graph_1/tensors/expected0.tensorbin").shape == (8, 32)
 
 
 # By JAX ------------------------------------------------------------------------------------------------------------
@@ -203,7 +206,7 @@ def test_jax_function_with_static_arguments(tmp_path: Path) -> None:
     state = {"fc": {"kernel": jnp.eye(32, dtype=jnp.bfloat16)}}
     x = jnp.ones((8, 32), jnp.bfloat16)
     tt_jax.codegen_py(forward, "definition", state, x, export_path=str(tmp_path / "out"))
-    assert names(tmp_path / "out/tensors") == {"arg0.bf16.npy", "arg1.bf16.npy", "expected0.bf16.npy"}
+    assert names(tmp_path / "out/tensors") == {"arg0.tensorbin", "arg1.tensorbin", "expected0.tensorbin"}
     assert '"fc.kernel": utils.load("arg0"' in (tmp_path / "out/main.py").read_text()
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tt_xla.codegen import UTILS
 from tt_xla.codegen.python import Source, generate
+from tt_xla.codegen.tensorbin import SUFFIX, save
 from tt_xla.errors import OutputError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Program, TensorSpec
@@ -189,39 +190,46 @@ def _size(content: Content) -> int:
 
 
 def _tensors(program: Program, tensors: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> dict[str, Content]:
-    """Arguments in the shapes that the device has them in, and results."""
+    """Arguments in the shapes and types that the device has them in, and results."""
     entry = program.functions[0]
     files: dict[str, Content] = {}
     for index, (tensor, value) in enumerate(zip(tensors, entry.arguments, strict=True)):
-        files |= _array(f"arg{index}", tensor.detach().reshape(entry.values[value].shape))
-    for index, result in enumerate(results):
-        files |= _array(f"expected{index}", result.detach())
+        spec = entry.values[value]
+        files |= _file(f"arg{index}", tensor.detach().reshape(spec.shape), spec.layout.dtype)
+    for index, (result, value) in enumerate(zip(results, entry.results, strict=True)):
+        files |= _file(f"expected{index}", result.detach(), entry.values[value].layout.dtype)
     return files
 
 
-def _array(name: str, tensor: torch.Tensor) -> dict[str, Content]:
-    import numpy as np
+_STORED: dict[DataType, str] = {
+    DataType.BF16: "bfloat16",
+    DataType.F32: "float32",
+    DataType.SI32: "int32",
+    DataType.U32: "uint32",
+    DataType.U16: "uint16",
+    DataType.U8: "uint8",
+}
+"""Torch's names of the element types that a file can have."""
+
+
+def _file(name: str, tensor: torch.Tensor, dtype: DataType) -> dict[str, Content]:
+    """A tensor's file, in the element type of the device; what becomes a block float is stored as it came."""
     import torch
 
-    if tensor.dtype is torch.bfloat16:
-        bits = tensor.contiguous().view(torch.int16).numpy().view(np.uint16)
-        return {f"tensors/{name}.bf16.npy": partial(_save, array=bits)}
-    if tensor.is_floating_point() and tensor.dtype not in (torch.float32, torch.float64):
-        tensor = tensor.to(torch.float32)
-    return {f"tensors/{name}.npy": partial(_save, array=tensor.numpy())}
+    if dtype not in _STORED:
+        dtype = DataType.BF16 if tensor.dtype is torch.bfloat16 else DataType.F32
+    held = tensor.to(getattr(torch, _STORED[dtype])).contiguous()
+    array = (held.view(torch.int16) if dtype is DataType.BF16 else held).numpy()
+    return {f"tensors/{name}{SUFFIX}": partial(_save, array=array, dtype=dtype)}
 
 
 def _constant(name: str, elements: bytes, spec: TensorSpec) -> dict[str, Content]:
     import numpy as np
 
-    kind = spec.layout.dtype
-    array: Any = np.frombuffer(elements, _NUMPY.get(kind, "<u2")).reshape(spec.shape)
-    suffix = ".bf16.npy" if kind is DataType.BF16 else ".npy"
-    return {f"tensors/{name}{suffix}": partial(_save, array=array)}
+    dtype = spec.layout.dtype
+    array: Any = np.frombuffer(elements, _NUMPY.get(dtype, "<u2")).reshape(spec.shape)
+    return {f"tensors/{name}{SUFFIX}": partial(_save, array=array, dtype=dtype)}
 
 
-def _save(path: Path, array: Any) -> None:
-    import numpy as np
-
-    with path.open("wb") as file:
-        np.save(file, array)
+def _save(path: Path, array: Any, dtype: DataType) -> None:
+    save(path, array, dtype)

@@ -15,14 +15,15 @@ _NUMPY = {
 }
 
 
+def file_of(name):
+    return FOLDER / "tensors" / f"{name}.tensorbin"
+
+
 def stored(name):
-    """A stored array; bfloat16 is stored as its bits in uint16, as ``<name>.bf16.npy``, and read as float32."""
-    plain, bits = FOLDER / "tensors" / f"{name}.npy", FOLDER / "tensors" / f"{name}.bf16.npy"
-    if bits.exists():
-        return (numpy.load(bits).astype(numpy.uint32) << 16).view(numpy.float32)
-    if not plain.exists():
-        raise SystemExit(f"{plain} is missing: generate the program again with export_tensors on.")
-    return numpy.load(plain)
+    """A stored tensor as an array."""
+    if not file_of(name).exists():
+        raise SystemExit(f"{file_of(name)} is missing: generate the program again with export_tensors on.")
+    return array_of(ttnn.load_tensor(str(file_of(name)))).copy()
 
 
 def tensor(array, dtype, layout, device=None, memory_config=None):
@@ -83,7 +84,7 @@ def show(results):
         print(f"result {index}: {list(array.shape)} {result.dtype}")
         with numpy.printoptions(threshold=64):
             print(array)
-        if any((FOLDER / "tensors" / f"expected{index}{kind}").exists() for kind in (".npy", ".bf16.npy")):
+        if file_of(f"expected{index}").exists():
             expected = stored(f"expected{index}")
             print(f"PCC against tensors/expected{index}: {pcc(array, expected):.6f}")
 

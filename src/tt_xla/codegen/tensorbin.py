@@ -1,0 +1,101 @@
+"""TT-NN's tensor files (``.tensorbin``): what ``ttnn.load_tensor`` reads.
+
+Eight bytes with the size of a header, the header, the elements. The header is a FlatBuffer of the schema
+``ttnn/core/tensor/flatbuffer`` of tt-metal, as TT-NN 0.81 writes it: shape and layout, the mesh, the one shard, and
+how it lies on the mesh.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tt_xla.ir.layout import DataType
+
+SUFFIX = ".tensorbin"
+
+DATA_TYPES = {
+    DataType.BF16: 0,
+    DataType.F32: 1,
+    DataType.U32: 2,
+    DataType.U8: 5,
+    DataType.U16: 6,
+    DataType.SI32: 7,
+}
+
+_ALIGNMENT = 64
+_INLINE_FILE_STORAGE, _ROW_MAJOR = 1, 1
+
+
+class Table:
+    """A table of a FlatBuffer: its fields in the order of the schema, a union as its type and its value.
+
+    A field is a number, the bytes of a struct, a table, a sequence of numbers or tables, or None where it is absent.
+    """
+
+    def __init__(self, *fields: Any) -> None:
+        self.fields = fields
+
+    def append_to(self, out: bytearray) -> int:
+        """Where it lies. What it refers to lies behind it."""
+        _align(out, 4, before=4 + 2 * len(self.fields))
+        vtable = len(out)
+        start = vtable + 4 + 2 * len(self.fields)
+        present = [field is not None for field in self.fields]
+        places = [4 + 4 * sum(present[:index]) if present[index] else 0 for index in range(len(present))]
+        out += struct.pack(f"<{2 + len(places)}H", start - vtable, 4 + 4 * sum(present), *places)
+        out += struct.pack("<i", start - vtable) + bytes(4 * sum(present))
+        for place, field in zip(places, self.fields, strict=True):
+            if field is not None:
+                value = field if isinstance(field, int) else _append(out, field) - (start + place)
+                struct.pack_into("<I", out, start + place, value & 0xFFFFFFFF)
+        return start
+
+
+_REPLICATED = Table(None, -1)
+"""Along a dimension of the mesh."""
+
+
+def _append(out: bytearray, field: Any) -> int:
+    if isinstance(field, Table):
+        return field.append_to(out)
+    if isinstance(field, bytes):
+        _align(out, 8)
+        out += field
+        return len(out) - len(field)
+    _align(out, 4)
+    start = len(out)
+    numbers = [0 if isinstance(item, Table) else int(item) for item in field]
+    out += struct.pack(f"<{1 + len(numbers)}I", len(numbers), *numbers)
+    for index, item in enumerate(field):
+        if isinstance(item, Table):
+            place = start + 4 + 4 * index
+            struct.pack_into("<I", out, place, item.append_to(out) - place)
+    return start
+
+
+def _align(out: bytearray, alignment: int, before: int = 0) -> None:
+    """Pads so that what comes after ``before`` more bytes is aligned."""
+    out += bytes(-(len(out) + before) % alignment)
+
+
+def header(shape: Sequence[int], dtype: DataType, size: int) -> bytes:
+    """What stands before the elements of a row-major tensor, ``size`` bytes of them."""
+    layout = Table(DATA_TYPES[dtype], _ROW_MAJOR, Table(), Table(), [1])
+    storage = struct.pack("<QQ", 0, size)
+    shard = Table(_INLINE_FILE_STORAGE, storage, Table([0, 0]))
+    topology = Table(Table([1]), [_REPLICATED], [Table([0, 0])])
+    root = Table(Table(list(shape), layout), Table([1, 1]), [shard], topology)
+    out = bytearray(4)
+    struct.pack_into("<I", out, 0, root.append_to(out))
+    _align(out, _ALIGNMENT, before=8)
+    return struct.pack("<Q", len(out)) + bytes(out)
+
+
+def save(path: Path, array: Any, dtype: DataType) -> None:
+    """Writes a NumPy array whose elements are those of ``dtype``, bfloat16 as 16-bit integers."""
+    with path.open("wb") as file:
+        file.write(header(array.shape, dtype, array.nbytes))
+        array.tofile(file)

@@ -1,0 +1,76 @@
+"""Files of tensors, as TT-NN reads them and as their schema has it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.codegen.tensor_files import read
+from tt_xla.codegen.mock import Mock
+from tt_xla.codegen.tensorbin import header, save
+from tt_xla.ir.layout import DataType
+
+TYPES = {
+    DataType.F32: "<f4",
+    DataType.SI32: "<i4",
+    DataType.U32: "<u4",
+    DataType.U16: "<u2",
+    DataType.U8: "u1",
+    DataType.BF16: "<u2",
+}
+SHAPES = ((), (1,), (3, 5), (2, 3, 4, 5), (0, 3))
+
+
+def written(folder: Path) -> dict[str, np.ndarray]:
+    """Files of every element type and of several ranks; bfloat16 of bits of float32."""
+    arrays: dict[str, np.ndarray] = {}
+    for dtype, kind in TYPES.items():
+        for shape in SHAPES:
+            path = folder / f"{dtype.value}_{len(shape)}.tensorbin"
+            array = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+            if dtype is DataType.BF16:
+                stored = (array.astype("<f4").view("<u4") >> 16).astype("<u2")
+            else:
+                stored = array.astype(kind)
+            save(path, stored, dtype)
+            arrays[path.name] = array
+    return arrays
+
+
+def test_elements_come_back(tmp_path: Path) -> None:
+    for name, array in written(tmp_path).items():
+        found = read(tmp_path / name)
+        assert found.shape == array.shape
+        assert np.array_equal(found, array), name
+
+
+@pytest.mark.parametrize("rank", range(6))
+def test_elements_are_aligned(rank: int) -> None:
+    assert len(header((2,) * rank, DataType.F32, 4)) % 64 == 0
+
+
+def test_tt_nn_reads_them(tmp_path: Path, ttnn_mock: Mock) -> None:
+    arrays = written(tmp_path)
+    script = f"""
+import json, pathlib, ttnn
+found = {{}}
+for path in sorted(pathlib.Path({str(tmp_path)!r}).glob("*.tensorbin")):
+    tensor = ttnn.load_tensor(str(path))
+    plain = ttnn.to_dtype(tensor, ttnn.float32) if tensor.dtype == ttnn.bfloat16 else tensor
+    found[path.name] = [str(tensor.dtype), list(tensor.shape), plain.to_numpy().tolist()]
+print(json.dumps(found))
+"""
+    environment = ttnn_mock.environment
+    done = subprocess.run([ttnn_mock.python, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found.keys() == arrays.keys()
+    for name, (_, shape, elements) in found.items():
+        assert tuple(shape) == arrays[name].shape
+        assert elements == arrays[name].tolist(), name
+    assert {dtype for dtype, _, _ in found.values()} == {
+        f"DataType.{kind}" for kind in ("BFLOAT16", "FLOAT32", "INT32", "UINT8", "UINT16", "UINT32")
+    }
