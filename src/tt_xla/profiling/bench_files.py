@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from tt_xla.errors import EmptyRecordingError
+from tt_xla.log import logger
 from tt_xla.profiling.bench import Bench, OpLine
 from tt_xla.profiling.chrome_trace import write_trace
 from tt_xla.profiling.device_time import kernels
@@ -34,7 +38,24 @@ def write_all(folder: Path, recording: Recording, result: Bench) -> None:
     last = steady(steps)[-1]
     table = read_table(folder / CSV_NAME, f"{last.name}_start", f"{last.name}_end")
     write_report(folder / HTML_NAME, table, summary(result), [f"{result.verdict}: {'; '.join(result.reasons)}."])
-    write_chart(folder / CHART_NAME, result.ops)
+    if importlib.util.find_spec("matplotlib") is None:
+        logger().warning("%s is not written: matplotlib is missing. pip install 'tt-xla[perf]' adds it.", CHART_NAME)
+    else:
+        write_chart(folder / CHART_NAME, result.ops)
+
+
+def write_partial(folder: Path, recording: Recording) -> bool:
+    """Writes the table of ops and a page of a recording without a steady step; false where nothing was recorded."""
+    found = kernels(recording)
+    if not found:
+        return False
+    with contextlib.suppress(EmptyRecordingError):
+        mark_steps(recording, find_steps(recording))
+    write_ops(folder / CSV_NAME, recording, found)
+    write_trace(folder / TRACE_NAME, recording, found)
+    with contextlib.suppress(EmptyRecordingError):
+        write_report(folder / HTML_NAME, read_table(folder / CSV_NAME))
+    return True
 
 
 def mark_steps(recording: Recording, steps: Sequence[Step]) -> None:

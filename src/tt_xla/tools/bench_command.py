@@ -33,7 +33,7 @@ def bench_command(
     """
     from tt_xla.errors import EmptyRecordingError, OutputError
     from tt_xla.profiling.bench import measure
-    from tt_xla.profiling.bench_files import write_all
+    from tt_xla.profiling.bench_files import write_all, write_partial
     from tt_xla.profiling.scripts import run_recorded
     from tt_xla.profiling.steps import Enough
     from tt_xla.profiling.workload import resolve
@@ -47,9 +47,9 @@ def bench_command(
     try:
         result = measure(recording, steps)
     except EmptyRecordingError as error:
-        if recording.error:
-            raise EmptyRecordingError(f"The script ended early ({recording.error}). {error}") from None
-        raise
+        early = f"The script ended early ({recording.error}). " if recording.error else ""
+        kept = f"What was recorded is kept in {out}." if write_partial(out, recording) else ""
+        raise EmptyRecordingError(f"{early}{error.message}", hint=kept) from None
     write_all(out, recording, result)
     _show(result)
     click.echo(f"benchmark: {out}")
