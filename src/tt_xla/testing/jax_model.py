@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -89,7 +90,7 @@ class JaxModelTester(ModelTester):
     def _run_training(self) -> list[tuple[str, Any, Any]]:
         function, (parameters, *rest), kwargs = self._function()
 
-        def step(parameters: Any, *rest: Any, **kwargs: Any) -> Any:
+        def step(seeds: list[Any], parameters: Any, *rest: Any, **kwargs: Any) -> Any:
             leaves, tree = jax.tree.flatten(parameters)
             trained = [index for index, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
 
@@ -97,15 +98,18 @@ class JaxModelTester(ModelTester):
                 mixed = list(leaves)
                 for index, leaf in zip(trained, chosen, strict=True):
                     mixed[index] = leaf
-                found = jax.tree.leaves(function(jax.tree.unflatten(tree, mixed), *rest, **kwargs))
-                return [x for x in found if jnp.issubdtype(x.dtype, jnp.inexact)]
+                return _inexact(function(jax.tree.unflatten(tree, mixed), *rest, **kwargs))
 
             outputs, pull = jax.vjp(forward, [leaves[index] for index in trained])
-            keys = jax.random.split(jax.random.PRNGKey(0), len(outputs))
-            seeds = [jax.random.normal(key, x.shape, x.dtype) for key, x in zip(keys, outputs, strict=True)]
             return pull(seeds)[0], outputs
 
-        golden, ours = self._on_both(step, [parameters, *rest], kwargs)
+        static = {name: kwargs[name] for name in self._get_static_argnames()}
+        traced = {name: value for name, value in kwargs.items() if name not in static}
+        outputs = _inexact(jax.eval_shape(functools.partial(function, **static), parameters, *rest, **traced))
+        with frameworks.on_jax_cpu():
+            keys = jax.random.split(jax.random.PRNGKey(0), len(outputs))
+            seeds = [jax.random.normal(key, x.shape, x.dtype) for key, x in zip(keys, outputs, strict=True)]
+        golden, ours = self._on_both(step, [seeds, parameters, *rest], kwargs)
         return [("backward", golden[0], ours[0]), ("forward", golden[1], ours[1])]
 
     def _on_both(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -116,6 +120,10 @@ class JaxModelTester(ModelTester):
         self._stage("device")
         device = frameworks.jax_device()
         return expected, frameworks.run_jax(function, args, kwargs, device=device, static=static, options=self._options)
+
+
+def _inexact(outputs: Any) -> list[Any]:
+    return [x for x in jax.tree.leaves(outputs) if jnp.issubdtype(x.dtype, jnp.inexact)]
 
 
 def _is_linen(model: Any) -> bool:
