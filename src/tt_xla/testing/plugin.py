@@ -21,6 +21,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--models-root", help="folder with loaders; third_party/tt_forge_models, else models")
     add("--test-config", action="append", help="folder with test_config_*.yaml; test_config beside the tests")
     add("--arch", help="apply arch_overrides of this architecture")
+    add("--optimization-level", type=int, choices=(0, 1, 2), help="of models, in place of what entries say")
+    add("--golden-f32", action="store_true", help="compare torch models with float32 on the CPU, not with bfloat16")
     add("--validate-test-config", action="store_true", help="check the files of expectations, and run nothing")
     add("--lenient-xfail", action="store_true", help="a test that is expected to fail and passes is no failure")
     add("--model-timeout", type=float, default=1800, help="seconds for one model (default 1800)")

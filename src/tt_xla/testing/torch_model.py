@@ -25,6 +25,8 @@ class TorchModelTester(ModelTester):
     """
 
     framework = Framework.TORCH
+    golden_dtype: torch.dtype | None = None
+    """What the CPU computes in, from the same weights; None for the model's own type."""
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class TorchModelTester(ModelTester):
 
     def _unpack_forward_output(self, output: Any) -> Any:
         """What the gradient flows from, of what the model returned: the first floating tensor."""
-        found = [x for x in pytree.tree_leaves(_plain(output)) if isinstance(x, torch.Tensor) and x.is_floating_point()]
+        found = [x for x in pytree.tree_leaves(_plain(output)) if _is_floating(x)]
         if not found:
             raise TypeError(f"The model returned {type(output).__name__} without a floating tensor to train from.")
         return found[0]
@@ -66,7 +68,15 @@ class TorchModelTester(ModelTester):
         return (self._inputs,), {}
 
     def _as_override(self, x: Any) -> Any:
-        return x.to(self._dtype_override) if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+        return x.to(self._dtype_override) if _is_floating(x) else x
+
+    def _golden_model(self) -> torch.nn.Module:
+        return self._model if self.golden_dtype is None else copy.deepcopy(self._model).to(self.golden_dtype)
+
+    def _for_golden(self, inputs: Any) -> Any:
+        if self.golden_dtype is None:
+            return inputs
+        return pytree.tree_map(lambda x: x.to(self.golden_dtype) if _is_floating(x) else x, inputs)
 
     def _run_inference(self) -> tuple[Any, Any]:
         args, kwargs = self._call()
@@ -74,7 +84,8 @@ class TorchModelTester(ModelTester):
         untouched = copy.deepcopy(self._model)
         self._stage("cpu")
         with torch.no_grad():
-            expected = self._model(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+            args_there, kwargs_there = self._for_golden(copy.deepcopy((args, kwargs)))
+            expected = self._golden_model()(*args_there, **kwargs_there)
         self._stage("device")
         return _plain(expected), _plain(frameworks.run_torch_on_tt(untouched, args, kwargs, self._options))
 
@@ -82,17 +93,23 @@ class TorchModelTester(ModelTester):
         args, kwargs = self._call()
         ours = frameworks.on_tt(self._model)
         self._stage("cpu")
-        expected = self._unpack_forward_output(self._model(*args, **kwargs))
+        model = self._golden_model()
+        args_there, kwargs_there = self._for_golden((args, kwargs))
+        expected = self._unpack_forward_output(model(*args_there, **kwargs_there))
         gradient = torch.randn(expected.shape, generator=torch.Generator().manual_seed(0)).to(expected.dtype)
         expected.backward(gradient)
-        golden = _gradients(self._model)
+        golden = _gradients(model)
         self._model.zero_grad()
         self._stage("device")
         torch.compiler.reset()
         compiled = torch.compile(ours, backend="tt", options=dict(self._options))
         actual = self._unpack_forward_output(compiled(*frameworks.on_tt(tuple(args)), **frameworks.on_tt(dict(kwargs))))
-        actual.backward(gradient.to("tt"))
+        actual.backward(gradient.to(actual.dtype).to("tt"))
         return [("backward", golden, _gradients(ours)), ("forward", expected.detach(), actual.detach().cpu())]
+
+
+def _is_floating(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def _gradients(model: torch.nn.Module) -> dict[str, torch.Tensor]:

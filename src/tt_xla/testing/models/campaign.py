@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,11 @@ from tt_xla.testing.models.records import Record
 class Task:
     case: Case
     expectation: Expectation
+
+    def with_options(self, level: int | None, *, golden_f32: bool) -> Task:
+        """At an optimization level other than the entry's, unless it is None; compared with float32."""
+        level = self.expectation.optimization_level if level is None else level
+        return Task(self.case, replace(self.expectation, optimization_level=level, golden_f32=golden_f32))
 
 
 def run_all(

@@ -70,6 +70,8 @@ class Expectation:
     emitpy_assert_exact: bool = False
     listed: bool = False
     """An entry names the test."""
+    golden_f32: bool = False
+    """What torch models are compared with is computed in float32, from the same weights; no field of a file."""
 
     def comparison(self) -> ComparisonConfig:
         """The comparison that the fields ask for; it does not raise."""

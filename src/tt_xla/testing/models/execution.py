@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tt_xla.errors import ResourceExhaustedError
 from tt_xla.testing.comparison import ComparisonResult
 from tt_xla.testing.compiler_config import CompilerConfig
+from tt_xla.testing.frameworks import Framework
 from tt_xla.testing.model_tester import ModelTester, RunMode
 from tt_xla.testing.models import loading
 from tt_xla.testing.models.config import BringupStatus, Expectation
@@ -32,7 +33,7 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
     """
     from tt_xla.compiler.pipeline import recorded_compilations
 
-    record = Record(case.id)
+    record = Record(case.id, level=expectation.optimization_level)
     started = time.perf_counter()
 
     def reached(name: str) -> None:
@@ -46,6 +47,7 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             record.info = loading.info_of(loader)
             reached("load")
             tester = tester_of(case, loader, expectation, reached)
+            record.parameters = _parameters(tester)
             reached("inputs")
             results: Sequence[ComparisonResult] = _results(tester.test())
             reached("compare")
@@ -57,6 +59,9 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             record.bringup_status = bringup_of(error, compilations, record.stage).value
     record.compile_s = sum(compilation.seconds for compilation in compilations) or None
     programs = [compilation.program for compilation in compilations if compilation.program is not None]
+    record.graphs = len(programs)
+    record.ops = sum(len(program.functions[0].body) for program in programs)
+    record.host_ops = [op for program in programs for op in program.host_ops]
     record.device_us = sum(program.predicted_device_us for program in programs) or None
     record.seconds = time.perf_counter() - started
     return record
@@ -72,16 +77,26 @@ def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -
     compiler = CompilerConfig(expectation.optimization_level, experimental_weight_dtype=weights)
     mode = RunMode(case.run_mode)
     batch = expectation.batch_size or (2 if mode is RunMode.TRAINING else None)
-    make = _jax_tester if case.framework == "jax" else _torch_tester
-    return make(loader, batch, stage)(expectation.comparison(), mode, compiler)
+    if case.framework == "jax":
+        return _jax_tester(loader, batch, stage)(expectation.comparison(), mode, compiler)
+    return _torch_tester(loader, batch, stage, golden_f32=expectation.golden_f32)(
+        expectation.comparison(), mode, compiler
+    )
 
 
-def _torch_tester(loader: Any, batch: int | None, stage: Stage) -> type[ModelTester]:
+def _parameters(tester: ModelTester) -> int | None:
+    find = getattr(tester._model, "parameters", None)
+    return sum(x.numel() for x in find()) if find is not None and tester.framework is Framework.TORCH else None
+
+
+def _torch_tester(loader: Any, batch: int | None, stage: Stage, *, golden_f32: bool) -> type[ModelTester]:
     import torch
 
     from tt_xla.testing.torch_model import TorchModelTester
 
     class Tester(TorchModelTester):
+        golden_dtype = torch.float32 if golden_f32 else None
+
         def _get_model(self) -> Any:
             return loading.call(loader.load_model, dtype_override=torch.bfloat16)
 

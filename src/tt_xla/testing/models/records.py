@@ -25,6 +25,10 @@ class Record:
         stage: the last one it reached: import, load, cpu, device, compare, done.
         compile_s: what the compiler took, wall clock; ``device_us`` is predicted time on the chip for a run.
         seconds: the whole test, wall clock.
+        level: optimization level.
+        parameters: numbers in the parameters of a torch model.
+        ops: TTNN instructions of a run, without those of const-eval functions, of ``graphs`` programs.
+        host_ops: what of them runs on the host, by name.
     """
 
     test: str
@@ -40,6 +44,11 @@ class Record:
     device_us: float | None = None
     samples_per_s: float | None = None
     seconds: float = 0.0
+    level: int = 0
+    parameters: int | None = None
+    ops: int = 0
+    graphs: int = 0
+    host_ops: list[str] = field(default_factory=list)
     info: dict[str, Any] = field(default_factory=dict)
 
     def tags(self, case: Case, expectation: Expectation, arch: str | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tt_xla.testing.models import collection, processes, records
+from tt_xla.testing.models import campaign, collection, processes, records
 from tt_xla.testing.models.config import BringupStatus, Expectation
 from tt_xla.testing.models.discovery import Case
 
@@ -18,8 +18,10 @@ __all__ = ["test_all_models", "test_placeholder_models"]
 def test_all_models(model_test: collection.ModelTest, request: pytest.FixtureRequest) -> None:
     """Runs one model in a process of its own, and judges by what is expected of it."""
     config = request.config
-    lenient = config.getoption("--lenient-xfail")
-    case, expectation = model_test.case, model_test.expectation
+    lenient = bool(config.getoption("--lenient-xfail"))
+    level, golden_f32 = config.getoption("--optimization-level"), config.getoption("--golden-f32")
+    task = campaign.Task(model_test.case, model_test.expectation).with_options(level, golden_f32=golden_f32)
+    case, expectation = task.case, task.expectation
     limits = collection.limits(config)
     record = processes.run_test(model_test.root, case, expectation, limits, lenient=lenient)
     _report(record, case, expectation, request.node)
