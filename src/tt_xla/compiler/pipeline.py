@@ -12,7 +12,7 @@ import functools
 import gc
 import logging
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Container, Generator, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -292,6 +292,7 @@ def compile_module(
     name: str = "main",
     dumps: dict[str, str] | None = None,
     choices: list[Choice] | None = None,
+    without: Container[str] = (),
 ) -> Program:
     """Compiles a StableHLO module.
 
@@ -299,6 +300,7 @@ def compile_module(
         module: is left as it was.
         dumps: receives the text of the module at each of the stages vhlo, shlo, ttir and ttnn.
         choices: receives the layout of each op at level 2, and why it has it.
+        without: names of stages to leave out, to see what they change.
 
     Raises:
         CompileError: the module cannot become a Program; with the user's source line where it is known.
@@ -306,19 +308,21 @@ def compile_module(
     """
     with _without_garbage_collection():
         if not _LISTENERS:
-            return _compile(module, options, target, name, dumps, choices)
-        return _compile_heard(module, options, target, name, dumps, choices)
+            return _compile(module, options, target, name, dumps, choices, without)
+        return _compile_heard(module, options, target, name, dumps, choices, without)
 
 
 @dataclass
 class Compilation:
     """One call of :func:`compile_module`; ``modules`` has the texts of stages, ``error`` is there where it failed.
 
-    ``started`` and ``ended`` are of :func:`time.perf_counter_ns`.
+    ``source`` is the StableHLO with its locations, where texts are recorded; ``started`` and ``ended`` are of
+    :func:`time.perf_counter_ns`.
     """
 
     name: str
     modules: dict[str, str]
+    source: str = ""
     program: Program | None = None
     error: BaseException | None = None
     started: int = field(default_factory=time.perf_counter_ns)
@@ -350,14 +354,17 @@ def _compile_heard(
     name: str,
     dumps: dict[str, str] | None,
     choices: list[Choice] | None,
+    without: Container[str],
 ) -> Program:
     if dumps is None and any(texts for _, texts in _LISTENERS):
         dumps = {}
     compilation = Compilation(name, {} if dumps is None else dumps)
+    if any(texts for _, texts in _LISTENERS):
+        compilation.source = str(module.operation.get_asm(enable_debug_info=True))
     for found, _ in _LISTENERS:
         found.append(compilation)
     try:
-        compilation.program = _compile(module, options, target, name, dumps, choices)
+        compilation.program = _compile(module, options, target, name, dumps, choices, without)
     except BaseException as error:
         compilation.error = error
         raise
@@ -386,6 +393,7 @@ def _compile(
     name: str,
     dumps: dict[str, str] | None,
     choices: list[Choice] | None,
+    without: Container[str],
 ) -> Program:
     log = logger()
     started = time.perf_counter()
@@ -395,9 +403,10 @@ def _compile(
     ttir_module, arguments, results = stablehlo.import_module(module, host_fallback=options.host_fallback)
     verify_module(ttir_module, "import of StableHLO")
     record("ttir", lambda: print_module(wrapped(ttir_module, target), locations=True))
-    run_stages(ttir_module, TTIR_STAGES, options, target)
+    run_stages(ttir_module, [stage for stage in TTIR_STAGES if stage.name not in without], options, target)
     ttnn_module = lower(ttir_module, options)
-    run_stages(ttnn_module, _explaining(TTNN_STAGES, choices), options, target)
+    ttnn_stages = [stage for stage in _explaining(TTNN_STAGES, choices) if stage.name not in without]
+    run_stages(ttnn_module, ttnn_stages, options, target)
     verify_module(ttnn_module, "the TTNN stages")
     record("ttnn", lambda: print_module(wrapped(ttnn_module, target), locations=True))
     program = emit_program.emit(ttnn_module, name, arguments, results, options, target)

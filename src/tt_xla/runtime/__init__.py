@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device, MemoryReport, get_device
-    from tt_xla.runtime.executable import Counters, Executable
+    from tt_xla.runtime.executable import Counters, Executable, recorded_runs
 
-__all__ = ["Counters", "Device", "Executable", "MemoryReport", "get_device"]
+__all__ = ["Counters", "Device", "Executable", "MemoryReport", "get_device", "recorded_runs"]
 
 _HOMES = {
     "Counters": "executable",
@@ -23,6 +23,7 @@ _HOMES = {
     "Executable": "executable",
     "MemoryReport": "device",
     "get_device": "device",
+    "recorded_runs": "executable",
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Container, Generator, Iterable, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +85,23 @@ class _Bound:
     linked: Linked | None = None
     """Over ``calls``; both are made when the function is first run."""
     calls: list[Call] = field(default_factory=lambda: [])
+
+
+Run = tuple[Program, tuple[torch.Tensor, ...]]
+"""A program, and copies of what it was given."""
+
+_LISTENERS: list[list[Run]] = []
+
+
+@contextmanager
+def recorded_runs() -> Generator[list[Run]]:
+    """Every run of a program in the process in here, whichever frontend asked for it."""
+    heard: list[Run] = []
+    _LISTENERS.append(heard)
+    try:
+        yield heard
+    finally:
+        _LISTENERS[:] = [other for other in _LISTENERS if other is not heard]
 
 
 class Executable:
@@ -211,6 +228,10 @@ class Executable:
             ExecutionError: arguments do not match, a value does not fit its on-device type, or an op fails.
             ResourceExhaustedError: by now other programs hold the DRAM or trace region this one needs.
         """
+        if _LISTENERS:
+            copies = tuple(tensor.detach().clone() for tensor in tensors)
+            for heard in _LISTENERS:
+                heard.append((self.program, copies))
         with self.device.lock, torch.no_grad() if torch.is_grad_enabled() else _GRAD_IS_OFF:
             if self.device.resident() > self._room:
                 self.device.check_memory(self)

@@ -242,12 +242,91 @@ def info() -> None:
         click.echo(line)
 
 
+@cli.command("compare")
+@click.argument("model")
+@click.option("--models-root", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Folder of loaders.")
+@click.option("--inputs", type=click.Path(path_type=Path, exists=True), help="A .npz with the arguments of a file.")
+@click.option("--program", "index", type=int, metavar="N", help="The Nth program of a model only; the first is 0.")
+@click.option(
+    "--by",
+    type=click.Choice(["op", "line", "layer"]),
+    default="op",
+    show_default=True,
+    help="Cut the program op by op, at each change of the source line, or where the source goes back.",
+)
+@click.option("--pcc", "required", type=float, default=0.99, show_default=True, help="Least correlation.")
+@click.option("--top", "shown", type=click.IntRange(1), default=10, show_default=True, help="Parts to show.")
+@click.option("--bisect", type=click.Choice(["fusion", "format"]), help="Try without fusions, or in other formats.")
+@click.option("--range", "span", metavar="A[:B]", help="Bisect or write these parts, not the program or the worst.")
+@click.option("--reproduce", type=click.Path(path_type=Path), metavar="DIR", help="Write a part as a module and test.")
+@click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
+@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per program, each on a line.")
+def compare_command(
+    model: str,
+    models_root: Path | None,
+    inputs: Path | None,
+    index: int | None,
+    by: str,
+    required: float,
+    shown: int,
+    bisect: str | None,
+    span: str | None,
+    reproduce: Path | None,
+    level: int | None,
+    given: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Run each op of a program on the emulated card and in float32 on the CPU; show where they part, and by how much.
+
+    MODEL is a StableHLO file, or a model below --models-root (third_party/tt_forge_models, else models) by the id of
+    its test, or the beginning of it. Each part runs alone on exact inputs, and as a part of the whole. The exit status
+    is 1 when results are below --pcc.
+    """
+    from tt_xla.testing.divergence import subjects
+    from tt_xla.tools import compare
+
+    options = _options(level, given)
+    parts = compare.span_of(span) if span else None
+    if Path(model).is_file():
+        found = [subjects.of_file(Path(model), inputs)]
+    else:
+        found = subjects.of_model(_models_root(models_root), model, options.optimization_level)
+    passed = True
+    for subject in compare.chosen(found, index):
+        if bisect is not None:
+            compare.show_bisection(subject, options, bisect, parts, by, required)
+            continue
+        result = compare.compare(subject, options, by=by, required=required, shown=shown, as_json=as_json)
+        passed = passed and result.passed
+        if reproduce is not None:
+            path = compare.reproduce(subject, result, reproduce, parts, by, _given(level, given))
+            click.echo(f"{path} runs it.", err=as_json)
+    if not passed:
+        raise SystemExit(1)
+
+
+def _given(level: int | None, given: tuple[str, ...]) -> dict[str, str | int]:
+    found: dict[str, str | int] = {} if level is None else {"optimization_level": level}
+    return found | {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in given)}
+
+
+def _models_root(given: Path | None) -> Path:
+    candidates = [given] if given else [Path("third_party/tt_forge_models"), Path("models")]
+    for path in candidates:
+        if path.is_dir():
+            return path.resolve()
+    raise click.UsageError("MODEL is no file, and there is no folder of models here; --models-root names one.")
+
+
 @cli.command("models")
 @click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.argument("filters", nargs=-1, metavar="[FILTER]...")
 @click.option("--report", "out", type=click.Path(path_type=Path), default=Path("models-report"), show_default=True)
 @click.option("--test-config", "folders", multiple=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--arch", help="Apply arch_overrides of this architecture.")
+@click.option("--level", type=click.IntRange(0, 2), help="Optimization level of all, in place of what entries say.")
+@click.option("--golden-f32", is_flag=True, help="Compare torch models with float32 on the CPU, not with bfloat16.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Models at a time.")
 @click.option("--timeout", type=float, default=1800.0, show_default=True, help="Seconds for one model.")
 @click.option("--memory", default="", help="Memory for one model, as in 8G; 4/5 of the machine's shared, left out.")
@@ -261,6 +340,8 @@ def models_command(
     out: Path,
     folders: tuple[Path, ...],
     arch: str | None,
+    level: int | None,
+    golden_f32: bool,
     jobs: int,
     timeout: float,
     memory: str,
@@ -278,6 +359,7 @@ def models_command(
     from tt_xla.tools import run_models
 
     tasks = run_models.select(root, folders, filters, arch, lambda line: click.echo(line, err=True))
+    tasks = [task.with_options(level, golden_f32=golden_f32) for task in tasks]
     if listing:
         for task in tasks:
             click.echo(f"{task.case.id} {task.expectation.status.value}")

@@ -1,8 +1,8 @@
-"""One StableHLO op as a module of its own, with all that it needs: regions, called functions, constants."""
+"""StableHLO ops as a module of their own, with all that they need: regions, called functions, constants."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -18,20 +18,28 @@ def outline(op: Any, functions: Mapping[str, Any]) -> tuple[Any, list[Any]]:
 
     Constants come along. So do the functions that are called.
     """
+    return outline_all([op], list(op.results), functions)
+
+
+def outline_all(ops: Sequence[Any], results: Sequence[Any], functions: Mapping[str, Any]) -> tuple[Any, list[Any]]:
+    """A module whose ``@main`` is some ops of one block, in order, and returns ``results`` of them; see outline."""
     arguments: list[Any] = []
-    with op.operation.context, ir.Location.unknown():
+    copied: dict[Any, Any] = {}
+    with ops[0].operation.context, ir.Location.unknown():
         module: Any = ir.Module.create()
+        types = [result.type for result in results]
         with ir.InsertionPoint(module.body):
-            main = func.FuncOp("main", ([], [result.type for result in op.results]))
+            main = func.FuncOp("main", ([], types))
         block = main.add_entry_block()
         with ir.InsertionPoint(block):
-            _copy(op.operation, block, {}, arguments)
-            inner = list(block.operations)[-1]
-            func.ReturnOp(list(inner.operation.results))
-        types = [argument.type for argument in arguments]
-        main.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(types, [result.type for result in op.results])
-        )
+            for op in ops:
+                if any(result in copied for result in op.results):
+                    continue  # a constant that came along
+                clone = _copy(op.operation, block, copied, arguments)
+                copied |= zip(op.results, clone.results, strict=True)
+            func.ReturnOp([copied[result] for result in results])
+        taken = [argument.type for argument in arguments]
+        main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(taken, types))
         _bring_functions(module, functions)
     return module, arguments
 
@@ -49,8 +57,7 @@ def _copy(op: Any, block: Any, copied: dict[Any, Any], arguments: list[Any]) -> 
             arguments.append(value)
             copied[value] = block.add_argument(value.type, op.location)
     clone = op.clone().operation
-    for old, new in copied.items():
-        _replace(clone, old, new)
+    _rewire(clone, copied)
     return clone
 
 
@@ -91,11 +98,11 @@ def _used(op: Any) -> list[Any]:
     return list(dict.fromkeys(operand for inner in ops for operand in inner.operands))
 
 
-def _replace(op: Any, old: Any, new: Any) -> None:
+def _rewire(op: Any, copied: Mapping[Any, Any]) -> None:
     for inner in walk(op) if len(op.regions) else [op]:
         for place, operand in enumerate(inner.operands):
-            if operand == old:
-                inner.operands[place] = new
+            if operand in copied:
+                inner.operands[place] = copied[operand]
 
 
 def _bring_functions(module: Any, functions: Mapping[str, Any]) -> None:

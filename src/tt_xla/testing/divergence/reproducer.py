@@ -1,0 +1,55 @@
+"""A part of a program as files: a StableHLO module, its inputs, and a test that runs it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tt_xla.publish import publish
+from tt_xla.testing.divergence.runs import Array
+
+_TEST = '''"""{what}"""
+
+from pathlib import Path
+
+from tt_xla.testing import ComparisonConfig, PccConfig
+from tt_xla.testing.divergence import check_module
+
+HERE = Path(__file__).parent
+OPTIONS = {options!r}
+
+
+def test_part():
+    """The emulated card beside float32 on the CPU."""
+    config = ComparisonConfig(pcc=PccConfig(required_pcc={required}))
+    print(check_module(HERE / "part.mlir", HERE / "inputs.npz", OPTIONS, config))
+
+
+if __name__ == "__main__":
+    test_part()
+'''
+
+
+def write(
+    folder: Path, what: str, module: Any, inputs: Sequence[Array], options: Mapping[str, Any], required: float
+) -> Path:
+    """Writes ``part.mlir``, ``inputs.npz`` and ``test_part.py``, and gives the test.
+
+    Args:
+        what: one line about the part.
+        options: compile options other than the default ones.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    packed = io.BytesIO()
+    np.savez(packed, **{f"argument_{index}": array for index, array in enumerate(inputs)})
+    said = what.replace("\\", "/").replace('"', "'")
+    test = _TEST.format(what=said, options=dict(options), required=required)
+    text = module.operation.get_asm(enable_debug_info=True)
+    publish(folder, {"part.mlir": text.encode(), "inputs.npz": packed.getvalue(), "test_part.py": test.encode()})
+    return folder / "test_part.py"

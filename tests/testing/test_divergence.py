@@ -1,0 +1,259 @@
+"""``tt-xla compare``: the part that a fault is put into is found, told, taken out and written down."""
+
+import dataclasses
+import json
+import re
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from tt_xla.compiler import pipeline
+from tt_xla.errors import MalformedModuleError, OptionError
+from tt_xla.options import CompileOptions
+from tt_xla.testing import ComparisonConfig, PccConfig
+from tt_xla.testing.divergence import bisect, check_module
+from tt_xla.testing.divergence.modules import Source, widened
+from tt_xla.testing.divergence.parts import Error, Golden, compare_parts
+from tt_xla.testing.divergence.runs import on_card, on_cpu, random_inputs
+from tt_xla.testing.divergence.subjects import of_file, of_model
+from tt_xla.tools.cli import cli
+
+pytest_plugins = "pytester"
+
+TEXT = """
+#first = loc("model.py":10:4)
+#second = loc("model.py":12:4)
+#third = loc("model.py":14:4)
+module @m {
+  func.func public @main(%arg0: tensor<32x64xbf16> {ttcore.argument_type = #ttcore.argument_type<input>},
+      %arg1: tensor<64x64xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<32x64xbf16> {
+    %half = stablehlo.constant dense<5.000000e-01> : tensor<32x64xbf16>
+    %0 = stablehlo.multiply %arg0, %half : tensor<32x64xbf16> loc(#first)
+    %1 = stablehlo.dot_general %0, %arg1, contracting_dims = [1] x [0]
+        : (tensor<32x64xbf16>, tensor<64x64xbf16>) -> tensor<32x64xbf16> loc(#second)
+    %2 = func.call @activation(%1) : (tensor<32x64xbf16>) -> tensor<32x64xbf16> loc(#third)
+    return %2 : tensor<32x64xbf16>
+  }
+  func.func private @activation(%arg0: tensor<32x64xbf16>) -> tensor<32x64xbf16> {
+    %0 = stablehlo.exponential %arg0 : tensor<32x64xbf16> loc(#third)
+    return %0 : tensor<32x64xbf16>
+  }
+}
+"""
+# Four bits a weight: the correlation of a product is 0.995.
+LOSSY = {"experimental_weight_dtype": "bfp_bf4"}
+REQUIRED = 0.999
+
+
+@pytest.fixture
+def inputs():
+    generator = np.random.default_rng(0)
+    return [generator.standard_normal(shape).astype(np.float32) * 0.2 for shape in ((32, 64), (64, 64))]
+
+
+@pytest.fixture
+def files(tmp_path, inputs):
+    (tmp_path / "model.mlir").write_text(TEXT)
+    np.savez(tmp_path / "inputs.npz", *inputs)
+    return tmp_path
+
+
+def test_parts_have_names_lines_and_results():
+    source = Source(TEXT)
+    parts = source.parts("op")
+    assert [part.name for part in parts] == ["stablehlo.multiply", "stablehlo.dot_general", "stablehlo.exponential"]
+    assert [part.location for part in parts] == ["model.py:10:4", "model.py:12:4", "model.py:14:4"]
+    assert [part.made for part in parts] == ["32x64xbf16"] * 3
+    module, values = source.module_of(parts[1].ops, parts[1].results)
+    assert len(values) == 2
+    assert "argument_type<parameter>" in str(module)  # which is what makes a weight one
+    assert "stablehlo.multiply" not in str(module)
+
+
+def test_layers_begin_where_the_source_goes_back():
+    again = TEXT.replace(
+        "return %2", "%3 = stablehlo.multiply %2, %half : tensor<32x64xbf16> loc(#first)\n    return %3"
+    )
+    parts = Source(again).parts("layer")
+    assert [len(part.ops) for part in parts] == [3, 1]
+    assert parts[0].name == "3 ops, stablehlo.multiply to stablehlo.exponential"
+
+
+def test_widened_computes_in_float32(inputs):
+    module, _ = _whole()
+    assert "bf16" not in str(widened(module))
+    x, weights = inputs
+    np.testing.assert_allclose(on_cpu(module, inputs)[0], np.exp(x * 0.5 @ weights), rtol=1e-4)
+
+
+def _whole():
+    source = Source(TEXT)
+    return source.module_returning(source.returned)
+
+
+def test_first_and_worst(inputs):
+    source = Source(TEXT)
+    found = compare_parts(source, inputs, CompileOptions.parse(LOSSY), source.parts("op"), required=REQUIRED)
+    assert not found.passed
+    assert found.first is found.worst
+    assert found.first.part.name == "stablehlo.dot_general"
+    assert found.first.part.location == "model.py:12:4"
+    multiply, _, exponential = found.rows
+    assert multiply.alone.pcc == 1
+    assert exponential.alone.pcc > 0.999  # by itself it is right,
+    assert exponential.running.pcc < REQUIRED  # and wrong for what it is given
+    good = compare_parts(source, inputs, CompileOptions.parse({}), source.parts("op"), required=REQUIRED)
+    assert good.passed
+    assert good.first is None
+
+
+def test_a_part_that_cannot_be_compiled_is_told():
+    text = """
+    func.func public @main(%arg0: tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = stablehlo.add %arg0, %arg0 : tensor<4x4xf32>
+      %1 = "stablehlo.cholesky"(%0) {lower = true} : (tensor<4x4xf32>) -> tensor<4x4xf32> loc("model.py":7:1)
+      return %1 : tensor<4x4xf32>
+    }"""
+    source = Source(text)
+    options = CompileOptions.parse({"host_fallback": False})
+    found = compare_parts(source, [np.eye(4, dtype=np.float32)], options, source.parts("op"))
+    assert not found.passed
+    assert "cholesky" in found.failure
+    assert found.first.part.location == "model.py:7:1"
+    assert "cholesky" in found.first.failure
+    assert found.rows[0].alone.pcc == 1
+
+
+def test_by_format_finds_the_format(inputs):
+    module, _ = _whole()
+    trials = bisect.by_format(module, inputs, on_cpu(module, inputs), CompileOptions.parse(LOSSY))
+    assert bisect.verdict(trials, REQUIRED).startswith("The number formats are the cause; enough is: weights as given;")
+    assert trials[-1].error.relative < 1e-4
+    trials = bisect.by_format(module, inputs, on_cpu(module, inputs), CompileOptions.parse({}))
+    assert bisect.verdict(trials, REQUIRED) == "The program agrees with float32 on the CPU."
+
+
+def test_by_fusion_finds_a_wrong_stage(inputs, monkeypatch):
+    def wrong(module, options, target):
+        for op in module.walk():
+            if op.name == "ttir.multiply":
+                op.results[0].replace_all_uses_with(op.operands[0])
+
+    stages = [
+        dataclasses.replace(stage, run=wrong) if stage.name == "ttir-fuse" else stage for stage in pipeline.TTIR_STAGES
+    ]
+    monkeypatch.setattr(pipeline, "TTIR_STAGES", tuple(stages))
+    module, _ = _whole()
+    trials = {trial.what: trial for trial in bisect.by_fusion(module, inputs, on_cpu(module, inputs), _exact())}
+    assert trials["as it is"].error.relative > 0.1
+    assert trials["without ttir-fuse"].error.relative < 1e-2
+    assert trials["without ttnn-fuse"].error.relative > 0.1
+    assert "without ttnn-choose-layouts" not in trials  # it does not run at level 0
+    verdict = bisect.verdict(bisect.by_format(module, inputs, on_cpu(module, inputs), _exact()), 0.9999)
+    assert "the compiler's doing" in verdict
+
+
+def _exact():
+    return CompileOptions.parse({"numerics": "exact"})
+
+
+def test_nothing_is_left_out_by_default(inputs):
+    module, _ = _whole()
+    first, second = (on_card(module, inputs, CompileOptions.parse({}), without=names) for names in ((), ("ttir-fuse",)))
+    np.testing.assert_allclose(first[0], second[0], rtol=0.1)
+
+
+def test_errors_are_the_worst_of_all_results():
+    x = np.arange(100.0)
+    found = Error.of([x, x + 1, -x], [x, x, x])
+    assert found.pcc == pytest.approx(-1)
+    assert found.relative == pytest.approx(2)
+    assert found.absolute == 198
+    assert not Error.of([np.full(4, np.nan)], [np.ones(4)]).within(0.99)
+    assert Error.of([np.full(4, np.nan)], [np.ones(4)]).weight == np.inf
+
+
+def test_golden_knows_arguments(inputs):
+    source = Source(TEXT)
+    golden = Golden(source, inputs, source.arguments)
+    assert golden.of(source.arguments)[0] is inputs[0]
+
+
+def test_the_command(files):
+    given = ["compare", str(files / "model.mlir"), "--inputs", str(files / "inputs.npz"), "--pcc", "0.999"]
+    lossy = ["--option", "experimental_weight_dtype=bfp_bf4"]
+    result = CliRunner().invoke(cli, [*given, *lossy])
+    assert result.exit_code == 1
+    assert "First below 0.999: #1 stablehlo.dot_general to 32x64xbf16 at model.py:12:4" in result.output
+    result = CliRunner().invoke(cli, [*given, "--json"])
+    assert result.exit_code == 0
+    record = json.loads(result.stdout.splitlines()[-1])
+    assert record["passed"]
+    assert [part["source"] for part in record["parts"]] == ["model.py:10:4", "model.py:12:4", "model.py:14:4"]
+    result = CliRunner().invoke(cli, [*given, *lossy, "--bisect", "format", "--range", "1"])
+    assert re.search(r"weights as given +1\.00000", result.output)
+    result = CliRunner().invoke(cli, [*given, "--range", "2:7", "--bisect", "fusion"])
+    assert isinstance(result.exception, OptionError)
+    assert "parts 0 to 2" in str(result.exception)
+
+
+def test_a_reproducer_runs_by_itself(files, pytester):
+    out = files / "repro"
+    given = ["compare", str(files / "model.mlir"), "--inputs", str(files / "inputs.npz"), "--reproduce", str(out)]
+    given += ["--pcc", "0.999"]
+    CliRunner().invoke(cli, [*given, "--option", "experimental_weight_dtype=bfp_bf4"])
+    assert sorted(path.name for path in out.iterdir()) == ["inputs.npz", "part.mlir", "test_part.py"]
+    assert "dot_general" in (out / "part.mlir").read_text()
+    assert "exponential" not in (out / "part.mlir").read_text()
+    result = pytester.runpytest_inprocess(str(out / "test_part.py"))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*PCC comparison failed*"])
+    check_module(out / "part.mlir", out / "inputs.npz", None, ComparisonConfig(pcc=PccConfig(required_pcc=REQUIRED)))
+
+
+def test_bad_files(files):
+    with pytest.raises(MalformedModuleError, match="no function @main"):
+        Source("module { func.func public @other() { return } }")
+    np.savez(files / "one.npz", np.ones(3))
+    with pytest.raises(MalformedModuleError, match="1 arrays; the module takes 2"):
+        of_file(files / "model.mlir", files / "one.npz")
+    (files / "m.ttnn").write_bytes(b"TTXL")
+    with pytest.raises(OptionError, match="is compiled"):
+        of_file(files / "m.ttnn", None)
+
+
+def test_random_inputs_repeat():
+    types = [value.type for value in Source(TEXT).arguments]
+    first, second = random_inputs(types), random_inputs(types)
+    assert all(np.array_equal(x, y) for x, y in zip(first, second, strict=True))
+    assert [x.shape for x in first] == [(32, 64), (64, 64)]
+
+
+LOADER = """
+import torch
+from tt_xla.testing.models.protocol import ForgeModel, ModelInfo
+
+class ModelLoader(ForgeModel):
+    @classmethod
+    def _get_model_info(cls, variant):
+        return ModelInfo("m", variant, "generality", "nlp", "custom", "pytorch")
+
+    def load_inputs(self, dtype_override=None):
+        return torch.full((4, 8), 3.0, dtype=dtype_override)
+
+    def load_model(self, dtype_override=None):
+        return torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU()).to(dtype_override)
+"""
+
+
+def test_a_model_gives_its_programs_and_inputs(tmp_path):
+    path = tmp_path / "small" / "pytorch" / "loader.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(LOADER)
+    (subject,) = of_model(tmp_path, "small/pytorch", 0)
+    assert any(array.shape == (4, 8) and (array == 3).all() for array in subject.inputs)
+    found = compare_parts(subject.source, subject.inputs, CompileOptions.parse({}), subject.source.parts("op"))
+    assert found.passed
+    with pytest.raises(OptionError, match="No model below"):
+        of_model(tmp_path, "large/pytorch", 0)
