@@ -51,9 +51,12 @@ conformance-jax: $(STAMP) ## JAX's own tests on platform tt, sampled; JAX_TESTS=
 conformance-torch: $(STAMP) ## PyTorch's samples of its ops through torch.compile, into docs; SAMPLE=0 runs all, OPS="sort fft.*" some
 	@$(BIN)/python conformance/run_torch.py --sample $(or $(SAMPLE),3) $(if $(OPS),--ops $(OPS))
 
-models: $(STAMP) ## models of transformers at each level beside the CPU, into docs/models.md: SIZE=full for published sizes, NAMES=...
-	@$(BIN)/python -m models all $(NAMES) --size $(or $(SIZE),small) --jobs $(or $(JOBS),1) $(if $(NAMES),,--document docs/models.md)
-	@$(if $(NAMES),,$(BIN)/python examples/minilm.py && $(BIN)/python examples/smollm2.py)
+models: $(STAMP) ## models/ at level 2 beside float32, then the table of docs/models.md: LEVELS="0 1 2", SIZE=full, NAMES="bert", JOBS=4
+	@status=0; for level in $(or $(LEVELS),2); do for size in $(or $(SIZE),small) trained; do \
+	  HF_HUB_OFFLINE=1 $(BIN)/tt-xla models models $(NAMES) $$size-single_device-inference --level $$level --golden-f32 \
+	    --jobs $(or $(JOBS),1) --report models-report/level-$$level || status=1; done; done; \
+	$(if $(NAMES),,$(BIN)/python -m models.document $(or $(SIZE),small) \
+	  $(foreach level,$(or $(LEVELS),2),models-report/level-$(level)) || status=1;) exit $$status
 
 check: $(STAMP) ## style, types and import order
 	@$(BIN)/ruff check .

@@ -1,56 +1,93 @@
-"""The table of docs/models.md."""
+"""Writes the tables of docs/models.md: ``python -m models.document small level-0 level-1 level-2``.
+
+Of each folder, a report of ``tt-xla models``, ``records.jsonl`` is read.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from models import FAMILIES
+from tt_xla.testing.models import records
+from tt_xla.testing.models.records import Record
 
 ENOUGH = 0.99
+DOCUMENT = Path("docs/models.md")
 
 
-def failures(found: dict[str, Any]) -> list[str]:
-    """Models that do not run, or whose results correlate too little."""
+def failures(found: Mapping[str, Sequence[Record]]) -> list[str]:
+    """Models that fail at a level, or whose results correlate too little."""
     return [
         name
-        for name, result in found.items()
-        if "error" in result or any(level["pcc"] < ENOUGH for level in result["levels"].values())
+        for name, levels in found.items()
+        if any(record.outcome != "passed" or not (record.pcc or math.nan) >= ENOUGH for record in levels)
     ]
 
 
-def table(found: dict[str, Any]) -> str:
-    """Markdown: a row a model, families in the order of the registry."""
+def table(found: Mapping[str, Sequence[Record]]) -> str:
+    """Markdown: a row a model, a section a task.
+
+    Args:
+        found: records at the levels measured, by ``<model>/<task>/<framework>``.
+    """
     lines: list[str] = []
-    for family, loaders in FAMILIES.items():
-        rows = [_row(loader.name, found[loader.name]) for loader in loaders if loader.name in found]
-        if rows:
-            lines += [
-                f"\n### {family[0].upper()}{family[1:]}\n",
-                "| model | parameters | CPU | PCC at 0 | 1 | 2 | compile s | TTNN ops | on the host | graphs |",
-                "|---|--:|--:|--:|--:|--:|--:|--:|---|--:|",
-                *rows,
-            ]
+    tasks = sorted({name.split("/")[1] for name in found})
+    levels = sorted({record.level for each in found.values() for record in each})
+    for task in tasks:
+        lines += [
+            f"\n### {task.replace('_', ' ').capitalize()}\n",
+            f"| model | parameters |{''.join(f' PCC at {level} |' for level in levels)} compile s | TTNN ops | "
+            "on the host | graphs |",
+            f"|---|--:|{'--:|' * len(levels)}--:|--:|---|--:|",
+            *(_row(name, found[name]) for name in sorted(found) if name.split("/")[1] == task),
+        ]
     good = len(found) - len(failures(found))
     return f"{good} of {len(found)} models reach {ENOUGH} at every level.\n" + "\n".join(lines)
 
 
-def _row(name: str, result: dict[str, Any]) -> str:
-    if "error" in result:
-        return f"| {name} | {result['error'].replace('|', ' ')[:120]} |" + " |" * 8
-    levels = {str(level): found for level, found in result["levels"].items()}
-    correlations = [f"{levels[level]['pcc']:.4f}" if level in levels else "" for level in "012"]
-    seconds = " / ".join(f"{found['compile_s']:.1f}" for found in levels.values())
-    ops = " / ".join(str(found["ops"]) for found in levels.values())
-    last = list(levels.values())[-1]
-    kinds = sorted({op.split(" ")[0] for op in last["host_ops"]})
-    cells = [
-        name,
-        f"{result['parameters'] / 1e6:.1f} M",
-        f"{result['cpu_pcc']:.4f}",
-        *correlations,
-        seconds,
-        ops,
-        ", ".join(kinds),
-        str(last["graphs"]),
-    ]
-    return f"| {' | '.join(cells)} |"
+def _row(name: str, levels: Sequence[Record]) -> str:
+    last = levels[-1]
+    count = "" if last.parameters is None else f"{last.parameters / 1e6:.1f} M"
+    correlations = [_correlation(record) for record in levels]
+    seconds = " / ".join(f"{record.compile_s or 0:.1f}" for record in levels)
+    ops = " / ".join(str(record.ops) for record in levels)
+    kinds = ", ".join(sorted({op.split(" ")[0] for op in last.host_ops}))
+    model, _, framework = name.split("/")
+    shown = model if framework == "pytorch" else f"{model} ({framework})"
+    return f"| {' | '.join([shown, count, *correlations, seconds, ops, kinds, str(last.graphs)])} |"
+
+
+def _correlation(record: Record) -> str:
+    if record.outcome == "passed" and record.pcc is not None:
+        return f"{record.pcc:.4f}"
+    return record.error.partition("\n")[0].replace("|", " ")[:80] or record.outcome
+
+
+def write(document: Path, mark: str, text: str) -> None:
+    """Replaces what stands between two comments of a document.
+
+    Raises:
+        ValueError: it lacks them.
+    """
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    before, found, rest = document.read_text().partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"{document} lacks the marks {begin} and {end}.")
+    document.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+
+
+def main(size: str, folders: Sequence[str]) -> None:
+    found: dict[str, list[Record]] = {}
+    for folder in folders:
+        for test, record in records.load(Path(folder) / "records.jsonl").items():
+            name, _, variant = test.removesuffix("-single_device-inference").rpartition("-")
+            if variant in (size, "trained") and name:
+                found.setdefault(name, []).append(record)
+    write(DOCUMENT, f"models-{size}", table(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from models.loader import Inputs, MakeInputs, Size
+from .transformers_models import Inputs, Size
 
+MakeInputs = Callable[[Any, Size], Inputs]
 SEQUENCE = {"small": 32, "full": 128}
 
 
@@ -102,3 +104,13 @@ def series(config: Any, size: Size) -> Inputs:
     """A time series [1, T, C]."""
     shape = (1, config.context_length, config.num_input_channels)
     return {"past_values": torch.randn(shape, generator=_generator())}
+
+
+def image_and_decoder_text(config: Any, size: Size) -> Inputs:
+    """An image for an encoder, token ids for its decoder."""
+    return images(64)(config, size) | {"decoder_input_ids": _ids(config.decoder, 16)}
+
+
+def image_and_text(config: Any, size: Size) -> Inputs:
+    """An image and token ids of one encoder."""
+    return {"input_ids": _ids(config, SEQUENCE["small"])} | images(64)(config, size)

@@ -1,20 +1,50 @@
-"""Small models of transformers, random weights: bfloat16 on the emulated card against float32 on the CPU."""
+"""The models of models/: small ones on the emulated card against float32 on the CPU."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 pytest.importorskip("transformers")
 
-from models import FAMILIES, LOADERS
-from models.document import failures, table
-from models.measure import agreement, measure
+
+from models.document import failures, table, write
+from tt_xla.testing.models import config
+from tt_xla.testing.models.config import ModelTestStatus
+from tt_xla.testing.models.discovery import Case, discover
+from tt_xla.testing.models.execution import run
+from tt_xla.testing.models.loading import make_loader
+from tt_xla.testing.models.records import Record
 
 pytestmark = pytest.mark.filterwarnings("default")
 
-AT_LEVEL_2 = "clip", "detr", "gemma3", "gpt2", "mixtral", "qwen3", "segformer", "swin", "t5", "vit", "whisper"
-LEVELS = dict.fromkeys(("bert", "resnet"), (0, 1, 2)) | dict.fromkeys(AT_LEVEL_2, (2,))
+ROOT = Path(__file__).parents[2] / "models"
+LEVEL_2 = (
+    "clip/image_text_similarity/pytorch",
+    "detr/object_detection/pytorch",
+    "gemma3/causal_lm/pytorch",
+    "gpt2/causal_lm/jax",
+    "gpt2/causal_lm/pytorch",
+    "llama/causal_lm/jax",
+    "mixtral/causal_lm/pytorch",
+    "mnist/image_classification/jax",
+    "qwen3/causal_lm/pytorch",
+    "segformer/semantic_segmentation/pytorch",
+    "swin/image_classification/pytorch",
+    "t5/conditional_generation/pytorch",
+    "vit/image_classification/pytorch",
+    "whisper/speech_recognition/pytorch",
+)
+LEVELS = dict.fromkeys(("bert/masked_lm/pytorch", "resnet/image_classification/pytorch"), (0, 1, 2))
+LEVELS |= dict.fromkeys(LEVEL_2, (2,))
+
+
+@pytest.fixture(scope="module")
+def expectations():
+    return config.read(config.config_files([ROOT / "test_config"]))
 
 
 @pytest.fixture(autouse=True)
@@ -23,13 +53,16 @@ def _offline(monkeypatch):
 
 
 @pytest.mark.parametrize("name", LEVELS)
-def test_agrees_with_the_cpu(name):
-    """As one program, and nothing of it on the host. `make models` runs more models, at all levels."""
-    found = measure(LOADERS[name], "small", LEVELS[name])
-    for level in found.levels.values():
-        assert level.pcc > 0.99
-        assert level.graphs == 1
-        assert level.host_ops == []
+def test_agrees_with_the_cpu(name, expectations):
+    """With float32, as one program, and nothing of it on the host. `make models` runs all."""
+    case = Case(name, "small", "single_device", "inference")
+    for level in LEVELS[name]:
+        expectation = replace(expectations.of(case.id), optimization_level=level, golden_f32=True)
+        record = run(ROOT, case, expectation, lambda stage: None)
+        assert record.outcome == "passed", record.error
+        assert record.pcc > 0.99
+        assert record.graphs == 1
+        assert record.host_ops == []
 
 
 def test_a_static_cache_decodes_with_one_program():
@@ -39,7 +72,8 @@ def test_a_static_cache_decodes_with_one_program():
     from tt_xla.frontends.torch.backend import clear_programs, compiled_programs
     from tt_xla.ir.program import Role
 
-    model, inputs = LOADERS["llama"].load()
+    loader = make_loader(ROOT, "llama/causal_lm/pytorch", "small")
+    model, inputs = loader.load_model(), loader.load_inputs()
     prompt = inputs["input_ids"][:, :5]
 
     @torch.no_grad()
@@ -63,32 +97,56 @@ def test_a_static_cache_decodes_with_one_program():
     assert reads_weights.count(True) == 2
 
 
-def test_the_registry_names_each_model_once():
-    assert len(LOADERS) == sum(len(loaders) for loaders in FAMILIES.values())
-    assert len(LOADERS) >= 90
+def test_each_model_has_an_entry(expectations):
+    found = discover(ROOT)
+    assert found.problems == expectations.problems == []
+    assert len(found.loaders) >= 100
+    assert sum(loader.folder.endswith("jax") for loader in found.loaders) >= 8
+    inference = [case for case in found.cases if (case.parallelism, case.run_mode) == ("single_device", "inference")]
+    assert [case.id for case in inference if not expectations.of(case.id).listed] == []
+    passing = [case for case in inference if expectations.of(case.id).status is ModelTestStatus.EXPECTED_PASSING]
+    assert {case.variant for case in passing} == {"small", "trained"}
+    held = config.validate(expectations, (case.id for case in found.cases), ())
+    assert held.unknown == []
 
 
 def test_seeds_repeat():
-    first, second = LOADERS["bert"].load()[0], LOADERS["bert"].load()[0]
-    assert all(torch.equal(x, y) for x, y in zip(first.parameters(), second.parameters(), strict=True))
+    def parameters():
+        return make_loader(ROOT, "bert/masked_lm/pytorch", "small").load_model().parameters()
+
+    assert all(torch.equal(x, y) for x, y in zip(parameters(), parameters(), strict=True))
 
 
-def test_agreement_is_a_number():
-    x = torch.randn(100, generator=torch.Generator().manual_seed(0))
-    assert agreement([x, -x], [x, x]) == pytest.approx(-1)
-    assert agreement([x], [x, x]) == 0
-    assert agreement([torch.ones(4)], [2 * torch.ones(4)]) == 0
+def test_loaders_take_types_and_batches():
+    loader = make_loader(ROOT, "vit/image_classification/pytorch", "small")
+    (pixels,) = loader.load_inputs(dtype_override=torch.bfloat16, batch_size=3).values()
+    assert pixels.dtype is torch.bfloat16
+    assert pixels.shape == (3, 3, 64, 64)
+    assert loader.get_model_info(loader._variant).name == "pytorch_vit_small_image_classification_huggingface"
 
 
-def test_table_tells_what_failed():
-    level = {"pcc": 0.5, "compile_s": 1.0, "run_s": 0.1, "ops": 7, "host_ops": [], "graphs": 1, "device_us": 1.0}
+def test_sizes_differ():
+    sizes = [make_loader(ROOT, "gpt2/causal_lm/jax", variant).sizes[variant] for variant in ("small", "full")]
+    assert sizes[0]["width"] < sizes[1]["width"]
+
+
+def test_table_tells_what_failed(tmp_path):
+    def record(**given):
+        return Record("m", **{"outcome": "passed", "pcc": 1.0, "parameters": 2_000_000, "graphs": 1, "ops": 7} | given)
+
     found = {
-        "bert": {"parameters": 2_000_000, "cpu_pcc": 1.0, "levels": {"0": level, "2": level | {"pcc": 1.0}}},
-        "vit": {"error": "ValueError: no | good"},
-        "gpt2": {"parameters": 1, "cpu_pcc": 1.0, "levels": {"0": level | {"pcc": 0.991}}},
+        "bert/masked_lm/pytorch": [record(pcc=0.5), record(level=2)],
+        "vit/image_classification/pytorch": [record(outcome="failed", pcc=None, error="ValueError: no | good")],
+        "gpt2/causal_lm/jax": [record(pcc=0.991)],
     }
-    assert failures(found) == ["bert", "vit"]
+    assert failures(found) == ["bert/masked_lm/pytorch", "vit/image_classification/pytorch"]
     text = table(found)
     assert text.startswith("1 of 3 models")
-    assert "| bert | 2.0 M | 1.0000 | 0.5000 |  | 1.0000 | 1.0 / 1.0 | 7 / 7 |  | 1 |" in text
+    assert "| bert | 2.0 M | 0.5000 | 1.0000 | 0.0 / 0.0 | 7 / 7 |  | 1 |" in text
     assert "ValueError: no   good" in text
+    document = tmp_path / "d.md"
+    document.write_text("a <!-- x -->old<!-- /x --> b")
+    write(document, "x", "new")
+    assert document.read_text() == "a <!-- x -->\nnew\n<!-- /x --> b"
+    with pytest.raises(ValueError, match="lacks the marks"):
+        write(document, "y", "new")

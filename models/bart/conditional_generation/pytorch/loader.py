@@ -1,0 +1,9 @@
+"""``BartForConditionalGeneration`` of transformers, of two sizes."""
+
+from ....inputs import text_pair
+from ....sizes import SEQ2SEQ
+from ....transformers_models import Architecture, TransformersLoader
+
+
+class ModelLoader(TransformersLoader):
+    architecture = Architecture("BartConfig", "BartForConditionalGeneration", text_pair, SEQ2SEQ)

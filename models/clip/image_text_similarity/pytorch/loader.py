@@ -1,0 +1,14 @@
+"""``CLIPModel`` of transformers, of two sizes."""
+
+from ....inputs import captioned_images
+from ....sizes import CAPTION, VIT
+from ....transformers_models import Architecture, TransformersLoader
+
+
+class ModelLoader(TransformersLoader):
+    architecture = Architecture(
+        "CLIPConfig",
+        "CLIPModel",
+        captioned_images(64),
+        {"text_config": CAPTION, "vision_config": VIT, "projection_dim": 64},
+    )

@@ -1,0 +1,9 @@
+"""``ElectraForMaskedLM`` of transformers, of two sizes."""
+
+from ....inputs import padded_text
+from ....sizes import TEXT
+from ....transformers_models import Architecture, TransformersLoader
+
+
+class ModelLoader(TransformersLoader):
+    architecture = Architecture("ElectraConfig", "ElectraForMaskedLM", padded_text, TEXT | {"embedding_size": 32})

@@ -1,0 +1,13 @@
+"""``GLPNForDepthEstimation`` of transformers, of two sizes."""
+
+from ....inputs import images
+from ....transformers_models import Architecture, TransformersLoader
+
+
+class ModelLoader(TransformersLoader):
+    architecture = Architecture(
+        "GLPNConfig",
+        "GLPNForDepthEstimation",
+        images(64),
+        {"hidden_sizes": [16, 32, 80, 96], "depths": [1, 1, 1, 1], "decoder_hidden_size": 32, "initializer_range": 0.1},
+    )

@@ -1,0 +1,9 @@
+"""``HubertForCTC`` of transformers, of two sizes."""
+
+from ....inputs import waveform
+from ....sizes import WAVE
+from ....transformers_models import Architecture, TransformersLoader
+
+
+class ModelLoader(TransformersLoader):
+    architecture = Architecture("HubertConfig", "HubertForCTC", waveform, WAVE)

@@ -1,0 +1,9 @@
+"""``MPNetForMaskedLM`` of transformers, of two sizes."""
+
+from ....inputs import padded_text
+from ....sizes import TEXT
+from ....transformers_models import Architecture, TransformersLoader
+
+
+class ModelLoader(TransformersLoader):
+    architecture = Architecture("MPNetConfig", "MPNetForMaskedLM", padded_text, TEXT)

@@ -1,0 +1,21 @@
+"""``PatchTSTForPrediction`` of transformers, of two sizes."""
+
+from ....inputs import series
+from ....transformers_models import Architecture, TransformersLoader
+
+
+class ModelLoader(TransformersLoader):
+    architecture = Architecture(
+        "PatchTSTConfig",
+        "PatchTSTForPrediction",
+        series,
+        {
+            "context_length": 64,
+            "patch_length": 8,
+            "patch_stride": 8,
+            "d_model": 32,
+            "num_hidden_layers": 2,
+            "num_input_channels": 3,
+        },
+        {"context_length": 512, "patch_length": 16, "patch_stride": 16, "num_input_channels": 7},
+    )

@@ -1,0 +1,9 @@
+"""``ViTForImageClassification`` of transformers, of two sizes."""
+
+from ....inputs import images
+from ....sizes import VIT
+from ....transformers_models import Architecture, TransformersLoader
+
+
+class ModelLoader(TransformersLoader):
+    architecture = Architecture("ViTConfig", "ViTForImageClassification", images(64), VIT)
