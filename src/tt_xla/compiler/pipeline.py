@@ -322,11 +322,11 @@ class Compilation:
 
     name: str
     modules: dict[str, str]
-    source: str = ""
     program: Program | None = None
     error: BaseException | None = None
     started: int = field(default_factory=time.perf_counter_ns)
     ended: int = 0
+    source: str = ""
 
     @property
     def seconds(self) -> float:
