@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tt_xla.errors import OptionError
 
@@ -93,6 +93,9 @@ class CompileOptions:
     experimental_weight_dtype: str = _option(
         "", "store the weights of a bfloat16 model in this format", choices=("", "bfp_bf8", "bfp8", "bfp_bf4")
     )
+    experimental_weight_dtype_overrides: str = _option(
+        "", "formats of single weights, which go before the option above: NAME=FORMAT,NAME=FORMAT by argument name"
+    )
     enable_trace: bool = _option(False, "record the dispatch of the second run and replay it in later ones")
     enable_const_eval: bool = _option(True, "compute what depends on parameters and constants alone once")
     math_fidelity: str = _option(
@@ -141,7 +144,7 @@ class CompileOptions:
         numerics = os.environ.get("TTXLA_NUMERICS")
         if numerics:
             values["numerics"] = COMPILE_OPTIONS["numerics"].parse(numerics)
-        for name, value in (given or {}).items():
+        for name, value in (dict(given or {}) | forced_options()).items():
             option = COMPILE_OPTIONS.get(str(name))
             if option is None:
                 raise _unknown("Compile option", str(name), COMPILE_OPTIONS)
@@ -213,6 +216,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "emulated",
             "what runs programs: emulated, ttnn (a card, by TT-NN) or ttnn-mock (TT-NN checks each call, results are "
             "zeros)",
+        ),
+        EnvironmentVariable(
+            "TTXLA_COMPILE_OPTIONS", "", "compile options as a JSON object, which go before those that programs give"
         ),
         EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn; found when unset"),
         EnvironmentVariable("TTXLA_TTNN_TIMEOUT", "600", "seconds that TT-NN may take for one run of a program"),
@@ -318,6 +324,50 @@ def trace_region_bytes() -> int | None:
 def program_cache_enabled() -> bool:
     """Traces need the program cache; it is on unless the variable is exactly ``0``."""
     return environment("TT_RUNTIME_ENABLE_PROGRAM_CACHE") != "0"
+
+
+def forced_options() -> dict[str, Any]:
+    """``TTXLA_COMPILE_OPTIONS``: how tuning runs a script under options that the script does not give.
+
+    Raises:
+        OptionError: it is no JSON object.
+    """
+    text = environment("TTXLA_COMPILE_OPTIONS")
+    if not text:
+        return {}
+    import json
+
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise OptionError(
+            f"TTXLA_COMPILE_OPTIONS was given {text!r}; it takes a JSON object.",
+            hint='An example: {"optimization_level": 2, "enable_trace": true}.',
+        )
+    return cast("dict[str, Any]", found)
+
+
+def weight_overrides(text: str) -> dict[str, str]:
+    """The option ``experimental_weight_dtype_overrides`` read: formats by argument name.
+
+    Raises:
+        OptionError: a part is not NAME=FORMAT, or the format is unknown.
+    """
+    found: dict[str, str] = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        name, _, dtype = part.rpartition("=")
+        if not name or dtype not in WEIGHT_FORMATS:
+            raise OptionError(
+                f"Compile option 'experimental_weight_dtype_overrides' has {part!r}; it takes NAME=FORMAT.",
+                hint=f"Formats are {', '.join(WEIGHT_FORMATS)}.",
+            )
+        found[name] = dtype
+    return found
+
+
+WEIGHT_FORMATS = ("bf16", "bfp_bf8", "bfp_bf4")
 
 
 def cache_directory() -> Path:

@@ -44,7 +44,7 @@ from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Program
 from tt_xla.ir.text import print_module
 from tt_xla.log import VERBOSE, logger
-from tt_xla.options import CompileOptions
+from tt_xla.options import CompileOptions, weight_overrides
 from tt_xla.target import Target
 
 
@@ -90,7 +90,8 @@ def _hoist_all(module: ModuleOp, options: CompileOptions, target: Target) -> Non
 
 def _convert_weight_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     wanted = options.experimental_weight_dtype
-    convert_weight_dtype.run(module, DataType(wanted) if wanted else None)
+    overrides = weight_overrides(options.experimental_weight_dtype_overrides)
+    convert_weight_dtype.run(module, DataType(wanted) if wanted else None, overrides)
 
 
 def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Target) -> None:

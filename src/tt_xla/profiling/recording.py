@@ -10,7 +10,7 @@ import contextlib
 import gc
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -105,6 +105,10 @@ class Recording:
     """When each ended."""
     compilations: list[Compilation] = field(default_factory=list)
     zones: list[Zone] = field(default_factory=list)
+    metrics: dict[str, float] = field(default_factory=dict)
+    """What the script reported of itself."""
+    results: dict[int, list[Any]] = field(default_factory=dict)
+    """What the first run of each program gave, as tensors, where that is kept."""
     error: str = ""
     """What ended the script early: the kind and text of an exception; the recording is partial."""
     stopped: bool = False
@@ -124,10 +128,12 @@ class Recorder:
     """Fills a :class:`Recording`; what :mod:`tt_xla.runtime.observed` and torch's optimizers tell.
 
     Args:
+        keep_results: keep what the first run of each program gives.
         enough: asked after each run and each optimizer step; true ends the script with :class:`StopScript`.
     """
 
-    def __init__(self, enough: Callable[[Recording], bool] | None = None) -> None:
+    def __init__(self, enough: Callable[[Recording], bool] | None = None, *, keep_results: bool = False) -> None:
+        self._keep_results = keep_results
         self.recording = Recording()
         self._enough = enough
         self._programs: dict[int, LoadedProgram] = {}
@@ -189,6 +195,11 @@ class Recorder:
     def began(self, executable: Observed) -> None:
         self._first.append(len(self.recording.events))
 
+    def returned(self, executable: Observed, results: Sequence[Any]) -> None:
+        number = self._program(executable).number
+        if self._keep_results and number not in self.recording.results:
+            self.recording.results[number] = [result.clone() for result in results]
+
     def ended(self, executable: Observed, state: str, start: int) -> None:
         first, recording = self._first.pop(), self.recording
         program = self._program(executable).number
@@ -222,8 +233,15 @@ def signpost(name: str, message: str = "") -> None:
         recording.signpost(name, message)
 
 
+def report_metric(name: str, value: float) -> None:
+    """Tells what a script is judged by, such as its accuracy, to whoever tunes it; does nothing otherwise."""
+    recording = current()
+    if recording is not None:
+        recording.metrics[name] = float(value)
+
+
 @contextlib.contextmanager
-def recorded(enough: Callable[[Recording], bool] | None = None) -> Generator[Recording]:
+def recorded(enough: Callable[[Recording], bool] | None = None, *, keep_results: bool = False) -> Generator[Recording]:
     """Records what programs do that are loaded in here. One recording runs at a time.
 
     Models of torch that are compiled already are loaded again; JAX keeps what it loaded before, which nobody hears of.
@@ -231,7 +249,7 @@ def recorded(enough: Callable[[Recording], bool] | None = None) -> Generator[Rec
     from tt_xla.compiler.pipeline import recorded_compilations
     from tt_xla.runtime.observed import observed_by
 
-    recorder = Recorder(enough)
+    recorder = Recorder(enough, keep_results=keep_results)
     recording = recorder.recording
     with observed_by(recorder), recorded_compilations(texts=False) as compilations, _optimizers(recorder):
         recording.compilations = compilations

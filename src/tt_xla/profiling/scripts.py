@@ -26,6 +26,7 @@ def run_recorded(
     as_module: bool = False,
     functions: bool = False,
     enough: Callable[[Recording], bool] | None = None,
+    keep_results: bool = False,
 ) -> Recording:
     """Runs ``script`` in this process. However it ends, what was recorded until then is given back.
 
@@ -33,13 +34,18 @@ def run_recorded(
         as_module: ``script`` is the name of a module, as for ``python -m``.
         functions: also record calls of Python functions in the script's folder.
         enough: true ends the script.
+        keep_results: keep what the first run of each program gives.
 
     Raises:
         OptionError: there is no such script.
     """
     if not as_module and not Path(script).is_file():
         raise OptionError(f"There is no script '{script}'.", hint="Check the path, relative to the current folder.")
-    with recorded(enough) as recording, _as_main(script, arguments, as_module), _terminable():
+    with (
+        recorded(enough, keep_results=keep_results) as recording,
+        _as_main(script, arguments, as_module),
+        _terminable(),
+    ):
         zones = _functions(recording, Path(script).resolve().parent) if functions else contextlib.nullcontext()
         try:
             with zones:

@@ -32,6 +32,10 @@ class Observer(Protocol):
 
     def began(self, executable: Observed) -> None: ...
 
+    def returned(self, executable: Observed, results: Sequence[torch.Tensor]) -> None:
+        """What a run gave, which belongs to its caller."""
+        ...
+
     def ended(self, executable: Observed, state: str, start: int) -> None:
         """A run that began at ``start`` in ``state`` ended just now, also where it raised."""
         ...
@@ -53,7 +57,9 @@ class Observed(Executable):
         state, start = self.state, time.perf_counter_ns()
         self._observer.began(self)
         try:
-            return super().run(tensors, versions, given)
+            results = super().run(tensors, versions, given)
+            self._observer.returned(self, results)
+            return results
         finally:
             self._observer.ended(self, state, start)
 

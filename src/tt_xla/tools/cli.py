@@ -16,6 +16,7 @@ from tt_xla.target import system_names
 from tt_xla.tools.bench_command import bench_command
 from tt_xla.tools.profile_command import profile_command
 from tt_xla.tools.report_command import report_command
+from tt_xla.tools.tune_command import tune_command
 
 if TYPE_CHECKING:
     from tt_xla.options import CompileOptions
@@ -231,6 +232,7 @@ def codegen(programs: tuple[Path, ...], out: Path, arch: str | None, level: int 
 cli.add_command(bench_command)
 cli.add_command(profile_command)
 cli.add_command(report_command)
+cli.add_command(tune_command)
 
 
 @cli.command()

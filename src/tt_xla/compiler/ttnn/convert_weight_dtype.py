@@ -3,6 +3,8 @@ those of arguments that say so (``ttcore.weight_dtype``), which goes before the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -24,17 +26,18 @@ from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dWeightsOp
 _PRECISION = (DataType.BFP_BF4, DataType.BFP_BF8, DataType.BF16)
 
 
-def run(module: ModuleOp, dtype: DataType | None) -> None:
+def run(module: ModuleOp, dtype: DataType | None, overrides: Mapping[str, str] | None = None) -> None:
     """Converts every weight that depends on parameters and constants alone.
 
     Args:
         dtype: of weights whose arguments say nothing; None leaves them as they are.
+        overrides: element types by the names of arguments, before what those say.
 
     Raises:
         OptionError: a weight is not bfloat16.
     """
     for function in functions(module):
-        said = _said(function)
+        said = _said(function, overrides or {})
         if dtype is None and not said:
             continue
         constants = constant_values(function)
@@ -52,12 +55,19 @@ def run(module: ModuleOp, dtype: DataType | None) -> None:
                 _typecast(op, 1, wanted)
 
 
-def _said(function: FuncOp) -> dict[SSAValue, DataType | None]:
-    """What arguments say of their element type as weights."""
+def _said(function: FuncOp, overrides: Mapping[str, str]) -> dict[SSAValue, DataType | None]:
+    """What arguments say of their element type as weights, or what is said of their names."""
     given = function.arg_attrs.data if function.arg_attrs is not None else ()
     attributes = zip(body(function).args, given, strict=False)
-    found = {argument: attrs.data.get(WEIGHT_DTYPE) for argument, attrs in attributes}
-    return {argument: DataType(said.data) for argument, said in found.items() if isinstance(said, StringAttr)}
+    found: dict[SSAValue, DataType | None] = {}
+    for argument, attrs in attributes:
+        name, said = attrs.data.get("ttir.name"), attrs.data.get(WEIGHT_DTYPE)
+        wanted = overrides.get(name.data) if isinstance(name, StringAttr) else None
+        if wanted is None and isinstance(said, StringAttr):
+            wanted = said.data
+        if wanted is not None:
+            found[argument] = DataType(wanted)
+    return found
 
 
 def _asked(weight: SSAValue, known: dict[SSAValue, DataType | None], default: DataType | None) -> DataType | None:

@@ -1,0 +1,115 @@
+"""Runs trials, several at a time: in processes of this machine, or on the machines of a Ray cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from tt_xla.errors import OptionError
+from tt_xla.profiling.tune.choice import Outcome
+from tt_xla.profiling.tune.trial import Spec
+
+RunAll = Callable[[Sequence[Spec]], Iterator[Outcome]]
+"""Runs trials and gives what they found as it comes, in any order."""
+
+_LAST_LINES = 5
+
+
+def run_in_process(data: dict[str, Any], started: list[subprocess.Popen[str]] | None = None) -> dict[str, Any]:
+    """Runs one trial in a process of its own. Takes and gives plain data, so that it can run anywhere."""
+    with tempfile.TemporaryDirectory(prefix="tt-xla-trial-") as folder:
+        spec, result = Path(folder) / "spec.json", Path(folder) / "result.json"
+        spec.write_text(json.dumps(data))
+        command = [sys.executable, "-m", "tt_xla.profiling.tune.trial", str(spec), str(result)]
+        paths = os.pathsep.join(filter(None, sys.path))  # a trial's folder is not this one
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": paths},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+        if started is not None:
+            started.append(process)
+        _, said = process.communicate()
+        if result.is_file():
+            return json.loads(result.read_text())
+        last = " | ".join(said.strip().splitlines()[-_LAST_LINES:])
+        return Outcome(
+            Spec.from_dict(data).choice, error=f"the process ended with {process.returncode}: {last}"
+        ).as_dict()
+
+
+class LocalExecutor:
+    """So many processes at a time on this machine."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._started: list[subprocess.Popen[str]] = []
+
+    def __call__(self, specs: Sequence[Spec]) -> Iterator[Outcome]:
+        with ThreadPoolExecutor(self._jobs) as pool:
+            futures = [pool.submit(run_in_process, spec.as_dict(), self._started) for spec in specs]
+            try:
+                for future in as_completed(futures):
+                    yield Outcome.from_dict(future.result())
+            except BaseException:
+                for future in futures:
+                    future.cancel()
+                self.stop()
+                raise
+
+    def stop(self) -> None:
+        """Ends what runs."""
+        for process in self._started:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+
+
+class RayExecutor:
+    """The machines of a Ray cluster, one trial a core of theirs. They see the script at the same path.
+
+    Raises:
+        OptionError: Ray is not installed, or there is no cluster at the address.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise OptionError("--ray needs Ray, which is not installed.", hint="pip install ray adds it.") from None
+        try:
+            ray.init(address=address, ignore_reinit_error=True, log_to_driver=False)
+        except Exception as error:
+            raise OptionError(
+                f"There is no Ray cluster at '{address}': {error}.", hint="Start one with `ray start --head`."
+            ) from error
+        self._ray = ray
+        self._run = ray.remote(num_cpus=1)(run_in_process)
+
+    def __call__(self, specs: Sequence[Spec]) -> Iterator[Outcome]:
+        waiting = [self._run.remote(spec.as_dict()) for spec in specs]
+        try:
+            while waiting:
+                done, waiting = self._ray.wait(waiting, num_returns=1)
+                for each in self._ray.get(done):
+                    yield Outcome.from_dict(each)
+        except BaseException:
+            for each in waiting:
+                self._ray.cancel(each, force=True)
+            raise
+
+    def stop(self) -> None:
+        """Leaves the cluster."""
+        self._ray.shutdown()

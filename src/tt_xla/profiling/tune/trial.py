@@ -1,0 +1,191 @@
+"""One trial, in a process of its own: ``python -m tt_xla.profiling.tune.trial SPEC RESULT``, both JSON files.
+
+Steps are found and measured as :mod:`tt_xla.profiling.bench` does. Throughput is of predicted time alone, so trials
+that run beside each other do not disturb one another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tt_xla.profiling.tune.choice import Choice, Outcome
+
+STEPS = 2
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a trial runs. ``results`` receives the reference's results, or has them."""
+
+    choice: Choice
+    program: str
+    """A script, an experiment's YAML file, or a StableHLO module."""
+    arguments: tuple[str, ...]
+    batch_argument: str
+    metric: str
+    results: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return self.__dict__ | {"choice": self.choice.__dict__}
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Spec:
+        return Spec(**(data | {"choice": Choice(**data["choice"]), "arguments": tuple(data["arguments"])}))
+
+
+def run(spec: Spec) -> Outcome:
+    """Runs a trial in this process, whose compile options it sets for good."""
+    from tt_xla.errors import TTXLAError
+
+    os.environ["TTXLA_COMPILE_OPTIONS"] = json.dumps(spec.choice.options())
+    try:
+        if spec.program.endswith((".mlir", ".mlirbc", ".stablehlo")):
+            recording = _run_module(Path(spec.program))
+        else:
+            recording = _run_script(spec)
+        if recording.error:
+            return Outcome(spec.choice, error=recording.error)
+        return _outcome(spec, recording)
+    except TTXLAError as error:
+        return Outcome(spec.choice, error=f"{type(error).__name__}: {error}")
+
+
+def _run_script(spec: Spec) -> Any:
+    from tt_xla.profiling.scripts import run_recorded
+    from tt_xla.profiling.steps import Enough
+    from tt_xla.profiling.workload import resolve
+
+    program = spec.program
+    if spec.choice.batch and program.endswith((".yaml", ".yml")):
+        program = _with_batch(Path(program), spec.choice.batch)
+    script, arguments = resolve(program, list(spec.arguments))
+    if spec.choice.batch and not program.endswith((".yaml", ".yml")):
+        arguments = [*arguments, spec.batch_argument, str(spec.choice.batch)]
+    _seed()
+    enough = None if spec.metric else Enough(STEPS)
+    return run_recorded(script, arguments, enough=enough, keep_results=True)
+
+
+def _with_batch(path: Path, batch: int) -> str:
+    """A copy of an experiment's file with another batch size, in the trial's folder."""
+    import yaml
+
+    data = yaml.safe_load(path.read_text())
+    data |= {"batch_size": batch, "script": str((path.parent / data["script"]).resolve())}
+    copy = Path.cwd() / f"config_batch_{batch}_{os.getpid()}.yaml"
+    copy.write_text(yaml.safe_dump(data))
+    return str(copy)
+
+
+def _seed() -> None:
+    import numpy
+    import torch
+
+    random.seed(0)
+    numpy.random.seed(0)
+    torch.manual_seed(0)
+
+
+def _run_module(path: Path) -> Any:
+    """Runs a module four times, on arguments drawn from a normal distribution, or of small integers."""
+    from tt_xla.compiler import compile_module, parse_module
+    from tt_xla.options import CompileOptions, selected_system
+    from tt_xla.profiling.recording import recorded
+    from tt_xla.runtime import get_device
+    from tt_xla.target import load_target
+
+    _seed()
+    with recorded(keep_results=True) as recording:
+        module = parse_module(path.read_bytes(), str(path))
+        program = compile_module(module, CompileOptions.parse({}), load_target(selected_system()))
+        executable = get_device().load(program)
+        arguments = [_drawn(argument.dtype, argument.shape) for argument in program.arguments]
+        for _ in range(4):
+            executable.run(arguments, [None] * len(arguments))
+    return recording
+
+
+def _drawn(dtype: str, shape: tuple[int, ...]) -> Any:
+    import torch
+
+    from tt_xla.runtime.emulator.containers import DECLARED
+
+    kind = DECLARED[dtype]
+    if kind.is_floating_point or kind.is_complex:
+        return torch.randn(shape).to(kind)
+    return torch.randint(0, 2 if kind is torch.bool else 8, shape).to(kind)
+
+
+def _outcome(spec: Spec, recording: Any) -> Outcome:
+    from tt_xla.ir.program import Role
+    from tt_xla.profiling.bench import measure
+
+    found = measure(recording, STEPS)
+    programs = [loaded.program for loaded in recording.programs]
+    weights = {
+        argument.name: int(_product(argument.shape))
+        for program in programs
+        for argument in program.arguments
+        if argument.role is Role.PARAMETER and len(argument.shape) > 1
+    }
+    results = _main_results(recording)
+    if spec.choice.reference:
+        import torch
+
+        torch.save(results, spec.results)
+    return Outcome(
+        spec.choice,
+        step_ms=found.wall_ms.mean - found.host_ms,
+        device_ms=found.device_ms,
+        dram_bytes=max((program.memory.dram_peak_bytes for program in programs), default=0),
+        pcc=1.0 if spec.choice.reference else _pcc(results, spec.results),
+        metrics=recording.metrics,
+        weights=tuple(sorted(weights.items())),
+    )
+
+
+def _product(sizes: tuple[int, ...]) -> int:
+    total = 1
+    for size in sizes:
+        total *= size
+    return total
+
+
+def _main_results(recording: Any) -> list[Any]:
+    """Results of the first run of the program that most device time goes to."""
+    runs = Counter(run.program for run in recording.runs)
+    main = max(runs, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
+    return recording.results.get(main, [])
+
+
+def _pcc(results: list[Any], reference: str) -> float | None:
+    """The smallest correlation over results of several floats; None where results do not match the reference's."""
+    import torch
+
+    from tt_xla.testing import pcc
+
+    if not Path(reference).is_file():
+        return None
+    expected = torch.load(reference)
+    if [tuple(one.shape) for one in results] != [tuple(one.shape) for one in expected]:
+        return None
+    pairs = [(one, other) for one, other in zip(results, expected, strict=True) if one.is_floating_point()]
+    large = [(one, other) for one, other in pairs if one.numel() > 1]
+    found = [float(pcc(one.float().numpy(), other.float().numpy(), rtol=0, atol=0)) for one, other in large or pairs]
+    return min(found, default=None)
+
+
+def main(spec: str, result: str) -> None:
+    outcome = run(Spec.from_dict(json.loads(Path(spec).read_text())))
+    Path(result).write_text(json.dumps(outcome.as_dict()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

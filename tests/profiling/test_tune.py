@@ -1,0 +1,258 @@
+"""Searches: which choices are tried, what is chosen, and that an interrupted one goes on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tt_xla.errors import OptionError
+from tt_xla.options import CompileOptions
+from tt_xla.profiling.tune.choice import Choice, Outcome, pareto
+from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
+from tt_xla.profiling.tune.page import write_chosen, write_page
+from tt_xla.profiling.tune.search import TRIALS_NAME, Search, Space, _groups
+from tt_xla.profiling.tune.trial import Spec, run
+from tt_xla.tools.tune_command import tune_command
+
+MODULE = """
+!t = tensor<64x64xbf16>
+func.func public @main(%x: !t, %w: !t {ttcore.argument_type = "parameter", ttir.name = "w"}) -> !t {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (!t, !t) -> !t
+  %1 = stablehlo.tanh %0 : !t
+  return %1 : !t
+}
+"""
+
+WEIGHTS = (("a", 100), ("b", 100), ("c", 100))
+LOSS = {"a": 0.002, "b": 0.02, "c": 0.004}
+"""What each weight in bfp4 costs of the correlation, in the made-up card below."""
+
+
+def card(choice: Choice) -> Outcome:
+    """A made-up card: level 2, traces and narrow weights are faster; from batch 8 on nothing is gained."""
+    if choice.batch == 32:
+        return Outcome(choice, error="ResourceExhaustedError: too much")
+    narrow = choice.overrides.count("=") if choice.weights == "mixed" else 3 * (choice.weights == "bfp4")
+    ms = 10.0 - 2 * choice.optimization_level - choice.enable_trace - 0.5 * (choice.weights != "bf16") - 0.2 * narrow
+    names = [part.partition("=")[0] for part in choice.overrides.split(",") if part]
+    lost = sum(LOSS[name] for name in (list(LOSS) if choice.weights == "bfp4" else names))
+    lost += 0.5 if choice.math_fidelity == "lofi" else 0.0
+    pcc = 1.0 if choice.reference else 1 - lost if choice.batch in (0, 1) else None
+    ms -= 0.5 * (choice.math_fidelity == "lofi")
+    return Outcome(
+        choice, ms * max(1, min(choice.batch, 8)) ** 0.5 * max(1, choice.batch / 8), pcc=pcc, weights=WEIGHTS
+    )
+
+
+class Card:
+    """Runs trials on the made-up card; raises KeyboardInterrupt after ``limit`` of them."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
+        self.tried: list[Choice] = []
+
+    def __call__(self, specs: Sequence[Spec]) -> Iterator[Outcome]:
+        for spec in specs:
+            if len(self.tried) == self.limit:
+                raise KeyboardInterrupt
+            self.tried.append(spec.choice)
+            yield card(spec.choice)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "program.mlir"
+    path.write_text(MODULE)
+    return str(path)
+
+
+def search(program: str, run_all: Any, folder: Path, **space: Any) -> Search:
+    folder.mkdir(exist_ok=True)
+    return Search(program, (), Space(**space), folder, run_all)
+
+
+def test_options_are_swept_one_after_another_within_the_budget(program: str, tmp_path: Path) -> None:
+    found = search(program, Card(), tmp_path / "out", pcc=0.99)
+    chosen = found.best(found.run())
+    assert chosen is not None
+    assert (chosen.choice.optimization_level, chosen.choice.enable_trace) == (2, True)
+    assert chosen.choice.math_fidelity == ""  # lofi is faster, and wrong
+    assert (chosen.choice.weights, chosen.choice.overrides) == ("mixed", "a=bfp_bf4,c=bfp_bf4")  # b costs too much
+    assert chosen.pcc == pytest.approx(0.994)
+
+
+def test_mixed_weights_are_not_tried_where_all_may_be_narrow(program: str, tmp_path: Path) -> None:
+    run_all = Card()
+    found = search(program, run_all, tmp_path / "out", pcc=0.9)
+    chosen = found.best(found.run())
+    assert chosen is not None
+    assert chosen.choice.weights == "bfp4"
+    assert not any(choice.overrides for choice in run_all.tried)
+
+
+def test_batches_stop_where_throughput_plateaus_or_memory_runs_out(program: str, tmp_path: Path) -> None:
+    run_all = Card()
+    found = search(program, run_all, tmp_path / "one", weights=("bf16",), batches=(1, 2, 4, 8, 16, 64))
+    chosen = found.best(found.run())
+    assert chosen is not None
+    assert (chosen.choice.batch, chosen.pcc) == (8, 1.0)
+    assert max(choice.batch for choice in run_all.tried) == 16
+    exhausted = search(program, run_all, tmp_path / "two", weights=("bf16",), batches=(1, 32, 64))
+    outcomes = exhausted.run()
+    assert [each.choice.batch for each in outcomes if each.error] == [32]
+    assert 64 not in {each.choice.batch for each in outcomes}
+
+
+def test_a_grid_has_every_combination(program: str, tmp_path: Path) -> None:
+    run_all = Card()
+    search(program, run_all, tmp_path / "out", weights=("bf16", "bfp8"), grid=True).run()
+    assert len(run_all.tried) == 1 + 3 * 2 * 2 * 3
+
+
+def test_an_interrupted_search_goes_on(program: str, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        search(program, Card(limit=4), tmp_path / "out").run()
+    with (tmp_path / "out" / TRIALS_NAME).open("a") as file:
+        file.write('{"cut')  # as a process that is killed leaves it
+    rest = Card()
+    search(program, rest, tmp_path / "out").run()
+    whole = Card()
+    search(program, whole, tmp_path / "other").run()
+    assert len(rest.tried) == len(whole.tried) - 4
+    assert set(rest.tried) < set(whole.tried)
+
+
+def test_trials_of_another_program_and_of_a_changed_one(program: str, tmp_path: Path) -> None:
+    search(program, Card(), tmp_path / "out").run()
+    other = tmp_path / "other.mlir"
+    other.write_text(MODULE)
+    with pytest.raises(OptionError, match=r"has the trials of .*program\.mlir"):
+        search(str(other), Card(), tmp_path / "out").run()
+    Path(program).write_text(MODULE + "\n")
+    again = Card()
+    search(program, again, tmp_path / "out").run()
+    assert again.tried
+
+
+def test_a_program_that_does_not_run(program: str, tmp_path: Path) -> None:
+    def broken(specs: Sequence[Spec]) -> Iterator[Outcome]:
+        return (Outcome(spec.choice, error="ValueError: no") for spec in specs)
+
+    with pytest.raises(OptionError, match="does not run: ValueError: no"):
+        search(program, broken, tmp_path / "out").run()
+
+
+def test_the_front_and_what_is_written(program: str, tmp_path: Path) -> None:
+    found = search(program, Card(), tmp_path / "out")
+    outcomes = found.run()
+    chosen = found.best(outcomes)
+    assert chosen is not None
+    front = pareto(outcomes)
+    assert [each.throughput for each in front] == sorted((each.throughput for each in front), reverse=True)
+    accuracies = [each.pcc or 0.0 for each in front]
+    assert accuracies == sorted(set(accuracies))
+    assert chosen in front
+    write_chosen(tmp_path / "chosen.json", chosen, "")
+    options = json.loads((tmp_path / "chosen.json").read_text())["compile_options"]
+    assert CompileOptions.parse(options).experimental_weight_dtype_overrides == "a=bfp_bf4,c=bfp_bf4"
+    write_page(tmp_path / "tune.html", program, outcomes, chosen, "")
+    page = (tmp_path / "tune.html").read_text()
+    assert page.count("<circle") == len([each for each in outcomes if not each.choice.reference])
+    judged = [replace(each, metrics={"accuracy": 1.0}) for each in outcomes]
+    assert len(pareto(judged, "accuracy")) == 1  # all are as good, so the fastest is the front
+
+
+def test_weights_are_grouped_by_size() -> None:
+    assert _groups([("a", 1), ("b", 5)], 8) == [["a"], ["b"]]
+    groups = _groups([(f"w{number:02}", 10) for number in range(40)], 8)
+    assert len(groups) == 8
+    assert [len(group) for group in groups] == [5] * 8
+    assert _groups([], 8) == []
+
+
+def test_real_trials_of_a_module(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_COMPILE_OPTIONS", "")
+    results = str(tmp_path / "reference.pt")
+    spec = Spec(Choice(reference=True), program, (), "", "", results)
+    reference = run(spec)
+    assert (reference.error, reference.pcc, reference.weights) == ("", 1.0, (("w", 4096),))
+    slow = run(replace(spec, choice=Choice()))
+    fast = run(replace(spec, choice=Choice(enable_trace=True)))
+    assert slow.step_ms - fast.step_ms == pytest.approx((4.8 - 2.05) * 1e-3, rel=0.01)  # one gap, between two ops
+    narrow = run(replace(spec, choice=Choice(weights="bfp4")))
+    mixed = run(replace(spec, choice=Choice(weights="mixed", overrides="w=bfp_bf4")))
+    assert slow.pcc is not None
+    assert narrow.pcc is not None
+    assert 0.9 < narrow.pcc < slow.pcc <= 1
+    assert mixed.pcc == narrow.pcc
+
+
+def test_a_process_that_dies_is_an_outcome(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import os; print('so long', file=__import__('sys').stderr, flush=True); os._exit(7)")
+    (outcome,) = LocalExecutor(1)([Spec(Choice(), str(script), (), "", "", str(tmp_path / "r.pt"))])
+    assert outcome.error.startswith("the process ended with 7")
+    assert "so long" in outcome.error
+
+
+def test_ray_runs_trials_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from tt_xla.profiling.tune import executors
+
+    class Remote:
+        def __init__(self, function: Any) -> None:
+            self.function = function
+
+        def remote(self, *arguments: Any) -> Any:
+            return self.function(*arguments)
+
+    ray = types.ModuleType("ray")
+    calls: list[str] = []
+    ray.init = lambda address, **rest: calls.append(address)
+    ray.remote = lambda **needs: Remote
+    ray.wait = lambda waiting, num_returns: (waiting[:1], waiting[1:])
+    ray.get = lambda done: done
+    ray.shutdown = lambda: calls.append("shutdown")
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(executors, "run_in_process", lambda data: card(Spec.from_dict(data).choice).as_dict())
+    executor = RayExecutor("cluster:1")
+    specs = [Spec(Choice(level), "p", (), "", "", "") for level in range(3)]
+    assert [each.choice.optimization_level for each in executor(specs)] == [0, 1, 2]
+    executor.stop()
+    assert calls == ["cluster:1", "shutdown"]
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(OptionError, match="--ray needs Ray, which is not installed"):
+        RayExecutor("cluster:1")
+
+
+def test_bad_arguments(program: str) -> None:
+    for flags, message in (
+        (["--levels", "3"], "'3' is not a list of 0, 1, 2"),
+        (["--batches", "0,4"], "is not a list of positive numbers"),
+        (["--weights", ""], "is not a list of bf16"),
+    ):
+        done = CliRunner().invoke(tune_command, [*flags, program])
+        assert done.exit_code == 2
+        assert message in done.output
+    assert "There is no file 'nowhere'" in CliRunner().invoke(tune_command, ["nowhere"]).output
+
+
+def test_the_command_tunes_a_module(program: str, tmp_path: Path) -> None:
+    flags = ["--levels", "1", "--traces", "off", "--weights", "bf16,bfp8", "--fidelities", "default", "--pcc", "0.5"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tt_xla", "tune", *flags, "--json", "-o", str(tmp_path / "out"), program],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["compile_options"]["optimization_level"] == 1
+    assert "Pareto front" in done.stdout
