@@ -34,6 +34,7 @@ from tt_xla.compiler.ttnn import (
     keep_const_eval_inputs_on_host,
     propagate_row_major,
     set_compute_config,
+    transpose_weights,
     write_in_place,
 )
 from tt_xla.compiler.ttnn import fuse as fuse_ttnn
@@ -178,6 +179,12 @@ TTNN_STAGES = (
         "ttnn-choose-argument-layouts",
         _alone(choose_argument_layouts.run),
         "After the reshapes that cost nothing on row-major arguments have moved before their conversions.",
+    ),
+    Stage(
+        "ttnn-transpose-weights",
+        _alone(transpose_weights.run),
+        "After fusing, which moves permutes into products; before const-eval, which then transposes once.",
+        lambda options: options.optimization_level == 2 and options.enable_const_eval,
     ),
     Stage(
         "ttnn-convert-weight-dtype",
