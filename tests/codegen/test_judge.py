@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,44 @@ def test_a_model_is_taken_at_every_level_and_with_a_trace(ttnn_mock: Mock) -> No
         assert not judgement.refusals, judgement.refusals[0]
         assert judgement.dram_peak_bytes_per_bank > 0
         assert judgement.version.startswith("ttnn ")
+
+
+DECODER = """
+module { func.func @main(
+    %x: tensor<1x2048xbf16>,
+    %w: tensor<2048x4096xbf16> {ttcore.argument_type = "parameter"},
+    %v: tensor<4096x2048xbf16> {ttcore.argument_type = "parameter"},
+    %bias: tensor<2048xbf16> {ttcore.argument_type = "parameter"}
+) -> tensor<1x2048xbf16> {
+  %0 = stablehlo.tanh %x : tensor<1x2048xbf16>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0]
+      : (tensor<1x2048xbf16>, tensor<2048x4096xbf16>) -> tensor<1x4096xbf16>
+  %2 = stablehlo.logistic %1 : tensor<1x4096xbf16>
+  %3 = stablehlo.dot_general %2, %v, contracting_dims = [1] x [0]
+      : (tensor<1x4096xbf16>, tensor<4096x2048xbf16>) -> tensor<1x2048xbf16>
+  %4 = stablehlo.broadcast_in_dim %bias, dims = [1] : (tensor<2048xbf16>) -> tensor<1x2048xbf16>
+  %5 = stablehlo.add %3, %4 : tensor<1x2048xbf16>
+  %6 = stablehlo.exponential %5 : tensor<1x2048xbf16>
+  return %6 : tensor<1x2048xbf16>
+}}
+"""
+
+
+def test_weights_cut_over_the_banks_of_dram_are_taken(ttnn_mock: Mock) -> None:
+    """On a p150 with faster banks than it has, so that the search takes them. TT-NN itself says over which cores it cuts
+    the result of such a product, and the mock device has more of them than a p150."""
+    target = dataclasses.replace(load_target("p150"), dram_sharded_bytes_per_second=1e12)
+    options = CompileOptions.parse({"optimization_level": 2, "experimental_weight_dtype": "bfp_bf8"})
+    program = compile_module(parse_module(DECODER), options, target)
+    configs = [
+        step.attributes["matmul_program_config"]["config"]
+        for function in program.functions
+        for step in function.body
+        if step.attributes.get("matmul_program_config")
+    ]
+    assert "dram_sharded" in configs
+    [judgement] = judge([program], ttnn_mock)
+    assert not any(verdict.refused for verdict in judgement.verdicts)
 
 
 def test_a_refusal_has_ttnns_words_and_does_not_hide_the_next(ttnn_mock: Mock) -> None:

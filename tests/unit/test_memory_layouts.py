@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tt_xla.compiler.ttnn.layouts.forms import Site, forms
 from tt_xla.cost.allocation import AddressSpace
 from tt_xla.cost.circular_buffers import circular_buffer_bytes
-from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, interleaved_in_l1, same_shards, shardings
+from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, interleaved_in_l1, over_dram_banks, same_shards, shardings
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import load_target
@@ -120,6 +120,18 @@ def test_circular_buffers_are_not_below_what_tt_nn_needs(op, shapes, attributes,
         Instruction(f"ttnn.{op}", operands, (len(shapes),), attributes), values, load_target("p150")
     )
     assert measured <= found <= 20 * measured
+
+
+@pytest.mark.parametrize(("columns", "depth", "measured"), [(8192, 1, 306688), (8192, 4, 632320), (16384, 4, 1246720)])
+def test_circular_buffers_of_weights_cut_over_banks(columns: int, depth: int, measured: int):
+    target = load_target("p150")
+    row, weight = ((1, 2048), DataType.BF16), ((2048, columns), DataType.BFP_BF8)
+    values = [TensorSpec(shape, TensorLayout.of(shape, dtype)) for shape, dtype in (row, weight)]
+    values[1] = TensorSpec(weight[0], over_dram_banks(values[1].layout, weight[0], target))
+    values.append(TensorSpec((1, columns), TensorLayout.of((1, columns), DataType.BF16)))
+    config = {"config": "dram_sharded", "in0_block_w": depth, "per_core_m": 1, "per_core_n": 4}
+    product = Instruction("ttnn.matmul", {"a": 0, "b": 1}, (2,), {"matmul_program_config": config})
+    assert measured <= circular_buffer_bytes(product, values, target) <= 1.01 * measured
 
 
 @pytest.mark.parametrize(

@@ -181,9 +181,34 @@ def _matmul(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
     else:
         row_tiles = -(-rows // TILE)
     works = [Work(a.layout), Work(b.layout), *[Work(other.layout) for other in others]]
+    if (instruction.attributes.get("matmul_program_config") or {}).get("config") == "dram_sharded":
+        return _from_banks(instruction, rates, works, Work(result.layout), -(-inner // TILE), -(-columns // TILE))
     return _products(
         instruction, rates, works, Work(result.layout), batch, row_tiles, -(-inner // TILE), -(-columns // TILE)
     )
+
+
+def _from_banks(instruction: Instruction, rates: Rates, works: list[Work], out: Work, inner: int, columns: int) -> Cost:
+    """One row of tiles by weights that are cut over the DRAM banks.
+
+    The core next to each bank reads its shard and computes with it; it is sent the row block by block, and sends its
+    part of the result to the cores that hold it.
+    """
+    config = instruction.attributes["matmul_program_config"]
+    each = -(-columns // rates.banks)
+    product = max(rates.tile_product[fidelity_of(instruction)], (works[0].page + works[1].page) * rates.unpack)
+    compute = each * (inner * product + out.page * rates.pack + _activation(instruction, rates))
+    blocks = -(-inner // int(config["in0_block_w"]))
+    noc = inner * works[0].page * rates.multicast + blocks * families.BLOCK_HANDSHAKE_US
+    noc += each * out.page * rates.local
+    return cost_of(rates, compute, sum([work.bytes for work in works[1:]]) * rates.sharded, noc, rates.banks)
+
+
+def _activation(instruction: Instruction, rates: Rates) -> float:
+    """Time per tile of the function that a product applies to its result."""
+    config = instruction.attributes.get("matmul_program_config") or {}
+    name = instruction.attributes.get("activation") or (config.get("fused_activation") or {}).get("op_type")
+    return rates.sfpu.get(name, 0.0) if isinstance(name, str) else 0.0
 
 
 def _products(
@@ -212,8 +237,7 @@ def _products(
     unpack = (page_b if width else page_a + page_b) * rates.unpack
     if unpack > product:
         product = unpack
-    activation = instruction.attributes.get("activation") or (config.get("fused_activation") or {}).get("op_type")
-    after = rates.sfpu.get(activation, 0.0) if isinstance(activation, str) else 0.0
+    after = _activation(instruction, rates)
     pack = out.page * rates.pack if out.tiled else 0.0
     paged = [work.bytes if work.place in (DRAM, L1) else 0 for work in (*works, out)]
     waiting = rates.stream * families.MATMUL_STREAM_FACTOR

@@ -26,6 +26,10 @@ class Rates:
     cycle_us: float
     dram: float
     """us per byte of the whole chip."""
+    sharded: float
+    """us per byte of the whole chip, of weights cut over the DRAM banks."""
+    banks: int
+    """Of DRAM."""
     stream: float
     """us per byte of one core that goes through pages one by one."""
     block: float
@@ -70,6 +74,8 @@ def _of(target: Target) -> Rates:
         columns=target.grid[1],
         cycle_us=cycle_us,
         dram=1e6 / target.dram_achieved_bytes_per_second,
+        sharded=1e6 / target.dram_sharded_bytes_per_second,
+        banks=target.dram_banks,
         stream=cycle_us / target.stream_bytes_per_cycle,
         block=cycle_us / target.dram_core_bytes_per_cycle,
         local=cycle_us / target.noc_bytes_per_cycle,

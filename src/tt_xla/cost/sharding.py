@@ -54,6 +54,13 @@ def in_dram(layout: TensorLayout, shape: Sequence[int]) -> TensorLayout:
     return layout.with_(shape, buffer=BufferType.DRAM, memory=MemoryLayout.INTERLEAVED, grid=(1, 1))
 
 
+def over_dram_banks(layout: TensorLayout, shape: Sequence[int], target: Target) -> TensorLayout:
+    """``layout`` with its columns cut over all banks of DRAM."""
+    banks = (CoreRange((0, 0), (target.dram_banks - 1, 0)),)
+    grid = (1, target.dram_banks)
+    return layout.with_(shape, buffer=BufferType.DRAM, memory=WIDTH, grid=grid, core_ranges=banks)
+
+
 @functools.lru_cache(maxsize=4096)
 def shardings(shape: tuple[int, ...], dtype: DataType, target: Target) -> tuple[TensorLayout, ...]:
     """Height-, width- and block-sharded layouts of a tiled tensor; those that would use one core are left out."""

@@ -52,6 +52,7 @@ _WORMHOLE: dict[str, Any] = _TENSIX | {
     "sfpu_cycles": sfpu_cycles("wormhole_b0"),
     "dram_peak_bytes_per_second": 288e9,  # [ISA] 12 channels of 24 GB/s
     "dram_achieved_bytes_per_second": 190e9,  # [DRAM] interleaved matmul weights; best micro-benchmark 267e9
+    "dram_sharded_bytes_per_second": 240e9,  # [DRAM] Llama's products: 239e9 to 260e9
     "dram_core_bytes_per_cycle": 22.0,  # [CI] directed read; write 21
     "stream_bytes_per_cycle": 6.0,  # [PROF] layer norm of 40 tiles on one core; relu from L1 to L1: 4.7
     "noc_bytes_per_cycle": 28.0,  # [CI] unicast read; write 30
@@ -135,6 +136,7 @@ _P150: dict[str, Any] = _BLACKHOLE | {
     "dram_bank_workers": ((9, 0), (0, 0), (7, 0), (3, 0), (9, 6), (1, 6), (6, 6), (4, 6)),  # [desc]
     "dram_peak_bytes_per_second": 512e9,  # [ISA] 8 controllers of 64 GB/s
     "dram_achieved_bytes_per_second": 300e9,  # [PROF] concat, eltwise and KV-cache streams: 257e9 to 342e9
+    "dram_sharded_bytes_per_second": 280e9,  # [DRAM] 55 % of the peak; 90 % with several readers a bank
 }
 
 # No descriptor of a p100 is public: a p150 with one DRAM controller less. Its grid is that of the attention figures of
@@ -146,6 +148,7 @@ _P100: dict[str, Any] = (
         "dram_bank_workers": _P150["dram_bank_workers"][:7],
         "dram_peak_bytes_per_second": 448e9,  # product page
         "dram_achieved_bytes_per_second": 300e9 * 7 / 8,
+        "dram_sharded_bytes_per_second": 280e9 * 7 / 8,
     }
 )
 

@@ -63,6 +63,8 @@ class Target:
     """Of one chip, all banks, as documented."""
     dram_achieved_bytes_per_second: float
     """Of one chip, as well-written kernels on interleaved buffers reach."""
+    dram_sharded_bytes_per_second: float
+    """Of one chip, as matrix products reach whose weights are cut over the DRAM banks, one reader a bank."""
     dram_core_bytes_per_cycle: float
     """What one core alone reads from DRAM."""
     stream_bytes_per_cycle: float

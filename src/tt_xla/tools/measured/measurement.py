@@ -181,5 +181,6 @@ def board_target(arch: str, board: str = "", cores: int = 0, grid: tuple[int, in
             target,
             dram_peak_bytes_per_second=target.dram_peak_bytes_per_second * _P100_DRAM,
             dram_achieved_bytes_per_second=target.dram_achieved_bytes_per_second * _P100_DRAM,
+            dram_sharded_bytes_per_second=target.dram_sharded_bytes_per_second * _P100_DRAM,
         )
     return target

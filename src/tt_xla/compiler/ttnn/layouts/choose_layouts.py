@@ -6,12 +6,12 @@ than the one of level 1, which is in the search, and is taken when nothing is fa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.emit_program import plain_instruction
@@ -24,18 +24,18 @@ from tt_xla.compiler.ttnn.liveness import last_uses
 from tt_xla.cost.rates import rates_of
 from tt_xla.ir.abstract.cache import CacheOp
 from tt_xla.ir.base import TTOp, shape
-from tt_xla.ir.layout import MemoryLayout
+from tt_xla.ir.layout import BufferType, MemoryLayout, TensorLayout
 from tt_xla.ir.program import TensorSpec
+from tt_xla.ir.ttcore import LoadCachedOp
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
 from tt_xla.ir.ttnn.configs import (
+    MATMUL_CONFIGS,
     Conv2dConfigAttr,
     CoreCoordAttr,
     CoreRangeSetAttr,
-    MatmulMultiCast1DConfigAttr,
-    MatmulMultiCastConfigAttr,
     UnaryAttr,
 )
-from tt_xla.ir.ttnn.memory import GetDeviceOp, ToMemoryConfigOp
+from tt_xla.ir.ttnn.memory import GetDeviceOp, ToDeviceOp, ToMemoryConfigOp
 from tt_xla.target import Target
 
 USAGE_CAP = 0.95
@@ -49,9 +49,10 @@ def run(module: ModuleOp, target: Target, *, traced: bool = False, choices: list
         traced: ops will be replayed from a trace, with the shorter gap between them.
         choices: receives what was chosen for each op, and what else there was.
     """
+    by_name = {function.sym_name.data: function for function in functions(module)}
     for function in functions(module):
         if is_forward(function):
-            line = _Line(function, target)
+            line = _Line(function, target, by_name)
             if not line.ops:
                 continue
             search = line.search(traced)
@@ -76,13 +77,16 @@ class _Kind(NamedTuple):
     operands: tuple[Attribute, ...]
     results: tuple[Attribute, ...]
     fixed: bool
+    weights: tuple[bool, ...]
 
 
 class _Line:
     """The ops of a function as the search sees them, and the way back."""
 
-    def __init__(self, function: FuncOp, target: Target) -> None:
+    def __init__(self, function: FuncOp, target: Target, by_name: Mapping[str, FuncOp]) -> None:
+        self.function = function
         self.target = target
+        self.by_name = by_name
         self.block = body(function)
         self.constants = constant_values(function)
         self.numbers: dict[SSAValue, int] = {}
@@ -130,6 +134,7 @@ class _Line:
             tuple(value.type for value in tensors),
             tuple(value.type for value in op.results),
             fixed,
+            tuple(self._can_be_laid_out(value) for value in tensors),
         )
         kind = self.kinds.get(key)
         if kind is None:
@@ -143,17 +148,33 @@ class _Line:
                     self.target,
                     fixed,
                     () if placed else tuple(specs[len(operands) :]),
+                    key.weights,
                 )
             )
         gone = tuple(self.numbers[value] for value in dying if value in self.numbers)
         self.ops.append(op)
         self.nodes.append(Node(kind, operands, results[0] if placed else -1, gone))
 
+    def _can_be_laid_out(self, value: SSAValue) -> bool:
+        """Whether a constant of one use is brought to the device, or kept by const-eval, as that use wants it."""
+        made = isinstance(value, BlockArgument) or isinstance(value.owner, LoadCachedOp)
+        return made and value in self.constants and value.has_one_use() and layout_of(value).buffer is BufferType.DRAM
+
+    def _laid_out_once(self, value: SSAValue, layout: TensorLayout) -> SSAValue:
+        """A constant with another layout, which it has from where it is made, or from the caller."""
+        type_ = laid_out(shape(value), layout)
+        if isinstance(value, OpResult) and isinstance(value.op, LoadCachedOp):
+            _return_as(self.by_name[value.op.value("callee")], value.index, type_)
+        return Rewriter.replace_value_with_new_type(value, type_)
+
     def apply(self, steps: list[Step]) -> None:
         """Writes what was chosen into the IR."""
         for op, node, step in zip(self.ops, self.nodes, steps, strict=True):
             for move in step.moves:
                 source = self.current[move.value]
+                if move.reason == "weight":
+                    self.current[move.value] = self._laid_out_once(source, move.layout)
+                    continue
                 type_ = laid_out(shape(source), move.layout)
                 copy = ToMemoryConfigOp.make([source], [type_], op.location)
                 Rewriter.insert_op(copy, InsertPoint.before(op))
@@ -169,6 +190,21 @@ class _Line:
                 self.current[node.result] = value
             if step.form.config is not None:
                 _configure(op, dict(step.form.config))
+        self.function.update_function_type()
+
+
+def _return_as(function: FuncOp, index: int, type_: Attribute) -> None:
+    """Makes a const-eval function return a result in another layout."""
+    returned = body(function).last_op
+    assert isinstance(returned, ReturnOp)
+    kept = returned.operands[index]
+    if isinstance(kept.owner, ToDeviceOp) and kept.has_one_use():
+        Rewriter.replace_value_with_new_type(kept, type_)
+    else:
+        copy = ToMemoryConfigOp.make([kept], [type_])
+        Rewriter.insert_op(copy, InsertPoint.before(returned))
+        returned.operands[index] = copy.results[0]
+    function.update_function_type()
 
 
 def _configure(op: TTOp, config: dict[str, Any]) -> None:
@@ -178,10 +214,12 @@ def _configure(op: TTOp, config: dict[str, Any]) -> None:
         known["shard_layout"] = MemoryLayout(config["shard_layout"])
         op.properties["conv2d_config"] = Conv2dConfigAttr.of(**known)
         return
-    config["compute_with_storage_grid_size"] = CoreCoordAttr(config["compute_with_storage_grid_size"])
+    if "compute_with_storage_grid_size" in config:
+        config["compute_with_storage_grid_size"] = CoreCoordAttr(config["compute_with_storage_grid_size"])
     if "hop_cores" in config:
         config["hop_cores"] = CoreRangeSetAttr(config["hop_cores"])
-    kind = {"multi_cast": MatmulMultiCastConfigAttr, "multi_cast_1d": MatmulMultiCast1DConfigAttr}[config.pop("config")]
+    kind = next(kind for kind in MATMUL_CONFIGS if config["config"] == kind.TAG)
+    config.pop("config")
     activation = config.pop("fused_activation", None)
     if activation:
         config["fused_activation"] = UnaryAttr.of(activation["op_type"])

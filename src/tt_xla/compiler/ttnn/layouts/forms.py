@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from tt_xla.compiler.ttnn.layouts.matmul_forms import product_forms
+from tt_xla.compiler.ttnn.layouts.matmul_forms import dram_sharded_forms, product_forms
 from tt_xla.cost import families
 from tt_xla.cost.movement import keeps_tiles
 from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, in_dram, interleaved_in_l1, same_shards, shardings
@@ -61,6 +61,11 @@ class Site:
     """The result has to stay where it is."""
     others: tuple[TensorSpec, ...] = ()
     """The results, when there is none or more than one to place."""
+    weights: tuple[bool, ...] = ()
+    """For each operand, whether it is a constant that this op alone uses, so that it can lie anywhere in DRAM."""
+
+    def is_weight(self, position: int) -> bool:
+        return position < len(self.weights) and self.weights[position]
 
     @property
     def result_shape(self) -> tuple[int, ...] | None:
@@ -203,6 +208,14 @@ def _product(site: Site) -> Iterator[Form]:
             accepts = _exactly(operand) if not result.is_sharded else _exactly_or_pages(operand)
         goal = operand if not result.is_sharded else None
         yield Form(result, (accepts, *(interleaved,) * (count - 1)), (goal, *(None,) * (count - 1)), config)
+    yield from _from_banks(site)
+
+
+def _from_banks(site: Site) -> Iterator[Form]:
+    """Products of one row of tiles by weights that are cut over the DRAM banks."""
+    if site.weights and all(site.weights[1:]):
+        for result, operands, config in dram_sharded_forms(site.instruction, site.inputs, site.result, site.target):
+            yield Form(result, tuple(_exactly(place) for place in operands), operands, config)
 
 
 def _exactly(place: TensorLayout) -> Accepts:

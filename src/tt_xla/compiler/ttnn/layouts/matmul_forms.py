@@ -9,8 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tt_xla.cost.circular_buffers import matmul_buffers
-from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, in_dram, interleaved_in_l1, shardings
+from tt_xla.cost.circular_buffers import dram_sharded_buffers, matmul_buffers
+from tt_xla.cost.sharding import (
+    BLOCK,
+    HEIGHT,
+    WIDTH,
+    in_dram,
+    interleaved_in_l1,
+    over_dram_banks,
+    sharded,
+    shardings,
+)
 from tt_xla.ir.layout import TILE, TensorLayout
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import Target
@@ -57,6 +66,45 @@ def product_forms(
         if operand is not None:
             yield in_dram(place, result.shape), operand, config
             yield interleaved_in_l1(place, result.shape, target), operand, config
+
+
+def dram_sharded_forms(
+    instruction: Instruction, inputs: Sequence[TensorSpec], result: TensorSpec | None, target: Target
+) -> Iterator[tuple[TensorLayout, tuple[TensorLayout, ...], Mapping[str, Any]]]:
+    """Products of one row of tiles by weights that are cut over the banks of DRAM, where TT-NN has them: the result's
+    layout, the operands', and the config.
+
+    The row and the result are cut over cores. Fewer cores for the row are deeper blocks, which are fewer; more cores
+    are what other ops leave it on.
+    """
+    assert result is not None
+    a, b = inputs[0], inputs[1]
+    attributes = instruction.attributes
+    matrix = all(size == 1 for size in b.shape[:-2]) and len(b.shape) > 1
+    plain = all(spec.layout.tiled and spec.layout.dtype.is_float for spec in (*inputs, result))
+    rows, inner = TensorLayout.of(a.shape, a.layout.dtype).shard
+    transposed = attributes.get("transpose_a") or attributes.get("transpose_b")
+    places = shardings(result.shape, result.layout.dtype, target)
+    place = next((layout for layout in places if layout.memory is WIDTH), None)
+    if not (matrix and plain) or transposed or rows != 1 or place is None:
+        return
+    others = [over_dram_banks(spec.layout, spec.shape, target) for spec in inputs[1:]]
+    fields: dict[str, Any] = {"config": "dram_sharded", "per_core_m": 1, "per_core_n": place.shard[1]}
+    activation = attributes.get("activation")
+    if activation:
+        fields["fused_activation"] = {"op_type": str(activation)}
+    tiles = [spec.layout.dtype.tile_bytes for spec in (a, b, result)]
+    seen = 0
+    for cores in range(min(target.cores, inner), 1, -1):
+        depth = inner // cores
+        if inner % cores or depth > STEPS[0]:
+            continue
+        step = next(step for step in STEPS if depth % step == 0)
+        config = fields | {"in0_block_w": step}
+        taken = dram_sharded_buffers(config, others[0].shard[1], *tiles, bias=len(inputs) > 2)
+        if step > seen and taken <= BUFFER_SHARE * target.l1_usable_bytes:
+            seen = step
+            yield place, (sharded(a.shape, a.layout.dtype, WIDTH, (1, cores), target), *others), config
 
 
 def _fits(operand: TensorLayout, place: TensorLayout, inner: int) -> bool:

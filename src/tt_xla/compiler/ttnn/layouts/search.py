@@ -54,7 +54,7 @@ class Move(NamedTuple):
     value: int
     layout: TensorLayout
     reason: str
-    """``operand`` when the op needs it there, ``spill`` when it made room."""
+    """``operand`` when the op needs it there, ``spill`` when it made room, ``weight`` when it is laid out so once."""
 
 
 class Step(NamedTuple):
@@ -184,8 +184,9 @@ class Search:
                 if moved is None:
                     return Infeasible("no room in L1 for an operand in the layout it needs")
                 places, blocks, layout, cost = moved
-                moves_us += cost
-                moves = (*moves, Move(value, layout, "operand"))
+                once = self.sites[node.kind].is_weight(position)
+                moves_us += 0.0 if once else cost
+                moves = (*moves, Move(value, layout, "weight" if once else "operand"))
             layouts.append(layout)
         result = form.result
         view = result is None and node.result >= 0
@@ -303,8 +304,11 @@ class Search:
                     near = form.result.with_(spec.shape, dtype=spec.layout.dtype, core_ranges=form.result.core_ranges)
                     self._near[kind, id(form), number] = near
                 found = near if spec.shape == site.result_shape and accepts(near) else found
-            if number == position and not accepts(found) and found.on_device:
-                goal = form.moves[number] or interleaved_in_l1(found, spec.shape, self.target)
+            goal = form.moves[number]
+            if site.is_weight(number) and goal is not None:
+                found = goal
+            elif number == position and not accepts(found) and found.on_device:
+                goal = goal or interleaved_in_l1(found, spec.shape, self.target)
                 moved += self._copy_us(spec.shape, found, goal)
                 found = goal
             layouts.append(found)
