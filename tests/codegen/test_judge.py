@@ -84,8 +84,8 @@ module { func.func @main(
 
 
 def test_weights_cut_over_the_banks_of_dram_are_taken(ttnn_mock: Mock) -> None:
-    """On a p150 with faster banks than it has, so that the search takes them. TT-NN itself says over which cores it cuts
-    the result of such a product, and the mock device has more of them than a p150."""
+    """On a p150 with faster banks than it has, so that the search takes them. TT-NN itself says over which cores it
+    cuts the result of such a product, and the mock device has more of them than a p150."""
     target = dataclasses.replace(load_target("p150"), dram_sharded_bytes_per_second=1e12)
     options = CompileOptions.parse({"optimization_level": 2, "experimental_weight_dtype": "bfp_bf8"})
     program = compile_module(parse_module(DECODER), options, target)
