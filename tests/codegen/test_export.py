@@ -135,11 +135,6 @@ def test_the_documented_error_of_a_missing_path() -> None:
         CompileOptions.parse({"backend": "codegen_py"})
 
 
-def test_cpp_is_refused_by_name() -> None:
-    with pytest.raises(OptionError, match="'codegen_cpp', which is not there yet"):
-        CompileOptions.parse({"backend": "codegen_cpp", "export_path": "x"})
-
-
 def test_the_environment_asks_unless_the_backend_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTXLA_CODEGEN_EXPORT_DIR", "out")
     assert CompileOptions.parse().backend == "codegen_py"

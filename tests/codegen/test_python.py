@@ -10,15 +10,28 @@ from pathlib import Path
 import pytest
 
 from tt_xla.codegen.expressions import Call, Name
+from tt_xla.codegen.generator import Source, generate
 from tt_xla.codegen.naming import block_of, config_name, identifier, module_path, unique
-from tt_xla.codegen.python import Source, generate
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.ir.program import Program
+from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.program import Argument, Function, FunctionKind, Instruction, MemoryPlan, Program, Role, TensorSpec
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
 LAYERS = 30
+
+POOL = {
+    "batch_size": 1,
+    "input_height": 8,
+    "input_width": 8,
+    "channels": 32,
+    "kernel_size": [2, 2],
+    "stride": [2, 2],
+    "padding": [0, 0, 0, 0],
+    "dilation": [1, 1],
+    "ceil_mode": False,
+}
 
 
 def decoder(layers: int = LAYERS) -> str:
@@ -240,3 +253,18 @@ def test_a_python_function_that_is_called_back_has_a_place_to_be_written_in(tmp_
     exec(ast.unparse(functions(source)["host_function_0"]), namespace)
     with pytest.raises(NotImplementedError, match="host_function_0 lives in the model's own process: write it here"):
         namespace["host_function_0"](1)  # type: ignore[operator]
+
+
+def test_a_result_that_nothing_reads_is_freed_at_once() -> None:
+    """Pooling with indices of which only the indices are wanted."""
+    values = tuple(
+        TensorSpec(shape, TensorLayout.of(shape, DataType.BF16)) for shape in ((1, 1, 64, 32), (1, 1, 16, 32))
+    )
+    pool = Instruction("ttnn.max_pool2d_with_indices", {"input": 0}, (1, 2), POOL)
+    free = Instruction("ttnn.deallocate", {"input": 1}, (), {"force": False})
+    function = Function("main", FunctionKind.FORWARD, (0,), (2,), (*values, values[1]), (pool, free))
+    arguments = (Argument("x", Role.INPUT, (1, 1, 64, 32), "bf16"),)
+    program = Program("by_hand", "p150", {}, arguments, (), (function,), MemoryPlan(), 0.0)
+    text = generate(program).main
+    assert "max_pool2d_with_indices, max_pool2d_with_indices_1 = ttnn.max_pool2d(" in text
+    assert "    ttnn.deallocate(max_pool2d_with_indices, False)\n    return [max_pool2d_with_indices_1]\n" in text

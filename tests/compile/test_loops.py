@@ -13,7 +13,7 @@ import pytest
 import torch
 from jax import lax
 
-from tt_xla.codegen.python import generate
+from tt_xla.codegen.generator import generate
 from tt_xla.compiler.pipeline import compile_module
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.errors import ExecutionError

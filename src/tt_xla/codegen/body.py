@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from tt_xla.codegen import control
 from tt_xla.codegen.blocks import flat
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.expressions import Call, Data, Expression, Name
-from tt_xla.codegen.formatting import INDENT, Node, call, lay_out, node_of, quoted
+from tt_xla.codegen.formatting import Node, node_of
+from tt_xla.codegen.languages import Language
 from tt_xla.codegen.layouts import dtype, layout
 from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, unique
 from tt_xla.ir.layout import DataType
-from tt_xla.ir.program import CASE, WHILE_LOOP, Function, Instruction, Program, TensorSpec
+from tt_xla.ir.program import CASE, WHILE_LOOP, Function, Instruction, Program, TensorSpec, loop_of
 from tt_xla.target import Target
 
 DEALLOCATE = "ttnn.deallocate"
@@ -39,8 +39,8 @@ _STEPS = {DataType.F32: "f", DataType.SI32: "i", DataType.U32: "I", DataType.U16
 class Constants:
     """What the whole file names once: configs, large constants, programs of the host."""
 
-    names: dict[str, tuple[str, Node]] = field(default_factory=lambda: {})
-    """By flat text: name and source."""
+    names: dict[str, tuple[str, Expression]] = field(default_factory=lambda: {})
+    """By text: name and value."""
     files: dict[str, tuple[bytes, TensorSpec]] = field(default_factory=lambda: {})
     host_programs: dict[str, str] = field(default_factory=lambda: {})
     functions: dict[str, str] = field(default_factory=lambda: {})
@@ -48,7 +48,7 @@ class Constants:
     callbacks: dict[str, tuple[str, int]] = field(default_factory=lambda: {})
     """Python functions that the program calls back, by their names there: name in the file and number of results."""
 
-    def configs(self) -> list[tuple[str, Node]]:
+    def configs(self) -> list[tuple[str, Expression]]:
         return list(self.names.values())
 
     def named(self, expression: Expression) -> Expression:
@@ -69,11 +69,10 @@ class Constants:
                 return expression
 
     def _name(self, expression: Expression, name: str) -> Name:
-        source = node_of(expression, str, lambda data: None)
-        key = repr(source)
+        key = repr(node_of(expression, str, lambda data: None))
         if key not in self.names:
             taken = {known for known, _ in self.names.values()}
-            self.names[key] = (unique(name, taken), source)
+            self.names[key] = (unique(name, taken), expression)
         return Name(self.names[key][0])
 
     def data(self, data: Data) -> Expression:
@@ -124,6 +123,7 @@ class Body:
         target: Target,
         constants: Constants,
         function: Function,
+        language: Language,
         *,
         lookups: Mapping[int, str] | None = None,
         traces: Mapping[str, str] | None = None,
@@ -132,11 +132,12 @@ class Body:
         self.target = target
         self.constants = constants
         self.function = function
+        self.language = language
         self.lookups = dict(lookups or {})
         """Keys of the values that are looked up in ``w``."""
         self.traces = dict(traces or {})
         self.lines: list[str] = []
-        self.names = {value: f"w[{quoted(key)}]" for value, key in self.lookups.items()}
+        self.names = {value: language.weight(key) for value, key in self.lookups.items()}
         cached = [value for inner in function.body if inner.op == LOAD_CACHED for value in inner.results]
         self.kept = {*self.lookups, *cached}
         """Values that are not this function's to free."""
@@ -144,6 +145,8 @@ class Body:
         """Parameters that it frees."""
         self._parameters: set[int] = set()
         self._live: dict[str, int] = {}
+        self._declared: set[str] = set()
+        """Names that something had in this function."""
         self._where = ""
 
     def name(self, value: int) -> str:
@@ -159,6 +162,7 @@ class Body:
         """Declares a parameter; its name."""
         self.names[value] = found = unique("x" if name == "w" else name, self._live)
         self._live[found] = value
+        self._declared.add(found)
         self._parameters.add(value)
         if self.function.arguments and value in self.function.arguments:
             self.kept.add(value)
@@ -177,25 +181,27 @@ class Body:
                 self._free([*flat(instruction.operands), *dying])
             else:
                 self._comment(instruction)
-                self._write(instruction, [value for value in dying if value not in self.kept])
+                unread = [value for value in dying if value in instruction.results]
+                self._write(instruction, [value for value in dying if value not in (*self.kept, *unread)])
+                self._free(unread)
 
     def bind_call(self, results: Sequence[int], source: Node, freed: set[int]) -> None:
         """A call of another function of the file, which frees some of its arguments."""
         for value in freed:
             self._forget(value)
         names = [self._new(value, "hidden") for value in results]
-        self.lines += lay_out(f"{', '.join(names)} = " if names else "", source, indent=1)
+        self._bind(names, source, "several" if len(names) > 1 else "one")
 
     def _write(self, instruction: Instruction, dying: list[int]) -> None:
         op = instruction.op
         if op == "func.call":
-            source = self._called(identifier(str(instruction.attributes["callee"])), instruction)
-            self.lines += lay_out("", source, indent=1)
+            self._bind([], self._called(identifier(str(instruction.attributes["callee"])), instruction), "one")
             self._free(dying)
             return
         if op in (WHILE_LOOP, CASE):
             self._control(instruction, dying)
             return
+        gives = "list"
         if op == TRACE:
             name = self.traces[str(instruction.attributes["capture_callee"])]
             source = self._called(name, instruction, str(len(instruction.results)))
@@ -205,38 +211,52 @@ class Body:
             source = self._host_callback(instruction)
         else:
             found = call_of(instruction, self.function.values, self.target)
-            source = node_of(self.constants.named(found), self.name, self.constants.data)
-        several = op in (TRACE, HOST_CALL, HOST_CALLBACK)
+            gives = self.language.gives(found, len(instruction.results))
+            source = self.language.node(self.constants.named(found), self.name, self.constants.data)
         base = self._base(instruction, dying)
         released = [value for value in dying if value not in self._parameters]
         for value in released:
             self._forget(value)
         names = [self._new(value, base) for value in instruction.results]
-        before = f"{', '.join(names)} = " if names else ""
-        if several and len(names) == 1:
-            before = f"({names[0]},) = "
-        self.lines += lay_out(before, source, indent=1)
+        self._bind(names, source, gives)
         over = [value for value in dying if value in self._parameters or self.names[value] not in names]
         self._deallocate(over)
 
+    def _bind(self, names: Sequence[str], source: Node, gives: str) -> None:
+        fresh = [name not in self._declared for name in names]
+        self._declared.update(names)
+        self.lines += self.language.bind(names, fresh, source, gives)
+
     def _control(self, instruction: Instruction, dying: list[int]) -> None:
         given = [self.name(value) for value in flat(instruction.operands)]
-        functions = self.constants.functions
-
-        def bind() -> list[str]:
-            base = "state" if instruction.op == WHILE_LOOP else "chosen"
-            return [self._new(value, base) for value in instruction.results]
-
         if instruction.op == WHILE_LOOP:
-            self.lines += control.loop(instruction, given, unique("carried", self._live), functions, bind)
+            self._loop(instruction, given)
         else:
-            branch = unique("branch", self._live)
-            self.lines += control.case(instruction, given[0], given[1:], branch, functions, bind)
+            branches = [self.constants.functions[name] for name in instruction.attributes["branch_programs"]]
+            chosen = unique("branch", self._declared)
+            self._declared.add(chosen)
+            lines, source = self.language.choose(chosen, given[0], branches, given[1:])
+            self.lines += lines
+            self._bind([self._new(value, "chosen") for value in instruction.results], source, "list")
         self._free(dying)
+
+    def _loop(self, instruction: Instruction, given: Sequence[str]) -> None:
+        """A loop over a list of its states, and the names of those that are its results."""
+        loop, functions = loop_of(instruction), self.constants.functions
+        carried = unique("carried", self._declared)
+        self._declared.add(carried)
+        bounds = [
+            str(number) if operand is None else self.language.scalar(given[operand]) for number, operand in loop.bounds
+        ]
+        condition = None if loop.condition is None else functions[loop.condition]
+        states, captured = given[: loop.states], given[loop.states :]
+        self.lines += self.language.loop(bounds, condition, functions[loop.body], carried, states, captured)
+        for value, index in zip(instruction.results, loop.outputs, strict=True):
+            self._bind([self._new(value, "state")], self.language.element(carried, index), "one")
 
     def _called(self, name: str, instruction: Instruction, *rest: str) -> Node:
         inputs = [self.name(value) for value in flat(instruction.operands)]
-        return call(name, ["device", f"[{', '.join(inputs)}]", *rest])
+        return self.language.call(name, ["device", self.language.listed(inputs), *rest])
 
     def _host_call(self, instruction: Instruction) -> Node:
         attributes = instruction.attributes
@@ -244,20 +264,22 @@ class Body:
         kinds = [self.function.values[value].layout.dtype for value in instruction.results]
         program = self.constants.host_program(str(attributes["module"]))
         for op in attributes["ops"]:
-            self.lines.append(f"{INDENT}# TT-NN has no op for this; the host runs it: {' '.join(str(op).split())}")
+            said = " ".join(str(op).split())
+            self.lines.append(self.language.comment(f"TT-NN has no op for this; the host runs it: {said}"))
         outputs = tuple(dtype(kind) for kind in kinds)
         expression = Call("utils.host_call", (program, given, tuple(attributes["input_types"]), outputs))
-        return node_of(expression, self.name, self.constants.data)
+        return self.language.node(expression, self.name, self.constants.data)
 
     def _host_callback(self, instruction: Instruction) -> Node:
         attributes = instruction.attributes
         given = tuple(Name(self.name(value)) for value in flat(instruction.operands))
         specs = [self.function.values[value] for value in instruction.results]
         function = self.constants.callback(str(attributes["callback"]), len(specs))
-        self.lines.append(f"{INDENT}# A Python function of the model's own process runs here, on the host.")
+        said = "A Python function of the model's own process runs here, on the host."
+        self.lines.append(self.language.comment(said))
         outputs = tuple(dtype(spec.layout.dtype) for spec in specs)
         expression = Call("utils.host_callback", (Name(function), given, tuple(attributes["input_types"]), outputs))
-        return node_of(expression, self.name, self.constants.data)
+        return self.language.node(expression, self.name, self.constants.data)
 
     def _base(self, instruction: Instruction, dying: list[int]) -> str:
         """The name of a result: its module's, else that of the one tensor it replaces, else its op's."""
@@ -289,7 +311,7 @@ class Body:
 
     def _deallocate(self, values: Sequence[int]) -> None:
         self.freed |= {value for value in values if value in self._parameters}
-        self.lines += [f"{INDENT}ttnn.deallocate({self.names[value]}, False)" for value in values]
+        self.lines += [self.language.deallocate(self.names[value]) for value in values]
 
     def _comment(self, instruction: Instruction) -> None:
         """The user's line, where it is another than the one above."""
@@ -301,8 +323,8 @@ class Body:
             return
         self._where = where
         text = linecache.getline(file, int(line)).strip()
-        said = f"# {PurePath(file).name}:{line}" + (f"  {text}" if text.isprintable() else "")
-        self.lines.append(INDENT + said[:110].rstrip())
+        said = f"{PurePath(file).name}:{line}" + (f"  {text}" if text.isprintable() else "")
+        self.lines.append(self.language.comment(said[:108]).rstrip())
 
 
 def _stem(name: str) -> str:

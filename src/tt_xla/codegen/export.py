@@ -1,4 +1,4 @@
-"""Generated source on disk: ``main.py``, ``utils.py``, ``run``, ``irs/`` and ``tensors/``, all of them or nothing."""
+"""Generated source on disk: ``main.py`` or ``main.cpp`` and what belongs to it, all of it or nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tt_xla.codegen import UTILS
-from tt_xla.codegen.python import Source, generate
+from tt_xla.codegen.generator import Source, generate
 from tt_xla.codegen.tensorbin import SUFFIX, save
 from tt_xla.errors import OutputError
 from tt_xla.ir.layout import DataType
@@ -24,6 +24,35 @@ if TYPE_CHECKING:
     import torch
 
 Run = Callable[..., "list[torch.Tensor]"]
+
+_RUN_CPP = """\
+#!/usr/bin/env bash
+# Builds main.cpp against TT-NN and runs it. CMake finds TT-NN below TT_METAL_HOME, or where CMAKE_PREFIX_PATH says.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+if ! command -v cmake >/dev/null; then
+  echo "run: cmake is missing; it builds main.cpp." >&2
+  exit 1
+fi
+cmake -S . -B build -DCMAKE_BUILD_TYPE=Release ${TT_METAL_HOME:+-DCMAKE_PREFIX_PATH="$TT_METAL_HOME/build"}
+cmake --build build
+echo "Running main..."
+exec build/main "$@"
+"""
+
+_CMAKE = """\
+cmake_minimum_required(VERSION 3.24)
+project(main CXX)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+
+find_package(TT-NN REQUIRED)
+
+add_executable(main main.cpp)
+target_compile_definitions(main PRIVATE TENSORS="${CMAKE_CURRENT_SOURCE_DIR}/tensors")
+target_link_libraries(main PRIVATE TTNN::TTNN)
+"""
 
 _RUN = """\
 #!/usr/bin/env bash
@@ -38,6 +67,15 @@ fi
 echo "Running main.py..."
 exec "$python" main.py "$@"
 """
+
+_TREE = (
+    *("main.py", "utils.py", "ruff.toml", "host"),
+    *("main.cpp", "utils.hpp", "ttnn.hpp", "CMakeLists.txt"),
+    *("run", "ttir.mlir", "irs", "tensors"),
+)
+
+LANGUAGE_OF = {"codegen_py": "py", "codegen_cpp": "cpp"}
+"""By the compile option ``backend``."""
 
 _NUMPY = {DataType.F32: "<f4", DataType.SI32: "<i4", DataType.U32: "<u4", DataType.U16: "<u2", DataType.U8: "u1"}
 
@@ -61,7 +99,8 @@ def exporting(program: Program, modules: Mapping[str, str], run: Run) -> Run:
     root = Path(str(program.options["export_path"]))
     check_folder(root)
     export_tensors = bool(program.options.get("export_tensors", True))
-    source = generate(program, export_tensors)
+    source = generate(program, export_tensors, LANGUAGE_OF[str(program.options["backend"])])
+    dry = bool(program.options.get("dry_run", False))
     written = False
 
     def run_and_export(
@@ -72,11 +111,11 @@ def exporting(program: Program, modules: Mapping[str, str], run: Run) -> Run:
         if not written:
             files = dict(contents(program, source, modules))
             if export_tensors:
-                files |= _tensors(program, tensors, results)
+                files |= _tensors(program, tensors, () if dry else results)
             folder = _place(root, program)
             write(folder, files)
             written = True
-            print(f"Python codegen successful. Check {folder} for the results.")
+            print(f"{source.language.label} codegen successful. Check {folder} for the results.")
         return results
 
     return run_and_export
@@ -91,12 +130,7 @@ def begin(root: Path) -> None:
 def contents(program: Program, source: Source, modules: Mapping[str, str]) -> dict[str, Content]:
     """Files of a program's source, without its arguments."""
     now = time.time_ns() // 1_000_000
-    files: dict[str, Content] = {
-        "main.py": source.main.encode(),
-        "utils.py": UTILS.read_bytes(),
-        "ruff.toml": b"line-length = 120\n",
-        "run": partial(_write_executable, text=_RUN),
-    }
+    files = _of_language(source)
     files |= {f"irs/{stage}_{now}.mlir": text.encode() for stage, text in modules.items()}
     if "ttir" in modules:
         files["ttir.mlir"] = modules["ttir"].encode()
@@ -104,6 +138,15 @@ def contents(program: Program, source: Source, modules: Mapping[str, str]) -> di
     for name, (elements, spec) in source.constants.items():
         files |= _constant(name, elements, spec)
     return files
+
+
+def _of_language(source: Source) -> dict[str, Content]:
+    main: dict[str, Content] = {source.language.main: source.main.encode()}
+    if source.language.name == "py":
+        run = partial(_write_executable, text=_RUN)
+        return main | {"utils.py": UTILS.read_bytes(), "ruff.toml": b"line-length = 120\n", "run": run}
+    headers = {name: UTILS.with_name(name).read_bytes() for name in ("utils.hpp", "ttnn.hpp")}
+    return main | headers | {"CMakeLists.txt": _CMAKE.encode(), "run": partial(_write_executable, text=_RUN_CPP)}
 
 
 def write(folder: Path, files: Mapping[str, Content], bytes_needed: int = 0) -> None:
@@ -172,7 +215,7 @@ def _move_first(root: Path) -> None:
     folder = root / "graph_0"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    for name in ("main.py", "utils.py", "ruff.toml", "run", "ttir.mlir", "irs", "tensors", "host"):
+    for name in _TREE:
         if (root / name).exists():
             os.rename(root / name, folder / name)
 
@@ -196,7 +239,7 @@ def _tensors(program: Program, tensors: Sequence[torch.Tensor], results: Sequenc
     for index, (tensor, value) in enumerate(zip(tensors, entry.arguments, strict=True)):
         spec = entry.values[value]
         files |= _file(f"arg{index}", tensor.detach().reshape(spec.shape), spec.layout.dtype)
-    for index, (result, value) in enumerate(zip(results, entry.results, strict=True)):
+    for index, (result, value) in enumerate(zip(results, entry.results, strict=False)):  # none in a dry run
         files |= _file(f"expected{index}", result.detach(), entry.values[value].layout.dtype)
     return files
 

@@ -38,8 +38,12 @@ def flat(node: Node) -> str:
     return node.opening + ", ".join(node.texts()) + node.closing
 
 
-def lay_out(before: str, node: Node, after: str = "", indent: int = 0) -> list[str]:
-    """Lines of ``before node after``, no wider than :data:`WIDTH` where there is a bracket to break at."""
+def lay_out(before: str, node: Node, after: str = "", indent: int = 0, trailing: str = ",") -> list[str]:
+    """Lines of ``before node after``, no wider than :data:`WIDTH` where there is a bracket to break at.
+
+    Args:
+        trailing: what follows the last of items that have a line each.
+    """
     margin = INDENT * indent
     line = margin + before + flat(node) + after
     if isinstance(node, str) or len(line) <= WIDTH or not node.items:
@@ -48,8 +52,9 @@ def lay_out(before: str, node: Node, after: str = "", indent: int = 0) -> list[s
     if node.fill and len(inner) <= WIDTH:
         return [margin + before + node.opening, inner, margin + node.closing + after]
     lines = [margin + before + node.opening]
-    for prefix, item in zip(node.prefixes or ("",) * len(node.items), node.items, strict=True):
-        lines += lay_out(prefix, item, ",", indent + 1)
+    ends = [","] * (len(node.items) - 1) + [trailing]
+    for prefix, item, end in zip(node.prefixes or ("",) * len(node.items), node.items, ends, strict=True):
+        lines += lay_out(prefix, item, end, indent + 1, trailing)
     return [*lines, margin + node.closing + after]
 
 

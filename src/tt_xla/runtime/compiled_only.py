@@ -1,4 +1,4 @@
-"""Programs for a system that is described but not there: they are compiled and checked, and compute nothing."""
+"""Programs for a system that is described but not there, and dry runs: compiled and checked, they compute nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tt_xla.runtime.transfer import Version
 
 
 class CompiledOnly(Executable):
-    """An executable of a compile-only process (``TT_COMPILE_ONLY_SYSTEM_DESC``), as upstream has it."""
+    """An executable of a compile-only process (``TT_COMPILE_ONLY_SYSTEM_DESC``) or ``dry_run``, as upstream."""
 
     def run(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()

@@ -111,7 +111,7 @@ class Device:
         return executable
 
     def _executable(self, program: Program) -> Executable:
-        if options.is_compile_only():
+        if options.is_compile_only() or program.options.get("dry_run"):
             return CompiledOnly(self, program)
         if options.selected_runtime() == "emulated":
             return loaded(self, program)

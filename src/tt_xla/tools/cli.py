@@ -217,15 +217,23 @@ def show_command(program: Path, as_json: bool) -> None:
 )
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level of modules: 0 (default), 1 or 2.")
 @click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
-def codegen(programs: tuple[Path, ...], out: Path, arch: str | None, level: int | None, given: tuple[str, ...]) -> None:
-    """Write programs as Python source that calls TT-NN: StableHLO modules, or .ttnn files as they are.
+@click.option("--language", type=click.Choice(["py", "cpp"]), default="py", show_default=True)
+def codegen(
+    programs: tuple[Path, ...],
+    out: Path,
+    arch: str | None,
+    level: int | None,
+    given: tuple[str, ...],
+    language: str,
+) -> None:
+    """Write programs as source that calls TT-NN: StableHLO modules, or .ttnn files as they are.
 
-    A single one's main.py and run go to DIR, those of several to DIR/graph_0, DIR/graph_1 and so on.
+    A single one's main.py or main.cpp and run go to DIR, those of several to DIR/graph_0, DIR/graph_1 and so on.
     """
     from tt_xla.tools.codegen_files import codegen_files
 
     options = _options(level, given)
-    if codegen_files(programs, arch or selected_system(), options, out, report_error):
+    if codegen_files(programs, arch or selected_system(), options, out, language, report_error):
         raise SystemExit(1)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tt_xla.codegen.export import check_folder, contents, write
-from tt_xla.codegen.python import generate
+from tt_xla.codegen.generator import generate
 from tt_xla.errors import TTXLAError
 from tt_xla.ir.program import MAGIC, Program
 from tt_xla.options import CompileOptions
@@ -21,6 +21,7 @@ def codegen_files(
     arch: str,
     options: CompileOptions,
     out: Path,
+    language: str,
     report_error: Callable[[BaseException], None],
 ) -> bool:
     """Writes the source of each file, arguments as ``ttnn.ones``; whether any failed.
@@ -35,13 +36,14 @@ def codegen_files(
         try:
             modules: dict[str, str] = {}
             program = _read(path, arch, options, modules)
-            write(folder, contents(program, generate(program, export_tensors=False), modules))
+            source = generate(program, export_tensors=False, language=language)
+            write(folder, contents(program, source, modules))
         except (TTXLAError, OSError) as error:
             report_error(error)
             failed = True
             continue
         host = f"; the host runs {', '.join(program.host_ops)}" if program.host_ops else ""
-        click.echo(f"{path}: Python codegen successful. Check {folder} for the results{host}.")
+        click.echo(f"{path}: {source.language.label} codegen successful. Check {folder} for the results{host}.")
     return failed
 
 

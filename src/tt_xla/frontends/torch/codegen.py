@@ -44,7 +44,7 @@ def codegen_cpp(
     export_tensors: bool = True,
     **kwargs: Any,
 ) -> None:
-    """As :func:`codegen_py`; C++ is not there yet, and this raises an ``OptionError`` that says so."""
+    """As :func:`codegen_py`, with ``main.cpp``; refused are host ops and traces, which C++ source cannot hold."""
     _codegen("codegen_cpp", model, args, kwargs, compiler_options, export_path, export_tensors)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from tt_xla import options
-from tt_xla.codegen.python import generate
+from tt_xla.codegen.generator import generate
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.program import Function, Instruction, Program, Role, TensorSpec
 from tt_xla.log import logger

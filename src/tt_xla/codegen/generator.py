@@ -1,6 +1,6 @@
-"""A Program as Python source that calls TT-NN: ``main.py``, and the tensors and host programs it comes with.
+"""A Program as source that calls TT-NN: ``main.py`` or ``main.cpp``, and the tensors and host programs it comes with.
 
-``main.py`` reads from top to bottom as the program runs: configs, const-eval functions, repeated blocks of the model,
+The file reads from top to bottom as the program runs: configs, const-eval functions, repeated blocks of the model,
 ``forward``, and what loads, runs and prints. Its parts are written by :mod:`tt_xla.codegen.body`.
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from tt_xla import __version__
 from tt_xla.codegen.blocks import Block, find_blocks, flat
-from tt_xla.codegen.body import LOAD_CACHED, TRACE, Body, Constants
+from tt_xla.codegen.body import HOST_CALL, HOST_CALLBACK, LOAD_CACHED, TRACE, Body, Constants
 from tt_xla.codegen.expressions import Call, Device, Expression
-from tt_xla.codegen.formatting import INDENT, Group, Node, call, lay_out, node_of, quoted
-from tt_xla.codegen.judge import L1_SMALL_BYTES
+from tt_xla.codegen.formatting import INDENT, Node, lay_out
+from tt_xla.codegen.languages import LANGUAGES, Gives, Language
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.naming import identifier, module_path, unique
 from tt_xla.errors import UnsupportedOpError
@@ -32,6 +32,7 @@ class Source:
     """What was generated, besides the tensors that are known when the program is run."""
 
     main: str
+    language: Language
     constants: dict[str, tuple[bytes, TensorSpec]]
     """Elements of large constants by the name of their file in ``tensors/``."""
     host_programs: dict[str, str]
@@ -46,90 +47,75 @@ class _Module:
 
     program: Program
     target: Target
+    language: Language
     constants: Constants
     parts: list[list[str]] = field(default_factory=lambda: [])
     """Functions, as lines."""
     named: dict[str, str] = field(default_factory=lambda: {})
     """Name of the function with a body, so that equal ones are written once."""
 
-    def define(self, name: str, signature: Sequence[str], doc: str, lines: Sequence[str]) -> str:
+    def body(self, function: Function, **known: Any) -> Body:
+        return Body(self.program, self.target, self.constants, function, self.language, **known)
+
+    def define(self, name: str, signature: Sequence[str], gives: Gives, doc: str, lines: Sequence[str]) -> str:
         """Writes a function, unless one like it is there; its name."""
         signature = ["device", *signature]
         key = "\n".join([*signature, *lines])
         if key in self.named:
             return self.named[key]
-        taken = set(self.named.values())
-        self.named[key] = name = unique(name, taken)
-        head = lay_out(f"def {name}", Group("(", tuple(signature), ")", fill=True), ":")
-        said = [f'{INDENT}"""{doc}"""'] if doc else []
-        self.parts.append([*head, *said, *lines])
+        self.named[key] = name = unique(name, set(self.named.values()))
+        self.parts.append(self.language.function(name, signature, gives, doc, lines))
         return name
 
 
-def generate(program: Program, export_tensors: bool = True) -> Source:
-    """Python source of a Program.
+def generate(program: Program, export_tensors: bool = True, language: str = "py") -> Source:
+    """Source of a Program.
 
     Args:
-        export_tensors: arguments are read from ``tensors/arg<i>.npy``; else they are ``ttnn.ones``.
+        export_tensors: arguments are read from ``tensors/arg<i>.tensorbin``; else they are ``ttnn.ones``.
+        language: ``py`` or ``cpp``.
 
     Raises:
-        UnsupportedOpError: TT-NN has no call for an op of it, or no data type for an argument.
+        UnsupportedOpError: TT-NN has no call for an op of it, or no data type for an argument, or the language has no
+            source for what it does.
     """
     target = load_target(program.target)
-    module = _Module(program, target, Constants())
+    module = _Module(program, target, LANGUAGES[language], Constants())
+    _check(program, module.language)
     entry = program.functions[0]
     weights, inputs = _arguments(program, entry)
     _subprograms(module)
     prepared, driver = _const_evals(module, entry, weights)
     traces = _traces(module, entry)
     lookups = weights | prepared
-    results = _forward(module, entry, lookups, inputs, traces)
+    _forward(module, entry, lookups, inputs, traces)
     loaders = _loaders(module, entry, weights, inputs, export_tensors)
-    lines = _head(program, target)
-    for name, value in module.constants.configs():
-        lines += lay_out(f"{name} = ", value)
-    lines += [""] if len(module.constants.configs()) else []
-    for part in (*_callbacks(module.constants), *module.parts):
-        lines += ["", *part, ""] if lines[-1] == "" else ["", "", *part, ""]
-    lines += loaders
-    lines += _main(program, bool(driver), inputs, results)
-    text = "\n".join(_spaced(lines)) + "\n"
-    callbacks = {name: function for name, (function, _) in module.constants.callbacks.items()}
-    return Source(text, module.constants.files, module.constants.host_programs, callbacks)
-
-
-def _spaced(lines: Sequence[str]) -> Iterator[str]:
-    """Two empty lines between functions, none at the end."""
-    empty = 0
-    for line in lines:
-        if not line:
-            empty += 1
-            continue
-        if line.startswith(("def ", "if __name__")) or (line[0].isalpha() and empty > 1):
-            empty = 2
-        yield from [""] * min(empty, 2)
-        empty = 0
-        yield line
-
-
-def _head(program: Program, target: Target) -> list[str]:
-    level = program.options.get("optimization_level", 0)
-    return [
-        f'"""{_plain(program.name)} on TT-NN.',
-        "",
-        f"Generated by tt-xla {__version__} for {target.name}, optimization level {level}. Run it with ./run, or",
-        "with python main.py wherever ttnn can be imported.",
-        '"""',
-        "",
-        "import ttnn",
-        "",
-        "import utils",
-        "",
+    configs = [line for name, value in module.constants.configs() for line in module.language.config(name, value)]
+    parts = [
+        *_callbacks(module.constants),
+        *module.parts,
+        [*loaders, *module.language.entry(program, driver, len(inputs))],
     ]
+    text = module.language.file(program, target, parts, configs)
+    callbacks = {name: function for name, (function, _) in module.constants.callbacks.items()}
+    return Source(text, module.language, module.constants.files, module.constants.host_programs, callbacks)
 
 
-def _plain(text: str) -> str:
-    return "".join(character if character.isprintable() and character not in '"\\' else "_" for character in text)
+def _check(program: Program, language: Language) -> None:
+    """Raises:
+    UnsupportedOpError: the language has no source for traces, or for what the host runs, and the program has it.
+    """
+    steps = [step for function in program.functions for step in function.body]
+    hint = "Generate Python, with codegen_py, which has source for it."
+    if not language.host and (found := next((step for step in steps if step.op in (HOST_CALL, HOST_CALLBACK)), None)):
+        what = " ".join(str(found.attributes.get("ops", ["a Python function"])[0]).split())
+        raise UnsupportedOpError(
+            f"{language.label} source cannot hold what the host runs: {what}.", hint=hint, location=found.location
+        )
+    if not language.traces and any(step.op == TRACE for step in steps):
+        raise UnsupportedOpError(
+            f"{language.label} source has no traces.", hint="Compile with enable_trace=false, or generate Python."
+        )
 
 
 def _arguments(program: Program, entry: Function) -> tuple[dict[int, str], dict[int, str]]:
@@ -167,17 +153,19 @@ def _subprograms(module: _Module) -> None:
     for function in reversed(module.program.functions):
         if function.kind is not FunctionKind.SUBPROGRAM:
             continue
-        body = Body(module.program, module.target, module.constants, function)
+        if not module.language.spreads:
+            module.constants.functions[function.name] = _by_position(module, function)
+            continue
+        body = module.body(function)
         parameters = [body.parameter(value, "x") for value in function.arguments]
         body.write(function.body)
-        results = tuple(body.name(value) for value in function.results)
-        lines = [*body.lines, *lay_out("return ", Group("[", results, "]"), indent=1)]
-        name = module.define(identifier(function.name), parameters, "", lines)
+        lines = [*body.lines, *module.language.give([body.name(value) for value in function.results], "list")]
+        name = module.define(identifier(function.name), parameters, "list", "", lines)
         module.constants.functions[function.name] = name
 
 
-def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> tuple[dict[int, str], list[str]]:
-    """Writes the const-eval functions and what runs them; the keys of their results."""
+def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> tuple[dict[int, str], bool]:
+    """Writes the const-eval functions and what runs them; the keys of their results, and whether there are any."""
     keys: dict[int, str] = {}
     lines: list[str] = []
     shared: dict[str, list[str]] = {}
@@ -189,20 +177,19 @@ def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> t
         callee = module.program.function(str(instruction.attributes["callee"]))
         given = [_looked_up(weights | keys, value, callee.name) for value in operands]
         name, result_names = _const_eval(module, callee)
-        source = call(name, ["device", *(f"w[{quoted(key)}]" for key in given)])
+        source = module.language.call(name, ["device", *map(module.language.weight, given)])
         known = shared.get(str(source))
         if known is None:
             known = shared[str(source)] = []
             for result_name in result_names:
                 base = f"{given[0]}.prepared" if given else result_name
                 known.append(unique(base, {*weights.values(), *keys.values(), *known}))
-            targets = ", ".join(f"w[{quoted(key)}]" for key in known)
-            lines += lay_out(f"{targets} = ", source, indent=1)
+            lines += module.language.keep(known, source)
         keys |= zip(instruction.results, known, strict=True)
     if lines:
         doc = "Computes what depends on weights and constants alone, once, and keeps it with the weights."
-        module.define("const_eval", ["w"], doc, lines)
-    return keys, lines
+        module.define("const_eval", ["w"], "nothing", doc, lines)
+    return keys, bool(lines)
 
 
 def _looked_up(names: dict[int, str], value: int, callee: str) -> str:
@@ -217,18 +204,19 @@ def _looked_up(names: dict[int, str], value: int, callee: str) -> str:
 
 def _const_eval(module: _Module, function: Function) -> tuple[str, list[str]]:
     """Writes a const-eval function; its name, and names of its results."""
-    body = Body(module.program, module.target, module.constants, function)
+    body = module.body(function)
     parameters = [body.parameter(value, "weight") for value in function.arguments]
     body.write(function.body)
     results = [body.name(value) for value in function.results]
-    lines = [*body.lines, *lay_out("return ", _returned(results), indent=1)]
+    gives = _gives(results)
+    lines = [*body.lines, *module.language.give(results, gives)]
     ops = [inner.op.removeprefix("ttnn.") for inner in function.body if inner.op != "ttnn.deallocate"]
     base = f"{'prepare' if function.arguments else 'make'}_{identifier(ops[-1]).rstrip('_')}" if ops else "const_eval"
-    return module.define(base, parameters, "", lines), [base.removeprefix("make_") for _ in results]
+    return module.define(base, parameters, gives, "", lines), [base.removeprefix("make_") for _ in results]
 
 
-def _returned(names: Sequence[str]) -> Node:
-    return names[0] if len(names) == 1 else ", ".join(names) if names else "None"
+def _gives(results: Sequence[str]) -> Gives:
+    return "one" if len(results) == 1 else "several"
 
 
 def _traces(module: _Module, entry: Function) -> dict[str, str]:
@@ -252,27 +240,29 @@ def _traces(module: _Module, entry: Function) -> dict[str, str]:
             functions = [identifier(str(instruction.attributes[callee])) for callee in callees]
             staged = sum(inner.op == WRITE for inner in module.program.function(capture).body)
             resident = len(flat(instruction.operands)) - staged
-            module.parts.append(lay_out(f"{name} = ", call("utils.Trace", [*functions, str(resident)])))
+            recorder = module.language.call("utils.Trace", [*functions, str(resident)])
+            module.parts.append(lay_out(f"{name} = ", recorder))
             found[capture] = name
     return found
 
 
-def _by_position(module: _Module, function: Function) -> None:
-    """A function whose many tensors are a list."""
-    body = Body(module.program, module.target, module.constants, function)
+def _by_position(module: _Module, function: Function) -> str:
+    """A function whose many tensors are a list; its name."""
+    body = module.body(function)
     body.names |= {value: f"tensors[{position}]" for position, value in enumerate(function.arguments)}
     body.kept |= set(function.arguments)
     body.write(function.body)
-    results = tuple(body.name(value) for value in function.results)
-    lines = [*body.lines, *(lay_out("return ", Group("[", results, "]"), indent=1) if results else [])]
-    module.define(identifier(function.name), ["tensors"], "", lines)
+    results = [body.name(value) for value in function.results]
+    gives: Gives = "list" if results else "nothing"
+    lines = [*body.lines, *module.language.give(results, gives)]
+    return module.define(identifier(function.name), ["tensors"], gives, "", lines)
 
 
 def _forward(
     module: _Module, entry: Function, lookups: dict[int, str], inputs: dict[int, str], traces: dict[str, str]
-) -> int:
-    """Writes ``forward`` and the repeated blocks of the model; the number of results."""
-    body = Body(module.program, module.target, module.constants, entry, lookups=lookups, traces=traces)
+) -> None:
+    """Writes ``forward`` and the repeated blocks of the model."""
+    body = module.body(entry, lookups=lookups, traces=traces)
     signature = ["w"] + [body.parameter(value, name) for value, name in inputs.items()]
     position = 0
     instructions = [inner for inner in entry.body if inner.op != LOAD_CACHED]
@@ -281,24 +271,22 @@ def _forward(
         _block(module, body, block, instructions[block.first : block.last + 1])
         position = block.last + 1
     body.write(instructions[position:])
-    results = tuple(body.name(value) for value in entry.results)
-    lines = [*body.lines, *lay_out("return ", Group("[", results, "]"), indent=1)]
-    module.define("forward", signature, "The model: a list of its results.", lines)
-    return len(results)
+    lines = [*body.lines, *module.language.give([body.name(value) for value in entry.results], "list")]
+    module.define("forward", signature, "list", "The model: a list of its results.", lines)
 
 
 def _block(module: _Module, caller: Body, block: Block, instructions: Sequence[Instruction]) -> None:
     """Writes one repeated block as a function, or finds the one that is like it, and the call of it."""
-    entry = caller.function
+    language = module.language
     lookups = {value: key[len(block.prefix) :] for value, key in caller.lookups.items() if key.startswith(block.prefix)}
-    body = Body(module.program, module.target, module.constants, entry, lookups=lookups)
+    body = module.body(caller.function, lookups=lookups)
     signature = ["w"] + [body.parameter(value, caller.base_name(value)) for value in block.inputs]
     given = [caller.name(value) for value in block.inputs]
     body.write(instructions)
-    lines = [*body.lines, *lay_out("return ", _returned([body.name(value) for value in block.outputs]), indent=1)]
-    name = module.define(block.function, signature, "", lines)
-    source = call(name, ["device", f"utils.under(w, {quoted(block.prefix)})", *given])
-    caller.bind_call(block.outputs, source, body.freed)
+    results = [body.name(value) for value in block.outputs]
+    gives = _gives(results)
+    name = module.define(block.function, signature, gives, "", [*body.lines, *language.give(results, gives)])
+    caller.bind_call(block.outputs, language.call(name, ["device", language.under(block.prefix), *given]), body.freed)
 
 
 def _loaders(
@@ -308,13 +296,8 @@ def _loaders(
         value: _loaded(module, f"arg{index}", entry.values[value], export_tensors)
         for index, value in enumerate(entry.arguments)
     }
-    lines: list[str] = []
-    prefixes = tuple(f"{quoted(name)}: " for name in weights.values())
-    table = Group("{", tuple(made[value] for value in weights), "}", prefixes=prefixes)
-    lines += ["", "", "def load_weights(device):", *lay_out("return ", table, indent=1)]
-    given = Group("[", tuple(made[value] for value in inputs), "]")
-    lines += ["", "", "def load_inputs(device):", *lay_out("return ", given, indent=1)]
-    return lines
+    stored = [(name, made[value]) for value, name in weights.items()]
+    return module.language.loaders(stored, [made[value] for value in inputs])
 
 
 def _loaded(module: _Module, name: str, spec: TensorSpec, export_tensors: bool) -> Node:
@@ -328,34 +311,8 @@ def _loaded(module: _Module, name: str, spec: TensorSpec, export_tensors: bool) 
     placed: tuple[Expression, ...] = () if memory is None else (Device(), module.constants.named(memory))
     form = (dtype(kind), layout(spec.layout.tiled))
     if export_tensors:
-        return _node(Call("utils.load", (name, *form, *placed)))
+        return module.language.node(Call("utils.load", (name, *form, *placed)), str, module.constants.data)
     shape = tuple(spec.shape)
     names = ("dtype", "layout", "device", "memory_config")
     named: dict[str, Expression] = dict(zip(names, (*form, *placed), strict=False))
-    return _node(Call("ttnn.ones", (shape,), named))
-
-
-def _node(expression: Expression) -> Node:
-    return node_of(expression, str, lambda data: None)
-
-
-def _main(program: Program, prepares: bool, inputs: dict[int, str], results: int) -> list[str]:
-    trace = program.memory.trace_bytes
-    region = f", trace_region_size={trace}" if trace else ""
-    prepare = ["        const_eval(device, w)"] if prepares else []
-    return [
-        "",
-        "",
-        "def main():",
-        f"    device = ttnn.open_device(device_id=0, l1_small_size={L1_SMALL_BYTES}{region})",
-        "    try:",
-        "        w = load_weights(device)",
-        *prepare,
-        "        utils.show(forward(device, w, *load_inputs(device)))",
-        "    finally:",
-        "        ttnn.close_device(device)",
-        "",
-        "",
-        'if __name__ == "__main__":',
-        "    main()",
-    ]
+    return module.language.node(Call("ttnn.ones", (shape,), named), str, module.constants.data)

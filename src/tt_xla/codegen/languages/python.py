@@ -1,0 +1,169 @@
+"""Generated source as Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tt_xla import __version__
+from tt_xla.codegen.expressions import Expression
+from tt_xla.codegen.formatting import INDENT, Group, Node, call, lay_out, node_of, quoted
+from tt_xla.codegen.judge import L1_SMALL_BYTES
+from tt_xla.codegen.languages.base import DataOf, Gives, Value
+from tt_xla.ir.program import Program
+from tt_xla.target import Target
+
+
+class Python:
+    name = "py"
+    label = "Python"
+    main = "main.py"
+    traces = True
+    host = True
+    spreads = True
+
+    def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
+        return node_of(expression, value, data)
+
+    def call(self, function: str, arguments: Sequence[Node]) -> Node:
+        return call(function, arguments)
+
+    def weight(self, key: str) -> str:
+        return f"w[{quoted(key)}]"
+
+    def under(self, prefix: str) -> str:
+        return f"utils.under(w, {quoted(prefix)})"
+
+    def listed(self, items: Sequence[str]) -> Node:
+        return Group("[", tuple(items), "]")
+
+    def keep(self, keys: Sequence[str], source: Node) -> list[str]:
+        return lay_out(f"{', '.join(map(self.weight, keys))} = ", source, indent=1)
+
+    def bind(self, names: Sequence[str], fresh: Sequence[bool], source: Node, gives: str) -> list[str]:
+        if gives == "list":
+            before = f"({names[0]},) = " if len(names) == 1 else f"{', '.join(names)} = " if names else ""
+        else:
+            before = f"{', '.join(names)} = " if names else ""
+        return lay_out(before, source, indent=1)
+
+    def gives(self, expression: Expression, results: int) -> str:
+        return "several" if results > 1 else "one"
+
+    def give(self, results: Sequence[str], gives: Gives) -> list[str]:
+        if gives == "list":
+            return lay_out("return ", self.listed(results), indent=1)
+        return [] if gives == "nothing" else [f"{INDENT}return {', '.join(results) or 'None'}"]
+
+    def comment(self, text: str) -> str:
+        return f"{INDENT}# {text}"
+
+    def deallocate(self, name: str) -> str:
+        return f"{INDENT}ttnn.deallocate({name}, False)"
+
+    def function(self, name: str, parameters: Sequence[str], gives: Gives, doc: str, lines: Sequence[str]) -> list[str]:
+        head = lay_out(f"def {name}", Group("(", tuple(parameters), ")", fill=True), ":")
+        return [*head, *([f'{INDENT}"""{doc}"""'] if doc else []), *lines]
+
+    def config(self, name: str, value: Expression) -> list[str]:
+        return lay_out(f"{name} = ", node_of(value, str, lambda data: None))
+
+    def loop(
+        self,
+        bounds: Sequence[str],
+        condition: str | None,
+        body: str,
+        carried: str,
+        states: Sequence[str],
+        captured: Sequence[str],
+    ) -> list[str]:
+        arguments = ["device", f"*{carried}", *captured]
+        lines = lay_out(f"{carried} = ", self.listed(states), indent=1)
+        if condition is None:
+            text = ", ".join(bounds if bounds[2] != "1" else bounds[1:] if bounds[0] == "0" else bounds)
+            lines.append(f"{INDENT}for _ in range({text.removesuffix(', 1')}):")
+        else:
+            lines += lay_out("while ", call(f"utils.scalar({condition}", arguments), "[0]):", indent=1)
+        return [*lines, *lay_out(f"{carried} = ", call(body, arguments), indent=2)]
+
+    def choose(self, chosen: str, index: str, branches: Sequence[str], given: Sequence[str]) -> tuple[list[str], Node]:
+        pick = Group("(", (index, *branches), ")", fill=True)
+        return lay_out(f"{chosen} = utils.pick", pick, indent=1), call(chosen, ["device", *given])
+
+    def element(self, name: str, index: int) -> str:
+        return f"{name}[{index}]"
+
+    def scalar(self, name: str) -> str:
+        return f"utils.scalar({name})"
+
+    def loaders(self, weights: Sequence[tuple[str, Node]], inputs: Sequence[Node]) -> list[str]:
+        prefixes = tuple(f"{quoted(name)}: " for name, _ in weights)
+        table = Group("{", tuple(made for _, made in weights), "}", prefixes=prefixes)
+        lines = ["", "", "def load_weights(device):", *lay_out("return ", table, indent=1)]
+        return [
+            *lines,
+            "",
+            "",
+            "def load_inputs(device):",
+            *lay_out("return ", Group("[", tuple(inputs), "]"), indent=1),
+        ]
+
+    def file(self, program: Program, target: Target, parts: Sequence[Sequence[str]], configs: Sequence[str]) -> str:
+        lines = [*_head(program, target), *configs, *([""] if configs else [])]
+        for part in parts:
+            lines += ["", *part, ""] if lines[-1] == "" else ["", "", *part, ""]
+        return "\n".join(_spaced(lines)) + "\n"
+
+    def entry(self, program: Program, prepares: bool, inputs: int) -> list[str]:
+        trace = program.memory.trace_bytes
+        region = f", trace_region_size={trace}" if trace else ""
+        return [
+            "",
+            "",
+            "def main():",
+            f"    device = ttnn.open_device(device_id=0, l1_small_size={L1_SMALL_BYTES}{region})",
+            "    try:",
+            "        w = load_weights(device)",
+            *(["        const_eval(device, w)"] if prepares else []),
+            "        utils.show(forward(device, w, *load_inputs(device)))",
+            "    finally:",
+            "        ttnn.close_device(device)",
+            "",
+            "",
+            'if __name__ == "__main__":',
+            "    main()",
+        ]
+
+
+def _spaced(lines: Sequence[str]) -> Iterator[str]:
+    """Two empty lines between functions, none at the end."""
+    empty = 0
+    for line in lines:
+        if not line:
+            empty += 1
+            continue
+        if line.startswith(("def ", "if __name__")) or (line[0].isalpha() and empty > 1):
+            empty = 2
+        yield from [""] * min(empty, 2)
+        empty = 0
+        yield line
+
+
+def _head(program: Program, target: Target) -> list[str]:
+    level = program.options.get("optimization_level", 0)
+    return [
+        f'"""{plain(program.name)} on TT-NN.',
+        "",
+        f"Generated by tt-xla {__version__} for {target.name}, optimization level {level}. Run it with ./run, or",
+        "with python main.py wherever ttnn can be imported.",
+        '"""',
+        "",
+        "import ttnn",
+        "",
+        "import utils",
+        "",
+    ]
+
+
+def plain(text: str) -> str:
+    """A name that cannot end a comment or a string."""
+    return "".join(character if character.isprintable() and character not in '"\\*/' else "_" for character in text)

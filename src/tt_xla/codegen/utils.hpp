@@ -1,0 +1,156 @@
+// What a generated program does beside calling TT-NN: reads tensors, shows results, picks among functions.
+
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ttnn.hpp"
+
+namespace utils {
+
+using Weights = std::map<std::string, ttnn::Tensor>;
+using Branch = std::function<std::vector<ttnn::Tensor>(ttnn::MeshDevice*, std::vector<ttnn::Tensor>)>;
+
+inline std::filesystem::path file_of(const std::string& name) {
+    return std::filesystem::path(TENSORS) / (name + ".tensorbin");
+}
+
+inline bool is_integer(ttnn::DataType dtype) {
+    return dtype == ttnn::DataType::INT32 || dtype == ttnn::DataType::UINT32 || dtype == ttnn::DataType::UINT16 ||
+           dtype == ttnn::DataType::UINT8;
+}
+
+// A stored tensor, on the host where there is no device.
+inline ttnn::Tensor load(
+    const std::string& name,
+    ttnn::DataType dtype,
+    ttnn::Layout layout,
+    ttnn::MeshDevice* device = nullptr,
+    const std::optional<ttnn::MemoryConfig>& memory_config = std::nullopt) {
+    if (!std::filesystem::exists(file_of(name))) {
+        throw std::runtime_error(file_of(name).string() + " is missing: generate the program again with export_tensors.");
+    }
+    auto tensor = ttnn::load_tensor_flatbuffer(file_of(name).string(), nullptr);
+    tensor = ttnn::to_layout(tensor, layout);
+    tensor = tensor.dtype() == dtype ? tensor : ttnn::to_dtype(tensor, dtype);
+    return device == nullptr ? tensor : ttnn::to_device(tensor, device, memory_config);
+}
+
+// A tensor of these elements on the host.
+template <typename T>
+ttnn::Tensor made(const std::vector<double>& elements, const ttnn::Shape& shape, ttnn::DataType dtype, ttnn::Layout layout) {
+    const tt::tt_metal::TensorLayout form(dtype, tt::tt_metal::PageConfig(layout), ttnn::MemoryConfig{});
+    return ttnn::Tensor::from_vector(std::vector<T>(elements.begin(), elements.end()), ttnn::TensorSpec(shape, form));
+}
+
+inline ttnn::Tensor of(
+    const std::vector<double>& elements, const ttnn::Shape& shape, ttnn::DataType dtype, ttnn::Layout layout) {
+    switch (dtype) {
+        case ttnn::DataType::INT32: return made<int32_t>(elements, shape, dtype, layout);
+        case ttnn::DataType::UINT32: return made<uint32_t>(elements, shape, dtype, layout);
+        case ttnn::DataType::UINT16: return made<uint16_t>(elements, shape, dtype, layout);
+        case ttnn::DataType::UINT8: return made<uint8_t>(elements, shape, dtype, layout);
+        default: return made<float>(elements, shape, dtype, layout);
+    }
+}
+
+inline ttnn::Tensor tensor(const std::vector<double>& elements, ttnn::DataType dtype, ttnn::Layout layout) {
+    return of(elements, ttnn::Shape({static_cast<uint32_t>(elements.size())}), dtype, layout);
+}
+
+inline ttnn::Tensor full(double value, const ttnn::Shape& shape, ttnn::DataType dtype, ttnn::Layout layout) {
+    return of(std::vector<double>(shape.volume(), value), shape, dtype, layout);
+}
+
+// Elements as numbers.
+inline std::vector<double> elements_of(const ttnn::Tensor& tensor) {
+    const auto host = tensor.cpu();
+    const auto wide = [](const auto& elements) { return std::vector<double>(elements.begin(), elements.end()); };
+    switch (host.dtype()) {
+        case ttnn::DataType::INT32: return wide(host.to_vector<int32_t>());
+        case ttnn::DataType::UINT32: return wide(host.to_vector<uint32_t>());
+        case ttnn::DataType::UINT16: return wide(host.to_vector<uint16_t>());
+        case ttnn::DataType::UINT8: return wide(host.to_vector<uint8_t>());
+        default: return wide(host.to_vector<float>());
+    }
+}
+
+// The one element of a tensor as a number.
+inline double scalar(const ttnn::Tensor& tensor) { return elements_of(tensor).at(0); }
+
+// The branch of a number, which a tensor holds; the last one for a number that is none of theirs.
+inline Branch pick(const ttnn::Tensor& index, const std::vector<Branch>& branches) {
+    const auto number = static_cast<int64_t>(scalar(index));
+    const auto last = static_cast<int64_t>(branches.size()) - 1;
+    return branches.at(number >= 0 && number <= last ? number : last);
+}
+
+// The weights of one module, by their names within it.
+inline Weights under(const Weights& weights, const std::string& module) {
+    Weights found;
+    for (const auto& [name, tensor] : weights) {
+        if (name.starts_with(module)) {
+            found.emplace(name.substr(module.size()), tensor);
+        }
+    }
+    return found;
+}
+
+inline std::vector<ttnn::Tensor> joined(std::vector<ttnn::Tensor> first, const std::vector<ttnn::Tensor>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+// Pearson correlation; 1 where both are equal, 0 where one is constant.
+inline double pcc(const std::vector<double>& found, const std::vector<double>& expected) {
+    if (found == expected) {
+        return 1.0;
+    }
+    double mean_found = 0, mean_expected = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+        mean_found += found[i] / found.size();
+        mean_expected += expected[i] / found.size();
+    }
+    double product = 0, square_found = 0, square_expected = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+        product += (found[i] - mean_found) * (expected[i] - mean_expected);
+        square_found += (found[i] - mean_found) * (found[i] - mean_found);
+        square_expected += (expected[i] - mean_expected) * (expected[i] - mean_expected);
+    }
+    return square_found > 0 && square_expected > 0 ? product / std::sqrt(square_found * square_expected) : 0.0;
+}
+
+// Prints the first elements of each result, and its correlation with the stored expectation where there is one.
+inline void show(const std::vector<ttnn::Tensor>& results) {
+    for (size_t index = 0; index < results.size(); ++index) {
+        const auto elements = elements_of(results[index]);
+        std::cout << "result " << index << ": " << elements.size() << " elements\n";
+        for (size_t i = 0; i < std::min<size_t>(elements.size(), 8); ++i) {
+            std::cout << (i ? ", " : "[") << elements[i];
+        }
+        std::cout << (elements.size() > 8 ? ", ...]\n" : elements.empty() ? "[]\n" : "]\n");
+        const auto expected = "expected" + std::to_string(index);
+        if (std::filesystem::exists(file_of(expected))) {
+            const auto stored = elements_of(ttnn::load_tensor_flatbuffer(file_of(expected).string(), nullptr));
+            std::cout << "PCC against " << file_of(expected).string() << ": " << pcc(elements, stored) << "\n";
+        }
+    }
+}
+
+}  // namespace utils

@@ -1,0 +1,195 @@
+"""Generated C++: that a compiler takes it, that TT-NN has the functions it calls, and what lies beside it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+from programs import PROGRAMS
+
+import tt_jax
+import tt_torch
+from tests.codegen import declarations
+from tt_xla.codegen import UTILS
+from tt_xla.codegen.generator import generate
+from tt_xla.codegen.languages.signatures import FUNCTIONS
+from tt_xla.codegen.mock import Mock
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.program import Program
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
+from tt_xla.tools.cli import cli
+
+MODULE = """func.func public @main(%x: tensor<32x32xbf16>) -> tensor<32x32xbf16> {
+  %0 = stablehlo.tanh %x : tensor<32x32xbf16>
+  return %0 : tensor<32x32xbf16>
+}"""
+
+LOOP = """func.func public @main(%x: tensor<32x32xf32>, %n: tensor<i32>) -> (tensor<32x32xf32>, tensor<32x32xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %a = %x, %b = %x) : tensor<i32>, tensor<32x32xf32>, tensor<32x32xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %s = stablehlo.tanh %a : tensor<32x32xf32>
+    %t = stablehlo.add %s, %b : tensor<32x32xf32>
+    %u = stablehlo.multiply %t, %x : tensor<32x32xf32>
+    stablehlo.return %j, %u, %s : tensor<i32>, tensor<32x32xf32>, tensor<32x32xf32>
+  }
+  return %r#1, %r#2 : tensor<32x32xf32>, tensor<32x32xf32>
+}"""
+
+ON_THE_HOST = """func.func public @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = "stablehlo.cholesky"(%x) {lower = true} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}"""
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_SYSTEM", "p150")
+    torch._dynamo.reset()
+
+
+@pytest.fixture
+def headers(tmp_path: Path) -> Path:
+    """A folder with declarations in place of TT-NN's headers."""
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    folder = tmp_path / "headers"
+    folder.mkdir()
+    (folder / "ttnn.hpp").write_text(declarations.header())
+    (folder / "utils.hpp").write_bytes(UTILS.with_name("utils.hpp").read_bytes())
+    return folder
+
+
+def check(folder: Path, headers: Path, text: str) -> None:
+    (folder / "main.cpp").write_text(text)
+    command = [
+        "g++",
+        "-std=c++20",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsyntax-only",
+        '-DTENSORS="tensors"',
+        f"-I{headers}",
+    ]
+    done = subprocess.run([*command, folder / "main.cpp"], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr[:2000]
+
+
+def compiled(text: str, **options: object) -> Program:
+    return compile_module(parse_module(text, "model.mlir"), CompileOptions.parse(options), load_target("p150"))
+
+
+# The compiler ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["digits_cnn", "diffusion_block", "llama_decode", "lstm"])
+def test_a_compiler_takes_the_programs(name: str, tmp_path: Path, headers: Path) -> None:
+    program = compiled(PROGRAMS[name]().stablehlo(), optimization_level=2)
+    check(tmp_path, headers, generate(program, language="cpp").main)
+
+
+def test_loops_ask_the_host_for_another_round(tmp_path: Path, headers: Path) -> None:
+    text = generate(compiled(LOOP), language="cpp").main
+    check(tmp_path, headers, text)
+    assert "iRound < lastRound" in text or "while (utils::scalar(" in text
+    assert "utils::joined(carried" in text
+
+
+def test_ones_where_there_are_no_tensors(tmp_path: Path, headers: Path) -> None:
+    text = generate(compiled(MODULE), export_tensors=False, language="cpp").main
+    check(tmp_path, headers, text)
+    assert "ttnn::ones(ttnn::Shape({32, 32}), ttnn::DataType::BFLOAT16, ttnn::Layout::TILE, *device, DRAM)" in text
+
+
+def test_tt_nn_exports_each_function_as_it_is_declared(tmp_path: Path, headers: Path, ttnn_mock: Mock) -> None:
+    """What a linker would look for begins as a symbol of TT-NN does; parameters that nobody gives are not declared."""
+    find = "import importlib.util as u; print(u.find_spec('ttnn').submodule_search_locations[0])"
+    found = subprocess.run([ttnn_mock.python, "-c", find], capture_output=True, text=True, check=True)
+    library = Path(found.stdout.split()[-1]) / "build/lib/_ttnncpp.so"
+    exported = subprocess.run(["nm", "-DC", "--defined-only", library], capture_output=True, text=True, check=True)
+    symbols = {line.split(" ", 2)[2] for line in exported.stdout.splitlines() if "ttnn::" in line}
+    (tmp_path / "uses.cpp").write_text(declarations.uses())
+    object_file = tmp_path / "uses.o"
+    command = ["g++", "-std=c++20", "-c", f"-I{headers}", tmp_path / "uses.cpp", "-o", object_file]
+    subprocess.run(command, check=True)
+    named = subprocess.run(["nm", "-uC", object_file], capture_output=True, text=True, check=True)
+    used = [line.split("U ", 1)[1] for line in named.stdout.splitlines() if "ttnn::" in line]
+    assert len(used) > 90
+    missing = [use for use in used if not any(symbol.startswith(use[:-1]) for symbol in symbols)]
+    assert not missing
+
+
+def test_every_function_has_types_that_are_known() -> None:
+    assert len(declarations.functions()) == len(FUNCTIONS) - 3
+
+
+# What has no source ------------------------------------------------------------------------------------------------
+
+
+def test_host_ops_and_traces_are_refused() -> None:
+    with pytest.raises(UnsupportedOpError, match=r"C\+\+ source cannot hold what the host runs: stablehlo.cholesky"):
+        generate(compiled(ON_THE_HOST), language="cpp")
+    with pytest.raises(UnsupportedOpError, match=r"C\+\+ source has no traces"):
+        generate(compiled(MODULE, enable_trace=True, optimization_level=1), language="cpp")
+
+
+# Files -------------------------------------------------------------------------------------------------------------
+
+TREE = {"main.cpp", "utils.hpp", "ttnn.hpp", "CMakeLists.txt", "run", "irs", "ttir.mlir"}
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_the_command_writes_a_tree(tmp_path: Path, headers: Path) -> None:
+    (tmp_path / "model.mlir").write_text(MODULE)
+    out = tmp_path / "out"
+    arguments = ["codegen", str(tmp_path / "model.mlir"), "-o", str(out), "--language", "cpp"]
+    done = CliRunner().invoke(cli, arguments)
+    assert "C++ codegen successful" in done.output
+    assert names(out) == TREE
+    assert os.access(out / "run", os.X_OK)
+    check(tmp_path, headers, (out / "main.cpp").read_text())
+
+
+def test_torch_and_jax_write_it_and_python_in_one_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], headers: Path
+) -> None:
+    import jax.numpy as jnp
+
+    model, x = torch.nn.Linear(32, 32), torch.randn(4, 32)
+    tt_torch.codegen_cpp(model, x, export_path=tmp_path / "torch")
+    tt_torch.codegen_py(model, x, export_path=tmp_path / "python")
+    tt_jax.codegen_cpp(lambda w, x: jnp.tanh(x @ w), jnp.eye(8), jnp.ones((4, 8)), export_path=tmp_path / "jax")
+    said = capsys.readouterr().out
+    assert said.count("C++ codegen successful.") == 2
+    assert said.count("Python codegen successful.") == 1
+    assert names(tmp_path / "torch") == TREE | {"tensors"}
+    assert names(tmp_path / "jax") == TREE | {"tensors"}
+    assert "main.py" in names(tmp_path / "python")
+    for folder in ("torch", "jax"):
+        check(tmp_path, headers, (tmp_path / folder / "main.cpp").read_text())
+    assert 'w["weight"] = utils::load("arg' in (tmp_path / "torch/main.cpp").read_text()
+
+
+def test_a_dry_run_computes_nothing(tmp_path: Path) -> None:
+    model, x = torch.nn.Linear(32, 32).eval(), torch.randn(4, 32)
+    options = {"backend": "codegen_cpp", "export_path": str(tmp_path / "out"), "dry_run": True}
+    compiled_model = torch.compile(model, backend="tt", options=options)
+    with torch.no_grad():
+        assert not compiled_model(x).any()
+    assert {path.name for path in (tmp_path / "out/tensors").iterdir()} == {f"arg{i}.tensorbin" for i in range(3)}
