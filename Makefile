@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv calibrate demo models test stress conformance-stablehlo bench bench-training bench-calls bench-compile bench-growth check-programs check format
+.PHONY: help venv calibrate demo models test stress conformance-stablehlo bench bench-training bench-profiling bench-calls bench-compile bench-growth check-programs check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ bench: $(STAMP) ## compile times and run times
 
 bench-training: $(STAMP) ## losses of 200 training steps beside the CPU's
 	@$(BIN)/python benchmarks/training.py
+
+bench-profiling: $(STAMP) ## what recording adds to runs, into docs/benchmarks.md
+	@cd benchmarks && ../$(BIN)/python profiling.py --document ../docs/benchmarks.md
 
 bench-calls: $(STAMP) ## calls of tiny compiled models beside inductor's, into docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python calls.py --document ../docs/benchmarks.md

@@ -160,7 +160,7 @@ def _within(found: Sequence[Kernel], step: Step) -> list[Kernel]:
 
 
 def _emulated_ms(recording: Recording, step: Step) -> float:
-    return _ms(sum(event.end - event.start for event in recording.events if step.start <= event.start < step.end))
+    return _ms(sum(end - start for _, start, end in recording.events if step.start <= start < step.end))
 
 
 def _ms(nanoseconds: float) -> float:

@@ -71,9 +71,9 @@ def _host(recording: Recording) -> Iterable[dict[str, Any]]:
     for number, run in enumerate(recording.runs):
         name = recording.programs[run.program].program.name
         yield slice_(_PROGRAMS, f"run {name}", run.start, run.end, program=run.program, state=run.state, run=number)
-    for event in recording.events:
-        op = recording.ops[event.op].instruction
-        yield slice_(_KERNELS, op.op, event.start, event.end, source=op.location)
+    for called, start, end in recording.events:
+        op = recording.ops[called].instruction
+        yield slice_(_KERNELS, op.op, start, end, source=op.location)
     for signpost in recording.signposts:
         at = {"ph": "i", "s": "g", "pid": _HOST, "tid": _SCRIPT, "ts": _us(signpost.at, recording)}
         yield at | {"name": signpost.name, "args": {"message": signpost.message}}

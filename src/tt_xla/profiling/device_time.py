@@ -57,17 +57,17 @@ def kernels(recording: Recording) -> list[Kernel]:
     clock, last_end = 0.0, recording.started
     for number, run in enumerate(recording.runs):
         first = True
-        for event in recording.events[run.first : run.last]:
-            op = recording.ops[event.op]
-            duration = duration_ns(op, event.end - event.start)
+        for called, start, end in recording.events[run.first : run.last]:
+            op = recording.ops[called]
+            duration = duration_ns(op, end - start)
             if not duration:
                 continue
-            gap, idle = _gap_ns(op, run), max(0, event.start - last_end) if first else 0
+            gap, idle = _gap_ns(op, run), max(0, start - last_end) if first else 0
             replayed = op.traced and run.state == "captured"
             gap = max(gap, idle)
-            found.append(Kernel(op, number, replayed, event.start, event.end, clock + gap, duration, gap, idle))
+            found.append(Kernel(op, number, replayed, start, end, clock + gap, duration, gap, idle))
             clock += gap + duration
-            last_end, first = event.end, False
+            last_end, first = end, False
         last_end = max(last_end, run.end)
     return found
 

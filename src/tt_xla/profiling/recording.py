@@ -55,12 +55,9 @@ class LoadedProgram:
     target: Target
 
 
-class Event(NamedTuple):
-    """One call of a kernel; nanoseconds of the host's clock."""
-
-    op: int
-    start: int
-    end: int
+Event = tuple[int, int, int]
+"""One call of a kernel: the number of its op, start and end in nanoseconds of the host's clock. A plain tuple, as these
+are made while the clock runs."""
 
 
 class Run(NamedTuple):
@@ -146,12 +143,11 @@ class Recorder:
     def timed(self, executable: Observed, function: Function, step: Step, call: Callable[..., Any]) -> Any:
         op = self._ops.get(id(step)) or self._add(executable, function, step)
         record, clock, number = self.recording.events.append, time.perf_counter_ns, op.number
-        make = tuple.__new__
 
         def timed_call(*tensors: Any) -> Any:
             start = clock()
             made = call(*tensors)
-            record(make(Event, (number, start, clock())))
+            record((number, start, clock()))
             return made
 
         return timed_call
