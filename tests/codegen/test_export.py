@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -16,11 +19,14 @@ from click.testing import CliRunner
 import tt_jax
 import tt_torch
 from tests.codegen.tensor_files import read
-from tt_xla.codegen import export
+from tt_xla.codegen import TTNN_VERSION, export
+from tt_xla.codegen.generator import generate
 from tt_xla.codegen.mock import Mock
+from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import OptionError, OutputError
 from tt_xla.frontends.torch import settings
 from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
 from tt_xla.tools.cli import cli
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +34,14 @@ ROOT = Path(__file__).parents[2]
 MODULE = """func.func public @main(%x: tensor<32x32xbf16>) -> tensor<32x32xbf16> {
   %0 = stablehlo.tanh %x : tensor<32x32xbf16>
   return %0 : tensor<32x32xbf16>
+}"""
+
+STAND_IN = ROOT / "tests/ttnn_runtime/stand_in"
+
+LARGE = """func.func public @main(%x: tensor<1x32768xbf16>, %w: tensor<32768x49152xbf16>) -> tensor<1x49152xbf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<1x32768xbf16>, tensor<32768x49152xbf16>) -> tensor<1x49152xbf16>
+  return %0 : tensor<1x49152xbf16>
 }"""
 
 ON_THE_HOST = """func.func public @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
@@ -109,6 +123,50 @@ def test_a_path_that_is_a_file_is_refused_and_left_alone(tmp_path: Path) -> None
         export.check_folder(taken / "below")
     assert "is a file" in command(module(tmp_path), "-o", taken)
     assert taken.read_text() == "mine"
+
+
+def test_a_folder_that_is_read_only_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "closed"
+    out.mkdir()
+    # Root may write anywhere; what is asked is what the system says.
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != out)
+    with pytest.raises(OutputError, match=r"closed' is read-only\. Give it a folder that can be written"):
+        tt_torch.codegen_py(Net().eval(), torch.randn(4, 32), export_path=out)
+    assert list(out.iterdir()) == []
+
+
+def test_three_gigabytes_of_tensors_are_counted_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = compile_module(parse_module(LARGE, "large.mlir"), CompileOptions.parse(), load_target("p150"))
+    options = {"backend": "codegen_py", "export_path": str(tmp_path / "out"), "export_tensors": True}
+    program = msgspec.structs.replace(program, options=program.options | options)
+    weight = torch.zeros(1, dtype=torch.bfloat16).expand(32768, 49152)  # 3.2 GB that lie nowhere
+    free = shutil.disk_usage(tmp_path)._replace(free=10**9)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: free)
+    monkeypatch.setattr(torch.Tensor, "contiguous", lambda tensor: tensor)
+    run = export.exporting(program, {}, lambda *given: [torch.zeros(1, 49152, dtype=torch.bfloat16)])
+    with pytest.raises(OutputError, match=r"needs 3\.2 GB .* the disk has 1\.0 GB left.*export_tensors=False"):
+        run([torch.zeros(1, 32768, dtype=torch.bfloat16), weight], [None, None])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["class", "a b", "größe", "1st", "", "w", "device", "x\\ny", 'say "hi"', "forward"])
+def test_names_that_are_no_identifiers(name: str, tmp_path: Path) -> None:
+    text = MODULE.replace("%x: tensor<32x32xbf16>", f"%x: tensor<32x32xbf16> {{ttir.name = {json.dumps(name, ensure_ascii=False)}}}")
+    program = compile_module(parse_module(text, "model.mlir"), CompileOptions.parse(), load_target("p150"))
+    compile(generate(program).main, "main.py", "exec")
+    assert generate(program, language="cpp").main.count("(") == generate(program, language="cpp").main.count(")")
+
+
+def test_another_release_of_ttnn_is_said(tmp_path: Path) -> None:
+    command(module(tmp_path), "-o", tmp_path / "out")
+    stand_in = (STAND_IN / "ttnn/__init__.py").read_text()
+    (tmp_path / "ttnn.py").write_text(stand_in.replace('__version__ = "0.81.1"', '__version__ = "0.99.0"'))
+    given = dict(os.environ) | {"PYTHONPATH": str(tmp_path)}
+    run = [sys.executable, "-c", "import utils; assert utils.CHECKED_WITH == '" + TTNN_VERSION + "'"]
+    done = subprocess.run(run, env=given, cwd=tmp_path / "out", capture_output=True, text=True, check=True)
+    assert f"this is ttnn 0.99.0; the program was generated for ttnn {TTNN_VERSION}." in done.stderr
 
 
 def test_a_disk_without_room_leaves_nothing(tmp_path: Path) -> None:

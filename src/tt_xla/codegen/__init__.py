@@ -9,3 +9,6 @@ from pathlib import Path
 
 UTILS = Path(__file__).with_name("utils.py")
 """The module of helpers that generated Python imports."""
+
+TTNN_VERSION = "0.81"
+"""The release of TT-NN that the table of calls was checked with."""

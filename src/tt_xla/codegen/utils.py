@@ -1,11 +1,29 @@
 """What a generated program does beside calling TT-NN: reads tensors, shows results, keeps a trace."""
 
+import importlib.metadata
+import sys
 from pathlib import Path
 
 import numpy
 import ttnn
 
 FOLDER = Path(__file__).resolve().parent
+
+CHECKED_WITH = "0.81"
+"""The release of ttnn whose calls the program makes."""
+
+
+def _check_version():
+    try:
+        version = importlib.metadata.version("ttnn")
+    except importlib.metadata.PackageNotFoundError:  # a build of its own
+        version = getattr(ttnn, "__version__", CHECKED_WITH)
+    if version != CHECKED_WITH and not version.startswith(f"{CHECKED_WITH}."):
+        said = f"utils.py: this is ttnn {version}; the program was generated for ttnn {CHECKED_WITH}. A call that fails"
+        print(said, "may have other arguments there.", file=sys.stderr)
+
+
+_check_version()
 
 _NUMPY = {
     ttnn.uint32: numpy.uint32,

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from tt_xla import options
+from tt_xla.codegen import TTNN_VERSION
 from tt_xla.codegen.generator import generate
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.program import Function, Instruction, Program, Role, TensorSpec
@@ -64,6 +65,9 @@ class TTNNExecutable(Executable):
         self.device_us: float | None = None
         """Time of the kernels of the last run, where ``TTXLA_TTNN_PROFILE`` asks for it."""
         self._start()
+        version = str(self._worker.hello["ttnn"])
+        if not version.startswith(f"{TTNN_VERSION}."):
+            logger().warning("ttnn is %s; its calls were checked with %s and may be refused", version, TTNN_VERSION)
         weakref.finalize(self, _forget, weakref.ref(self._worker), self._number)
 
     @property
