@@ -153,7 +153,8 @@ def test_three_gigabytes_of_tensors_are_counted_before_anything_is_written(
 
 @pytest.mark.parametrize("name", ["class", "a b", "größe", "1st", "", "w", "device", "x\\ny", 'say "hi"', "forward"])
 def test_names_that_are_no_identifiers(name: str, tmp_path: Path) -> None:
-    text = MODULE.replace("%x: tensor<32x32xbf16>", f"%x: tensor<32x32xbf16> {{ttir.name = {json.dumps(name, ensure_ascii=False)}}}")
+    named = f"{{ttir.name = {json.dumps(name, ensure_ascii=False)}}}"
+    text = MODULE.replace("%x: tensor<32x32xbf16>", f"%x: tensor<32x32xbf16> {named}")
     program = compile_module(parse_module(text, "model.mlir"), CompileOptions.parse(), load_target("p150"))
     compile(generate(program).main, "main.py", "exec")
     assert generate(program, language="cpp").main.count("(") == generate(program, language="cpp").main.count(")")
