@@ -212,6 +212,15 @@ def test_a_reproducer_runs_by_itself(files, pytester):
     check_module(out / "part.mlir", out / "inputs.npz", None, ComparisonConfig(pcc=PccConfig(required_pcc=REQUIRED)))
 
 
+def test_shardings_stay_behind(inputs):
+    text = TEXT.replace("module @m {", 'module @m {\n  sdy.mesh @mesh = <["x"=1]>')
+    text = text.replace(
+        "{ttcore.argument_type = #ttcore.argument_type<input>}", "{sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}"
+    )
+    source = Source(text)
+    assert compare_parts(source, inputs, CompileOptions.parse({}), source.parts("op")).passed
+
+
 def test_bad_files(files):
     with pytest.raises(MalformedModuleError, match="no function @main"):
         Source("module { func.func public @other() { return } }")
@@ -224,7 +233,8 @@ def test_bad_files(files):
 
 
 def test_random_inputs_repeat():
-    types = [value.type for value in Source(TEXT).arguments]
+    source = Source(TEXT)
+    types = [value.type for value in source.arguments]
     first, second = random_inputs(types), random_inputs(types)
     assert all(np.array_equal(x, y) for x, y in zip(first, second, strict=True))
     assert [x.shape for x in first] == [(32, 64), (64, 64)]
@@ -257,3 +267,17 @@ def test_a_model_gives_its_programs_and_inputs(tmp_path):
     assert found.passed
     with pytest.raises(OptionError, match="No model below"):
         of_model(tmp_path, "large/pytorch", 0)
+
+
+def test_equal_parts_are_compiled_once(inputs, monkeypatch):
+    from tt_xla.testing.divergence import parts
+
+    compiled = []
+    whole = parts.for_card
+    monkeypatch.setattr(parts, "for_card", lambda *given: compiled.append(given) or whole(*given))
+    text = TEXT.replace("return %2", "%3 = stablehlo.exponential %2 : tensor<32x64xbf16> loc(#first)\n    return %3")
+    source = Source(text)
+    found = compare_parts(source, inputs, CompileOptions.parse({}), source.parts("op"))
+    assert len(found.rows) == 4
+    assert len(compiled) == 3
+    assert found.passed

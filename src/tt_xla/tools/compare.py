@@ -41,8 +41,14 @@ def compare(
     return found
 
 
-def _show(subject: Subject, found: Comparison, shown: int) -> None:
+def _console() -> Console:
+    """As wide as the terminal; in a file, wide enough for a table."""
     console = Console()
+    return console if console.is_terminal else Console(width=180)
+
+
+def _show(subject: Subject, found: Comparison, shown: int) -> None:
+    console = _console()
     ranked = sorted(found.rows, key=lambda row: -(row.alone.weight if row.alone else float("inf")))[:shown]
     first, worst = found.first, found.worst
     rows = sorted({row.part.index: row for row in (*ranked, *filter(None, (first, worst)))}.items())
@@ -114,7 +120,7 @@ def show_bisection(
     """Runs a program, or a range of its parts, with other formats or without stages of the compiler."""
     module, inputs, golden = _extract(subject, by, span)
     trials = (bisect.by_fusion if how == "fusion" else bisect.by_format)(module, inputs, golden, options)
-    console = Console()
+    console = _console()
     table = Table(title=f"{subject.name} by {how}", box=None)
     for name in ("tried", "PCC", "relative error", "largest difference"):
         table.add_column(name, justify="left" if name == "tried" else "right", overflow="fold")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class Part:
     ops: tuple[Any, ...]
     results: tuple[Any, ...]
     location: str
+    source: Source = field(repr=False, compare=False)
+    """Its ops live as long as this does."""
 
     @property
     def name(self) -> str:
@@ -54,7 +56,7 @@ def _kind(op: Any) -> str:
 
 
 class Source:
-    """A StableHLO module whose ``@main`` calls no functions of its own.
+    """A StableHLO module whose ``@main`` calls no functions of its own. Its ops and values end with it.
 
     Raises:
         MalformedModuleError: it does not parse, or has no ``@main``.
@@ -62,7 +64,8 @@ class Source:
 
     def __init__(self, text: str | bytes, name: str = "<module>") -> None:
         self.module = parse_module(text, name)
-        functions: dict[str, Any] = {op.name.value: op for op in self.module.body.operations if hasattr(op, "name")}
+        defined = [op for op in self.module.body.operations if op.operation.name == "func.func"]
+        functions: dict[str, Any] = {op.name.value: op for op in defined}
         if "main" not in functions:
             raise MalformedModuleError(f"'{name}' has no function @main.", hint="`jax.jit(f).lower(...)` names it so.")
         self.main = functions.pop("main")
@@ -101,6 +104,7 @@ class Source:
                 tuple(group),
                 tuple(value for op in group for value in op.results if last_use.get(value, -1) > number),
                 next(filter(None, (location_of(op) for op in reversed(group))), ""),
+                self,
             )
             for number, group in enumerate(groups)
         ]
@@ -136,8 +140,14 @@ class Source:
         given = dict(zip(self.arguments, self.main.attributes["arg_attrs"], strict=True))
         with module.context:
             nothing = ir.DictAttr.get({})
-            attributes = [given.get(value, nothing) for value in values]
+            attributes = [_of_one_device(given.get(value, nothing)) for value in values]
             module.body.operations[0].attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+
+
+def _of_one_device(attributes: Any) -> Any:
+    """Without shardings, whose meshes are not in a module of a part."""
+    kept = {item.name: item.attr for item in attributes if "sharding" not in item.name}
+    return ir.DictAttr.get(kept)
 
 
 def location_of(op: Any) -> str:

@@ -13,7 +13,7 @@ from tt_xla.errors import TTXLAError
 from tt_xla.options import CompileOptions
 from tt_xla.testing.comparison import pcc, relative_error
 from tt_xla.testing.divergence.modules import Part, Source
-from tt_xla.testing.divergence.runs import Array, on_card, on_cpu, rounded
+from tt_xla.testing.divergence.runs import Array, Compiled, for_card, for_cpu, on_card, on_cpu, rounded
 
 
 @dataclass(frozen=True)
@@ -131,21 +131,33 @@ def compare_parts(
     golden = Golden(source, inputs, [*needed, *made, *source.returned])
     running, whole, failure = _in_the_whole(source, golden, options, made)
     rows: list[Row] = []
+    known: dict[str, tuple[Compiled, Compiled]] = {}
     for part, module in zip(parts, own, strict=True):
         progress(part)
         if module is None:
             continue
-        alone, why = _alone(*module, golden, options)
+        alone, why = _alone(*module, golden, options, known)
         at = [running[value] for value in part.results] if running else None
         error = Error.of(at, golden.of(part.results)) if at is not None else None
         rows.append(Row(part, alone, error, why))
     return Comparison(rows, whole, required, failure)
 
 
-def _alone(module: Any, values: Sequence[Any], golden: Golden, options: CompileOptions) -> tuple[Error | None, str]:
+def _alone(
+    module: Any,
+    values: Sequence[Any],
+    golden: Golden,
+    options: CompileOptions,
+    known: dict[str, tuple[Compiled, Compiled]],
+) -> tuple[Error | None, str]:
+    """The error of a part; ``known`` are those compiled, by their text: layers of a model have the same parts."""
+    text = module.operation.get_asm()
     inputs = [rounded(array, value.type) for array, value in zip(golden.of(values), values, strict=True)]
     try:
-        return Error.of(on_card(module, inputs, options), on_cpu(module, inputs)), ""
+        if text not in known:
+            known[text] = for_card(module, options), for_cpu(module)
+        card, cpu = known[text]
+        return Error.of(card(inputs), cpu(inputs)), ""
     except TTXLAError as error:
         return None, str(error)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from tt_xla.testing.comparison import ComparisonConfig, ComparisonResult, compar
 from tt_xla.testing.divergence.modules import widened
 
 Array = Any
+Compiled = Callable[[Sequence[Array]], list[Array]]
+"""Arguments to results."""
 
 
 def on_card(
@@ -30,24 +32,41 @@ def on_card(
         inputs: arrays of the declared shapes, numbers of any type.
         without: stages of the compiler to leave out.
     """
+    return for_card(module, options, without=without)(inputs)
+
+
+def for_card(module: Any, options: CompileOptions, *, without: Container[str] = ()) -> Compiled:
+    """What ``on_card`` runs, to be run often."""
     system = selected_system()
     program = compile_module(module, options, load_target(system), without=without)
-    tensors = [_tensor(array, argument.dtype) for array, argument in zip(inputs, program.arguments, strict=True)]
-    return [_array(result) for result in get_device(system).load(program).run(tensors, [None] * len(tensors))]
+    executable = get_device(system).load(program)
+
+    def run(inputs: Sequence[Array]) -> list[Array]:
+        tensors = [_tensor(array, argument.dtype) for array, argument in zip(inputs, program.arguments, strict=True)]
+        return [_array(result) for result in executable.run(tensors, [None] * len(tensors))]
+
+    return run
 
 
 def on_cpu(module: Any, inputs: Sequence[Array]) -> list[Array]:
     """A module in its own types but for 16-bit floats, which are float32."""
+    return for_cpu(module)(inputs)
+
+
+def for_cpu(module: Any) -> Compiled:
+    """What ``on_cpu`` runs, to be run often."""
     wide = widened(module)
     main = wide.body.operations[0]
     if "arg_attrs" in main.attributes:
         del main.attributes["arg_attrs"]  # of dialects that XLA does not know
     types = [argument.type for argument in main.body.blocks[0].arguments]
-    arrays = [
-        np.asarray(array).astype(host.numpy_dtype(str(type_.element_type)))
-        for array, type_ in zip(inputs, types, strict=True)
-    ]
-    return host.load(wide.operation.get_asm())(arrays)
+    dtypes = [host.numpy_dtype(str(type_.element_type)) for type_ in types]
+    program = host.load(wide.operation.get_asm())
+
+    def run(inputs: Sequence[Array]) -> list[Array]:
+        return program([np.asarray(array).astype(dtype) for array, dtype in zip(inputs, dtypes, strict=True)])
+
+    return run
 
 
 def rounded(array: Array, type_: Any) -> Array:
