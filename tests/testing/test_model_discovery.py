@@ -229,3 +229,17 @@ def test_records_survive_a_cut(tmp_path):
     found = records.load(path)
     assert set(found) == {"a", "b"}
     assert found["a"].pcc == 0.5
+
+
+def test_groups_are_read(tmp_path):
+    def group(info: str) -> str:
+        path = tmp_path / "m" / "pytorch" / "loader.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            f"class ModelLoader(ForgeModel):\n    def _get_model_info(cls, variant):\n        return {info}\n"
+        )
+        return discovery.discover(tmp_path).loaders[0].group
+
+    assert group("ModelInfo(group=ModelGroup.RED)") == "red"
+    assert group("ModelInfo(group=ModelGroup.RED if variant else ModelGroup.GENERALITY)") == ""
+    assert group("ModelInfo()") == ""

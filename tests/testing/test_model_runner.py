@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tt_xla.errors import OptionError, OutputError, TTXLAError
-from tt_xla.testing.models import campaign, processes, records, requirements, summary
+from tt_xla.testing.models import campaign, execution, processes, records, requirements, summary
 from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestStatus
 from tt_xla.testing.models.discovery import Case
 from tt_xla.testing.models.processes import Limits
@@ -85,6 +85,15 @@ def test_a_model_that_hangs_is_stopped(tmp_path):
     record = processes.run_test(root, case("hangs"), Expectation(), Limits(2))
     assert record.outcome == "failed"
     assert "took more than 2 s and was stopped" in record.error
+
+
+def test_a_model_that_raises_at_import(tmp_path):
+    root = make(tmp_path, broken="pass")
+    path = root / "broken/pytorch/loader.py"
+    path.write_text("raise RuntimeError('no licence')\n" + path.read_text())
+    record = execution.run(root, case("broken"), Expectation(), lambda stage: None)
+    assert (record.outcome, record.stage, record.bringup_status) == ("failed", "import", "UNKNOWN")
+    assert record.error == f"RuntimeError: no licence (at {path}:1)"
 
 
 def test_bring_up_status(models):
@@ -312,6 +321,8 @@ def test_collection(run):
     )
     result.stdout.no_fnmatch_line("*bad/pytorch-single_device-training*")
     here = ["*::test_all_models?good/pytorch-single_device-inference?", "1/12 tests collected*"]
+    run("--collect-only", "-q", "-m", "push and not weekly").stdout.fnmatch_lines(here)
+    run("--collect-only", "-q", "-m", "weekly and not push").stdout.fnmatch_lines(["10/12 tests collected*"])
     run("--collect-only", "-q", "-m", "n300_llmbox and expected_passing").stdout.fnmatch_lines(here)
     run("--collect-only", "-q", "-m", "known_failure_xfail", "--arch", "n150", "-k", "good").stdout.fnmatch_lines(here)
 

@@ -13,6 +13,8 @@ from tt_xla.testing.models.config import ARCHS, Expectation, Expectations, Model
 from tt_xla.testing.models.discovery import Case, Discovery, discover
 from tt_xla.testing.models.processes import Limits, memory_in_bytes
 
+_SCHEDULES = "push", "nightly", "weekly"
+"""Markers that say when a test runs; an entry without one is nightly if many wait for its model, else weekly."""
 ROOTS = "third_party/tt_forge_models", "models"
 
 
@@ -84,17 +86,24 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         return
     tests = found.tests()
     known: dict[str, Any] = {}
-    parameters = [pytest.param(test, id=test.case.id, marks=_marks(test, known)) for test in tests]
+    groups = {loader.folder: loader.group for loader in found.found.loaders}
+    parameters = [
+        pytest.param(test, id=test.case.id, marks=_marks(test, groups[test.case.model], known)) for test in tests
+    ]
     for name in known:
         metafunc.config.addinivalue_line("markers", f"{name}: from an entry of a test")
     metafunc.parametrize("model_test", parameters)
 
 
-def _marks(test: ModelTest, known: dict[str, Any]) -> list[Any]:
+def _marks(test: ModelTest, group: str, known: dict[str, Any]) -> list[Any]:
     expectation, case = test.expectation, test.case
     names = {"model_test", case.run_mode, *_spread(case), expectation.status.value, *expectation.markers}
     for arch in expectation.supported_archs:
         names |= {arch, arch.replace("-", "_")}
+    if group:
+        names.add(group)
+    if names.isdisjoint(_SCHEDULES):
+        names.add("nightly" if group in ("red", "priority") else "weekly")
     if expectation.bringup_status is not None:
         names.add(expectation.bringup_status.value.lower())
     marks: list[Any] = []

@@ -61,11 +61,13 @@ class LoaderFile:
 
     Attributes:
         variants: one None where the loader has no variants.
+        group: whom the model is for, ``red``; empty where it is not written down, or differs by variant.
         phases: of language models, with the variants that have them.
     """
 
     folder: str
     variants: tuple[str | None, ...]
+    group: str = ""
     phases: tuple[tuple[str, tuple[str | None, ...]], ...] = ()
 
     def cases(self) -> Iterator[Case]:
@@ -139,7 +141,7 @@ def _read(sources: _Sources, path: Path, folder: str) -> LoaderFile:
             phases += [(phase, own) for phase in LLM_PREFILL]
         if source.has_method("ModelLoader", "load_inputs_decode"):
             phases += [(phase, some) for phase in LLM_DECODE]
-    return LoaderFile(folder, some, tuple(phases))
+    return LoaderFile(folder, some, source.group("ModelLoader"), tuple(phases))
 
 
 class _UnknownError(Exception):
@@ -240,6 +242,25 @@ class _Source:
                     raise _UnknownError(f"line {value.lineno}: {name}.{target} is not written down as text")
                 found[target] = value.value
         return found
+
+    def group(self, name: str) -> str:
+        """The one member of ``ModelGroup`` that a loader class, or what it comes from below the root, names."""
+        if name not in self.classes:
+            other = self._elsewhere(name)
+            return "" if other is None else other[0].group(other[1])
+        node = self.classes[name]
+        described = next(
+            (item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "_get_model_info"), None
+        )
+        named = {
+            found.attr
+            for found in (ast.walk(described) if described else ())
+            if isinstance(found, ast.Attribute) and isinstance(found.value, ast.Name) and found.value.id == "ModelGroup"
+        }
+        if named:
+            return named.pop().lower() if len(named) == 1 else ""
+        bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id not in ("ForgeModel", name)]
+        return next(filter(None, map(self.group, bases)), "")
 
     def derives(self, name: str, base: str) -> bool:
         """Whether a class comes from a base, by names, over any number of sources."""
