@@ -84,7 +84,7 @@ class HostProgram:
 
         device = _client().local_devices()[0]
         sharding = xla_client.SingleDeviceSharding(device)
-        with _wide():
+        with wide():
             buffers = [
                 xla_client.batched_device_put(ShapedArray(array.shape, array.dtype), sharding, [array], [device])
                 for array in arrays
@@ -93,7 +93,7 @@ class HostProgram:
             return [np.asarray(result[0]) for result in results]
 
 
-def _wide() -> Any:
+def wide() -> Any:
     """JAX with 64-bit types, in this thread; where that stood before JAX 0.8, too."""
     import jax
     import jax.experimental

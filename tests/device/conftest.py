@@ -149,7 +149,7 @@ def run_op() -> Callable[..., Any]:
         dtypes: dict[str, str] | None = None,
         **attributes: Any,
     ) -> Any:
-        from tt_xla.runtime.emulator.registry import Context, bind
+        from tt_xla.runtime.emulator.registry import Context, Weighted, bind
 
         def spec(name: str, tensor: torch.Tensor) -> TensorSpec:
             label = (dtypes or {}).get(name) or NARROW[tensor.dtype]
@@ -164,7 +164,13 @@ def run_op() -> Callable[..., Any]:
             specs[name] = made[0] if isinstance(operand, torch.Tensor) else made
         shapes = [shape] if not shape or isinstance(shape[0], int) else list(shape)
         results = tuple(TensorSpec(tuple(s), TensorLayout.of(s, DataType(dtype))) for s in shapes)
-        made = bind(Context(op, numerics, specs, results), attributes)(*flat)
+        call = bind(Context(op, numerics, specs, results), attributes)
+        if isinstance(call, Weighted):
+            made = call.call(*flat)
+            prepared = call.with_prepared(flat[0], call.prepare(flat[1]), *flat[2:])
+            torch.testing.assert_close(prepared, made, rtol=0, atol=0, equal_nan=True)
+        else:
+            made = call(*flat)
         outcome = (made,) if len(results) == 1 else made
         for tensor, result in zip(outcome, results, strict=True):
             assert tuple(tensor.shape) == result.shape

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tt_xla.errors import ExecutionError
 from tt_xla.runtime.emulator.matrix_unit import significant
 
 BF16 = torch.bfloat16
@@ -141,7 +142,7 @@ def test_an_unknown_activation_is_named(run_op):
 
 
 def test_an_unknown_fidelity_is_named(run_op):
-    with pytest.raises(ValueError, match="'hifi5'"):
+    with pytest.raises(ExecutionError, match="'hifi5'"):
         run_op(
             "ttnn.matmul", {"a": samples(4, 5), "b": samples(5, 6)}, (4, 6), compute_config={"math_fidelity": "hifi5"}
         )

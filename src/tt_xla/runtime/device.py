@@ -14,7 +14,7 @@ from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, T
 from tt_xla.ir.program import Program
 from tt_xla.log import logger
 from tt_xla.runtime.compiled_only import CompiledOnly
-from tt_xla.runtime.emulator.registry import Call
+from tt_xla.runtime.emulator.registry import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.observed import loaded
 
@@ -72,7 +72,7 @@ class Device:
         self.trace_region_bytes = options.trace_region_bytes() if from_environment else trace_region_bytes
         self.lock = threading.RLock()
         """Held while a program runs: the card runs one at a time."""
-        self.program_cache: dict[bytes, Call] = {}
+        self.program_cache: dict[bytes, Call | Weighted] = {}
         """Bound kernels by op, attributes, operand and result specs and numerics."""
         self._executables: weakref.WeakSet[Executable] = weakref.WeakSet()
         self._loading = threading.RLock()
@@ -131,7 +131,7 @@ class Device:
                 program_peak=max((executable.program.memory.dram_peak_bytes for executable in loaded), default=0),
             )
 
-    def bound(self, key: bytes, make: Callable[[], Call]) -> Call:
+    def bound(self, key: bytes, make: Callable[[], Call | Weighted]) -> Call | Weighted:
         """The kernel bound under ``key``, bound now if it is new or the program cache is off."""
         call = self.program_cache.get(key)
         if call is None:

@@ -19,15 +19,14 @@ from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.ir.program import CASE, WHILE_LOOP, Function, FunctionKind, Instruction, Operand, Program
 from tt_xla.runtime import control, lifetimes
 from tt_xla.runtime.binding import Code, Linked, Step
-from tt_xla.runtime.emulator.registry import Call, Context, Specs, bind, find
+from tt_xla.runtime.emulator.registry import Call, Context, Specs, Weighted, bind, find
 from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, owns_memory, storage, widen
+from tt_xla.runtime.weights import LOAD_CACHED, TRACE, Prepared, lasting
 from tt_xla.target import Target
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
 
-LOAD_CACHED = "ttcore.load_cached"
-TRACE = "ttnn.capture_or_execute_trace"
 DEALLOCATE = "ttnn.deallocate"
 COPY = "ttnn.copy"
 CALL = "func.call"
@@ -123,6 +122,10 @@ class Executable:
             function.name: _Bound(self._code(function)) for function in program.functions if function.kind in _RUN_HERE
         }
         self._traces = {self._traced(step.instruction).name: _Trace() for step in self._entry_steps(TRACE)}
+        traces = ((step.inputs, self._traced(step.instruction).name) for step in self._entry_steps(TRACE))
+        self._lasting = lasting(program, traces)
+        self._prepared: list[Prepared] = []
+        """Instructions that keep something made of their weights."""
         self._written = [at for at, argument in enumerate(program.arguments) if argument.written]
         """Positions of the arguments that the program writes to."""
         self._has_const_evals = bool(self._entry_steps(LOAD_CACHED))
@@ -257,6 +260,8 @@ class Executable:
         self._reader.forget(version)
         for name in [name for name, entry in [*self._const_evals.items()] if version in entry.versions]:
             self._const_evals.pop(name, None)
+        for each in self._prepared:
+            each.release()
 
     def _protect(
         self, arguments: list[torch.Tensor], tensors: Sequence[torch.Tensor], given: Container[int]
@@ -277,6 +282,7 @@ class Executable:
         self.counters = Counters()
         self._const_evals.clear()
         self._kept.clear()
+        self._prepared.clear()
         self._traces = {name: _Trace() for name in self._traces}
         for bound in self._bound.values():
             bound.linked, bound.calls = None, []
@@ -431,7 +437,7 @@ class Executable:
         if bound.linked is not None:
             return bound.linked
         steps = bound.code.steps
-        calls = bound.calls or [self._call(step) for step in steps]
+        calls = bound.calls or [self._call(function, step) for step in steps]
         checked = (
             [self._checked(function, *pair) for pair in zip(steps, calls, strict=True)] if self._checking else calls
         )
@@ -440,18 +446,24 @@ class Executable:
             bound.calls, bound.linked = calls, linked
         return linked
 
-    def _call(self, step: Step) -> Call:
+    def _call(self, function: Function, step: Step) -> Call:
         context, instruction = step.context, step.instruction
         if context is not None:
             self.counters.kernel_lookups += 1
-            return self.device.bound(step.key, lambda: bind(context, instruction.attributes, instruction.location))
+            kernel = self.device.bound(step.key, lambda: bind(context, instruction.attributes, instruction.location))
+            if not isinstance(kernel, Weighted):
+                return kernel
+            if step.inputs[1] not in self._lasting.get(function.name, ()):
+                return kernel.call
+            self._prepared.append(Prepared(kernel))
+            return self._prepared[-1]
         this = weakref.proxy(self)  # a call belongs to its executable, which ends with its last user
         if instruction.op == LOAD_CACHED:
             return lambda *tensors: _one_or_all(this._load_cached(step, tensors))
         if instruction.op in CONTROL:
             return lambda *tensors: _one_or_all(this._run_control(instruction, tensors))
-        function = self._traced(instruction)
-        return lambda *tensors: _one_or_all(this._run_trace(function, tensors))
+        traced = self._traced(instruction)
+        return lambda *tensors: _one_or_all(this._run_trace(traced, tensors))
 
     def _checked(self, function: Function, step: Step, call: Call) -> Call:
         """``call`` with its memory accounted for, and the shapes of what it gives compared to those declared."""

@@ -27,6 +27,9 @@ _SRC_BITS = 11
 _SRC_A_HIGH_BITS = 5
 _SRC_B_HIGH_BITS = 7
 
+BFLOAT16_BITS = 8
+"""Significant bits of a bfloat16, the hidden one included: registers that keep so many keep all of it."""
+
 K_STEP = 32
 """Elements of the inner dimension that go into the accumulator between two roundings of a 16-bit one: a tile's."""
 
@@ -59,6 +62,21 @@ def fidelity(config: Mapping[str, Any] | None) -> str:
 def keeps_float32(config: Mapping[str, Any] | None) -> bool:
     """Whether the accumulator has 32 bits."""
     return (config or {}).get("fp32_dest_acc_en") is not False
+
+
+def source_bits(config: Mapping[str, Any] | None, *, silicon: bool) -> tuple[int, int]:
+    """Significant bits that take part of activations and weights, where one product has them all: not for ``hifi3``.
+
+    Raises:
+        ValueError: there is no such fidelity.
+    """
+    if not silicon:
+        return 24, 24
+    level = fidelity(config)
+    if level not in _MULTIPLIERS:
+        raise ValueError(f"math_fidelity is {level!r}, expected {', '.join(_MULTIPLIERS)}")
+    weights = _SRC_A_HIGH_BITS if level == "lofi" else _SRC_BITS
+    return _SRC_BITS if level == "hifi4" else _SRC_B_HIGH_BITS, weights
 
 
 def multiply(

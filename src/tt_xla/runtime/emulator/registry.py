@@ -46,6 +46,18 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
+class Weighted:
+    """A kernel whose second operand, the weights, is often the same tensor in call after call."""
+
+    call: Call
+    """Takes the operands as they are."""
+    prepare: Callable[[torch.Tensor], torch.Tensor]
+    """What is made of weights once for many calls: what the matrix unit keeps of them, in the order it is read in."""
+    with_prepared: Call
+    """Takes prepared weights instead, and gives the same bits."""
+
+
+@dataclass(frozen=True)
 class Context:
     """What a kernel knows besides its tensors and attributes."""
 
@@ -80,7 +92,7 @@ class Kernel:
     keeps_values: bool
     """Each element of the result is in place in the operand, so a format they share needs no second packing."""
     prepared: bool = False
-    """``function`` takes context and attributes alone and returns what takes the operands."""
+    """``function`` takes context and attributes alone and returns what takes the operands, or a :class:`Weighted`."""
 
 
 _TABLE: Registry[str, Kernel] = Registry("kernels")
@@ -126,8 +138,8 @@ def find(op: str, location: str = "") -> Kernel:
     )
 
 
-def bind(context: Context, attributes: Mapping[str, Any], location: str = "") -> Call:
-    """The call that executes one instruction.
+def bind(context: Context, attributes: Mapping[str, Any], location: str = "") -> Call | Weighted:
+    """The call that executes one instruction; where the kernel can prepare its weights, in both forms.
 
     Raises:
         ExecutionError: the op has no kernel, or its kernel does not take these operands and attributes.
@@ -140,9 +152,14 @@ def bind(context: Context, attributes: Mapping[str, Any], location: str = "") ->
     try:
         if found.prepared:
             inspect.signature(function).bind(context, **attributes)
-            call = function(context, **attributes)
+            made = function(context, **attributes)
+            call = made.call if isinstance(made, Weighted) else made
             inspect.signature(call).bind(**dict.fromkeys(names))
             taken = list(inspect.signature(call).parameters)
+            if isinstance(made, Weighted) and names == taken[: len(names)]:
+                finished = (_finished(context, found, form) for form in (made.call, made.with_prepared))
+                call, with_prepared = finished
+                return Weighted(call, made.prepare, with_prepared)
         else:
             inspect.signature(function).bind(context, **dict.fromkeys(names), **attributes)
             call = functools.partial(function, context, **attributes)

@@ -12,6 +12,9 @@ from tt_xla.runtime.emulator.registry import Context, kernel
 
 Tensor = torch.Tensor
 
+_SCORES = 2**25
+"""Elements of scores, above which attention goes through the keys in pieces."""
+
 
 @kernel("ttnn.scaled_dot_product_attention")
 def scaled_dot_product_attention(
@@ -32,10 +35,13 @@ def scaled_dot_product_attention(
     """
     if attention_sink is None and sliding_window_size is None:
         mask = None if attention_mask is None else attention_mask.to(query.dtype)
+        causal = is_causal and mask is None
+        if ctx.silicon and _scores_fit(query, key, value):
+            return _by_products(query, key, value, mask, causal=causal, scale=scale)
+        wide = query.shape[2] == 1  # torch's own kernel for one row of bfloat16 is slow
+        given = [x.to(torch.float32) if wide and x is not None else x for x in (query, key, value, mask)]
         grouped = query.shape[1] != key.shape[1]
-        return F.scaled_dot_product_attention(
-            query, key, value, mask, is_causal=is_causal and mask is None, scale=scale, enable_gqa=grouped
-        )
+        return F.scaled_dot_product_attention(*given, is_causal=causal, scale=scale, enable_gqa=grouped)  # type: ignore[arg-type]
     groups = query.shape[1] // key.shape[1]
     keys, values = (tensor.to(torch.float32).repeat_interleave(groups, 1) for tensor in (key, value))
     factor = query.shape[-1] ** -0.5 if scale is None else scale
@@ -53,6 +59,32 @@ def scaled_dot_product_attention(
     return torch.softmax(torch.cat([scores, sink], -1), -1)[..., :-1] @ values
 
 
+def _scores_fit(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether the scores of all heads may lie in memory at once."""
+    several = query.shape[2] > 1 and query.numel() > 0 and key.numel() > 0
+    small = query.numel() // query.shape[-1] * key.shape[2] <= _SCORES
+    return several and small and query.dtype is key.dtype is value.dtype is torch.bfloat16
+
+
+def _by_products(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, scale: float | None
+) -> Tensor:
+    """Two matmuls around a softmax. Scores and weights are bfloat16, as in the buffers of TT-NN's kernel."""
+    batch, heads, rows, width = query.shape
+    groups, length = key.shape[1:3]
+    scale = width**-0.5 if scale is None else scale
+    # Query heads that share a key head are rows of one matrix.
+    q = query.reshape(batch * groups, -1, width)
+    k, v = (tensor.reshape(batch * groups, length, -1) for tensor in (key, value))
+    scores = torch.baddbmm(q.new_empty(()), q, k.transpose(1, 2), beta=0, alpha=scale)
+    if mask is not None:
+        scores.view(batch, heads, rows, length).add_(mask)
+    if causal:
+        hidden = torch.ones(rows, length, dtype=torch.bool, device=q.device).triu_(1)
+        scores.view(batch, heads, rows, length).masked_fill_(hidden, -torch.inf)
+    return torch.bmm(torch.softmax(scores, -1), v).view(batch, heads, rows, -1)
+
+
 @kernel("ttnn.rotary_embedding")
 def rotary_embedding(
     ctx: Context,
@@ -64,15 +96,19 @@ def rotary_embedding(
 ) -> Tensor:
     """``input * cos + rotate_half(input) * sin``; with ``token_index``, one row of the caches for all.
 
+    On silicon both products lie in buffers of the input's type before they are added.
+
     Rows that fill up the last tile of the result are 0 here; on the chip they are what its padding makes of them.
     """
     rows = input.shape[-2]
     start, count = (0, rows) if token_index is None else (token_index, 1)
-    cosine, sine = (cache.narrow(-2, start, count).to(torch.float32) for cache in (cos_cache, sin_cache))
-    wide = input.to(torch.float32)
-    low, high = wide.chunk(2, -1)
-    rotated = wide * cosine + torch.cat([-high, low], -1) * sine
-    return torch.nn.functional.pad(rotated, (0, 0, 0, ctx.result.shape[-2] - rows))
+    dtype = input.dtype if ctx.silicon else torch.float32
+    cosine, sine = (cache.narrow(-2, start, count).to(dtype) for cache in (cos_cache, sin_cache))
+    x = input.to(dtype)
+    low, high = x.chunk(2, -1)
+    rotated = (x * cosine).add_(torch.cat([-high, low], -1).mul_(sine))
+    missing = ctx.result.shape[-2] - rows
+    return F.pad(rotated, (0, 0, 0, missing)) if missing else rotated
 
 
 @kernel("ttnn.split_query_key_value_and_split_heads")
@@ -93,7 +129,7 @@ def split_query_key_value_and_split_heads(
         parts = (input_tensor, *kv_input_tensor.chunk(2, -1))
 
     def heads(tensor: Tensor, count: int) -> Tensor:
-        return tensor.unflatten(-1, (count, -1)).transpose(1, 2)
+        return tensor.view(*tensor.shape[:2], count, -1).transpose(1, 2)
 
     query, key, value = (heads(part, count) for part, count in zip(parts, (num_heads, kv_heads, kv_heads), strict=True))
     return query, key.transpose(-2, -1) if transpose_key else key, value

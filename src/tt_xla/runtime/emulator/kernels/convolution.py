@@ -8,20 +8,24 @@ those of one whole convolution, zero between groups, as TT-NN prepares them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from tt_xla.ir.layout import DataType
-from tt_xla.runtime.emulator import matrix_unit
-from tt_xla.runtime.emulator.containers import hold
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator import matrix_unit, onednn
+from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.kernels.matrix import activate
-from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.registry import Context, Weighted, kernel
 
 Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
+Window = tuple[tuple[int, int], tuple[int, int], tuple[int, int], int]
+"""Stride, padding of height and width, dilation, groups."""
 
 
 def image(input: Tensor, batch: int, height: int, width: int, channels: int) -> Tensor:
@@ -103,11 +107,9 @@ def _in_bfloat16_steps(
     return by_channel.reshape(batch, out_height, -1, outputs).permute(0, 3, 1, 2)
 
 
-@kernel("ttnn.conv2d")
+@kernel("ttnn.conv2d", prepared=True)
 def conv2d(
     ctx: Context,
-    input: Tensor,
-    weight: Tensor,
     in_channels: int,
     out_channels: int,
     batch_size: int,
@@ -118,39 +120,121 @@ def conv2d(
     padding: Sequence[int],
     dilation: Sequence[int],
     groups: int,
-    bias: Tensor | None = None,
     conv2d_config: Config = None,
     compute_config: Config = None,
     conv2d_slice_config: Config = None,
-) -> Tensor:
+) -> Callable[..., Tensor] | Weighted:
     """``padding`` is (height, width) or (top, bottom, left, right)."""
-    x = image(input, batch_size, input_height, input_width, in_channels)
-    kernel_size, stride, dilation = _two(kernel_size), _two(stride), _two(dilation)
-    oihw = _oihw(weight, (out_channels, in_channels // groups, *kernel_size), groups, conv2d_config)
+    activation = _activation_name((conv2d_config or {}).get("activation"))
+    shape = (out_channels, in_channels // groups, *_two(kernel_size))
     top, bottom, left, right = four_sides(padding)
-    if (top, left) != (bottom, right):
-        x, top, left = F.pad(x, (left, right, top, bottom)), 0, 0
-    shift = None if bias is None else bias.flatten()[:out_channels]
-    activation = (conv2d_config or {}).get("activation")
+    alike = (top, left) == (bottom, right)
+    window = (_two(stride), (top, left) if alike else (0, 0), _two(dilation), groups)
 
-    def product(a: Tensor, b: Tensor) -> Tensor:
-        return _convolved(a, b, None, stride, (top, left), dilation, groups)
+    def input_image(input: Tensor) -> Tensor:
+        x = image(input, batch_size, input_height, input_width, in_channels)
+        return x if alike else F.pad(x, (left, right, top, bottom))
 
-    def product_with_bias(a: Tensor, b: Tensor) -> Tensor:
-        assert shift is not None
-        return _convolved(a, b, shift.to(a.dtype), stride, (top, left), dilation, groups)
+    def row(bias: Tensor | None) -> Tensor | None:
+        return None if bias is None else bias.reshape(-1)[:out_channels]
 
-    if ctx.silicon and not matrix_unit.keeps_float32(compute_config):
-        padded = F.pad(x, (left, left, top, top)) if top or left else x
-        result = _in_bfloat16_steps(padded, oihw, stride, dilation, groups, compute_config)
-    elif shift is not None and shift.dtype is input.dtype and matrix_unit.fidelity(compute_config) != "hifi3":
-        result = matrix_unit.multiply(product_with_bias, x, oihw, compute_config, silicon=ctx.silicon)
-        shift = None
+    def sources(weight: Tensor) -> Tensor:
+        return _oihw(weight, shape, groups, conv2d_config)
+
+    def general(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        result = _in_general(ctx, input_image(input), sources(weight), row(bias), window, activation, compute_config)
+        return flattened(result).reshape(ctx.result.shape)
+
+    if not _is_one_product(ctx, compute_config):
+        return general
+    high, wide = (input_height, input_width) if alike else (input_height + top + bottom, input_width + left + right)
+    product = _Convolution(ctx, shape, (batch_size, in_channels, high, wide), window, activation, compute_config)
+
+    def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        result = product(input_image(input), product.sources(sources(weight)), row(bias))
+        return flattened(result).reshape(ctx.result.shape)
+
+    def with_prepared(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        return flattened(product(input_image(input), weight, row(bias))).reshape(ctx.result.shape)
+
+    return Weighted(call, lambda weight: product.prepared(sources(weight)), with_prepared)
+
+
+def _in_general(
+    ctx: Context,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    window: Window,
+    activation: str | None,
+    config: Config,
+) -> Tensor:
+    """Any operands; what is done to the product is done before it is rounded."""
+    stride, padding, dilation, groups = window
+    if ctx.silicon and x.is_floating_point() and not matrix_unit.keeps_float32(config):
+        padded = F.pad(x, (padding[1], padding[1], padding[0], padding[0])) if any(padding) else x
+        result = _in_bfloat16_steps(padded, weight, stride, dilation, groups, config)
     else:
-        result = matrix_unit.multiply(product, x, oihw, compute_config, silicon=ctx.silicon)
-    if shift is not None:
-        result = result + shift.reshape(1, -1, 1, 1)
-    return flattened(activate(result, _activation_name(activation))).reshape(ctx.result.shape)
+        if x.is_floating_point() and (bias is not None or activation not in (None, "relu")):
+            x, weight = x.to(torch.float32), weight.to(torch.float32)
+
+        def product(a: Tensor, b: Tensor) -> Tensor:
+            return _convolved(a, b, None, *window)
+
+        result = matrix_unit.multiply(product, x, weight, config, silicon=ctx.silicon)
+    return activate(result if bias is None else result + bias.reshape(1, -1, 1, 1), activation)
+
+
+def _is_one_product(ctx: Context, config: Config) -> bool:
+    """Whether torch's convolution is the whole op: floats, and one product in float32."""
+    specs = [spec for spec in ctx.operands.values() if isinstance(spec, TensorSpec)]
+    floats = all(CONTAINERS[spec.layout.dtype] in (torch.bfloat16, torch.float32) for spec in specs)
+    one_product = not ctx.silicon or (matrix_unit.fidelity(config) != "hifi3" and matrix_unit.keeps_float32(config))
+    return floats and one_product and all(math.prod(spec.shape) for spec in specs)
+
+
+class _Convolution:
+    """The convolution of one image with weights OIHW in one dtype, by oneDNN where that is worth it."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        weight: tuple[int, int, int, int],
+        shape: tuple[int, int, int, int],
+        window: Window,
+        activation: str | None,
+        config: Config,
+    ) -> None:
+        self._activation = activation
+        self._stride, self._padding, self._dilation, self._groups = window
+        self._input_bits, self._weight_bits = matrix_unit.source_bits(config, silicon=ctx.silicon)
+        specs = (ctx.operands["input"], ctx.operands["weight"])
+        types = {CONTAINERS[spec.layout.dtype] for spec in specs if isinstance(spec, TensorSpec)}
+        work = math.prod(ctx.result.shape[:-1]) * math.prod(weight)
+        self._onednn: onednn.Convolution | None = None
+        if types == {torch.bfloat16} and onednn.takes(work, activation):
+            self._onednn = onednn.Convolution(
+                shape, self._padding, self._stride, self._dilation, self._groups, activation
+            )
+        # What comes after the product comes before it is rounded.
+        narrow = types == {torch.bfloat16} and (self._onednn is not None or activation in (None, "relu"))
+        self._dtype = torch.bfloat16 if narrow else torch.float32
+
+    def sources(self, weight: Tensor) -> Tensor:
+        """As the registers hold it."""
+        return matrix_unit.significant(weight.to(self._dtype), self._weight_bits)
+
+    def prepared(self, weight: Tensor) -> Tensor:
+        weight = self.sources(weight)
+        return weight if self._onednn is None else self._onednn.ordered(weight)
+
+    def __call__(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        x = matrix_unit.significant(x.to(self._dtype), self._input_bits)
+        bias = None if bias is None else bias.to(self._dtype)
+        if self._onednn is not None:
+            return self._onednn(x, weight, bias)
+        made = F.conv2d(x, weight, bias, self._stride, self._padding, self._dilation, self._groups)
+        return activate(made, self._activation)
 
 
 def _activation_name(activation: Any) -> str | None:

@@ -66,6 +66,9 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
 }
 
+_EXACT = {"abs", "neg", "relu"}
+"""Functions that commute with rounding: of a rounded value they are what they are of the value, rounded."""
+
 _KEEP_INTEGERS = {"abs", "bitwise_not", "ceil", "floor", "isfinite", "logical_not", "neg", "relu", "relu6", "sign"}
 
 
@@ -166,7 +169,7 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tenso
         input_tensor_a_activations: Functions = (),
         input_tensor_b_activations: Functions = (),
     ) -> Tensor:
-        if activations:
+        if not all(dict(item)["op_type"] in _EXACT for item in activations):
             lhs, rhs = _float(lhs), _float(rhs)
         found = function(_applied(lhs, input_tensor_a_activations), _applied(rhs, input_tensor_b_activations))
         return _applied(found, activations)
@@ -178,8 +181,9 @@ def _applied(value: Tensor, functions: Functions) -> Tensor:
     """In float32, as the kernel holds it between its steps."""
     for item in functions:
         fields = dict(item)
-        function = _IN_CHAINS.get(fields["op_type"]) or _UNARY[fields["op_type"]]
-        value = function(_float(value), *fields.get("params", ()))
+        name = fields["op_type"]
+        function = _IN_CHAINS.get(name) or _UNARY[name]
+        value = function(value if name in _EXACT else _float(value), *fields.get("params", ()))
     return value
 
 

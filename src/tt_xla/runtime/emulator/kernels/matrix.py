@@ -10,11 +10,12 @@ import torch
 import torch.nn.functional as F
 
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator import matrix_unit
+from tt_xla.runtime.emulator import matrix_unit, onednn
 from tt_xla.runtime.emulator.containers import CONTAINERS
-from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.registry import Context, Weighted, kernel
 
 Tensor = torch.Tensor
+Config = Mapping[str, Any] | None
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
@@ -52,75 +53,126 @@ def _operand(tensor: Tensor, transpose: bool) -> Tensor:
     return tensor.transpose(-2, -1) if transpose else tensor
 
 
-def _product(ctx: Context, a: Tensor, b: Tensor, config: Mapping[str, Any] | None) -> Tensor:
-    if not a.is_floating_point():
-        return torch.matmul(a, b.to(a.dtype))
-    if ctx.silicon and not matrix_unit.keeps_float32(config):
-        return matrix_unit.matmul_in_bfloat16_steps(a, b, config)
-    return matrix_unit.multiply(torch.matmul, a, b, config, silicon=ctx.silicon)
-
-
-@kernel("ttnn.matmul")
-def matmul(
-    ctx: Context,
-    a: Tensor,
-    b: Tensor,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    matmul_program_config: Mapping[str, Any] | None = None,
-    activation: str | None = None,
-    compute_config: Mapping[str, Any] | None = None,
+def _in_general(
+    ctx: Context, a: Tensor, b: Tensor, bias: Tensor | None, activation: str | None, config: Config
 ) -> Tensor:
-    result = _product(ctx, _operand(a, transpose_a), _operand(b, transpose_b), compute_config)
-    return activate(result, fused_activation(activation, matmul_program_config))
+    """Any operands; what is done to the product is done before it is rounded."""
+    if not a.is_floating_point():
+        result = torch.matmul(a, b.to(a.dtype))
+    elif ctx.silicon and not matrix_unit.keeps_float32(config):
+        result = matrix_unit.matmul_in_bfloat16_steps(a, b, config)
+    else:
+        if bias is not None or activation not in (None, "relu"):
+            a, b = a.to(torch.float32), b.to(torch.float32)
+        result = matrix_unit.multiply(torch.matmul, a, b, config, silicon=ctx.silicon)
+    return activate(result if bias is None else result + bias, activation)
 
 
-@kernel("ttnn.linear", prepared=True)
+@kernel("ttnn.linear", "ttnn.matmul", prepared=True)
 def linear(
     ctx: Context,
     transpose_a: bool = False,
     transpose_b: bool = False,
     matmul_program_config: Mapping[str, Any] | None = None,
     activation: str | None = None,
-    compute_config: Mapping[str, Any] | None = None,
-) -> Callable[..., Tensor]:
+    compute_config: Config = None,
+) -> Callable[..., Tensor] | Weighted:
+    """With weights of two dimensions, a row or column for each feature, torch's linear; else a matmul."""
     activation = fused_activation(activation, matmul_program_config)
+    if _is_one_product(ctx, transpose_b, compute_config):
+        return _Linear(ctx, activation, compute_config, transpose_a=transpose_a, transpose_b=transpose_b).kernel()
 
-    def in_two(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
-        result = _product(ctx, _operand(a, transpose_a), _operand(b, transpose_b), compute_config)
-        return activate(result if bias is None else result + bias, activation)
+    def general(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+        return _in_general(ctx, _operand(a, transpose_a), _operand(b, transpose_b), bias, activation, compute_config)
 
-    if not _one_call(ctx, transpose_b, compute_config):
-        return in_two
-    multiply = matrix_unit.multiplier(compute_config, silicon=ctx.silicon)
-
-    def in_one(a: Tensor, b: Tensor, bias: Tensor) -> Tensor:
-        def with_bias(x: Tensor, y: Tensor) -> Tensor:
-            row = bias if bias.ndim == 1 else bias.reshape(-1)
-            return F.linear(x, y, row if row.dtype is x.dtype else row.to(x.dtype))
-
-        # Weights lie as torch's linear wants them: a row for each feature of the result.
-        return activate(multiply(with_bias, _operand(a, transpose_a), _operand(b, not transpose_b)), activation)
-
-    def plain(a: Tensor, b: Tensor, bias: Tensor) -> Tensor:
-        return F.linear(a, b if transpose_b else b.t(), bias if bias.ndim == 1 else bias.reshape(-1))
-
-    return plain if not transpose_a and not activation and _takes_all_bits(ctx, compute_config) else in_one
+    return general
 
 
-def _takes_all_bits(ctx: Context, config: Mapping[str, Any] | None) -> bool:
-    """Whether both operands are bfloat16 and the matrix unit multiplies all of their bits."""
-    types = {CONTAINERS[spec.layout.dtype] for spec in (ctx.operands["a"], ctx.operands["b"])}  # type: ignore[union-attr]
-    return types == {torch.bfloat16} and (not ctx.silicon or matrix_unit.fidelity(config) == "hifi4")
+class _Linear:
+    """A product with weights [K, N] in one dtype, by oneDNN where that is worth it, and how it is called."""
+
+    def __init__(
+        self, ctx: Context, activation: str | None, config: Config, *, transpose_a: bool, transpose_b: bool
+    ) -> None:
+        a, b = ctx.operands["a"], ctx.operands["b"]
+        assert isinstance(a, TensorSpec)
+        assert isinstance(b, TensorSpec)
+        self.activation = activation
+        self.transpose_a, self.transpose_b = transpose_a, transpose_b
+        self.a_bits, self.b_bits = matrix_unit.source_bits(config, silicon=ctx.silicon)
+        types = {CONTAINERS[spec.layout.dtype] for spec in (a, b)}
+        inner = a.shape[-2 if transpose_a else -1]
+        self.rows = math.prod(a.shape) // inner if inner else 0
+        work = math.prod(a.shape) * b.shape[-2 if transpose_b else -1]
+        self.onednn = types == {torch.bfloat16} and onednn.takes(work, activation)
+        # What comes after the product comes before it is rounded.
+        narrow = types == {torch.bfloat16} and (self.onednn or activation in (None, "relu"))
+        self.dtype = torch.bfloat16 if narrow else torch.float32
+        self.as_is = narrow and min(self.a_bits, self.b_bits) >= matrix_unit.BFLOAT16_BITS
+
+    def kernel(self) -> Callable[..., Tensor] | Weighted:
+        product, prepare = self.product(), self.prepare
+        if self.as_is and not self.onednn:
+            return self.plain()
+
+        def call(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+            return product(a, self.sources(b), bias)
+
+        def with_prepared(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+            return product(a, b, bias)
+
+        return Weighted(call, prepare, with_prepared)
+
+    def plain(self) -> Callable[..., Tensor]:
+        """torch's linear alone."""
+        transpose_a, transpose_b, activation = self.transpose_a, self.transpose_b, self.activation
+
+        def call(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+            row = bias if bias is None or bias.ndim == 1 else bias.reshape(-1)
+            result = F.linear(a.transpose(-2, -1) if transpose_a else a, b if transpose_b else b.t(), row)
+            return result.relu_() if activation else result
+
+        return call
+
+    def sources(self, b: Tensor) -> Tensor:
+        """[N, K] as the registers hold it."""
+        rows = b if self.transpose_b else b.t()
+        return rows if self.as_is else matrix_unit.significant(rows.to(self.dtype), self.b_bits)
+
+    def prepare(self, b: Tensor) -> Tensor:
+        rows = self.sources(b)
+        return onednn.ordered(rows, self.rows) if self.onednn else rows
+
+    def product(self) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
+        dtype, bits, activation, as_is = self.dtype, self.a_bits, self.activation, self.as_is
+        transpose_a, by_onednn = self.transpose_a, self.onednn
+
+        def product(a: Tensor, rows: Tensor, bias: Tensor | None) -> Tensor:
+            if transpose_a:
+                a = a.transpose(-2, -1)
+            if not as_is:
+                a = matrix_unit.significant(a.to(dtype), bits)
+            if bias is not None:
+                bias = (bias if bias.ndim == 1 else bias.reshape(-1)).to(dtype)
+            if by_onednn:
+                return onednn.linear(a, rows, bias, activation)
+            return activate(F.linear(a, rows, bias), activation)
+
+        return product
 
 
-def _one_call(ctx: Context, transpose_b: bool, config: Mapping[str, Any] | None) -> bool:
-    """Whether torch's linear adds the bias, a row of the result's type, before it rounds."""
+def _is_one_product(ctx: Context, transpose_b: bool, config: Config) -> bool:
+    """Whether torch's linear is the whole op: float operands, weights of two dimensions, a bias that is a row of the
+    result and of the input's type, and one product in float32."""
     a, b, bias = (ctx.operands.get(name) for name in ("a", "b", "bias"))
-    if not isinstance(a, TensorSpec) or not isinstance(b, TensorSpec) or not isinstance(bias, TensorSpec):
+    if not isinstance(a, TensorSpec) or not isinstance(b, TensorSpec) or isinstance(bias, tuple):
         return False
-    columns = b.shape[-2 if transpose_b else -1]
-    fits = len(b.shape) == 2 and len(bias.shape) <= len(a.shape) and math.prod(bias.shape) == columns
+    types = [CONTAINERS[spec.layout.dtype] for spec in (a, b)]
     one_product = not ctx.silicon or (matrix_unit.fidelity(config) != "hifi3" and matrix_unit.keeps_float32(config))
-    same_type = CONTAINERS[bias.layout.dtype] is CONTAINERS[a.layout.dtype]
-    return fits and bias.shape[-1:] == (columns,) and one_product and same_type
+    if len(b.shape) != 2 or len(a.shape) < 2 or not one_product or not set(types) <= {torch.bfloat16, torch.float32}:
+        return False
+    if bias is None:
+        return True
+    columns = b.shape[-2 if transpose_b else -1]
+    row = bias.shape[-1:] == (columns,) and math.prod(bias.shape) == columns and len(bias.shape) <= len(a.shape)
+    return row and CONTAINERS[bias.layout.dtype] is types[0]

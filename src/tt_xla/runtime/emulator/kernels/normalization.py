@@ -27,9 +27,10 @@ def softmax(
 
 
 def _scaled(normalized: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """``normalized`` is overwritten."""
     if weight is not None:
-        normalized = normalized * weight.to(torch.float32)
-    return normalized if bias is None else normalized + bias.to(torch.float32)
+        normalized.mul_(weight.to(torch.float32))
+    return normalized if bias is None else normalized.add_(bias.to(torch.float32))
 
 
 def _last_dimension(parameter: Tensor | None, like: Tensor) -> Tensor | None:
@@ -63,7 +64,8 @@ def rms_norm(
 ) -> Tensor:
     """Over the last dimension."""
     wide = input.to(torch.float32)
-    normalized = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + epsilon)
+    mean_square = torch.linalg.vector_norm(wide, dim=-1, keepdim=True).square_().div_(input.shape[-1])
+    normalized = wide * mean_square.add_(epsilon).rsqrt_()
     return _scaled(normalized, _last_dimension(weight, wide), _last_dimension(bias, wide))
 
 

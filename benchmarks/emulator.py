@@ -1,0 +1,195 @@
+"""The emulated card beside torch, inductor, JAX on the CPU and bare oneDNN calls: ``make bench-emulator``.
+
+Each way has a process of its own, and the processes take turns: a round times a call or a few of every one, so that
+what else the machine does meets all alike. Ratios are medians over the rounds of the ratio within a round.
+
+The ways: ``eager``, torch in bfloat16; ``inductor``, torch.compile with freezing; ``jax``, the StableHLO that our
+frontend makes of the model, compiled by XLA for the CPU; ``tt``, the emulated card, silicon numerics, level 1, trace;
+``floor``, the products, convolutions and attentions of our program alone, as oneDNN calls on prepacked weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import torch
+from documents import write_between_marks
+from emulator_floor import floor_of
+from emulator_models import MODELS
+
+LEVEL = 1
+WAYS = ("eager", "inductor", "jax", "tt", "floor")
+TARGETS = {"eager": 1.3, "inductor": 1.0, "jax": 1.0, "floor": 0.8}
+"""How many times as long as ours each has to take at least; of the floor, 1 / 1.25."""
+
+Call = Callable[[], Any]
+
+
+def eager(name: str) -> Call:
+    model, inputs = MODELS[name]("cpu")
+    return lambda: model(*inputs)
+
+
+def inductor(name: str) -> Call:
+    import torch._inductor.config as inductor_config
+
+    inductor_config.freezing = True
+    model, inputs = MODELS[name]("cpu")
+    compiled = torch.compile(model)
+    return lambda: compiled(*inputs)
+
+
+def tt(name: str) -> Call:
+    import tt_torch  # noqa: F401
+
+    model, inputs = MODELS[name]("tt")
+    options = {"optimization_level": LEVEL, "enable_trace": True}
+    compiled = torch.compile(model, backend="tt", options=options)
+    return lambda: compiled(*inputs)
+
+
+def jax(name: str) -> Call:
+    """What the frontend makes of the model, by XLA. Arguments lie in JAX's buffers, weights among them."""
+    from jaxlib import xla_client
+
+    from tt_xla import host
+
+    module, shapes = stablehlo(name)
+    program = host.load(module)
+    device = host._client().local_devices()[0]  # pyright: ignore[reportPrivateUsage]
+    sharding = xla_client.SingleDeviceSharding(device)
+    buffers = []
+    from jax.core import ShapedArray
+
+    for shape, element in shapes:
+        dtype = host.numpy_dtype(element)
+        floats = torch.randn(shape) * 0.05
+        array = (floats if dtype.kind not in "iub" else torch.ones(shape)).numpy().astype(dtype)
+        with host.wide():
+            buffers.append(xla_client.batched_device_put(ShapedArray(shape, dtype), sharding, [array], [device]))
+
+    def call() -> None:
+        results = program._executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
+        for result in results:
+            result[0].block_until_ready()
+
+    return call
+
+
+def stablehlo(name: str) -> tuple[str, list[tuple[tuple[int, ...], str]]]:
+    """The model as StableHLO text, and shape and element type of each argument."""
+    from tt_xla.compiler.pipeline import recorded_compilations
+
+    with recorded_compilations(texts=True) as compilations:
+        tt(name)()
+    (compilation,) = (found for found in compilations if found.program is not None and len(found.program.arguments) > 2)
+    assert compilation.program is not None
+    return compilation.modules["shlo"], [(tuple(a.shape), a.dtype) for a in compilation.program.arguments]
+
+
+def floor(name: str) -> Call:
+    from tt_xla.frontends.torch.backend import compiled_programs
+
+    tt(name)()
+    return floor_of(compiled_programs()[-1])
+
+
+MAKERS: dict[str, Callable[[str], Call]] = {
+    "eager": eager,
+    "inductor": inductor,
+    "jax": jax,
+    "tt": tt,
+    "floor": floor,
+}
+
+
+def serve(pipe: Connection, name: str, way: str) -> None:
+    """In a process of its own: times as many calls as the pipe says, until it says none."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    torch.manual_seed(0)
+    with torch.no_grad():
+        call = MAKERS[way](name)
+        for _ in range(4):
+            call()
+        start = time.perf_counter()
+        call()
+        pipe.send(time.perf_counter() - start)
+        while number := pipe.recv():
+            start = time.perf_counter()
+            for _ in range(number):
+                call()
+            pipe.send((time.perf_counter() - start) / number * 1e3)
+
+
+def times(name: str, ways: list[str], rounds: int, seconds: float) -> dict[str, list[float]]:
+    """Milliseconds of a call in each way, round by round."""
+    context = multiprocessing.get_context("spawn")
+    pipes: dict[str, Connection] = {}
+    numbers: dict[str, int] = {}
+    processes = []
+    for way in ways:
+        ours, theirs = context.Pipe()
+        processes.append(context.Process(target=serve, args=(theirs, name, way), daemon=True))
+        processes[-1].start()
+        theirs.close()
+        pipes[way] = ours
+        numbers[way] = max(1, int(seconds / ours.recv()))  # one after the other: they compile on the same cores
+    taken: dict[str, list[float]] = {way: [] for way in ways}
+    for turn in range(rounds):
+        for way in ways[turn % len(ways) :] + ways[: turn % len(ways)]:
+            pipes[way].send(numbers[way])
+            taken[way].append(pipes[way].recv())
+    for pipe, process in zip(pipes.values(), processes, strict=True):
+        pipe.send(0)
+        process.join()
+    return taken
+
+
+def row(name: str, taken: dict[str, list[float]]) -> str:
+    ours = taken["tt"]
+    cells = [f"{statistics.median(ours):.2f}"]
+    for way, target in TARGETS.items():
+        if way not in taken:
+            cells.append("")
+            continue
+        ratio = statistics.median(theirs / our for theirs, our in zip(taken[way], ours, strict=True))
+        cells.append(f"{ratio:.2f}" + ("" if ratio >= target else " (below)"))
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15, help="rounds (default 15)")
+    parser.add_argument("--seconds", type=float, default=0.2, help="at least one call and up to these a turn")
+    parser.add_argument("--model", default="", help="only models whose name contains this")
+    parser.add_argument("--ways", nargs="+", default=[*WAYS], choices=[*MAKERS])
+    parser.add_argument("--cores", type=int, default=0, help="cores that all have (default: those of this process)")
+    parser.add_argument("--document", type=Path, help="write the table into this document")
+    arguments = parser.parse_args()
+    if arguments.cores:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.cores])
+    lines = [
+        "| model | tt, ms | eager / tt, target 1.3 | inductor / tt, target 1.0 | JAX / tt, target 1.0 "
+        "| floor / tt, target 0.8 |",
+        "|---|---|---|---|---|---|",
+    ]
+    print(*lines, sep="\n")
+    for name in (name for name in MODELS if arguments.model in name):
+        lines.append(row(name, times(name, arguments.ways, arguments.rounds, arguments.seconds)))
+        print(lines[-1], flush=True)
+    if arguments.document:
+        write_between_marks(arguments.document, "emulator", "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
