@@ -6,6 +6,7 @@ Names and values are upstream's, so that scripts run unmodified; values may be i
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 import re
 import warnings
@@ -226,7 +227,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         ),
         EnvironmentVariable("TTXLA_LOGGER_LEVEL", "WARNING", "VERBOSE, DEBUG, INFO, WARNING or ERROR"),
         EnvironmentVariable("TTXLA_LOGGER_FILE", "", "file that receives the log instead of standard error"),
-        EnvironmentVariable("TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM kept for traces; as needed when unset"),
+        EnvironmentVariable(
+            "TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM kept for traces; as needed when 0 or unset"
+        ),
         EnvironmentVariable("TT_RUNTIME_ENABLE_PROGRAM_CACHE", "1", "0 turns the program cache off"),
         EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),
     )
@@ -303,7 +306,7 @@ def is_compile_only() -> bool:
 
 
 def trace_region_bytes() -> int | None:
-    """``TT_RUNTIME_TRACE_REGION_SIZE``, or None when the region grows as needed.
+    """``TT_RUNTIME_TRACE_REGION_SIZE``, or None when that is 0 or not set: the region grows as needed then.
 
     Raises:
         OptionError: the value is not an unsigned decimal number.
@@ -316,7 +319,7 @@ def trace_region_bytes() -> int | None:
             f"TT_RUNTIME_TRACE_REGION_SIZE was given {text!r}; it takes a number of bytes such as 10000000.",
             hint="Unset it to have the region sized as needed.",
         )
-    return int(text)
+    return int(text) or None
 
 
 def program_cache_enabled() -> bool:
@@ -372,6 +375,16 @@ def cache_directory() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("tt-xla"))
+
+
+@functools.cache
+def runtime_directory() -> Path:
+    """Where processes tell each other what they do; it does not outlive the machine."""
+    import platformdirs
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where the system names no such folder, one below /tmp is as good
+        return Path(platformdirs.user_runtime_dir("tt-xla"))
 
 
 def log_directory() -> Path:

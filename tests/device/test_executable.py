@@ -357,6 +357,13 @@ class TestTrace:
             (result,) = executable.run([x, w], [None, version])
             assert torch.equal(result, expected(x, w))
 
+    def test_a_changed_parameter_is_captured_anew(self, device, model):
+        executable = device.load(model())
+        x, w = tensors()
+        for version in (1, 1, 1, 2, 2):
+            executable.run([x, w * version], [None, version])
+        assert (executable.counters.captures, executable.counters.replays) == (2, 2)
+
     def test_an_error_while_replaying_names_op_and_line(self, device, function_builder, make_program, make_trace):
         t = function_builder("trace", FunctionKind.TRACE)
         indices, table = t.argument((2,), "u32"), t.argument((4, 3), "bf16")

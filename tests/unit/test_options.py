@@ -134,6 +134,8 @@ def test_trace_region_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert options.trace_region_bytes() is None
     monkeypatch.setenv("TT_RUNTIME_TRACE_REGION_SIZE", "10000000")
     assert options.trace_region_bytes() == 10_000_000
+    monkeypatch.setenv("TT_RUNTIME_TRACE_REGION_SIZE", "0")
+    assert options.trace_region_bytes() is None
 
 
 @pytest.mark.parametrize(("value", "enabled"), [(None, True), ("1", True), ("", True), ("true", True), ("0", False)])

@@ -17,6 +17,7 @@ from tt_xla.runtime.compiled_only import CompiledOnly
 from tt_xla.runtime.emulator.registry import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.observed import loaded
+from tt_xla.runtime.status import Reporter, Status
 
 
 class Chip(Protocol):
@@ -80,6 +81,7 @@ class Device:
         for another thread to compile and load one."""
         self.resident: Callable[[], int] = _nothing
         """Bytes of the tensors that a frontend holds on the device, arguments of programs among them."""
+        self.reporter = Reporter(target.name, self._measure)
 
     @property
     def name(self) -> str:
@@ -107,6 +109,7 @@ class Device:
                 self.check_trace_region(executable)
             self.check_memory(executable)
             self._executables.add(executable)
+            self.reporter.write()
         logger().debug("loaded %s on %s: %s", program.name, self.name, self.memory())
         return executable
 
@@ -130,6 +133,17 @@ class Device:
                 const_eval=sum(executable.const_eval_bytes for executable in loaded),
                 program_peak=max((executable.program.memory.dram_peak_bytes for executable in loaded), default=0),
             )
+
+    def begin_run(self) -> None:
+        """A run is about to begin: for ``tt-xla smi``, and where it asked for a reset, that is done."""
+        if self.reporter.begin():
+            logger().warning("reset of %s, as tt-xla smi -r asked", self.name)
+            self.reset()
+
+    def _measure(self, status: Status) -> None:
+        memory = self.memory()
+        status.programs = len(self._others(None))
+        status.dram_used, status.dram_usable = memory.resident + self.resident(), memory.usable
 
     def bound(self, key: bytes, make: Callable[[], Call | Weighted]) -> Call | Weighted:
         """The kernel bound under ``key``, bound now if it is new or the program cache is off."""

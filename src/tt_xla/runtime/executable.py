@@ -74,6 +74,8 @@ class _CacheEntry:
 class _Trace:
     warm: bool = False
     captured: bool = False
+    places: int = 0
+    """When it was captured, by :attr:`Executable._places`."""
 
 
 @dataclass(slots=True)
@@ -114,6 +116,7 @@ class Executable:
         self.device = device
         self.program = program
         self.counters = Counters()
+        self.predicted_us = program.predicted_device_us
         self._numerics = str(program.options.get("numerics", "silicon"))
         self._entry = program.functions[0]
         self._reader = ArgumentReader(program, self._entry)
@@ -135,6 +138,8 @@ class Executable:
         self._tokens: dict[int, Token] = {}
         """Of the entry's arguments and const-eval results, in this run."""
         self._generation = 0
+        self._places = 0
+        """Grows when a parameter or const-eval result lies elsewhere than before: no trace holds its address then."""
         self._reference: weakref.ref[lifetimes.Keeper] = weakref.ref(self)
         self._room = device.target.dram_usable_bytes // 4 - program.memory.dram_peak_bytes
         """So many bytes of other tensors are no reason to look closer."""
@@ -236,21 +241,31 @@ class Executable:
             for heard in _LISTENERS:
                 heard.append((self.program, copies))
         with self.device.lock, torch.no_grad() if torch.is_grad_enabled() else _GRAD_IS_OFF:
-            if self.device.resident() > self._room:
-                self.device.check_memory(self)
-            arguments, tokens = self._reader.read(tensors, versions)
-            if self._reader.new_versions:
-                self._ask_to_be_told()
-            if self._has_const_evals:
-                self._tokens = dict(zip(self._entry.arguments, tokens, strict=True))
-            passed = self._protect(arguments, tensors, given) if self._written else []
-            call = self._call_entry if self.counters.runs else self._run_first
-            owned = self._own(call(arguments), arguments, passed)
-            self.counters.runs += 1
-            return owned
+            self.device.begin_run()
+            try:
+                return self._run(tensors, versions, given)
+            finally:
+                self.device.reporter.end(self.predicted_us)
+
+    def _run(
+        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int]
+    ) -> list[torch.Tensor]:
+        if self.device.resident() > self._room:
+            self.device.check_memory(self)
+        arguments, tokens = self._reader.read(tensors, versions)
+        if self._reader.new_versions:
+            self._ask_to_be_told()
+        if self._has_const_evals:
+            self._tokens = dict(zip(self._entry.arguments, tokens, strict=True))
+        passed = self._protect(arguments, tensors, given) if self._written else []
+        call = self._call_entry if self.counters.runs else self._run_first
+        owned = self._own(call(arguments), arguments, passed)
+        self.counters.runs += 1
+        return owned
 
     def _ask_to_be_told(self) -> None:
         """Of the end of contents that something is kept of."""
+        self._places += 1
         for version in self._reader.new_versions:
             lifetimes.keep(version, self._reference)
         self._reader.new_versions.clear()
@@ -518,6 +533,7 @@ class Executable:
         results = tuple(tensor.clone() if storage(tensor) in arguments else tensor for tensor in results)
         self.counters.const_evals += 1
         self._generation += 1
+        self._places += 1
         tokens_out: list[Token] = [(callee, self._generation, index) for index in range(len(results))]
         entry = self._const_evals[callee] = _CacheEntry(tokens, results, tokens_out, self._versions(tokens))
         self._kept = {id(tensor) for kept in self._const_evals.values() for tensor in kept.results}
@@ -539,15 +555,17 @@ class Executable:
         return self._functions[name]
 
     def _run_trace(self, function: Function, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        """First run plainly, the second captures, later ones replay."""
+        """First run plainly, the second captures, later ones replay; captured anew when an address in it is stale."""
         trace = self._traces[function.name]
+        if trace.places != self._places:
+            trace.captured = False
         if trace.warm and not trace.captured:
             self.device.check_trace_region(self)
         results = self._run_function(function, inputs)
         if trace.captured:
             self.counters.replays += 1
         elif trace.warm:
-            trace.captured = True
+            trace.captured, trace.places = True, self._places
             self.counters.captures += 1
         trace.warm = True
         return results

@@ -379,6 +379,20 @@ def models_command(
         raise SystemExit(1)
 
 
+@cli.command()
+@click.option("--once", is_flag=True, help="Show them once, and end.")
+@click.option("--json", "as_json", is_flag=True, help="Show them once, as JSON.")
+@click.option("-r", "--reset", is_flag=True, help="Reset them, as a process that hangs or cards that are full need.")
+def smi(once: bool, as_json: bool, reset: bool) -> None:
+    """Show the emulated cards in use: memory, programs, clock and predicted utilisation by process, live."""
+    from tt_xla.tools import smi as cards
+
+    if reset:
+        cards.reset()
+    else:
+        cards.show(once=once, as_json=as_json)
+
+
 def report_error(error: BaseException) -> None:
     """One paragraph on standard error; a traceback before it where the log level asks for everything."""
     if environment("TTXLA_LOGGER_LEVEL").upper() == "VERBOSE":

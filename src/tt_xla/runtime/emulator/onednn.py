@@ -89,4 +89,3 @@ class Convolution:
     def __call__(self, input: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
         """Weights as they are or :meth:`ordered`; the result is channels-last."""
         return _convolution()(input, weights, bias, *self._window, *self._activation)
-

@@ -72,11 +72,11 @@ def _by_products(
     """Two matmuls around a softmax. Scores and weights are bfloat16, as in the buffers of TT-NN's kernel."""
     batch, heads, rows, width = query.shape
     groups, length = key.shape[1:3]
-    scale = width**-0.5 if scale is None else scale
+    factor = width**-0.5 if scale is None else scale
     # Query heads that share a key head are rows of one matrix.
     q = query.reshape(batch * groups, -1, width)
     k, v = (tensor.reshape(batch * groups, length, -1) for tensor in (key, value))
-    scores = torch.baddbmm(q.new_empty(()), q, k.transpose(1, 2), beta=0, alpha=scale)
+    scores = torch.baddbmm(q.new_empty(()), q, k.transpose(1, 2), beta=0, alpha=factor)
     if mask is not None:
         scores.view(batch, heads, rows, length).add_(mask)
     if causal:
