@@ -243,11 +243,11 @@ class Executable:
         with self.device.lock, torch.no_grad() if torch.is_grad_enabled() else _GRAD_IS_OFF:
             self.device.begin_run()
             try:
-                return self._run(tensors, versions, given)
+                return self._run_alone(tensors, versions, given)
             finally:
                 self.device.reporter.end(self.predicted_us)
 
-    def _run(
+    def _run_alone(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int]
     ) -> list[torch.Tensor]:
         if self.device.resident() > self._room:

@@ -47,9 +47,6 @@ class Observed(Executable):
     def __init__(self, device: Device, program: Program, observer: Observer) -> None:
         super().__init__(device, program)
         self._observer = observer
-        self._home = {
-            id(step): self._functions[name] for name, bound in self._bound.items() for step in bound.code.steps
-        }
 
     def run(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()
@@ -63,11 +60,11 @@ class Observed(Executable):
         finally:
             self._observer.ended(self, state, start)
 
-    def _call(self, step: Step) -> Call:
-        call = super()._call(step)
+    def _call(self, function: Function, step: Step) -> Call:
+        call = super()._call(function, step)
         if step.context is None:
             return call
-        return self._observer.timed(self, self._home[id(step)], step, call)
+        return self._observer.timed(self, function, step, call)
 
     def _checked(self, function: Function, step: Step, call: Call) -> Call:
         checked = super()._checked(function, step, call)

@@ -18,7 +18,7 @@ from tt_xla.errors import ExecutionError
 from tt_xla.ir.program import Function, Instruction, Program, Role, TensorSpec
 from tt_xla.log import logger
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
-from tt_xla.runtime.emulator.registry import Call, bind
+from tt_xla.runtime.emulator.registry import Call, Weighted, bind
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.transfer import Token, Version, widen
 from tt_xla.runtime.ttnn.launch import worker
@@ -194,6 +194,7 @@ class TTNNExecutable(Executable):
 
     def _host_call(self, function: Function, step: Instruction) -> Callable[[list[Array]], list[Array]]:
         call = bind(self._context(function, step), step.attributes, step.location)
+        assert not isinstance(call, Weighted)  # of host calls
         inputs = step.operands.get("inputs", ())
         specs = [function.values[value] for value in ((inputs,) if isinstance(inputs, int) else inputs)]
 
