@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv calibrate demo models test stress conformance-stablehlo bench bench-emulator bench-training bench-profiling bench-calls bench-compile bench-growth check-programs check format
+.PHONY: help venv calibrate cross-validate demo models test stress conformance-stablehlo bench bench-emulator bench-training bench-profiling bench-calls bench-compile bench-growth check-programs check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ bench-emulator: $(STAMP) ## models on the emulated card beside torch, inductor, 
 
 calibrate: $(STAMP) ## the cost model beside measured times, into docs/cost_model.md: PERF=folder with the CSV files
 	@$(BIN)/python benchmarks/calibrate_cost.py --folder $(or $(PERF),../shared/reference/perf) --document docs/cost_model.md
+
+cross-validate: $(STAMP) ## the cost model on sweeps it is refitted without, into docs/cost_model.md: PERF=folder
+	@cd benchmarks && ../$(BIN)/python cross_validate_cost.py --folder $(abspath $(or $(PERF),../shared/reference/perf)) --document ../docs/cost_model.md
 
 bench-compile: $(STAMP) ## compile times and programs beside upstream's compiler, into docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_compilers.py --folder ../build/programs --dumps ../build/upstream --make-dumps --document ../docs/benchmarks.md
