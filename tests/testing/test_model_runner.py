@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tt_xla.errors import OptionError, OutputError, TTXLAError
-from tt_xla.testing.models import campaign, execution, processes, records, requirements, summary
+from tt_xla.testing.models import campaign, execution, loading, processes, records, requirements, summary
 from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestStatus
 from tt_xla.testing.models.discovery import Case
 from tt_xla.testing.models.processes import Limits
@@ -94,6 +94,12 @@ def test_a_model_that_raises_at_import(tmp_path):
     record = execution.run(root, case("broken"), Expectation(), lambda stage: None)
     assert (record.outcome, record.stage, record.bringup_status) == ("failed", "import", "UNKNOWN")
     assert record.error == f"RuntimeError: no licence (at {path}:1)"
+
+
+def test_each_root_has_loaders_of_its_own(tmp_path):
+    for name in ("one", "two"):
+        root = make(tmp_path / name, same=f"return '{name}'")
+        assert loading.make_loader(root, "same/pytorch", None).load_model() == name
 
 
 def test_bring_up_status(models):

@@ -22,6 +22,9 @@ def import_loader(root: Path, folder: str) -> Any:
         folder: of this one, below the root.
     """
     parent, _, name = PACKAGE.rpartition(".")
+    if PACKAGE in sys.modules and list(sys.modules[PACKAGE].__path__) != [str(root)]:
+        for known in [known for known in sys.modules if known == PACKAGE or known.startswith(f"{PACKAGE}.")]:
+            del sys.modules[known]  # of another root
     if PACKAGE not in sys.modules:
         outer = sys.modules.setdefault(parent, ModuleType(parent))
         outer.__path__ = [*getattr(outer, "__path__", [])]
