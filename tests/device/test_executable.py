@@ -424,17 +424,20 @@ class TestTrace:
 
 def test_the_program_cache_is_shared_by_programs(device, add):
     x = torch.ones(2, 3, dtype=BF16)
-    for _ in range(2):
-        device.load(add()).run([x, x], [None, None])
+    executables = [device.load(add()) for _ in range(2)]
+    for executable in executables:
+        executable.run([x, x], [None, None])
     assert len(device.program_cache) == 1
-    device.load(add(shape=(3, 2))).run([x.T, x.T], [None, None])
+    other = device.load(add(shape=(3, 2)))
+    other.run([x.T, x.T], [None, None])
     assert len(device.program_cache) == 2
 
 
 def test_numerics_is_part_of_the_key(device, add):
     x = torch.ones(2, 3, dtype=BF16)
-    for numerics in ("silicon", "exact"):
-        device.load(add(options={"numerics": numerics})).run([x, x], [None, None])
+    executables = [device.load(add(options={"numerics": numerics})) for numerics in ("silicon", "exact")]
+    for executable in executables:
+        executable.run([x, x], [None, None])
     assert len(device.program_cache) == 2
 
 

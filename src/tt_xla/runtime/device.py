@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from tt_xla import options
 from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, TraceRegionError
@@ -73,8 +73,8 @@ class Device:
         self.trace_region_bytes = options.trace_region_bytes() if from_environment else trace_region_bytes
         self.lock = threading.RLock()
         """Held while a program runs: the card runs one at a time."""
-        self.program_cache: dict[bytes, Call | Weighted] = {}
-        """Bound kernels by op, attributes, operand and result specs and numerics."""
+        self.program_cache: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
+        """Bound kernels by op, attributes, operand and result specs and numerics, as long as a program uses them."""
         self._executables: weakref.WeakSet[Executable] = weakref.WeakSet()
         self._loading = threading.RLock()
         """Held to look at or change what is loaded. Not ``lock``: a function that a running program calls back may wait

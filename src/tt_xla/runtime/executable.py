@@ -127,6 +127,8 @@ class Executable:
         self._traces = {self._traced(step.instruction).name: _Trace() for step in self._entry_steps(TRACE)}
         traces = ((step.inputs, self._traced(step.instruction).name) for step in self._entry_steps(TRACE))
         self._lasting = lasting(program, traces)
+        self._kernels: list[Call | Weighted] = []
+        """Bound ones, which the device's program cache keeps no longer than we do."""
         self._prepared: list[Prepared] = []
         """Instructions that keep something made of their weights."""
         self._written = [at for at, argument in enumerate(program.arguments) if argument.written]
@@ -297,6 +299,7 @@ class Executable:
         self.counters = Counters()
         self._const_evals.clear()
         self._kept.clear()
+        self._kernels.clear()
         self._prepared.clear()
         self._traces = {name: _Trace() for name in self._traces}
         for bound in self._bound.values():
@@ -466,6 +469,8 @@ class Executable:
         if context is not None:
             self.counters.kernel_lookups += 1
             kernel = self.device.bound(step.key, lambda: bind(context, instruction.attributes, instruction.location))
+            if options.program_cache_enabled():
+                self._kernels.append(kernel)
             if not isinstance(kernel, Weighted):
                 return kernel
             if step.inputs[1] not in self._lasting.get(function.name, ()):

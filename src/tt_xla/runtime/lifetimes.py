@@ -22,7 +22,8 @@ _KEEPERS: dict[int, list[weakref.ref[Keeper]]] = {}
 
 def keep(version: int, keeper: weakref.ref[Keeper]) -> None:
     """Has ``keeper`` told when the contents are gone."""
-    _KEEPERS.setdefault(version, []).append(keeper)
+    alive = [reference for reference in _KEEPERS.get(version, ()) if reference() is not None]
+    _KEEPERS[version] = [*alive, keeper]
 
 
 def ended(version: int) -> None:
