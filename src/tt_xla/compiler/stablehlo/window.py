@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.stablehlo.composites import legalises
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.reduction import body_op, is_identity
@@ -411,6 +412,26 @@ def select_and_scatter(importer: Importer, op: Any) -> SSAValue:
     found = importer.emit(ScatterOp, [zeros, index, gradient], type_, dim=1, scatter_reduce_type=kind)
     found = reshape(importer, found, (batch, channels, height, width))
     return planes.back(importer, permute(importer, found, (0, 2, 3, 1)))
+
+
+@legalises("tenstorrent.max_pool2d_with_indices")
+def max_pool2d_with_indices(importer: Importer, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
+    """Of bfloat16 [N, C, H, W], the last operand; those before are the decomposition's constants.
+
+    Padding is top, left, bottom, right; positions are counted in the plane of a channel.
+    """
+    x = importer.operands(op)[-1]
+    sizes = {name: tuple(int(size) for size in attributes[name]) for name in ("kernel", "stride", "dilation")}
+    padding = tuple(int(size) for size in attributes["padding"])
+    too_wide = any(edge > size // 2 for edge, size in zip(padding, sizes["kernel"] * 2, strict=True))
+    if tensor_type(x).element_type != bf16 or math.prod(shape(x)[2:]) > _POSITIONS or too_wide:
+        return None
+    flat = permute(importer, x, (0, 2, 3, 1))
+    batch, channels, height, width = importer.result_type(op).get_shape()
+    types = [tensor((batch, height, width, channels), element) for element in (bf16, si32)]
+    made = MaxPool2dWithIndicesOp.make([flat, []], types, importer.location, ceil_mode=False, padding=padding, **sizes)
+    importer.block.add_op(made)
+    return [permute(importer, result, (0, 3, 1, 2)) for result in made.results]
 
 
 _POSITIONS = 1 << 16

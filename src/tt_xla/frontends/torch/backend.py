@@ -26,6 +26,7 @@ from tt_xla.frontends.torch.dynamic import allow_recompiles, fix_marked_sizes
 from tt_xla.frontends.torch.graph import run_passes
 from tt_xla.frontends.torch.lowering import Argument, Lowered, RefusedError, lower_to_stablehlo
 from tt_xla.frontends.torch.rng_state import describe_random_ops
+from tt_xla.frontends.torch.saved import lay_out_saved, report_strides, take_strides
 from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
 from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
 from tt_xla.ir.program import Program, Role
@@ -94,7 +95,6 @@ def tt(
         arguments = _describe_own(graph_module) + _describe_inputs(graph_module, example_inputs)
         run_passes(graph_module, TORCH_OPTIONS | dict(options or {}))
         forward = functools.partial(_compile_graph, arguments=arguments, own=own)
-        backward = functools.partial(_compile_graph, arguments=None, own=own)
         direct: list[Callable[..., Any]] = []
 
         def inference(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[[list[Any]], Sequence[Any]]:
@@ -103,12 +103,22 @@ def tt(
                 direct.append(unwrapped(call))
             return call
 
+        def training(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[[list[Any]], Sequence[Any]]:
+            lay_out_saved(graph)
+            call = forward(graph, inputs)
+            report_strides(graph)
+            return call
+
+        def backward(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[[list[Any]], Sequence[Any]]:
+            take_strides(graph, inputs)
+            return _compile_graph(graph, inputs, arguments=None, own=own)
+
         # Torch's own functions that contain an attention would pick a fused kernel for CPU tensors.
         with sdpa_kernel(SDPBackend.MATH):
             compiled = aot_module_simplified(
                 graph_module,
                 example_inputs,
-                fw_compiler=forward,
+                fw_compiler=training,
                 bw_compiler=backward,
                 inference_compiler=inference,
                 decompositions=decompositions(),
@@ -255,6 +265,7 @@ class Executor:
         self._own = own
         self._module = lowered.module
         self._tensors = lowered.tensors
+        self._permuted = [(index, order) for index, order in enumerate(lowered.given) if order is not None]
         self._extras = [
             (make, new_version() if constant else None)
             for make, constant in zip(lowered.extras, lowered.constant, strict=True)
@@ -314,6 +325,8 @@ class Executor:
             else:
                 tensors.append(buffer.alias(tensor))
             versions.append(buffer.version)
+        for index, order in self._permuted:
+            tensors[index] = tensors[index].permute(order)
         for make, version in self._extras:
             tensors.append(make())
             versions.append(version)

@@ -85,6 +85,7 @@ class Lowered:
             ``("value", number or None)``.
         results: the fake tensor of each result of ``main``.
         orders: for each result, None, or how ``main`` permutes its dimensions, so that the strides are eager mode's.
+        given: for each of ``tensors``, None, or how its dimensions are permuted for ``main``: channels last.
     """
 
     module: ir.Module
@@ -94,6 +95,7 @@ class Lowered:
     outputs: list[tuple[str, Any]]
     results: list[torch.Tensor] = field(default_factory=list)
     orders: list[list[int] | None] = field(default_factory=list)
+    given: list[list[int] | None] = field(default_factory=list)
 
 
 def source_line(node: torch.fx.Node) -> str:
@@ -174,6 +176,7 @@ class _Lowering:
                 self.traced.append(node)
             else:
                 self.known[node] = number(value)
+        self.given = [_channels_last(self.placeholders[at].meta["val"], self.arguments[at]) for at in tensors]
         self._collect_extras()
         outputs, results = self._outputs()
         orders = [_permutation(node.meta["val"]) for node in results]
@@ -186,7 +189,7 @@ class _Lowering:
         _annotate_arguments(module, with_weight_dtypes(arguments, self.traced))
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
-        return Lowered(module, tensors, self.extras, self.constant, outputs, fakes, orders)
+        return Lowered(module, tensors, self.extras, self.constant, outputs, fakes, orders, self.given)
 
     def check(self) -> None:
         """Runs every rule on shapes and types alone.
@@ -278,8 +281,12 @@ class _Lowering:
     def _trace(self, results: list[torch.fx.Node], orders: list[list[int] | None]) -> ir.Module:
         regions = find_regions(self.nodes, set(self.known), set(self.traced))
 
+        given = [*self.given, *(None for _ in self.extras)]
+
         def forward(*arrays: Any) -> tuple[Any, ...]:
-            values = dict(self.known) | dict(zip(self.traced, arrays, strict=True))
+            values = dict(self.known)
+            for node, array, order in zip(self.traced, arrays, given, strict=True):
+                values[node] = array if order is None else array.transpose(_inverse(order))
             self._evaluate(self.nodes, values, regions)
             arrays_out = [jax.numpy.asarray(values[node]) for node in results]
             return tuple(
@@ -288,7 +295,7 @@ class _Lowering:
             )
 
         with unset_fake_temporarily(), jax.enable_x64(True), jax.default_device(_tracing_device()):
-            specs = [jax.ShapeDtypeStruct(shape_of(n.meta["val"]), DTYPES[n.meta["val"].dtype]) for n in self.traced]
+            specs = [_spec(node.meta["val"], order) for node, order in zip(self.traced, given, strict=True)]
             module = jax.jit(forward, keep_unused=True).lower(*specs).compiler_ir("stablehlo")
         assert isinstance(module, ir.Module)
         return module
@@ -401,6 +408,22 @@ def _tracing_device() -> Any:
 def _permutation(value: torch.Tensor) -> list[int] | None:
     order = memory_order(value)
     return None if order is None or order == sorted(order) else order
+
+
+def _channels_last(value: torch.Tensor, argument: Argument) -> list[int] | None:
+    """The order in which an input lies in memory, where that is channels last and the input is only read."""
+    order = _permutation(value) if value.dim() == 4 else None
+    plain = argument.role is Role.INPUT and not argument.written
+    return order if plain and order == [0, 2, 3, 1] else None
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    return [order.index(axis) for axis in range(len(order))]
+
+
+def _spec(value: torch.Tensor, order: Sequence[int] | None) -> jax.ShapeDtypeStruct:
+    sizes = shape_of(value)
+    return jax.ShapeDtypeStruct(sizes if order is None else [sizes[axis] for axis in order], DTYPES[value.dtype])
 
 
 def _location_of(node: torch.fx.Node) -> ir.Location:

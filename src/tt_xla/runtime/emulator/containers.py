@@ -9,6 +9,7 @@ import torch
 
 from tt_xla.ir.layout import DataType
 from tt_xla.runtime.emulator.formats import quantize
+from tt_xla.runtime.emulator.truth import as_float
 
 CONTAINERS: dict[DataType, torch.dtype] = {
     DataType.F32: torch.float32,
@@ -111,7 +112,7 @@ def hold(tensor: torch.Tensor, dtype: DataType) -> torch.Tensor:
     if tensor.dtype is container and dtype not in _WRAPS:
         return tensor
     if dtype.is_float:
-        return tensor.to(container)
+        return as_float(tensor, container) if tensor.dtype is torch.bool else tensor.to(container)
     if tensor.is_floating_point():
         low, high = INTEGER_RANGES[dtype]
         # In float64, where both ends of every range are exact.

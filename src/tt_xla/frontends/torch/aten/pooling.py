@@ -77,8 +77,26 @@ def _max_pool(
     ctx: Context, x: Array, rank: int, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1
 ) -> list[Array | None]:
     window = _Window(x.shape, ctx.shape, kernel, stride, padding, dilation, rank=rank)
+    if ctx.used(1) and rank == 2 and x.ndim == 4 and x.dtype == jnp.bfloat16:
+        return list(_pooled_with_positions(x, window, ctx.shape))
     values = window.reduce(x, _lowest(x.dtype), lax.max) if ctx.used(0) else None
     return [values, _max_positions(x, window, ctx.shape) if ctx.used(1) else None]
+
+
+def _pooled_with_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Sequence[Array]:
+    """Both in the one op that the chip has, which takes bfloat16."""
+
+    def decomposition(x: Array, **_: Any) -> tuple[Array, Array]:
+        return window.reduce(x, _lowest(x.dtype), lax.max), _max_positions(x, window, shape)
+
+    geometry = {
+        "kernel": window.kernel,
+        "stride": window.stride,
+        "dilation": window.dilation,
+        "padding": [low for low, _ in window.edges] + [high for _, high in window.edges],
+    }
+    arrays = {name: np.asarray(values, np.int64) for name, values in geometry.items()}
+    return lax.composite(decomposition, "tenstorrent.max_pool2d_with_indices")(x, **arrays)
 
 
 def _max_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Array:
@@ -176,20 +194,28 @@ def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank
 
 
 def _spread_to_positions(grad: Array, indices: Array, shape: Sequence[int], kernel: Sequence[int]) -> Array:
-    """Windows that do not overlap: a gradient is repeated over its window and kept where the largest element was."""
-    *batch, rows, columns = grad.shape
-    split = (*batch, rows, kernel[0], columns, kernel[1])
-    kept = (*range(len(batch)), len(batch), len(batch) + 2)
-    covered = (*batch, rows * kernel[0], columns * kernel[1])
-    grad, indices = (lax.reshape(lax.broadcast_in_dim(t, split, kept), covered) for t in (grad, indices))
-    row, column = (lax.broadcasted_iota(indices.dtype, covered, len(batch) + dim) for dim in (0, 1))
-    positions = lax.add(lax.mul(row, like(row, shape[-1])), column)
-    result = lax.select(lax.eq(indices, positions), grad, like(grad, 0))
+    """Windows that do not overlap: a gradient is repeated over its window and kept where the largest element was.
+
+    Channels last, as what comes before and after it is.
+    """
+    *batch, channels, rows, columns = grad.shape
+    outer = len(batch)
+    last = (*range(outer), outer + 1, outer + 2, outer)
+    split = (*batch, rows, kernel[0], columns, kernel[1], channels)
+    kept = (*range(outer), outer, outer + 2, outer + 4)
+    covered = (*batch, rows * kernel[0], columns * kernel[1], channels)
+    grad, indices = (
+        lax.reshape(lax.broadcast_in_dim(lax.transpose(part, last), split, kept), covered) for part in (grad, indices)
+    )
+    positions = np.arange(covered[outer])[:, None, None] * shape[-1] + np.arange(covered[outer + 1])[:, None]
+    here = lax.eq(indices, broadcast(positions.astype(indices.dtype), covered))
+    result = lax.select(here, grad, like(grad, 0))
     # The windows may leave an edge uncovered, or with ceil_mode reach past it.
-    edges = [(0, shape[-2] - covered[-2], 0), (0, shape[-1] - covered[-1], 0)]
-    if not any(high for _, high, _ in edges):
-        return result
-    return lax.pad(result, full((), 0, result.dtype), [(0, 0, 0)] * len(batch) + edges)
+    edges = [(0, size - reached, 0) for size, reached in zip(shape[-2:], covered[outer:], strict=False)]
+    if any(high for _, high, _ in edges):
+        config = [(0, 0, 0)] * outer + edges + [(0, 0, 0)]
+        result = lax.pad(result, full((), 0, result.dtype), config)
+    return lax.transpose(result, (*range(outer), outer + 2, outer, outer + 1))
 
 
 @lower(aten.max_pool2d_with_indices_backward.default)

@@ -276,11 +276,63 @@ def _turned(weight: Tensor, groups: int) -> Tensor:
     return parts.reshape(groups * second, first // groups, height, width).flip(2, 3)
 
 
-def _convolved(a: Tensor, b: Tensor, bias: Tensor | None, *rest: Any) -> Tensor:
+def _convolved(
+    a: Tensor,
+    b: Tensor,
+    bias: Tensor | None,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+) -> Tensor:
     """A convolution; of integers too, which torch lacks in some forms."""
     if a.dtype.is_floating_point:
-        return F.conv2d(a, b, bias, *rest)
-    return F.conv2d(a.double(), b.double(), None if bias is None else bias.double(), *rest).to(a.dtype)
+        if bias is None and groups == 1:
+            found = _as_weight_gradient(a, b, stride, padding, dilation)
+            if found is not None:
+                return found
+        return F.conv2d(a, b, bias, stride, padding, dilation, groups)
+    wide = None if bias is None else bias.double()
+    return F.conv2d(a.double(), b.double(), wide, stride, padding, dilation, groups).to(a.dtype)
+
+
+def _as_weight_gradient(
+    a: Tensor, b: Tensor, stride: tuple[int, int], padding: tuple[int, int], dilation: tuple[int, int]
+) -> Tensor | None:
+    """A convolution whose kernel is larger than its result, as in a backward pass, where torch has a fast path for it.
+
+    It is the gradient, by its weight, of a convolution with batch and channels exchanged, and with stride and dilation
+    exchanged: there ``b`` is the gradient of the result. None where that one would have a larger result.
+    """
+    kernel = b.shape[2:]
+    reach = [size + 2 * pad for size, pad in zip(a.shape[2:], padding, strict=True)]
+    counts = [
+        (size - spread * (taps - 1) - 1) // step + 1
+        for size, spread, taps, step in zip(reach, dilation, kernel, stride, strict=True)
+    ]
+    if kernel[0] * kernel[1] <= counts[0] * counts[1]:
+        return None
+    covered = [
+        (size - step * (count - 1) - 1) // spread + 1
+        for size, step, count, spread in zip(reach, stride, counts, dilation, strict=True)
+    ]
+    if covered != list(kernel):
+        return None
+    weight = a.new_empty(b.shape[0], a.shape[0], *counts)
+    gradients = torch.ops.aten.convolution_backward(
+        b.transpose(0, 1),
+        a.transpose(0, 1),
+        weight,
+        None,
+        dilation,
+        padding,
+        stride,
+        False,
+        (0, 0),
+        1,
+        (False, True, False),
+    )
+    return gradients[1].transpose(0, 1)
 
 
 @kernel("ttnn.conv_transpose2d")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.truth import compare, select
 
 Tensor = torch.Tensor
 Functions = Sequence[Sequence[tuple[str, Any]]]
@@ -142,39 +144,46 @@ _BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "bitwise_or": torch.bitwise_or,
     "bitwise_xor": torch.bitwise_xor,
     "divide": _divide,
-    "eq": torch.eq,
-    "ge": torch.ge,
-    "gt": torch.gt,
-    "le": torch.le,
-    "logical_and": torch.logical_and,
-    "logical_or": torch.logical_or,
-    "logical_xor": torch.logical_xor,
-    "lt": torch.lt,
+    "eq": functools.partial(compare, torch.eq),
+    "ge": functools.partial(compare, torch.ge),
+    "gt": functools.partial(compare, torch.gt),
+    "le": functools.partial(compare, torch.le),
+    "logical_and": functools.partial(compare, torch.logical_and),
+    "logical_or": functools.partial(compare, torch.logical_or),
+    "logical_xor": functools.partial(compare, torch.logical_xor),
+    "lt": functools.partial(compare, torch.lt),
     "maximum": _maximum,
     "minimum": _minimum,
     "multiply": torch.mul,
-    "ne": torch.ne,
+    "ne": functools.partial(compare, torch.ne),
     "pow_tensor": _power,
     "remainder": _remainder,
     "subtract": torch.sub,
 }
 
 
-def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
-    def run(
+def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Callable[..., Tensor]]:
+    def prepare(
         ctx: Context,
-        lhs: Tensor,
-        rhs: Tensor,
         activations: Functions = (),
         input_tensor_a_activations: Functions = (),
         input_tensor_b_activations: Functions = (),
-    ) -> Tensor:
-        if not all(dict(item)["op_type"] in _EXACT for item in activations):
-            lhs, rhs = _float(lhs), _float(rhs)
-        found = function(_applied(lhs, input_tensor_a_activations), _applied(rhs, input_tensor_b_activations))
-        return _applied(found, activations)
+    ) -> Callable[..., Tensor]:
+        exact = all(dict(item)["op_type"] in _EXACT for item in activations)
+        in_float = bool(input_tensor_a_activations or input_tensor_b_activations) or not exact
 
-    return run
+        def plain(lhs: Tensor, rhs: Tensor) -> Tensor:
+            return function(lhs, rhs)
+
+        def run(lhs: Tensor, rhs: Tensor) -> Tensor:
+            if in_float:
+                lhs, rhs = _float(lhs), _float(rhs)
+            found = function(_applied(lhs, input_tensor_a_activations), _applied(rhs, input_tensor_b_activations))
+            return _applied(found, activations)
+
+        return run if activations or input_tensor_a_activations or input_tensor_b_activations else plain
+
+    return prepare
 
 
 def _applied(value: Tensor, functions: Functions) -> Tensor:
@@ -202,7 +211,7 @@ _IN_CHAINS: dict[str, Callable[..., Tensor]] = {
 
 
 for _name, _operation in _BINARY.items():
-    kernel(f"ttnn.{_name}")(_binary(_operation))
+    kernel(f"ttnn.{_name}", prepared=True)(_binary(_operation))
 
 
 @kernel("ttnn.logical_left_shift")
@@ -222,7 +231,7 @@ def pow_scalar(ctx: Context, lhs: Tensor, rhs: float) -> Tensor:
 
 @kernel("ttnn.where")
 def where(ctx: Context, first: Tensor, second: Tensor, third: Tensor) -> Tensor:
-    return torch.where(first != 0, second, third)
+    return select(first, second, third)
 
 
 @kernel("ttnn.clamp_scalar")

@@ -77,9 +77,10 @@ def max_pool2d_with_indices(
     size, step = tuple(kernel_size), tuple(stride)
     found = F.max_pool2d(x, size, step, around, tuple(dilation), ceil_mode, return_indices=True)
     pooled, index = (_cropped(part, input_height, input_width, padding, stride) for part in found)
-    before = four_sides(padding)[::2] if around == (0, 0) else (0, 0)
-    wide = x.shape[3]
-    index = (index // wide - before[0]) * input_width + index % wide - before[1]
+    if x.shape[2:] != (input_height, input_width):  # padded before
+        top, left = four_sides(padding)[::2]
+        wide = x.shape[3]
+        index = (index // wide - top) * input_width + index % wide - left
     shape = ctx.results[0].shape
     return flattened(pooled).reshape(shape), flattened(index).reshape(shape)
 
