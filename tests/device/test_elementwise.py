@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from tt_xla.runtime.emulator import truth as truths
+from tt_xla.runtime.emulator.kernels import elementwise
+
 BF16 = torch.bfloat16
 
 
@@ -268,3 +271,55 @@ def test_functions_in_a_binary_op(run_op, step):
     }.items():
         got = run_op("ttnn.add", {"lhs": x, "rhs": y}, x.shape, "bf16", **{side: (tuple(field.items()),)})
         assert_rounded_once(got, exact)
+
+
+LARGE = (64, 80)
+"""More elements than are chosen between in one call of torch."""
+
+
+@pytest.mark.parametrize("dtype", [BF16, torch.float32, torch.int32], ids=str)
+@pytest.mark.parametrize("condition", [BF16, torch.float32, torch.int32, torch.bool, torch.uint8], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(LARGE, LARGE), (LARGE, (1,)), ((1,), LARGE), ((80,), (64, 1)), (LARGE, (80,))], ids=str
+)
+def test_choices_by_bits_are_those_by_values(dtype, condition, sizes):
+    generator = torch.Generator().manual_seed(0)
+    truth = torch.randint(0, 3, LARGE, generator=generator).to(condition)
+    if condition is BF16:
+        truth[0, :2] = torch.tensor([-0.0, torch.nan])
+    for zero in (False, True):
+        values = [torch.randint(-9, 9, size, generator=generator).to(dtype) for size in sizes]
+        if zero:
+            values = [torch.zeros_like(value) if value.numel() == 1 else value for value in values]
+        if dtype.is_floating_point:
+            for value in values:
+                value.view(-1)[:3] = torch.tensor([-0.0, torch.nan, -torch.inf])[: value.numel()] * (not zero)
+        before = [value.clone() for value in (truth, *values)]
+        got = truths.select(truth, *values)
+        expected = torch.where(truth != 0, *values)
+        torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
+        if dtype.is_floating_point:
+            assert torch.equal(torch.signbit(got), torch.signbit(expected))
+        for value, original in zip((truth, *values), before, strict=True):
+            torch.testing.assert_close(value, original, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [BF16, torch.float32])
+def test_what_is_true_is_one(dtype):
+    x = torch.linspace(-1, 1, 5120).reshape(LARGE).to(dtype)
+    x[0, 0] = torch.nan
+    for function in (torch.lt, torch.ne, torch.logical_or):
+        got = truths.compare(function, x, x.flip(0))
+        assert got.dtype is dtype
+        assert torch.equal(got, function(x, x.flip(0)).to(dtype))
+        assert torch.equal(truths.as_float(function(x, x.flip(0)), dtype), got)
+
+
+def test_steps_in_float32_of_a_large_tensor_are_those_of_a_small_one(run_op):
+    x, y = samples(*POSITIVE, BF16), samples(*POSITIVE, BF16, seed=1)
+    scale = {"input_tensor_a_activations": ((("op_type", "mul_unary_sfpu"), ("params", (0.7,))),)}
+    small = run_op("ttnn.add", {"lhs": x, "rhs": y}, x.shape, "bf16", **scale)
+    times = 2 * elementwise._AT_ONCE // x.numel() + 1
+    many = [tensor.repeat(times, *(1,) * (x.ndim - 1)) for tensor in (x, y)]
+    large = run_op("ttnn.add", dict(zip(("lhs", "rhs"), many, strict=True)), many[0].shape, "bf16", **scale)
+    assert torch.equal(large, small.repeat(times, *(1,) * (x.ndim - 1)))

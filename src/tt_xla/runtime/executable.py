@@ -20,7 +20,7 @@ from tt_xla.ir.program import CASE, WHILE_LOOP, Function, FunctionKind, Instruct
 from tt_xla.runtime import control, lifetimes
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator.registry import Call, Context, Specs, Weighted, bind, find
-from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, owns_memory, storage, widen
+from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, owns_memory, storage, widen, without_base
 from tt_xla.runtime.weights import LOAD_CACHED, TRACE, Prepared, lasting
 from tt_xla.target import Target
 
@@ -373,8 +373,11 @@ class Executable:
             if id(tensor) in free:
                 free.discard(id(tensor))
                 continue
-            if id(tensor) in taken or not owns_memory(tensor):
+            if id(tensor) in taken:
                 owned[index] = tensor = tensor.clone()
+            elif not owns_memory(tensor):
+                alone = without_base(tensor)
+                owned[index] = tensor = tensor.clone() if alone is None else alone
             taken.add(id(tensor))
         return owned
 

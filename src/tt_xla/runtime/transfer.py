@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -209,6 +211,32 @@ def owns_memory(tensor: torch.Tensor) -> bool:
 
     Other references to the very same tensor do not count.
     """
+    return _owners(tensor) == _TENSOR_AND_STORAGE
+
+
+def without_base(tensor: torch.Tensor) -> torch.Tensor | None:
+    """A view as a tensor of its own, where nothing but the view still has the tensor that it is one of; else None."""
+    if _base_references(tensor) != _least_references() or _owners(tensor) != _TENSOR_AND_STORAGE + 1:
+        return None
+    found = torch.empty(0, dtype=tensor.dtype)
+    return found.set_(tensor.untyped_storage(), 0, tensor.shape, tensor.stride())
+
+
+def _base_references(view: torch.Tensor) -> int:
+    """To the Python object of the tensor that it is a view of; 0 where there is none."""
+    return 0 if view._base is None else sys.getrefcount(view._base)
+
+
+@functools.cache
+def _least_references() -> int:
+    """What :func:`_base_references` says where nobody else has the tensor, which differs between versions of torch."""
+    with torch.no_grad():
+        return _base_references(torch.empty(2, device="cpu").view(2, 1))
+
+
+def _owners(tensor: torch.Tensor) -> int:
+    """Of the memory of a tensor, while its storage is looked at; 0 where it is a part of some memory."""
     memory = tensor.untyped_storage()
-    owners = torch._C._storage_Use_Count(memory._cdata)  # pyright: ignore[reportPrivateUsage]
-    return owners == _TENSOR_AND_STORAGE and memory.nbytes() == tensor.numel() * tensor.element_size()
+    if memory.nbytes() != tensor.numel() * tensor.element_size():
+        return 0
+    return torch._C._storage_Use_Count(memory._cdata)  # pyright: ignore[reportPrivateUsage]

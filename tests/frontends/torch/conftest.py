@@ -75,7 +75,11 @@ def compare_with_eager(function, *inputs, rtol=2e-5, atol=2e-5):
     expected = function(*inputs)
     expected = list(expected) if isinstance(expected, tuple | list) else [expected]
     result, inputs = lower_with_inputs(function, *inputs)
-    arguments = [inputs[position] for position in result.tensors] + [make() for make in result.extras]
+    arguments = [
+        inputs[position] if order is None else inputs[position].permute(order)
+        for position, order in zip(result.tensors, result.given, strict=True)
+    ]
+    arguments += [make() for make in result.extras]
     got = run_on_jax_cpu(result.module)(arguments, [None] * len(arguments))
     got = [
         array if order is None else array.permute([order.index(axis) for axis in range(len(order))])

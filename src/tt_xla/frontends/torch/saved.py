@@ -13,6 +13,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import GraphModule, Node
 
+from tt_xla.frontends.torch.graph.regions import MARK
+
 aten = torch.ops.aten
 
 _LAYERS = {
@@ -20,7 +22,7 @@ _LAYERS = {
     aten.max_pool2d_with_indices.default,
     aten.avg_pool2d.default,
 }
-_ALIASES = {aten.alias.default, aten.detach.default}
+_ALIASES = {aten.alias.default, aten.detach.default, MARK}
 
 
 def lay_out_saved(graph_module: GraphModule) -> None:

@@ -39,13 +39,21 @@ def select(condition: Tensor, chosen: Tensor, other: Tensor) -> Tensor:
     if bits is None or chosen.dtype is not other.dtype or max(chosen.numel(), other.numel(), condition.numel()) <= _FEW:
         return torch.where(condition if condition.dtype is torch.bool else condition != 0, chosen, other)
     mask, chosen_bits, other_bits = _mask(condition, bits), chosen.view(bits), other.view(bits)
+    # In place where that may be: new memory costs more than the arithmetic.
     if _is_zero(other_bits):
-        found = torch.bitwise_and(chosen_bits, mask)
+        found = _both(mask, chosen_bits)
     elif _is_zero(chosen_bits):
-        found = torch.bitwise_and(other_bits, torch.bitwise_not(mask))
+        found = _both(mask.bitwise_not_(), other_bits)
     else:
-        found = torch.bitwise_xor(other_bits, torch.bitwise_xor(chosen_bits, other_bits) & mask)
+        found = _both(torch.bitwise_xor(chosen_bits, other_bits), mask).bitwise_xor_(other_bits)
     return found.view(chosen.dtype)
+
+
+def _both(bits: Tensor, others: Tensor) -> Tensor:
+    """``bits & others``, in the memory of ``bits`` where it has the result's shape."""
+    if torch.broadcast_shapes(bits.shape, others.shape) == bits.shape:
+        return bits.bitwise_and_(others)
+    return torch.bitwise_and(bits, others)
 
 
 def _is_zero(bits: Tensor) -> bool:

@@ -20,6 +20,13 @@ from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast
 aten = torch.ops.aten
 
 
+_ELEMENTS_ONE_BY_ONE = 16
+"""Windows with more elements take their gradient in one op for all of them."""
+
+_EXACT_IN_BFLOAT16 = 256
+"""Integers up to this one."""
+
+
 class _Window:
     """Where the windows of a pooling op lie: over the last ``rank`` dimensions."""
 
@@ -174,7 +181,8 @@ def _even_kernel(ctx: Context, sizes: Sequence[int], counts: Sequence[int]) -> l
 def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank: int, settings: Any) -> Array:
     kernel, stride, padding, dilation = settings
     window = _Window(x.shape, grad.shape, kernel, stride, padding, dilation, rank=rank)
-    if rank == 2 and window.stride == window.kernel and not any(window.padding) and window.dilation == [1, 1]:
+    apart = window.stride == window.kernel and not any(window.padding) and window.dilation == [1] * rank
+    if rank == 2 and apart and math.prod(window.kernel) <= _ELEMENTS_ONE_BY_ONE:
         return _spread_to_positions(grad, indices, x.shape, window.kernel)
     if all(spread == 1 for spread in window.dilation):
         (result,) = jax.vjp(lambda primal: window.reduce(primal, _lowest(x.dtype), lax.max), x)[1](grad)
@@ -194,22 +202,29 @@ def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank
 
 
 def _spread_to_positions(grad: Array, indices: Array, shape: Sequence[int], kernel: Sequence[int]) -> Array:
-    """Windows that do not overlap: a gradient is repeated over its window and kept where the largest element was.
+    """Windows that do not overlap: each element of a window takes the gradient where it was the largest, else zero.
 
     Channels last, as what comes before and after it is.
     """
     *batch, channels, rows, columns = grad.shape
     outer = len(batch)
     last = (*range(outer), outer + 1, outer + 2, outer)
-    split = (*batch, rows, kernel[0], columns, kernel[1], channels)
-    kept = (*range(outer), outer, outer + 2, outer + 4)
+    grad, indices = lax.transpose(grad, last), lax.transpose(indices, last)
+    corners = np.arange(rows)[:, None, None] * kernel[0] * shape[-1] + np.arange(columns)[:, None] * kernel[1]
+    offsets = lax.sub(indices, broadcast(corners.astype(indices.dtype), indices.shape))
+    if (kernel[0] - 1) * shape[-1] + kernel[1] <= _EXACT_IN_BFLOAT16:
+        offsets = cast(offsets, jnp.dtype(jnp.bfloat16))
+    apart = (*batch, rows, 1, columns, 1, channels)
+
+    def element(row: int, column: int) -> Array:
+        here = lax.eq(offsets, like(offsets, row * shape[-1] + column))
+        return lax.reshape(lax.select(here, grad, like(grad, 0)), apart)
+
+    lines = [
+        lax.concatenate([element(row, column) for column in range(kernel[1])], outer + 3) for row in range(kernel[0])
+    ]
     covered = (*batch, rows * kernel[0], columns * kernel[1], channels)
-    grad, indices = (
-        lax.reshape(lax.broadcast_in_dim(lax.transpose(part, last), split, kept), covered) for part in (grad, indices)
-    )
-    positions = np.arange(covered[outer])[:, None, None] * shape[-1] + np.arange(covered[outer + 1])[:, None]
-    here = lax.eq(indices, broadcast(positions.astype(indices.dtype), covered))
-    result = lax.select(here, grad, like(grad, 0))
+    result = lax.reshape(lax.concatenate(lines, outer + 1), covered)
     # The windows may leave an edge uncovered, or with ceil_mode reach past it.
     edges = [(0, size - reached, 0) for size, reached in zip(shape[-2:], covered[outer:], strict=False)]
     if any(high for _, high, _ in edges):

@@ -9,12 +9,17 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from tt_xla.runtime.emulator.containers import hold
 from tt_xla.runtime.emulator.registry import Context, kernel
 from tt_xla.runtime.emulator.truth import compare, select
 
 Tensor = torch.Tensor
 Functions = Sequence[Sequence[tuple[str, Any]]]
 """Elementwise functions by the named fields of ``#ttnn.unary_with_param``."""
+
+
+_AT_ONCE = 1 << 16
+"""Elements whose float32 steps stay in the cache."""
 
 
 def _float(tensor: Tensor) -> Tensor:
@@ -176,6 +181,13 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Calla
             return function(lhs, rhs)
 
         def run(lhs: Tensor, rhs: Tensor) -> Tensor:
+            large = in_float and lhs.numel() > _AT_ONCE and lhs.shape == rhs.shape
+            if large and lhs.is_contiguous() and rhs.is_contiguous():
+                parts = zip(lhs.view(-1).split(_AT_ONCE), rhs.view(-1).split(_AT_ONCE), strict=True)
+                return torch.cat([hold(part(*pair), ctx.dtype) for pair in parts]).view(lhs.shape)
+            return part(lhs, rhs)
+
+        def part(lhs: Tensor, rhs: Tensor) -> Tensor:
             if in_float:
                 lhs, rhs = _float(lhs), _float(rhs)
             found = function(_applied(lhs, input_tensor_a_activations), _applied(rhs, input_tensor_b_activations))
