@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv calibrate cross-validate demo models test stress conformance-stablehlo bench bench-emulator bench-training bench-profiling bench-calls bench-compile bench-growth check-programs check format
+.PHONY: help venv calibrate cross-validate demo models test stress conformance-stablehlo bench bench-emulator numerics bench-training bench-profiling bench-calls bench-compile bench-growth check-programs check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ bench-calls: $(STAMP) ## calls of tiny compiled models beside inductor's, into d
 
 bench-emulator: $(STAMP) ## models on the emulated card beside torch, inductor, JAX and oneDNN, into docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python emulator.py --document ../docs/benchmarks.md
+
+numerics: $(STAMP) ## deviations of ops from the exact value, into docs/numerics.md
+	@cd benchmarks && ../$(BIN)/python numerics.py --document ../docs/numerics.md
 
 calibrate: $(STAMP) ## the cost model beside measured times, into docs/cost_model.md: PERF=folder with the CSV files
 	@$(BIN)/python benchmarks/calibrate_cost.py --folder $(or $(PERF),../shared/reference/perf) --document docs/cost_model.md
