@@ -49,6 +49,7 @@ UNARY = (
     Elementwise("reciprocal", "reciprocal", "1 / x"),
     Elementwise("relu", "relu", "max(x, 0)"),
     Elementwise("relu6", "relu6", "min(max(x, 0), 6)"),
+    Elementwise("round", "round", "nearest integer to x, the even one of two"),
     Elementwise("rsqrt", "rsqrt", "1 / sqrt(x)"),
     Elementwise("sigmoid", "sigmoid", "1 / (1 + exp(-x))"),
     Elementwise("sign", "sign", "-1, 0 or 1 as the sign of x"),

@@ -46,6 +46,7 @@ _UNARY = frozenset(
         "reciprocal",
         "relu",
         "relu6",
+        "round",
         "rsqrt",
         "sigmoid",
         "sign",

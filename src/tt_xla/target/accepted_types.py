@@ -78,6 +78,7 @@ ACCEPTED_TYPES: Mapping[str, str] = {
     "ttnn.repeat": "f32 bf16 bfp_bf8 u32 u16 si32",
     "ttnn.reshape": "f32 bf16 bfp_bf8 bfp_bf4 u32 si32",
     "ttnn.rms_norm": "f32 bf16 bfp_bf8",
+    "ttnn.round": "f32 bf16 bfp_bf8 bfp_bf4",
     "ttnn.rsqrt": "f32 bf16 bfp_bf8 bfp_bf4",
     "ttnn.scatter": "f32 bf16 u32 u16 u8 si32",
     "ttnn.sigmoid": "f32 bf16 bfp_bf8 bfp_bf4",

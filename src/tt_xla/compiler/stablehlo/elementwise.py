@@ -35,6 +35,7 @@ _ONE_TO_ONE = {
     "stablehlo.negate": "neg",
     "stablehlo.power": "pow",
     "stablehlo.remainder": "remainder",
+    "stablehlo.round_nearest_even": "round",
     "stablehlo.rsqrt": "rsqrt",
     "stablehlo.sign": "sign",
     "stablehlo.sine": "sin",
@@ -255,16 +256,10 @@ def convert(importer: Importer, op: Any) -> SSAValue:
     return wrapped(importer, operand, op)
 
 
-@converts("stablehlo.round_nearest_afz", "stablehlo.round_nearest_even")
-def round_nearest(importer: Importer, op: Any) -> SSAValue:
-    """Through floor and what it leaves; half-way cases go to the even neighbour, or away from zero."""
+@converts("stablehlo.round_nearest_afz")
+def round_nearest_afz(importer: Importer, op: Any) -> SSAValue:
+    """Through floor and what it leaves; half-way cases go away from zero."""
     (operand,) = importer.operands(op)
-    if op.operation.name == "stablehlo.round_nearest_afz":
-        return _round_away(importer, operand)
-    return _round_even(importer, operand)
-
-
-def _round_away(importer: Importer, operand: SSAValue) -> SSAValue:
     type_ = tensor_type(operand)
     binary = ttir.BINARY_OPS
     magnitude = importer.emit(ttir.UNARY_OPS["abs"], [operand], type_)
@@ -274,21 +269,6 @@ def _round_away(importer: Importer, operand: SSAValue) -> SSAValue:
     floor = importer.emit(binary["add"], [floor, up], type_)
     sign = importer.emit(ttir.UNARY_OPS["sign"], [operand], type_)
     return importer.emit(ttir.BINARY_OPS["multiply"], [floor, sign], type_)
-
-
-def _round_even(importer: Importer, operand: SSAValue) -> SSAValue:
-    type_ = tensor_type(operand)
-    binary, unary = ttir.BINARY_OPS, ttir.UNARY_OPS
-    floor = importer.emit(unary["floor"], [operand], type_)
-    rest = importer.emit(binary["subtract"], [operand, floor], type_)
-    half = importer.emit(binary["multiply"], [floor, full(importer, 0.5, type_)], type_)
-    even = importer.emit(unary["floor"], [half], type_)
-    odd = importer.emit(binary["ne"], [half, even], type_)
-    above = importer.emit(binary["gt"], [rest, full(importer, 0.5, type_)], type_)
-    tie = importer.emit(binary["eq"], [rest, full(importer, 0.5, type_)], type_)
-    tie_up = importer.emit(binary["multiply"], [tie, odd], type_)
-    step = importer.emit(binary["maximum"], [above, tie_up], type_)
-    return importer.emit(binary["add"], [floor, step], type_)
 
 
 def _is_bool(value: Any) -> bool:

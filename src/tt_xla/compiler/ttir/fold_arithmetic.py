@@ -47,6 +47,7 @@ _UNARY_VALUES: dict[str, Callable[[Any], Any]] = {
     "log": np.log,
     "neg": np.negative,
     "reciprocal": lambda x: 1 / x,
+    "round": np.round,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sign": np.sign,
     "sin": np.sin,

@@ -98,6 +98,13 @@ func.func @floor(%0: tensor<2x3xbf16>) -> tensor<2x3xbf16> {
   func.return %1 : tensor<2x3xbf16>
 }
 
+// CHECK-LABEL: func.func @round(
+// CHECK: "ttir.round"(%0) : (tensor<2x3xbf16>) -> tensor<2x3xbf16>
+func.func @round(%0: tensor<2x3xbf16>) -> tensor<2x3xbf16> {
+  %1 = "ttir.round"(%0) : (tensor<2x3xbf16>) -> tensor<2x3xbf16>
+  func.return %1 : tensor<2x3xbf16>
+}
+
 // CHECK-LABEL: func.func @gelu(
 // CHECK: "ttir.gelu"(%0) : (tensor<2x3xbf16>) -> tensor<2x3xbf16>
 func.func @gelu(%0: tensor<2x3xbf16>) -> tensor<2x3xbf16> {

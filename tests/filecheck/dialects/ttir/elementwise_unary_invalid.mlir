@@ -113,6 +113,14 @@ func.func @floor(%0: tensor<2x3xbf16>) -> tensor<3x2xbf16> {
 // -----
 
 // expected-error: result has shape (3, 2), expected (2, 3)
+func.func @round(%0: tensor<2x3xbf16>) -> tensor<3x2xbf16> {
+  %1 = "ttir.round"(%0) : (tensor<2x3xbf16>) -> tensor<3x2xbf16>
+  func.return %1 : tensor<3x2xbf16>
+}
+
+// -----
+
+// expected-error: result has shape (3, 2), expected (2, 3)
 func.func @gelu(%0: tensor<2x3xbf16>) -> tensor<3x2xbf16> {
   %1 = "ttir.gelu"(%0) : (tensor<2x3xbf16>) -> tensor<3x2xbf16>
   func.return %1 : tensor<3x2xbf16>

@@ -102,6 +102,13 @@ func.func @floor(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_l
   func.return %1 : tensor<2x3xbf16, #ttnn_layout>
 }
 
+// CHECK-LABEL: func.func @round(
+// CHECK: "ttnn.round"(%0) : (tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_layout>
+func.func @round(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_layout> {
+  %1 = "ttnn.round"(%0) : (tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_layout>
+  func.return %1 : tensor<2x3xbf16, #ttnn_layout>
+}
+
 // CHECK-LABEL: func.func @gelu(
 // CHECK: "ttnn.gelu"(%0) : (tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_layout>
 func.func @gelu(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<2x3xbf16, #ttnn_layout> {

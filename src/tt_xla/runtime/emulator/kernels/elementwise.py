@@ -52,6 +52,7 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "exp": torch.exp,
     "expm1": torch.expm1,
     "floor": torch.floor,
+    "round": torch.round,
     "gelu": F.gelu,
     "hardsigmoid": _hardsigmoid,
     "isfinite": torch.isfinite,
@@ -76,7 +77,19 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
 _EXACT = {"abs", "neg", "relu"}
 """Functions that commute with rounding: of a rounded value they are what they are of the value, rounded."""
 
-_KEEP_INTEGERS = {"abs", "bitwise_not", "ceil", "floor", "isfinite", "logical_not", "neg", "relu", "relu6", "sign"}
+_KEEP_INTEGERS = {
+    "abs",
+    "bitwise_not",
+    "ceil",
+    "floor",
+    "isfinite",
+    "logical_not",
+    "neg",
+    "relu",
+    "relu6",
+    "round",
+    "sign",
+}
 
 
 def _unary(name: str, function: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
