@@ -78,7 +78,8 @@ def _fuse_ttir(module: ModuleOp, options: CompileOptions, target: Target) -> Non
 
 
 def _fuse_ttnn(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    fuse_ttnn.run(module, optimise=options.optimization_level >= 1)
+    approximate = options.numerics != "exact"
+    fuse_ttnn.run(module, optimise=options.optimization_level >= 1, approximate=approximate)
 
 
 def _hoist_on_captured(module: ModuleOp, options: CompileOptions, target: Target) -> None:

@@ -111,3 +111,30 @@ func.func public @chains_of_moves(%x: tensor<2x12xbf16, #ttnn_layout11>) -> tens
   %3 = "ttnn.reshape"(%2) <{shape = [4 : i32, 6 : i32]}> : (tensor<2x12xbf16, #ttnn_layout2>) -> tensor<4x6xbf16, #ttnn_layout2>
   func.return %3 : tensor<4x6xbf16, #ttnn_layout2>
 }
+
+#fi = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>
+#si = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, si32>, #dram>, <interleaved>>
+
+// Products of integers are computed in float32 and stay there, as do numbers that are rounded and clamped; others are cut off.
+// CHECK-LABEL: func.func public @quantised(
+// CHECK: %[[CLAMP:.*]] = "ttnn.clamp_scalar"
+// CHECK-NEXT: %[[B:.*]] = "ttnn.typecast"(%y)
+// CHECK-NEXT: %[[P:.*]] = "ttnn.matmul"(%[[CLAMP]], %[[B]])
+// CHECK-NEXT: %[[S:.*]] = "ttnn.multiply"(%[[P]], %x)
+// CHECK-NEXT: %[[C:.*]] = "ttnn.typecast"(%[[S]])
+// CHECK-NEXT: %[[D:.*]] = "ttnn.typecast"(%[[C]])
+// CHECK-NEXT: func.return %[[D]]
+func.func public @quantised(%x: tensor<32x32xf32, #fi>, %y: tensor<32x32xsi32, #si>) -> tensor<32x32xf32, #fi> {
+  %0 = "ttnn.round"(%x) : (tensor<32x32xf32, #fi>) -> tensor<32x32xf32, #fi>
+  %1 = "ttnn.clamp_scalar"(%0) <{min = -1.270000e+02 : f32, max = 1.270000e+02 : f32}> : (tensor<32x32xf32, #fi>) -> tensor<32x32xf32, #fi>
+  %2 = "ttnn.typecast"(%1) : (tensor<32x32xf32, #fi>) -> tensor<32x32xsi32, #si>
+  %3 = "ttnn.typecast"(%2) : (tensor<32x32xsi32, #si>) -> tensor<32x32xf32, #fi>
+  %4 = "ttnn.typecast"(%y) : (tensor<32x32xsi32, #si>) -> tensor<32x32xf32, #fi>
+  %5 = "ttnn.matmul"(%3, %4) <{transpose_a = false, transpose_b = false}> : (tensor<32x32xf32, #fi>, tensor<32x32xf32, #fi>) -> tensor<32x32xf32, #fi>
+  %6 = "ttnn.typecast"(%5) : (tensor<32x32xf32, #fi>) -> tensor<32x32xsi32, #si>
+  %7 = "ttnn.typecast"(%6) : (tensor<32x32xsi32, #si>) -> tensor<32x32xf32, #fi>
+  %8 = "ttnn.multiply"(%7, %x) : (tensor<32x32xf32, #fi>, tensor<32x32xf32, #fi>) -> tensor<32x32xf32, #fi>
+  %9 = "ttnn.typecast"(%8) : (tensor<32x32xf32, #fi>) -> tensor<32x32xsi32, #si>
+  %10 = "ttnn.typecast"(%9) : (tensor<32x32xsi32, #si>) -> tensor<32x32xf32, #fi>
+  func.return %10 : tensor<32x32xf32, #fi>
+}

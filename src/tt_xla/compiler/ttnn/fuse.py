@@ -19,7 +19,7 @@ from tt_xla.ir.ttnn.configs import UnaryAttr
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttnn.memory import ToLayoutOp, TypecastOp
 from tt_xla.ir.ttnn.reduction import LayerNormOp, RmsNormOp
-from tt_xla.ir.ttnn.structure import ReshapeOp
+from tt_xla.ir.ttnn.structure import ClampScalarOp, ReshapeOp
 from tt_xla.ir.ttnn.window import Conv2dOp, ConvTranspose2dOp
 
 _CONV = {Activation.RELU, Activation.RELU6, Activation.SILU, Activation.SIGMOID}
@@ -145,6 +145,36 @@ def join_unsigned_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
 
 
 @pattern(TypecastOp)
+def join_integer_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
+    """float(int(x)) is x where x has integers of at most 2^24: products of integers are computed in float32, and what
+    quantises rounds and clamps before. NaN, of which the chip's integers have none, stays NaN."""
+    inner = producer(op.input, TypecastOp)
+    if inner is None or inner.input.type != op.result.type or layout_of(op.input).dtype is not DataType.SI32:
+        return
+    if layout_of(op.result).dtype is DataType.F32 and _has_integers(inner.input):
+        rewriter.replace(op, [], [inner.input])
+
+
+def _has_integers(value: SSAValue) -> bool:
+    """Whether a float was made of integers, by a product or by clamping rounded numbers."""
+    clamp = producer(value, ClampScalarOp)
+    if clamp is not None:
+        ends = (clamp.value("min"), clamp.value("max"))
+        whole = all(float(end).is_integer() and abs(end) <= 2**24 for end in ends)
+        return whole and producer(clamp.input, _Round) is not None
+    product = producer(value, MatmulOp)
+    return product is not None and all(_was_integer(operand) for operand in (product.a, product.b))
+
+
+def _was_integer(value: SSAValue) -> bool:
+    cast = producer(value, TypecastOp)
+    return (cast is not None and layout_of(cast.input).dtype is DataType.SI32) or _has_integers(value)
+
+
+_Round = ttnn.UNARY_OPS["round"]
+
+
+@pattern(TypecastOp)
 def cast_before_reshape(op: TypecastOp, rewriter: PatternRewriter) -> None:
     """cast(reshape(t)) of a comparison t is reshape(cast(t)), so that the next pattern sees it."""
     reshape = producer(op.input, ReshapeOp)
@@ -214,10 +244,15 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
         rewriter.notify_op_modified(op)
 
 
-def run(module: ModuleOp, *, optimise: bool) -> None:
-    """Joins moves, and functions with convolutions; with ``optimise``, from level 1 on, more of what computes."""
+def run(module: ModuleOp, *, optimise: bool, approximate: bool) -> None:
+    """Joins moves, and functions with convolutions; with ``optimise``, from level 1 on, more of what computes.
+
+    Args:
+        approximate: where infinities and NaN are not kept as they are.
+    """
     moves = (join_reshapes, sink_reshape, sink_reshape_past_rows, join_to_layouts, reshape_before_tilize)
     casts = (join_unsigned_casts, cast_before_reshape, truth_in_its_type)
+    casts += (join_integer_casts,) if approximate else ()
     optimised = (fuse_into_product, row_major_convolution) if optimise else ()
     run_patterns(module, fuse_into_convolution, *optimised, *fuse_rotary.PATTERNS, *casts, *moves)
     # After the others, which know the functions as ops of their own.
