@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import pytest
 import torch
@@ -51,6 +53,17 @@ def test_a_damaged_file_is_written_again(folder):
     file.write_bytes(file.read_bytes()[:-9])
     assert torch.equal(_run(), first)
     assert Program.from_bytes(parse_executable(file.read_bytes())[2])
+
+
+@pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EROFS, errno.EACCES], ids=errno.errorcode.get)
+def test_a_disk_that_takes_nothing_costs_the_cache_and_not_the_run(folder, monkeypatch, fault):
+    def refused(*_):
+        raise OSError(fault, os.strerror(fault))
+
+    monkeypatch.setattr("os.replace", refused)
+    assert torch.allclose(_run(), torch.tanh(torch.tensor([-1.0, 2.0])) + 1, atol=0.01)
+    assert not list(folder.iterdir())
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 
 def test_a_cache_that_is_only_read_is_not_written(tmp_path):
