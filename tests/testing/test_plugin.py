@@ -1,0 +1,54 @@
+"""The pytest plugin, as an installed package brings it into every pytest run of an environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+STARTED = "import tt_xla._import_hook, pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"  # as by the .pth file
+
+
+@pytest.fixture(params=["wheel", "editable"])
+def environment(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, str]:
+    """Variables of an environment where tt-xla is installed, in one way or the other."""
+    info = tmp_path / "site" / "tt_xla-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.4\nName: tt-xla\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[pytest11]\ntt_xla.testing.plugin = tt_xla.testing.plugin\n")
+    if request.param == "wheel":
+        files = (path.relative_to(ROOT / "src") for path in (ROOT / "src" / "tt_xla").rglob("*.py"))
+        (info / "RECORD").write_text("".join(f"{path},,\n" for path in files))
+    else:
+        (info / "direct_url.json").write_text(f'{{"dir_info": {{"editable": true}}, "url": "{ROOT.as_uri()}"}}')
+        (info / "RECORD").write_text("tt_xla.pth,,\n")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (info.parent, ROOT / "src")))}
+
+
+def started(environment: dict[str, str], folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", STARTED, "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_an_empty_project_gets_the_plugin_and_no_warning(environment, tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "test_one.py").write_text(
+        "def test_one(request):\n    assert not request.config.getoption('--serialize')\n"
+    )
+    run = started(environment, project)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "1 passed" in run.stdout
+    assert "warning" not in run.stdout.lower()
+
+
+def test_this_repository_loads_it_once(environment):
+    run = started(environment, ROOT, "--collect-only", "--trace-config", "tests/testing/test_plugin.py")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert sum("PLUGIN registered" in line and "tt_xla.testing.plugin" in line for line in run.stdout.splitlines()) == 1
