@@ -27,8 +27,8 @@ stress: $(STAMP) ## 10,000 runs, 1,000 programs, kills, signals, forks, threads 
 bench: $(STAMP) ## compile times and run times
 	@$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=min,median,rounds
 
-bench-training: $(STAMP) ## losses of 200 training steps beside the CPU's
-	@$(BIN)/python benchmarks/training.py
+bench-training: $(STAMP) ## losses of 200 training steps beside the CPU's, into docs/benchmarks.md
+	@$(BIN)/python benchmarks/training.py --document docs/benchmarks.md
 
 bench-profiling: $(STAMP) ## what recording adds to runs, into docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python profiling.py --document ../docs/benchmarks.md

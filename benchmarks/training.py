@@ -1,15 +1,17 @@
 """Losses of training steps on the emulated card beside the CPU's: a convolutional network and a transformer.
 
 Both start from the same weights and see the same batches. The CPU trains in float32; on the card forward and backward
-are compiled, in bfloat16 under autocast or in float32, and the optimizer steps in float32.
+are compiled, in bfloat16 under autocast or in float32, and the optimizer steps in float32. Controls say what the card's
+roundings do on the CPU.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
@@ -78,10 +80,48 @@ def characters(steps: int, length: int = 32) -> tuple[nn.Module, list[Batch]]:
 MODELS: dict[str, Callable[[int], tuple[nn.Module, list[Batch]]]] = {"digits": digits, "transformer": characters}
 
 
-def losses(model: nn.Module, data: list[Batch], device: str, dtype: torch.dtype = torch.float32) -> list[float]:
-    """The loss of each step, before it is taken, of a copy of the model."""
+class PoolInBfloat16(nn.Module):
+    """What the chip does whatever the type: it pools bfloat16."""
+
+    def __init__(self, pool: nn.Module) -> None:
+        super().__init__()
+        self.pool = pool
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.pool(x.bfloat16()).to(x.dtype)
+
+
+def pooling_in_bfloat16(model: nn.Module) -> nn.Module:
+    """A copy of the model whose poolings round what they are given."""
+    model = copy.deepcopy(model)
+    for parent in list(model.modules()):
+        for name, child in parent.named_children():
+            if isinstance(child, nn.MaxPool2d):
+                setattr(parent, name, PoolInBfloat16(child))
+    return model
+
+
+def moved_by_a_bit(model: nn.Module) -> nn.Module:
+    """A copy of the model whose weights are each the next float32."""
+    model = copy.deepcopy(model)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.nextafter(parameter, torch.full_like(parameter, torch.inf)))
+    return model
+
+
+def losses(
+    model: nn.Module,
+    data: list[Batch],
+    device: str,
+    dtype: torch.dtype = torch.float32,
+    *,
+    lazy: bool = False,
+    options: dict[str, str] | None = None,
+) -> list[float]:
+    """The loss of each step, before it is taken, of a copy of the model; on the card compiled, or recorded lazily."""
     model = copy.deepcopy(model).to(device)
-    call = torch.compile(model, backend="tt") if device == "tt" else model
+    call = torch.compile(model, backend="tt", options=options) if device == "tt" and not lazy else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     found = []
     for inputs, targets in data:
@@ -101,25 +141,45 @@ def furthest(one: list[float], other: list[float]) -> float:
     return max(abs(a - b) for a, b in zip(one, other, strict=True)) / one[0]
 
 
+def curves(model: nn.Module, data: list[Batch]) -> Iterator[tuple[str, list[float]]]:
+    """Each way to train, and its losses: on the card, and as controls on the CPU with the roundings of the card."""
+    yield "tt, float32", losses(model, data, "tt")
+    yield "tt, bfloat16", losses(model, data, "tt", torch.bfloat16)
+    yield "tt, float32, not compiled", losses(model, data, "tt", lazy=True)
+    yield "tt, float32, `numerics=exact`", losses(model, data, "tt", options={"numerics": "exact"})
+    yield "control: CPU, float32, weights moved by a last bit", losses(moved_by_a_bit(model), data, "cpu")
+    yield "control: CPU, bfloat16", losses(model, data, "cpu", torch.bfloat16)
+    if any(isinstance(module, nn.MaxPool2d) for module in model.modules()):
+        yield "control: CPU, float32, pooling in bfloat16", losses(pooling_in_bfloat16(model), data, "cpu")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=200, help="optimizer steps (default 200)")
+    parser.add_argument("--model", choices=[*MODELS], nargs="*", default=[*MODELS])
+    parser.add_argument("--document", type=Path, help="write the table into this document")
     arguments = parser.parse_args()
     import tt_torch  # noqa: F401
 
-    print("| model | on tt | first loss | last, CPU float32 | last, tt | largest difference, of the first loss |")
-    print("|---|---|---|---|---|---|")
-    for name, make in MODELS.items():
-        model, data = make(arguments.steps)
+    lines = [
+        "| model | trained | first loss | last | last, CPU float32 | largest difference | mean |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    print(*lines, sep="\n")
+    for name in arguments.model:
+        model, data = MODELS[name](arguments.steps)
         expected = losses(model, data, "cpu")
-        for dtype in (torch.float32, torch.bfloat16):
-            got = losses(model, data, "tt", dtype)
-            kind = str(dtype).removeprefix("torch.")
-            print(
-                f"| {name} | {kind} | {expected[0]:.3f} | {expected[-1]:.3f} | {got[-1]:.3f} | "
-                f"{furthest(expected, got):.2%} |",
-                flush=True,
+        for way, got in curves(model, data):
+            apart = [abs(one - other) / expected[0] for one, other in zip(expected, got, strict=True)]
+            lines.append(
+                f"| {name} | {way} | {got[0]:.3f} | {got[-1]:.3f} | {expected[-1]:.3f} | {max(apart):.2%} | "
+                f"{statistics.mean(apart):.2%} |"
             )
+            print(lines[-1], flush=True)
+    if arguments.document:
+        from documents import write_between_marks
+
+        write_between_marks(arguments.document, "training", "\n".join(lines))
 
 
 if __name__ == "__main__":
