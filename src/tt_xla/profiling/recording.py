@@ -240,7 +240,7 @@ def report_metric(name: str, value: float) -> None:
 def recorded(enough: Callable[[Recording], bool] | None = None, *, keep_results: bool = False) -> Generator[Recording]:
     """Records what programs do that are loaded in here. One recording runs at a time.
 
-    Models of torch that are compiled already are loaded again; JAX keeps what it loaded before, which nobody hears of.
+    Models of torch and JAX's programs that are compiled already are loaded again, before it and after it.
     """
     from tt_xla.compiler.pipeline import recorded_compilations
     from tt_xla.runtime.observed import observed_by
@@ -260,9 +260,10 @@ def recorded(enough: Callable[[Recording], bool] | None = None, *, keep_results:
 
 
 def _load_again() -> None:
-    settings = sys.modules.get("tt_xla.frontends.torch.settings")
-    if settings is not None:
-        settings.renew()
+    for name in ("tt_xla.frontends.torch.settings", "tt_xla.frontends.jax.pjrt.executable"):
+        frontend = sys.modules.get(name)
+        if frontend is not None:
+            frontend.renew()
 
 
 @contextlib.contextmanager

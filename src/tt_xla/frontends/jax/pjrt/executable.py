@@ -6,8 +6,9 @@ import ctypes
 import hashlib
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import weakref
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,6 +26,11 @@ from tt_xla.frontends.jax.pjrt.wire import DEVICE_ASSIGNMENT, CompileRequest, Op
 from tt_xla.ir.program import Program, Result, Role
 from tt_xla.log import logger
 from tt_xla.options import CompileOptions
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tt_xla.codegen.export import Run
 
 NAME = "tt_executable"
 """Upstream's name of every executable."""
@@ -58,7 +64,6 @@ class Executable:
         self, client: Client, compiled: Compiled, program: Program, modules: Mapping[str, str] | None = None
     ) -> None:
         from tt_xla.codegen.export import exporting
-        from tt_xla.runtime import get_device
 
         self.client = client
         self.compiled = compiled
@@ -67,7 +72,10 @@ class Executable:
         self._callbacks = _callbacks(program)
         self.written: list[Any] = []
         """What was handed out as bytes."""
-        self._run = exporting(program, modules or {}, get_device(client.target.name).load(program).run)
+        load = self._load()
+        self._run = exporting(program, modules or {}, load)
+        if self._run is load:  # one that exports does so once
+            _reloadable.add(self)
         self._versioned = [argument.role is not Role.INPUT for argument in program.arguments]
         donated = set(compiled.donated)
         self._written = [at for at, argument in enumerate(program.arguments) if argument.written and at in donated]
@@ -85,12 +93,36 @@ class Executable:
         results = self._run([buffer.tensor for buffer in inputs], versions, given)
         return tuple([make(tensor) for make, tensor in zip(self._makers, results, strict=True)])
 
+    def _load(self) -> Run:
+        from tt_xla.runtime import get_device
+
+        return get_device(self.client.target.name).load(self.program).run
+
+    def forget_loaded(self) -> None:
+        """The next call loads the program again; what it holds on the device is freed."""
+        self._run = self._load_and_run
+
+    def _load_and_run(
+        self, tensors: Sequence[Tensor], versions: Sequence[int | None], given: Container[int] = ()
+    ) -> list[Tensor]:
+        self._run = self._load()
+        return self._run(tensors, versions, given)
+
     def new_handle(self) -> int:
         _describe(self._answers, self)
         _describe_sizes(self._answers, self.program)
         _describe_loaded(self._answers, self)
         handle: int = trampoline().new_cell(self, self._answers.pack(), 0)
         return handle
+
+
+_reloadable: weakref.WeakSet[Executable] = weakref.WeakSet()
+
+
+def renew() -> None:
+    """Makes every program load again at its next call, so that who observes what is loaded hears of it."""
+    for executable in list(_reloadable):
+        executable.forget_loaded()
 
 
 def _callbacks(program: Program) -> list[Callback]:
