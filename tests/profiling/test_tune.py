@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from click.testing import CliRunner
 
 from tt_xla.errors import OptionError
@@ -185,6 +186,10 @@ def test_real_trials_of_a_module(program: str, tmp_path: Path, monkeypatch: pyte
     spec = Spec(Choice(reference=True), program, (), "", "", results)
     reference = run(spec)
     assert (reference.error, reference.pcc, reference.weights) == ("", 1.0, (("w", 4096),))
+    assert reference.compared_with == "float32 on the CPU"
+    (exact,) = torch.load(results)
+    assert exact.dtype is torch.float32
+    assert not torch.equal(exact, exact.bfloat16().float())
     slow = run(replace(spec, choice=Choice()))
     fast = run(replace(spec, choice=Choice(enable_trace=True)))
     assert slow.step_ms - fast.step_ms == pytest.approx((4.8 - 2.05) * 1e-3, rel=0.01)  # one gap, between two ops
@@ -194,6 +199,32 @@ def test_real_trials_of_a_module(program: str, tmp_path: Path, monkeypatch: pyte
     assert narrow.pcc is not None
     assert 0.9 < narrow.pcc < slow.pcc <= 1
     assert mixed.pcc == narrow.pcc
+
+
+SCRIPT = """
+import torch
+
+model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 32)).bfloat16().to("tt")
+call = torch.compile(model, backend="tt")
+with torch.no_grad():
+    for _ in range(4):
+        call(torch.randn(16, 64).bfloat16().to("tt")).cpu()
+"""
+
+
+def test_the_reference_of_a_script_in_bfloat16_is_float32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_COMPILE_OPTIONS", "")
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    results = str(tmp_path / "reference.pt")
+    own = [Choice(reference=True), Choice(), Choice(weights="bfp4")]
+    reference, wide, narrow = (run(Spec(choice, str(script), (), "", "", results)) for choice in own)
+    assert (reference.error, reference.inexact) == ("", "")
+    (exact,) = torch.load(results)
+    assert (exact.dtype, exact.shape) == (torch.float32, (16, 32))
+    assert wide.pcc is not None
+    assert narrow.pcc is not None
+    assert 0.9 < narrow.pcc < wide.pcc < 1
 
 
 def test_a_process_that_dies_is_an_outcome(tmp_path: Path) -> None:

@@ -106,6 +106,8 @@ class Recording:
     """What the script reported of itself."""
     results: dict[int, list[Any]] = field(default_factory=dict)
     """What the first run of each program gave, as tensors, where that is kept."""
+    arguments: dict[int, list[Any]] = field(default_factory=dict)
+    """What the first run of each program was given, as tensors, where that is kept."""
     error: str = ""
     """What ended the script early: the kind and text of an exception; the recording is partial."""
     stopped: bool = False
@@ -126,11 +128,18 @@ class Recorder:
 
     Args:
         keep_results: keep what the first run of each program gives.
+        keep_arguments: keep what it is given.
         enough: asked after each run and each optimizer step; true ends the script with :class:`StopScript`.
     """
 
-    def __init__(self, enough: Callable[[Recording], bool] | None = None, *, keep_results: bool = False) -> None:
-        self._keep_results = keep_results
+    def __init__(
+        self,
+        enough: Callable[[Recording], bool] | None = None,
+        *,
+        keep_results: bool = False,
+        keep_arguments: bool = False,
+    ) -> None:
+        self._keep_results, self._keep_arguments = keep_results, keep_arguments
         self.recording = Recording()
         self._enough = enough
         self._programs: dict[int, LoadedProgram] = {}
@@ -188,7 +197,9 @@ class Recorder:
         if op is not None:
             op.dram_bytes, op.l1_bytes = dram_bytes, l1_bytes
 
-    def began(self, executable: Observed) -> None:
+    def began(self, executable: Observed, tensors: Sequence[Any]) -> None:
+        if self._keep_arguments and (number := self._program(executable).number) not in self.recording.arguments:
+            self.recording.arguments[number] = [tensor.detach().clone() for tensor in tensors]
         self._first.append(len(self.recording.events))
 
     def returned(self, executable: Observed, results: Sequence[Any]) -> None:
@@ -237,17 +248,24 @@ def report_metric(name: str, value: float) -> None:
 
 
 @contextlib.contextmanager
-def recorded(enough: Callable[[Recording], bool] | None = None, *, keep_results: bool = False) -> Generator[Recording]:
+def recorded(
+    enough: Callable[[Recording], bool] | None = None, *, keep_results: bool = False, keep_arguments: bool = False
+) -> Generator[Recording]:
     """Records what programs do that are loaded in here. One recording runs at a time.
 
     Models of torch and JAX's programs that are compiled already are loaded again, before it and after it.
+
+    Args:
+        enough: true ends the script.
+        keep_results: keep what the first run of each program gives.
+        keep_arguments: keep what it is given, and the StableHLO of each compilation.
     """
     from tt_xla.compiler.pipeline import recorded_compilations
     from tt_xla.runtime.observed import observed_by
 
-    recorder = Recorder(enough, keep_results=keep_results)
+    recorder = Recorder(enough, keep_results=keep_results, keep_arguments=keep_arguments)
     recording = recorder.recording
-    with observed_by(recorder), recorded_compilations(texts=False) as compilations, _optimizers(recorder):
+    with observed_by(recorder), recorded_compilations(texts=keep_arguments) as compilations, _optimizers(recorder):
         recording.compilations = compilations
         _load_again()
         _current.append(recorder)

@@ -27,6 +27,7 @@ def run_recorded(
     functions: bool = False,
     enough: Callable[[Recording], bool] | None = None,
     keep_results: bool = False,
+    keep_arguments: bool = False,
 ) -> Recording:
     """Runs ``script`` in this process. However it ends, what was recorded until then is given back.
 
@@ -35,6 +36,7 @@ def run_recorded(
         functions: also record calls of Python functions in the script's folder.
         enough: true ends the script.
         keep_results: keep what the first run of each program gives.
+        keep_arguments: keep what it is given, and the StableHLO of each compilation.
 
     Raises:
         OptionError: there is no such script.
@@ -42,7 +44,7 @@ def run_recorded(
     if not as_module and not Path(script).is_file():
         raise OptionError(f"There is no script '{script}'.", hint="Check the path, relative to the current folder.")
     with (
-        recorded(enough, keep_results=keep_results) as recording,
+        recorded(enough, keep_results=keep_results, keep_arguments=keep_arguments) as recording,
         _as_main(script, arguments, as_module),
         _terminable(),
     ):

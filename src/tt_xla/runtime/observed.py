@@ -30,7 +30,9 @@ class Observer(Protocol):
         """What lies in DRAM, all banks together, and in a core's L1 after ``step`` of a first run."""
         ...
 
-    def began(self, executable: Observed) -> None: ...
+    def began(self, executable: Observed, tensors: Sequence[torch.Tensor]) -> None:
+        """A run on ``tensors``, which belong to its caller, begins."""
+        ...
 
     def returned(self, executable: Observed, results: Sequence[torch.Tensor]) -> None:
         """What a run gave, which belongs to its caller."""
@@ -52,7 +54,7 @@ class Observed(Executable):
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()
     ) -> list[torch.Tensor]:
         state, start = self.state, time.perf_counter_ns()
-        self._observer.began(self)
+        self._observer.began(self, tensors)
         try:
             results = super().run(tensors, versions, given)
             self._observer.returned(self, results)

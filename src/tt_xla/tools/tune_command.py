@@ -169,5 +169,7 @@ def _show(outcomes: Sequence[Outcome], chosen: Outcome | None, metric: str) -> N
         table.add_row(each.choice.label, f"{each.throughput:.4g}", f"{accuracy:.5f}", f"{each.step_ms:.4g}", mark)
     console.print(table)
     for each in outcomes:
+        if each.choice.reference and not metric:
+            console.print(f"PCC is with {each.compared_with}", markup=False)
         if each.error:
             console.print(f"{each.choice.label}: {each.error[:200]}", markup=False)

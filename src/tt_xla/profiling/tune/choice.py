@@ -25,7 +25,7 @@ class Choice:
     overrides: str = ""
     """Formats of single weights, as the option ``experimental_weight_dtype_overrides`` has them."""
     reference: bool = False
-    """Whether it computes as IEEE 754 does, which is what the others are compared with."""
+    """Whether it computes as IEEE 754 does; the others are compared with its main program in float32."""
 
     @property
     def key(self) -> str:
@@ -76,8 +76,15 @@ class Outcome:
     metrics: dict[str, float] = dataclasses.field(default_factory=dict)
     weights: tuple[tuple[str, int], ...] = ()
     """Parameters that the programs take: names and elements."""
+    inexact: str = ""
+    """Why the reference is in the script's own types and not in float32; of the reference alone."""
     error: str = ""
     """Why there are no figures."""
+
+    @property
+    def compared_with(self) -> str:
+        """What correlations are taken with; of the reference alone."""
+        return f"the program in its own types ({self.inexact})" if self.inexact else "float32 on the CPU"
 
     @property
     def throughput(self) -> float:

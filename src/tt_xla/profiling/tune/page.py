@@ -36,7 +36,7 @@ def write_page(path: Path, program: str, outcomes: Sequence[Outcome], chosen: Ou
     parts: list[str] = []
     if chosen is not None:
         parts.append(cards(_figures(chosen, metric)))
-    name = metric or "PCC with the reference"
+    name = metric or f"PCC with {_reference(outcomes)}"
     parts.append(section("Throughput against accuracy", _plot(known, front, chosen, metric), note=_NOTE))
     parts.append(section("Trials", _table(outcomes, front, metric)))
     title = f"Tuning of {Path(program).name}"
@@ -44,6 +44,10 @@ def write_page(path: Path, program: str, outcomes: Sequence[Outcome], chosen: Ou
 
 
 _NOTE = "Each dot is a trial; the line joins those that no other one beats, and the large one is chosen."
+
+
+def _reference(outcomes: Sequence[Outcome]) -> str:
+    return next((each.compared_with for each in outcomes if each.choice.reference), "the reference")
 
 
 def unit(outcome: Outcome) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.profiling.tune.choice import Choice, Outcome
+from tt_xla.profiling.tune.reference import in_float32
 
 STEPS = 2
 
@@ -47,7 +48,7 @@ def run(spec: Spec) -> Outcome:
     os.environ["TTXLA_COMPILE_OPTIONS"] = json.dumps(spec.choice.options())
     try:
         if spec.program.endswith((".mlir", ".mlirbc", ".stablehlo")):
-            recording = _run_module(Path(spec.program))
+            recording = _run_module(spec)
         else:
             recording = _run_script(spec)
         if recording.error:
@@ -70,7 +71,7 @@ def _run_script(spec: Spec) -> Any:
         arguments = [*arguments, spec.batch_argument, str(spec.choice.batch)]
     _seed()
     enough = None if spec.metric else Enough(STEPS)
-    return run_recorded(script, arguments, enough=enough, keep_results=True)
+    return run_recorded(script, arguments, enough=enough, keep_results=True, keep_arguments=spec.choice.reference)
 
 
 def _with_batch(path: Path, batch: int) -> str:
@@ -93,7 +94,7 @@ def _seed() -> None:
     torch.manual_seed(0)
 
 
-def _run_module(path: Path) -> Any:
+def _run_module(spec: Spec) -> Any:
     """Runs a module four times, on arguments drawn from a normal distribution, or of small integers."""
     from tt_xla.compiler import compile_module, parse_module
     from tt_xla.options import CompileOptions, selected_system
@@ -102,8 +103,8 @@ def _run_module(path: Path) -> Any:
     from tt_xla.target import load_target
 
     _seed()
-    with recorded(keep_results=True) as recording:
-        module = parse_module(path.read_bytes(), str(path))
+    with recorded(keep_results=True, keep_arguments=spec.choice.reference) as recording:
+        module = parse_module(Path(spec.program).read_bytes(), spec.program)
         program = compile_module(module, CompileOptions.parse({}), load_target(selected_system()))
         executable = get_device().load(program)
         arguments = [_drawn(argument.dtype, argument.shape) for argument in program.arguments]
@@ -135,11 +136,13 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
         for argument in program.arguments
         if argument.role is Role.PARAMETER and len(argument.shape) > 1
     }
-    results = _main_results(recording)
+    main = _main(recording)
+    results, inexact = recording.results.get(main, []), ""
     if spec.choice.reference:
         import torch
 
-        torch.save(results, spec.results)
+        exact, inexact = in_float32(recording, main)
+        torch.save(results if exact is None else exact, spec.results)
     return Outcome(
         spec.choice,
         step_ms=found.wall_ms.mean - found.host_ms,
@@ -148,6 +151,7 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
         pcc=1.0 if spec.choice.reference else _pcc(results, spec.results),
         metrics=recording.metrics,
         weights=tuple(sorted(weights.items())),
+        inexact=inexact,
     )
 
 
@@ -158,11 +162,10 @@ def _product(sizes: tuple[int, ...]) -> int:
     return total
 
 
-def _main_results(recording: Any) -> list[Any]:
-    """Results of the first run of the program that most device time goes to."""
+def _main(recording: Any) -> int:
+    """The number of the program that most device time goes to."""
     runs = Counter(run.program for run in recording.runs)
-    main = max(runs, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
-    return recording.results.get(main, [])
+    return max(runs, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
 
 
 def _pcc(results: list[Any], reference: str) -> float | None:
