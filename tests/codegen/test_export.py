@@ -19,7 +19,7 @@ from click.testing import CliRunner
 import tt_jax
 import tt_torch
 from tests.codegen.tensor_files import read
-from tt_xla.codegen import TTNN_VERSION, export
+from tt_xla.codegen import HOST_OPS, TTNN_VERSION, export
 from tt_xla.codegen.generator import generate
 from tt_xla.codegen.mock import Mock
 from tt_xla.compiler import compile_module, parse_module
@@ -111,9 +111,11 @@ def test_what_the_host_runs_is_said_and_generated(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert "the host runs stablehlo.cholesky" in command(module(tmp_path, ON_THE_HOST), "-o", out)
     main = (out / "main.py").read_text()
-    assert "# TT-NN has no op for this; the host runs it: stablehlo.cholesky" in main
-    assert 'utils.host_call("host/part0.mlir"' in main
-    assert "cholesky" in (out / "host/part0.mlir").read_text()
+    assert "# TT-NN has no op for this; the host runs it as torch code: stablehlo.cholesky" in main
+    assert "    cholesky = host_ops.cholesky(x, lower=True)\n" in main
+    assert "host_ops.run(host_cholesky, [" in main
+    assert (out / "host_ops.py").read_bytes() == HOST_OPS.read_bytes()
+    assert not (out / "host").exists()
 
 
 def test_a_path_that_is_a_file_is_refused_and_left_alone(tmp_path: Path) -> None:

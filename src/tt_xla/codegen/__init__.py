@@ -10,5 +10,8 @@ from pathlib import Path
 UTILS = Path(__file__).with_name("utils.py")
 """The module of helpers that generated Python imports."""
 
+HOST_OPS = Path(__file__).with_name("host_ops.py")
+"""The module that generated Python imports for what the host runs as torch code."""
+
 TTNN_VERSION = "0.81"
 """The release of TT-NN that the table of calls was checked with."""

@@ -31,6 +31,8 @@ INLINE_ELEMENTS = 16
 _CONFIGS = ("Config", "ttnn.UnaryWithParam", "ttnn.CoreGrid")
 """How the names of constructors end whose values are named once."""
 
+_MOVING = ("bitcast_convert", "broadcast_in_dim", "concatenate", "constant", "convert", "iota", "reshape", "slice")
+
 _SHORT = {"ttnn.DRAM_MEMORY_CONFIG": "DRAM", "ttnn.L1_MEMORY_CONFIG": "L1"}
 _STEPS = {DataType.F32: "f", DataType.SI32: "i", DataType.U32: "I", DataType.U16: "H", DataType.U8: "B"}
 
@@ -42,7 +44,14 @@ class Constants:
     names: dict[str, tuple[str, Expression]] = field(default_factory=lambda: {})
     """By text: name and value."""
     files: dict[str, tuple[bytes, TensorSpec]] = field(default_factory=lambda: {})
+    host_in_torch: bool = True
+    """Whether what the host runs becomes torch code where there is such code for all of it."""
     host_programs: dict[str, str] = field(default_factory=lambda: {})
+    """By file name, what has none."""
+    host_functions: dict[str, list[str]] = field(default_factory=lambda: {})
+    """Torch code by the function's name."""
+    host_names: dict[str, tuple[str, str]] = field(default_factory=lambda: {})
+    """By text of the StableHLO: name of the function, or of the file and the op that has no torch code."""
     functions: dict[str, str] = field(default_factory=lambda: {})
     """Names of the functions that loops and cases run, by their names in the program."""
     callbacks: dict[str, tuple[str, int]] = field(default_factory=lambda: {})
@@ -91,16 +100,35 @@ class Constants:
         self.files[name] = (data.elements, spec)
         return Call("utils.load", (name, *form))
 
-    def host_program(self, text: str) -> str:
-        for name, known in self.host_programs.items():
-            if known == text:
-                return name
-        name = f"host/part{len(self.host_programs)}.mlir"
-        self.host_programs[name] = text
-        return name
+    def host_part(self, text: str, ops: Sequence[str]) -> tuple[str, str]:
+        """Torch code, or a file, for what the host runs: its name, and the op that has no torch code, if one is why."""
+        if text in self.host_names:
+            return self.host_names[text]
+        found = self._torch_code(text, ops) if self.host_in_torch else ("", "")
+        if not found[0]:
+            found = f"host/part{len(self.host_programs)}.mlir", found[1]
+            self.host_programs[found[0]] = text
+        self.host_names[text] = found
+        return found
+
+    def _torch_code(self, text: str, ops: Sequence[str]) -> tuple[str, str]:
+        from tt_xla.codegen.host import NoTorchCodeError, torch_function
+
+        name = unique(f"host_{_deed(ops)}", self.host_functions)
+        try:
+            self.host_functions[name] = torch_function(text, name, "Torch code for what TT-NN has no ops for.")
+        except NoTorchCodeError as error:
+            return "", str(error)
+        return name, ""
 
     def callback(self, name: str, results: int) -> str:
         return self.callbacks.setdefault(name, (f"host_function_{len(self.callbacks)}", results))[0]
+
+
+def _deed(ops: Sequence[str]) -> str:
+    """The first op that does more than to move or convert elements, as a word."""
+    words = [str(op).split()[0].partition(".")[2] for op in ops]
+    return identifier(next((word for word in words if word not in _MOVING), words[-1])).rstrip("_")
 
 
 def _elements(data: Data) -> tuple[float, ...] | None:
@@ -262,12 +290,18 @@ class Body:
         attributes = instruction.attributes
         given = tuple(Name(self.name(value)) for value in flat(instruction.operands))
         kinds = [self.function.values[value].layout.dtype for value in instruction.results]
-        program = self.constants.host_program(str(attributes["module"]))
+        name, lacking = self.constants.host_part(str(attributes["module"]), attributes["ops"])
+        in_torch = name in self.constants.host_functions
+        how = " as torch code" if in_torch else f" through jaxlib, as {lacking} has no torch code" if lacking else ""
         for op in attributes["ops"]:
             said = " ".join(str(op).split())
-            self.lines.append(self.language.comment(f"TT-NN has no op for this; the host runs it: {said}"))
+            self.lines.append(self.language.comment(f"TT-NN has no op for this; the host runs it{how}: {said}"))
         outputs = tuple(dtype(kind) for kind in kinds)
-        expression = Call("utils.host_call", (program, given, tuple(attributes["input_types"]), outputs))
+        types = tuple(attributes["input_types"])
+        if in_torch:
+            expression = Call("host_ops.run", (Name(name), given, types, tuple(attributes["output_types"]), outputs))
+        else:
+            expression = Call("utils.host_call", (name, given, types, outputs))
         return self.language.node(expression, self.name, self.constants.data)
 
     def _host_callback(self, instruction: Instruction) -> Node:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tt_xla.codegen import UTILS
+from tt_xla.codegen import HOST_OPS, UTILS
 from tt_xla.codegen.generator import Source, generate
 from tt_xla.codegen.tensorbin import SUFFIX, save
 from tt_xla.errors import OutputError
@@ -69,7 +69,7 @@ exec "$python" main.py "$@"
 """
 
 _TREE = (
-    *("main.py", "utils.py", "ruff.toml", "host"),
+    *("main.py", "utils.py", "host_ops.py", "ruff.toml", "host"),
     *("main.cpp", "utils.hpp", "ttnn.hpp", "CMakeLists.txt"),
     *("run", "ttir.mlir", "irs", "tensors"),
 )
@@ -144,6 +144,8 @@ def _of_language(source: Source) -> dict[str, Content]:
     main: dict[str, Content] = {source.language.main: source.main.encode()}
     if source.language.name == "py":
         run = partial(_write_executable, text=_RUN)
+        if source.host_functions:
+            main["host_ops.py"] = HOST_OPS.read_bytes()
         return main | {"utils.py": UTILS.read_bytes(), "ruff.toml": b"line-length = 120\n", "run": run}
     headers = {name: UTILS.with_name(name).read_bytes() for name in ("utils.hpp", "ttnn.hpp")}
     return main | headers | {"CMakeLists.txt": _CMAKE.encode(), "run": partial(_write_executable, text=_RUN_CPP)}

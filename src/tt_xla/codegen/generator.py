@@ -36,7 +36,9 @@ class Source:
     constants: dict[str, tuple[bytes, TensorSpec]]
     """Elements of large constants by the name of their file in ``tensors/``."""
     host_programs: dict[str, str]
-    """StableHLO by file name, relative to ``main.py``."""
+    """StableHLO of what has no torch code, by file name, relative to ``main.py``."""
+    host_functions: Sequence[str]
+    """Names in ``main.py`` of the functions of torch code for what the host runs."""
     callbacks: dict[str, str]
     """Names in ``main.py`` of the Python functions that the program calls back, by their names there."""
 
@@ -68,19 +70,22 @@ class _Module:
         return name
 
 
-def generate(program: Program, export_tensors: bool = True, language: str = "py") -> Source:
+def generate(
+    program: Program, export_tensors: bool = True, language: str = "py", *, host_in_torch: bool = True
+) -> Source:
     """Source of a Program.
 
     Args:
         export_tensors: arguments are read from ``tensors/arg<i>.tensorbin``; else they are ``ttnn.ones``.
         language: ``py`` or ``cpp``.
+        host_in_torch: what the host runs is torch code where there is such code for it; else StableHLO.
 
     Raises:
         UnsupportedOpError: TT-NN has no call for an op of it, or no data type for an argument, or the language has no
             source for what it does.
     """
     target = load_target(program.target)
-    module = _Module(program, target, LANGUAGES[language], Constants())
+    module = _Module(program, target, LANGUAGES[language], Constants(host_in_torch=host_in_torch))
     _check(program, module.language)
     entry = program.functions[0]
     weights, inputs = _arguments(program, entry)
@@ -93,12 +98,15 @@ def generate(program: Program, export_tensors: bool = True, language: str = "py"
     configs = [line for name, value in module.constants.configs() for line in module.language.config(name, value)]
     parts = [
         *_callbacks(module.constants),
+        *module.constants.host_functions.values(),
         *module.parts,
         [*loaders, *module.language.entry(program, driver, len(inputs))],
     ]
-    text = module.language.file(program, target, parts, configs)
+    functions = [*module.constants.host_functions]
+    modules = ("host_ops",) if functions else ()
+    text = module.language.file(program, target, parts, configs, modules)
     callbacks = {name: function for name, (function, _) in module.constants.callbacks.items()}
-    return Source(text, module.language, module.constants.files, module.constants.host_programs, callbacks)
+    return Source(text, module.language, module.constants.files, module.constants.host_programs, functions, callbacks)
 
 
 def _check(program: Program, language: Language) -> None:

@@ -25,7 +25,7 @@ def _check_version():
 
 _check_version()
 
-_NUMPY = {
+NUMPY = {
     ttnn.uint32: numpy.uint32,
     ttnn.uint16: numpy.uint16,
     ttnn.uint8: numpy.uint8,
@@ -46,7 +46,7 @@ def stored(name):
 
 def tensor(array, dtype, layout, device=None, memory_config=None):
     """An array as a tensor of TT-NN, on the host where there is no device."""
-    array = numpy.ascontiguousarray(array, _NUMPY.get(dtype, numpy.float32)).reshape(numpy.shape(array))
+    array = numpy.ascontiguousarray(array, NUMPY.get(dtype, numpy.float32)).reshape(numpy.shape(array))
     made = ttnn.Tensor(array, data_type=dtype, layout=layout)
     return made if device is None else ttnn.to_device(made, device, memory_config=memory_config)
 
@@ -64,7 +64,7 @@ def full(value, shape, dtype, layout):
 def array_of(tensor):
     """A tensor as a NumPy array, floats as float32."""
     host = ttnn.from_device(tensor) if tensor.storage_type() == ttnn.StorageType.DEVICE else tensor
-    if host.dtype not in _NUMPY:
+    if host.dtype not in NUMPY:
         host = ttnn.to_dtype(host, ttnn.float32)
     return numpy.from_dlpack(ttnn.to_layout(host, ttnn.ROW_MAJOR_LAYOUT).to_numpy())
 
@@ -125,7 +125,7 @@ def host_call(module, inputs, input_dtypes, output_dtypes):
     arrays = [array_of(given).astype(numpy_dtype(kind)) for given, kind in zip(inputs, input_dtypes, strict=True)]
     results = program(arrays)
     return [
-        tensor(numpy.asarray(result, numpy.float32 if dtype not in _NUMPY else None), dtype, ttnn.ROW_MAJOR_LAYOUT)
+        tensor(numpy.asarray(result, numpy.float32 if dtype not in NUMPY else None), dtype, ttnn.ROW_MAJOR_LAYOUT)
         for result, dtype in zip(results, output_dtypes, strict=True)
     ]
 

@@ -102,8 +102,19 @@ class Language(Protocol):
 
     def loaders(self, weights: Sequence[tuple[str, Node]], inputs: Sequence[Node]) -> list[str]: ...
 
-    def file(self, program: Program, target: Target, parts: Sequence[Sequence[str]], configs: Sequence[str]) -> str:
-        """The whole text, of configs and functions."""
+    def file(
+        self,
+        program: Program,
+        target: Target,
+        parts: Sequence[Sequence[str]],
+        configs: Sequence[str],
+        modules: Sequence[str] = (),
+    ) -> str:
+        """The whole text, of configs and functions.
+
+        Args:
+            modules: what is imported beside ``utils``; there are none for a language without ``host``.
+        """
         ...
 
     def entry(self, program: Program, prepares: bool, inputs: int) -> list[str]:

@@ -194,7 +194,14 @@ class Cpp:
         lines += [f"{INDENT}return w;", "}", "", f"std::vector<ttnn::Tensor> load_inputs([[maybe_unused]] {device}) {{"]
         return [*lines, *lay_out("return ", Group("{", tuple(inputs), "}"), ";", indent=1, trailing=""), "}"]
 
-    def file(self, program: Program, target: Target, parts: Sequence[Sequence[str]], configs: Sequence[str]) -> str:
+    def file(
+        self,
+        program: Program,
+        target: Target,
+        parts: Sequence[Sequence[str]],
+        configs: Sequence[str],
+        modules: Sequence[str] = (),
+    ) -> str:
         level = program.options.get("optimization_level", 0)
         lines = [
             f"// {plain(program.name)} on TT-NN.",

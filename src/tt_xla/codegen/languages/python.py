@@ -107,8 +107,15 @@ class Python:
             *lay_out("return ", Group("[", tuple(inputs), "]"), indent=1),
         ]
 
-    def file(self, program: Program, target: Target, parts: Sequence[Sequence[str]], configs: Sequence[str]) -> str:
-        lines = [*_head(program, target), *configs, *([""] if configs else [])]
+    def file(
+        self,
+        program: Program,
+        target: Target,
+        parts: Sequence[Sequence[str]],
+        configs: Sequence[str],
+        modules: Sequence[str] = (),
+    ) -> str:
+        lines = [*_head(program, target, modules), *configs, *([""] if configs else [])]
         for part in parts:
             lines += ["", *part, ""] if lines[-1] == "" else ["", "", *part, ""]
         return "\n".join(_spaced(lines)) + "\n"
@@ -148,7 +155,7 @@ def _spaced(lines: Sequence[str]) -> Iterator[str]:
         yield line
 
 
-def _head(program: Program, target: Target) -> list[str]:
+def _head(program: Program, target: Target, modules: Sequence[str]) -> list[str]:
     level = program.options.get("optimization_level", 0)
     return [
         f'"""{plain(program.name)} on TT-NN.',
@@ -157,9 +164,10 @@ def _head(program: Program, target: Target) -> list[str]:
         "with python main.py wherever ttnn can be imported.",
         '"""',
         "",
+        *(["import torch"] if modules else []),
         "import ttnn",
         "",
-        "import utils",
+        *(f"import {module}" for module in sorted((*modules, "utils"))),
         "",
     ]
 

@@ -51,7 +51,7 @@ class TTNNExecutable(Executable):
 
     def __init__(self, device: Device, program: Program) -> None:
         super().__init__(device, program)
-        self._source = generate(program)
+        self._source = generate(program, host_in_torch=False)
         self._lines = self._source.main.splitlines()
         self._number = next(_numbers)
         self._worker = worker()

@@ -1,0 +1,262 @@
+"""Host parts of a generated program: what StableHLO means where torch means something else.
+
+Element types that torch has no arithmetic for are carried by others: ``ui16`` in int32, ``ui32`` in int64, ``ui64`` in
+the bits of int64.
+"""
+
+import numpy
+import torch
+import ttnn
+import utils
+
+DTYPES = {
+    "i1": torch.bool,
+    "i8": torch.int8,
+    "i16": torch.int16,
+    "i32": torch.int32,
+    "i64": torch.int64,
+    "ui8": torch.uint8,
+    "ui16": torch.int32,
+    "ui32": torch.int64,
+    "ui64": torch.int64,
+    "bf16": torch.bfloat16,
+    "f16": torch.float16,
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "complex<f32>": torch.complex64,
+    "complex<f64>": torch.complex128,
+}
+"""What holds a StableHLO element type."""
+
+
+def run(function, inputs, input_types, output_types, output_dtypes):
+    """Runs a function of torch tensors on tensors of TT-NN that lie on the host, row-major.
+
+    Args:
+        input_types, output_types: StableHLO element types of what the function takes and gives.
+        output_dtypes: data types of the results as the rest of the program takes them.
+    """
+    given = [
+        torch.from_numpy(numpy.array(utils.array_of(tensor))).to(DTYPES[kind])
+        for tensor, kind in zip(inputs, input_types, strict=True)
+    ]
+    return [
+        utils.tensor(_narrowed(result, kind, dtype, function.__name__), dtype, ttnn.ROW_MAJOR_LAYOUT)
+        for result, kind, dtype in zip(function(*given), output_types, output_dtypes, strict=True)
+    ]
+
+
+def _narrowed(result, kind, dtype, name):
+    """A result as an array whose integers fit the data type that the device has for it."""
+    array = result.float().numpy() if result.dtype is torch.bfloat16 else result.numpy()
+    if kind == "ui64":
+        array = array.view(numpy.uint64)
+    limits = numpy.iinfo(utils.NUMPY[dtype]) if dtype in utils.NUMPY else None
+    if limits and kind in ("i64", "ui64") and array.size and not limits.min <= array.min() <= array.max() <= limits.max:
+        raise OverflowError(f"{name} gave {array.min()} to {array.max()}, which does not fit {dtype}")
+    return array
+
+
+def convert(x, source, target):
+    """Changes the element type: floats round toward zero and stop at the limits of an integer type, NaN is 0; integers
+    keep their low bits."""
+    dtype = DTYPES[target]
+    if x.is_complex() and not dtype.is_complex:
+        x = x.real
+    if target == "i1":
+        return x != 0
+    if source == "ui64" and (dtype.is_floating_point or dtype.is_complex):
+        x = torch.from_numpy(x.numpy().view(numpy.uint64).astype(numpy.float64))
+    if not (target.startswith(("i", "ui")) and x.is_floating_point()):
+        return wrap(x.to(dtype), target)
+    info = numpy.iinfo(target.replace("ui", "uint") if target.startswith("ui") else target.replace("i", "int"))
+    held = numpy.trunc(numpy.nan_to_num(x.double().numpy(), nan=0.0, posinf=numpy.inf, neginf=-numpy.inf))
+    whole = numpy.clip(held, float(info.min), numpy.nextafter(float(info.max), 0) if info.bits == 64 else info.max)
+    cast = numpy.where(held >= float(info.max), info.max, whole.astype(info.dtype)).astype(info.dtype)
+    return torch.from_numpy(cast.view(numpy.int64) if target == "ui64" else cast).to(dtype)
+
+
+def wrap(x, kind):
+    """Cuts a carried unsigned integer to its width."""
+    return x & {"ui16": 0xFFFF, "ui32": 0xFFFFFFFF}[kind] if kind in ("ui16", "ui32") else x
+
+
+def unsigned(name, *arrays):
+    """A function of NumPy, by name, on ``ui64``."""
+    result = getattr(numpy, name)(*(numpy.asarray(array).astype(numpy.int64).view(numpy.uint64) for array in arrays))
+    return torch.from_numpy(numpy.ascontiguousarray(result.view(numpy.int64) if result.dtype.kind == "u" else result))
+
+
+def divide(x, y, kind):
+    """Division of integers toward zero; by zero it is all ones."""
+    if kind == "ui64":
+        return torch.where(y == 0, -1, unsigned("floor_divide", x, torch.where(y == 0, 1, y)))
+    opposite = _opposite(y, kind)
+    odd = (y == 0) | opposite
+    result = torch.where(opposite, -x, torch.div(x, torch.where(odd, 1, y), rounding_mode="trunc"))
+    return torch.where(y == 0, wrap(torch.full_like(x, -1 if kind != "ui8" else 255), kind), result)
+
+
+def remainder(x, y, kind):
+    """Remainder of integers with the dividend's sign; by zero it is the dividend."""
+    if kind == "ui64":
+        return torch.where(y == 0, x, unsigned("remainder", x, torch.where(y == 0, 1, y)))
+    opposite = _opposite(y, kind)
+    odd = (y == 0) | opposite
+    return torch.where(y == 0, x, torch.where(opposite, 0, torch.fmod(x, torch.where(odd, 1, y))))
+
+
+def _opposite(y, kind):
+    """Where a divisor is -1: the processor stops at the least number by it."""
+    return (y == -1) & kind.startswith("i")
+
+
+def power(x, y):
+    """Integer power; a negative exponent leaves a fraction, whose whole part is 0 unless the base is 1 or -1."""
+    result, base, exponent = torch.ones_like(x), x, y.clamp(min=0)
+    for _ in range(int(exponent.max()).bit_length() if exponent.numel() else 0):
+        result = torch.where((exponent & 1) == 1, result * base, result)
+        base, exponent = base * base, exponent >> 1
+    fraction = torch.where(x == 1, 1, torch.where(x == -1, 1 - 2 * (y & 1), 0)).to(x.dtype)
+    return torch.where(y < 0, fraction, result)
+
+
+def shift_left(x, y, kind):
+    """Bits that leave the width are lost; shifting by the width or more leaves none."""
+    bits = _bits(kind)
+    return torch.where(_beyond(y, bits), 0, wrap(x << y.clamp(0, bits - 1), kind))
+
+
+def shift_right_logical(x, y, kind):
+    """Zeros come in from the left; shifting by the width or more leaves none."""
+    bits = _bits(kind)
+    by = y.clamp(0, bits - 1)
+    moved = unsigned("right_shift", x, by) if bits == 64 else ((x.long() & ((1 << bits) - 1)) >> by).to(x.dtype)
+    return torch.where(_beyond(y, bits), 0, moved)
+
+
+def shift_right_arithmetic(x, y, kind):
+    """The sign comes in from the left, also when shifting by the width or more."""
+    bits = _bits(kind)
+    signed = x
+    if kind in ("ui8", "ui16", "ui32"):
+        signed = (x.long() << (64 - bits)) >> (64 - bits)
+    moved = signed >> torch.where(_beyond(y, bits), bits - 1, y)
+    return wrap(moved, kind).to(x.dtype)
+
+
+def _bits(kind):
+    return int(kind.removeprefix("u").removeprefix("i"))
+
+
+def _beyond(y, bits):
+    return (y < 0) | (y >= bits)
+
+
+def population_count(x, kind):
+    """The number of one bits."""
+    return sum((x >> bit) & 1 for bit in range(_bits(kind))).to(x.dtype)
+
+
+def leading_zeros(x, kind):
+    """The number of zeros before the first one bit."""
+    bits = _bits(kind)
+    seen, count = torch.zeros_like(x, dtype=torch.bool), torch.zeros_like(x)
+    for bit in reversed(range(bits)):
+        seen |= (x >> bit) & 1 == 1
+        count += ~seen
+    return count
+
+
+def cbrt(x):
+    return x.sign() * x.abs() ** (1 / 3)
+
+
+def round_away(x):
+    """To the nearest whole number, halves away from zero."""
+    whole = x.trunc()
+    return whole + ((x - whole).abs() >= 0.5) * x.sign()
+
+
+def sign(x):
+    """-1, 0 or 1; NaN stays, and a complex number has the length 1."""
+    return torch.where(x.isnan(), x, x.sgn()) if x.is_floating_point() else x.sgn()
+
+
+def all_of(x, dims):
+    for dim in sorted(dims, reverse=True):
+        x = x.all(dim)
+    return x
+
+
+def any_of(x, dims):
+    for dim in sorted(dims, reverse=True):
+        x = x.any(dim)
+    return x
+
+
+def product(x, dims):
+    for dim in sorted(dims, reverse=True):
+        x = x.prod(dim, dtype=x.dtype)
+    return x
+
+
+def pad(x, value, low, high, interior):
+    """Puts ``value`` before, after and between elements; a negative count takes elements away."""
+    spread = [max(0, size + max(0, size - 1) * gap) for size, gap in zip(x.shape, interior, strict=True)]
+    wide = [size + max(0, before) + max(0, after) for size, before, after in zip(spread, low, high, strict=True)]
+    result = torch.full(wide, value.item(), dtype=x.dtype)
+    result[tuple(slice(max(0, b), max(0, b) + n, g + 1) for b, n, g in zip(low, spread, interior, strict=True))] = x
+    return result[tuple(slice(max(0, -b), n - max(0, -a)) for b, n, a in zip(low, wide, high, strict=True))]
+
+
+def window(x, starts, sizes):
+    """Slices for a window of ``sizes``, moved so that it lies within ``x``."""
+    begins = [min(max(int(start), 0), n - size) for start, n, size in zip(starts, x.shape, sizes, strict=True)]
+    return tuple(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True))
+
+
+def update(x, part, starts):
+    """A copy of ``x`` with ``part`` put into it."""
+    result = x.clone()
+    result[window(x, starts, part.shape)] = part
+    return result
+
+
+def sort(tensors, key, dim, descending, kind):
+    """Sorts tensors together by one of them; equal elements keep their order, NaN is last."""
+    by = tensors[key] ^ (-1 << 63) if kind == "ui64" else tensors[key]
+    order = torch.sort(by, dim=dim, descending=descending, stable=True).indices
+    return [tensor.gather(dim, order) for tensor in tensors]
+
+
+def cholesky(x, lower):
+    """A factor of symmetric matrices, zero beside the triangle that is asked for; NaN where a matrix has none."""
+    triangle = x.tril() if lower else x.triu().mH
+    factor, info = torch.linalg.cholesky_ex(triangle)
+    factor = torch.where(info[..., None, None] == 0, factor, torch.nan)
+    return factor if lower else factor.mH
+
+
+def triangular_solve(a, b, left, upper, unit, transpose):
+    """``op(a) x = b``, or ``x op(a) = b``; ``transpose`` is NO_TRANSPOSE, TRANSPOSE or ADJOINT."""
+    if transpose != "NO_TRANSPOSE":
+        a, upper = (a.mT if transpose == "TRANSPOSE" else a.mH), not upper
+    return torch.linalg.solve_triangular(a, b, upper=upper, left=left, unitriangular=unit)
+
+
+def lu(x):
+    """LAPACK's ``getrf``: factors, pivots from 1, and a status."""
+    return torch.linalg.lu_factor_ex(x)
+
+
+def eigh(x, lower):
+    """LAPACK's ``syevd``: vectors, values, and a status."""
+    values, vectors = torch.linalg.eigh(x, UPLO="L" if lower else "U")
+    return vectors, values, torch.zeros(x.shape[:-2], dtype=torch.int32)
+
+
+def svd(x, full):
+    """LAPACK's ``gesdd``: what it leaves of its input, values, left and right vectors, and a status."""
+    u, s, vh = torch.linalg.svd(x, full_matrices=full)
+    return x, s, u, vh, torch.zeros(x.shape[:-2], dtype=torch.int32)
