@@ -94,7 +94,8 @@ def test_a_sharded_product_keeps_its_activation():
     configs = [step.attributes.get("matmul_program_config") or {} for step in levels[1].functions[0].body]
     assert any(config.get("fused_activation") for config in configs)
     plain, sharded = (Device(load_target("n150")).load(program).run(arrays, [None] * 3)[0] for program in levels)
-    torch.testing.assert_close(sharded, plain)
+    # A fused activation sees the product before it is rounded.
+    torch.testing.assert_close(sharded, plain, rtol=2**-7, atol=2**-7)
 
 
 def test_level_2_pays_where_data_is_large():
