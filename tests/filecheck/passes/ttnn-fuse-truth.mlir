@@ -85,3 +85,40 @@ func.func @through_a_narrower_type(%x: !f32) -> !f32 {
   %1 = "ttnn.typecast"(%0) : (!bf16) -> !f32
   func.return %1 : !f32
 }
+
+// CHECK-LABEL: func.func @cast_in_several_places(
+func.func @cast_in_several_places(%x: !f32, %y: !f32) -> (!f32, !row) {
+  // CHECK-NEXT: %[[C:.*]] = "ttnn.logical_and"(%x, %y) : {{.*}} -> tensor<4x4xf32
+  // CHECK-NEXT: %[[R:.*]] = "ttnn.reshape"(%[[C]])
+  // CHECK-NEXT: func.return %[[C]], %[[R]]
+  %0 = "ttnn.logical_and"(%x, %y) : (!f32, !f32) -> !bf16
+  %1 = "ttnn.typecast"(%0) : (!bf16) -> !f32
+  %2 = "ttnn.reshape"(%0) <{shape = [1 : i32, 16 : i32]}> : (!bf16) -> !row_bf16
+  %3 = "ttnn.typecast"(%2) : (!row_bf16) -> !row
+  func.return %1, %3 : !f32, !row
+}
+
+// CHECK-LABEL: func.func @cast_to_two_types(
+func.func @cast_to_two_types(%x: !f32, %y: !f32) -> (!f32, !si32, !f32) {
+  // CHECK-NEXT: %[[C:.*]] = "ttnn.gt"(%x, %y) : {{.*}} -> tensor<4x4xbf16
+  // CHECK-NEXT: %[[F:.*]] = "ttnn.typecast"(%[[C]]) : {{.*}} -> tensor<4x4xf32
+  // CHECK-NEXT: %[[S:.*]] = "ttnn.typecast"(%[[C]]) : {{.*}} -> tensor<4x4xsi32
+  // CHECK-NEXT: %[[G:.*]] = "ttnn.typecast"(%[[C]]) : {{.*}} -> tensor<4x4xf32
+  // CHECK-NEXT: func.return %[[F]], %[[S]], %[[G]]
+  %0 = "ttnn.gt"(%x, %y) : (!f32, !f32) -> !bf16
+  %1 = "ttnn.typecast"(%0) : (!bf16) -> !f32
+  %2 = "ttnn.typecast"(%0) : (!bf16) -> !si32
+  %3 = "ttnn.typecast"(%2) : (!si32) -> !f32
+  func.return %1, %2, %3 : !f32, !si32, !f32
+}
+
+#rm = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<4x4xf32, #dram>, <interleaved>>
+
+// CHECK-LABEL: func.func @filled_as_wanted(
+func.func @filled_as_wanted(%device: !ttnn.device) -> tensor<4x4xf32, #rm> {
+  // CHECK-NEXT: %[[F:.*]] = "ttnn.full"(%device) {{.*}} -> tensor<4x4xf32, #[[RM:.*]]>
+  // CHECK-NEXT: func.return %[[F]] : tensor<4x4xf32, #[[RM]]>
+  %0 = "ttnn.full"(%device) <{shape = #ttnn.shape<4x4>, fill_value = 0.0 : f32}> : (!ttnn.device) -> !f32
+  %1 = "ttnn.to_layout"(%0) : (!f32) -> tensor<4x4xf32, #rm>
+  func.return %1 : tensor<4x4xf32, #rm>
+}

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.compiler.ttnn import fuse_rotary, fuse_unary
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import ttnn
-from tt_xla.ir.base import STR, TTOp, only_user, shape
+from tt_xla.ir.base import STR, TTOp, only_user, shape, users
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.ttnn.attributes import Activation, Conv2dConfigAttr, laid_out, layout_of
 from tt_xla.ir.ttnn.configs import UnaryAttr
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
-from tt_xla.ir.ttnn.memory import ToLayoutOp, TypecastOp
+from tt_xla.ir.ttnn.memory import FullOp, ToLayoutOp, TypecastOp
 from tt_xla.ir.ttnn.reduction import LayerNormOp, RmsNormOp
 from tt_xla.ir.ttnn.structure import ClampScalarOp, ReshapeOp
 from tt_xla.ir.ttnn.window import Conv2dOp, ConvTranspose2dOp
@@ -27,6 +28,9 @@ _ACTIVATION_OPS: dict[type[Operation], Activation] = {
     ttnn.UNARY_OPS[activation.value]: activation for activation in Activation
 }
 _MATMUL = {Activation.RELU, Activation.SILU, Activation.SIGMOID, Activation.GELU}
+_TRUTH = tuple(
+    ttnn.BINARY_OPS[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or", "logical_xor")
+)
 
 
 @pattern(*_ACTIVATION_OPS)
@@ -174,38 +178,78 @@ def _was_integer(value: SSAValue) -> bool:
 _Round = ttnn.UNARY_OPS["round"]
 
 
+@pattern(*_TRUTH)
+def truth_in_its_type(op: TTOp, rewriter: PatternRewriter) -> None:
+    """A comparison or a logical op whose uses all cast it to one type, if need be reshaped, is made in that type:
+    another float's, or that of its integers."""
+    found, casts = layout_of(op.results[0]), _casts_of(op.results[0])
+    types = {layout_of(cast.result).dtype for cast in casts}
+    of_integers = all(layout_of(value).dtype is DataType.SI32 for value in op.operands)
+    if len(types) != 1 or not found.tiled:
+        return
+    (wanted,) = types
+    if not (wanted.is_float or (of_integers and wanted is DataType.SI32)):
+        return
+    made = type(op).make([*op.operands], [_retyped(op.results[0], wanted)], op.location)
+    rewriter.insert(made, InsertPoint.before(op))
+    for user in users(op.results[0]):
+        if isinstance(user, TypecastOp):
+            rewriter.replace(user, [], [made.results[0]])
+            continue
+        sizes = shape(user.results[0])
+        type_ = _retyped(user.results[0], wanted)
+        reshaped = ReshapeOp.make([made.results[0]], [type_], made.location, shape=sizes)
+        rewriter.insert(reshaped, InsertPoint.before(user))
+        for cast in users(user.results[0]):
+            rewriter.replace(cast, [], [reshaped.results[0]])
+        rewriter.erase(user)
+    rewriter.erase(op)
+
+
+def _casts_of(value: SSAValue) -> list[TypecastOp]:
+    """The casts that are all uses of a value, or of its reshapes; none where another op uses it."""
+    found: list[TypecastOp] = []
+    for user in users(value):
+        casts = users(user.results[0]) if isinstance(user, ReshapeOp) else [user]
+        for cast in casts:
+            if not isinstance(cast, TypecastOp) or not layout_of(cast.result).tiled:
+                return []
+            found.append(cast)
+    return found
+
+
+def _retyped(value: SSAValue, dtype: DataType) -> Attribute:
+    return laid_out(shape(value), layout_of(value).retyped(dtype))
+
+
 @pattern(TypecastOp)
-def cast_before_reshape(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """cast(reshape(t)) of a comparison t is reshape(cast(t)), so that the next pattern sees it."""
-    reshape = producer(op.input, ReshapeOp)
-    if reshape is None or not isinstance(reshape.input.owner, _COMPARISONS):
+def cast_truth_once(op: TypecastOp, rewriter: PatternRewriter) -> None:
+    """cast(cast(t)) of 1 and 0 is cast(t), or t: every type holds them."""
+    inner = producer(op.input, TypecastOp)
+    if inner is None or not isinstance(_before_reshape(inner.input).owner, (*_TRUTH, _IsFinite)):
         return
-    if only_user(op.input) is not op or only_user(reshape.input) is not reshape or not layout_of(reshape.input).tiled:
-        return
-    wanted = layout_of(op.result).dtype
-    sizes = shape(reshape.input)
-    inner = TypecastOp.make(
-        [reshape.input], [laid_out(sizes, layout_of(reshape.input).retyped(wanted))], op.location, **op.values()
-    )
-    rewriter.replace(op, [inner, ReshapeOp.make([inner.result], [op.result.type], op.location, **reshape.values())])
+    if inner.input.type == op.result.type:
+        rewriter.replace(op, [], [inner.input])
+    elif layout_of(inner.input).tiled:
+        replace_with(rewriter, op, TypecastOp, [inner.input])
 
 
-@pattern(TypecastOp)
-def truth_in_its_type(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """A comparison whose result is cast at once is made in that type, another float's or that of its integers."""
-    made = producer(op.input, shared.ElementwiseBinary)  # pyright: ignore[reportArgumentType]
-    found, wanted = layout_of(op.input), layout_of(op.result)
-    if not isinstance(made, _COMPARISONS) or only_user(op.input) is not op or not found.tiled:
-        return
-    of_integers = all(layout_of(value).dtype is DataType.SI32 for value in (made.lhs, made.rhs))
-    if (wanted.dtype.is_float or (of_integers and wanted.dtype is DataType.SI32)) and found.retyped(
-        wanted.dtype
-    ) == wanted:
-        compared = type(made).make([made.lhs, made.rhs], [op.result.type], made.location)
-        rewriter.replace(op, compared)
+def _before_reshape(value: SSAValue) -> SSAValue:
+    reshape = producer(value, ReshapeOp)
+    return value if reshape is None else reshape.input
 
 
-_COMPARISONS = tuple(ttnn.BINARY_OPS[name] for name in ("eq", "ge", "gt", "le", "lt", "ne"))
+_IsFinite = ttnn.UNARY_OPS["isfinite"]
+
+
+@pattern(ToLayoutOp)
+def fill_as_wanted(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
+    """to_layout(full()) of the same type is full()."""
+    full = producer(op.input, FullOp)
+    wanted = layout_of(op.result)
+    if full is not None and wanted.on_device and wanted.dtype == layout_of(op.input).dtype:
+        made = FullOp.make([*full.operands], [op.result.type], full.location, **full.values())
+        rewriter.replace(op, made)
 
 
 @pattern(ToLayoutOp)
@@ -250,8 +294,15 @@ def run(module: ModuleOp, *, optimise: bool, approximate: bool) -> None:
     Args:
         approximate: where infinities and NaN are not kept as they are.
     """
-    moves = (join_reshapes, sink_reshape, sink_reshape_past_rows, join_to_layouts, reshape_before_tilize)
-    casts = (join_unsigned_casts, cast_before_reshape, truth_in_its_type)
+    moves = (
+        join_reshapes,
+        sink_reshape,
+        sink_reshape_past_rows,
+        join_to_layouts,
+        reshape_before_tilize,
+        fill_as_wanted,
+    )
+    casts = (join_unsigned_casts, truth_in_its_type, cast_truth_once)
     casts += (join_integer_casts,) if approximate else ()
     optimised = (fuse_into_product, row_major_convolution) if optimise else ()
     run_patterns(module, fuse_into_convolution, *optimised, *fuse_rotary.PATTERNS, *casts, *moves)
