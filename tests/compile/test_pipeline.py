@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tt_xla.compiler.pipeline import compile_module
+from tt_xla.compiler.pipeline import compile_module, recorded_compilations
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.errors import OptionError, ResourceExhaustedError
 from tt_xla.ir import text
@@ -234,3 +234,12 @@ def test_what_parameters_alone_give_is_computed_once(name: str) -> None:
     heavy = {"ttnn.sort", "ttnn.topk", "ttnn.max_pool2d"}
     assert found[FunctionKind.CONST_EVAL] & heavy
     assert not found[FunctionKind.FORWARD] & heavy
+
+
+def test_who_hears_of_compilations_hears_of_all_of_them():
+    module = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }"
+    with recorded_compilations(texts=False) as outer:
+        with recorded_compilations(texts=False) as inner:
+            compile_module(parse_module(module), CompileOptions(), load_target("n150"))
+        compile_module(parse_module(module), CompileOptions(), load_target("n150"))
+    assert (len(outer), len(inner)) == (2, 1)

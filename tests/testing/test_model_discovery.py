@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -231,15 +232,56 @@ def test_records_survive_a_cut(tmp_path):
     assert found["a"].pcc == 0.5
 
 
-def test_groups_are_read(tmp_path):
-    def group(info: str) -> str:
-        path = tmp_path / "m" / "pytorch" / "loader.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            f"class ModelLoader(ForgeModel):\n    def _get_model_info(cls, variant):\n        return {info}\n"
-        )
-        return discovery.discover(tmp_path).loaders[0].group
+GROUPED = """
+class Size(StrEnum):
+    SMALL = "2b_it"
+    LARGE = "27b"
 
-    assert group("ModelInfo(group=ModelGroup.RED)") == "red"
-    assert group("ModelInfo(group=ModelGroup.RED if variant else ModelGroup.GENERALITY)") == ""
-    assert group("ModelInfo()") == ""
+LARGE = [Size.LARGE]
+
+class ModelLoader(ForgeModel):
+    _VARIANTS = {{Size.SMALL: 1, Size.LARGE: 2, "plain": 3}}
+    DEFAULT_VARIANT = Size.SMALL
+
+    @classmethod
+    def _get_model_info(cls, variant=None):
+        source = cls._VARIANTS[variant].source
+{0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "groups"),
+    [
+        ("return ModelInfo(group=ModelGroup.RED)", "red red red"),
+        ("return ModelInfo()", " "),
+        (
+            "return ModelInfo(group=ModelGroup.RED if variant == Size.LARGE else ModelGroup.PRIORITY)",
+            "priority red priority",
+        ),
+        (
+            "group = ModelGroup.RED if variant in LARGE else ModelGroup.PRIORITY\nreturn ModelInfo(group=group)",
+            "priority red priority",
+        ),
+        (
+            "if variant == cls.DEFAULT_VARIANT:\n    group = ModelGroup.RED\nelif '27' in variant.value:\n"
+            "    group = ModelGroup.PRIORITY\nelse:\n    group = ModelGroup.VULCAN\nreturn ModelInfo(group=group)",
+            "red priority vulcan",
+        ),
+        (
+            "group = ModelGroup.RED\nif any(x in variant.value for x in ['_it', 'plain']):\n"
+            "    group = ModelGroup.GENERALITY\nreturn ModelInfo(group=group)",
+            "generality red generality",
+        ),
+        ("return ModelInfo(group=ModelGroup.RED if source.large else ModelGroup.PRIORITY)", " "),
+        ("return ModelInfo(group=ModelGroup.RED if open('x') else ModelGroup.PRIORITY)", " "),
+    ],
+)
+def test_groups_are_read_of_each_variant(tmp_path, body, groups):
+    path = tmp_path / "m" / "pytorch" / "loader.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(GROUPED.format(textwrap.indent(body, " " * 8)))
+    found = discovery.discover(tmp_path)
+    assert not found.problems
+    (loader,) = found.loaders
+    assert [loader.group(variant) for variant in ("2b_it", "27b", "plain")] == (groups.split() or [""] * 3)

@@ -4,6 +4,7 @@ import shutil
 import sys
 import types
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestSt
 from tt_xla.testing.models.discovery import Case
 from tt_xla.testing.models.processes import Limits
 from tt_xla.testing.models.records import Record
+from tt_xla.testing.torch_model import TorchModelTester
 
 pytest_plugins = "pytester"
 
@@ -360,6 +362,43 @@ def test_validate(run, pytester):
     result = run("--validate-test-config")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["ERROR: *no test is named 'goood/*Did you mean: good/pytorch-single_device-*"])
+
+
+def test_validation_as_a_script(run, pytester, monkeypatch):
+    root = Path(__file__).parents[2]
+    monkeypatch.setenv("PYTHONPATH", str(root / "src"))
+    pytester.mkdir("models")
+    script = pytester.path / "tests/runner/validate_test_config.py"
+    script.write_text((root / "tests/runner/validate_test_config.py").read_text())
+    done = pytester.runpython(script)
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["ERROR: *no test is named 'good/*", "VALIDATION FAILED"])
+    done = pytester.run(sys.executable, script, "--models-root", "zoo")
+    assert done.ret == 0
+    done.stdout.fnmatch_lines(["*3 entries in 2 files, 12 tests of 2 loaders: 0 errors*", "VALIDATION PASSED"])
+    done = pytester.run(sys.executable, script, "--models-root", "nowhere")
+    assert done.ret == 2
+    done.stderr.fnmatch_lines(["*There is no folder with models: nowhere*"])
+
+
+def test_what_is_not_supported_runs_when_forced(run, pytester):
+    path = pytester.path / "tests/runner/test_config/test_config_inference.yaml"
+    path.write_text("test_config:\n  good/pytorch-single_device-inference:\n    status: NOT_SUPPORTED_SKIP\n")
+    run("-k", "good and single_device-inference").assert_outcomes(skipped=1, deselected=12)
+    run("-k", "good and single_device-inference", "--force-run").assert_outcomes(passed=1, deselected=12)
+
+
+def test_models_run_again_with_their_source_written(models, monkeypatch):
+    expectation = Expectation(emitpy=True)
+    good = execution.run(models, case("good"), expectation, lambda stage: None)
+    assert (good.outcome, good.stage, good.graphs) == ("passed", "emitpy", 2)
+    run_on_device, changes = TorchModelTester._run_on_device, iter((0, 1, 0, 1))
+    monkeypatch.setattr(TorchModelTester, "_run_on_device", lambda *given: run_on_device(*given) + next(changes))
+    wrong = execution.run(models, case("good"), expectation, lambda stage: None)
+    assert wrong.outcome == "failed"
+    assert wrong.error.startswith("EmitPy result differs: atol=1.0")
+    near = replace(expectation, emitpy_assert_exact=False)
+    assert execution.run(models, case("good"), near, lambda stage: None).outcome == "passed"
 
 
 def test_bad_options(run):

@@ -353,7 +353,7 @@ def recorded_compilations(*, texts: bool) -> Generator[list[Compilation]]:
     try:
         yield heard[0]
     finally:
-        _LISTENERS.remove(heard)
+        _LISTENERS[:] = [other for other in _LISTENERS if other is not heard]  # equal ones are other listeners
 
 
 def _compile_heard(

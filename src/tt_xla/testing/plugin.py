@@ -24,6 +24,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--optimization-level", type=int, choices=(0, 1, 2), help="of models, in place of what entries say")
     add("--golden-f32", action="store_true", help="compare torch models with float32 on the CPU, not with bfloat16")
     add("--validate-test-config", action="store_true", help="check the files of expectations, and run nothing")
+    add("--force-run", action="store_true", help="run models that are marked NOT_SUPPORTED_SKIP too")
+    add("--emitpy", action="store_true", help="run passing torch models again with backend codegen_py, and compare")
     add("--lenient-xfail", action="store_true", help="a test that is expected to fail and passes is no failure")
     add("--model-timeout", type=float, default=1800, help="seconds for one model (default 1800)")
     add("--model-memory", default="", help="memory for one model, as in 8G; without a limit when left out")

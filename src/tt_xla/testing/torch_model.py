@@ -87,7 +87,11 @@ class TorchModelTester(ModelTester):
             args_there, kwargs_there = self._for_golden(copy.deepcopy((args, kwargs)))
             expected = self._golden_model()(*args_there, **kwargs_there)
         self._stage("device")
-        return _plain(expected), _plain(frameworks.run_torch_on_tt(untouched, args, kwargs, self._options))
+        return _plain(expected), self._run_on_device(untouched, self._options)
+
+    def _run_on_device(self, model: torch.nn.Module, options: Mapping[str, Any]) -> Any:
+        args, kwargs = self._call()
+        return _plain(frameworks.run_torch_on_tt(model, args, kwargs, options))
 
     def _run_training(self) -> list[tuple[str, Any, Any]]:
         args, kwargs = self._call()

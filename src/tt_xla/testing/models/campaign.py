@@ -12,7 +12,7 @@ from typing import Any
 
 from tt_xla.errors import OutputError, TTXLAError
 from tt_xla.testing.models import records
-from tt_xla.testing.models.config import Expectation
+from tt_xla.testing.models.config import Expectation, ModelTestStatus
 from tt_xla.testing.models.discovery import Case
 from tt_xla.testing.models.processes import Limits, run_test
 from tt_xla.testing.models.records import Record
@@ -23,10 +23,20 @@ class Task:
     case: Case
     expectation: Expectation
 
-    def with_options(self, level: int | None, *, golden_f32: bool) -> Task:
-        """At an optimization level other than the entry's, unless it is None; compared with float32."""
+    def with_options(self, level: int | None, *, golden_f32: bool, emitpy: bool = False, forced: bool = False) -> Task:
+        """At an optimization level other than the entry's, unless it is None.
+
+        Args:
+            golden_f32: compare with float32.
+            emitpy: run once more with the source written.
+            forced: run it also where its entry says that it is not supported.
+        """
         level = self.expectation.optimization_level if level is None else level
-        return Task(self.case, replace(self.expectation, optimization_level=level, golden_f32=golden_f32))
+        status = self.expectation.status
+        if forced and status is ModelTestStatus.NOT_SUPPORTED_SKIP:
+            status = ModelTestStatus.UNSPECIFIED
+        changed = {"optimization_level": level, "golden_f32": golden_f32, "emitpy": emitpy, "status": status}
+        return Task(self.case, replace(self.expectation, **changed))
 
 
 def run_all(

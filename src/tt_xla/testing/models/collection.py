@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,27 +56,29 @@ def suite(config: pytest.Config, beside: Path) -> Suite:
     arch = config.getoption("--arch")
     if arch is not None and arch not in ARCHS:
         raise pytest.UsageError(f"--arch was given {arch!r}; known are {', '.join(ARCHS)}.")
-    root = _root(config)
-    given = config.getoption("--test-config")
-    folders = tuple(map(Path, given)) if given else (beside / "test_config", root / "test_config")
-    if given and (missing := [str(folder) for folder in folders if not folder.is_dir()]):
-        raise pytest.UsageError(f"--test-config names no folder: {', '.join(missing)}")
     known = config.stash.setdefault(_SUITES, {})
-    key = root, folders, arch
-    if key not in known:
-        files = expectations_of.config_files(folders if given else folders[:1] if folders[0].is_dir() else folders[1:])
-        known[key] = Suite(discover(root), expectations_of.read(files), arch)
-    return known[key]
+    given = config.getoption("--models-root"), tuple(config.getoption("--test-config") or ()), config.rootpath, beside
+    if (*given, arch) not in known:
+        known[*given, arch] = read_suite(*given, arch)
+    return known[*given, arch]
 
 
-def _root(config: pytest.Config) -> Path:
-    given = config.getoption("--models-root")
-    candidates = [Path(given)] if given else [config.rootpath / name for name in ROOTS]
-    for path in candidates:
-        if path.is_dir():
-            return path.resolve()
-    shown = ", ".join(map(str, candidates))
-    raise pytest.UsageError(f"There is no folder with models: {shown}. --models-root names one.")
+def read_suite(root: str | None, folders: Sequence[str], project: Path, beside: Path, arch: str | None = None) -> Suite:
+    """Loaders below ``root``, else below a folder of the project, with what is expected of them.
+
+    Args:
+        folders: with files of expectations; ``test_config`` ``beside`` the tests, or of the root, where none is given.
+    """
+    candidates = [Path(root)] if root else [project / name for name in ROOTS]
+    found = next((path.resolve() for path in candidates if path.is_dir()), None)
+    if found is None:
+        shown = ", ".join(map(str, candidates))
+        raise pytest.UsageError(f"There is no folder with models: {shown}. --models-root names one.")
+    if missing := [folder for folder in folders if not Path(folder).is_dir()]:
+        raise pytest.UsageError(f"--test-config names no folder: {', '.join(missing)}")
+    own = next((path / "test_config" for path in (beside, found) if (path / "test_config").is_dir()), None)
+    used = [Path(folder) for folder in folders] or ([] if own is None else [own])
+    return Suite(discover(found), expectations_of.read(expectations_of.config_files(used)), arch)
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -86,9 +89,12 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         return
     tests = found.tests()
     known: dict[str, Any] = {}
-    groups = {loader.folder: loader.group for loader in found.found.loaders}
+    loaders = {loader.folder: loader for loader in found.found.loaders}
     parameters = [
-        pytest.param(test, id=test.case.id, marks=_marks(test, groups[test.case.model], known)) for test in tests
+        pytest.param(
+            test, id=test.case.id, marks=_marks(test, loaders[test.case.model].group(test.case.variant), known)
+        )
+        for test in tests
     ]
     for name in known:
         metafunc.config.addinivalue_line("markers", f"{name}: from an entry of a test")
@@ -130,7 +136,13 @@ def problems(config: pytest.Config) -> list[str]:
 def validate_and_exit(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Prints errors and warnings about the files of expectations, and ends the run: 1 where there are errors."""
     folder = Path(items[0].path).parent if items else config.rootpath
-    found = suite(config, folder)
+    lines, valid = validation(suite(config, folder))
+    print("\n" + "\n".join(lines))
+    pytest.exit(f"the test configuration {'is valid' if valid else 'has errors'}", int(not valid))
+
+
+def validation(found: Suite) -> tuple[list[str], bool]:
+    """Lines of errors and warnings about files of expectations, and whether they are without errors."""
     held = expectations_of.validate(found.expectations, (case.id for case in found.found.cases), found.found.llm_cases)
     errors = [*found.expectations.problems, *held.unknown]
     lines = [f"ERROR: {line}" for line in errors]
@@ -141,8 +153,7 @@ def validate_and_exit(config: pytest.Config, items: list[pytest.Item]) -> None:
         f"{count} entries in {len(found.expectations.files)} files, {len(found.found.cases)} tests of "
         f"{len(found.found.loaders)} loaders: {len(errors)} errors, {len(lines) - len(errors)} warnings."
     )
-    print("\n" + "\n".join(lines))
-    pytest.exit("the test configuration has errors" if errors else "the test configuration is valid", int(bool(errors)))
+    return lines, not errors
 
 
 def limits(config: pytest.Config) -> Limits:

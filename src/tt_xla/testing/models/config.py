@@ -67,11 +67,13 @@ class Expectation:
     enable_weight_bfp8_conversion: bool = False
     optimization_level: int = 0
     inject_custom_moe: bool = False
-    emitpy_assert_exact: bool = False
+    emitpy_assert_exact: bool = True
     listed: bool = False
     """An entry names the test."""
     golden_f32: bool = False
     """What torch models are compared with is computed in float32, from the same weights; no field of a file."""
+    emitpy: bool = False
+    """Torch models are run once more with their source written, and give the same; no field of a file."""
 
     def comparison(self) -> ComparisonConfig:
         """The comparison that the fields ask for; it does not raise."""

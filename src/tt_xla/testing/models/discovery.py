@@ -7,6 +7,7 @@ A loader is ``<model>/[<task>/]{pytorch,jax}/loader.py``. A test's name is
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import subprocess
@@ -15,6 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from tt_xla.testing.models.groups import GROUPS, Text, UnreadableError, group_of, value_of
 
 FRAMEWORKS = "pytorch", "jax"
 PARALLELISMS = "single_device", "data_parallel", "tensor_parallel"
@@ -61,14 +66,18 @@ class LoaderFile:
 
     Attributes:
         variants: one None where the loader has no variants.
-        group: whom the model is for, ``red``; empty where it is not written down, or differs by variant.
+        groups: whom each variant is for, ``red``; empty where it is not written down.
         phases: of language models, with the variants that have them.
     """
 
     folder: str
     variants: tuple[str | None, ...]
-    group: str = ""
+    groups: tuple[str, ...] = ()
     phases: tuple[tuple[str, tuple[str | None, ...]], ...] = ()
+
+    def group(self, variant: str | None) -> str:
+        """Of a variant, also one that only a phase of a language model has."""
+        return dict(zip(self.variants, self.groups, strict=True)).get(variant, "")
 
     def cases(self) -> Iterator[Case]:
         for variant in self.variants:
@@ -111,7 +120,7 @@ def discover(root: Path) -> Discovery:
         folder = path.parent.relative_to(found.root).as_posix()
         try:
             found.loaders.append(_read(sources, path, folder))
-        except (SyntaxError, OSError, UnicodeDecodeError, ValueError, RecursionError, _UnknownError) as error:
+        except (SyntaxError, OSError, UnicodeDecodeError, ValueError, RecursionError, UnreadableError) as error:
             found.problems.append(f"Cannot import path: {path}: {error}")
     return found
 
@@ -130,7 +139,7 @@ def _read(sources: _Sources, path: Path, folder: str) -> LoaderFile:
         raise ValueError("it has no class ModelLoader")
     try:
         variants = source.variants("ModelLoader")
-    except _UnknownError:
+    except UnreadableError:
         variants = _imported_variants(sources.root, path)
     phases: list[tuple[str, tuple[str | None, ...]]] = []
     some = tuple(variants) or (None,)
@@ -141,11 +150,8 @@ def _read(sources: _Sources, path: Path, folder: str) -> LoaderFile:
             phases += [(phase, own) for phase in LLM_PREFILL]
         if source.has_method("ModelLoader", "load_inputs_decode"):
             phases += [(phase, some) for phase in LLM_DECODE]
-    return LoaderFile(folder, some, source.group("ModelLoader"), tuple(phases))
-
-
-class _UnknownError(Exception):
-    """What a source says can only be known by running it."""
+    groups = tuple(source.group("ModelLoader", variant) for variant in some)
+    return LoaderFile(folder, some, groups, tuple(phases))
 
 
 class _Sources:
@@ -217,7 +223,7 @@ class _Source:
             return other[0]._keys(other[0].values[other[1]])
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr == "_VARIANTS":
             return self.variants(node.value.id)
-        raise _UnknownError(f"line {node.lineno}: its variants are not written down as a dict")
+        raise UnreadableError(f"line {node.lineno}: its variants are not written down as a dict")
 
     def _text(self, key: ast.expr) -> str:
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -226,28 +232,28 @@ class _Source:
             members = self._members(key.value.id)
             if key.attr in members:
                 return members[key.attr]
-        raise _UnknownError(f"line {key.lineno}: a variant is neither text nor a member of an enumeration")
+        raise UnreadableError(f"line {key.lineno}: a variant is neither text nor a member of an enumeration")
 
     def _members(self, name: str) -> dict[str, str]:
         """Members of an enumeration of texts."""
         if name not in self.classes:
             other = self._elsewhere(name)
             if other is None:
-                raise _UnknownError(f"it does not say what {name} is")
+                raise UnreadableError(f"it does not say what {name} is")
             return other[0]._members(other[1])
         found: dict[str, str] = {}
         for statement in self.classes[name].body:
             for target, value in _assigned(statement):
                 if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
-                    raise _UnknownError(f"line {value.lineno}: {name}.{target} is not written down as text")
+                    raise UnreadableError(f"line {value.lineno}: {name}.{target} is not written down as text")
                 found[target] = value.value
         return found
 
-    def group(self, name: str) -> str:
-        """The one member of ``ModelGroup`` that a loader class, or what it comes from below the root, names."""
+    def group(self, name: str, variant: str | None) -> str:
+        """The member of ``ModelGroup`` that a loader class, or what it comes from below the root, gives a variant."""
         if name not in self.classes:
             other = self._elsewhere(name)
-            return "" if other is None else other[0].group(other[1])
+            return "" if other is None else other[0].group(other[1], variant)
         node = self.classes[name]
         described = next(
             (item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "_get_model_info"), None
@@ -255,12 +261,31 @@ class _Source:
         named = {
             found.attr
             for found in (ast.walk(described) if described else ())
-            if isinstance(found, ast.Attribute) and isinstance(found.value, ast.Name) and found.value.id == "ModelGroup"
+            if isinstance(found, ast.Attribute) and isinstance(found.value, ast.Name) and found.value.id == GROUPS
         }
-        if named:
-            return named.pop().lower() if len(named) == 1 else ""
+        if len(named) == 1:
+            return named.pop().lower()
+        if described is not None and named:
+            return group_of(described, variant, self._default(node), self._meaning)
         bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id not in ("ForgeModel", name)]
-        return next(filter(None, map(self.group, bases)), "")
+        return next(filter(None, (self.group(base, variant) for base in bases)), "")
+
+    def _default(self, node: ast.ClassDef) -> str | None:
+        """The variant that a loader class takes when none is asked for."""
+        for statement in node.body:
+            for target, value in _assigned(statement):
+                if target == "DEFAULT_VARIANT":
+                    with contextlib.suppress(UnreadableError):
+                        return self._text(value)
+        return None
+
+    def _meaning(self, name: str) -> Any:
+        """What a name of this module stands for: members of an enumeration, or a value that is written down."""
+        if name in self.values:
+            return value_of(self.values[name], self._meaning)
+        if (other := self._elsewhere(name)) is not None and other[1] in other[0].values:
+            return other[0]._meaning(other[1])
+        return SimpleNamespace(**{member: Text(value) for member, value in self._members(name).items()})
 
     def derives(self, name: str, base: str) -> bool:
         """Whether a class comes from a base, by names, over any number of sources."""
@@ -308,10 +333,10 @@ def _imported_variants(root: Path, path: Path) -> Sequence[str]:
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=_IMPORT_TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
-        raise _UnknownError(f"importing it takes more than {_IMPORT_TIMEOUT_S} s") from None
+        raise UnreadableError(f"importing it takes more than {_IMPORT_TIMEOUT_S} s") from None
     lines = run.stdout.strip().splitlines()
     if run.returncode or not lines:
-        raise _UnknownError((run.stderr.strip().splitlines() or [f"exit status {run.returncode}"])[-1])
+        raise UnreadableError((run.stderr.strip().splitlines() or [f"exit status {run.returncode}"])[-1])
     variants = json.loads(lines[-1])
     known[key] = [stamp, variants]
     try:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tt_xla.errors import ResourceExhaustedError
-from tt_xla.testing.comparison import ComparisonResult
+from tt_xla.testing.comparison import ComparisonConfig, ComparisonResult
 from tt_xla.testing.compiler_config import CompilerConfig
 from tt_xla.testing.frameworks import Framework
 from tt_xla.testing.model_tester import ModelTester, RunMode
@@ -54,7 +55,11 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             _judge(record, results, expectation)
             record.samples_per_s = _throughput(tester, compilations)
             _check_patterns(record, case, expectation, compilations)
+            if _emits(expectation, case, record) and isinstance(tester, EmittingTester):
+                reached("emitpy")
+                _check_source(record, tester, exact=expectation.emitpy_assert_exact)
         except (Exception, SystemExit) as error:
+            record.outcome = "failed"
             record.error = told(error)
             record.bringup_status = bringup_of(error, compilations, record.stage).value
     record.compile_s = sum(compilation.seconds for compilation in compilations) or None
@@ -89,6 +94,39 @@ def _parameters(tester: ModelTester) -> int | None:
     return sum(x.numel() for x in find()) if find is not None and tester.framework is Framework.TORCH else None
 
 
+def _emits(expectation: Expectation, case: Case, record: Record) -> bool:
+    return expectation.emitpy and case.run_mode == "inference" and record.outcome == "passed"
+
+
+@runtime_checkable
+class EmittingTester(Protocol):
+    """A tester whose model can be run again, with its source written to a folder."""
+
+    def emitted(self, folder: Path) -> tuple[Any, Any]:
+        """What the program gives while its source is written, and what it gave before."""
+        ...
+
+
+def _check_source(record: Record, tester: EmittingTester, *, exact: bool) -> None:
+    """Runs a model that passed once more with ``backend=codegen_py``; its results must be those of the run before."""
+    from tt_xla.testing.comparison import compare
+
+    with tempfile.TemporaryDirectory(prefix="tt-xla-emitpy-") as folder:
+        again, before = tester.emitted(Path(folder))
+        sources = sorted(Path(folder).rglob("main.py"))
+        for path in sources:
+            compile(path.read_text(), str(path), "exec")
+    if not sources:
+        record.outcome, record.error = "failed", "EmitPy: no source was written."
+    elif exact:
+        config = ComparisonConfig(assert_on_failure=False)
+        config.enable_all()
+        result = compare(again, before, config)
+        if not result.equal:
+            record.outcome = "failed"
+            record.error = f"EmitPy result differs: atol={result.atol}, pcc={result.pcc}, allclose={result.allclose}."
+
+
 def _torch_tester(loader: Any, batch: int | None, stage: Stage, *, golden_f32: bool) -> type[ModelTester]:
     import torch
 
@@ -107,6 +145,14 @@ def _torch_tester(loader: Any, batch: int | None, stage: Stage, *, golden_f32: b
             unpack = getattr(loader, "unpack_forward_output", None)
             found = output if unpack is None else unpack(output)
             return found if isinstance(found, torch.Tensor) else super()._unpack_forward_output(found)
+
+        def _run_inference(self) -> tuple[Any, Any]:
+            expected, self._before = super()._run_inference()
+            return expected, self._before
+
+        def emitted(self, folder: Path) -> tuple[Any, Any]:
+            options = {**self._options, "backend": "codegen_py", "export_path": str(folder), "export_tensors": False}
+            return self._run_on_device(self._model, options), self._before
 
         def _stage(self, name: str) -> None:
             stage(name)

@@ -19,8 +19,12 @@ def test_all_models(model_test: collection.ModelTest, request: pytest.FixtureReq
     """Runs one model in a process of its own, and judges by what is expected of it."""
     config = request.config
     lenient = bool(config.getoption("--lenient-xfail"))
-    level, golden_f32 = config.getoption("--optimization-level"), config.getoption("--golden-f32")
-    task = campaign.Task(model_test.case, model_test.expectation).with_options(level, golden_f32=golden_f32)
+    task = campaign.Task(model_test.case, model_test.expectation).with_options(
+        config.getoption("--optimization-level"),
+        golden_f32=config.getoption("--golden-f32"),
+        emitpy=config.getoption("--emitpy"),
+        forced=config.getoption("--force-run"),
+    )
     case, expectation = task.case, task.expectation
     limits = collection.limits(config)
     record = processes.run_test(model_test.root, case, expectation, limits, lenient=lenient)
