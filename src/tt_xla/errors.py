@@ -12,6 +12,7 @@
     ├── RuntimeUnavailableError  TT-NN is asked for and cannot be started
     ├── EmptyRecordingError      a profile has nothing of what is asked for
     ├── ExecutionError           a Program cannot run on these arguments
+    │   └── IndexOutOfBoundsError    a position is none of the dimension that it points into
     └── ResourceExhaustedError   memory of the chip does not suffice
         └── TraceRegionError         the trace region does not hold the trace
 
@@ -87,6 +88,13 @@ class EmptyRecordingError(TTXLAError, ValueError):
 
 class ExecutionError(TTXLAError, RuntimeError):
     """A Program cannot run on the arguments it was given."""
+
+
+class IndexOutOfBoundsError(ExecutionError, IndexError):
+    """A position that was given to an op is none of the dimension that it points into.
+
+    Torch raises IndexError or RuntimeError, by op; this is both.
+    """
 
 
 class ResourceExhaustedError(TTXLAError, MemoryError):

@@ -265,6 +265,7 @@ class Executor:
         self._own = own
         self._module = lowered.module
         self._tensors = lowered.tensors
+        self._checks = lowered.checks
         self._permuted = [(index, order) for index, order in enumerate(lowered.given) if order is not None]
         self._extras = [
             (make, new_version() if constant else None)
@@ -325,6 +326,8 @@ class Executor:
             else:
                 tensors.append(buffer.alias(tensor))
             versions.append(buffer.version)
+        for check in self._checks:
+            check(tensors, versions)
         for index, order in self._permuted:
             tensors[index] = tensors[index].permute(order)
         for make, version in self._extras:

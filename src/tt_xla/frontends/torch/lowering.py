@@ -20,6 +20,7 @@ from tt_xla.frontends.torch.aten import LOWERINGS, Context
 from tt_xla.frontends.torch.aten.registry import DTYPES, apply, describe, shape_of
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
+from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
 from tt_xla.frontends.torch.outputs import memory_order, views_of_bases
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
 from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, Role
@@ -86,6 +87,7 @@ class Lowered:
         results: the fake tensor of each result of ``main``.
         orders: for each result, None, or how ``main`` permutes its dimensions, so that the strides are eager mode's.
         given: for each of ``tensors``, None, or how its dimensions are permuted for ``main``: channels last.
+        checks: to be called with the tensors, as the graph takes them, and their versions before each run.
     """
 
     module: ir.Module
@@ -96,6 +98,7 @@ class Lowered:
     results: list[torch.Tensor] = field(default_factory=list)
     orders: list[list[int] | None] = field(default_factory=list)
     given: list[list[int] | None] = field(default_factory=list)
+    checks: list[IndexCheck] = field(default_factory=list)
 
 
 def source_line(node: torch.fx.Node) -> str:
@@ -189,7 +192,8 @@ class _Lowering:
         _annotate_arguments(module, with_weight_dtypes(arguments, self.traced))
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
-        return Lowered(module, tensors, self.extras, self.constant, outputs, fakes, orders, self.given)
+        checks = find_index_checks(self.nodes, self.traced[: len(tensors)], source_line)
+        return Lowered(module, tensors, self.extras, self.constant, outputs, fakes, orders, self.given, checks)
 
     def check(self) -> None:
         """Runs every rule on shapes and types alone.

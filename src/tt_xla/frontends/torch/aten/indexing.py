@@ -1,4 +1,4 @@
-"""Ops that read or write at positions given by a tensor. Positions are in bounds: eager torch checks them."""
+"""Ops that read or write at positions given by a tensor. Positions are in bounds: ``index_checks.py`` looks."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, Value, new_version, set_synchronize
 from tt_xla.frontends.torch.device.kinds import fake, outside_dynamo, scalar_dtype
 from tt_xla.frontends.torch.device.recording import Node, Pressure, location
+from tt_xla.frontends.torch.index_checks import IndexCheck
 from tt_xla.ir.program import Role
 from tt_xla.log import logger
 
@@ -73,6 +74,7 @@ class _Program:
     tensors: list[int]
     outputs: list[int]
     """For each output of the trace, the number of the result."""
+    checks: list[IndexCheck]
 
 
 _STRUCTURES: dict[tuple[int, ...], _Structure] = {}
@@ -155,6 +157,8 @@ def _run(outputs: list[Value]) -> None:
     arguments = [tensors[position] for position in program.tensors] + [make() for make, _ in program.extras]
     given = [versions[position] for position in program.tensors] + [version for _, version in program.extras]
     with metrics.timed(metrics.EXECUTE_TIME), outside_dynamo():
+        for check in program.checks:
+            check(arguments, given)
         results = program.call(arguments, given)  # type: ignore[arg-type]
     for value, position in zip(outputs, program.outputs, strict=True):
         # Sizes of 1 may stand elsewhere in what the program gives; the elements lie in the same order.
@@ -271,7 +275,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     assert all(kind == "result" for kind, _ in lowered.outputs)
     versions = [new_version() if fixed else None for fixed in lowered.constant]
     extras = list(zip(lowered.extras, versions, strict=True))
-    return _Program(call, extras, lowered.tensors, [position for _, position in lowered.outputs])
+    return _Program(call, extras, lowered.tensors, [position for _, position in lowered.outputs], lowered.checks)
 
 
 def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
