@@ -88,6 +88,13 @@ def attend_heads_first(q: Array, k: Array, v: Array) -> Array:
     return jax.nn.softmax(scores, axis=-1) @ v
 
 
+def attend_safely(q: Array, k: Array, v: Array, hidden: Array) -> Array:
+    """[B, H, S, D], as torch decomposes a boolean mask: a row that sees nothing has weights of 0."""
+    scores = jnp.where(hidden, -jnp.inf, (q @ k.swapaxes(-1, -2)) * 0.125)
+    blind = jnp.max(scores, axis=-1, keepdims=True) == -jnp.inf
+    return jnp.where(blind, 0, jax.nn.softmax(scores, axis=-1)) @ v
+
+
 def attend_grouped(q: Array, k: Array, v: Array) -> Array:
     return attend_heads_first(q, jnp.repeat(k, 2, axis=1), jnp.repeat(v, 2, axis=1))
 
@@ -124,6 +131,31 @@ fused(
     *QKV,
     np.arange(48)[None, None, :] < np.array([[[[40]]], [[[48]]]]),
     into=("where", "repeat", *MOVED, "scaled_dot_product_attention", "permute"),
+)
+SEEN = np.random.default_rng(5).random((2, 1, 48, 40)) < 0.7
+SEEN[0, 0, 3], SEEN[1, 0, 47] = False, False  # rows that see nothing
+fused(
+    "attention_guarded",
+    lambda q, k, v, seen: attend_safely(q, k, v, ~seen),
+    *FIRST,
+    SEEN,
+    into=("where", "max", "ne", "scaled_dot_product_attention", "where"),
+)
+fused(
+    "attention_guarded_by_what_is_hidden",
+    attend_safely,
+    *FIRST,
+    ~SEEN,
+    into=("where", "max", "ne", "scaled_dot_product_attention", "where"),
+)
+not_fused(
+    "attention_guarded_by_the_minimum",
+    lambda q, k, v, hidden: (
+        lambda s: jnp.where(jnp.min(s, axis=-1, keepdims=True) == -jnp.inf, 0, jax.nn.softmax(s, axis=-1)) @ v
+    )(jnp.where(hidden, -jnp.inf, q @ k.swapaxes(-1, -2))),
+    *(bf16(2, 4, 32, 32, seed=n) * BF16.type(0.2) for n in range(3)),
+    np.arange(32)[None, :] > np.arange(31, 63)[:, None],
+    into="scaled_dot_product_attention",
 )
 fused(
     "attention_of_projections",

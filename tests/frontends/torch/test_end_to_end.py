@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 
 import pytest
 import torch
@@ -79,3 +80,20 @@ def test_training(name):
             step.step()
     for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
         torch.testing.assert_close(one.cpu(), other, rtol=10 * tolerance, atol=10 * tolerance)
+
+
+@pytest.mark.parametrize("rows", [1, 40])
+def test_attention_with_a_boolean_mask_is_one_op_of_the_chip(rows):
+    """Of bfloat16 heads; two query heads share one of keys and values."""
+    query = torch.randn(2, 4, rows, 32).bfloat16()
+    key, value = torch.randn(2, 2, 2, 40, 32).bfloat16()
+    mask = torch.rand(2, 1, rows, 40) > 0.3
+    mask[0, 0, 0] = False  # a row that sees nothing
+    attend = functools.partial(F.scaled_dot_product_attention, attn_mask=mask, enable_gqa=True)
+    got = torch.compile(attend, backend="tt", options={"optimization_level": 1})(query, key, value)
+    ops = [step.op for function in compiled_programs()[-1].functions for step in function.body]
+    assert ops.count("ttnn.scaled_dot_product_attention") == 1
+    assert not {"ttnn.softmax", "ttnn.matmul"} & {*ops}
+    assert not got[0, :, 0].any()
+    expected = F.scaled_dot_product_attention(*(x.float() for x in (query, key, value)), mask, enable_gqa=True)
+    torch.testing.assert_close(got.float(), expected, rtol=2e-2, atol=2e-2)

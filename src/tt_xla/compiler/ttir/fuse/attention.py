@@ -36,16 +36,20 @@ from tt_xla.compiler.ttir.match import (
     cast,
     is_float,
     reshaped,
+    same,
     splat_of,
+    unary,
     uncast,
     unshaped,
+    unspread,
 )
+from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.ttir.attention import ScaledDotProductAttentionOp
 from tt_xla.ir.ttir.contraction import MatmulOp
 from tt_xla.ir.ttir.creation import ArangeOp, splat
-from tt_xla.ir.ttir.reduction import SoftmaxOp
+from tt_xla.ir.ttir.reduction import MaxOp, SoftmaxOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp, WhereOp
 
 _HIDDEN = -1e4
@@ -53,11 +57,13 @@ _HIDDEN = -1e4
 
 
 class _Mask(NamedTuple):
-    """A tensor that is added to scores, or a predicate of those that stay."""
+    """A tensor that is added to scores, or a predicate of those that stay or of those that are hidden."""
 
     value: SSAValue
     is_predicate: bool
+    hides: bool
     hidden: float
+    """What a predicate puts in the place of a score."""
     point: Dims
     """The dimensions of the scores where the mask meets them."""
 
@@ -72,6 +78,8 @@ class _Scores(NamedTuple):
 
 class _Weights(NamedTuple):
     softmax: SoftmaxOp
+    is_guarded: bool
+    """Whether a row that sees nothing has weights of 0, as torch has it."""
     scores: Dims
     """The dimensions of the softmax."""
     keys: list[Factor]
@@ -164,6 +172,8 @@ def _replace(
         is_causal=causal,
         scale=scale,
     )
+    if weights.is_guarded and mask is not None and scores.mask is not None and math.isinf(scores.mask.hidden):
+        made = _guarded(rewriter, op, made, mask)
     made = arranged(rewriter, op, made, as_query, refined(result))
     rewriter.replace(op, [], [reshaped(rewriter, op, made, shape(op.result))])
 
@@ -171,15 +181,46 @@ def _replace(
 def _weights(op: MatmulOp) -> _Weights | None:
     for operand, is_transposed in ((op.a, False), (op.b, True)):
         flag = op.value("transpose_b") if is_transposed else op.value("transpose_a")
-        softmax = producer(behind(operand, *VIEWS), SoftmaxOp)
-        if softmax is None or only_user(softmax.result) is None:
+        weights = behind(operand, *VIEWS)
+        guarded = _behind_guard(weights)
+        softmax = producer(weights, SoftmaxOp) or guarded
+        if softmax is None or only_user(weights) is None:
             continue
         scores = whole(shape(softmax.result))
         keys = scores[softmax.value("dimension")]
-        dims = through(softmax.result, operand, scores) if _same_batch(op) else None
+        dims = through(weights, operand, scores) if _same_batch(op) else None
         if dims is not None and leaves(dims[-2 if flag != is_transposed else -1]) == leaves(keys):
-            return _Weights(softmax, scores, keys, dims, is_transposed)
+            return _Weights(softmax, guarded is not None, scores, keys, dims, is_transposed)
     return None
+
+
+def _behind_guard(value: SSAValue) -> SoftmaxOp | None:
+    """The softmax of a value that is 0 in rows of scores that are all -inf: torch's safe softmax."""
+    guard = producer(value, WhereOp)
+    softmax = producer(uncast(guard.third), SoftmaxOp) if guard is not None else None
+    if guard is None or softmax is None or splat(unspread(guard.second)) != 0 or only_user(softmax.result) is None:
+        return None
+    dim = softmax.value("dimension")
+    test = producer(behind(guard.first, BroadcastOp, ReshapeOp), BINARY["eq"])
+    for one, other in both_ways(test) if test is not None else ():
+        greatest = producer(uncast(one), MaxOp)
+        if greatest is None or splat(unspread(other)) != -math.inf or greatest.value("dim_arg") != (dim,):
+            continue
+        spread = shape(behind(guard.first, BroadcastOp))
+        rows = shapes.reduce(shape(softmax.input), (dim,), True)
+        if spread == rows and shape(guard.third) == shape(value) and same(greatest.input, softmax.input):
+            return softmax
+    return None
+
+
+def _guarded(rewriter: PatternRewriter, op: Operation, made: SSAValue, mask: SSAValue) -> SSAValue:
+    """``made`` with 0 in rows that an additive mask hides all keys from."""
+    sizes = shape(mask)[:-1]
+    greatest = insert_before(rewriter, op, MaxOp, [mask], tensor((*sizes, 1), bf16), dim_arg=(3,), keep_dim=True)
+    zero, hidden = (splat_of(number, tensor((1,), bf16), op.location) for number in (0.0, -math.inf))
+    nothing, never = (rewriter.insert(each, InsertPoint.before(op)).results[0] for each in (zero, hidden))
+    sees = insert_before(rewriter, op, BINARY["ne"], [greatest, never], tensor((*sizes, 1), bf16))
+    return insert_before(rewriter, op, WhereOp, [sees, made, nothing], tensor_type(made))
 
 
 def _same_batch(op: MatmulOp) -> bool:
@@ -273,11 +314,18 @@ def _masked(value: SSAValue, dims: Dims, scale: float) -> tuple[SSAValue, Dims, 
     add, where = producer(value, Add), producer(value, WhereOp)
     for one, other in both_ways(add) if add is not None else ():
         if scale == 1 and _is_as_large(one, value) and _leads_to_product(one):
-            return one, _last(dims, one), _Mask(uncast(other), False, 0.0, dims)
-    hidden = splat(where.third) if where is not None else None
-    if where is not None and hidden is not None and hidden * scale <= _HIDDEN and _is_as_large(where.second, value):
-        mask = behind(where.first, BroadcastOp)
-        return where.second, _last(dims, where.second), _Mask(mask, True, float(hidden) * scale, dims)
+            return one, _last(dims, one), _Mask(uncast(other), False, False, -math.inf, dims)
+    if where is None:
+        return None
+    for hides in (False, True):
+        kept, instead = (where.third, where.second) if hides else (where.second, where.third)
+        hidden = splat(instead)
+        if hidden is not None and hidden * scale <= _HIDDEN and _is_as_large(kept, value):
+            mask = behind(where.first, BroadcastOp)
+            inverse = unary(mask, "logical_not") if hides else None
+            if inverse is not None:
+                mask, hides = behind(inverse.operands[0], BroadcastOp), False
+            return kept, _last(dims, kept), _Mask(mask, True, hides, float(hidden) * scale, dims)
     return None
 
 
@@ -303,7 +351,9 @@ def _is_causal(mask: _Mask, parts: _Parts) -> bool:
     later = producer(compared, BINARY["ge"])
     test = later or producer(compared, BINARY["le"])
     rows, keys = parts.sizes[2:]
-    if not mask.is_predicate or test is None or rows != keys or math.prod(shape(test.results[0])) != rows * keys:
+    if not mask.is_predicate or mask.hides or test is None or rows != keys:
+        return False
+    if math.prod(shape(test.results[0])) != rows * keys:
         return False
     dims = whole(shape(test.results[0]))
     seen = through(test.results[0], mask.value, dims)
@@ -336,7 +386,8 @@ def _additive(rewriter: PatternRewriter, op: Operation, mask: _Mask, parts: _Par
     if mask.is_predicate:
         zero, hidden = (splat_of(number, tensor((1,), bf16), op.location) for number in (0.0, mask.hidden))
         insert = [rewriter.insert(made, InsertPoint.before(op)).results[0] for made in (zero, hidden)]
-        value = insert_before(rewriter, op, WhereOp, [value, *insert], tensor(shape(value), bf16))
+        chosen = reversed(insert) if mask.hides else insert
+        value = insert_before(rewriter, op, WhereOp, [value, *chosen], tensor(shape(value), bf16))
     varied = {factor for dim in dims for factor in dim}
     whole_dims = (parts.batch, parts.heads + parts.groups, parts.rows, parts.keys)
     wanted = [[factor for factor in dim if factor in varied] for dim in whole_dims]
