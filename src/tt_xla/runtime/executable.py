@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import weakref
 from collections import Counter
 from collections.abc import Container, Generator, Iterable, Sequence
@@ -21,7 +22,7 @@ from tt_xla.runtime import control, lifetimes
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator.registry import Call, Context, Specs, Weighted, bind, find
 from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, owns_memory, storage, widen, without_base
-from tt_xla.runtime.weights import LOAD_CACHED, TRACE, Prepared, lasting
+from tt_xla.runtime.weights import LOAD_CACHED, TRACE, Prepared, Spent, flat, lasting
 from tt_xla.target import Target
 
 if TYPE_CHECKING:
@@ -112,6 +113,9 @@ class Executable:
         ExecutionError: the Program calls a function it lacks, or an op that has no kernel.
     """
 
+    drops_spent = True
+    """Whether const-eval results of which prepared weights stand everywhere lose their bytes."""
+
     def __init__(self, device: Device, program: Program) -> None:
         self.device = device
         self.program = program
@@ -125,12 +129,15 @@ class Executable:
             function.name: _Bound(self._code(function)) for function in program.functions if function.kind in _RUN_HERE
         }
         self._traces = {self._traced(step.instruction).name: _Trace() for step in self._entry_steps(TRACE)}
-        traces = ((step.inputs, self._traced(step.instruction).name) for step in self._entry_steps(TRACE))
+        traces = [(step.inputs, self._traced(step.instruction).name) for step in self._entry_steps(TRACE)]
         self._lasting = lasting(program, traces)
         self._kernels: list[Call | Weighted] = []
         """Bound ones, which the device's program cache keeps no longer than we do."""
         self._prepared: list[Prepared] = []
         """Instructions that keep something made of their weights."""
+        self._spent = Spent(program, traces)
+        self._dropped = 0
+        """The generation of const-eval results that nothing more can be dropped of."""
         self._written = [at for at, argument in enumerate(program.arguments) if argument.written]
         """Positions of the arguments that the program writes to."""
         self._has_const_evals = bool(self._entry_steps(LOAD_CACHED))
@@ -263,7 +270,16 @@ class Executable:
         call = self._call_entry if self.counters.runs else self._run_first
         owned = self._own(call(arguments), arguments, passed)
         self.counters.runs += 1
+        if self._dropped != self._generation:
+            self._drop_spent()
         return owned
+
+    def _drop_spent(self) -> None:
+        steps = [step.instruction for step in self._entry_steps(LOAD_CACHED)]
+        entries = ((step.results, self._const_evals.get(str(step.attributes["callee"]))) for step in steps)
+        pairs = (zip(values, entry.results, strict=True) for values, entry in entries if entry is not None)
+        if self._spent.drop(dict(itertools.chain.from_iterable(pairs))):
+            self._dropped = self._generation
 
     def _ask_to_be_told(self) -> None:
         """Of the end of contents that something is kept of."""
@@ -301,6 +317,7 @@ class Executable:
         self._kept.clear()
         self._kernels.clear()
         self._prepared.clear()
+        self._spent.clear()
         self._traces = {name: _Trace() for name in self._traces}
         for bound in self._bound.values():
             bound.linked, bound.calls = None, []
@@ -389,7 +406,7 @@ class Executable:
     def _code(self, function: Function) -> Code:
         steps: list[Step] = []
         for instruction in function.body:
-            inputs = tuple(_flat(instruction.operands.values()))
+            inputs = tuple(flat(instruction.operands.values()))
             if instruction.op == DEALLOCATE:
                 if steps:
                     steps[-1].drops += inputs
@@ -478,8 +495,11 @@ class Executable:
                 return kernel
             if step.inputs[1] not in self._lasting.get(function.name, ()):
                 return kernel.call
-            self._prepared.append(Prepared(kernel))
-            return self._prepared[-1]
+            prepared = Prepared(kernel)
+            self._prepared.append(prepared)
+            if options.program_cache_enabled() and self.drops_spent:
+                self._spent.takes(function.name, step.inputs[1], prepared)
+            return prepared
         this = weakref.proxy(self)  # a call belongs to its executable, which ends with its last user
         if instruction.op == LOAD_CACHED:
             return lambda *tensors: _one_or_all(this._load_cached(step, tensors))
@@ -581,11 +601,3 @@ class Executable:
 
 def _one_or_all(results: Sequence[torch.Tensor]) -> Any:
     return results[0] if len(results) == 1 else results
-
-
-def _flat(operands: Iterable[Operand]) -> Iterable[int]:
-    for operand in operands:
-        if isinstance(operand, int):
-            yield operand
-        else:
-            yield from operand

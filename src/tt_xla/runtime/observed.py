@@ -46,6 +46,8 @@ class Observer(Protocol):
 class Observed(Executable):
     """An executable of which every run and every kernel call is told to an observer."""
 
+    drops_spent = False  # observers may look at what a call is given
+
     def __init__(self, device: Device, program: Program, observer: Observer) -> None:
         super().__init__(device, program)
         self._observer = observer

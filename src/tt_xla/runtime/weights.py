@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
 
-from tt_xla.ir.program import Program, Role
+from tt_xla.ir.program import Operand, Program, Role
 from tt_xla.runtime.emulator.registry import Weighted
+from tt_xla.runtime.transfer import owns_memory
 
 LOAD_CACHED = "ttcore.load_cached"
 TRACE = "ttnn.capture_or_execute_trace"
+
+
+def flat(operands: Iterable[Operand]) -> Iterator[int]:
+    """The values of operands, those of variadic ones in their place."""
+    for operand in operands:
+        if isinstance(operand, int):
+            yield operand
+        else:
+            yield from operand
 
 
 class Prepared:
@@ -40,10 +51,68 @@ class Prepared:
             made = self._made = self._prepare(weights)
         return self._with_prepared(input, made, *rest)
 
+    def has_prepared(self, weights: torch.Tensor) -> bool:
+        """Whether what was made of these weights stands for them, so that no call reads them."""
+        return self._made is not None and self._seen is not None and self._seen() is weights
+
     def release(self) -> None:
         """Drops what was made of weights that are gone."""
         if self._seen is not None and self._seen() is None:
             self._seen = self._made = None
+
+
+class Spent:
+    """Const-eval results that prepared weights stand for everywhere: their bytes go, the tensors stay as keys.
+
+    Args:
+        traced: of each trace, its operands and the function behind it.
+    """
+
+    def __init__(self, program: Program, traced: Iterable[tuple[tuple[int, ...], str]]) -> None:
+        entry = program.functions[0]
+        functions = {function.name: function for function in program.functions}
+        made = [value for step in entry.body if step.op == LOAD_CACHED for value in step.results]
+        self._entry_value = {(entry.name, value): value for value in made}
+        """Of each value, in the entry or behind a trace, that is a const-eval result."""
+        for operands, name in traced:
+            inner = zip(functions[name].arguments, operands, strict=False)
+            self._entry_value.update({(name, value): operand for value, operand in inner if operand in made})
+        self._uses: Counter[int] = Counter()
+        for name in {name for name, _ in self._entry_value}:
+            steps = (step for step in functions[name].body if step.op not in (TRACE, "ttnn.deallocate"))
+            used = [value for step in steps for value in flat(step.operands.values())] + [*functions[name].results]
+            self._uses.update(self._entry_value[name, value] for value in used if (name, value) in self._entry_value)
+        self._prepared: dict[int, list[Prepared]] = {}
+
+    def takes(self, function: str, value: int, prepared: Prepared) -> None:
+        """Says that an instruction of a function has this value as its weights."""
+        kept = self._entry_value.get((function, value))
+        if kept is not None:
+            self._prepared.setdefault(kept, []).append(prepared)
+
+    def drop(self, kept: Mapping[int, torch.Tensor]) -> bool:
+        """Frees the bytes of what nobody reads any more.
+
+        Args:
+            kept: const-eval results by their values in the entry.
+
+        Returns:
+            Whether nothing is left that may be freed after the next run.
+        """
+        waiting = False
+        for value, instructions in self._prepared.items():
+            tensor = kept.get(value)
+            if tensor is None or len(instructions) != self._uses[value] or not tensor.untyped_storage().nbytes():
+                continue
+            if not all(each.has_prepared(tensor) for each in instructions):
+                waiting = True
+            elif owns_memory(tensor) and tensor.untyped_storage().resizable():
+                tensor.untyped_storage().resize_(0)
+        return not waiting
+
+    def clear(self) -> None:
+        """Forgets the instructions, which are bound anew."""
+        self._prepared.clear()
 
 
 def lasting(program: Program, traced: Iterable[tuple[tuple[int, ...], str]]) -> dict[str, set[int]]:
