@@ -21,7 +21,7 @@ demo: $(STAMP) ## train and run small models on the emulated card
 test: $(STAMP) ## all tests but those of `make stress`
 	@$(BIN)/python -m pytest
 
-stress: $(STAMP) ## 10,000 runs, 1,000 programs, kills, signals, forks, threads and exits at random moments
+stress: $(STAMP) ## signals, forks, threads, exits at random moments and mutated programs, with the JAX plugin
 	@$(BIN)/python -m pytest -m stress tests
 
 bench: $(STAMP) ## compile times and run times

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jaxlib.mlir import ir
 from xdsl.ir import SSAValue
 
 from tt_xla import callbacks
@@ -51,6 +52,8 @@ def call_host(importer: Any, op: Any, reason: UnsupportedOpError) -> Sequence[SS
     if op.operation.name in ("stablehlo.maximum", "stablehlo.minimum") and "complex" in str(op.operands[0].type):
         raise importer.reject(op, "XLA orders complex numbers in another way than StableHLO")
     module, captured = outline.outline(op, importer.functions)
+    if unknown := _unregistered(module):
+        raise importer.reject(op, f"no dialect has an op '{unknown}'")
     operands = [importer.values[value] for value in captured]
     wide = (
         op.operation.name in _OF_BITS
@@ -110,6 +113,20 @@ def _callable(op: Any) -> bool:
     """Whether all that goes in and out are tensors of static shape."""
     values = [*op.operands, *op.results]
     return all(getattr(value.type, "has_static_shape", False) for value in values) and bool(len(op.results))
+
+
+def _unregistered(module: Any) -> str:
+    """The name of an op that no dialect knows, which MLIR lets stand in what it reads, or nothing."""
+    found: list[str] = []
+
+    def visit(op: Any) -> ir.WalkResult:
+        if not module.context.is_registered_operation(op.name):
+            found.append(op.name)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return "".join(found)
 
 
 def _result_type(type_: Any, *, wide: bool) -> Tensor:

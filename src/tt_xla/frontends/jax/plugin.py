@@ -9,6 +9,7 @@ from typing import Any
 
 from tt_xla.frontends.jax.host_callbacks import allow_callbacks
 from tt_xla.frontends.jax.parameters import recognise_flax
+from tt_xla.frontends.jax.pjrt.untrusted import trust_jax
 
 NAME = "tt"
 PRIORITY = 500
@@ -47,6 +48,7 @@ def initialize() -> None:
     _allow_persistent_cache()
     allow_callbacks(NAME)
     recognise_flax()
+    trust_jax()
 
 
 def _take_lowerings() -> None:

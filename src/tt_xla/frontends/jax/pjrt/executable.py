@@ -22,6 +22,7 @@ from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
+from tt_xla.frontends.jax.pjrt.untrusted import checked
 from tt_xla.frontends.jax.pjrt.wire import DEVICE_ASSIGNMENT, CompileRequest, OptionValue, read_compile_options
 from tt_xla.ir.program import Program, Result, Role
 from tt_xla.log import logger
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from tt_xla.codegen.export import Run
 
+FROM_JAX = "the program from JAX"
 NAME = "tt_executable"
 """Upstream's name of every executable."""
 
@@ -257,7 +259,8 @@ def compile_bytes(
 
     request = read_compile_options(options)
     _check_one_device(request)
-    module = parse_module(code, "the program from JAX")
+    code = checked(code, FROM_JAX)
+    module = parse_module(code, FROM_JAX)
     function = next((op for op in module.body.operations if _text(op, "sym_name") == "main"), None)
     arguments = _attributes_of(function, "arg_attrs")
     results = _attributes_of(function, "res_attrs")

@@ -1,0 +1,94 @@
+"""The process that reads programs of unknown origin; run as a script, by :mod:`tt_xla.frontends.jax.pjrt.untrusted`.
+
+MLIR's readers and the conversion from VHLO take a damaged program in good faith: some make them loop, ask for all
+memory, or write past what they allocated. Here that ends this process and no other. Requests and answers are a length
+and as many bytes; an answer starts with ``+`` and the module written anew, or with ``-`` and the reason.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import struct
+import sys
+from typing import Any, BinaryIO
+
+BYTECODE = b"ML\xefR"
+HEADER = struct.Struct("<Q")
+MEMORY = 8 << 30
+"""Bytes of address space; what wants more is damaged."""
+
+
+def main() -> None:
+    """Answers requests on standard input until it closes."""
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY if most == resource.RLIM_INFINITY else min(MEMORY, most), most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # MLIR prints diagnostics
+    read = _reader()
+    while (header := requests.read(HEADER.size)) and len(header) == HEADER.size:
+        _send(answers, read(requests.read(*HEADER.unpack(header))))
+
+
+def _reader() -> Any:
+    from io import BytesIO
+
+    from jaxlib.mlir import ir
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+    from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
+
+    upstream = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(upstream)
+
+    def read(data: bytes) -> bytes:
+        context = ir.Context()
+        context.enable_multithreading(False)
+        context.allow_unregistered_dialects = True
+        context.append_dialect_registry(upstream)
+        context.load_all_available_dialects()
+        sdy.register_dialect(context)
+        mhlo.register_mhlo_dialect(context)
+        chlo.register_dialect(context)
+        stablehlo.register_dialect(context)
+        reasons: list[str] = []
+        context.attach_diagnostic_handler(lambda diagnostic: not reasons.append(_describe(diagnostic)))
+        try:
+            if data.startswith(BYTECODE):
+                module: Any = stablehlo.deserialize_portable_artifact(context, data)
+            else:
+                module = ir.Module.parse(data.decode("utf-8"), context)
+            module.operation.verify()
+            module.operation.walk(_read_names)
+            out = BytesIO()
+            module.operation.write_bytecode(out)
+        except (ir.MLIRError, ValueError, RuntimeError, MemoryError) as error:
+            return b"-" + (reasons or [f"{type(error).__name__}: {error}"])[0].encode("utf-8", "replace")
+        return b"+" + out.getvalue()
+
+    return read
+
+
+def _describe(diagnostic: Any) -> str:
+    where = str(diagnostic.location).removeprefix("loc(").removesuffix(")").replace('"-":', "line ")
+    return diagnostic.message if where == "line 0:0" else f"{where}: {diagnostic.message}"
+
+
+def _read_names(op: Any) -> Any:
+    """Fails where a name is not UTF-8."""
+    from jaxlib.mlir import ir
+
+    for name in ("sym_name", "callee", "call_target_name"):
+        if name in op.attributes:
+            _ = op.attributes[name].value
+    return ir.WalkResult.ADVANCE
+
+
+def _send(answers: BinaryIO, data: bytes) -> None:
+    answers.write(HEADER.pack(len(data)) + data)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
