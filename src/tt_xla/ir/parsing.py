@@ -25,6 +25,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from tt_xla.ir.ttnn.attributes import placed
 
+_FLAT = re.compile(r'[^<>"]+(?=>)')
 _ALIAS = re.compile(r"^([#!][A-Za-z_][\w$]*)\s*=\s*", re.MULTILINE)
 
 
@@ -101,6 +102,8 @@ class MLIRParser(Parser):
         for match in _ALIAS.finditer(input):
             places.setdefault(match[1], match.end())
         self.attribute_aliases = _Aliases(self, places)
+        self._tensors: dict[str, Any] = {}
+        """Types that were read, by what stands between ``tensor<`` and ``>``: a few of them are most of a module."""
 
     def attribute_at(self, position: int) -> Attribute:
         """The attribute or type that stands at a position of the text; reading goes on where it was."""
@@ -122,8 +125,15 @@ class MLIRParser(Parser):
             self.raise_error(f"re-declaration of alias '{name}'")
 
     def _parse_tensor_attrs(self) -> Any:
+        text = _FLAT.match(self.lexer.input.content, self._current_token.span.start)
+        if text is not None and text[0] in self._tensors:
+            self._resume_from(text.end())
+            return self._tensors[text[0]]
         found = super()._parse_tensor_attrs()
-        return placed(found) if isinstance(found, TensorType) else found
+        made = placed(found) if isinstance(found, TensorType) else found
+        if text is not None:
+            self._tensors[text[0]] = made
+        return made
 
     def _parse_location(self) -> Any:
         """Also ranges, ``"file":1:2 to :9``, of which the start is kept, and names and metadata in front."""
