@@ -329,6 +329,14 @@ def test_rotary_embedding(run_op):
     assert_close(row, x.numpy() * cosine.numpy()[..., 1:2, :] + half * sine.numpy()[..., 1:2, :])
 
 
+def test_rotary_embedding_rounds_products_to_the_types_of_the_tables(run_op):
+    x, angles = samples(1, 2, 3, 8), samples(1, 1, 3, 8, seed=1)
+    cosine, sine = angles.cos().to(torch.bfloat16), angles.sin()
+    half = torch.cat([-x[..., 4:], x[..., :4]], -1)
+    result = run_op("ttnn.rotary_embedding", {"input": x, "cos_cache": cosine, "sin_cache": sine}, x.shape, "f32")
+    assert torch.equal(result, (x * cosine.float()).to(torch.bfloat16).float() + half * sine)
+
+
 @pytest.mark.parametrize("separate", [False, True])
 def test_split_query_key_value(run_op, separate):
     q, k, v = samples(2, 3, 4 * 5), samples(2, 3, 2 * 5, seed=1), samples(2, 3, 2 * 5, seed=2)

@@ -69,7 +69,8 @@ def _scores_fit(query: Tensor, key: Tensor, value: Tensor) -> bool:
 def _by_products(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, scale: float | None
 ) -> Tensor:
-    """Two matmuls around a softmax. Scores and weights are bfloat16, as in the buffers of TT-NN's kernel."""
+    """Two matmuls around a softmax. Scores and weights are bfloat16, as in the buffers of TT-NN's kernel (tt-metal,
+    sdpa_program_factory.cpp: ``im_df``)."""
     batch, heads, rows, width = query.shape
     groups, length = key.shape[1:3]
     factor = width**-0.5 if scale is None else scale
@@ -96,17 +97,20 @@ def rotary_embedding(
 ) -> Tensor:
     """``input * cos + rotate_half(input) * sin``; with ``token_index``, one row of the caches for all.
 
-    On silicon both products lie in buffers of the input's type before they are added.
+    On silicon the products lie in buffers of the caches' types before they are added (tt-metal,
+    rotary_embedding_program_factory.cpp: ``cos_interm_cb_index``, ``sin_interm_cb_index``).
 
     Rows that fill up the last tile of the result are 0 here; on the chip they are what its padding makes of them.
     """
     rows = input.shape[-2]
     start, count = (0, rows) if token_index is None else (token_index, 1)
-    dtype = input.dtype if ctx.silicon else torch.float32
-    cosine, sine = (cache.narrow(-2, start, count).to(dtype) for cache in (cos_cache, sin_cache))
-    x = input.to(dtype)
+    cosine, sine = (cache.narrow(-2, start, count) for cache in (cos_cache, sin_cache))
+    x = input if ctx.silicon else input.to(torch.float32)
     low, high = x.chunk(2, -1)
-    rotated = (x * cosine).add_(torch.cat([-high, low], -1).mul_(sine))
+    straight, turned = x * cosine, torch.cat([-high, low], -1) * sine
+    if ctx.silicon:
+        straight, turned = straight.to(cosine.dtype), turned.to(sine.dtype)
+    rotated = straight + turned
     missing = ctx.result.shape[-2] - rows
     return F.pad(rotated, (0, 0, 0, missing)) if missing else rotated
 
