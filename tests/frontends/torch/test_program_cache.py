@@ -5,6 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 import torch
@@ -53,6 +57,65 @@ def test_a_damaged_file_is_written_again(folder):
     file.write_bytes(file.read_bytes()[:-9])
     assert torch.equal(_run(), first)
     assert Program.from_bytes(parse_executable(file.read_bytes())[2])
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from tt_xla.frontends.executables import parse_executable
+from tt_xla.frontends.torch.program_cache import ProgramCache
+from tt_xla.ir.program import Program
+
+whole, folder, point = sys.argv[1:]
+ttir, ttnn, program = parse_executable(pathlib.Path(whole).read_bytes())
+fdopen = os.fdopen
+
+class Half:
+    def __init__(self, file):
+        self.file = file
+    def __enter__(self):
+        return self
+    def __exit__(self, *_):
+        self.file.close()
+    def write(self, data):
+        self.file.write(data[: len(data) // 2])
+        self.file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if point == "while it is written":
+    os.fdopen = lambda *arguments: Half(fdopen(*arguments))
+else:
+    os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+ProgramCache(pathlib.Path(folder)).store("key", Program.from_bytes(program), {"ttir": ttir, "ttnn": ttnn})
+"""
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize("point", ["while it is written", "before it has its name"])
+def test_a_process_that_is_killed_as_it_stores_a_program_costs_nothing(folder, tmp_path, point, is_there):
+    _run()
+    (file,) = folder.iterdir()
+    whole = file.replace(tmp_path / "whole")
+    ttir, ttnn, data = parse_executable(whole.read_bytes())
+    cache, program = program_cache.ProgramCache(folder), Program.from_bytes(data)
+    modules = {"ttir": ttir, "ttnn": ttnn}
+    if is_there:
+        cache.store("key", program, modules)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(whole), str(folder), point], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert cache.load("key") == (program if is_there else None)
+    cache.store("key", program, modules)
+    assert cache.load("key") == program
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_what_a_killed_process_left_goes_when_the_cache_is_opened_a_day_later(folder):
+    old, new = (folder.parent / f".{folder.name}-{name}" for name in ("old", "new"))
+    for left in (old, new):
+        left.write_bytes(b"half")
+    os.utime(old, (time.time() - 90_000,) * 2)
+    program_cache.open_cache(str(folder))
+    assert not old.exists()
+    assert new.exists()
 
 
 @pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EROFS, errno.EACCES], ids=errno.errorcode.get)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import hashlib
 import os
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +16,9 @@ from tt_xla.errors import OutputError, ProgramFormatError
 from tt_xla.frontends.executables import pack_executable, parse_executable
 from tt_xla.ir.program import Program
 from tt_xla.log import logger
+
+_STALE_S = 86_400
+"""Seconds after which nobody writes a file any more that has not got its name yet."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,13 @@ class ProgramCache:
         except OSError as error:
             logger().warning("%s is not written, the program is compiled again next time: %s", path, error)
 
+    def clean(self) -> None:
+        """Removes what processes left that were killed as they wrote, a day ago or longer."""
+        with contextlib.suppress(OSError):
+            for left in self.folder.parent.glob(f".{glob.escape(self.folder.name)}-*"):
+                if left.stat().st_mtime < time.time() - _STALE_S:
+                    left.unlink()
+
     def _path(self, key: object) -> Path:
         return self.folder / hashlib.sha256(repr((__version__, key)).encode()).hexdigest()
 
@@ -82,6 +95,8 @@ def open_cache(path: str, readonly: bool = False) -> None:
         except OSError as error:
             raise OutputError(f"The folder {folder} for compiled programs cannot be made: {error}.") from error
     _cache = ProgramCache(folder, readonly)
+    if not readonly:
+        _cache.clean()
 
 
 def close_cache() -> None:
