@@ -40,3 +40,21 @@ func.func public @shared(%w: tensor<3x3x64x64xbf16, #rows>) -> (tensor<64x64x3x3
   %1 = "ttnn.permute"(%0) <{permutation = array<i64: 3, 2, 0, 1>}> : (tensor<3x3x64x64xbf16, #tiles>) -> tensor<64x64x3x3xbf16, #permuted_tiles>
   func.return %1, %0 : tensor<64x64x3x3xbf16, #permuted_tiles>, tensor<3x3x64x64xbf16, #tiles>
 }
+
+#heads_rows = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 256 + d1 * 4 + d2, d3), <1x1>, memref<256x32xbf16, #dram>, <interleaved>>
+#heads_tiles = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 2048 + d1 * 32 + d2, d3), <1x1>, memref<64x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#split_tiles = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 256 + d1 * 64 + d2, d3), <1x1>, memref<8x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+
+// An input that comes in tiles costs nothing; a parameter is converted on the device, once.
+// CHECK-LABEL: func.func public @heads(
+// CHECK-NEXT: %[[T:.*]] = "ttnn.to_layout"(%x)
+// CHECK-NEXT: "ttnn.permute"(%[[T]])
+// CHECK-NEXT: %[[P:.*]] = "ttnn.permute"(%w)
+// CHECK-NEXT: "ttnn.to_layout"(%[[P]])
+func.func public @heads(%x: tensor<1x64x4x32xbf16, #heads_rows>, %w: tensor<1x64x4x32xbf16, #heads_rows> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> (tensor<1x4x64x32xbf16, #split_tiles>, tensor<1x4x64x32xbf16, #split_tiles>) {
+  %0 = "ttnn.to_layout"(%x) : (tensor<1x64x4x32xbf16, #heads_rows>) -> tensor<1x64x4x32xbf16, #heads_tiles>
+  %1 = "ttnn.permute"(%0) <{permutation = array<i64: 0, 2, 1, 3>}> : (tensor<1x64x4x32xbf16, #heads_tiles>) -> tensor<1x4x64x32xbf16, #split_tiles>
+  %2 = "ttnn.to_layout"(%w) : (tensor<1x64x4x32xbf16, #heads_rows>) -> tensor<1x64x4x32xbf16, #heads_tiles>
+  %3 = "ttnn.permute"(%2) <{permutation = array<i64: 0, 2, 1, 3>}> : (tensor<1x64x4x32xbf16, #heads_tiles>) -> tensor<1x4x64x32xbf16, #split_tiles>
+  func.return %1, %3 : tensor<1x4x64x32xbf16, #split_tiles>, tensor<1x4x64x32xbf16, #split_tiles>
+}

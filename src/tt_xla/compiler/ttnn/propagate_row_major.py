@@ -3,22 +3,25 @@
 Inputs come row-major, and the lowering brings them into tiles before anything else. Tiles pad the last two dimensions
 to 32: a convolution's weights of 3x3 become 114 times as large when they are permuted in tiles. So for each line of
 permutes, reshapes and slices that starts where a row-major tensor becomes tiles, the place of that conversion is
-chosen: at the start, between two ops, or at the end, where it cancels when the result is wanted row-major.
+chosen: at the start, between two ops, or at the end, where it cancels when the result is wanted row-major. At the start
+it takes no time where the caller of a function brings its input in tiles (``ttnn-choose-argument-layouts``).
 """
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.emit_program import plain_instruction
-from tt_xla.compiler.rewriting import body, functions
+from tt_xla.compiler.rewriting import body, functions, is_entry
+from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.rates import rates_of
 from tt_xla.ir.base import TTOp, only_user, shape
 from tt_xla.ir.layout import TensorLayout
-from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.ir.program import Instruction, Role, TensorSpec
 from tt_xla.ir.ttnn.attributes import laid_out, layout_of
 from tt_xla.ir.ttnn.memory import ToLayoutOp
 from tt_xla.ir.ttnn.structure import PermuteOp, ReshapeOp, SliceStaticOp
@@ -33,11 +36,22 @@ MOVEMENT = (PermuteOp, ReshapeOp, SliceStaticOp)
 
 def run(module: ModuleOp, target: Target) -> None:
     for function in functions(module):
+        inputs = _inputs(function) if is_entry(function) else set[SSAValue]()
         for op in list(body(function).ops):
             if isinstance(op, ToLayoutOp) and op.parent is not None and _tilizes(op):
                 line = _line(op)
                 if line:
-                    _place(op, line, target)
+                    _place(op, line, target, comes_in_tiles=op.input in inputs)
+
+
+def _inputs(function: FuncOp) -> set[SSAValue]:
+    """Arguments that come anew with each call and have one use, so that they may come as it wants them."""
+    arguments = enumerate(body(function).args)
+    return {
+        argument
+        for index, argument in arguments
+        if argument_role(function, index) is Role.INPUT and argument.has_one_use()
+    }
 
 
 def _tilizes(op: ToLayoutOp) -> bool:
@@ -55,8 +69,12 @@ def _line(start: ToLayoutOp) -> list[TTOp]:
     return line
 
 
-def _place(start: ToLayoutOp, line: list[TTOp], target: Target) -> None:
-    """Moves the conversion to tiles behind as many ops of the line as is fastest."""
+def _place(start: ToLayoutOp, line: list[TTOp], target: Target, *, comes_in_tiles: bool) -> None:
+    """Moves the conversion to tiles behind as many ops of the line as is fastest.
+
+    Args:
+        comes_in_tiles: the conversion takes no time where it is.
+    """
     end = only_user(line[-1].results[0])
     back = end if isinstance(end, ToLayoutOp) and not layout_of(end.results[0]).tiled else None
     gap = rates_of(target).gap_traced
@@ -82,7 +100,7 @@ def _place(start: ToLayoutOp, line: list[TTOp], target: Target) -> None:
         cancels = place == len(line) and back is not None
         total = sum(move[index >= place] for index, move in enumerate(moves))
         if not cancels:
-            total += convert(_as(specs[place], False), True)
+            total += convert(_as(specs[place], False), True) if place or not comes_in_tiles else 0.0
             total += convert(last, False) if back is not None else 0.0
         if total < least - _WORTH_IT_US:
             best, least = place, total
