@@ -24,8 +24,8 @@ ACTIVATIONS: dict[str | None, tuple[str, list[float], str]] = {
 }
 """By our names: torch's name of the post-op, its numbers, its algorithm."""
 
-_WORTH_IT = 2**18
-"""Multiplications from which a call of oneDNN, about 10 us by itself, is the faster one."""
+_WORTH_IT = 2**12 + 1
+"""Multiplications from which torch's own bfloat16 linear calls oneDNN too, and takes longer than the call."""
 
 _ops: Any = torch.ops.mkldnn
 
