@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import types
 
 import pytest
@@ -430,3 +432,15 @@ def test_code_that_has_no_hash_records():
     code = (lambda: torch.ones(2, device="tt") + 1).__code__
     function = types.FunctionType(code.replace(co_consts=(*code.co_consts, slice(0, 1))), globals())
     assert function().tolist() == [2.0, 2.0]
+
+
+def test_ops_that_torch_takes_apart_need_no_compiler_of_torchs():
+    """In a process of its own: the tests before have loaded what registers torch's prims."""
+    script = """
+import torch, torch_xla, torch_xla.debug.metrics as metrics
+x = torch.ones(3).to("tt")
+x.lerp_(torch.zeros(3).to("tt"), 0.25)
+assert x.tolist() == [0.75] * 3
+assert metrics.executed_fallback_ops() == [], metrics.executed_fallback_ops()
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

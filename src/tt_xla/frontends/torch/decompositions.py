@@ -22,6 +22,8 @@ def decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
 
     Torch's rules for ops that write to their arguments stay out, as AOT makes those functional.
     """
+    import torch._inductor.inductor_prims
+
     kept = {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under these
     own = {aten.as_strided_scatter.default: _as_strided_scatter, torch.ops.prims.fma.default: _fma} | _WITH_FACTOR
     known = decomposition_table | _foreach_decompositions() | STEPS | own
