@@ -1,6 +1,7 @@
 """Numbers that change from step to step, such as learning rates: where ops take them, and the op in terms of tensors.
 
 A number in one of these places is no part of what is compiled once it was seen to change; it becomes a 0-dim input.
+Torch writes a tensor's product with a number with the number first where an optimizer steps many tensors at once.
 """
 
 from __future__ import annotations
@@ -68,11 +69,11 @@ def _masked_fill(x: Any, mask: Any, value: Any) -> torch.Tensor:
 
 
 SCALARS: dict[torch._ops.OpOverload, Scalars] = {
-    aten.add.Tensor: Scalars(frozenset([1, "alpha"]), _add),
+    aten.add.Tensor: Scalars(frozenset([0, 1, "alpha"]), _add),
     aten.add.Scalar: Scalars(frozenset([1]), lambda x, y, alpha=1: _add(x, y, alpha=alpha)),
     aten.addcdiv.default: Scalars(frozenset(["value"]), _addcdiv),
     aten.addcmul.default: Scalars(frozenset(["value"]), _addcmul),
-    aten.div.Tensor: Scalars(frozenset([1]), torch.div),
+    aten.div.Tensor: Scalars(frozenset([0, 1]), torch.div),
     aten.div.Scalar: Scalars(frozenset([1]), torch.div),
     aten.eq.Scalar: Scalars(frozenset([1]), torch.eq),
     aten.full.default: Scalars(frozenset([1]), _full),
@@ -83,10 +84,10 @@ SCALARS: dict[torch._ops.OpOverload, Scalars] = {
     aten.lerp.Scalar: Scalars(frozenset([2]), _lerp),
     aten.lt.Scalar: Scalars(frozenset([1]), torch.lt),
     aten.masked_fill.Scalar: Scalars(frozenset([2]), _masked_fill),
-    aten.mul.Tensor: Scalars(frozenset([1]), torch.mul),
+    aten.mul.Tensor: Scalars(frozenset([0, 1]), torch.mul),
     aten.mul.Scalar: Scalars(frozenset([1]), torch.mul),
     aten.ne.Scalar: Scalars(frozenset([1]), torch.ne),
     aten.rsub.Scalar: Scalars(frozenset([1]), _rsub),
-    aten.sub.Tensor: Scalars(frozenset([1, "alpha"]), _sub),
+    aten.sub.Tensor: Scalars(frozenset([0, 1, "alpha"]), _sub),
     aten.sub.Scalar: Scalars(frozenset([1]), lambda x, y, alpha=1: _sub(x, y, alpha=alpha)),
 }
