@@ -182,3 +182,18 @@ def test_calls_that_host_work_joins_pass_values_in_order() -> None:
     np.testing.assert_allclose(got[0].numpy(), 2 * x, atol=1e-5)
     np.testing.assert_allclose(got[1].numpy(), np.abs(spectrum) + x, rtol=1e-5)
     assert len(host_calls(program)) == 1
+
+
+def test_a_call_without_inputs_is_a_constant() -> None:
+    program = compiled("""
+func.func @main(%x: tensor<8xi32>) -> tensor<8xi32> {
+  %0 = stablehlo.iota dim = 0 : tensor<8xui64>
+  %1 = stablehlo.constant dense<4294967299> : tensor<ui64>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<ui64>) -> tensor<8xui64>
+  %3 = stablehlo.multiply %0, %2 : tensor<8xui64>
+  %4 = stablehlo.convert %3 : (tensor<8xui64>) -> tensor<8xi32>
+  %5 = stablehlo.add %4, %x : tensor<8xi32>
+  return %5 : tensor<8xi32>
+}""")
+    assert host_calls(program) == []
+    assert run(program, torch.ones(8, dtype=torch.int32))[0].tolist() == [3 * n + 1 for n in range(8)]

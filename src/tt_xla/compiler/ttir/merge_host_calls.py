@@ -1,10 +1,12 @@
 """Calls of the host that follow one another become one, so that what they pass on does not leave XLA's hands.
 
-Every call is then compiled once, here: what the host cannot run either is an error of the compilation.
+Every call is then compiled once, here: what the host cannot run either is an error of the compilation. One without
+inputs is run, too: its results are constants.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,9 +22,15 @@ from tt_xla import host
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions
 from tt_xla.compiler.stablehlo.parse import context
+from tt_xla.compiler.stablehlo.types import elements
 from tt_xla.compiler.ttnn.constness import constant_values
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.base import DATA_TYPES, tensor_type
+from tt_xla.ir.ttir.creation import ConstantOp
 from tt_xla.ir.ttir.host import HostCallOp
+
+MOST_ELEMENTS = 1 << 16
+"""A larger result of a call without inputs is computed at the first run, not kept in the program."""
 
 
 @dataclass(eq=False)
@@ -47,7 +55,9 @@ def run(module: ModuleOp) -> None:
                 _merge(group.calls)
         for op in body(function).ops:
             if isinstance(op, HostCallOp):
-                _check(op)
+                program = _loaded(op)
+                if not op.operands and all(_may_be_constant(result) for result in op.results):
+                    _fold(op, program([]))
 
 
 def _groups(block: Block, constants: set[SSAValue]) -> list[_Group]:
@@ -136,9 +146,28 @@ def _bring(joined: Any, text: str, prefix: str) -> Any:
     return next(f for f in joined.body.operations if f.name.value == f"{prefix}main")
 
 
-def _check(call: HostCallOp) -> None:
+def _may_be_constant(value: SSAValue) -> bool:
+    type_ = tensor_type(value)
+    return not DATA_TYPES[type_.element_type].is_host_only and 0 < math.prod(type_.get_shape()) <= MOST_ELEMENTS
+
+
+def _fold(call: HostCallOp, arrays: Sequence[Any]) -> None:
+    """Puts constants in the place of a call, unless a value does not fit on the chip, which is an error of the run."""
     try:
-        host.load(call.value("module"))
+        values = [elements(array, tensor_type(result)) for array, result in zip(arrays, call.results, strict=True)]
+    except UnsupportedOpError:
+        return
+    for value, result in zip(values, call.results, strict=True):
+        made = ConstantOp.make([], [result.type], call.location, value=value)
+        Rewriter.insert_op(made, InsertPoint.before(call))
+        result.replace_all_uses_with(made.results[0])
+    call.detach()
+    call.erase()
+
+
+def _loaded(call: HostCallOp) -> host.HostProgram:
+    try:
+        return host.load(call.value("module"))
     except UnsupportedOpError as error:
         name = call.value("ops")[0].partition(" at ")[0]
         raise UnsupportedOpError(
