@@ -12,6 +12,7 @@ from tt_xla.codegen.blocks import flat
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.expressions import Call, Data, Expression, Name
 from tt_xla.codegen.formatting import Node, node_of
+from tt_xla.codegen.formatting import flat as flat_text
 from tt_xla.codegen.languages import Language
 from tt_xla.codegen.layouts import dtype, layout
 from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, unique
@@ -24,6 +25,9 @@ HOST_CALL = "ttnn.host_call"
 HOST_CALLBACK = "ttnn.host_callback"
 LOAD_CACHED = "ttcore.load_cached"
 TRACE = "ttnn.capture_or_execute_trace"
+
+_STATEMENTS = (HOST_CALL, HOST_CALLBACK, TRACE, WHILE_LOOP, CASE, "func.call")
+"""Ops whose source is no call of TT-NN."""
 
 INLINE_ELEMENTS = 16
 """A longer constant is a file."""
@@ -165,6 +169,8 @@ class Body:
         """Keys of the values that are looked up in ``w``."""
         self.traces = dict(traces or {})
         self.lines: list[str] = []
+        self.sources: list[Node] = []
+        """What the results of the statements are made by, in order."""
         self.names = {value: language.weight(key) for value, key in self.lookups.items()}
         cached = [value for inner in function.body if inner.op == LOAD_CACHED for value in inner.results]
         self.kept = {*self.lookups, *cached}
@@ -196,6 +202,11 @@ class Body:
             self.kept.add(value)
         return found
 
+    def element(self, value: int, name: str) -> None:
+        """Declares a value that is part of a parameter and not this function's to free."""
+        self.names[value] = name
+        self.kept.add(value)
+
     def write(self, instructions: Sequence[Instruction]) -> None:
         index = 0
         while index < len(instructions):
@@ -213,12 +224,34 @@ class Body:
                 self._write(instruction, [value for value in dying if value not in (*self.kept, *unread)])
                 self._free(unread)
 
-    def bind_call(self, results: Sequence[int], source: Node, freed: set[int]) -> None:
-        """A call of another function of the file, which frees some of its arguments."""
+    def described(self, instruction: Instruction) -> tuple[str, list[int]] | None:
+        """A call of TT-NN without the names of its tensors, and the tensors in its order; None for other statements."""
+        if instruction.op in _STATEMENTS:
+            return None
+        reads: list[int] = []
+
+        def name(value: int) -> str:
+            reads.append(value)
+            return "_"
+
+        found = self.constants.named(call_of(instruction, self.function.values, self.target))
+        return flat_text(self.language.node(found, name, self.constants.data)), reads
+
+    def bind_call(
+        self, results: Sequence[int], source: Node, freed: set[int], bases: Sequence[str] = (), left: Sequence[int] = ()
+    ) -> None:
+        """A call of another function of the file, which frees some of its arguments.
+
+        Args:
+            bases: what the results are called there.
+            left: arguments to free after it.
+        """
         for value in freed:
             self._forget(value)
-        names = [self._new(value, "hidden") for value in results]
+        bases = bases or ["hidden"] * len(results)
+        names = [self._new(value, base) for value, base in zip(results, bases, strict=True)]
         self._bind(names, source, "several" if len(names) > 1 else "one")
+        self._free(left)
 
     def _write(self, instruction: Instruction, dying: list[int]) -> None:
         op = instruction.op
@@ -251,6 +284,7 @@ class Body:
         self._deallocate(over)
 
     def _bind(self, names: Sequence[str], source: Node, gives: str) -> None:
+        self.sources.append(source)
         fresh = [name not in self._declared for name in names]
         self._declared.update(names)
         self.lines += self.language.bind(names, fresh, source, gives)
@@ -325,7 +359,7 @@ class Body:
                     return found
         tensors = [value for value in operands if value not in self.lookups]
         if len(tensors) == 1 and tensors[0] in dying and tensors[0] not in self._parameters:
-            return _stem(self.names[tensors[0]])
+            return stem(self.names[tensors[0]])
         return identifier(instruction.op.partition(".")[2].replace(".", "_"))
 
     def _new(self, value: int, base: str) -> str:
@@ -361,7 +395,7 @@ class Body:
         self.lines.append(self.language.comment(said[:108]).rstrip())
 
 
-def _stem(name: str) -> str:
+def stem(name: str) -> str:
     """A name without the number that told it from another."""
     head, _, tail = name.rpartition("_")
     return head if head and tail.isdecimal() else name

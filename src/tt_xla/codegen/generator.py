@@ -6,17 +6,18 @@ The file reads from top to bottom as the program runs: configs, const-eval funct
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tt_xla.codegen.blocks import Block, find_blocks, flat
-from tt_xla.codegen.body import HOST_CALL, HOST_CALLBACK, LOAD_CACHED, TRACE, Body, Constants
+from tt_xla.codegen.body import DEALLOCATE, HOST_CALL, HOST_CALLBACK, LOAD_CACHED, TRACE, Body, Constants, stem
 from tt_xla.codegen.expressions import Call, Device, Expression
 from tt_xla.codegen.formatting import INDENT, Node, lay_out
 from tt_xla.codegen.languages import LANGUAGES, Gives, Language
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.naming import identifier, module_path, unique
+from tt_xla.codegen.repeats import Repeat, find_repeats
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Program, Role, TensorSpec
 from tt_xla.target import Target, load_target
@@ -184,8 +185,7 @@ def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> t
         assert isinstance(operands, tuple)
         callee = module.program.function(str(instruction.attributes["callee"]))
         given = [_looked_up(weights | keys, value, callee.name) for value in operands]
-        name, result_names = _const_eval(module, callee)
-        source = module.language.call(name, ["device", *map(module.language.weight, given)])
+        source, result_names = _const_eval(module, callee, given)
         known = shared.get(str(source))
         if known is None:
             known = shared[str(source)] = []
@@ -210,8 +210,8 @@ def _looked_up(names: dict[int, str], value: int, callee: str) -> str:
     return found
 
 
-def _const_eval(module: _Module, function: Function) -> tuple[str, list[str]]:
-    """Writes a const-eval function; its name, and names of its results."""
+def _const_eval(module: _Module, function: Function, given: Sequence[str]) -> tuple[Node, list[str]]:
+    """What calls a const-eval function, which is written unless it is one call without inputs; names of its results."""
     body = module.body(function)
     parameters = [body.parameter(value, "weight") for value in function.arguments]
     body.write(function.body)
@@ -220,7 +220,11 @@ def _const_eval(module: _Module, function: Function) -> tuple[str, list[str]]:
     lines = [*body.lines, *module.language.give(results, gives)]
     ops = [inner.op.removeprefix("ttnn.") for inner in function.body if inner.op != "ttnn.deallocate"]
     base = f"{'prepare' if function.arguments else 'make'}_{identifier(ops[-1]).rstrip('_')}" if ops else "const_eval"
-    return module.define(base, parameters, gives, "", lines), [base.removeprefix("make_") for _ in results]
+    names = [base.removeprefix("make_") for _ in results]
+    if len(ops) == 1 and not given and len(results) == 1 and len(body.sources) == 1:
+        return body.sources[0], names
+    name = module.define(base, parameters, gives, "", lines)
+    return module.language.call(name, ["device", *map(module.language.weight, given)]), names
 
 
 def _gives(results: Sequence[str]) -> Gives:
@@ -275,12 +279,59 @@ def _forward(
     position = 0
     instructions = [inner for inner in entry.body if inner.op != LOAD_CACHED]
     for block in find_blocks(entry, instructions, lookups):
-        body.write(instructions[position : block.first])
+        _stretch(module, body, instructions[position : block.first])
         _block(module, body, block, instructions[block.first : block.last + 1])
         position = block.last + 1
-    body.write(instructions[position:])
+    _stretch(module, body, instructions[position:])
     lines = [*body.lines, *module.language.give([body.name(value) for value in entry.results], "list")]
     module.define("forward", signature, "list", "The model: a list of its results.", lines)
+
+
+def _stretch(module: _Module, body: Body, instructions: Sequence[Instruction]) -> None:
+    """Writes instructions that belong to no named part of the model; what repeats among them is a function."""
+    repeats = find_repeats(instructions, body.described, body.kept)
+    weights = {repeat.part: set(range(len(repeat.inputs))) for repeat in repeats}
+    for repeat in repeats:
+        weights[repeat.part] &= {at for at, value in enumerate(repeat.inputs) if value in body.lookups}
+    written: dict[int, tuple[str, list[str]]] = {}
+    position = 0
+    for repeat in repeats:
+        body.write(instructions[position : repeat.first])
+        of_part = weights[repeat.part]
+        if repeat.part not in written:
+            inside = instructions[repeat.first : repeat.last + 1]
+            written[repeat.part] = _repeated(module, body, repeat, of_part, inside)
+        name, bases = written[repeat.part]
+        keys = module.language.weights([body.lookups[repeat.inputs[at]] for at in sorted(of_part)])
+        given = [body.name(value) for at, value in enumerate(repeat.inputs) if at not in of_part]
+        source = module.language.call(name, ["device", *keys, *given])
+        body.bind_call(repeat.outputs, source, {repeat.inputs[at] for at in repeat.freed}, bases, repeat.left)
+        position = repeat.last + 1
+    body.write(instructions[position:])
+
+
+def _repeated(
+    module: _Module, caller: Body, repeat: Repeat, weights: Container[int], instructions: Sequence[Instruction]
+) -> tuple[str, list[str]]:
+    """Writes a repeated part as a function, weights first; its name, and what it calls its results.
+
+    Args:
+        weights: positions of the inputs that are weights for all parts that are alike.
+    """
+    body = module.body(caller.function)
+    of_weights = [value for at, value in enumerate(repeat.inputs) if at in weights]
+    if module.language.spreads:
+        signature = ["w"] if of_weights else []
+        for at, value in enumerate(of_weights):
+            body.element(value, f"w[{at}]")
+    else:
+        signature = [body.parameter(value, "weight") for value in of_weights]
+    signature += [body.parameter(value, "x") for at, value in enumerate(repeat.inputs) if at not in weights]
+    body.write([step for step in instructions if step.op != DEALLOCATE or not {*flat(step.operands)} & {*repeat.left}])
+    results = [body.name(value) for value in repeat.outputs]
+    gives = _gives(results)
+    name = module.define("block", signature, gives, "", [*body.lines, *module.language.give(results, gives)])
+    return name, [stem(result) for result in results]
 
 
 def _block(module: _Module, caller: Body, block: Block, instructions: Sequence[Instruction]) -> None:

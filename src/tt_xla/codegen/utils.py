@@ -56,6 +56,11 @@ def load(name, dtype, layout, device=None, memory_config=None):
     return tensor(stored(name), dtype, layout, device, memory_config)
 
 
+def load_range(numbers, dtype, layout, device=None, memory_config=None):
+    """Stored arguments of the same form, by their names."""
+    return {f"arg{number}": load(f"arg{number}", dtype, layout, device, memory_config) for number in numbers}
+
+
 def full(value, shape, dtype, layout):
     """A tensor of equal elements on the host."""
     return tensor(numpy.full(shape, value), dtype, layout)
@@ -78,6 +83,11 @@ def pick(index, *branches):
     """The branch of a number, which a tensor holds; the last one for a number that is none of theirs."""
     number = int(scalar(index))
     return branches[number if 0 <= number < len(branches) else -1]
+
+
+def named(weights, names):
+    """Weights by their names, which spaces part."""
+    return [weights[name] for name in names.split()]
 
 
 def under(weights, module):

@@ -43,6 +43,10 @@ class Language(Protocol):
         """A weight by its name."""
         ...
 
+    def weights(self, keys: Sequence[str]) -> list[str]:
+        """Several weights as arguments of a call: one list for a language that ``spreads``."""
+        ...
+
     def under(self, prefix: str) -> str:
         """The weights of one module."""
         ...

@@ -90,6 +90,9 @@ class Cpp:
     def weight(self, key: str) -> str:
         return f"w.at({quoted(key)})"
 
+    def weights(self, keys: Sequence[str]) -> list[str]:
+        return [self.weight(key) for key in keys]
+
     def under(self, prefix: str) -> str:
         return f"utils::under(w, {quoted(prefix)})"
 

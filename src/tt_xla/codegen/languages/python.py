@@ -30,6 +30,13 @@ class Python:
     def weight(self, key: str) -> str:
         return f"w[{quoted(key)}]"
 
+    def weights(self, keys: Sequence[str]) -> list[str]:
+        if not keys:
+            return []
+        if any(key.split() != [key] for key in keys):
+            return [f"[{', '.join(map(self.weight, keys))}]"]
+        return [f"utils.named(w, {quoted(' '.join(keys))})"]
+
     def under(self, prefix: str) -> str:
         return f"utils.under(w, {quoted(prefix)})"
 
@@ -96,8 +103,8 @@ class Python:
         return f"utils.scalar({name})"
 
     def loaders(self, weights: Sequence[tuple[str, Node]], inputs: Sequence[Node]) -> list[str]:
-        prefixes = tuple(f"{quoted(name)}: " for name, _ in weights)
-        table = Group("{", tuple(made for _, made in weights), "}", prefixes=prefixes)
+        entries = list(_entries(weights))
+        table = Group("{", tuple(made for _, made in entries), "}", prefixes=tuple(prefix for prefix, _ in entries))
         lines = ["", "", "def load_weights(device):", *lay_out("return ", table, indent=1)]
         return [
             *lines,
@@ -139,6 +146,39 @@ class Python:
             'if __name__ == "__main__":',
             "    main()",
         ]
+
+
+def _entries(weights: Sequence[tuple[str, Node]]) -> Iterator[tuple[str, Node]]:
+    """Entries of the table of weights; neighbours without a name of their own that are loaded alike are one entry."""
+    position = 0
+    while position < len(weights):
+        name, made = weights[position]
+        first, end = _number(name, made), position + 1
+        while first is not None and end < len(weights) and _follows(weights[position], weights[end], end - position):
+            end += 1
+        if first is None or end == position + 1:
+            yield f"{quoted(name)}: ", made
+        else:
+            assert isinstance(made, Group)
+            items = (f"range({first}, {first + end - position})", *made.items[1:])
+            yield "**", Group("utils.load_range(", items, ")", fill=True)
+        position = end
+
+
+def _number(name: str, made: Node) -> int | None:
+    """3 of an entry ``"arg3": utils.load("arg3", ...)``."""
+    alike = isinstance(made, Group) and made.opening == "utils.load(" and made.items[0] == quoted(name)
+    return int(name[3:]) if alike and name.startswith("arg") and name[3:].isdecimal() else None
+
+
+def _follows(first: tuple[str, Node], other: tuple[str, Node], distance: int) -> bool:
+    """Whether an entry is the one ``distance`` after another, loaded alike."""
+    numbers = _number(*first), _number(*other)
+    if numbers[0] is None or numbers[1] != numbers[0] + distance:
+        return False
+    assert isinstance(first[1], Group)
+    assert isinstance(other[1], Group)
+    return first[1].items[1:] == other[1].items[1:]
 
 
 def _spaced(lines: Sequence[str]) -> Iterator[str]:
