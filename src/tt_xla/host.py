@@ -102,6 +102,35 @@ def wide() -> Any:
     return jax.enable_x64(True) if hasattr(jax, "enable_x64") else experimental.enable_x64()
 
 
+_PLAIN_OPS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        abs add and atan2 broadcast_in_dim cbrt ceil clamp compare complex concatenate constant convert cosine
+        count_leading_zeros divide dot_general dynamic_slice dynamic_update_slice exponential exponential_minus_one
+        fft floor gather imag iota is_finite log log_plus_one logistic maximum minimum multiply negate not or pad
+        popcnt power real reduce remainder reshape return reverse round_nearest_afz round_nearest_even rsqrt scatter
+        select shift_left shift_right_arithmetic shift_right_logical sign sine slice sort sqrt subtract tan tanh
+        transpose while xor
+        """,
+    )
+)
+_ODD_TYPE = re.compile(r"tensor<[^>]*(?:\?|f4E|f6E|f8E|\bu?i[24]\b|xu?i[24]\b|quant)")
+
+
+def check(module: str) -> None:
+    """That XLA's CPU compiler takes a StableHLO module: it is compiled now, unless it has nothing but plain ops on
+    plain types. Those it always takes, and they are compiled when they first run.
+
+    Raises:
+        UnsupportedOpError: XLA's CPU compiler does not take it.
+    """
+    ops = set(re.findall(r"(?:stablehlo|chlo|vhlo|mhlo)\.\w+", module))
+    plain = all(op.removeprefix("stablehlo.") in _PLAIN_OPS for op in ops)
+    if not plain or _ODD_TYPE.search(module):
+        load(module)
+
+
 @lru_cache(maxsize=256)
 def load(module: str) -> HostProgram:
     """Compiles a StableHLO module, given as text, once in a process.

@@ -1,7 +1,7 @@
 """Calls of the host that follow one another become one, so that what they pass on does not leave XLA's hands.
 
-Every call is then compiled once, here: what the host cannot run either is an error of the compilation. One without
-inputs is run, too: its results are constants.
+Every call is then checked, here: what the host cannot run either is an error of the compilation. One without inputs is
+run, too: its results are constants.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def run(module: ModuleOp) -> None:
                 _merge(group.calls)
         for op in body(function).ops:
             if isinstance(op, HostCallOp):
-                program = _loaded(op)
+                _check(op)
                 if not op.operands and all(_may_be_constant(result) for result in op.results):
-                    _fold(op, program([]))
+                    _fold(op, host.load(op.value("module"))([]))
 
 
 def _groups(block: Block, constants: set[SSAValue]) -> list[_Group]:
@@ -165,9 +165,9 @@ def _fold(call: HostCallOp, arrays: Sequence[Any]) -> None:
     call.erase()
 
 
-def _loaded(call: HostCallOp) -> host.HostProgram:
+def _check(call: HostCallOp) -> None:
     try:
-        return host.load(call.value("module"))
+        host.check(call.value("module"))
     except UnsupportedOpError as error:
         name = call.value("ops")[0].partition(" at ")[0]
         raise UnsupportedOpError(
