@@ -11,6 +11,9 @@ from tt_xla.frontends.jax.pjrt.errors import PluginError
 DEVICE_ASSIGNMENT = bytes.fromhex("080110011a030a0100")
 """DeviceAssignmentProto of one replica, one partition, on device 0."""
 
+EFFORTS = {9: 0, 19: 1, 29: 2, 39: 2}
+"""Optimization levels of ours for XLA's effort levels O0 to O3, as the newest JAX writes ``"O1"`` and its own setting."""
+
 OptionValue = str | bool | int | float
 
 
@@ -34,6 +37,7 @@ def read_compile_options(data: bytes) -> CompileRequest:
         PluginError: it is damaged.
     """
     request = CompileRequest()
+    level: int | None = None
     try:
         for number, value in _fields(data):
             if number == 3 and isinstance(value, bytes):  # executable_build_options
@@ -42,6 +46,8 @@ def read_compile_options(data: bytes) -> CompileRequest:
                         request.replicas = count
                     elif inner == 5 and isinstance(count, int):
                         request.partitions = count
+                    elif inner == 24 and isinstance(count, int):  # optimization_level, which JAX takes from the options
+                        level = EFFORTS.get(count, count)
             elif number == 7 and isinstance(value, bytes):  # env_option_overrides
                 entry = dict(_fields(value))
                 name, override = entry[1], entry[2]
@@ -53,6 +59,8 @@ def read_compile_options(data: bytes) -> CompileRequest:
             f"The compile options are not a CompileOptionsProto: {error!r}.",
             hint=f"They are {len(data)} bytes long.",
         ) from error
+    if level is not None:
+        request.options.setdefault("optimization_level", level)
     return request
 
 
