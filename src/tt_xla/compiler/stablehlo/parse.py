@@ -90,7 +90,11 @@ def portable_artifact(module: Any) -> bytes:
     """
     from jaxlib import _jax  # pyright: ignore[reportAttributeAccessIssue]
 
-    return _jax.mlir.serialize_portable_artifact(module, stablehlo.get_current_version())
+    try:
+        return _jax.mlir.serialize_portable_artifact(module, stablehlo.get_current_version())
+    except TypeError:  # jaxlib 0.7 wants text or bytecode
+        text = module.operation.get_asm(enable_debug_info=True)
+        return _jax.mlir.serialize_portable_artifact(text, stablehlo.get_current_version())
 
 
 def _plain(attributes: Any) -> Any:
