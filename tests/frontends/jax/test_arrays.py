@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+import torch
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -70,6 +71,39 @@ def test_numpy_view_outlives_the_array():
     gc.collect()
     jax.jit(lambda x: x * 2)(X)  # the slot that frees what was destroyed
     np.testing.assert_array_equal(seen, X + 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.int8, np.uint32, np.bool])
+def test_dlpack_to_others_is_without_a_copy(dtype):
+    array = jax.jit(lambda x: x.astype(dtype))(X)
+    pointer, expected = array.unsafe_buffer_pointer(), np.array(array)
+    assert array.__dlpack_device__() == (1, 0)
+    tensor = torch.from_dlpack(array)
+    assert tensor.data_ptr() == pointer
+    if dtype is not ml_dtypes.bfloat16:
+        assert np.from_dlpack(array).ctypes.data == pointer
+    assert torch.from_dlpack(array, copy=True).data_ptr() != pointer
+    del array
+    gc.collect()
+    jax.jit(lambda x: x * 2)(X)  # the slot that frees what was destroyed
+    np.testing.assert_array_equal(tensor.float(), expected.astype(np.float32))
+
+
+def test_dlpack_from_others(tt):
+    given = torch.arange(6.0).reshape(2, 3)
+    for source in (given, given.numpy()):
+        array = jax.dlpack.from_dlpack(source, device=tt)
+        assert array.devices() == {tt}
+        np.testing.assert_array_equal(array + 1, given.numpy() + 1)
+    assert {device.platform for device in jax.dlpack.from_dlpack(jax.device_put(X)).devices()} == {"cpu"}
+
+
+def test_numpy_copies_when_asked():
+    array = jax.jit(lambda x: x + 1)(X)
+    assert np.asarray(array, copy=False).ctypes.data == array.unsafe_buffer_pointer()
+    copied = np.array(array)
+    copied[:] = 0
+    np.testing.assert_array_equal(array, X + 1)
 
 
 def test_delete_and_donation():

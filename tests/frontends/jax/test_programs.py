@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.experimental import serialize_executable
+from jax.experimental import serialize_executable, topologies
+
+from tt_xla.options import CompileOptions
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -34,8 +36,23 @@ def test_custom_vjp():
     np.testing.assert_array_equal(jax.grad(lambda x: f(x).sum())(X), np.full_like(X, 10))
 
 
+def effort(level):
+    """JAX 0.12 takes only names of XLA's effort levels; before, it passed any number on."""
+    return f"O{level}" if hasattr(jax, "CompilerEffortLevel") else level
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_optimization_level_reaches_the_compiler(monkeypatch, level):
+    """JAX takes it out of the options and writes it elsewhere."""
+    seen = []
+    parse = CompileOptions.parse
+    monkeypatch.setattr(CompileOptions, "parse", lambda given: seen.append(parse(given)) or seen[-1])
+    jax.jit(lambda x: x * 2, compiler_options={"optimization_level": effort(level)}).lower(X).compile()
+    assert [options.optimization_level for options in seen] == [level]
+
+
 def test_options_of_every_kind():
-    options = {"optimization_level": 1, "enable_trace": "false", "enable_const_eval": True, "numerics": "exact"}
+    options = {"optimization_level": effort(1), "enable_trace": "false", "enable_const_eval": True, "numerics": "exact"}
     np.testing.assert_array_equal(jax.jit(lambda x: x * 2, compiler_options=options)(X), X * 2)
 
 
@@ -71,9 +88,33 @@ def test_serialised_executable_runs():
     np.testing.assert_array_equal(loaded(X), X * 2)
 
 
+compiles_without_client = pytest.mark.skipif(jax.version.__version_info__ < (0, 10), reason="jaxlib cannot")
+
+
+@compiles_without_client
+@pytest.mark.parametrize(("name", "arch"), [("", "Wormhole_b0"), ("p150", "Blackhole")])
+def test_compiling_for_a_system_that_is_not_there(tt, name, arch):
+    topology = topologies.get_topology_desc(name, "tt")
+    assert [device.device_kind for device in topology.devices] == [arch]
+    mesh = topologies.make_mesh(topology, (1,), ("x",))
+    where = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    lowered = jax.jit(lambda x: x @ x, in_shardings=where, out_shardings=where).lower(np.ones((64, 64), np.float32))
+    compiled = lowered.compile()
+    assert compiled.memory_analysis().argument_size_in_bytes == 64 * 64 * 4
+    assert compiled.cost_analysis()["optimal_seconds"] > 0
+    assert " dot(" in compiled.as_text()
+
+
+@compiles_without_client
+def test_unknown_system_is_an_error(tt):
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"n999.*Known are"):
+        topologies.get_topology_desc("n999", "tt")
+
+
 def test_damaged_executable_is_an_error(tt):
     compiled = jax.jit(lambda x: x * 2).lower(X).compile()
-    data = compiled.runtime_executable().serialize()
+    executable = compiled.runtime_executable()
+    data = executable.serialize() if hasattr(executable, "serialize") else tt.client.serialize_executable(executable)
     for damaged in (b"", b"\x00", data[:-10], data[: len(data) // 2], data[:100] + b"x" + data[101:]):
         with pytest.raises(jax.errors.JaxRuntimeError, match=r"DATA_LOSS|INVALID_ARGUMENT"):
             tt.client.deserialize_executable(damaged, jax._src.lib.xla_client.DeviceList((tt,)))

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from tt_xla.frontends.jax.dlpack import allow_dlpack
 from tt_xla.frontends.jax.host_callbacks import allow_callbacks
 from tt_xla.frontends.jax.parameters import recognise_flax
 from tt_xla.frontends.jax.pjrt.untrusted import trust_jax
@@ -34,6 +35,7 @@ _LINALG = {
 
 def initialize() -> None:
     """What JAX calls once, when it looks for backends (entry point group ``jax_plugins``)."""
+    import jax
     from jax._src import xla_bridge
     from jax._src.interpreters import mlir
 
@@ -42,13 +44,16 @@ def initialize() -> None:
         return
     # A missing C part must not take the other backends away from the user: the factory's error is then reported when
     # someone asks for 'tt'.
-    xla_bridge.register_backend_factory(NAME, make_client, priority=PRIORITY, fail_quietly=True)
+    # Compiling without a client ends the process in jaxlib 0.7.1.
+    topology = make_topology if jax.version.__version_info__ >= (0, 10) else None
+    xla_bridge.register_backend_factory(NAME, make_client, priority=PRIORITY, fail_quietly=True, make_topology=topology)
     mlir._platforms_with_donation.append(NAME)
     _take_lowerings()
     _allow_persistent_cache()
     allow_callbacks(NAME)
     recognise_flax()
     trust_jax()
+    allow_dlpack(NAME)
 
 
 def _take_lowerings() -> None:
@@ -85,6 +90,19 @@ def make_client() -> Any:
         xla_client.load_pjrt_plugin_with_c_api(NAME, api_capsule())
         os.register_at_fork(after_in_child=_keep_clients)
     return xla_bridge.make_pjrt_c_api_client(NAME)
+
+
+def make_topology(name: str = "", **options: Any) -> Any:
+    """What ``jax.experimental.topologies.get_topology_desc(name, "tt")`` compiles for: no device is needed.
+
+    Args:
+        name: a system (``n150``), a ``.ttsys`` file, or nothing for the selected system.
+    """
+    from jax._src.lib import xla_client
+
+    from tt_xla.frontends.jax.pjrt.table import api_capsule
+
+    return xla_client.make_c_api_device_topology(api_capsule(), name, **options)
 
 
 def _keep_clients() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import tt_xla
 from tt_xla.frontends.jax.pjrt.answers import Answers
 from tt_xla.frontends.jax.pjrt.errors import PluginError
-from tt_xla.frontends.jax.pjrt.structs import fields, given
+from tt_xla.frontends.jax.pjrt.structs import fields, given, text_at
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
 from tt_xla.options import selected_system
 from tt_xla.target import Target, load_target
@@ -29,10 +29,24 @@ class Client:
         self.memories = [_memory(library, answers[kind], kind, number) for number, kind in enumerate(MEMORY_KINDS)]
         self.description = _description(library, answers["description"], target)
         self.device = library.new_cell(self, _device(answers["device"], self.description, self.memories, target), 0)
-        self.topology = library.new_cell(self, _topology(answers["topology"], self.description), 0)
+        topology = _topology(answers["topology"], self.description, platform_version())
+        self.topology = library.new_cell(self, topology, 0)
         self.handle = library.new_cell(self, _client(answers["client"], self.device, self.memories, self.topology), 0)
         for memory in self.memories:
             ctypes.c_void_p.from_address(_devices_of[memory]).value = self.device
+
+
+class Topology:
+    """A system to compile for, without a client."""
+
+    def __init__(self, target: Target) -> None:
+        library = trampoline()
+        self.target = target
+        self._keep = {name: Answers() for name in ("description", "topology")}
+        self.description = _description(library, self._keep["description"], target)
+        # Of one version with a client, JAX would compile with that client, and wait for it holding Python's lock.
+        version = f"{platform_version()} for {target.name}"
+        self.handle = library.new_cell(self, _topology(self._keep["topology"], self.description, version), 0)
 
 
 _devices_of: dict[int, int] = {}
@@ -100,10 +114,10 @@ def _device(answers: Answers, description: int, memories: list[int], target: Tar
     return answers.pack()
 
 
-def _topology(answers: Answers, description: int) -> bytes:
+def _topology(answers: Answers, description: int, version: str) -> bytes:
     prefix = "PJRT_TopologyDescription"
     answers.set(f"{prefix}_PlatformName", platform_name=PLATFORM)
-    answers.set(f"{prefix}_PlatformVersion", platform_version=platform_version())
+    answers.set(f"{prefix}_PlatformVersion", platform_version=version)
     answers.set(f"{prefix}_GetDeviceDescriptions", descriptions=answers.handles([description]), num_descriptions=1)
     answers.set(f"{prefix}_Attributes", attributes=answers.named_values({}), num_attributes=0)
     return answers.pack()
@@ -132,6 +146,13 @@ def platform_version() -> str:
 @slot("PJRT_Client_Create")
 def create(args: Any) -> None:
     args.client = Client(load_target(selected_system())).handle
+
+
+@slot("PJRT_TopologyDescription_Create")
+def create_topology(args: Any) -> None:
+    """The system of a name (``n150``), of a ``.ttsys`` file, or without a name the selected one."""
+    name = text_at(args.topology_name, args.topology_name_size)
+    args.topology = Topology(load_target(name or selected_system())).handle
 
 
 @slot("PJRT_Client_LookupDevice")

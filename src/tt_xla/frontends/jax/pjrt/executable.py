@@ -18,7 +18,7 @@ from tt_xla.errors import ProgramFormatError
 from tt_xla.frontends.jax.parameters import recognise_flax
 from tt_xla.frontends.jax.pjrt.answers import Answers
 from tt_xla.frontends.jax.pjrt.buffer import BY_MLIR, Buffer, itemsize, place
-from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client
+from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
@@ -59,7 +59,25 @@ class Compiled(msgspec.Struct, frozen=True):
         return hashlib.sha256(self.program).hexdigest()
 
 
-class Executable:
+class Unloaded:
+    """A program compiled for a system that need not be there."""
+
+    def __init__(self, compiled: Compiled, program: Program) -> None:
+        self.compiled = compiled
+        self.program = program
+        self.written: list[Any] = []
+        """What was handed out as bytes."""
+        self._answers = Answers()
+
+    def new_handle(self) -> int:
+        """The handle of a PJRT executable."""
+        _describe(self._answers, self)
+        _describe_sizes(self._answers, self.program)
+        handle: int = trampoline().new_cell(self, self._answers.pack(), 0)
+        return handle
+
+
+class Executable(Unloaded):
     """A program on a device; the object behind both of PJRT's handles, executable and loaded executable."""
 
     def __init__(
@@ -67,13 +85,10 @@ class Executable:
     ) -> None:
         from tt_xla.codegen.export import exporting
 
+        super().__init__(compiled, program)
         self.client = client
-        self.compiled = compiled
-        self.program = program
         self.donated = compiled.donated
         self._callbacks = _callbacks(program)
-        self.written: list[Any] = []
-        """What was handed out as bytes."""
         load = self._load()
         self._run = exporting(program, modules or {}, load)
         if self._run is load:  # one that exports does so once
@@ -84,7 +99,6 @@ class Executable:
         self._makers = [
             _maker(client, result, kind) for result, kind in zip(program.results, compiled.output_memories, strict=True)
         ]
-        self._answers = Answers()
 
     def run(self, inputs: Sequence[Buffer], free: bytes) -> tuple[int, ...]:
         """Handles of the results; ``free`` has a 1 for each argument whose memory nobody else holds."""
@@ -111,11 +125,8 @@ class Executable:
         return self._run(tensors, versions, given)
 
     def new_handle(self) -> int:
-        _describe(self._answers, self)
-        _describe_sizes(self._answers, self.program)
         _describe_loaded(self._answers, self)
-        handle: int = trampoline().new_cell(self, self._answers.pack(), 0)
-        return handle
+        return super().new_handle()
 
 
 _reloadable: weakref.WeakSet[Executable] = weakref.WeakSet()
@@ -141,7 +152,7 @@ def _maker(client: Client, result: Result, memory: str) -> Callable[[Any], int]:
     return lambda tensor: where.new_handle(tensor, code, answers)
 
 
-def _describe(answers: Answers, executable: Executable) -> None:
+def _describe(answers: Answers, executable: Unloaded) -> None:
     program, compiled = executable.program, executable.compiled
     codes = [BY_MLIR[result.dtype] for result in program.results]
     ranks = [len(result.shape) for result in program.results]
@@ -232,21 +243,35 @@ def _describe_loaded(answers: Answers, executable: Executable) -> None:
 @slot("PJRT_Client_Compile")
 def compile_program(args: Any) -> None:
     client: Client = trampoline().object_of(args.client)
+    with _compiling:
+        modules: dict[str, str] = {}
+        compiled, program = compile_bytes(client, *_request(args), modules)
+        args.executable = Executable(client, compiled, program, modules).new_handle()
+
+
+@slot("PJRT_Compile")
+def compile_for_topology(args: Any) -> None:
+    """Compiles for a system without it; ``args.client``, where it is given, has nothing to add."""
+    with _compiling:
+        compiled, program = compile_bytes(trampoline().object_of(args.topology), *_request(args))
+        args.executable = Unloaded(compiled, program).new_handle()
+
+
+def _request(args: Any) -> tuple[bytes, bytes]:
+    """The program and the compile options."""
     given_program = struct("PJRT_Program").from_address(args.program)
     kind = text_at(given_program.format, given_program.format_size)
     if kind != "mlir":
         raise PluginError("INVALID_ARGUMENT", f"A program has format '{kind}'; the plugin takes 'mlir'.")
-    module = bytes_at(given_program.code, given_program.code_size)
-    options = bytes_at(args.compile_options, args.compile_options_size)
     recognise_flax()  # it may have been imported since the plugin was
-    with _compiling:
-        modules: dict[str, str] = {}
-        compiled, program = compile_bytes(client, module, options, modules)
-        args.executable = Executable(client, compiled, program, modules).new_handle()
+    return (
+        bytes_at(given_program.code, given_program.code_size),
+        bytes_at(args.compile_options, args.compile_options_size),
+    )
 
 
 def compile_bytes(
-    client: Client, code: bytes, options: bytes, modules: dict[str, str] | None = None
+    client: Client | Topology, code: bytes, options: bytes, modules: dict[str, str] | None = None
 ) -> tuple[Compiled, Program]:
     """Compiles what JAX hands over: a portable StableHLO artifact and a ``CompileOptionsProto``.
 
@@ -337,7 +362,7 @@ HANDLERS["PJRT_LoadedExecutable_Execute"] = execute
 # Reading and writing -------------------------------------------------------------------------------------------------
 
 
-def _hand_out(executable: Executable, data: bytes) -> int:
+def _hand_out(executable: Unloaded, data: bytes) -> int:
     """The address of a copy that lives as long as the executable."""
     copy = ctypes.create_string_buffer(data, len(data))
     executable.written.append(copy)
@@ -346,7 +371,7 @@ def _hand_out(executable: Executable, data: bytes) -> int:
 
 @slot("PJRT_Executable_Serialize")
 def serialize(args: Any) -> None:
-    executable: Executable = trampoline().object_of(args.executable)
+    executable: Unloaded = trampoline().object_of(args.executable)
     data = msgspec.msgpack.encode(executable.compiled)
     args.serialized_bytes = _hand_out(executable, data)
     args.serialized_bytes_size = len(data)
@@ -356,7 +381,7 @@ def serialize(args: Any) -> None:
 
 @slot("PJRT_Executable_GetCompileOptions")
 def get_compile_options(args: Any) -> None:
-    executable: Executable = trampoline().object_of(args.executable)
+    executable: Unloaded = trampoline().object_of(args.executable)
     data = executable.compiled.options
     args.serialized_bytes = _hand_out(executable, data)
     args.serialized_bytes_size = len(data)
@@ -386,7 +411,7 @@ def deserialize_and_load(args: Any) -> None:
 @slot("PJRT_Executable_OptimizedProgram")
 def optimized_program(args: Any) -> None:
     """Called twice: for the size, then for the bytes. What JAX can read is StableHLO."""
-    executable: Executable = trampoline().object_of(args.executable)
+    executable: Unloaded = trampoline().object_of(args.executable)
     code, kind = executable.compiled.module, b"mlir"
     asked = struct("PJRT_Program").from_address(args.program)
     if asked.code:
