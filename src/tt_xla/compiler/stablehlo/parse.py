@@ -80,6 +80,7 @@ def print_vhlo(module: Any) -> str:
         return f"// VHLO has no form for this module: {reason}.\n{module}"
     finally:
         handler.detach()
+    stablehlo.deserialize_portable_artifact(module.context, artifact)  # the context knows VHLO from then on
     return str(ir.Module.parse(artifact, module.context))
 
 

@@ -12,7 +12,7 @@ DEVICE_ASSIGNMENT = bytes.fromhex("080110011a030a0100")
 """DeviceAssignmentProto of one replica, one partition, on device 0."""
 
 EFFORTS = {9: 0, 19: 1, 29: 2, 39: 2}
-"""Optimization levels of ours for XLA's effort levels O0 to O3, as the newest JAX writes ``"O1"`` and its own setting."""
+"""Optimization levels of ours for XLA's effort levels O0 to O3, which the newest JAX writes for ``"O1"``."""
 
 OptionValue = str | bool | int | float
 
