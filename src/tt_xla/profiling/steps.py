@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -70,14 +71,22 @@ def steady(steps: list[Step], count: int | None = None) -> list[Step]:
 
 
 def _optimizer_marks(recording: Recording) -> list[int]:
-    """Ends of optimizer steps; in lazy execution, of the run that they are part of.
+    """Ends of optimizer steps; of one before which nothing ran, as in lazy execution, the end of the run that follows.
 
-    The first step begins with the recording.
+    The first step begins with the recording. A last step that never ran is left out.
     """
     ends = recording.optimizer_steps
     if len(ends) < 2:
         return []
-    return [recording.started, *ends]
+    starts = [run.start for run in recording.runs]
+    marks = [recording.started]
+    for end, following in itertools.pairwise([*ends, recording.ended or math.inf]):
+        before, after = bisect.bisect_left(starts, marks[-1]), bisect.bisect_left(starts, end)
+        if before < after:
+            marks.append(int(end))
+        elif after < len(starts) and starts[after] < following:
+            marks.append(recording.runs[after].end)
+    return marks
 
 
 def _run_marks(recording: Recording) -> list[int]:
