@@ -119,16 +119,20 @@ _ODD_TYPE = re.compile(r"tensor<[^>]*(?:\?|f4E|f6E|f8E|\bu?i[24]\b|xu?i[24]\b|qu
 
 
 def check(module: str) -> None:
-    """That XLA's CPU compiler takes a StableHLO module: it is compiled now, unless it has nothing but plain ops on
-    plain types. Those it always takes, and they are compiled when they first run.
+    """That XLA's CPU compiler takes a StableHLO module: it is compiled now, unless it is plain. Those it always takes,
+    and they are compiled when they first run.
 
     Raises:
         UnsupportedOpError: XLA's CPU compiler does not take it.
     """
-    ops = set(re.findall(r"(?:stablehlo|chlo|vhlo|mhlo)\.\w+", module))
-    plain = all(op.removeprefix("stablehlo.") in _PLAIN_OPS for op in ops)
-    if not plain or _ODD_TYPE.search(module):
+    if not is_plain(module):
         load(module)
+
+
+def is_plain(module: str) -> bool:
+    """Whether a StableHLO module, given as text, has nothing but plain ops on plain types."""
+    ops = set(re.findall(r"(?:stablehlo|chlo|vhlo|mhlo)\.\w+", module))
+    return all(op.removeprefix("stablehlo.") in _PLAIN_OPS for op in ops) and not _ODD_TYPE.search(module)
 
 
 @lru_cache(maxsize=256)

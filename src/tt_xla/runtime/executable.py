@@ -6,8 +6,8 @@ import hashlib
 import itertools
 import weakref
 from collections import Counter
-from collections.abc import Container, Generator, Iterable, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Container, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from tt_xla import options
 from tt_xla.cost.residency import Overflow, Residency, account, called, held_arguments
 from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.ir.program import CASE, WHILE_LOOP, Function, FunctionKind, Instruction, Operand, Program
-from tt_xla.runtime import control, lifetimes
+from tt_xla.runtime import control, lifetimes, listeners
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator.registry import Call, Context, Specs, Weighted, bind, find
 from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, owns_memory, storage, widen, without_base
@@ -87,23 +87,6 @@ class _Bound:
     linked: Linked | None = None
     """Over ``calls``; both are made when the function is first run."""
     calls: list[Call] = field(default_factory=lambda: [])
-
-
-Run = tuple[Program, tuple[torch.Tensor, ...]]
-"""A program, and copies of what it was given."""
-
-_LISTENERS: list[list[Run]] = []
-
-
-@contextmanager
-def recorded_runs() -> Generator[list[Run]]:
-    """Every run of a program in the process in here, whichever frontend asked for it."""
-    heard: list[Run] = []
-    _LISTENERS.append(heard)
-    try:
-        yield heard
-    finally:
-        _LISTENERS[:] = [other for other in _LISTENERS if other is not heard]
 
 
 class Executable:
@@ -245,10 +228,8 @@ class Executable:
             ExecutionError: arguments do not match, a value does not fit its on-device type, or an op fails.
             ResourceExhaustedError: by now other programs hold the DRAM or trace region this one needs.
         """
-        if _LISTENERS:
-            copies = tuple(tensor.detach().clone() for tensor in tensors)
-            for heard in _LISTENERS:
-                heard.append((self.program, copies))
+        if listeners.LISTENERS:
+            listeners.tell(self.program, tensors)
         with self.device.lock, torch.no_grad() if torch.is_grad_enabled() else _GRAD_IS_OFF:
             self.device.begin_run()
             try:
