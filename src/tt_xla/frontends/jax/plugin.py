@@ -10,7 +10,6 @@ from typing import Any
 from tt_xla.frontends.jax.dlpack import allow_dlpack
 from tt_xla.frontends.jax.host_callbacks import allow_callbacks
 from tt_xla.frontends.jax.parameters import recognise_flax
-from tt_xla.frontends.jax.pjrt.untrusted import trust_jax
 
 NAME = "tt"
 PRIORITY = 500
@@ -42,6 +41,8 @@ def initialize() -> None:
     platforms = xla_bridge.config.jax_platforms.value
     if platforms and NAME not in platforms.split(","):
         return
+    from tt_xla.frontends.jax.pjrt.untrusted import trust_jax
+
     # A missing C part must not take the other backends away from the user: the factory's error is then reported when
     # someone asks for 'tt'.
     # Compiling without a client ends the process in jaxlib 0.7.1.
