@@ -251,7 +251,15 @@ class TestComposites:
         assert composites(modules[-1]) == ["tenstorrent.mine"]
 
     def test_attributes_of_every_kind_arrive(self, modules):
-        attributes = {"a": 'x "y" \\ z', "b": True, "c": -3, "d": 0.5, "e": [1, 2], "f": float("inf")}
+        attributes = {
+            "a": 'x "y" \\ z',
+            "b": True,
+            "c": -3,
+            "d": 0.5,
+            "e": [1, 2],
+            "f": float("inf"),
+            "g": "\r\x01\u00e9",
+        }
 
         def my_op(x):
             builder = StableHLOCompositeBuilder("mine.op", attributes)
@@ -265,8 +273,28 @@ class TestComposites:
             "d = 5.000000e-01",
             "dense<[1, 2]>",
             "0x7F800000",
+            'g = "\\0D\\01\\C3\\A9"',
         ):
             assert text in modules[-1]
+
+    def test_an_attribute_that_changes_between_calls(self, modules):
+        """To dynamo a number that has changed once is symbolic; a composite takes its value."""
+
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.eps = 0.5
+
+            def forward(self, x):
+                builder = StableHLOCompositeBuilder("mine.op", {"eps": self.eps})
+                return builder.mark_outputs(builder.mark_inputs(x).exp())
+
+        module = Scaled()
+        compiled = torch.compile(module, backend="tt", fullgraph=True)
+        for eps, text in ((0.5, "5.000000e-01"), (0.25, "2.500000e-01"), (3.0, "3.000000e+00")):
+            module.eps = eps
+            compiled(torch.randn(4))
+            assert f"eps = {text}" in modules[-1]
 
     def test_composites_within_composites(self, modules):
         def outer(x):

@@ -7,10 +7,12 @@ among them it stands. ``regions.py`` finds the groups again after autograd and d
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import guard_scalar
 
 _IDS = itertools.count()
 
@@ -79,23 +81,21 @@ class StableHLOCompositeBuilder:
 
 
 def _json(attributes: Mapping[str, Any]) -> str:
-    """A JSON object; dynamo does not follow :func:`json.dumps`, and builders stand in code that it follows."""
-    return "{" + ", ".join([f"{_quoted(key)}: {_json_value(value)}" for key, value in attributes.items()]) + "}"
+    """A JSON object. Dynamo follows builders in a model's own code, but :func:`json.dumps` of constants alone."""
+    return "{" + ", ".join([f"{_dumped(key)}: {_json_value(value)}" for key, value in attributes.items()]) + "}"
 
 
 def _json_value(value: Any) -> str:
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join([str(item) for item in value]) + "]"
-    return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(str(value), str(value))
+        return "[" + ", ".join([_json_value(item) for item in value]) + "]"
+    if isinstance(value, str | bool):
+        return _dumped(value)
+    return _dumped(guard_scalar(value))  # a number that was another one in an earlier graph is symbolic to dynamo
 
 
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
-    return f'"{escaped}"'
+@torch.compiler.assume_constant_result
+def _dumped(constant: str | bool | float) -> str:
+    return json.dumps(constant)
 
 
 def _check_attribute(name: str, key: str, value: Any) -> None:
