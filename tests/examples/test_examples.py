@@ -30,10 +30,11 @@ def test_mnist():
 
 def test_digits_are_recognised_in_every_format():
     pytest.importorskip("sklearn")
-    output = _run("digits.py")
-    accuracies = [float(found) for found in re.findall(r"(\d+\.\d+)%", output)]
-    assert len(accuracies) == 5
-    assert min(accuracies) > 97
+    output = _run("digits.py", "--epochs", "2")  # `make demo` trains longer, to 99%
+    on_cpu, *on_card = [float(found) for found in re.findall(r"(\d+\.\d+)%", output)]
+    assert on_cpu > 90
+    assert len(on_card) == 4
+    assert min(on_card) > on_cpu - 1
     correlations = [float(found) for found in re.findall(r"%\s+(\d\.\d{5})", output)]
     assert len(correlations) == 5
     assert min(correlations) > 0.99
