@@ -9,10 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from tt_xla.compiler import pipeline
+from tt_xla.compiler.rewriting import Change, pattern, replace_with
+from tt_xla.compiler.ttir import fuse
+from tt_xla.compiler.ttir.match import UNARY
 from tt_xla.errors import MalformedModuleError, OptionError
 from tt_xla.options import CompileOptions
 from tt_xla.testing import ComparisonConfig, PccConfig
 from tt_xla.testing.divergence import bisect, check_module
+from tt_xla.testing.divergence.instructions import compare_instructions
 from tt_xla.testing.divergence.modules import Source, widened
 from tt_xla.testing.divergence.parts import Error, Golden, compare_parts
 from tt_xla.testing.divergence.runs import on_card, on_cpu, random_inputs
@@ -44,6 +48,7 @@ module @m {
 # Four bits a weight: the correlation of a product is 0.995.
 LOSSY = {"experimental_weight_dtype": "bfp_bf4"}
 REQUIRED = 0.999
+STAGES = pipeline.TTIR_STAGES
 
 
 @pytest.fixture
@@ -154,6 +159,123 @@ def test_by_fusion_finds_a_wrong_stage(inputs, monkeypatch):
     assert "the compiler's doing" in verdict
 
 
+def test_the_rewrite_that_is_wrong_is_found(inputs, monkeypatch):
+    @pattern(UNARY["exp"])
+    def exp_is_sigmoid(op, rewriter):
+        replace_with(rewriter, op, UNARY["sigmoid"], [op.operands[0]])
+
+    monkeypatch.setattr(fuse, "PATTERNS", (*fuse.PATTERNS, exp_is_sigmoid))
+    module, _ = _whole()
+    found = bisect.first_change(module, inputs, on_cpu(module, inputs), _exact())
+    (change,) = found.changes
+    assert str(change) == "exp_is_sigmoid on ttir.exp at model.py:14:4 in ttir-fuse"
+    assert found.before.relative < 1e-2 < 0.1 < found.after.relative
+    assert 1 <= found.place <= found.total
+
+
+def test_right_rewrites_are_not_blamed(inputs):
+    module, _ = _whole()
+    assert bisect.first_change(module, inputs, on_cpu(module, inputs), _exact()) is None
+
+
+def test_a_stage_without_patterns_is_found_whole(inputs, monkeypatch):
+    def wrong(module, options, target):
+        for op in module.walk():
+            if op.name == "ttnn.exp":
+                op.results[0].replace_all_uses_with(op.operands[0])
+
+    stages = [
+        dataclasses.replace(stage, run=wrong) if stage.name == "ttnn-hoist-const-eval" else stage
+        for stage in pipeline.TTNN_STAGES
+    ]
+    monkeypatch.setattr(pipeline, "TTNN_STAGES", tuple(stages))
+    module, _ = _whole()
+    found = bisect.first_change(module, inputs, on_cpu(module, inputs), _exact())
+    assert [str(change) for change in found.changes] == ["ttnn-hoist-const-eval"]
+
+
+def test_a_bisection_goes_around_what_does_not_compile(inputs, monkeypatch):
+    """Changes 1 to 8, of which the 6th is wrong; programs with 4 or 5 of them do not compile."""
+    errors = {limit: Error(1.0, 1e-3 if limit < 6 else 0.5) for limit in (0, 1, 2, 3, 6, 7, 8)}
+
+    def tried(what, *_, changes):
+        if changes.limit is None:
+            changes.made += [Change("stage", f"p{number}") for number in range(1, 9)]
+        return bisect.Trial(what, errors.get(8 if changes.limit is None else changes.limit))
+
+    monkeypatch.setattr(bisect, "_tried", tried)
+    found = bisect.first_change(None, [], [], _exact())
+    assert [change.pattern for change in found.changes] == ["p4", "p5", "p6"]
+
+
+def test_each_weight_by_itself(inputs):
+    """Of two weights the one whose numbers four bits do not hold is named."""
+    text = TEXT.replace("func.call @activation(%1)", "func.call @activation(%3)").replace(
+        "%2 = func", "%3 = stablehlo.dot_general %1, %arg2, contracting_dims = [1] x [0] : (tensor<32x64xbf16>, "
+        "tensor<64x64xbf16>) -> tensor<32x64xbf16> loc(#second)\n    %2 = func",
+    )  # fmt: skip
+    parameter = "{ttcore.argument_type = #ttcore.argument_type<parameter>"
+    text = text.replace(parameter, f'{parameter}, ttir.name = "fine"').replace(
+        ") -> tensor<32x64xbf16> {\n    %half", f', %arg2: tensor<64x64xbf16> {parameter}, ttir.name = "rough"}}) '
+        "-> tensor<32x64xbf16> {\n    %half", 1
+    )  # fmt: skip
+    source = Source(text)
+    module, _ = source.module_returning(source.returned)
+    given = [inputs[0], np.eye(64, dtype=np.float32), inputs[1]]
+    before = str(module)
+    trials = bisect.by_weight(module, given, on_cpu(module, given), CompileOptions.parse(LOSSY))
+    assert [trial.what for trial in trials] == ["rough alone in bfp_bf4", "fine alone in bfp_bf4"]
+    assert trials[0].error.relative > 5 * trials[1].error.relative
+    assert str(module) == before
+    assert bisect.by_weight(module, given, on_cpu(module, given), CompileOptions.parse({})) == []
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_instructions_beside_float32(inputs, level):
+    options = CompileOptions.parse(LOSSY | {"optimization_level": level, "enable_trace": True})
+    found = compare_instructions(Source(TEXT), inputs, options, required=REQUIRED)
+    assert not found.passed
+    first = found.first
+    assert re.fullmatch(r"ttnn\.(typecast|to_layout) of arg1", first.part.name)
+    assert first.part.made == "64x64xbfp_bf4"
+    assert found.in_float32.relative < 1e-6  # the rest is the chip's formats
+    by_name = {row.part.name.partition(" ")[0]: row for row in found.rows}
+    product = by_name["ttnn.matmul"]
+    assert product.part.location == "model.py:12:4"
+    assert product.alone.relative < 1e-2 < product.running.relative
+
+
+def test_instructions_tell_a_wrong_compiler_from_formats(inputs, monkeypatch):
+    def wrong(module, options, target):
+        for op in module.walk():
+            if op.name == "ttir.exp":
+                op.results[0].replace_all_uses_with(op.operands[0])
+
+    stages = [dataclasses.replace(stage, run=wrong) if stage.name == "ttir-cse" else stage for stage in STAGES]
+    monkeypatch.setattr(pipeline, "TTIR_STAGES", tuple(stages))
+    found = compare_instructions(Source(TEXT), inputs, CompileOptions.parse({}), required=REQUIRED)
+    assert found.first is None  # each instruction does what it says,
+    assert found.in_float32.relative > 0.1  # and they are the wrong ones
+
+
+def test_instructions_of_loops_and_integers():
+    import jax
+    import jax.numpy as jnp
+
+    def program(n, x):
+        table = jax.lax.fori_loop(0, n, lambda i, y: jnp.tanh(y) * 1.5 + i, x)
+        return table + 1, (table > 0).sum(-1), jnp.where(table > 0, table, -jnp.inf)
+
+    text = jax.jit(program).lower(jnp.int32(3), jnp.ones((8, 64))).compiler_ir("stablehlo").operation.get_asm()
+    given = [np.array(5, np.int32), np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)]
+    found = compare_instructions(Source(text), given, CompileOptions.parse({}))
+    assert found.passed
+    assert found.first is None
+    assert found.in_float32.pcc > 0.9999
+    adds = [row for row in found.rows if row.part.name == "ttnn.add" and row.part.made == "8x64xf32"]
+    assert len(adds) == 2  # the one of five rounds, and the one after them
+
+
 def _exact():
     return CompileOptions.parse({"numerics": "exact"})
 
@@ -193,6 +315,14 @@ def test_the_command(files):
     assert [part["source"] for part in record["parts"]] == ["model.py:10:4", "model.py:12:4", "model.py:14:4"]
     result = CliRunner().invoke(cli, [*given, *lossy, "--bisect", "format", "--range", "1"])
     assert re.search(r"weights as given +1\.00000", result.output)
+    assert "arg1 alone in bfp_bf4: PCC 0.99" in result.output
+    result = CliRunner().invoke(cli, [*given, *lossy, "--by", "instruction"])
+    assert re.search(r"First below 0\.999: #0 ttnn\.\w+ of arg1 to 64x64xbfp_bf4", result.output)
+    assert "With each instruction in float32: PCC 1.00000" in result.output
+    result = CliRunner().invoke(cli, [*given, "--by", "instruction", "--range", "1"])
+    assert (result.exit_code, "take parts of StableHLO" in result.output) == (2, True)
+    result = CliRunner().invoke(cli, [*given, "--bisect", "fusion"])
+    assert "No rewrite of these stages raises the error." in result.output
     result = CliRunner().invoke(cli, [*given, "--range", "2:7", "--bisect", "fusion"])
     assert isinstance(result.exception, OptionError)
     assert "parts 0 to 2" in str(result.exception)

@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tt_xla.compiler import emit_program, plan_memory, stablehlo, ttir_to_ttnn
 from tt_xla.compiler.device_module import wrapped
+from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.ttir import cse, decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
 from tt_xla.compiler.ttnn import (
     choose_argument_layouts,
@@ -267,12 +268,29 @@ def lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     return ttir_to_ttnn.run(module, prepare_weights=prepare, exact=options.numerics == "exact")
 
 
+_BY_PATTERNS = ("ttir-fold", "ttir-fuse", "ttir-sink-permutes", "ttnn-fuse")
+"""Stages that can stop half-way, between two changes."""
+
+OPTIONAL = (
+    *("ttir-fold", "ttir-fuse", "ttir-sink-permutes", "ttir-cse", "ttnn-fuse", "ttnn-propagate-row-major"),
+    *("ttnn-hoist-loop-invariants", "ttnn-hoist-const-eval", "ttnn-choose-layouts"),
+)
+"""Stages without which a program still compiles, as a rule."""
+
+
 def run_stages(
-    module: ModuleOp, stages: Iterable[Stage], options: CompileOptions, target: Target, *, verify: bool = False
+    module: ModuleOp,
+    stages: Iterable[Stage],
+    options: CompileOptions,
+    target: Target,
+    *,
+    verify: bool = False,
+    changes: Changes | None = None,
 ) -> None:
     """Runs the stages that the options ask for.
 
     Args:
+        changes: counts what those of ``OPTIONAL`` change, and says when no more of it may happen.
         verify: check the module after each stage; done, and the module printed, under the VERBOSE log level too.
 
     Raises:
@@ -283,7 +301,7 @@ def run_stages(
         if not stage.when(options):
             continue
         try:
-            stage.run(module, options, target)
+            _run_stage(stage, module, options, target, changes)
         except DiagnosticException as error:
             raise _cause(error) from None
         verbose = log.isEnabledFor(VERBOSE)
@@ -291,6 +309,19 @@ def run_stages(
             verify_module(module, stage.name)
         if verbose:
             log.log(VERBOSE, "MLIR Module after %s:\n%s", stage.name, print_module(module))
+
+
+def _run_stage(
+    stage: Stage, module: ModuleOp, options: CompileOptions, target: Target, changes: Changes | None
+) -> None:
+    if changes is None or stage.name not in OPTIONAL:
+        stage.run(module, options, target)
+    elif stage.name in _BY_PATTERNS:
+        with changes.counting(stage.name):
+            stage.run(module, options, target)
+    elif not changes.spent:
+        changes.made.append(Change(stage.name))
+        stage.run(module, options, target)
 
 
 def compile_module(
@@ -302,6 +333,7 @@ def compile_module(
     dumps: dict[str, str] | None = None,
     choices: list[Choice] | None = None,
     without: Container[str] = (),
+    changes: Changes | None = None,
 ) -> Program:
     """Compiles a StableHLO module.
 
@@ -310,6 +342,7 @@ def compile_module(
         dumps: receives the text of the module at each of the stages vhlo, shlo, ttir and ttnn.
         choices: receives the layout of each op at level 2, and why it has it.
         without: names of stages to leave out, to see what they change.
+        changes: counts what optional stages change, and limits it, to see which change makes a program wrong.
 
     Raises:
         CompileError: the module cannot become a Program; with the user's source line where it is known.
@@ -317,8 +350,8 @@ def compile_module(
     """
     with _without_garbage_collection():
         if not _LISTENERS:
-            return _compile(module, options, target, name, dumps, choices, without)
-        return _compile_heard(module, options, target, name, dumps, choices, without)
+            return _compile(module, options, target, name, dumps, choices, without, changes)
+        return _compile_heard(module, options, target, name, dumps, choices, without, changes)
 
 
 @dataclass
@@ -364,6 +397,7 @@ def _compile_heard(
     dumps: dict[str, str] | None,
     choices: list[Choice] | None,
     without: Container[str],
+    changes: Changes | None,
 ) -> Program:
     if dumps is None and any(texts for _, texts in _LISTENERS):
         dumps = {}
@@ -373,7 +407,7 @@ def _compile_heard(
     for found, _ in _LISTENERS:
         found.append(compilation)
     try:
-        compilation.program = _compile(module, options, target, name, dumps, choices, without)
+        compilation.program = _compile(module, options, target, name, dumps, choices, without, changes)
     except BaseException as error:
         compilation.error = error
         raise
@@ -403,6 +437,7 @@ def _compile(
     dumps: dict[str, str] | None,
     choices: list[Choice] | None,
     without: Container[str],
+    changes: Changes | None,
 ) -> Program:
     log = logger()
     started = time.perf_counter()
@@ -412,10 +447,11 @@ def _compile(
     ttir_module, arguments, results = stablehlo.import_module(module, host_fallback=options.host_fallback)
     verify_module(ttir_module, "import of StableHLO")
     record("ttir", lambda: print_module(wrapped(ttir_module, target), locations=True))
-    run_stages(ttir_module, [stage for stage in TTIR_STAGES if stage.name not in without], options, target)
+    ttir_stages = [stage for stage in TTIR_STAGES if stage.name not in without]
+    run_stages(ttir_module, ttir_stages, options, target, changes=changes)
     ttnn_module = lower(ttir_module, options)
     ttnn_stages = [stage for stage in _explaining(TTNN_STAGES, choices) if stage.name not in without]
-    run_stages(ttnn_module, ttnn_stages, options, target)
+    run_stages(ttnn_module, ttnn_stages, options, target, changes=changes)
     verify_module(ttnn_module, "the TTNN stages")
     record("ttnn", lambda: print_module(wrapped(ttnn_module, target), locations=True))
     program = emit_program.emit(ttnn_module, name, arguments, results, options, target)

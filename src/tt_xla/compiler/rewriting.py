@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -15,6 +17,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import Pure
 
+from tt_xla.compiler.locations import describe
 from tt_xla.ir.base import Tensor, TTOp, tensor_type
 from tt_xla.ir.program import FUNCTION_TYPE, FunctionKind
 from tt_xla.ir.ttir.creation import splat
@@ -142,13 +145,65 @@ def _dispatch(patterns: tuple[RewritePattern | Pattern[Any], ...]) -> _Dispatch:
     return _Dispatch(patterns)
 
 
+@dataclass(frozen=True)
+class Change:
+    """What a pattern did to an op, or a stage without patterns to a module; then ``pattern`` and ``op`` are empty."""
+
+    stage: str
+    pattern: str = ""
+    op: str = ""
+    location: str = ""
+
+    def __str__(self) -> str:
+        place = f" at {self.location}" if self.location else ""
+        return f"{self.pattern} on {self.op}{place} in {self.stage}" if self.pattern else self.stage
+
+
+@dataclass
+class Changes:
+    """What stages change, in order, and how much of it may happen: the first ``limit`` changes, or all.
+
+    Compiling is deterministic, so the first changes are the same ones under each limit, and the one that makes a
+    program wrong can be searched for.
+    """
+
+    limit: int | None = None
+    made: list[Change] = field(default_factory=lambda: [])
+    stage: str = ""
+
+    @property
+    def spent(self) -> bool:
+        return self.limit is not None and len(self.made) >= self.limit
+
+    def apply(self, patterns: Sequence[Apply], op: Operation, rewriter: PatternRewriter) -> None:
+        """The first of the patterns that changes something, if one more change may happen."""
+        name, location = op.name, op.location
+        for apply in () if self.spent else patterns:
+            apply(op, rewriter)
+            if rewriter.has_done_action:
+                self.made.append(Change(self.stage, apply.__name__, name, describe(location)))
+                return
+
+    @contextmanager
+    def counting(self, stage: str) -> Generator[None]:
+        """Patterns that run in here are counted."""
+        self.stage, token = stage, _counted.set(self)
+        try:
+            yield
+        finally:
+            _counted.reset(token)
+
+
+_counted: ContextVar[Changes | None] = ContextVar("changes", default=None)
+
+
 def run_patterns(module: ModuleOp, *patterns: RewritePattern | Pattern[Any]) -> None:
     """Applies patterns until none matches; ops whose results nothing uses disappear.
 
     The first of the patterns that changes something wins; the ops around the change are looked at again, and all of
     them once more after the last change, since a pattern may look further than that.
     """
-    dispatch, worklist = _dispatch(patterns), Worklist()
+    dispatch, worklist, changes = _dispatch(patterns), Worklist(), _counted.get()
     rewriter = Rewriter(module, worklist)
     changed = True
     while changed:
@@ -162,6 +217,8 @@ def run_patterns(module: ModuleOp, *patterns: RewritePattern | Pattern[Any]) -> 
             rewriter.has_done_action = False
             if pure and _is_unused(op):
                 rewriter.erase(op)
+            elif changes is not None:
+                changes.apply(applicable, op, rewriter)
             else:
                 for apply in applicable:
                     apply(op, rewriter)

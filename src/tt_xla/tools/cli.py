@@ -259,14 +259,15 @@ def info() -> None:
 @click.option("--program", "index", type=int, metavar="N", help="The Nth program of a model only; the first is 0.")
 @click.option(
     "--by",
-    type=click.Choice(["op", "line", "layer"]),
+    type=click.Choice(["op", "line", "layer", "instruction"]),
     default="op",
     show_default=True,
-    help="Cut the program op by op, at each change of the source line, or where the source goes back.",
+    help="Cut the program op by op, at each change of the source line, or where the source goes back; or look at the "
+    "TTNN instructions that it becomes.",
 )
 @click.option("--pcc", "required", type=float, default=0.99, show_default=True, help="Least correlation.")
 @click.option("--top", "shown", type=click.IntRange(1), default=10, show_default=True, help="Parts to show.")
-@click.option("--bisect", type=click.Choice(["fusion", "format"]), help="Try without fusions, or in other formats.")
+@click.option("--bisect", type=click.Choice(["fusion", "format"]), help="Find the rewrite, or the format and weight.")
 @click.option("--range", "span", metavar="A[:B]", help="Bisect or write these parts, not the program or the worst.")
 @click.option("--reproduce", type=click.Path(path_type=Path), metavar="DIR", help="Write a part as a module and test.")
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
@@ -296,6 +297,8 @@ def compare_command(
     from tt_xla.testing.divergence import subjects
     from tt_xla.tools import compare
 
+    if by == "instruction" and (bisect or span or reproduce):
+        raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO: --by op, line or layer.")
     options = _options(level, given)
     parts = compare.span_of(span) if span else None
     if Path(model).is_file():
@@ -305,7 +308,7 @@ def compare_command(
     passed = True
     for subject in compare.chosen(found, index):
         if bisect is not None:
-            compare.show_bisection(subject, options, bisect, parts, by, required)
+            compare.show_bisection(subject, options, bisect, parts, by, required, shown)
             continue
         result = compare.compare(subject, options, by=by, required=required, shown=shown, as_json=as_json)
         passed = passed and result.passed

@@ -16,6 +16,7 @@ from rich.table import Table
 from tt_xla.errors import OptionError
 from tt_xla.options import CompileOptions
 from tt_xla.testing.divergence import bisect, reproducer
+from tt_xla.testing.divergence.instructions import compare_instructions
 from tt_xla.testing.divergence.modules import Part
 from tt_xla.testing.divergence.parts import Comparison, Error, Golden, Row, compare_parts
 from tt_xla.testing.divergence.subjects import Subject
@@ -25,8 +26,11 @@ def compare(
     subject: Subject, options: CompileOptions, *, by: str, required: float, shown: int, as_json: bool
 ) -> Comparison:
     """Compares the parts of a program and prints the rows that diverge first and most."""
-    parts = subject.source.parts(by)
     console = Console(stderr=True)
+    if by == "instruction":
+        found = compare_instructions(subject.source, subject.inputs, options, required=required)
+        return _told(subject, found, shown, as_json)
+    parts = subject.source.parts(by)
     with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as progress:
         task = progress.add_task(subject.name, total=len(parts))
 
@@ -34,6 +38,10 @@ def compare(
             progress.advance(task)
 
         found = compare_parts(subject.source, subject.inputs, options, parts, required=required, progress=advance)
+    return _told(subject, found, shown, as_json)
+
+
+def _told(subject: Subject, found: Comparison, shown: int, as_json: bool) -> Comparison:
     if as_json:
         print(json.dumps(_record(subject, found)))
     else:
@@ -52,7 +60,7 @@ def _show(subject: Subject, found: Comparison, shown: int) -> None:
     ranked = sorted(found.rows, key=lambda row: -(row.alone.weight if row.alone else float("inf")))[:shown]
     first, worst = found.first, found.worst
     rows = sorted({row.part.index: row for row in (*ranked, *filter(None, (first, worst)))}.items())
-    table = Table(title=f"{subject.name}: {len(found.rows)} parts, those that lose most", box=None)
+    table = Table(title=f"{subject.name}: those of {len(found.rows)} that lose most", box=None)
     for name in ("#", "part", "result", "alone: PCC", "error", "so far: PCC", "error", "source"):
         left = name in ("part", "result", "source")
         table.add_column(name, justify="left" if left else "right", no_wrap=not left, overflow="fold")
@@ -63,6 +71,8 @@ def _show(subject: Subject, found: Comparison, shown: int) -> None:
         console.print(f"[red]The whole program fails[/]: {escape(found.failure)}", soft_wrap=True)
     else:
         console.print(f"Its results: {_text(found.results)}.")
+    if found.in_float32 is not None:
+        console.print(f"With each instruction in float32: {_text(found.in_float32)}; that is the compiler's.")
     if first is None:
         console.print(f"No part is below {found.required}.")
     else:
@@ -107,6 +117,7 @@ def _record(subject: Subject, found: Comparison) -> dict[str, Any]:
         "program": subject.name,
         "passed": found.passed,
         "results": found.results and asdict(found.results),
+        "in_float32": found.in_float32 and asdict(found.in_float32),
         "failure": found.failure,
         "first": plain(found.first),
         "worst": plain(found.worst),
@@ -115,9 +126,15 @@ def _record(subject: Subject, found: Comparison) -> dict[str, Any]:
 
 
 def show_bisection(
-    subject: Subject, options: CompileOptions, how: str, span: tuple[int, int] | None, by: str, required: float
+    subject: Subject,
+    options: CompileOptions,
+    how: str,
+    span: tuple[int, int] | None,
+    by: str,
+    required: float,
+    shown: int,
 ) -> None:
-    """Runs a program, or a range of its parts, with other formats or without stages of the compiler."""
+    """Runs a program, or a range of its parts, with other formats or without stages and rewrites of the compiler."""
     module, inputs, golden = _extract(subject, by, span)
     trials = (bisect.by_fusion if how == "fusion" else bisect.by_format)(module, inputs, golden, options)
     console = _console()
@@ -131,6 +148,20 @@ def show_bisection(
     console.print(table)
     if how == "format":
         console.print(bisect.verdict(trials, required), soft_wrap=True)
+        for trial in bisect.by_weight(module, inputs, golden, options)[:shown]:
+            console.print(f"{escape(trial.what)}: {trial.failure or _text(trial.error)}", soft_wrap=True)
+    else:
+        console.print(_blamed(bisect.first_change(module, inputs, golden, options)), soft_wrap=True)
+
+
+def _blamed(found: bisect.Culprit | None) -> str:
+    if found is None:
+        return "No rewrite of these stages raises the error."
+    which = "; or ".join(escape(str(change)) for change in found.changes)
+    return (
+        f"The error comes with change {found.place} of {found.total}, {which}: "
+        f"relative error {found.before.relative:.2e} before it, {found.after.relative:.2e} with it."
+    )
 
 
 def _extract(subject: Subject, by: str, span: tuple[int, int] | None) -> tuple[Any, list[Any], list[Any]]:

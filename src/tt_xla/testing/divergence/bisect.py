@@ -1,31 +1,20 @@
-"""What of the error each number format and each stage of the compiler brings."""
+"""What of the error each number format, each weight, each stage of the compiler and each rewrite brings."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tt_xla.compiler.pipeline import TTIR_STAGES, TTNN_STAGES
+from tt_xla.compiler.pipeline import OPTIONAL, TTIR_STAGES, TTNN_STAGES
+from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.errors import TTXLAError
 from tt_xla.options import CompileOptions
-from tt_xla.testing.divergence.modules import widened
+from tt_xla.testing.divergence.modules import weight_in, weights, widened
 from tt_xla.testing.divergence.parts import Error
 from tt_xla.testing.divergence.runs import Array, on_card
-
-OPTIONAL = (
-    "ttir-fold",
-    "ttir-fuse",
-    "ttir-sink-permutes",
-    "ttir-cse",
-    "ttnn-fuse",
-    "ttnn-propagate-row-major",
-    "ttnn-hoist-loop-invariants",
-    "ttnn-hoist-const-eval",
-    "ttnn-choose-layouts",
-)
-"""Stages without which a program still compiles, as a rule."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +61,76 @@ def by_format(module: Any, inputs: Sequence[Array], golden: Sequence[Array], opt
     return [_tried(what, each, inputs, golden, settings) for what, each, settings in trials]
 
 
+@dataclass(frozen=True)
+class Culprit:
+    """What of the compiler's changes raises the error.
+
+    Attributes:
+        changes: one; more where a program with some of them and not all does not compile.
+        before: the error without them and all that come after, ``after`` with them.
+        place: of the last one among all ``total``, from 1.
+    """
+
+    changes: tuple[Change, ...]
+    before: Error
+    after: Error
+    place: int
+    total: int
+
+
+def first_change(
+    module: Any, inputs: Sequence[Array], golden: Sequence[Array], options: CompileOptions
+) -> Culprit | None:
+    """The change by an optional stage that first raises the error, by bisection; None where all together do not.
+
+    An error is raised where it is nearer to that of the program as it is than to that without any of the changes, by
+    the ratio.
+    """
+    recorded = Changes()
+    wrong = _tried("", module, inputs, golden, options, changes=recorded).error
+    right = _tried("", module, inputs, golden, options, changes=Changes(0)).error
+    if wrong is None or right is None or wrong.weight <= 2 * right.weight:
+        return None
+    threshold = math.sqrt(max(right.weight, _NO_ERROR) * wrong.weight)
+    low, high, before, after = 0, len(recorded.made), right, wrong
+    while untried := _from_the_middle(low, high):
+        for limit in untried[:_NEIGHBOURS]:
+            error = _tried("", module, inputs, golden, options, changes=Changes(limit)).error
+            if error is not None:
+                break
+        else:
+            break  # nothing between compiles
+        if error.weight < threshold:
+            low, before = limit, error
+        else:
+            high, after = limit, error
+    return Culprit(tuple(recorded.made[low:high]), before, after, high, len(recorded.made))
+
+
+_NO_ERROR = 1e-7
+_NEIGHBOURS = 6
+
+
+def _from_the_middle(low: int, high: int) -> list[int]:
+    """The numbers between two, both not in, the middle first."""
+    middle = (low + high) // 2
+    return sorted(range(low + 1, high), key=lambda number: abs(number - middle))
+
+
+def by_weight(module: Any, inputs: Sequence[Array], golden: Sequence[Array], options: CompileOptions) -> list[Trial]:
+    """The program with one weight alone in the format that the options ask for, for each weight; the worst first.
+
+    Empty where they ask for none; what arguments say of themselves counts as given.
+    """
+    wanted = options.experimental_weight_dtype
+    others = dataclasses.replace(options, experimental_weight_dtype="")
+    found: list[Trial] = []
+    for index, name in weights(module).items() if wanted not in ("", "bf16") else ():
+        with weight_in(module, index, wanted):
+            found.append(_tried(f"{name} alone in {wanted}", module, inputs, golden, others))
+    return sorted(found, key=lambda trial: -(trial.error.weight if trial.error else math.inf))
+
+
 def verdict(trials: Sequence[Trial], required: float) -> str:
     """What ``by_format`` says of the cause."""
     first, last = trials[0], trials[-1]
@@ -91,8 +150,9 @@ def _tried(
     options: CompileOptions,
     *,
     without: Container[str] = (),
+    changes: Changes | None = None,
 ) -> Trial:
     try:
-        return Trial(what, Error.of(on_card(module, inputs, options, without=without), golden))
+        return Trial(what, Error.of(on_card(module, inputs, options, without=without, changes=changes), golden))
     except TTXLAError as error:
         return Trial(what, None, str(error).splitlines()[0])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo.importer import convert_location
 from tt_xla.compiler.stablehlo.outline import is_constant, outline_all, walk
 from tt_xla.errors import MalformedModuleError, OptionError
+from tt_xla.ir.program import WEIGHT_DTYPE
 
 _NARROW = "bf16", "f16"
 _CALL = "func.call"
@@ -142,6 +144,37 @@ class Source:
             nothing = ir.DictAttr.get({})
             attributes = [_of_one_device(given.get(value, nothing)) for value in values]
             module.body.operations[0].attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+
+
+def weights(module: Any) -> dict[int, str]:
+    """The arguments of a module of one function that are weights and do not say their format: position to name."""
+    main = module.body.operations[0]
+    if "arg_attrs" not in main.attributes:
+        return {}
+    given = main.attributes["arg_attrs"]
+    found: dict[int, str] = {}
+    for index, (attributes, argument) in enumerate(zip(given, main.body.blocks[0].arguments, strict=False)):
+        role = str(attributes["ttcore.argument_type"]) if "ttcore.argument_type" in attributes else ""
+        if len(argument.type.shape) > 1 and re.search("parameter|constant", role) and WEIGHT_DTYPE not in attributes:
+            name = attributes["ttir.name"].value if "ttir.name" in attributes else f"arg{index}"
+            found[index] = name
+    return found
+
+
+@contextmanager
+def weight_in(module: Any, index: int, dtype: str) -> Generator[None]:
+    """The module has one of its weights in a format of its own."""
+    attributes = module.body.operations[0].attributes
+    before = attributes["arg_attrs"]
+    with module.context:
+        changed = list(before)
+        items = {item.name: item.attr for item in changed[index]} | {WEIGHT_DTYPE: ir.StringAttr.get(dtype)}
+        changed[index] = ir.DictAttr.get(items)
+        attributes["arg_attrs"] = ir.ArrayAttr.get(changed)
+    try:
+        yield
+    finally:
+        attributes["arg_attrs"] = before
 
 
 def _of_one_device(attributes: Any) -> Any:

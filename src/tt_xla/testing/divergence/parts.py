@@ -30,6 +30,7 @@ class Error:
     @staticmethod
     def of(actual: Sequence[Array], golden: Sequence[Array]) -> Error:
         pairs = [(_wide(x), _wide(y)) for x, y in zip(actual, golden, strict=True)]
+        pairs = [(x, y) for x, y in pairs if not np.array_equal(x, y)]  # infinities among them
         if not pairs:
             return Error()
         with np.errstate(all="ignore"):
@@ -53,8 +54,23 @@ def _wide(array: Array) -> Array:
 
 
 @dataclass(frozen=True)
+class Line:
+    """One instruction of a function, as a part of a program.
+
+    Attributes:
+        made: shapes and formats of its results.
+        location: the user's source line.
+    """
+
+    index: int
+    name: str
+    made: str
+    location: str
+
+
+@dataclass(frozen=True)
 class Row:
-    """A part and its errors.
+    """A part, or an instruction, and its errors.
 
     Attributes:
         alone: of the part by itself, on the golden results of those before; None where ``failure`` says why.
@@ -62,7 +78,7 @@ class Row:
         failure: why the part cannot be compiled or run by itself.
     """
 
-    part: Part
+    part: Part | Line
     alone: Error | None
     running: Error | None
     failure: str = ""
@@ -73,12 +89,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All parts of a program, in order, and its results; ``failure`` where the whole does not compile or run."""
+    """All parts of a program, in order, and its results; ``failure`` where the whole does not compile or run.
+
+    ``in_float32`` is the error of the results where all instructions of the program compute in float32.
+    """
 
     rows: list[Row]
     results: Error | None
     required: float
     failure: str = ""
+    in_float32: Error | None = None
 
     @property
     def first(self) -> Row | None:

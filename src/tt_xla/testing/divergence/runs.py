@@ -11,7 +11,9 @@ import torch
 
 from tt_xla import host
 from tt_xla.compiler import compile_module, parse_module
+from tt_xla.compiler.rewriting import Changes
 from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions, selected_system
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
@@ -24,26 +26,34 @@ Compiled = Callable[[Sequence[Array]], list[Array]]
 
 
 def on_card(
-    module: Any, inputs: Sequence[Array], options: CompileOptions, *, without: Container[str] = ()
+    module: Any,
+    inputs: Sequence[Array],
+    options: CompileOptions,
+    *,
+    without: Container[str] = (),
+    changes: Changes | None = None,
 ) -> list[Array]:
     """Compiles a module, runs it once, and gives its results; 16-bit floats as float32.
 
     Args:
         inputs: arrays of the declared shapes, numbers of any type.
         without: stages of the compiler to leave out.
+        changes: how much optional stages may change, and what they did.
     """
-    return for_card(module, options, without=without)(inputs)
+    return for_card(module, options, without=without, changes=changes)(inputs)
 
 
-def for_card(module: Any, options: CompileOptions, *, without: Container[str] = ()) -> Compiled:
+def for_card(
+    module: Any, options: CompileOptions, *, without: Container[str] = (), changes: Changes | None = None
+) -> Compiled:
     """What ``on_card`` runs, to be run often."""
     system = selected_system()
-    program = compile_module(module, options, load_target(system), without=without)
+    program = compile_module(module, options, load_target(system), without=without, changes=changes)
     executable = get_device(system).load(program)
 
     def run(inputs: Sequence[Array]) -> list[Array]:
-        tensors = [_tensor(array, argument.dtype) for array, argument in zip(inputs, program.arguments, strict=True)]
-        return [_array(result) for result in executable.run(tensors, [None] * len(tensors))]
+        tensors = tensors_of(inputs, program)
+        return [to_array(result) for result in executable.run(tensors, [None] * len(tensors))]
 
     return run
 
@@ -132,11 +142,16 @@ def check_module(
     return compare(on_card(parsed, arrays, CompileOptions.parse(dict(options or {}))), on_cpu(parsed, arrays), config)
 
 
+def tensors_of(inputs: Sequence[Array], program: Program) -> list[torch.Tensor]:
+    """Arguments of a program, in the types that it declares."""
+    return [_tensor(array, argument.dtype) for array, argument in zip(inputs, program.arguments, strict=True)]
+
+
 def _tensor(array: Array, dtype: str) -> torch.Tensor:
     if dtype == "bf16":
         return torch.from_numpy(np.array(array, dtype=np.float32)).to(torch.bfloat16)
     return torch.from_numpy(np.array(array, dtype=host.numpy_dtype(dtype)))
 
 
-def _array(tensor: torch.Tensor) -> Array:
+def to_array(tensor: torch.Tensor) -> Array:
     return tensor.float().numpy() if tensor.dtype is torch.bfloat16 else tensor.numpy()
