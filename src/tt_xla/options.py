@@ -123,6 +123,7 @@ class CompileOptions:
     dry_run: bool = _option(
         False, "generating source runs nothing: results are zeros, and there are none to compare with"
     )
+    enable_workarounds: bool = _option(True, "rewrite what TT-NN should take and does not into what it takes")
     export_model_name: str = _option("", "infix of the names of exported files")
     enable_const_eval_on_cpu: bool = _option(True, "compute const-eval functions on the host", effective=False)
     enable_const_eval_inputs_to_system_memory: bool = _option(

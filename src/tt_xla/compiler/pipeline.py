@@ -21,7 +21,7 @@ from jaxlib.mlir import ir
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from tt_xla.compiler import emit_program, plan_memory, stablehlo, ttir_to_ttnn
+from tt_xla.compiler import emit_program, plan_memory, stablehlo, ttir_to_ttnn, workarounds
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.ttir import cse, decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
@@ -143,6 +143,12 @@ TTIR_STAGES = (
         "TT-NN multiplies matrices and convolves channels last; nothing else.",
     ),
     Stage(
+        "ttir-work-around",
+        _alone(workarounds.run_on_ttir),
+        "Sees convolutions channels last, and what it adds is folded with the rest.",
+        lambda options: options.enable_workarounds,
+    ),
+    Stage(
         "ttir-sink-permutes",
         _alone(sink_permutes.run),
         "Between two convolutions the permutes to channels last and back cancel.",
@@ -181,6 +187,12 @@ TTNN_STAGES = (
         "ttnn-choose-argument-layouts",
         _alone(choose_argument_layouts.run),
         "After the reshapes that cost nothing on row-major arguments have moved before their conversions.",
+    ),
+    Stage(
+        "ttnn-work-around",
+        _alone(workarounds.run_on_ttnn),
+        "After fusing, which would undo reshapes; before const-eval, which keeps what depends on parameters alone.",
+        lambda options: options.enable_workarounds,
     ),
     Stage(
         "ttnn-transpose-weights",

@@ -12,7 +12,7 @@ from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_
 from tt_xla.compiler.ttir.decompose_elementwise import ELEMENTWISE
 from tt_xla.ir import shapes
 from tt_xla.ir.base import shape, si32, tensor, tensor_type
-from tt_xla.ir.ttir.contraction import DotGeneralOp, MatmulOp
+from tt_xla.ir.ttir.contraction import DotGeneralOp, LinearOp, MatmulOp
 from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.structure import BroadcastOp, EmbeddingOp, GatherOp, PermuteOp, ReshapeOp, ReverseOp
 from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
@@ -56,6 +56,35 @@ def channels_last(op: Conv2dOp | ConvTranspose2dOp, rewriter: PatternRewriter) -
     found = insert_before(rewriter, op, type(op), [moved, op.weight, op.bias], result, **values)
     inverse = tuple(order.index(dim) for dim in range(4))
     rewriter.replace(op, [], [_permute(rewriter, op, found, inverse)])
+
+
+@pattern(Conv2dOp)
+def convolution_of_one_window(op: Conv2dOp, rewriter: PatternRewriter) -> None:
+    """A kernel as large as the image, as in gradients of 1 x 1 kernels: a product of matrices.
+
+    TT-NN divides convolutions over the positions of the result, of which there is one, and runs out of L1.
+    """
+    batch, height, width, channels = shape(op.result)
+    depth = math.prod(shape(op.weight)[1:])
+    window = (batch, *shape(op.weight)[2:], shape(op.weight)[1])
+    whole = op.dims == (0, 1, 2, 3) and op.value("groups") == 1 and shape(op.input) == window
+    if (
+        not whole
+        or (height, width) != (1, 1)
+        or math.prod(window[1:3]) == 1
+        or any(shapes.borders(op.value("padding")))
+    ):
+        return
+    rows = _reshape(rewriter, op, op.input, (batch, depth))
+    columns = _reshape(rewriter, op, _permute(rewriter, op, op.weight, (2, 3, 1, 0)), (depth, channels))
+    type_ = tensor((batch, channels), tensor_type(op.result).element_type)
+    flags = {"transpose_a": False, "transpose_b": False}
+    if op.bias is None:
+        product = insert_before(rewriter, op, MatmulOp, [rows, columns], type_, **flags)
+    else:
+        bias = _reshape(rewriter, op, op.bias, (channels,))
+        product = insert_before(rewriter, op, LinearOp, [rows, columns, bias], type_, **flags)
+    rewriter.replace(op, [], [_reshape(rewriter, op, product, shape(op.result))])
 
 
 @pattern(ArangeOp)
@@ -116,4 +145,4 @@ def _reshape(rewriter: PatternRewriter, op: Operation, value: SSAValue, new: tup
 
 
 def run(module: ModuleOp) -> None:
-    run_patterns(module, dot_general, channels_last, arange, reverse, ELEMENTWISE)
+    run_patterns(module, dot_general, channels_last, convolution_of_one_window, arange, reverse, ELEMENTWISE)

@@ -1,0 +1,99 @@
+"""What the compiler rewrites because TT-NN does not take it: that it still has to, and that what it writes is taken."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tt_xla.codegen.judge import judge
+from tt_xla.codegen.mock import Mock
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.ir.program import Program
+from tt_xla.options import CompileOptions
+from tt_xla.runtime.device import Device
+from tt_xla.target import load_target
+
+PAD = """func.func public @main(%x: tensor<64x{type}>) -> tensor<{width}x{type}> {{
+  %c = stablehlo.constant dense<{value}> : tensor<{type}>
+  %0 = stablehlo.pad %x, %c, low = [0], high = [{high}], interior = [0]
+      : (tensor<64x{type}>, tensor<{type}>) -> tensor<{width}x{type}>
+  return %0 : tensor<{width}x{type}>
+}}"""
+
+
+def pad(high: int, type_: str = "f32") -> str:
+    return PAD.format(high=high, width=64 + high, type=type_, value="7" if type_ == "i32" else "7.0")
+
+
+CONVOLUTION = """func.func public @main(%x: tensor<{n}x{h}x{w}x32xf32>, %k: tensor<{k}x{k}x32x8xf32>)
+    -> tensor<{n}x{oh}x{ow}x8xf32> {{
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {{stride = [{s}, {s}], pad = [[{p}, {p}], [{p}, {p}]]}}
+      {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+      : (tensor<{n}x{h}x{w}x32xf32>, tensor<{k}x{k}x32x8xf32>) -> tensor<{n}x{oh}x{ow}x8xf32>
+  return %0 : tensor<{n}x{oh}x{ow}x8xf32>
+}}"""
+
+
+def convolution(n: int, h: int, w: int, k: int, s: int, p: int) -> str:
+    oh, ow = ((size + 2 * p - k) // s + 1 for size in (h, w))
+    return CONVOLUTION.format(n=n, h=h, w=w, k=k, s=s, p=p, oh=oh, ow=ow)
+
+
+NARROW = [(8, 2, 2, 3, 1, 1), (1, 16, 1, 3, 1, 1), (8, 4, 4, 1, 2, 0), (64, 2, 2, 3, 2, 1)]
+"""Images, height, width, kernel, stride, padding: results that are one or two elements wide."""
+
+
+def compiled(text: str, **given: object) -> Program:
+    return compile_module(parse_module(text), CompileOptions.parse(given), load_target("p150"))
+
+
+@pytest.mark.parametrize("text", [pad(1), pad(40, "bf16"), pad(64, "i32"), *(convolution(*given) for given in NARROW)])
+def test_ttnn_still_refuses_it_and_takes_what_is_written_instead(ttnn_mock: Mock, text: str) -> None:
+    as_it_is, rewritten = judge([compiled(text, enable_workarounds=False), compiled(text)], ttnn_mock)
+    assert as_it_is.refusals, "ttnn takes it now: this workaround can go"
+    assert not rewritten.refusals
+
+
+def test_a_padded_vector_has_the_same_values() -> None:
+    program = compiled(pad(3))
+    shapes = [program.functions[0].values[step.results[0]].shape for step in program.functions[0].body if step.results]
+    assert (1, 67) in shapes
+    x = torch.arange(64.0)
+    (found,) = Device(load_target("p150")).load(program).run([x], [None])
+    assert torch.equal(found, torch.nn.functional.pad(x, (0, 3), value=7.0))
+
+
+def test_a_vector_whose_last_tile_has_room_stays_one() -> None:
+    text = PAD.replace("64", "60").format(high=3, width=63, type="f32", value="7.0")
+    assert [step.op for step in compiled(text).functions[0].body if step.results] == ["ttnn.pad"]
+
+
+@pytest.mark.parametrize("given", NARROW)
+def test_a_widened_convolution_has_the_same_values(given: tuple[int, ...]) -> None:
+    n, h, w, k, s, p = given
+    program = compiled(convolution(*given), numerics="exact")
+    assert any(step.op == "ttnn.slice_static" for step in program.functions[0].body)
+    x, kernel = torch.randn(n, h, w, 32), torch.randn(k, k, 32, 8)
+    (found,) = Device(load_target("p150")).load(program).run([x, kernel], [None, None])
+    expected = torch.nn.functional.conv2d(x.permute(0, 3, 1, 2), kernel.permute(3, 2, 0, 1), stride=s, padding=p)
+    torch.testing.assert_close(found, expected.permute(0, 2, 3, 1), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("given", [(8, 3, 3, 3, 1, 1), (1, 15, 1, 3, 1, 1), (8, 2, 2, 1, 1, 0)])
+def test_a_convolution_that_ttnn_takes_stays(ttnn_mock: Mock, given: tuple[int, ...]) -> None:
+    program = compiled(convolution(*given))
+    assert not any(step.op == "ttnn.slice_static" for step in program.functions[0].body)
+    (judged,) = judge([program], ttnn_mock)
+    assert not judged.refusals
+
+
+def test_a_kernel_as_large_as_the_image_is_a_product_of_matrices() -> None:
+    program = compiled(convolution(96, 16, 16, 16, 1, 0), numerics="exact")
+    ops = [step.op for step in program.functions[0].body]
+    assert "ttnn.matmul" in ops
+    assert "ttnn.conv2d" not in ops
+    x, kernel = torch.randn(96, 16, 16, 32), torch.randn(16, 16, 32, 8)
+    (found,) = Device(load_target("p150")).load(program).run([x, kernel], [None, None])
+    expected = torch.einsum("nhwc,hwco->no", x, kernel)
+    torch.testing.assert_close(found[:, 0, 0], expected, rtol=1e-3, atol=1e-2)
