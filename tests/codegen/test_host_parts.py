@@ -276,6 +276,33 @@ def test_a_host_call_is_a_function_of_torch_code(host_ops: ModuleType) -> None:
     assert not source.host_programs
 
 
+SPECTRUM = """func.func public @main(%x: tensor<8xf32>, %s: tensor<5xf32> {ttcore.argument_type = "parameter"})
+    -> (tensor<8xf32>, tensor<5xcomplex<f32>>) {
+  %e = stablehlo.exponential %s : tensor<5xf32>
+  %c = stablehlo.convert %e : (tensor<5xf32>) -> tensor<5xcomplex<f32>>
+  %f = stablehlo.fft %x, type = RFFT, length = [8] : (tensor<8xf32>) -> tensor<5xcomplex<f32>>
+  %p = stablehlo.multiply %f, %c : tensor<5xcomplex<f32>>
+  %r = stablehlo.fft %p, type = IRFFT, length = [8] : (tensor<5xcomplex<f32>>) -> tensor<8xf32>
+  return %r, %c : tensor<8xf32>, tensor<5xcomplex<f32>>
+}"""
+
+
+def test_what_ttnn_has_no_data_type_for_stays_an_array(host_ops: ModuleType) -> None:
+    """The weight is prepared on the host once, as complex numbers, which the host multiplies by in each call."""
+    source, ttnn, utils = generate(_program(SPECTRUM)), sys.modules["ttnn"], sys.modules["utils"]
+    assert '["complex<f32>"], [None])' in source.main
+    module: dict[str, Any] = {"__name__": "program"}
+    exec(source.main, module)
+    x, s = np.random.default_rng(0).random((8,), np.float32), np.linspace(-1, 1, 5, dtype=np.float32)
+    given = [utils.tensor(array, ttnn.float32, ttnn.TILE_LAYOUT, "device") for array in (x, s)]
+    weights = {"arg1": given[1]}
+    module["const_eval"]("device", weights)
+    found, prepared = module["forward"]("device", weights, given[0])
+    expected = np.fft.irfft(np.fft.rfft(x) * np.exp(s))
+    np.testing.assert_allclose(utils.array_of(found), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(utils.array_of(prepared), np.exp(s), rtol=1e-4)
+
+
 def test_a_result_that_does_not_fit_is_an_error(host_ops: ModuleType) -> None:
     ttnn = sys.modules["ttnn"]
     wide = torch.tensor([2**40])

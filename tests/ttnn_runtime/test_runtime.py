@@ -170,6 +170,21 @@ def test_what_the_chip_has_no_op_for_runs_in_this_process(stand_in: StandIn) -> 
     torch.testing.assert_close(found, torch.linalg.cholesky(2 * x) ** 2, atol=1e-3, rtol=1e-3)
 
 
+def test_what_ttnn_has_no_data_type_for_comes_and_goes_as_it_is(stand_in: StandIn) -> None:
+    text = """func.func public @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xcomplex<f32>>) {
+      %0 = stablehlo.exponential %x : tensor<8xf32>
+      %c = stablehlo.convert %0 : (tensor<8xf32>) -> tensor<8xcomplex<f32>>
+      %f = stablehlo.fft %c, type = FFT, length = [8] : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>
+      %i = stablehlo.imag %f : (tensor<8xcomplex<f32>>) -> tensor<8xf32>
+      %t = stablehlo.tanh %i : tensor<8xf32>
+      return %t, %f : tensor<8xf32>, tensor<8xcomplex<f32>>
+    }"""
+    x = torch.linspace(-1, 1, 8)
+    imaginary, spectrum = loaded(text).run([x], [None])
+    torch.testing.assert_close(spectrum, torch.fft.fft(x.exp()), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(imaginary, torch.fft.fft(x.exp()).imag.tanh(), atol=1e-4, rtol=1e-4)
+
+
 def test_a_callback_may_run_programs_and_its_failure_is_the_runs(stand_in: StandIn) -> None:
     inner = loaded()
 

@@ -330,7 +330,7 @@ class Body:
         for op in attributes["ops"]:
             said = " ".join(str(op).split())
             self.lines.append(self.language.comment(f"TT-NN has no op for this; the host runs it{how}: {said}"))
-        outputs = tuple(dtype(kind) for kind in kinds)
+        outputs = tuple(_held_as(kind) for kind in kinds)
         types = tuple(attributes["input_types"])
         if in_torch:
             expression = Call("host_ops.run", (Name(name), given, types, tuple(attributes["output_types"]), outputs))
@@ -345,7 +345,7 @@ class Body:
         function = self.constants.callback(str(attributes["callback"]), len(specs))
         said = "A Python function of the model's own process runs here, on the host."
         self.lines.append(self.language.comment(said))
-        outputs = tuple(dtype(spec.layout.dtype) for spec in specs)
+        outputs = tuple(_held_as(spec.layout.dtype) for spec in specs)
         expression = Call("utils.host_callback", (Name(function), given, tuple(attributes["input_types"]), outputs))
         return self.language.node(expression, self.name, self.constants.data)
 
@@ -379,7 +379,8 @@ class Body:
 
     def _deallocate(self, values: Sequence[int]) -> None:
         self.freed |= {value for value in values if value in self._parameters}
-        self.lines += [self.language.deallocate(self.names[value]) for value in values]
+        tensors = [value for value in values if not self.function.values[value].layout.dtype.is_host_only]
+        self.lines += [self.language.deallocate(self.names[value]) for value in tensors]
 
     def _comment(self, instruction: Instruction) -> None:
         """The user's line, where it is another than the one above."""
@@ -393,6 +394,11 @@ class Body:
         text = linecache.getline(file, int(line)).strip()
         said = f"{PurePath(file).name}:{line}" + (f"  {text}" if text.isprintable() else "")
         self.lines.append(self.language.comment(said[:108]).rstrip())
+
+
+def _held_as(kind: DataType) -> Expression:
+    """TT-NN's data type of a result of the host; None where it has none, so that the result stays an array."""
+    return None if kind.is_host_only else dtype(kind)
 
 
 def stem(name: str) -> str:

@@ -6,7 +6,6 @@ the bits of int64.
 
 import numpy
 import torch
-import ttnn
 import utils
 
 DTYPES = {
@@ -34,21 +33,24 @@ def run(function, inputs, input_types, output_types, output_dtypes):
 
     Args:
         input_types, output_types: StableHLO element types of what the function takes and gives.
-        output_dtypes: data types of the results as the rest of the program takes them.
+        output_dtypes: data types of the results as the rest of the program takes them; None leaves an array.
     """
-    given = [
-        torch.from_numpy(numpy.array(utils.array_of(tensor))).to(DTYPES[kind])
-        for tensor, kind in zip(inputs, input_types, strict=True)
-    ]
+    given = [_carried(utils.array_of(tensor), kind) for tensor, kind in zip(inputs, input_types, strict=True)]
     return [
-        utils.tensor(_narrowed(result, kind, dtype, function.__name__), dtype, ttnn.ROW_MAJOR_LAYOUT)
+        utils.held(_narrowed(result, kind, dtype, function.__name__), dtype)
         for result, kind, dtype in zip(function(*given), output_types, output_dtypes, strict=True)
     ]
 
 
+def _carried(array, kind):
+    """An array as what carries its element type."""
+    array = array.view(numpy.int64) if array.dtype == numpy.uint64 else numpy.array(array)
+    return torch.from_numpy(array).to(DTYPES[kind])
+
+
 def _narrowed(result, kind, dtype, name):
     """A result as an array whose integers fit the data type that the device has for it."""
-    array = result.float().numpy() if result.dtype is torch.bfloat16 else result.numpy()
+    array = result.float().numpy() if result.dtype is torch.bfloat16 else result.resolve_conj().resolve_neg().numpy()
     if kind == "ui64":
         array = array.view(numpy.uint64)
     limits = numpy.iinfo(utils.NUMPY[dtype]) if dtype in utils.NUMPY else None

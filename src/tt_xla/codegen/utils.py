@@ -66,8 +66,17 @@ def full(value, shape, dtype, layout):
     return tensor(numpy.full(shape, value), dtype, layout)
 
 
+def held(array, dtype):
+    """What the host computed as a tensor on the host; the array itself where TT-NN has no data type for it."""
+    if dtype is None:
+        return array
+    return tensor(numpy.asarray(array, None if dtype in NUMPY else numpy.float32), dtype, ttnn.ROW_MAJOR_LAYOUT)
+
+
 def array_of(tensor):
     """A tensor as a NumPy array, floats as float32."""
+    if isinstance(tensor, numpy.ndarray):
+        return tensor
     host = ttnn.from_device(tensor) if tensor.storage_type() == ttnn.StorageType.DEVICE else tensor
     if host.dtype not in NUMPY:
         host = ttnn.to_dtype(host, ttnn.float32)
@@ -124,7 +133,7 @@ def host_call(module, inputs, input_dtypes, output_dtypes):
         module: file of the program, relative to this one.
         inputs: tensors on the host, row-major.
         input_dtypes: element types that the program itself takes, in StableHLO's words.
-        output_dtypes: data types of its results as the rest of the model takes them.
+        output_dtypes: data types of its results as the rest of the model takes them; None leaves an array.
     """
     try:
         from tt_xla.host import load as load_host_program
@@ -133,18 +142,14 @@ def host_call(module, inputs, input_dtypes, output_dtypes):
         raise SystemExit(f"{module} runs on the host and needs tt_xla in this environment: {error}.") from error
     program = load_host_program((FOLDER / module).read_text())
     arrays = [array_of(given).astype(numpy_dtype(kind)) for given, kind in zip(inputs, input_dtypes, strict=True)]
-    results = program(arrays)
-    return [
-        tensor(numpy.asarray(result, numpy.float32 if dtype not in NUMPY else None), dtype, ttnn.ROW_MAJOR_LAYOUT)
-        for result, dtype in zip(results, output_dtypes, strict=True)
-    ]
+    return [held(result, dtype) for result, dtype in zip(program(arrays), output_dtypes, strict=True)]
 
 
 def host_callback(function, inputs, input_dtypes, output_dtypes):
     """Runs a Python function on arrays of what tensors on the host hold; its results as such tensors."""
     arrays = [array_of(given).astype(_declared(kind)) for given, kind in zip(inputs, input_dtypes, strict=True)]
     results = function(*arrays) or ()
-    return [tensor(result, dtype, ttnn.ROW_MAJOR_LAYOUT) for result, dtype in zip(results, output_dtypes, strict=True)]
+    return [held(numpy.asarray(result), dtype) for result, dtype in zip(results, output_dtypes, strict=True)]
 
 
 def _declared(kind):

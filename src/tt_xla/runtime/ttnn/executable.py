@@ -15,6 +15,7 @@ from tt_xla import options
 from tt_xla.codegen import TTNN_VERSION
 from tt_xla.codegen.generator import generate
 from tt_xla.errors import ExecutionError
+from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Function, Instruction, Program, Role, TensorSpec
 from tt_xla.log import logger
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
@@ -200,7 +201,9 @@ class TTNNExecutable(Executable):
 
         def run(arrays: list[Array]) -> list[Array]:
             made = call(*(to_tensor(array, spec) for array, spec in zip(arrays, specs, strict=True)))
-            return [_plain(tensor) for tensor in (made if isinstance(made, (list, tuple)) else [made])]
+            tensors = made if isinstance(made, (list, tuple)) else [made]
+            kinds = [function.values[value].layout.dtype for value in step.results]
+            return [_plain(tensor, kind) for tensor, kind in zip(tensors, kinds, strict=True)]
 
         return run
 
@@ -226,8 +229,10 @@ def to_tensor(array: Array, spec: TensorSpec) -> torch.Tensor:
     return held.reshape(spec.shape)
 
 
-def _plain(tensor: torch.Tensor) -> Array:
-    """Floats as float32, which the worker makes the data type of."""
+def _plain(tensor: torch.Tensor, kind: DataType) -> Array:
+    """Floats as float32, which the worker makes the data type of; as they are where TT-NN has no data type."""
+    if kind.is_host_only:
+        return tensor.detach().contiguous().numpy()
     return to_array(tensor.float() if tensor.is_floating_point() else tensor)
 
 

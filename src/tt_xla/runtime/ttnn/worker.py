@@ -159,10 +159,7 @@ class Program:
         if "failed" in answer:
             raise HostFailed
         arrays = [self.worker.memory.read(segment) for segment in answer["arrays"]]
-        return [
-            self.utils.tensor(array, dtype, ttnn.ROW_MAJOR_LAYOUT)
-            for array, dtype in zip(arrays, output_dtypes, strict=True)
-        ]
+        return [self.utils.held(array, dtype) for array, dtype in zip(arrays, output_dtypes, strict=True)]
 
 
 class Worker:
