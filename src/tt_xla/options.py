@@ -328,6 +328,11 @@ def program_cache_enabled() -> bool:
     return environment("TT_RUNTIME_ENABLE_PROGRAM_CACHE") != "0"
 
 
+def says_how_memory_is_kept() -> bool:
+    """Whether variables of glibc, such as ``MALLOC_TRIM_THRESHOLD_``, do."""
+    return any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ)
+
+
 def forced_options() -> dict[str, Any]:
     """``TTXLA_COMPILE_OPTIONS``: how tuning runs a script under options that the script does not give.
 

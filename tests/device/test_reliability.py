@@ -90,6 +90,32 @@ def test_programs_that_are_gone_leave_nothing(device, two_layers, runs, programs
     assert device.memory().const_eval == 0
 
 
+FAULTS = """
+import resource, torch
+from tt_xla.runtime.emulator import heap
+heap.keep_freed()
+size = 1 << 22  # 16 MiB of float32: more than the heap keeps by itself
+def step():
+    tensors = [torch.ones(size) for _ in range(3)]
+for _ in range(3):
+    step()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5):
+    step()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.parametrize("said", [False, True], ids=["by default", "where the user says otherwise"])
+def test_intermediate_values_lie_where_the_last_runs_lay(said):
+    """Else every page is a fault again: 3 x 4096 a step."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC", "GLIBC"))}
+    if said:
+        environment["MALLOC_TRIM_THRESHOLD_"] = "131072"
+    ran = subprocess.run([sys.executable, "-c", FAULTS], env=environment, capture_output=True, text=True, check=True)
+    assert (int(ran.stdout) > 20_000) is said
+
+
 def test_a_trace_gives_the_bits_that_plain_runs_give(device, two_layers):
     traced, plain = device.load(two_layers()), device.load(two_layers(trace=False))
     x, w = operands()

@@ -14,6 +14,7 @@ from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, T
 from tt_xla.ir.program import Program
 from tt_xla.log import logger
 from tt_xla.runtime.compiled_only import CompiledOnly
+from tt_xla.runtime.emulator import heap
 from tt_xla.runtime.emulator.registry import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.observed import loaded
@@ -117,6 +118,7 @@ class Device:
         if options.is_compile_only() or program.options.get("dry_run"):
             return CompiledOnly(self, program)
         if options.selected_runtime() == "emulated":
+            heap.keep_freed()
             return loaded(self, program)
         from tt_xla.runtime.ttnn.executable import TTNNExecutable
 

@@ -189,6 +189,7 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Calla
     ) -> Callable[..., Tensor]:
         exact = all(dict(item)["op_type"] in _EXACT for item in activations)
         in_float = bool(input_tensor_a_activations or input_tensor_b_activations) or not exact
+        relu_alone = [dict(item)["op_type"] for item in activations] == ["relu"]
 
         def plain(lhs: Tensor, rhs: Tensor) -> Tensor:
             return function(lhs, rhs)
@@ -204,7 +205,7 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Calla
             if in_float:
                 lhs, rhs = _float(lhs), _float(rhs)
             found = function(_applied(lhs, input_tensor_a_activations), _applied(rhs, input_tensor_b_activations))
-            return _applied(found, activations)
+            return found.relu_() if relu_alone else _applied(found, activations)
 
         return run if activations or input_tensor_a_activations or input_tensor_b_activations else plain
 
