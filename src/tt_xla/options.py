@@ -218,6 +218,9 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "zeros)",
         ),
         EnvironmentVariable(
+            "TTXLA_EMULATOR_DEVICE", "cpu", "where the emulated card computes: cpu, cuda or cuda:N (not tried on a GPU)"
+        ),
+        EnvironmentVariable(
             "TTXLA_COMPILE_OPTIONS", "", "compile options as a JSON object, which go before those that programs give"
         ),
         EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn; found when unset"),
@@ -278,6 +281,21 @@ def selected_runtime() -> str:
     name = environment("TTXLA_RUNTIME")
     if name not in RUNTIMES:
         raise _unknown("Runtime", name, RUNTIMES)
+    return name
+
+
+def emulator_device() -> str:
+    """``TTXLA_EMULATOR_DEVICE``.
+
+    Raises:
+        OptionError: it names no kind of device that the emulated card computes on.
+    """
+    name = environment("TTXLA_EMULATOR_DEVICE").lower()
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+        raise OptionError(
+            f"TTXLA_EMULATOR_DEVICE was given {name!r}; it takes cpu, cuda or cuda:N.",
+            hint="Unset it to compute on the CPU.",
+        )
     return name
 
 

@@ -12,6 +12,7 @@ import torch
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Argument, Function, Program, Result, Role, TensorSpec
+from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.containers import CONTAINERS, DECLARED, INTEGER_RANGES, fills_container, hold
 
 _TENSOR_AND_STORAGE = 2
@@ -37,7 +38,7 @@ class _Slot:
     shape: tuple[int, ...]
     persistent: bool
     as_given: bool
-    """Whether the device holds what is declared, dtype and shape, so that nothing is converted."""
+    """Whether the device holds what is declared, dtype and shape, and computes on the CPU: nothing is converted."""
     version: Version = None
     token: Token = None
     given: torch.Tensor | None = None
@@ -139,14 +140,14 @@ class ArgumentReader:
     def _narrowed(self, slot: _Slot, tensor: torch.Tensor) -> torch.Tensor:
         if slot.as_given:
             return tensor
-        narrowed = narrow(tensor, slot.spec.layout.dtype, slot.argument)
+        narrowed = place.brought(narrow(tensor, slot.spec.layout.dtype, slot.argument))
         return narrowed if tuple(narrowed.shape) == slot.spec.shape else narrowed.reshape(slot.spec.shape)
 
 
 def _as_given(argument: Argument, spec: TensorSpec) -> bool:
     dtype = spec.layout.dtype
     same_type = DECLARED[argument.dtype] is CONTAINERS[dtype] and fills_container(dtype)
-    return same_type and tuple(argument.shape) == spec.shape
+    return same_type and tuple(argument.shape) == spec.shape and place.device().type == "cpu"
 
 
 def narrow(tensor: torch.Tensor, dtype: DataType, argument: Argument) -> torch.Tensor:
@@ -192,8 +193,11 @@ def _does_not_fit(argument: Argument, value: float, dtype: DataType) -> Executio
 
 
 def widen(tensor: torch.Tensor, result: Result) -> torch.Tensor:
-    """``tensor`` in the declared shape and dtype of ``result``, contiguous; shares memory where nothing changes."""
+    """``tensor`` on the CPU in the declared shape and dtype of ``result``, contiguous; in the same memory where nothing
+    changes."""
     dtype = DECLARED[result.dtype]
+    if not tensor.is_cpu:
+        tensor = tensor.cpu()
     if tensor.dtype is not dtype:
         tensor = tensor.ne(0) if dtype is torch.bool else tensor.to(dtype)
     if tensor.shape != result.shape:

@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from tt_xla.runtime.emulator import place
+
 Tensor = torch.Tensor
 
 ACTIVATIONS: dict[str | None, tuple[str, list[float], str]] = {
@@ -32,7 +34,9 @@ _ops: Any = torch.ops.mkldnn
 
 @functools.cache
 def available() -> bool:
-    """Whether this build and CPU multiply bfloat16 by oneDNN."""
+    """Whether the card computes on a CPU that oneDNN multiplies bfloat16 on, with a torch that has oneDNN."""
+    if place.device().type != "cpu":
+        return False
     return torch.backends.mkldnn.is_available() and bool(_ops._is_mkldnn_bf16_supported())
 
 

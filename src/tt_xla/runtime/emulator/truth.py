@@ -22,7 +22,7 @@ _ONE_IN_BFLOAT16 = 0x3F80
 def compare(function: Callable[..., Tensor], lhs: Tensor, rhs: Tensor) -> Tensor:
     """What a comparison of torch gives: 1 and 0 in the operands' type where they share a float, else booleans."""
     if lhs.dtype is rhs.dtype and lhs.dtype.is_floating_point:
-        return function(lhs, rhs, out=torch.empty(0, dtype=lhs.dtype))
+        return function(lhs, rhs, out=torch.empty(0, dtype=lhs.dtype, device=lhs.device))
     return function(lhs, rhs)
 
 
@@ -66,7 +66,7 @@ def _mask(condition: Tensor, bits: torch.dtype) -> Tensor:
         return condition.view(torch.uint8).to(bits).neg_()
     if condition.dtype not in _BITS:
         return (condition != 0).view(torch.uint8).to(bits).neg_()
-    one = torch.ne(condition, 0, out=torch.empty(0, dtype=condition.dtype))
+    one = torch.ne(condition, 0, out=torch.empty(0, dtype=condition.dtype, device=condition.device))
     if condition.dtype is torch.int32:
         return one.neg_().to(bits)
     raw = one.view(_BITS[condition.dtype])

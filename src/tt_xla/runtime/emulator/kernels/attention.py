@@ -46,7 +46,8 @@ def scaled_dot_product_attention(
     keys, values = (tensor.to(torch.float32).repeat_interleave(groups, 1) for tensor in (key, value))
     factor = query.shape[-1] ** -0.5 if scale is None else scale
     scores = query.to(torch.float32) @ keys.transpose(-2, -1) * factor
-    distance = torch.arange(scores.shape[-2]).unsqueeze(1) - torch.arange(scores.shape[-1])
+    rows, columns = (torch.arange(size, device=scores.device) for size in scores.shape[-2:])
+    distance = rows.unsqueeze(1) - columns
     hidden = distance < 0 if is_causal else torch.zeros_like(distance, dtype=torch.bool)
     if sliding_window_size is not None:
         hidden = hidden | (distance >= sliding_window_size)

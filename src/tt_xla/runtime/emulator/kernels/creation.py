@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from tt_xla.ir.layout import DataType
+from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.registry import Context, kernel
 
 Tensor = torch.Tensor
@@ -25,7 +26,7 @@ _NUMPY: dict[DataType, str] = {
 
 
 def _full(ctx: Context, value: float) -> Tensor:
-    return torch.full(ctx.result.shape, value, dtype=ctx.container)
+    return torch.full(ctx.result.shape, value, dtype=ctx.container, device=place.device())
 
 
 @kernel("ttnn.zeros")
@@ -51,7 +52,7 @@ def full(ctx: Context, fill_value: float, shape: Sequence[int] | None = None) ->
 
 @kernel("ttnn.arange")
 def arange(ctx: Context, start: int, end: int, step: int) -> Tensor:
-    return torch.arange(start, end, step, dtype=torch.int64).reshape(ctx.result.shape)
+    return torch.arange(start, end, step, dtype=torch.int64, device=place.device()).reshape(ctx.result.shape)
 
 
 @kernel("ttnn.constant")
@@ -68,6 +69,7 @@ def constant(ctx: Context, value: bytes) -> Tensor:
         tensor = torch.from_numpy(
             array.astype(array.dtype.newbyteorder("=").str.replace("u4", "i8").replace("u2", "i4"))
         )
+    tensor = place.brought(tensor)
     if tensor.numel() == 1:
         return tensor.reshape(()).repeat(ctx.result.shape) if ctx.result.shape else tensor.reshape(())
     return tensor.reshape(ctx.result.shape)

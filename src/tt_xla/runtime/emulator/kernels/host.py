@@ -11,6 +11,7 @@ import torch
 from tt_xla import callbacks, host
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import DataType
+from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.containers import DECLARED, INTEGER_RANGES, hold
 from tt_xla.runtime.emulator.registry import Context, kernel
 
@@ -55,6 +56,7 @@ def host_callback(
 def to_numpy(tensor: Tensor, declared: str) -> np.ndarray[Any, Any]:
     """A tensor as the device holds it, in a StableHLO element type."""
     dtype = host.numpy_dtype(declared)
+    tensor = tensor.cpu()
     if declared == "i1":
         return tensor.ne(0).numpy()
     if declared not in host.ML_DTYPES:
@@ -89,4 +91,4 @@ def _narrowed(array: np.ndarray[Any, Any], dtype: DataType, declared: str, ops: 
                     f"{declared} has on the device.",
                     hint="The chip computes in 32 bits; scale the values or keep what uses them on the host.",
                 )
-    return hold(from_numpy(array, declared), dtype)
+    return place.brought(hold(from_numpy(array, declared), dtype))

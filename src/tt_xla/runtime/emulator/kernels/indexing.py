@@ -26,7 +26,7 @@ def embedding(ctx: Context, input: Tensor, weight: Tensor) -> Tensor:
 def embedding_bw(ctx: Context, input: Tensor, weight: Tensor, in_gradient: Tensor) -> Tensor:
     width = weight.shape[-1]
     gradient = in_gradient.to(torch.float32).reshape(-1, width)
-    total = torch.zeros((weight.numel() // width, width), dtype=torch.float32)
+    total = torch.zeros((weight.numel() // width, width), dtype=torch.float32, device=gradient.device)
     return total.index_add_(0, input.flatten().to(torch.int64), gradient).reshape(ctx.result.shape)
 
 

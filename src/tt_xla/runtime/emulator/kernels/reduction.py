@@ -82,7 +82,7 @@ def _first_true(hit: Tensor, dim: int) -> Tensor:
     size = hit.shape[dim]
     shape = [1] * hit.ndim
     shape[dim] = size
-    positions = torch.arange(size).reshape(shape)
+    positions = torch.arange(size, device=hit.device).reshape(shape)
     return torch.where(hit, positions, size).amin(dim)
 
 
