@@ -28,12 +28,7 @@ def publish(folder: Path, files: Mapping[str, Content]) -> None:
     try:
         fresh, old = work / "new", work / "old"
         for name, data in files.items():
-            path = fresh / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(data, bytes):
-                path.write_bytes(data)
-            else:
-                data(path)
+            _write(fresh / name, data, folder / name)
         if not folder.exists():
             os.rename(fresh, folder)
             return
@@ -58,4 +53,17 @@ def _swap(fresh: Path, folder: Path, old: Path) -> None:
                 os.rename(folder / name, fresh / name)
             if (old / name).exists():
                 os.rename(old / name, folder / name)
+        raise
+
+
+def _write(path: Path, data: Content, wanted: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if isinstance(data, bytes):
+            path.write_bytes(data)
+        else:
+            data(path)
+    except OSError as error:
+        if error.filename is None:  # as of a full disk
+            raise OSError(error.errno, error.strerror, str(wanted)) from error
         raise

@@ -71,7 +71,8 @@ PATTERNS = {
 
 
 @pytest.fixture
-def run(pytester):
+def run(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others' plugins would be imported in each run
     pytester.makepyfile(test_ops=TESTS)
     for name, text in PATTERNS.items():
         path = pytester.path / "tests/filecheck" / name

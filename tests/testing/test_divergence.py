@@ -328,7 +328,8 @@ def test_the_command(files):
     assert "parts 0 to 2" in str(result.exception)
 
 
-def test_a_reproducer_runs_by_itself(files, pytester):
+def test_a_reproducer_runs_by_itself(files, pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     out = files / "repro"
     given = ["compare", str(files / "model.mlir"), "--inputs", str(files / "inputs.npz"), "--reproduce", str(out)]
     given += ["--pcc", "0.999"]

@@ -196,6 +196,15 @@ def test_bad_files(tmp_path, text, problem):
     assert len([name for name in found.entries if name.startswith("llama")]) == 2
 
 
+def test_a_duplicate_key_hides_nothing_else(tmp_path):
+    text = "test_config:\n  a:\n    status: unspecified\n  a:\n    status: x\n  b:\n    status: y\n"
+    found = expectations(tmp_path, a=text)
+    assert found.problems[0].endswith(".yaml:4: duplicate key 'a', first in line 2, which counts.")
+    assert len(found.problems) == 2
+    assert "Invalid ModelTestStatus: 'y'" in found.problems[1]
+    assert set(found.entries) == {"a", "b"}
+
+
 def test_duplicates_across_files(tmp_path):
     found = expectations(tmp_path, a=ENTRIES, b=ENTRIES)
     assert len(found.problems) == 2

@@ -41,7 +41,7 @@ MODELS = {
     "crashes": "import ctypes; ctypes.string_at(0)",
     "eats": "self.kept = [bytearray(1 << 28) for _ in range(1 << 10)]",
 }
-LIMITS = Limits(240, 4 << 30)
+LIMITS = Limits(240, 3 << 30)
 
 
 def make(root: Path, **bodies: str) -> Path:
@@ -87,6 +87,15 @@ def test_a_model_that_hangs_is_stopped(tmp_path):
     record = processes.run_test(root, case("hangs"), Expectation(), Limits(2))
     assert record.outcome == "failed"
     assert "took more than 2 s and was stopped" in record.error
+
+
+def test_errors_are_text_that_can_be_written(tmp_path):
+    error = Record("a", error="\ud800 <b>\x00" + "long" * 10_000).error
+    assert error.startswith("\\ud800 <b>\x00longlong")
+    assert len(error) < 10_010
+    summary.write(tmp_path, {"a": Record("a", error=error)}, None)
+    records.append(tmp_path / "records.jsonl", Record("a", error=error))
+    assert records.load(tmp_path / "records.jsonl")["a"].error == error
 
 
 def test_a_model_that_raises_at_import(tmp_path):
@@ -172,6 +181,10 @@ def test_a_full_disk(ended, tmp_path, monkeypatch):
     monkeypatch.setattr(records, "append", full)
     with pytest.raises(OutputError, match="No space left on device"):
         list(campaign.run_all(tmp_path, [campaign.Task(case("a"), Expectation())], LIMITS, tmp_path / "r"))
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match=r"index\.html"):
+        summary.write(tmp_path / "report", {})
+    assert not (tmp_path / "report").exists()
     monkeypatch.setattr(processes, "_run_apart", full)
     record = processes.run_test(tmp_path, case("a"), Expectation(), LIMITS)
     assert (record.outcome, record.stage) == ("failed", "requirements")
@@ -301,7 +314,8 @@ test_config:
 
 
 @pytest.fixture
-def run(pytester, ended):
+def run(pytester, ended, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others' plugins would be imported in each run
     make(pytester.path / "zoo", good="pass", bad="pass")
     ended["bad"] = "failed"
     runner = pytester.path / "tests/runner"

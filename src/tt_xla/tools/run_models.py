@@ -89,8 +89,8 @@ def run(
             if not console.is_terminal:
                 console.print(_line(record), soft_wrap=True)
     previous = records.load(before / "records.jsonl" if before.is_dir() else before) if before else None
-    page = summary.write(out, done, previous)
-    _tell(console, done, resumed, page, summary.regressions(done, previous) if previous is not None else [])
+    _tell(console, done, resumed, summary.regressions(done, previous) if previous is not None else [])
+    console.print(f"{summary.write(out, done, previous)}", soft_wrap=True)
     return not any(record.outcome in ("failed", "xpassed") for record in done.values())
 
 
@@ -121,13 +121,10 @@ def _counts(done: dict[str, Record]) -> str:
     )
 
 
-def _tell(
-    console: Console, done: dict[str, Record], resumed: int, page: Path, worse: Sequence[tuple[str, str]]
-) -> None:
+def _tell(console: Console, done: dict[str, Record], resumed: int, worse: Sequence[tuple[str, str]]) -> None:
     console.print(f"{len(done)} tests: {_counts(done)}" + (f"; {resumed} of them from before" if resumed else ""))
     for test, what in worse:
         console.print(f"[red]regression[/] {escape(test)}: {what}", soft_wrap=True)
-    console.print(f"{page}", soft_wrap=True)
 
 
 def default_memory(jobs: int) -> int:

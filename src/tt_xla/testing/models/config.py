@@ -196,9 +196,12 @@ def read(files: Sequence[Path]) -> Expectations:
     for path in files:
         shown = f"{path.parent.name}/{path.name}"
         try:
-            data = yaml.load(path.read_bytes(), Loader=_Loader)
+            loader = _Loader(path.read_bytes())
+            data = loader.get_single_data()
+            found.problems += [f"{path}:{problem}" for problem in loader.doubles]
         except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-            found.problems.append(f"{path}: cannot be read: {' '.join(str(error).split())}")
+            said = " ".join(str(error).replace('in "<byte string>", ', "in ").split())
+            found.problems.append(f"{path}: cannot be read: {said}")
             continue
         except RecursionError:
             found.problems.append(f"{path}: cannot be read: it is nested too deeply")
@@ -234,7 +237,11 @@ class _Lined(dict[Any, Any]):
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """A duplicate key is an error: YAML says so, and a parser that lets it pass hides an entry."""
+    """A duplicate key is an error: YAML says so, and to let it pass hides an entry. The first one counts."""
+
+    def __init__(self, stream: bytes) -> None:
+        super().__init__(stream)
+        self.doubles: list[str] = []
 
 
 def _mapping(loader: Any, node: yaml.MappingNode) -> _Lined:
@@ -247,9 +254,8 @@ def _mapping(loader: Any, node: yaml.MappingNode) -> _Lined:
         except TypeError:
             raise yaml.constructor.ConstructorError(None, None, "a key is no text", key_node.start_mark) from None
         if double:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"duplicate key '{key}', first in line {found_lines[key]}", key_node.start_mark
-            )
+            loader.doubles.append(f"{line}: duplicate key '{key}', first in line {found_lines[key]}, which counts.")
+            continue
         found[key], found_lines[key] = loader.construct_object(value_node, deep=True), line
     found.lines = found_lines
     return found

@@ -12,6 +12,8 @@ from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestSt
 from tt_xla.testing.models.discovery import Case
 
 OUTCOMES = "passed", "failed", "skipped", "xfailed", "xpassed"
+_LONGEST = 10_000
+"""Characters of an error that are kept."""
 _MARGIN = 0.004
 """How far above its threshold a correlation must be for the threshold to be raised."""
 
@@ -50,6 +52,10 @@ class Record:
     graphs: int = 0
     host_ops: list[str] = field(default_factory=list)
     info: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # What models raise says anything: halves of characters too, and at any length.
+        self.error = self.error.encode(errors="backslashreplace").decode()[:_LONGEST]
 
     def tags(self, case: Case, expectation: Expectation, arch: str | None) -> dict[str, Any]:
         """The properties of upstream's reports."""
