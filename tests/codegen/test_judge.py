@@ -227,3 +227,21 @@ def test_without_an_interpreter_the_way_to_one_is_said(monkeypatch: pytest.Monke
         mock(Path(sys.executable), "p150")
     with pytest.raises(OptionError, match="known for p150"):
         mock(Path(sys.executable), "n150")
+
+
+def test_rows_that_become_vectors_are_taken_at_level_2(ttnn_mock: Mock) -> None:
+    """A row of 90 elements in shards of 32 is no vector of 90 elements for TT-NN."""
+    text = """func.func public @main(%x: tensor<1x90xf32>, %y: tensor<1x90xf32>, %z: tensor<90xf32>) -> tensor<90xf32> {
+      %0 = stablehlo.add %x, %y : tensor<1x90xf32>
+      %1 = stablehlo.exponential %0 : tensor<1x90xf32>
+      %2 = stablehlo.multiply %1, %0 : tensor<1x90xf32>
+      %3 = stablehlo.reshape %2 : (tensor<1x90xf32>) -> tensor<90xf32>
+      %4 = stablehlo.add %3, %z : tensor<90xf32>
+      %5 = stablehlo.multiply %4, %3 : tensor<90xf32>
+      return %5 : tensor<90xf32>
+    }"""
+    options = CompileOptions.parse({"optimization_level": 2})
+    program = compile_module(parse_module(text), options, load_target("p150"))
+    assert "ttnn.reshape" in [step.op for step in program.functions[0].body]
+    (judged,) = judge([program], ttnn_mock)
+    assert not judged.refusals

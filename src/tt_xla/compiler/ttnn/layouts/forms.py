@@ -249,11 +249,15 @@ def _softmax(site: Site) -> Iterator[Form]:
 
 
 def _reshape(site: Site) -> Iterator[Form]:
-    """A view where tiles stay as they are; otherwise rows are copied from pages to pages."""
+    """A view where tiles stay as they are; otherwise rows are copied from pages to pages.
+
+    A vector with a part of a tile is no view of shards: TT-NN compares its length with that of padded rows.
+    """
     assert site.result is not None
-    source = site.inputs[0]
+    source, made = site.inputs[0], site.result.shape
     if keeps_tiles(source, site.result):
-        yield Form(None, (anywhere,), (None,))
+        to_vector = len(made) == 1 < len(source.shape) and made[0] % TILE
+        yield Form(None, (interleaved if to_vector else anywhere,), (None,))
         return
     yield from _moved(site)
 
