@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv calibrate cross-validate demo models test stress conformance-stablehlo bench bench-emulator numerics bench-training bench-profiling bench-calls bench-compile bench-growth check-programs check format
+.PHONY: help venv calibrate cross-validate demo models test stress conformance-stablehlo bench bench-emulator numerics bench-training bench-profiling bench-calls bench-compile bench-growth check-programs check-generated check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ bench-growth: $(STAMP) ## compile times of 400 to 20,000 ops, into docs/benchmar
 
 check-programs: $(STAMP) ## results of the set of programs at each level beside JAX's, into docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python check_programs.py --document ../docs/benchmarks.md
+
+check-generated: $(STAMP) ## main.py of each program and example in TT-NN's mock mode, C++ through g++, into docs/codegen.md
+	@cd benchmarks && JAX_PLATFORMS=cpu PYTHONPATH=../tests/codegen ../$(BIN)/python check_generated.py --examples \
+	  --folder ../build/programs $(foreach folder,$(PACKAGES),--packages $(abspath $(folder))) --document ../docs/codegen.md
 
 conformance-jax: $(STAMP) ## JAX's own tests on platform tt, sampled; JAX_TESTS=DIR names a checkout of JAX, SAMPLE=0 runs all
 	@$(BIN)/python conformance/run_jax.py $(if $(JAX_TESTS),--tests $(JAX_TESTS)) --sample $(or $(SAMPLE),25)

@@ -97,3 +97,41 @@ def test_a_kernel_as_large_as_the_image_is_a_product_of_matrices() -> None:
     (found,) = Device(load_target("p150")).load(program).run([x, kernel], [None, None])
     expected = torch.einsum("nhwc,hwco->no", x, kernel)
     torch.testing.assert_close(found[:, 0, 0], expected, rtol=1e-3, atol=1e-2)
+
+
+BLOCK_FLOATS = {"enable_bfp8_conversion": True, "optimization_level": 1}
+
+
+BIASED = """func.func public @main(%x: tensor<8x26x26x32xbf16>,
+      %k: tensor<3x3x32x64xbf16> {ttcore.argument_type = "parameter"},
+      %b: tensor<64xbf16> {ttcore.argument_type = "parameter"}) -> tensor<8x24x24x64xbf16> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<8x26x26x32xbf16>, tensor<3x3x32x64xbf16>) -> tensor<8x24x24x64xbf16>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [3] : (tensor<64xbf16>) -> tensor<8x24x24x64xbf16>
+  %2 = stablehlo.add %0, %1 : tensor<8x24x24x64xbf16>
+  return %2 : tensor<8x24x24x64xbf16>
+}"""
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_block_floats_are_prepared_as_ttnn_takes_them(ttnn_mock: Mock, level: int) -> None:
+    given = BLOCK_FLOATS | {"optimization_level": level}
+    as_it_is, rewritten = judge(
+        [compiled(BIASED, enable_workarounds=False, **given), compiled(BIASED, **given)], ttnn_mock
+    )
+    assert as_it_is.refusals, "ttnn takes it now: this workaround can go"
+    assert not rewritten.refusals
+
+
+def test_block_floats_are_converted_once_and_have_their_values() -> None:
+    program = compiled(BIASED, **BLOCK_FLOATS)
+    inside = {function.name: [step.op for step in function.body] for function in program.functions}
+    assert "ttnn.typecast" not in inside[program.functions[0].name]
+    assert sum(ops.count("ttnn.typecast") for ops in inside.values()) == 2
+    torch.manual_seed(0)
+    x, kernel, bias = torch.randn(8, 26, 26, 32), torch.randn(3, 3, 32, 64) / 17, torch.randn(64)
+    given = [tensor.bfloat16() for tensor in (x, kernel, bias)]
+    (found,) = Device(load_target("p150")).load(program).run(given, [None] * 3)
+    expected = torch.nn.functional.conv2d(x.permute(0, 3, 1, 2), kernel.permute(3, 2, 0, 1), bias).permute(0, 2, 3, 1)
+    torch.testing.assert_close(found.float(), expected, rtol=0.05, atol=0.1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import linecache
 import struct
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -127,6 +128,15 @@ class Constants:
 
     def callback(self, name: str, results: int) -> str:
         return self.callbacks.setdefault(name, (f"host_function_{len(self.callbacks)}", results))[0]
+
+
+def _ops_at(ops: Sequence[str]) -> Iterator[str]:
+    """What the host runs: its ops, and where the user wrote them, where that is another place than the op's before."""
+    last = ""
+    for op in ops:
+        name, _, where = " ".join(str(op).split()).partition(" at ")
+        yield name if where in ("", last) or where.startswith("-:") else f"{name} at {where}"
+        last = where
 
 
 def _deed(ops: Sequence[str]) -> str:
@@ -327,9 +337,8 @@ class Body:
         name, lacking = self.constants.host_part(str(attributes["module"]), attributes["ops"])
         in_torch = name in self.constants.host_functions
         how = " as torch code" if in_torch else f" through jaxlib, as {lacking} has no torch code" if lacking else ""
-        for op in attributes["ops"]:
-            said = " ".join(str(op).split())
-            self.lines.append(self.language.comment(f"TT-NN has no op for this; the host runs it{how}: {said}"))
+        said = f"TT-NN has no op for this; the host runs it{how}: {', '.join(_ops_at(attributes['ops']))}"
+        self.lines += [self.language.comment(line) for line in textwrap.wrap(said, 110, break_on_hyphens=False)]
         outputs = tuple(_held_as(kind) for kind in kinds)
         types = tuple(attributes["input_types"])
         if in_torch:

@@ -189,12 +189,6 @@ TTNN_STAGES = (
         "After the reshapes that cost nothing on row-major arguments have moved before their conversions.",
     ),
     Stage(
-        "ttnn-work-around",
-        _alone(workarounds.run_on_ttnn),
-        "After fusing, which would undo reshapes; before const-eval, which keeps what depends on parameters alone.",
-        lambda options: options.enable_workarounds,
-    ),
-    Stage(
         "ttnn-transpose-weights",
         _alone(transpose_weights.run),
         "After fusing, which moves permutes into products; before const-eval, which then transposes once.",
@@ -205,6 +199,12 @@ TTNN_STAGES = (
         _convert_weight_dtype,
         "After fusing, so that each product has the operands it will run with; before const-eval, which then does the "
         "conversion once.",
+    ),
+    Stage(
+        "ttnn-work-around",
+        _alone(workarounds.run_on_ttnn),
+        "When the types of weights are known; before const-eval, which keeps what depends on parameters alone.",
+        lambda options: options.enable_workarounds,
     ),
     Stage(
         "ttnn-set-compute-config",

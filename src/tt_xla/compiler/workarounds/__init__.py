@@ -9,10 +9,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler.rewriting import run_patterns
-from tt_xla.compiler.workarounds import narrow_convolutions, pad_of_vectors
+from tt_xla.compiler.workarounds import block_float_convolutions, narrow_convolutions, pad_of_vectors
 
 TTIR = (*narrow_convolutions.PATTERNS,)
-TTNN = (*pad_of_vectors.PATTERNS,)
+TTNN = (*block_float_convolutions.PATTERNS, *pad_of_vectors.PATTERNS)
 
 
 def run_on_ttir(module: ModuleOp) -> None:

@@ -1,0 +1,283 @@
+"""Generates source for programs, runs each ``main.py`` whole in TT-NN's mock mode, and has g++ read the C++.
+
+Programs are those of ``programs``, StableHLO files, and what the scripts of examples/ compile, at each level. Mock mode
+computes nothing: ``main.py`` runs through where TT-NN accepts every call. What the host runs takes torch in TT-NN's
+interpreter. ``make check-generated`` writes the tables into docs/codegen.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from declarations import header
+from documents import write_between_marks
+
+from tt_xla.codegen import UTILS
+from tt_xla.codegen.export import contents, write
+from tt_xla.codegen.generator import generate
+from tt_xla.codegen.mock import Mock, mock, ttnn_python
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.program import Program
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+SCRIPTS = {
+    "codegen.py": [],
+    "mnist.py": ["--runs", "1"],
+    "digits.py": ["--epochs", "1"],
+    "minilm.py": [],
+    "smollm2.py": ["--tokens", "2"],
+    "lora.py": ["--steps", "1"],
+}
+"""Examples, with the arguments that make them short."""
+
+RUN = (
+    "import runpy, sys; "
+    "sys.path[:0] = [sys.argv[1]]; sys.path += sys.argv[2:]; sys.argv[1:] = []; "
+    "runpy.run_path(sys.path[0] + '/main.py', run_name='__main__')"
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one program at one level."""
+
+    program: str
+    level: int
+    lines: int = 0
+    ops: int = 0
+    """TTNN ops besides ``deallocate``, const-eval's too."""
+    generated_s: float = 0.0
+    ran_s: float = 0.0
+    refused: str = ""
+    """Why ``main.py`` ended badly; empty where it did not."""
+    cpp: str = ""
+    """What g++ says of the C++ or why there is none; empty where it takes it."""
+
+    @property
+    def per_op(self) -> float:
+        return self.lines / max(self.ops, 1)
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Where TT-NN is, where programs are written, and what declares its C++."""
+
+    interpreter: Mock
+    folder: Path
+    headers: Path | None
+    timeout_s: float
+    packages: Sequence[str] = ()
+    """Folders with packages that TT-NN's interpreter lacks."""
+
+    def check(self, name: str, level: int, program: Program) -> Outcome:
+        folder = self.folder / f"{name}-{level}"
+        start = time.perf_counter()
+        try:
+            source = generate(program, export_tensors=False)
+        except Exception as error:  # whatever it is, the next program is to be tried
+            return Outcome(name, level, refused=f"not generated: {type(error).__name__}: {error}")
+        generated_s = time.perf_counter() - start
+        write(folder, contents(program, source, {}))
+        ran_s, refused = self.run(folder)
+        cpp = self.compile(folder, program) if self.headers is not None else ""
+        return Outcome(name, level, len(source.main.splitlines()), ops_of(program), generated_s, ran_s, refused, cpp)
+
+    def run(self, folder: Path) -> tuple[float, str]:
+        """Seconds that ``main.py`` took, and why it ended badly."""
+        command = [self.interpreter.python, "-c", RUN, str(folder), *self.packages]
+        start = time.perf_counter()
+        try:
+            done = subprocess.run(
+                command,
+                env=self.interpreter.environment | {"PYTHONDONTWRITEBYTECODE": "1"},
+                capture_output=True,
+                text=True,
+                timeout=self.timeout_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return self.timeout_s, f"did not end within {self.timeout_s:.0f} s"
+        (folder / "output.txt").write_text(done.stdout + done.stderr)
+        return time.perf_counter() - start, "" if done.returncode == 0 else reason(done.stderr) or "ended badly"
+
+    def compile(self, folder: Path, program: Program) -> str:
+        """What g++ says of the program as C++."""
+        try:
+            source = generate(program, export_tensors=False, language="cpp")
+        except UnsupportedOpError as error:
+            return str(error)
+        (folder / "main.cpp").write_text(source.main)
+        command = ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"]
+        done = subprocess.run(
+            [*command, f"-I{self.headers}", str(folder / "main.cpp")], capture_output=True, text=True, check=False
+        )
+        errors = [line for line in done.stderr.splitlines() if "error:" in line]
+        return "" if done.returncode == 0 else (errors or ["error"])[0].partition("main.cpp:")[2]
+
+
+def ops_of(program: Program) -> int:
+    return sum(step.op != "ttnn.deallocate" for function in program.functions for step in function.body)
+
+
+def reason(stderr: str) -> str:
+    """The line of ``main.py`` that an error came from, and the error."""
+    before = stderr.partition("backtrace:")[0]
+    lines = [line.strip() for line in before.splitlines() if line.strip()]
+    places = [index for index, line in enumerate(lines) if "main.py" in line and line.startswith("File ")]
+    call = lines[places[-1] + 1] if places and places[-1] + 1 < len(lines) else ""
+    said = next(
+        (lines[index + 1] for index, line in enumerate(lines) if line == "info:" and index + 1 < len(lines)), ""
+    )
+    errors = [line for line in lines if "Error" in line or "Exit" in line or "TT_" in line]
+    return f"{call}: {said or (errors or lines or [''])[-1]}"[:300]
+
+
+def compiled(name: str, text: str | bytes, level: int) -> Program:
+    options = CompileOptions.parse({"optimization_level": level})
+    return compile_module(parse_module(text, name), options, load_target("p150"), name=name)
+
+
+def files_of(names: Sequence[str], folder: Path | None) -> Iterator[tuple[str, str]]:
+    """Names and texts of the programs: files as they are, others from ``folder`` or made."""
+    from programs import PROGRAMS
+
+    for name in names or list(PROGRAMS):
+        if name.endswith(".mlir"):
+            yield Path(name).stem, Path(name).read_text()
+        elif folder is not None and (folder / f"{name}.mlir").exists():
+            yield name, (folder / f"{name}.mlir").read_text()
+        else:
+            yield name, PROGRAMS[name]().stablehlo()
+
+
+def check_files(
+    checker: Checker, names: Sequence[str], levels: Sequence[int], folder: Path | None
+) -> Iterator[Outcome]:
+    for name, text in files_of(names, folder):
+        for level in levels:
+            try:
+                program = compiled(name, text, level)
+            except Exception as error:
+                yield Outcome(name, level, refused=f"not compiled: {type(error).__name__}: {error}")
+                continue
+            yield checker.check(name, level, program)
+
+
+def check_example(checker: Checker, script: str, level: int) -> Iterator[Outcome]:
+    """Runs an example that generates all it compiles and computes nothing."""
+    root = checker.folder / f"{script}-{level}"
+    shutil.rmtree(root, ignore_errors=True)
+    forced = {
+        **{"backend": "codegen_py", "export_path": str(root), "export_tensors": False, "dry_run": True},
+        "optimization_level": level,
+    }
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / script, *SCRIPTS[script]],
+        env=os.environ | {"TTXLA_COMPILE_OPTIONS": json.dumps(forced), "TTXLA_SYSTEM": "p150"},
+        cwd=checker.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    mains = sorted(root.rglob("main.py"))
+    if done.returncode or not mains:
+        said = (done.stderr.strip().splitlines() or ["it generated nothing"])[-1]
+        yield Outcome(script, level, refused=f"the script ended badly: {said}")
+    for main in mains:
+        name = script if len(mains) == 1 else f"{script} {main.parent.name}"
+        ran_s, refused = checker.run(main.parent)
+        ttnn = next((main.parent / "irs").glob("ttnn_*.mlir")).read_text()
+        ops = sum('"ttnn.' in line and '"ttnn.deallocate"' not in line for line in ttnn.splitlines())
+        yield Outcome(name, level, len(main.read_text().splitlines()), ops, 0.0, ran_s, refused)
+
+
+def table(outcomes: Sequence[Outcome], levels: Sequence[int]) -> str:
+    """Lines of Markdown: lines, ops and lines an op of each program, and what was refused."""
+    heads = [f"level {level}: lines / ops" for level in levels]
+    lines = [f"| program | {' | '.join(heads)} | generated in s | `main.py` | C++ |", f"|{'---|' * (len(heads) + 4)}"]
+    for name in dict.fromkeys(found.program for found in outcomes):
+        of_it = {found.level: found for found in outcomes if found.program == name}
+        cells = [
+            f"{of_it[at].lines} / {of_it[at].ops} = {of_it[at].per_op:.2f}" if at in of_it else "" for at in levels
+        ]
+        refused = [f"level {found.level}: {found.refused}" for found in of_it.values() if found.refused]
+        cpp = [found.cpp for found in of_it.values() if found.cpp]
+        seconds = max(found.generated_s for found in of_it.values())
+        cells += [f"{seconds:.1f}", "; ".join(refused) or "accepted", cpp[0] if cpp else "accepted"]
+        lines.append(f"| {name} | {' | '.join(cell.replace('|', '/') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def shown(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """The outcomes, each said when it is there."""
+    found: list[Outcome] = []
+    for outcome in outcomes:
+        found.append(outcome)
+        click.echo(
+            f"{outcome.program:20} {outcome.level}  {outcome.lines:6} lines {outcome.ops:6} ops {outcome.per_op:5.2f}  "
+            f"{outcome.generated_s:5.2f} s  {outcome.ran_s:6.1f} s  {outcome.refused or 'accepted'}"
+            + (f"  C++: {outcome.cpp}" if outcome.cpp else "")
+        )
+    return found
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1)
+@click.option("--level", "levels", multiple=True, type=int, default=(0, 1, 2), show_default=True)
+@click.option("--folder", type=click.Path(path_type=Path), help="Has the programs as StableHLO text.")
+@click.option("--examples/--no-examples", default=False, help="Also what the scripts of examples/ compile.")
+@click.option("--cpp/--no-cpp", default=True, help="Has g++ read the C++.")
+@click.option("--packages", multiple=True, help="A folder with packages that TT-NN's interpreter lacks, such as torch.")
+@click.option("--timeout", "timeout_s", default=600.0, show_default=True, help="Seconds that one main.py may take.")
+@click.option("--keep", type=click.Path(path_type=Path), help="Leaves what was generated here.")
+@click.option("--document", type=click.Path(path_type=Path, exists=True), help="Writes the tables between their marks.")
+def main(
+    names: tuple[str, ...],
+    levels: tuple[int, ...],
+    folder: Path | None,
+    examples: bool,
+    cpp: bool,
+    packages: tuple[str, ...],
+    timeout_s: float,
+    keep: Path | None,
+    document: Path | None,
+) -> None:
+    interpreter = mock(ttnn_python(), "p150")
+    with tempfile.TemporaryDirectory() as scratch:
+        headers = Path(scratch, "headers") if cpp and shutil.which("g++") else None
+        if headers is not None:
+            headers.mkdir()
+            (headers / "ttnn.hpp").write_text(header())
+            (headers / "utils.hpp").write_bytes(UTILS.with_name("utils.hpp").read_bytes())
+        root = (keep or Path(scratch, "generated")).resolve()
+        root.mkdir(parents=True, exist_ok=True)
+        checker = Checker(interpreter, root, headers, timeout_s, packages)
+        outcomes = shown(check_files(checker, names, levels, folder))
+        tables = [table(outcomes, levels)]
+        if examples:
+            of_examples = shown(
+                found for script in SCRIPTS for level in levels for found in check_example(checker, script, level)
+            )
+            tables.append(table(of_examples, levels))
+            outcomes += of_examples
+    if document is not None:
+        write_between_marks(document, "check-generated", "\n\n".join(tables))
+    raise SystemExit(any(outcome.refused for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    main()
