@@ -70,6 +70,44 @@ not_fused(
     into="rotary_embedding",
 )  # fmt: skip
 
+
+def rotate_pairs(x: Array, cos: Array, sin: Array, sign: float = 1) -> Array:
+    a, b = x[..., ::2], x[..., 1::2]
+    return jnp.stack([a * cos - b * sin, sign * (a * sin) + b * cos], -1).reshape(x.shape)
+
+
+def rotate_complex(x: Array, cos: Array, sin: Array) -> Array:
+    pairs = x.astype(jnp.float32).reshape(*x.shape[:-1], -1, 2)
+    turned = jax.lax.complex(pairs[..., 0], pairs[..., 1]) * jax.lax.complex(cos, sin)
+    return jnp.stack([turned.real, turned.imag], -1).reshape(x.shape).astype(x.dtype)
+
+
+def rotate_every_two(x: Array, cos: Array, sin: Array) -> Array:
+    return x * cos + jnp.stack([-x[..., 1::2], x[..., ::2]], -1).reshape(x.shape) * sin
+
+
+ANGLES = np.linspace(0, 3, 32 * 32, dtype=np.float32).reshape(1, 1, 32, 32)
+TURNS = np.cos(ANGLES), np.sin(ANGLES)
+EVERY_TWO = ("matmul", "multiply", "multiply", "add")
+TABLES_TWICE = ("reshape", "concat", "reshape") * 2
+fused(
+    "rotary_by_pairs",
+    lambda x: rotate_pairs(x, *(table.astype(x.dtype) for table in TURNS)), normal(2, 3, 32, 64),
+    into=(*TABLES_TWICE, *EVERY_TWO),
+)  # fmt: skip
+fused(
+    "rotary_by_complex_numbers",
+    lambda x: rotate_complex(x, *TURNS), normal(2, 3, 32, 64),
+    into=(*TABLES_TWICE, *EVERY_TWO),
+)  # fmt: skip
+fused("rotary_of_every_two", rotate_every_two, normal(2, 3, 32, 64), *TABLES, into=EVERY_TWO)
+not_fused("rotary_by_pairs_wrongly", lambda x: rotate_pairs(x, *TURNS, sign=-1), normal(2, 3, 32, 64), into="matmul")
+not_fused(
+    "pairs_of_one_wide_row",
+    lambda x: jnp.stack([-x[..., 1::2], x[..., ::2]], -1).reshape(x.shape), normal(2, 1024),
+    into="matmul",
+)  # fmt: skip
+
 # Attention and heads.
 
 

@@ -24,7 +24,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tt_xla.compiler.locations import describe
-from tt_xla.compiler.stablehlo import scalars
+from tt_xla.compiler.stablehlo import complex_pairs, scalars
 from tt_xla.compiler.stablehlo.fallback import call_host, is_callback, on_host
 from tt_xla.compiler.stablehlo.types import (
     DynamicShapeError,
@@ -78,6 +78,8 @@ class Importer:
         """The TTIR function that is being filled."""
         self.subprograms: dict[str, FuncOp | None] = {}
         """Functions made of regions, by name, in the order in which they were begun; None until they are complete."""
+        self.pairs: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
+        """The real and the imaginary part of complex tensors, where both are on the chip."""
         self.values: dict[Any, SSAValue] = {}
         self.location: Any = UnknownLoc()
 
@@ -241,7 +243,7 @@ def _convert(importer: Importer, op: Any) -> None:
         _erase_after(importer.block, last)
         for begun in list(importer.subprograms)[before:]:
             del importer.subprograms[begun]
-        made = call_host(importer, op, error)
+        made = complex_pairs.expand(importer, op, _convert) or call_host(importer, op, error)
         importer.all_on_chip &= not any(on_host(value) for value in made)
     except CompileError:
         raise

@@ -16,6 +16,7 @@ from tt_xla.compiler.ttir.fuse import (
     linear,
     normalization,
     reduction,
+    rotary,
     softmax,
     sort,
 )
@@ -43,4 +44,5 @@ def run(module: ModuleOp, *, permute_matmul: bool = True, approximate: bool = Tr
         approximate: also where the fused op differs from its parts by more than rounding.
     """
     transposes = linear.TRANSPOSES if permute_matmul else ()
-    run_patterns(module, *fold.MOVES, *transposes, *PATTERNS, *(activation.APPROXIMATE if approximate else ()))
+    inexact = (*activation.APPROXIMATE, *rotary.PATTERNS) if approximate else ()
+    run_patterns(module, *fold.MOVES, *transposes, *PATTERNS, *inexact)
