@@ -52,6 +52,34 @@ def test_torch_may_write_to_weights(stand_in: StandIn) -> None:
             weight += 0.25
 
 
+class Cached(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(1, 2, 64, 32))
+
+    def forward(self, new: torch.Tensor) -> torch.Tensor:
+        self.keys[:, :, :32] = torch.tanh(new)
+        return new + new
+
+
+def test_a_buffer_that_torch_writes_to_stays_on_the_device(stand_in: StandIn) -> None:
+    model = Cached().to("tt")
+    compiled = torch.compile(model, backend="tt", dynamic=False)
+    sent = []
+    with torch.no_grad():
+        for step in range(4):
+            if step == 2:
+                model.keys.add_(1)
+            expected, new = model.keys.cpu().clone(), torch.randn(1, 2, 32, 32)
+            expected[:, :, :32] = new.tanh()
+            stand_in.calls()
+            compiled(new.to("tt"))
+            calls = stand_in.calls()
+            sent.append((calls["fill_cache"], calls["to_device"]))
+            torch.testing.assert_close(model.keys.cpu(), expected, atol=1e-2, rtol=1e-2)
+    assert sent == [(1, 2), (1, 1), (1, 2), (1, 1)]
+
+
 @pytest.mark.usefixtures("mock_runtime")
 def test_torch_in_mock_mode_has_the_right_shapes() -> None:
     net = Net().eval().bfloat16()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import weakref
+from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,8 @@ _numbers = itertools.count()
 class TTNNExecutable(Executable):
     """Runs on TT-NN what the emulated card would run.
 
-    Parameters stay on the device while their contents are the same, const-eval results until one of them changes.
+    Parameters stay on the device while their contents are the same, const-eval results until one of them changes. An
+    argument that the program writes to and gives back stays where the next run brings what this one gave.
 
     Raises:
         UnsupportedOpError: TT-NN has no call for an op.
@@ -62,6 +64,14 @@ class TTNNExecutable(Executable):
         """By position, what the process has of the arguments."""
         self._dropped: list[str] = []
         """Names of arguments whose contents are gone."""
+        self._returned = {
+            at: self._entry.results.index(self._entry.arguments[at])
+            for at in self._written
+            if self._entry.arguments[at] in self._entry.results
+        }
+        """By position of an argument that is written to, the result that it is."""
+        self._held: dict[int, _Held] = {}
+        """By position, the tensor that has what the process has of such an argument."""
         self._host_calls = self._bind_host_calls()
         self.device_us: float | None = None
         """Time of the kernels of the last run, where ``TTXLA_TTNN_PROFILE`` asks for it."""
@@ -78,7 +88,7 @@ class TTNNExecutable(Executable):
     def run(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()
     ) -> list[torch.Tensor]:
-        """As on the emulated card; ``given`` makes no difference, as results come in memory of their own.
+        """As on the emulated card; memory of arguments that are written to and ``given`` becomes that of results.
 
         Raises:
             ExecutionError: arguments do not match, TT-NN refuses a call, or its process ends or does not answer.
@@ -91,7 +101,7 @@ class TTNNExecutable(Executable):
                 self._ask_to_be_told()
             self._start()
             try:
-                results = self._run(arguments, tokens)
+                results = self._run(tensors, arguments, tokens, given)
             except BaseException:
                 self._loaded = 0  # who knows how far it came
                 raise
@@ -124,39 +134,64 @@ class TTNNExecutable(Executable):
 
     def _load(self) -> None:
         self._sent.clear()
+        self._held.clear()
         self._dropped.clear()
         constants = {name: _constant(*found) for name, found in self._source.constants.items()}
         message = {"do": "load", "program": self._number, "source": self._source.main}
         self._answered(self._worker.request(message, constants))
         self._loaded = self._worker.generation
 
-    def _run(self, arguments: Sequence[torch.Tensor], tokens: Sequence[Token]) -> list[torch.Tensor]:
+    def _run(
+        self,
+        tensors: Sequence[torch.Tensor],
+        arguments: Sequence[torch.Tensor],
+        tokens: Sequence[Token],
+        given: Container[int],
+    ) -> list[torch.Tensor]:
         if self._loaded != self._worker.generation:
             self._load()
-        changed = [at for at, token in enumerate(tokens) if token is None or self._sent.get(at) != token]
-        passing = [f"arg{at}" for at in changed if tokens[at] is None or at in self._written]
+        there = {at for at, held in self._held.items() if held.is_in(tensors[at])}
+        changed = [
+            at for at, token in enumerate(tokens) if at not in there and (token is None or self._sent.get(at) != token)
+        ]
+        once = [at for at in changed if (tokens[at] is None or at in self._written) and at not in self._returned]
+        passing = [f"arg{at}" for at in once]
         parameters = (at for at in changed if at not in self._written)
         message = {
             "do": "run",
             "program": self._number,
             "prepare": any(self.program.arguments[at].role is not Role.INPUT for at in parameters),
             "passing": passing,
-            "dropped": self._dropped,
+            "dropped": [*self._dropped],
             "forget": _forgotten(self._worker),
             "profile": options.ttnn_profile(),
         }
         arrays = {f"arg{at}": to_array(arguments[at]) for at in changed}
+        self._held.clear()
+        self._dropped.clear()
         answer = self._answered(self._worker.request(message, arrays, self._on_host))
-        self._sent.update({at: tokens[at] for at in changed if f"arg{at}" not in passing})
-        self._dropped = []
+        self._sent.update({at: tokens[at] for at in changed if at not in self._written})
         self.counters.const_evals += bool(answer["prepared"])
         self.device_us = answer["device_us"]
         if self.device_us is not None:
             logger().info("%s took %.1f us on the device", self.program.name, self.device_us)
         specs = [self._entry.values[value] for value in self._entry.results]
         arrays_out = [self._worker.read(segment) for segment in answer["results"]]
-        tensors = [to_tensor(array, spec) for array, spec in zip(arrays_out, specs, strict=True)]
-        return [widen(tensor, result) for tensor, result in zip(tensors, self.program.results, strict=True)]
+        made = [to_tensor(array, spec) for array, spec in zip(arrays_out, specs, strict=True)]
+        results = [widen(tensor, result) for tensor, result in zip(made, self.program.results, strict=True)]
+        count = Counter(map(id, tensors))
+        for at, index in self._returned.items():
+            free = at in given and count[id(tensors[at])] == 1
+            results[index] = self._given_back(at, results[index], tensors[at] if free else None)
+        return results
+
+    def _given_back(self, at: int, result: torch.Tensor, given: torch.Tensor | None) -> torch.Tensor:
+        """A result that is an argument as the next run may bring it: in that one's memory where it was given."""
+        if given is not None and given.dtype is result.dtype and given.shape == result.shape:
+            given.copy_(result)
+            result = given
+        self._held[at] = _Held(result, weakref.ref(self), at)
+        return result
 
     def _answered(self, answer: dict[str, Any]) -> dict[str, Any]:
         """An answer that is no error.
@@ -209,6 +244,24 @@ class TTNNExecutable(Executable):
 
     def _on_host(self, name: str, arrays: list[Array]) -> list[Array]:
         return self._host_calls[name](arrays)
+
+
+class _Held:
+    """A tensor that has what the process has of an argument, as long as nobody writes to it."""
+
+    def __init__(self, tensor: torch.Tensor, executable: weakref.ref[TTNNExecutable], at: int) -> None:
+        self._version = tensor._version
+        self._tensor = weakref.ref(tensor, lambda _: self._drop(executable, at))
+
+    def is_in(self, tensor: torch.Tensor) -> bool:
+        return self._tensor() is tensor and tensor._version == self._version
+
+    def _drop(self, executable: weakref.ref[TTNNExecutable], at: int) -> None:
+        """Nobody can bring the tensor any more: the device need not keep it."""
+        found = executable()
+        if found is not None and found._held.get(at) is self:  # pyright: ignore[reportPrivateUsage]
+            del found._held[at]  # pyright: ignore[reportPrivateUsage]
+            found._dropped.append(f"arg{at}")  # pyright: ignore[reportPrivateUsage]
 
 
 def to_array(tensor: torch.Tensor) -> Array:
