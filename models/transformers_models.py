@@ -28,6 +28,8 @@ class Architecture:
         inputs: makes the inputs of the forward pass, from the configuration and the size.
         small: what the configuration says for tests.
         full: what it says for the size of a published model; nothing where that is the class's default.
+        records: whether it reads hidden states of models within it. Transformers then puts hooks into those at their
+            first call, under a lock, which breaks the graph in two; here they are there before.
     """
 
     config: str
@@ -35,6 +37,7 @@ class Architecture:
     inputs: Callable[[Any, Size], Inputs]
     small: Mapping[str, Any]
     full: Mapping[str, Any] = field(default_factory=dict)
+    records: bool = False
 
     def configuration(self, size: Size) -> Any:
         import transformers
@@ -57,11 +60,22 @@ class TransformersLoader(ZooLoader):
         torch.manual_seed(0)
         model = getattr(transformers, self.architecture.model)(self.architecture.configuration(self._variant)).eval()
         stir(model)
+        if self.architecture.records:
+            _put_hooks(model)
         return model if dtype_override is None else model.to(dtype_override)
 
     def load_inputs(self, dtype_override: torch.dtype | None = None, batch_size: int = 1) -> Inputs:
         inputs = self.architecture.inputs(self.architecture.configuration(self._variant), self._variant)
         return {name: _batched(x, dtype_override, batch_size) for name, x in inputs.items()}
+
+
+def _put_hooks(model: torch.nn.Module) -> None:
+    from transformers import PreTrainedModel
+    from transformers.utils.output_capturing import maybe_install_capturing_hooks
+
+    for module in model.modules():
+        if isinstance(module, PreTrainedModel):
+            maybe_install_capturing_hooks(module)
 
 
 def _batched(x: torch.Tensor, dtype: torch.dtype | None, batch: int) -> torch.Tensor:

@@ -66,8 +66,18 @@ def odd_texts() -> list[tuple[str, str]]:
                 for value in values:
                     odd = match.expand(value) if "\\" in value else value
                     text = function[: match.start()] + odd + function[match.end() :]
-                    found.append((f"{path.parent.name}.{path.stem}", head + text))
+                    found.append((f"{path.parent.name}.{path.stem}", named_in(head, text) + text))
     return found
+
+
+def named_in(aliases: str, text: str) -> str:
+    """The aliases that a text needs, which is what most of the reading would go to."""
+    kept = ""
+    for line in reversed(aliases.splitlines(keepends=True)):
+        name = line.partition(" ")[0]
+        if re.search(rf"{re.escape(name)}\b", text + kept):
+            kept = line + kept
+    return kept
 
 
 def refusal(text: str) -> MalformedModuleError | None:

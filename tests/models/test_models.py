@@ -41,9 +41,6 @@ LEVEL_2 = (
 LEVELS = dict.fromkeys(("bert/masked_lm/pytorch", "resnet/image_classification/pytorch"), (0, 1, 2))
 LEVELS |= dict.fromkeys(LEVEL_2, (2,))
 
-HOOKED = ("segformer/semantic_segmentation/pytorch",)
-"""Models into which transformers puts hooks at their first call, which breaks the graph there, for any backend."""
-
 
 @pytest.fixture(scope="module")
 def expectations():
@@ -64,7 +61,7 @@ def test_agrees_with_the_cpu(name, expectations):
         record = run(ROOT, case, expectation, lambda stage: None)
         assert record.outcome == "passed", record.error
         assert record.pcc > 0.99
-        assert record.graphs == 1 + (name in HOOKED)
+        assert record.graphs == 1
         assert record.host_ops == []
 
 

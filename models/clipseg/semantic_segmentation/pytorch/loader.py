@@ -19,4 +19,5 @@ class ModelLoader(TransformersLoader):
             "decoder_num_attention_heads": 4,
             "decoder_intermediate_size": 64,
         },
+        records=True,
     )

@@ -19,4 +19,5 @@ class ModelLoader(TransformersLoader):
             "is_hybrid": False,
         },
         {"is_hybrid": False},
+        records=True,
     )

@@ -10,4 +10,5 @@ class ModelLoader(TransformersLoader):
         "SegformerForSemanticSegmentation",
         images(64),
         {"hidden_sizes": [16, 32, 80, 96], "depths": [1, 1, 1, 1], "decoder_hidden_size": 32},
+        records=True,
     )
