@@ -21,7 +21,7 @@ def _imported():
 
 TESTS = """
 import pytest, torch
-from tt_xla.testing import run_op_test
+from tt_xla.testing import TorchModelTester, run_op_test
 
 class MyOp(torch.nn.Module):
     def forward(self, x):
@@ -51,6 +51,21 @@ def test_no_match(request):
 @pytest.mark.filecheck(["missing.ttnn.mlir", "add.llvm.mlir"])
 def test_missing(request):
     run_op_test(MyOp(), [torch.randn(32, 32)], request=request)
+
+class MyModelTester(TorchModelTester):
+    def _get_model(self):
+        return MyOp()
+
+    def _get_input_activations(self):
+        return torch.randn(32, 32)
+
+@pytest.fixture
+def model_tester():
+    return MyModelTester()
+
+@pytest.mark.filecheck(["add.ttnn.mlir"])
+def test_my_model(model_tester: MyModelTester, request):
+    model_tester.test(request=request)
 
 @pytest.mark.filecheck("add.ttnn.mlir")
 def test_not_a_list(request):
@@ -107,7 +122,7 @@ def test_serialize(run, pytester):
 
 
 def test_each_graph_has_files(run, pytester):
-    run("test_ops.py", "-k", "test_pieces", "--serialize").assert_outcomes(passed=1, deselected=6)
+    run("test_ops.py", "-k", "test_pieces", "--serialize").assert_outcomes(passed=1, deselected=7)
     found = [name for name in names(pytester) if name.startswith("test_pieces_two_graphs_32_32/")]
     assert len(found) == 6
 
@@ -115,6 +130,11 @@ def test_each_graph_has_files(run, pytester):
 def test_nothing_is_written_unasked(run, pytester):
     run("test_ops.py::test_my_op").assert_outcomes(passed=1)
     assert not (pytester.path / "output_artifact").exists()
+
+
+def test_models_are_serialized_and_checked(run, pytester):
+    run("test_ops.py::test_my_model").assert_outcomes(passed=1)
+    assert "ttnn.add" in (pytester.path / "output_artifact/test_my_model_ttnn.mlir").read_text()
 
 
 def test_patterns_that_match(run):

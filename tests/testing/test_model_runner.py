@@ -324,9 +324,9 @@ def run(pytester, ended, monkeypatch):
     (runner / "test_config/test_config_inference.yaml").write_text(CONFIG)
     (runner / "test_config/test_config_placeholders.yaml").write_text("PLACEHOLDER_MODELS:\n  meta/new:\n")
 
-    def run(*args):
-        base = "-p", "tt_xla.testing.plugin", "--strict-markers", "--models-root", "zoo", "tests/runner/test_models.py"
-        return pytester.runpytest_inprocess(*base, *args)
+    def run(*args, whole=True):
+        base = "-p", "tt_xla.testing.plugin", "--strict-markers", "--models-root", "zoo"
+        return pytester.runpytest_inprocess(*base, *(["tests/runner/test_models.py"] if whole else []), *args)
 
     return run
 
@@ -347,6 +347,11 @@ def test_collection(run):
     run("--collect-only", "-q", "-m", "weekly and not push").stdout.fnmatch_lines(["10/12 tests collected*"])
     run("--collect-only", "-q", "-m", "n300_llmbox and expected_passing").stdout.fnmatch_lines(here)
     run("--collect-only", "-q", "-m", "known_failure_xfail", "--arch", "n150", "-k", "good").stdout.fnmatch_lines(here)
+
+
+def test_one_test_by_its_name(run):
+    name = "tests/runner/test_models.py::test_all_models[good/pytorch-single_device-inference]"
+    run(name, whole=False).assert_outcomes(passed=1)
 
 
 def test_outcomes_and_reports(run, pytester):

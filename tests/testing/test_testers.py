@@ -116,6 +116,13 @@ def test_random_inputs():
 def test_one_device():
     with pytest.raises(TTXLAError, match="has one device"):
         run_op_test(MyOp(), [torch.ones(4)], mesh=object())
+    with pytest.raises(TTXLAError, match="has one device"):
+        run_graph_test_with_random_inputs(MyOp(), [(4,)], framework=Framework.TORCH, shard_spec_fn=print)
+
+
+def test_unknown_names_are_told():
+    with pytest.raises(TypeError, match=r"Got option; tests take compiler_config, torch_options, request, .* by name"):
+        run_graph_test(MyOp(), [torch.ones(4)], option=1)
 
 
 class Perceptron(TorchModelTester):

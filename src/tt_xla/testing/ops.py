@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from tt_xla.errors import TTXLAError
 from tt_xla.testing import artifacts, frameworks
@@ -90,31 +90,41 @@ class GraphTester(OpTester):
     """As for ops; a graph is a function of several."""
 
 
+class Settings(TypedDict, total=False):
+    """What tests of ops and of graphs take by name.
+
+    Attributes:
+        request: pytest's fixture; ``--serialize`` and filecheck markers need it.
+        custom_comparator: judges instead: called with the device's result, the expected one, args and kwargs.
+        mesh: of more than one device, which ``tt`` is not; ``shard_spec_fn`` likewise.
+    """
+
+    compiler_config: CompilerConfig | None
+    torch_options: Mapping[str, Any] | None
+    request: Any
+    custom_comparator: Callable[..., None] | None
+    mesh: Any
+    shard_spec_fn: Callable[..., Any] | None
+
+
 def run_op_test(
     op: Callable[..., Any],
     inputs: Sequence[Any],
     comparison_config: ComparisonConfig | None = None,
     framework: Framework | None = None,
-    compiler_config: CompilerConfig | None = None,
-    mesh: Any = None,
-    shard_spec_fn: Callable[..., Any] | None = None,
-    request: Any = None,
-    custom_comparator: Callable[..., None] | None = None,
-    torch_options: Mapping[str, Any] | None = None,
+    **settings: Unpack[Settings],
 ) -> ComparisonResult | None:
     """Tests an op: a function or torch module, called with ``inputs``.
 
     Args:
         framework: found from the op and its inputs when left out.
-        request: pytest's fixture; ``--serialize`` and filecheck markers need it.
-        custom_comparator: judges instead: called with the device's result, the expected one, args and kwargs.
+        settings: see :class:`Settings`.
 
     Raises:
         AssertionError: results differ by more than ``comparison_config`` allows.
     """
-    _require_one_device(mesh, shard_spec_fn)
     framework = framework or Framework.of(op, list(inputs))
-    tester = OpTester(comparison_config, framework, compiler_config, torch_options, custom_comparator)
+    tester, request = _tester(OpTester, comparison_config, framework, **settings)
     return tester.test(Workload(framework, executable=op, args=list(inputs)), request)
 
 
@@ -126,14 +136,10 @@ def run_op_test_with_random_inputs(
     dtype: Any = "float32",
     comparison_config: ComparisonConfig | None = None,
     framework: Framework | None = None,
-    compiler_config: CompilerConfig | None = None,
-    torch_options: Mapping[str, Any] | None = None,
-    request: Any = None,
-    custom_comparator: Callable[..., None] | None = None,
+    **settings: Unpack[Settings],
 ) -> ComparisonResult | None:
     """Tests an op on uniform numbers in [minval, maxval), one array for each shape; see :func:`run_op_test`."""
-    framework = framework or Framework.of(op, dtype)
-    tester = OpTester(comparison_config, framework, compiler_config, torch_options, custom_comparator)
+    tester, request = _tester(OpTester, comparison_config, framework or Framework.of(op, dtype), **settings)
     return tester.test_with_random_inputs(op, input_shapes, minval, maxval, dtype, request)
 
 
@@ -142,17 +148,11 @@ def run_graph_test(
     inputs: Sequence[Any],
     comparison_config: ComparisonConfig | None = None,
     framework: Framework | None = None,
-    mesh: Any = None,
-    shard_spec_fn: Callable[..., Any] | None = None,
-    compiler_config: CompilerConfig | None = None,
-    torch_options: Mapping[str, Any] | None = None,
-    request: Any = None,
-    custom_comparator: Callable[..., None] | None = None,
+    **settings: Unpack[Settings],
 ) -> ComparisonResult | None:
     """Tests a graph; see :func:`run_op_test`."""
-    _require_one_device(mesh, shard_spec_fn)
     framework = framework or Framework.of(graph, list(inputs))
-    tester = GraphTester(comparison_config, framework, compiler_config, torch_options, custom_comparator)
+    tester, request = _tester(GraphTester, comparison_config, framework, **settings)
     return tester.test(Workload(framework, executable=graph, args=list(inputs)), request)
 
 
@@ -162,20 +162,27 @@ def run_graph_test_with_random_inputs(
     comparison_config: ComparisonConfig | None = None,
     framework: Framework | None = None,
     dtype: Any = "float32",
-    compiler_config: CompilerConfig | None = None,
-    torch_options: Mapping[str, Any] | None = None,
-    request: Any = None,
-    custom_comparator: Callable[..., None] | None = None,
+    **settings: Unpack[Settings],
 ) -> ComparisonResult | None:
     """Tests a graph on uniform numbers in [0, 1), one array for each shape; see :func:`run_op_test`."""
-    framework = framework or Framework.of(graph, dtype)
-    tester = GraphTester(comparison_config, framework, compiler_config, torch_options, custom_comparator)
+    tester, request = _tester(GraphTester, comparison_config, framework or Framework.of(graph, dtype), **settings)
     return tester.test_with_random_inputs(graph, input_shapes, dtype=dtype, request=request)
 
 
-def _require_one_device(mesh: Any, shard_spec_fn: Any) -> None:
-    if mesh is not None or shard_spec_fn is not None:
+def _tester(
+    kind: type[OpTester],
+    comparison_config: ComparisonConfig | None,
+    framework: Framework,
+    **settings: Unpack[Settings],
+) -> tuple[OpTester, Any]:
+    """What runs a test, and pytest's request."""
+    unknown = settings.keys() - Settings.__annotations__
+    if unknown:
+        raise TypeError(f"Got {', '.join(sorted(unknown))}; tests take {', '.join(Settings.__annotations__)} by name.")
+    if settings.get("mesh") is not None or settings.get("shard_spec_fn") is not None:
         raise TTXLAError(
             "A mesh or a shard_spec_fn was given, and 'tt' has one device.",
             hint="Leave both out to test on one device.",
         )
+    given = (settings.get(name) for name in ("compiler_config", "torch_options", "custom_comparator"))
+    return kind(comparison_config, framework, *given), settings.get("request")
