@@ -304,6 +304,17 @@ def test_choices_by_bits_are_those_by_values(dtype, condition, sizes):
             torch.testing.assert_close(value, original, rtol=0, atol=0, equal_nan=True)
 
 
+@pytest.mark.parametrize("condition", [BF16, torch.int32, torch.bool], ids=str)
+def test_rows_are_chosen_or_one_number(condition):
+    rows = torch.tensor([0, 1, 2, 0] * 16).reshape(64, 1).to(condition)
+    if condition is BF16:
+        rows[:2, 0] = torch.tensor([torch.nan, -0.0])
+    values = torch.linspace(-4, 4, 5120).reshape(LARGE).to(BF16)
+    for other in (torch.zeros(1, dtype=BF16), torch.full((1, 1), torch.nan, dtype=BF16)):
+        got = truths.select(rows, values, other)
+        torch.testing.assert_close(got, torch.where(rows != 0, values, other), rtol=0, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("dtype", [BF16, torch.float32])
 def test_what_is_true_is_one(dtype):
     x = torch.linspace(-1, 1, 5120).reshape(LARGE).to(dtype)

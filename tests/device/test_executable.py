@@ -9,7 +9,8 @@ import torch
 
 from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, TraceRegionError
 from tt_xla.ir.program import FunctionKind, MemoryPlan, Role
-from tt_xla.runtime import Device
+from tt_xla.runtime import Device, lifetimes
+from tt_xla.runtime.transfer import owns_memory
 
 BF16 = torch.bfloat16
 
@@ -298,14 +299,28 @@ class TestConstEval:
         assert executable.counters.const_evals == 2
         assert torch.equal(result, expected(x, w))
 
-    def test_a_cached_view_outlives_writes_to_its_argument(self, device, model):
+    def test_a_view_of_an_argument_is_no_copy_of_it(self, device, model):
         executable = device.load(model(trace=False))
         x, w = tensors()
-        kept = w.clone()
         executable.run([x, w], [None, 1])
-        w.zero_()
-        (result,) = executable.run([x, kept], [None, 1])
-        assert torch.equal(result, expected(x, kept))
+        (entry,) = executable._const_evals.values()
+        assert entry.results[0].untyped_storage().data_ptr() == w.data_ptr()
+
+    def test_a_view_ends_with_the_contents_of_its_argument(self, device, model):
+        executable = device.load(model(trace=False))
+        x, w = tensors()
+        executable.run([x, w], [None, 1])
+        w.mul_(2)
+        lifetimes.ended(1)
+        assert not executable._const_evals
+        (result,) = executable.run([x, w], [None, 2])
+        assert torch.equal(result, expected(x, w))
+
+    def test_of_an_argument_without_a_version_nothing_is_held(self, device, model):
+        executable = device.load(model(trace=False))
+        x, w = tensors()
+        executable.run([x, w], [None, None])
+        assert owns_memory(w)
 
     def test_its_results_count_as_resident(self, device, model):
         executable = device.load(model(trace=False))

@@ -17,12 +17,13 @@ X, W, TURNED, Y = (64, 128), (96, 128), (128, 96), (64, 96)
 
 @pytest.fixture
 def model(function_builder, make_program, make_trace):
-    """x @ w.T with w transposed in const-eval; ``also_read``, another op reads the transposed w."""
+    """x @ w.T with w transposed in const-eval, a view of a copy; ``also_read``, another op reads the transposed w."""
 
     def make(trace, also_read=False):
         c = function_builder("main_const_eval_0", FunctionKind.CONST_EVAL)
         w = c.argument(W, "bf16")
-        const_eval = c.done(c.op("ttnn.transpose", TURNED, "bf16", {"dim0": 0, "dim1": 1}, input=w))
+        copy = c.op("ttnn.assign", W, "bf16", input=w)
+        const_eval = c.done(c.op("ttnn.transpose", TURNED, "bf16", {"dim0": 0, "dim1": 1}, input=copy))
         body = function_builder("trace_0_main" if trace else "main", FunctionKind.TRACE)
         x = body.argument(X, "bf16")
         if trace:

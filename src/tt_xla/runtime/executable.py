@@ -21,7 +21,17 @@ from tt_xla.ir.program import CASE, WHILE_LOOP, Function, FunctionKind, Instruct
 from tt_xla.runtime import control, lifetimes, listeners
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator.registry import Call, Context, Specs, Weighted, bind, find
-from tt_xla.runtime.transfer import ArgumentReader, Token, Version, describe, owns_memory, storage, widen, without_base
+from tt_xla.runtime.transfer import (
+    ArgumentReader,
+    Token,
+    Version,
+    as_base,
+    describe,
+    owns_memory,
+    storage,
+    widen,
+    without_base,
+)
 from tt_xla.runtime.weights import LOAD_CACHED, TRACE, Prepared, Spent, flat, lasting
 from tt_xla.target import Target
 
@@ -123,6 +133,8 @@ class Executable:
         """The generation of const-eval results that nothing more can be dropped of."""
         self._written = [at for at, argument in enumerate(program.arguments) if argument.written]
         """Positions of the arguments that the program writes to."""
+        self._changing = {self._entry.arguments[at] for at in self._written}
+        """Their values in the entry."""
         self._has_const_evals = bool(self._entry_steps(LOAD_CACHED))
         self._const_evals: dict[str, _CacheEntry] = {}
         self._kept: set[int] = set()
@@ -531,15 +543,19 @@ class Executable:
         entry = self._const_evals.get(callee)
         tokens = tuple(self._tokens[value] for value in step.inputs)
         if entry is None or None in tokens or entry.inputs != tokens:
-            entry = self._eval_const(callee, inputs, tokens)
+            entry = self._eval_const(callee, inputs, tokens, self._changing.isdisjoint(step.inputs))
         self._tokens.update(zip(step.instruction.results, entry.tokens, strict=True))
         return entry.results
 
-    def _eval_const(self, callee: str, inputs: Sequence[torch.Tensor], tokens: tuple[Token, ...]) -> _CacheEntry:
+    def _eval_const(
+        self, callee: str, inputs: Sequence[torch.Tensor], tokens: tuple[Token, ...], stay: bool
+    ) -> _CacheEntry:
+        """``stay``: the program does not write to the inputs. Then a result may be a view of one: whoever else writes
+        to it says so by its version, and the result is dropped."""
         results = self._run_function(self._functions[callee], inputs)
-        # A result lives on when the argument it is a view of changes.
-        arguments = {storage(tensor) for tensor in inputs}
-        results = tuple(tensor.clone() if storage(tensor) in arguments else tensor for tensor in results)
+        arguments = set[int]() if stay and None not in tokens else {storage(tensor) for tensor in inputs}
+        # None is a view of what it was made through, which would hold its memory.
+        results = tuple(tensor.clone() if storage(tensor) in arguments else as_base(tensor) for tensor in results)
         self.counters.const_evals += 1
         self._generation += 1
         self._places += 1

@@ -222,8 +222,15 @@ def without_base(tensor: torch.Tensor) -> torch.Tensor | None:
     """A view as a tensor of its own, where nothing but the view still has the tensor that it is one of; else None."""
     if _base_references(tensor) != _least_references() or _owners(tensor) != _TENSOR_AND_STORAGE + 1:
         return None
-    found = torch.empty(0, dtype=tensor.dtype)
-    return found.set_(tensor.untyped_storage(), 0, tensor.shape, tensor.stride())
+    return as_base(tensor)
+
+
+def as_base(tensor: torch.Tensor) -> torch.Tensor:
+    """Another tensor over the same memory that is no view of a tensor, where this one is; else itself."""
+    if tensor._base is None:
+        return tensor
+    found = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+    return found.set_(tensor.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
 def _base_references(view: torch.Tensor) -> int:

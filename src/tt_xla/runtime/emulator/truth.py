@@ -35,6 +35,8 @@ def as_float(truth: Tensor, dtype: torch.dtype) -> Tensor:
 
 def select(condition: Tensor, chosen: Tensor, other: Tensor) -> Tensor:
     """``chosen`` where ``condition`` is not zero, else ``other``; all three broadcast."""
+    if other.numel() == 1 and condition.numel() <= _FEW < chosen.numel() and chosen.dtype is other.dtype:
+        return chosen.masked_fill(condition == 0, other.reshape(()))  # of rows, as attention does: two calls
     bits = _BITS.get(chosen.dtype)
     if bits is None or chosen.dtype is not other.dtype or max(chosen.numel(), other.numel(), condition.numel()) <= _FEW:
         return torch.where(condition if condition.dtype is torch.bool else condition != 0, chosen, other)
