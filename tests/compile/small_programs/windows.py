@@ -259,6 +259,11 @@ case(
     ),
     normal(2, 3, 6, 8),
 )
+case(
+    "sum_pool_dilated",
+    lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2, 3, 1), (1, 2, 1, 1), "SAME", window_dilation=(1, 2, 2, 1)),
+    normal(2, 6, 8, 3),
+)
 case("window_like_cumsum", _SUM((1, 4), (1, 1), ((0, 0), (3, 0))), normal(3, 4))
 case("window_unlike_cumsum", _SUM((1, 4), (1, 1), ((0, 0), (0, 3))), normal(3, 4))
 

@@ -50,6 +50,14 @@ def test_every_element_type_comes_back_as_it_went(dtype):
     np.testing.assert_array_equal(np.asarray(array), given)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "float16", "float8_e4m3fn", "int4", "bool", "uint16"])
+def test_arrays_without_elements_in_every_type(dtype):
+    empty = jax.jit(lambda: jnp.zeros((0, 4), getattr(jnp, dtype)))()
+    assert (empty.shape, empty.dtype) == ((0, 4), dtype)
+    twice = jax.jit(lambda x: jnp.concatenate([x.T, x.T], axis=0))(empty)
+    assert np.asarray(twice).shape == (8, 0)
+
+
 def test_an_array_does_not_change_with_the_numpy_array_it_came_from():
     given = X.copy()
     array = jax.device_put(given)

@@ -284,7 +284,9 @@ def reduce_window(importer: Importer, op: Any) -> SSAValue:
     running = window.running_sum(shape(operand)) if native and reducer == "stablehlo.add" else None
     if running is not None:
         return importer.emit(CumsumOp, [operand], importer.result_type(op), dim=running)
-    pools = native and reducer in ("stablehlo.add", "stablehlo.maximum")
+    dilated = any(dilation != 1 for dilation in window.dilations)
+    # TT-NN's pooling by average, unlike the one by maximum, takes neighbours alone.
+    pools = native and (reducer == "stablehlo.maximum" or (reducer == "stablehlo.add" and not dilated))
     if pools and window.is_poolable() and tensor_type(operand).element_type in (bf16, f32):
         return _pool2d(importer, operand, reducer, _planes(importer, op, shape(operand), window))
     return slide(importer, op, reducer, window)

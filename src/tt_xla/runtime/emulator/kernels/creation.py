@@ -59,8 +59,10 @@ def arange(ctx: Context, start: int, end: int, step: int) -> Tensor:
 def constant(ctx: Context, value: bytes) -> Tensor:
     """``value`` is little-endian in the result's dtype, 2 bytes for each element of bf16 and of block floats.
 
-    One element alone fills the result.
+    One element alone fills the result. No bytes are a result without elements, of whatever type.
     """
+    if not value:
+        return torch.empty(ctx.result.shape, dtype=ctx.container)
     array = np.frombuffer(value, _NUMPY[ctx.dtype])
     # A copy: the bytes belong to the Program.
     if ctx.dtype.is_float and ctx.dtype is not DataType.F32:
