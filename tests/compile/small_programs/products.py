@@ -42,6 +42,7 @@ case("bias_on_rows", lambda x, w, b: x @ w + b[:, None], normal(5, 7), normal(7,
 case("bias_square_ambiguous", lambda x, w, b: x @ w + b[:, None], normal(4, 4), normal(4, 4, seed=1), normal(4))
 case("bias_full", lambda x, w, b: x @ w + b, normal(5, 7), normal(7, 3), normal(5, 3))
 case("bias_scalar", lambda x, w, b: x @ w + b, normal(5, 7), normal(7, 3), normal())
+case("bias_of_one_element", lambda x, y, b: (x @ y).reshape(()) + b, normal(1, 7), normal(7, 1), normal())
 case("bias_first", lambda x, w, b: b + x @ w, normal(5, 7), normal(7, 3), normal(1, 3))
 case("residual", lambda x, w: (x @ w + x) @ w, normal(6, 6), normal(6, 6, seed=1) / 3)
 case("product_used_twice", lambda x, w, b: (lambda y: (y + b, y * 2))(x @ w), normal(5, 7), normal(7, 3), normal(3))

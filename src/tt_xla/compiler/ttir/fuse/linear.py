@@ -41,6 +41,8 @@ def matmul_with_bias(op: Operation, rewriter: PatternRewriter) -> None:
         matmul = producer(source, MatmulOp)
         if matmul is None or only_user(product) is not op or product.type != op.results[0].type:
             continue
+        if not shape(product):
+            continue
         if source is not product and (only_user(source) is None or shape(source)[-1] != shape(product)[-1]):
             continue
         bias, columns = look_through(other, BroadcastOp), shape(product)[-1]
