@@ -71,6 +71,9 @@ _SAME = (
     "Sharding",
     "dce_sink",
     "annotate_device_placement",
+    "xla.sdy.FuncResultSharding",
+    "xla.sdy.GlobalToLocalShape",
+    "xla.sdy.LocalToGlobalShape",
 )
 """Targets of custom calls that say where a tensor should be, or that it should be computed; its values stay."""
 
