@@ -47,11 +47,14 @@ def call():
     assert np.asarray(y)[0, 0] == 9, y
 call()
 came = calls = 0
-import random
+import random, time
 random.seed(0)
+start = time.perf_counter()
+[call() for _ in range(100)]
+typical = (time.perf_counter() - start) / 100
 while came < {count}:
     try:
-        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 3e-3), 0.05)
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 4 * typical), 0.05)
         while True:
             call()
             calls += 1
@@ -105,15 +108,19 @@ print("done")
     ids=["plain", "sys.exit", "os._exit", "cycle", "clear_caches", "clear_backends", "atexit"],
 )
 def test_exit_with_live_arrays(run_python, ending):
+    """Python overwrites the memory that it frees, so that what is used after that shows."""
     check(
-        run_python(f"""
+        run_python(
+            f"""
 import os, sys, jax.extend, jax.numpy as jnp
 x = jnp.ones(3) + 1
 view = __import__("numpy").asarray(x)
 kept = [jax.jit(lambda a: a + i)(x) for i in range(5)]
 print("done", flush=True)
 {ending}
-""")
+""",
+            PYTHONMALLOC="debug",
+        )
     )
 
 

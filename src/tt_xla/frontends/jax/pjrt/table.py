@@ -61,7 +61,7 @@ def trampoline() -> Any:
 
 @functools.cache
 def api_capsule() -> Any:
-    """The table, in what jaxlib takes it in. Made once; jaxlib keeps its address as long as the process lives."""
+    """The table, in what jaxlib takes it in. Made once."""
     library = trampoline()
     from tt_xla.frontends.jax.pjrt import buffer, client, executable
 
@@ -82,12 +82,10 @@ def api_capsule() -> Any:
     api.version.major_version, api.version.minor_version = VERSION
     for name, address in zip(SLOTS, addresses, strict=True):
         setattr(api, name, address)
-    _kept.append(api)
+    # Never freed: jaxlib asks it when Python has let go of all modules.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(api))
     atexit.register(_close, library)
     return library.capsule(ctypes.addressof(api))
-
-
-_kept: list[Any] = []
 
 
 def _close(library: Any) -> None:

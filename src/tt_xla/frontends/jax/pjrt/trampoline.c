@@ -13,7 +13,6 @@
  *
  * Limited API of Python 3.11: one binary serves all later versions.
  */
-#define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 #include <pthread.h>
@@ -294,12 +293,10 @@ static PyObject *insist(PyObject *helper, PyObject *argument, PyObject **kept)
 static void *error_from(PyObject *exception, PyObject **kept)
 {
     PyObject *described = exception == NULL ? NULL : insist(on_error, exception, kept);
-    int code = 0;
-    const char *message;
-    Py_ssize_t size;
+    PyObject *code, *message; /* not "y#": Python 3.13's headers compile that wrongly for 3.12 and older */
     void *error = &no_reason;
-    if (described != NULL && PyArg_ParseTuple(described, "iy#", &code, &message, &size))
-        error = make_error(code, message, (size_t)size);
+    if (described != NULL && PyArg_ParseTuple(described, "O!O!", &PyLong_Type, &code, &PyBytes_Type, &message))
+        error = make_error((int)PyLong_AsLong(code), PyBytes_AsString(message), (size_t)PyBytes_Size(message));
     PyErr_Clear();
     Py_XDECREF(described);
     return error;
