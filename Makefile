@@ -4,10 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv calibrate cross-validate demo models test stress conformance-stablehlo bench bench-emulator numerics bench-training bench-profiling bench-calls bench-compile bench-growth check-programs check-generated check format
+.PHONY: help venv calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator numerics bench-training bench-profiling bench-calls bench-compile bench-growth check-programs check-generated check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +21,9 @@ demo: $(STAMP) ## train and run small models on the emulated card
 
 test: $(STAMP) ## all tests but those of `make stress`
 	@$(BIN)/python -m pytest
+
+test-oldest-jax: $(OLDEST)/.installed ## the JAX plugin's tests with the oldest jax and jaxlib that pyproject.toml allows
+	@$(OLDEST)/bin/python -m pytest tests/frontends/jax tests/compile/test_parse.py
 
 stress: $(STAMP) ## signals, forks, threads, exits at random moments and mutated programs, with the JAX plugin
 	@$(BIN)/python -m pytest -m stress tests
@@ -86,6 +90,15 @@ conformance-stablehlo: $(STAMP) ## StableHLO's own tests on the emulated card: S
 format: $(STAMP) ## rewrite the sources in the project's style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+# Its own jax and jaxlib come first on the path, all else is that of .venv.
+$(OLDEST)/.installed: $(STAMP)
+	@$(BIN)/python -m venv --clear --without-pip $(OLDEST)
+	@$(BIN)/python -m pip --python $(OLDEST)/bin/python install $(INSTALL_FLAGS) --no-deps \
+	  $$(sed -n 's/^ *"\(jax\|jaxlib\)>=\([0-9.]*\)",$$/\1==\2/p' pyproject.toml)
+	@$(BIN)/python -c 'import glob, sysconfig; rest = sysconfig.get_path("purelib"); \
+	  open(glob.glob("$(OLDEST)/lib/python3*/site-packages")[0] + "/rest.pth", "w").write(f"import site; site.addsitedir({rest!r})")'
+	@touch $@
 
 $(STAMP): pyproject.toml constraints.txt weights.txt
 	@command -v $(PYTHON) >/dev/null || { \
