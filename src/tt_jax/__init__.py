@@ -4,9 +4,16 @@ ttir, ttnn, program = serialize_compiled_artifacts(f, x)
 """
 
 from tt_xla.frontends.jax.codegen import codegen_cpp, codegen_py
+from tt_xla.frontends.jax.parameters import mark as mark_parameters
 from tt_xla.frontends.jax.tools import (
     serialize_compiled_artifacts,
     serialize_compiled_artifacts_to_disk,
 )
 
-__all__ = ["codegen_cpp", "codegen_py", "serialize_compiled_artifacts", "serialize_compiled_artifacts_to_disk"]
+__all__ = [
+    "codegen_cpp",
+    "codegen_py",
+    "mark_parameters",
+    "serialize_compiled_artifacts",
+    "serialize_compiled_artifacts_to_disk",
+]

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+NO_FLAX = "flax is not installed, or too new for this jax"
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(32, 8)).astype(np.float32)
 Y = (X[:, :1] * 2 - X[:, 1:2]).astype(np.float32)
@@ -44,7 +45,7 @@ def test_plain_functions():
 
 
 def test_flax_linen():
-    nn = pytest.importorskip("flax.linen")
+    nn = pytest.importorskip("flax.linen", reason=NO_FLAX, exc_type=ImportError)
 
     class Model(nn.Module):
         @nn.compact
@@ -58,7 +59,7 @@ def test_flax_linen():
 
 
 def test_flax_nnx():
-    nnx = pytest.importorskip("flax.nnx")
+    nnx = pytest.importorskip("flax.nnx", reason=NO_FLAX, exc_type=ImportError)
     model = nnx.Sequential(nnx.Linear(8, 16, rngs=nnx.Rngs(0)), nnx.relu, nnx.Linear(16, 1, rngs=nnx.Rngs(1)))
     graph, parameters = nnx.split(model)
     first, last = train(lambda p: jnp.mean((nnx.merge(graph, p)(X) - Y) ** 2), parameters)
@@ -74,11 +75,11 @@ def test_equinox():
 
 
 def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
-    nn = pytest.importorskip("flax.linen")
-    from tt_xla.frontends.jax.parameters import recognise_flax
+    nn = pytest.importorskip("flax.linen", reason=NO_FLAX, exc_type=ImportError)
+    from tt_xla.frontends.jax.parameters import recognise_models
     from tt_xla.frontends.jax.pjrt.executable import Executable
 
-    recognise_flax()
+    recognise_models()
     model = nn.Dense(16, dtype=jnp.bfloat16, param_dtype=jnp.bfloat16)
     variables = model.init(jax.random.key(0), X)
     made = []
@@ -103,11 +104,11 @@ def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
 
 @pytest.mark.parametrize("way", ["nnx.jit", "split and merge"])
 def test_nnx_state_is_parameters(tt, way):
-    nnx = pytest.importorskip("flax.nnx")
-    from tt_xla.frontends.jax.parameters import recognise_flax
+    nnx = pytest.importorskip("flax.nnx", reason=NO_FLAX, exc_type=ImportError)
+    from tt_xla.frontends.jax.parameters import recognise_models
     from tt_xla.frontends.jax.pjrt.executable import Executable
 
-    recognise_flax()
+    recognise_models()
     model = nnx.Sequential(nnx.Linear(8, 16, rngs=nnx.Rngs(0)), nnx.Dropout(0.5, rngs=nnx.Rngs(1)))
     graph, state = nnx.split(model)
     made = []
@@ -126,6 +127,67 @@ def test_nnx_state_is_parameters(tt, way):
     roles = {argument.name: str(argument.role) for argument in made[-1].program.arguments}
     assert [name for name, role in roles.items() if role == "parameter"] == ["layers.0.bias", "layers.0.kernel"]
     assert len(roles) > 3  # x, and the state of the random numbers
+
+
+def roles_of(function, *args):
+    """Names and roles of the arguments of a jitted function's program."""
+    from tt_xla.frontends.jax.pjrt.executable import Executable
+
+    made = []
+    original = Executable.__init__
+
+    def spy(self, *args):
+        original(self, *args)
+        made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Executable, "__init__", spy)
+        function(*args)
+    return {argument.name: str(argument.role) for argument in made[-1].program.arguments}
+
+
+def test_layers_of_equinox_are_parameters_whatever_holds_them(tt):
+    eqx = pytest.importorskip("equinox")
+    from tt_xla.frontends.jax.parameters import recognise_models
+
+    recognise_models()
+
+    class Model(eqx.Module):
+        inner: eqx.nn.Sequential
+        last: eqx.nn.Linear
+        scale: jax.Array
+
+        def __call__(self, x):
+            return self.last(self.inner(x)) * self.scale
+
+    keys = jax.random.split(jax.random.key(0), 2)
+    model = Model(eqx.nn.Sequential([eqx.nn.Linear(8, 8, key=keys[0])]), eqx.nn.Linear(8, 8, key=keys[1]), jnp.ones(8))
+    roles = roles_of(eqx.filter_jit(lambda model, x: jax.vmap(model)(x)), model, X)
+    parameters = [name for name, role in roles.items() if role == "parameter"]
+    assert parameters == ["layers.0.weight", "layers.0.bias", "weight", "bias"]
+    assert len(roles) == 6  # the scale of the user's own layer, and x
+
+
+def test_a_plain_tree_has_the_parameters_that_it_is_told(tt):
+    import tt_jax
+
+    tree = {"dense": [jnp.ones((8, 4)), jnp.zeros(4)]}
+
+    def forward(tree, x, mark):
+        (w, b) = mark(tree)["dense"]
+        return x @ w + b
+
+    marked = roles_of(jax.jit(lambda tree, x: forward(tree, x, tt_jax.mark_parameters)), tree, X)
+    assert marked == {"dense.0": "parameter", "dense.1": "parameter", "arg2": "input"}
+    plain = roles_of(jax.jit(lambda tree, x: forward(tree, x, lambda tree: tree)), tree, X)
+    assert set(plain.values()) == {"input"}
+
+
+def test_two_layers_marked_with_one_name_are_two_parameters(tt):
+    from tt_xla.frontends.jax.parameters import mark
+
+    roles = roles_of(jax.jit(lambda a, b, x: x @ mark(a, "w") @ mark(b, "w")), jnp.eye(8), jnp.eye(8), X)
+    assert roles == {"w": "parameter", "w.1": "parameter", "arg2": "input"}
 
 
 def test_marks_pass_through_transformations():

@@ -2,7 +2,8 @@
 
 ``mark`` is an identity that leaves a trace in the module; :mod:`tt_xla.frontends.jax.pjrt.prepare` turns the trace into
 the argument's role. Variables that go into ``flax.linen.Module.apply`` are marked by themselves, and so are parameters
-and statistics of ``flax.nnx`` models.
+and statistics of ``flax.nnx`` models and arrays of ``equinox.nn`` layers. Nothing tells which arrays of a plain tree
+are parameters, as an optimiser's state comes just so; there ``tt_jax.mark_parameters``, which is ``mark``, says it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ def _lower(ctx: Any, x: Any, *, name: str) -> Any:
 def mark(tree: Any, prefix: str = "") -> Any:
     """The same tree of arrays; where they are arguments of a compiled function, they are its parameters.
 
+        def forward(parameters, x):
+            parameters = tt_jax.mark_parameters(parameters)
+            ...
+
     Args:
         prefix: what their names, made of the keys in the tree, start with.
     """
@@ -52,10 +57,11 @@ def mark(tree: Any, prefix: str = "") -> Any:
     return jax.tree_util.tree_map_with_path(visit, tree)
 
 
-def recognise_flax() -> None:
-    """Makes ``flax.linen`` and ``flax.nnx`` mark the variables of their models, once they are imported."""
+def recognise_models() -> None:
+    """Makes ``flax.linen``, ``flax.nnx`` and ``equinox`` mark the variables of their models, once they are imported."""
     _recognise_linen()
     _recognise_nnx()
+    _recognise_equinox()
 
 
 def _recognise_linen() -> None:
@@ -106,3 +112,27 @@ def _mark_nnx(node: Any) -> None:
             variable.set_raw_value(marked)
         else:
             variable.raw_value = marked
+
+
+def _recognise_equinox() -> None:
+    """A layer marks its arrays when it is called; containers come first, so names start at the outermost layer."""
+    import jax
+
+    equinox = sys.modules.get("equinox")
+    layers = getattr(equinox, "nn", None)
+    module = getattr(equinox, "Module", None)
+    if layers is None or module is None or hasattr(layers, "marks_parameters"):
+        return
+
+    def marks(call: Any) -> Any:
+        @functools.wraps(call)
+        def marking(self: Any, *args: Any, **kwargs: Any) -> Any:
+            traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(self))
+            return call(mark(self) if traced else self, *args, **kwargs)
+
+        return marking
+
+    for kind in list(vars(layers).values()):
+        if isinstance(kind, type) and issubclass(kind, module) and "__call__" in vars(kind):
+            setattr(kind, "__call__", marks(vars(kind)["__call__"]))  # noqa: B010
+    layers.marks_parameters = True

@@ -9,7 +9,7 @@ from typing import Any
 
 from tt_xla.frontends.jax.dlpack import allow_dlpack
 from tt_xla.frontends.jax.host_callbacks import allow_callbacks
-from tt_xla.frontends.jax.parameters import recognise_flax
+from tt_xla.frontends.jax.parameters import recognise_models
 
 NAME = "tt"
 PRIORITY = 500
@@ -52,7 +52,7 @@ def initialize() -> None:
     _take_lowerings()
     _allow_persistent_cache()
     allow_callbacks(NAME)
-    recognise_flax()
+    recognise_models()
     trust_jax()
     allow_dlpack(NAME)
 

@@ -15,7 +15,7 @@ import msgspec
 from tt_xla import __version__
 from tt_xla.callbacks import Callback, registered
 from tt_xla.errors import ProgramFormatError
-from tt_xla.frontends.jax.parameters import recognise_flax
+from tt_xla.frontends.jax.parameters import recognise_models
 from tt_xla.frontends.jax.pjrt.answers import Answers
 from tt_xla.frontends.jax.pjrt.buffer import BY_MLIR, Buffer, itemsize, place
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology
@@ -263,7 +263,7 @@ def _request(args: Any) -> tuple[bytes, bytes]:
     kind = text_at(given_program.format, given_program.format_size)
     if kind != "mlir":
         raise PluginError("INVALID_ARGUMENT", f"A program has format '{kind}'; the plugin takes 'mlir'.")
-    recognise_flax()  # it may have been imported since the plugin was
+    recognise_models()  # it may have been imported since the plugin was
     return (
         bytes_at(given_program.code, given_program.code_size),
         bytes_at(args.compile_options, args.compile_options_size),

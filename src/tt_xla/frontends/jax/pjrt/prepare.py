@@ -73,7 +73,10 @@ def _set_roles(module: ir.Module, marks: list[Any]) -> None:
     for op in marks:
         operand = op.operands[0]
         if isinstance(operand.owner, ir.Block) and operand.owner == block:
-            names[ir.BlockArgument(operand).arg_number] = str(op.attributes["backend_config"].value)
+            name, number = str(op.attributes["backend_config"].value), ir.BlockArgument(operand).arg_number
+            if number not in names:
+                # Two layers that were marked one by one may say the same name.
+                names[number] = f"{name}.{number}" if name in names.values() else name
     module.context.allow_unregistered_dialects = True
     with module.context:
         given = list(main.arg_attrs) if "arg_attrs" in main.attributes else [ir.DictAttr.get()] * len(block.arguments)
