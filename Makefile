@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator numerics bench-training bench-profiling bench-calls bench-compile bench-growth check-programs check-generated check format
+.PHONY: help venv calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator numerics bench-training bench-profiling bench-calls bench-compile bench-growth differential check-programs check-generated check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench-emulator: $(STAMP) ## models on the emulated card beside torch, inductor, 
 
 numerics: $(STAMP) ## deviations of ops from the exact value, into docs/numerics.md
 	@cd benchmarks && ../$(BIN)/python numerics.py --document ../docs/numerics.md
+
+differential: $(STAMP) ## the emulated card beside TT-NN on the simulator of TT_METAL_SIMULATOR, or a card, into docs/numerics.md
+	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python differential.py --document ../docs/numerics.md
 
 calibrate: $(STAMP) ## the cost model beside measured times, into docs/cost_model.md: PERF=folder with the CSV files
 	@$(BIN)/python benchmarks/calibrate_cost.py --folder $(or $(PERF),../shared/reference/perf) --document docs/cost_model.md
