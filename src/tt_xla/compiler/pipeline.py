@@ -456,7 +456,9 @@ def _compile(
     record = _recorder(options, dumps, log)
     record("vhlo", lambda: stablehlo.print_vhlo(module))
     record("shlo", lambda: str(module))
-    ttir_module, arguments, results = stablehlo.import_module(module, host_fallback=options.host_fallback)
+    ttir_module, arguments, results = stablehlo.import_module(
+        module, host_fallback=options.host_fallback, approximate=options.numerics != "exact"
+    )
     verify_module(ttir_module, "import of StableHLO")
     record("ttir", lambda: print_module(wrapped(ttir_module, target), locations=True))
     ttir_stages = [stage for stage in TTIR_STAGES if stage.name not in without]

@@ -57,10 +57,14 @@ _FILE_LINE = re.compile(r'"([^"]*)":(\d+):(\d+)')
 class Importer:
     """The state of one import: the block that is being filled, and TTIR values by StableHLO value."""
 
-    def __init__(self, block: Block, functions: Mapping[str, Any], *, host_fallback: bool) -> None:
+    def __init__(
+        self, block: Block, functions: Mapping[str, Any], *, host_fallback: bool, approximate: bool = True
+    ) -> None:
         self.block = block
         self.functions = functions
         self.host_fallback = host_fallback
+        self.approximate = approximate
+        """Whether infinities and NaN may spread, and products be rounded as the matrix unit rounds them."""
         self.off_chip: set[Any] = set()
         """StableHLO values that the chip cannot hold; every op that uses one runs on the host."""
         self.all_on_chip = True
@@ -169,33 +173,36 @@ class Importer:
 
 
 def import_module(
-    module: ir.Module, *, host_fallback: bool = True
+    module: ir.Module, *, host_fallback: bool = True, approximate: bool = True
 ) -> tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]:
     """TTIR of a StableHLO module, calls converted in place, and what its one public function declares.
 
     Args:
         host_fallback: what has no lowering becomes a call of the host instead of an error.
+        approximate: also where infinities and NaN are not kept as they are, or float32 is rounded to 19 bits.
 
     Raises:
         MalformedModuleError: there is not exactly one public function.
         UnsupportedOpError: an op, or this use of it, has no lowering; with the user's source line.
     """
     try:
-        return _import(module, host_fallback=host_fallback)
+        return _import(module, host_fallback=host_fallback, approximate=approximate)
     except DynamicShapeError:
         from tt_xla.compiler.stablehlo.expand import refine
 
         refined = refine(module)
-        return _import(refined, host_fallback=host_fallback)
+        return _import(refined, host_fallback=host_fallback, approximate=approximate)
 
 
-def _import(module: Any, *, host_fallback: bool) -> tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]:
+def _import(
+    module: Any, *, host_fallback: bool, approximate: bool
+) -> tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]:
     function = _public_function(module)
     source = function.regions[0].blocks[0]
     arguments = tuple(_arguments(function))
     block = Block(arg_types=[convert_type(argument.type) for argument in source.arguments])
     functions = {op.name.value: op for op in _functions(module)}
-    importer = Importer(block, functions, host_fallback=host_fallback)
+    importer = Importer(block, functions, host_fallback=host_fallback, approximate=approximate)
     importer.all_on_chip = not any(on_host(argument) for argument in block.args)
     donated = _donated(function)
     for made, declared in zip(block.args, arguments, strict=True):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
-from xdsl.dialects.builtin import bf16
+from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.caches import scatter_slice
@@ -20,9 +20,11 @@ from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, scalar_c
 from tt_xla.ir import ttir
 from tt_xla.ir.base import TTOp, shape, si32, tensor, tensor_type
 from tt_xla.ir.ttcore import ReduceType
+from tt_xla.ir.ttir.contraction import MatmulOp
+from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.indexing import ScatterOp
 from tt_xla.ir.ttir.reduction import MaxOp, MinOp
-from tt_xla.ir.ttir.structure import BroadcastOp, GatherOp, PadOp
+from tt_xla.ir.ttir.structure import BroadcastOp, GatherOp, PadOp, TypecastOp
 
 _REDUCTIONS: dict[str, tuple[ReduceType, float]] = {
     "stablehlo.add": (ReduceType.SUM, 0),
@@ -45,6 +47,9 @@ _EXTREMES: dict[str, tuple[type[TTOp], float]] = {
 }
 """Bodies by which updates of one place are joined first, as the reduction that does it, and what changes nothing."""
 
+_MOST_MATCHES = 1 << 20
+"""How many elements the matrix may have that says which update goes to which row."""
+
 _MOST_PAIRS = 1 << 22
 """How many pairs of updates may be compared; in float32, 16 MiB of them."""
 
@@ -63,6 +68,8 @@ class _Places:
     """[rows, columns]."""
     repeats: bool
     """Whether two updates may go to one place."""
+    given: SSAValue | None = None
+    """Row numbers [batch...] before they are brought into the operand; None where they are made of several indices."""
     axis: Axis | None = None
     """Where single elements go along one dimension: rows and updates then lie as the operand does."""
 
@@ -87,12 +94,13 @@ def scatter(importer: Importer, op: Any) -> SSAValue:
     if body in _JOINS and places.repeats and not _joins_first(op, body, places):
         raise importer.reject(op, "two updates may go to one place, and TT-NN joins such by sum and product alone")
     whole = shape(operand)
-    if places.axis is not None:
+    if places.axis is not None and not (len(whole) == 1 and _is_small_sum(importer, places, whole[0], body)):
         return _put(importer, operand, places, body)
     order = (*places.indexed, *places.others)
     sizes = tuple(math.prod(whole[dim] for dim in dims) for dims in (places.indexed, places.others))
     table = reshape(importer, permute(importer, operand, order), sizes)
-    table = _put(importer, table, places, body)
+    put = _add_product if _is_small_sum(importer, places, sizes[0], body) else _put
+    table = put(importer, table, places, body)
     table = reshape(importer, table, tuple(whole[dim] for dim in order))
     found = permute(importer, table, tuple(order.index(dim) for dim in range(len(whole))))
     assert shape(found) == result.get_shape()
@@ -133,6 +141,7 @@ def _places(importer: Importer, op: Any) -> _Places:
             both = [valid, here]
             valid = here if valid is None else importer.emit(ttir.BINARY_OPS["logical_and"], both, tensor(batch, bf16))
         starts[dim] = as_si32(importer, inside)
+    given_rows = as_si32(importer, wide(importer, parts[0])) if list(starts) == list(starts_at[:1]) else None
     starts |= {dim: full(importer, 0, tensor(batch, si32)) for dim in partial}
     once = bool(op.attributes["unique_indices"].value) if "unique_indices" in op.attributes else False
     repeats = not once and math.prod(batch) > 1
@@ -141,14 +150,14 @@ def _places(importer: Importer, op: Any) -> _Places:
         given_batching = numbers.scatter_indices_batching_dims
         axis = Axis.of(dim, batching, given_batching, numbers.index_vector_dim, starts[dim])
         rows, updates = axis.bring(importer, starts[dim]), axis.bring(importer, updates)
-        return _Places((dim,), batching, rows, valid, updates, repeats, axis)
+        return _Places((dim,), batching, rows, valid, updates, repeats, given_rows, axis)
     windows = tuple(dim for dim in starts if dim in position)
     rows = row_numbers(importer, starts, whole, sizes, windows)
     others = tuple(dim for dim in range(len(whole)) if dim not in starts)
     order = [dim for dim in range(len(given)) if dim not in update_windows]
     updates = permute(importer, updates, (*order, *(position[dim] for dim in (*windows, *others))))
     updates = reshape(importer, updates, (math.prod(shape(rows)), math.prod(whole[dim] for dim in others)))
-    return _Places(tuple(starts), others, rows, valid, updates, repeats)
+    return _Places(tuple(starts), others, rows, valid, updates, repeats, None if windows else given_rows)
 
 
 def _put(importer: Importer, table: SSAValue, places: _Places, body: str) -> SSAValue:
@@ -179,6 +188,49 @@ def _put(importer: Importer, table: SSAValue, places: _Places, body: str) -> SSA
     if spare:
         table = crop(importer, table, dim, 0, total)
     return table
+
+
+def _is_small_sum(importer: Importer, places: _Places, rows: int, body: str) -> bool:
+    """Whether updates are to be added to rows by a matrix product: floats, and a matrix that is not too large.
+
+    TT-NN scatters row by row, and wants a row number for each element, brought into range.
+    """
+    floats = tensor_type(places.updates).element_type in (bf16, f32)
+    count = math.prod(shape(places.rows))
+    return body == "stablehlo.add" and importer.approximate and floats and count * rows <= _MOST_MATCHES
+
+
+def _add_product(importer: Importer, table: SSAValue, places: _Places, body: str) -> SSAValue:
+    """The table [R, C] plus a matrix product: of ones where an update belongs to a row, else zeros, and the updates.
+
+    Row numbers outside the table match no row.
+    """
+    rows, count = shape(table)[0], math.prod(shape(places.rows))
+    numbers = places.given
+    if numbers is None:
+        numbers = reshape(importer, places.rows, (count, 1))
+        if places.valid is not None:
+            valid = _of_rows(importer, places, 0)
+            numbers = choose(importer, valid, numbers, full(importer, -1, tensor_type(numbers)))
+    element = tensor_type(table).element_type
+    matrix = tensor((rows, count), element)
+
+    def spread(value: SSAValue, *sizes: int) -> SSAValue:
+        apart, factors = reshape(importer, value, sizes), tuple(map(int.__floordiv__, (rows, count), sizes))
+        return importer.emit(BroadcastOp, [apart], tensor((rows, count), si32), broadcast_dimensions=factors)
+
+    lines = importer.emit(ArangeOp, [], tensor((rows,), si32), start=0, end=rows, step=1, arange_dimension=0)
+    same = importer.emit(
+        ttir.BINARY_OPS["eq"], [spread(lines, rows, 1), spread(numbers, 1, count)], tensor((rows, count), bf16)
+    )
+    if element is not bf16:
+        same = importer.emit(TypecastOp, [same], matrix)
+    updates = reshape(importer, places.updates, (count, shape(table)[1]))
+    flags = {"transpose_a": False, "transpose_b": False}
+    found = importer.emit(MatmulOp, [same, updates], tensor_type(table), **flags)
+    if scalar_constant(table) == 0:
+        return found
+    return importer.emit(ttir.BINARY_OPS["add"], [table, found], tensor_type(table))
 
 
 def _joins_first(op: Any, body: str, places: _Places) -> bool:
