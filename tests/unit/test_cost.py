@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import statistics
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
 from tt_xla.ir.program import Cost, Function, FunctionKind, Instruction, TensorSpec
 from tt_xla.target import Target, load_target, system_names
+from tt_xla.tools.measured import by_family, price, read
 
 N150 = load_target("n150")
 MEASURED = Path(__file__).parents[3] / "shared" / "reference" / "perf"
@@ -204,47 +202,63 @@ def test_an_empty_tensor_and_operandless_ops_do_not_fail() -> None:
 
 # What follows compares with silicon; the files are public measurements that are not part of this repository.
 
-_DTYPES = {"BFLOAT16": DataType.BF16, "BFLOAT8_B": DataType.BFP_BF8, "BFLOAT4_B": DataType.BFP_BF4}
 
-
-def _rows(name: str) -> list[dict[str, str]]:
+@pytest.mark.parametrize(
+    ("name", "family", "median"),
+    [
+        ("gemm_flops.csv", "matmul", 0.08),
+        ("op_sweep_matmul_hs.csv", "matmul", 0.08),
+        ("op_sweep_exp_n150.csv", "elementwise", 0.03),
+        ("sdpa_bh_p100a.csv", "attention", 0.08),
+        *(("op_durations.csv", family, 0.12) for family in ("matmul", "convolution", "data_movement", "elementwise")),
+        ("op_durations.csv", "normalization", 0.08),
+    ],
+)
+def test_predictions_are_near_times_measured_on_silicon(name: str, family: str, median: float) -> None:
     path = MEASURED / name
     if not path.exists():
         pytest.skip(f"{path} with the measured times is not here")
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    found = by_family(price(read(path))[0])[family]
+    assert found.priced > 10
+    assert found.median is not None
+    assert found.median < median
+    assert found.p90 is not None
+    assert found.p90 < 0.4
+    assert found.bias is not None
+    assert abs(found.bias) < 0.06
 
 
-def _gemms() -> Iterator[float]:
-    for row in _rows("gemm_flops.csv"):
-        if row["trace"] != "True":
-            continue
-        target = load_target(row["board"])
-        if row["board"] == "p150":
-            target = dataclasses.replace(target, grid=(10, 13))
-        m, k, n, dtype = int(row["M"]), int(row["K"]), int(row["N"]), _DTYPES[row["dtype"]]
-        place: dict[str, Any] = {}
-        if row["in0_mem"] == "L1":
-            place = {"buffer": BufferType.L1, "memory": MemoryLayout.BLOCK_SHARDED, "grid": target.grid}
-        config = {"math_fidelity": row["fidelity"].lower()}
-        inputs = [spec((m, k), dtype, **place), spec((k, n), dtype)]
-        predicted = cost("matmul", inputs, spec((m, n), dtype, **place), target, compute_config=config).total_us
-        host = float(row["host_us"])
-        # The table's own advice: device time for short rows, host time for long ones.
-        measured = float(row["device_us_derived"]) if row["device_us_derived"] and host < 1000 else host
-        yield abs(predicted / measured - 1)
+def test_partial_sums_that_are_fetched_again_take_longer_than_those_added_in_l1() -> None:
+    times = [
+        matmul(2048, 2048, 2048, compute_config={"math_fidelity": "lofi", "packer_l1_acc": added}).total_us
+        for added in (True, False)
+    ]
+    assert times[0] < times[1]
 
 
-def _exps() -> Iterator[float]:
-    for row in _rows("op_sweep_exp_n150.csv"):
-        shape = tuple(int(size) for size in row["shape"].split("x"))
-        buffer = BufferType.DRAM if row["in_mem"].startswith("DRAM") else BufferType.L1
-        tensor = spec(shape, _DTYPES[row["dtype"]], buffer=buffer)
-        yield abs(cost("exp", [tensor], tensor).total_us * 1e3 / float(row["kernel_ns_median"]) - 1)
+def test_a_convolution_with_few_rows_waits_for_its_weights() -> None:
+    weight = spec((1, 1, 9 * 512, 512), DataType.BFP_BF8)
+    window = {"kernel_size": [3, 3], "in_channels": 512}
+    one, many = (cost("conv2d", [place(rows), weight], place(rows), **window) for rows in (32 * 64, 32 * 64 * 16))
+    assert one.noc_us > one.compute_us
+    assert many.compute_us > many.noc_us
 
 
-@pytest.mark.parametrize(("measured", "median"), [(_gemms, 0.08), (_exps, 0.03)])
-def test_predictions_are_near_times_measured_on_silicon(measured: Any, median: float) -> None:
-    errors = list(measured())
-    assert len(errors) > 200
-    assert statistics.median(errors) < median
+def place(rows: int) -> TensorSpec:
+    """A feature map of 512 channels in shards of its rows."""
+    return spec((1, 1, rows, 512), buffer=BufferType.L1, memory=MemoryLayout.HEIGHT_SHARDED, grid=(64, 1))
+
+
+def test_rows_wider_than_they_are_many_are_tilized_by_more_cores() -> None:
+    narrow, wide = (
+        cost("to_layout", [spec((19, columns), tiled=False)], spec((19, columns))) for columns in (1024, 1056)
+    )
+    assert narrow.cores == 1
+    assert wide.cores == 33
+    assert wide.total_us < narrow.total_us
+
+
+def test_reshapes_pay_for_each_tile_that_rows_come_from() -> None:
+    scattered = cost("reshape", [spec((1, 1, 32, 1024))], spec((1, 32, 32, 32))).total_us
+    together = cost("reshape", [spec((1, 1, 1024, 32))], spec((1, 64, 16, 32))).total_us
+    assert scattered > 2 * together

@@ -17,9 +17,17 @@ FPU_PASS_CYCLES = 8.0
 BROADCAST_FILLS = 1.7
 
 # Row-major pages ("sticks"), each an address to compute and a request to wait for. Profiler, blackhole, DRAM: tilize
-# 137, untilize 165; with padding or unpadding 380 to 520; copies and slices 150.
+# 137, untilize 165; copies and slices 150; with padding or unpadding 378 to 404, besides the padding.
 STICK_CYCLES = 150.0
-PADDED_STICK_CYCLES = 450.0
+PADDED_STICK_CYCLES = 400.0
+
+# Padding is stored word by word, a word in 5 cycles [ISA]. Profiler, blackhole: 13 rows of 768 elements and 19 sticks
+# 37,300 cycles on one core; 29 of 32 columns 72 cycles for each stick.
+WORD_CYCLES = 5.0
+
+# Rows of more tiles than this are cut among cores too, where there are fewer rows than tiles in them
+# (tt-metal, tilize and untilize: ``threshold_row_block``).
+WIDE_TILES = 32
 
 # Copies of row-major pages: out of an interleaved buffer one by one (430 ns each), out of a shard in bulk (48 ns).
 COPY_STICK_CYCLES = 550.0
@@ -49,20 +57,26 @@ SHARD_PAGE_CYCLES = 318.0
 # A prefix sum goes down each column of tiles. Profiler: 1038 to 1080 cycles a tile.
 PREFIX_SUM_CYCLES = 1040.0
 
-# A tiled reshape or permutation that moves rows within tiles copies 32-byte pieces. Profiler: reshape 5.7 us a tile,
-# and 7 us more for the first; a permutation that writes rows of tiles 1.76 us for each, one that moves columns to other
-# dimensions 2.75 us.
-RESHAPE_CYCLES = 7500.0
-RESHAPE_FIRST_US = 5.0
+# A tiled reshape copies pieces of rows that lie in a face of 16 columns. Profiler, cycles for one: 100 on both chips,
+# of 12 to 32 rows a tile, beside the wait for each source tile.
+RESHAPE_PIECE_CYCLES = 100.0
+FACE = 16
+
+# A permutation that writes rows of tiles. Profiler: 1.76 us for each, one that moves columns to other dimensions 2.75.
 PERMUTE_ROWS_CYCLES = 2370.0
 PERMUTE_COLUMNS_CYCLES = 3700.0
 
-# A row-major reshape that changes the length of rows. Profiler: 330 cycles a row of the shorter ones.
-RESHAPE_STICK_CYCLES = 330.0
+# A row-major permutation reads and writes pieces of 32 elements, many at a time. Profiler: 48 cycles each.
+PERMUTE_PIECE_CYCLES = 48.0
 
-# Matmuls wait for each block of their operands before the next. Profiler: bfloat16 activations times bfp8 weights from
-# DRAM 47 us where plain streaming takes 31, one row times 1280x1280 26 us where it takes 18.
-MATMUL_STREAM_FACTOR = 1.4
+# A row-major reshape copies rows that begin at odd addresses by elements. Profiler: 31 and 33 cycles each, beside
+# the sticks.
+UNALIGNED_ELEMENT_CYCLES = 31.0
+ALIGNED_BYTES = 16
+
+# Results of a matmul that go to interleaved memory are written tile by tile. Profiler, Blackhole: 0.33 to 0.35 us for
+# each of 8, 30 and 96 bfloat16 tiles a core, by when writing ends after computing.
+MATMUL_WRITE_BYTES_PER_CYCLE = 4.5
 
 # A matmul's kernel multiplies subblocks of the result; for each it fetches the left tile, which its columns share.
 # Height-sharded sweep: 66, 42 and 36 cycles a product at hifi2 with subblocks of 1, 3 and 6 columns. The efficiency of
@@ -70,10 +84,9 @@ MATMUL_STREAM_FACTOR = 1.4
 SUBBLOCK_CYCLES = 36.0
 SUBBLOCK_WIDTH = 4
 
-# Cores that share rows and columns wait for each other at each block of the inner dimension. GEMM sweep: 7.1 us for 8
-# blocks of little work on n150, 10.5 us for 13 on p150.
-BLOCK_HANDSHAKE_US = 0.55
-INNER_BLOCK = 2  # tiles of the inner dimension in a block, where TT-NN chooses
+# The cores that a block of an operand is sent to first say that they have room. GEMM sweep: 7.1 us for 8 blocks of
+# little work on n150, 10.5 us for 13 on p150, less the wait for DRAM.
+BLOCK_HANDSHAKE_US = 0.3
 
 # The matmul of blocks of 8 tiles reads weights with a part of the bandwidth, and fills 2.5 blocks before and after.
 # Profiler: 768x3072 38 us on Blackhole, 1280x5120 187 us on Wormhole.
@@ -81,17 +94,17 @@ MINIMAL_DRAM_FACTOR = 2.2
 MINIMAL_BLOCKS = 2.5
 MINIMAL_BLOCK_TILES = 64
 
-# Convolution: rows of the input gathered from L1 into the matrix, then tilized. Profiler: 10 bytes a cycle with 64
-# channels, 19 with 256.
-GATHER_BYTES_PER_CYCLE = 11.0
+# Convolution: rows of windows are read from L1 one by one, by one core or by two from two rows of tiles on. Profiler:
+# 27.7, 35.9 and 38.4 cycles for each of 128, 320 and 384 bytes.
+GATHER_READ_CYCLES = 22.0
+GATHER_BYTES_PER_CYCLE = 24.0
+
+# The compute core goes from tilizing a block of windows to multiplying it. Profiler: 140 to 200 cycles a block.
+CONVOLUTION_BLOCK_CYCLES = 160.0
 
 # Pooling, for each output row of up to 32 channels' tiles. Profiler: 300 cycles with 9 window rows.
 POOL_STICK_CYCLES = 120.0
 POOL_WINDOW_CYCLES = 20.0
-
-# A batch of a batched matmul costs at least this, whatever its size. Profiler: 20 batches of one tile in 32.8 us on
-# wormhole, 12 in 16 us on blackhole.
-BATCH_US = 1.3
 
 # Ops that run several passes over a row of tiles: cycles a tile, and a fixed number of cycles. Profiler: layer norm of
 # 24 and 40 tiles on one core 19.2 and 53 us, softmax of one tile a core 7.8 and 20 us, group norm 6000 cycles a tile.

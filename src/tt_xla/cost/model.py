@@ -8,15 +8,15 @@ waiting for DRAM: pages, sticks, multicast, and the PCIe time of moves between h
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from tt_xla.cost import families, movement, programs
+from tt_xla.cost import families, movement, products, programs
 from tt_xla.cost.attention import attention, decode
-from tt_xla.cost.movement import copy, hosted
-from tt_xla.cost.rates import DRAM, FIDELITIES, HOST, L1, SHARDED, TILE_BYTES, Rates, Work, rates_of
-from tt_xla.cost.shares import FREE, cost_of, fidelity_of, inputs_of, moved, one_after_the_other, split, traffic
-from tt_xla.ir.layout import TILE, round_up
+from tt_xla.cost.convolution import convolution
+from tt_xla.cost.rates import FIDELITIES, SHARDED, Rates, Work, rates_of
+from tt_xla.cost.shares import FREE, cost_of, fidelity_of, inputs_of, moved, split, traffic
+from tt_xla.ir.layout import TILE
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
 from tt_xla.target import Target
 
@@ -168,189 +168,6 @@ def _row_op(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
     return cost_of(rates, compute, dram, noc, cores)
 
 
-def _matmul(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    a, b, *others = inputs_of(instruction, values)
-    result = values[instruction.results[0]]
-    inner_axis = -2 if instruction.attributes.get("transpose_a") and len(a.shape) > 1 else -1
-    inner = a.shape[inner_axis]
-    rows = result.shape[-2] if len(result.shape) > 1 else 1
-    columns = result.shape[-1] if result.shape else 1
-    batch = math.prod(result.shape[:-2])
-    if math.prod(b.shape[:-2]) <= 1:  # one weight for all of the batch: its rows follow each other
-        row_tiles, batch = batch * -(-rows // TILE), 1
-    else:
-        row_tiles = -(-rows // TILE)
-    works = [Work(a.layout), Work(b.layout), *[Work(other.layout) for other in others]]
-    if (instruction.attributes.get("matmul_program_config") or {}).get("config") == "dram_sharded":
-        return _from_banks(instruction, rates, works, Work(result.layout), -(-inner // TILE), -(-columns // TILE))
-    return _products(
-        instruction, rates, works, Work(result.layout), batch, row_tiles, -(-inner // TILE), -(-columns // TILE)
-    )
-
-
-def _from_banks(instruction: Instruction, rates: Rates, works: list[Work], out: Work, inner: int, columns: int) -> Cost:
-    """One row of tiles by weights that are cut over the DRAM banks.
-
-    The core next to each bank reads its shard and computes with it; it is sent the row block by block, and sends its
-    part of the result to the cores that hold it.
-    """
-    config = instruction.attributes["matmul_program_config"]
-    each = -(-columns // rates.banks)
-    product = max(rates.tile_product[fidelity_of(instruction)], (works[0].page + works[1].page) * rates.unpack)
-    compute = each * (inner * product + out.page * rates.pack + _activation(instruction, rates))
-    blocks = -(-inner // int(config["in0_block_w"]))
-    noc = inner * works[0].page * rates.multicast + blocks * families.BLOCK_HANDSHAKE_US
-    noc += each * out.page * rates.local
-    return cost_of(rates, compute, sum([work.bytes for work in works[1:]]) * rates.sharded, noc, rates.banks)
-
-
-def _activation(instruction: Instruction, rates: Rates) -> float:
-    """Time per tile of the function that a product applies to its result."""
-    config = instruction.attributes.get("matmul_program_config") or {}
-    name = instruction.attributes.get("activation") or (config.get("fused_activation") or {}).get("op_type")
-    return rates.sfpu.get(name, 0.0) if isinstance(name, str) else 0.0
-
-
-def _products(
-    instruction: Instruction,
-    rates: Rates,
-    works: list[Work],
-    out: Work,
-    batch: int,
-    rows: int,
-    inner: int,
-    columns: int,
-    *,
-    gather: float = 0.0,
-) -> Cost:
-    """A matrix product of ``rows x inner`` by ``inner x columns`` tiles, ``batch`` times one after the other.
-
-    The chip's cores share the output as the program config says; without one, by rows and columns, by columns alone or
-    by rows alone, whichever is fastest. What a core lacks of either operand reaches it by multicast. ``gather`` is
-    bytes of the left operand that a convolution's cores assemble from L1 and tilize, all together.
-    """
-    page_a = works[0].page if works[0].tiled else TILE_BYTES["bf16"]
-    page_b = works[1].page if works[1].tiled else TILE_BYTES["bf16"]
-    product = rates.tile_product[fidelity_of(instruction)]
-    config = instruction.attributes.get("matmul_program_config") or {}
-    width = 0 if gather else int(config.get("out_subblock_w") or 0)
-    unpack = (page_b if width else page_a + page_b) * rates.unpack
-    if unpack > product:
-        product = unpack
-    after = _activation(instruction, rates)
-    pack = out.page * rates.pack if out.tiled else 0.0
-    paged = [work.bytes if work.place in (DRAM, L1) else 0 for work in (*works, out)]
-    waiting = rates.stream * families.MATMUL_STREAM_FACTOR
-    best = math.inf
-    compute = noc = 0.0
-    used = 1
-    in_turns = _in_turns(config, works, out, inner)
-    if width:  # the left tile is fetched anew for each subblock's columns
-        product += families.SUBBLOCK_CYCLES * (1 / width - 1 / families.SUBBLOCK_WIDTH) * rates.cycle_us
-    for split_rows, split_columns in _splits(config, rates, batch, rows, columns):
-        block_rows = -(-rows // split_rows)
-        block_columns = -(-columns // split_columns)
-        option_compute = block_rows * block_columns * (inner * product + pack + after)
-        received = block_columns * inner * page_b if split_rows > 1 and rows > 1 else 0
-        if split_columns > 1 and columns > 1 and not gather:  # on the other of the two networks
-            received = max(received, block_rows * inner * page_a)
-        if in_turns:  # the right operand comes once for each block of rows, and computing waits for it
-            turns = -(-block_rows // int(config.get("out_block_h") or block_rows))
-            option_compute += turns * block_columns * inner * page_b * rates.multicast
-            received = 0
-        option_noc = received * rates.multicast
-        if not gather and not in_turns and (rows > 1 or columns > 1):
-            wide = config.get("in0_block_w") or (-(-inner // split_columns) if config else families.INNER_BLOCK)
-            blocks = -(-inner // int(wide))
-            option_noc += blocks * families.BLOCK_HANDSHAKE_US
-        part_rows, part_columns = block_rows / max(rows, 1), block_columns / max(columns, 1)
-        if gather:
-            part = gather * part_rows
-            option_compute += part / TILE_BYTES["bf16"] * families.TILIZE_CYCLES * rates.cycle_us
-            option_noc += part / families.GATHER_BYTES_PER_CYCLE * rates.cycle_us
-        if batch > 1:
-            option_compute *= batch
-            option_noc = batch * max(option_noc, families.BATCH_US)
-        # Where cores share rows and columns, one reads an operand's block for the others, many pages at a time; where
-        # they share one of both only, each goes through its own part of that operand.
-        read_a, read_b = paged[0] * part_rows, paged[1] * part_columns
-        if split_rows == 1:
-            read = max(read_a * rates.block, read_b * waiting)
-        elif in_turns:
-            read = 0.0
-        elif split_columns == 1:
-            read = max(read_a * waiting, read_b * rates.block)
-        else:
-            read = max(read_a, read_b) * rates.block
-        option_noc = max(option_noc, read + paged[-1] * part_rows * part_columns * rates.stream)
-        longest = option_compute if option_compute > option_noc else option_noc
-        if longest < best:
-            best, compute, noc = longest, option_compute, option_noc
-            used = max(-(-rows // max(block_rows, 1)) * -(-columns // max(block_columns, 1)), 1)
-    traffic = sum([work.bytes for work in (*works, out) if work.place == DRAM])
-    return cost_of(rates, compute, traffic * rates.dram, noc, used)
-
-
-def _in_turns(config: Mapping[str, Any], works: list[Work], out: Work, inner: int) -> bool:
-    """Whether each core has its rows of the left operand and of the result whole, and is sent the right operand whole
-    before it computes."""
-    return (
-        int(config.get("in0_block_w") or 0) >= inner
-        and config.get("config") == "multi_cast_1d"
-        and works[0].place == SHARDED
-        and out.place == SHARDED
-        and works[0].shards is not None
-        and works[0].shards[1][1] == 1
-        and out.shards is not None
-        and out.shards[1][1] == 1
-    )
-
-
-def _splits(
-    config: Mapping[str, Any], rates: Rates, batch: int, rows: int, columns: int
-) -> tuple[tuple[int, int], ...]:
-    """Into how many parts the rows and columns of tiles of a product are cut."""
-    if batch == 1 and config.get("per_core_m") and config.get("per_core_n"):
-        return ((-(-rows // int(config["per_core_m"])), -(-columns // int(config["per_core_n"]))),)
-    return ((rates.rows, rates.columns), (1, rates.cores), (rates.cores, 1))
-
-
-def _convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """A matrix product of all output positions by a window's inputs, whose rows are gathered with their halo.
-
-    TT-NN fills grouped weights up with zeros, so groups save nothing.
-    """
-    attributes = instruction.attributes
-    result = values[instruction.results[0]]
-    inputs = inputs_of(instruction, values)
-    works = [Work(spec.layout) for spec in inputs]
-    source, out = works[0], Work(result.layout)
-    kernel = attributes.get("kernel_size") or (1, 1)
-    window = kernel if isinstance(kernel, int) else math.prod(kernel)
-    channels = round_up(int(attributes.get("in_channels") or inputs[0].shape[-1]), 8)  # as TT-NN pads them
-    outputs = result.shape[-1] if result.shape else 1
-    positions = math.prod(result.shape[:-1])
-    inner = window * channels
-    cost = _products(
-        instruction,
-        rates,
-        works,
-        out,
-        1,
-        -(-positions // TILE),
-        -(-inner // TILE),
-        -(-outputs // TILE),
-        gather=positions * inner * 2.0,
-    )
-    host = [work for work in works if work.place == HOST]  # weights not prepared beforehand cross PCIe on every call
-    if source.place == SHARDED and not host:
-        return cost
-    copied = copy(source, source, rates) if source.place != SHARDED else FREE  # into shards, with halo
-    if host:
-        copied = one_after_the_other(copied, hosted(host, [out], rates))
-    return one_after_the_other(cost, copied)
-
-
 def _pooling(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
     result = values[instruction.results[0]]
     out = Work(result.layout)
@@ -394,8 +211,8 @@ def _table() -> dict[str, tuple[Model, Any]]:
     table |= {op: (_binary, extra) for op, extra in families.BINARY.items()}
     table |= {op: (_reduction, cycles) for op, cycles in families.REDUCTIONS.items()}
     table |= {op: (_row_op, cycles) for op, cycles in families.ROW_OPS.items()}
-    table |= dict.fromkeys(families.MATMULS, (_matmul, None))
-    table |= dict.fromkeys(families.CONVOLUTIONS, (_convolution, None))
+    table |= dict.fromkeys(families.MATMULS, (products.matmul, None))
+    table |= dict.fromkeys(families.CONVOLUTIONS, (convolution, None))
     table |= dict.fromkeys(families.POOLINGS, (_pooling, None))
     table |= {op: (decode if "decode" in op else attention, None) for op in families.ATTENTIONS}
     table |= dict.fromkeys(families.COLLECTIVES, (_collective, _ETHERNET))

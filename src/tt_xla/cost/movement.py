@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tt_xla.cost import families
-from tt_xla.cost.rates import DRAM, HOST, SHARDED, Rates, Work
+from tt_xla.cost.rates import DRAM, ELEMENT_BYTES, HOST, SHARDED, WORD_BYTES, Rates, Work
 from tt_xla.cost.shares import FREE, cost_of, inputs_of, split, traffic
 from tt_xla.ir.layout import TILE, TensorLayout
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
@@ -21,12 +21,9 @@ def copy(source: Work, out: Work, rates: Rates) -> Cost:
         return cost_of(rates, 0.0, 0.0, 0.0, 1)
     tilized = source.tiled != out.tiled
     made = out if out.cores or not tilized or out.tiled else source
-    if tilized and not (
-        source.cores and out.cores
-    ):  # a core makes whole rows of tiles, unless it holds its part of both
+    if tilized and not (source.cores and out.cores):  # a core that holds its part of both makes that one
         rows = max((source if out.tiled else out).pages // TILE, 1)
-        cores = min(rates.cores, rows)
-        share = -(-rows // cores) / rows
+        cores, share = _rows_of_tiles(rows, max(source.pages if source.tiled else out.pages, 1) // rows, rates)
     else:
         cores, share = split(made, rates)
     dram, noc = traffic((source, out), rates, share)
@@ -69,16 +66,42 @@ def layout_change(instruction: Instruction, values: Sequence[TensorSpec], rates:
     if source.layout == result.layout:
         return FREE
     before, after = Work(source.layout), Work(result.layout)
-    cost = copy(before, after, rates)
     rows, columns = (source.shape[-2] if len(source.shape) > 1 else 1), (source.shape[-1] if source.shape else 1)
-    if before.tiled == after.tiled or HOST in (before.place, after.place) or not (rows % TILE or columns % TILE):
-        return cost
     untiled = after if before.tiled else before
+    if before.tiled == after.tiled or HOST in (before.place, after.place) or not (rows % TILE or columns % TILE):
+        return copy(before, after, rates)
     if untiled.place == SHARDED:
-        return cost
-    # Rows that need padding are moved one by one.
-    busy = untiled.pages / min(cost.cores, untiled.pages or 1) * families.PADDED_STICK_CYCLES * rates.cycle_us
-    return cost_of(rates, cost.compute_us, cost.dram_us, max(cost.noc_us, busy), cost.cores)
+        return copy(before, after, rates)
+    return _by_sticks(source if before.tiled else result, before, after, rates)
+
+
+def _rows_of_tiles(high: int, wide: int, rates: Rates) -> tuple[int, float]:
+    """The cores that share ``high`` rows of ``wide`` tiles, and the part of the busiest.
+
+    A core has whole rows; of rows wider than they are many, more cores have parts.
+    """
+    each = -(-high // rates.cores)
+    cores = -(-high // max(each, 1))
+    parts = 1
+    if wide > families.WIDE_TILES and wide > high:
+        parts = min(max(rates.cores // cores, 1), wide)
+    return cores * parts, each / max(high, 1) * -(-wide // parts) / wide
+
+
+def _by_sticks(tiled: TensorSpec, before: Work, after: Work, rates: Rates) -> Cost:
+    """Rows one by one between a tiled tensor and one without its padding, which tilizing writes word by word."""
+    high, wide = tiled.layout.shard
+    cores, share = _rows_of_tiles(high, wide, rates)
+    untiled = after if before.tiled else before
+    sticks = untiled.pages * -(-high // rates.cores) / max(high, 1)
+    cycles = sticks * families.PADDED_STICK_CYCLES
+    if after.tiled:
+        missing = after.tiles * TILE * TILE - untiled.pages * (tiled.shape[-1] if tiled.shape else 1)
+        words = missing * share * ELEMENT_BYTES.get(tiled.layout.dtype, 1) / WORD_BYTES
+        cycles += words * families.WORD_CYCLES
+    dram, noc = traffic((before, after), rates, share)
+    compute = max(before.tiles, after.tiles) * share * families.TILIZE_CYCLES * rates.cycle_us
+    return cost_of(rates, compute, dram, max(noc, cycles * rates.cycle_us), cores)
 
 
 def data_movement(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
@@ -127,7 +150,7 @@ def slice_(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates,
     dram = (read if source.place == DRAM else 0) + (out.bytes if out.place == DRAM else 0)
     noc = share * (read + out.bytes) * (rates.stream if SHARDED not in (source.place, out.place) else rates.local)
     if not out.tiled:
-        noc = max(noc, out.pages * share * families.STICK_CYCLES * rates.cycle_us)
+        noc = max(noc, out.pages * share * families.STICK_CYCLES * rates.cycle_us + rates.wait)
     return cost_of(rates, 0.0, dram * rates.dram, noc, cores)
 
 
@@ -143,16 +166,36 @@ def reshape(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
         cost = data_movement(instruction, values, rates, None)
         if HOST in (before.place, after.place):
             return cost
-        busy = max(before.pages, after.pages) / rates.cores * families.RESHAPE_STICK_CYCLES * rates.cycle_us
+        busy = max(before.pages, after.pages) * families.STICK_CYCLES
+        if before.page % families.ALIGNED_BYTES or after.page % families.ALIGNED_BYTES:
+            busy += math.prod(result.shape) * families.UNALIGNED_ELEMENT_CYCLES
+        busy *= rates.cycle_us / rates.cores
         return cost_of(rates, cost.compute_us, cost.dram_us, max(cost.noc_us, busy), cost.cores)
     if keeps_tiles(source, result) and before.place == after.place:
         return FREE
-    more = before if before.pages > after.pages else after
-    cores, share = split(more, rates)
-    filled = math.prod(result.shape) / 1024.0 / max(after.pages, 1)
-    pieces = after.pages * share * families.RESHAPE_CYCLES * (0.2 + 0.8 * min(filled, 1.0)) * rates.cycle_us
+    cores, share = split(after, rates)
     dram, noc = traffic((before, after), rates, share)
-    return cost_of(rates, 0.0, dram, max(noc, pieces + families.RESHAPE_FIRST_US), cores)
+    pieces = after.pages * share * _pieces(source, result, before, rates)
+    return cost_of(rates, 0.0, dram, max(noc, pieces), cores)
+
+
+def _pieces(source: TensorSpec, result: TensorSpec, before: Work, rates: Rates) -> float:
+    """Time for one tile of a reshaped tensor: each of its rows comes in pieces that lie in one face of a source tile.
+
+    A source tile is fetched when the row before lay in another one. A table of the pieces is fetched for each tile.
+    """
+    rows, last = (result.shape[-2] if len(result.shape) > 1 else 1), (result.shape[-1] if result.shape else 1)
+    from_rows = source.shape[-2] if len(source.shape) > 1 else 1
+    from_last = source.shape[-1] if source.shape else 1
+    rows = rows / max(-(-rows // TILE), 1)  # those of the mean tile that are no padding
+    wide = min(last, TILE)
+    pieces = rows * max(-(-wide // families.FACE), wide / max(from_last, 1))
+    lengths = last / max(from_last, 1)
+    further = lengths / max(min(from_rows, TILE), 1) if lengths >= 1 else last / TILE
+    fetched = 1 + (rows - 1) * min(further, 1.0) + 1
+    return pieces * families.RESHAPE_PIECE_CYCLES * rates.cycle_us + fetched * (
+        rates.wait + before.page * rates.arrival
+    )
 
 
 def keeps_tiles(source: TensorSpec, result: TensorSpec) -> bool:
@@ -197,7 +240,7 @@ def permute(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
         # Blocks of 32 by 32 elements are turned, read and written in pieces of a row.
         elements = math.prod(source.shape)
         pieces = sum(elements / max(min(shape[-1], TILE), 1) for shape in (source.shape, result.shape))
-        busy = pieces / rates.cores * families.STICK_CYCLES * rates.cycle_us
+        busy = pieces / rates.cores * families.PERMUTE_PIECE_CYCLES * rates.cycle_us
         return cost_of(rates, cost.compute_us, cost.dram_us, max(cost.noc_us, busy), cost.cores)
     cycles = 0.0
     if set(axes[-2:]) != {rank - 2, rank - 1}:

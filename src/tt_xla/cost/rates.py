@@ -11,6 +11,8 @@ from tt_xla.target import Target
 TILE_BYTES: dict[str, int] = {dtype.value: dtype.tile_bytes for dtype in DataType}
 ELEMENT_BYTES: dict[str, int] = {d.value: d.element_bytes for d in DataType if not d.is_block_float}
 TILE_ELEMENTS = 1024
+WORD_BYTES = 4
+"""Of a store of the small cores that move data."""
 
 FIDELITIES = ("lofi", "hifi2", "hifi3", "hifi4")
 

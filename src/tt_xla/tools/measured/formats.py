@@ -140,7 +140,7 @@ def _gemm(row: Row, line: int, name: str, arch: str) -> Measurement:
     measured = number(row, "host_us")
     # As the table's notes advise: the math thread's time of short rows, the host's clock for long ones.
     if traced and row.get("device_us_derived", "").strip() and measured < 1000:
-        measured, wall = number(row, "device_us_derived"), ""
+        measured, wall = number(row, "device_us_derived"), "math"
     instruction, values = step("matmul", [a, b], [out], attributes)
     label = f"{m}x{k}x{n} {dtype} {row['fidelity']} {row.get('board', '')}"
     return Measurement(line, label, MATMUL, instruction, values, target, measured, wall)
@@ -175,7 +175,9 @@ def _duration(row: Row, line: int, name: str, arch: str) -> Measurement:
             tensors[place] = _profiled_tensor(sizes, dtype, layout, memory, cores, target.grid, attributes)
     inputs = [spec for place, spec in tensors.items() if place != "out"]
     outputs = [tensors["out"]] if "out" in tensors else []
-    found = OpRow(row["op_code"], attributes, inputs, outputs, row.get("math_fidelity", ""), cores)
+    weight = re.fullmatch(r".*x(\d+)x\d+", row.get("in1_padded", "").strip())
+    rows = int(weight[1]) if weight else 0
+    found = OpRow(row["op_code"], attributes, inputs, outputs, row.get("math_fidelity", ""), cores, rows)
     return _profiled(found, line, target, number(row, "kernel_ns_median") / 1e3)
 
 
@@ -260,7 +262,9 @@ def _profiler(row: Row, line: int, name: str, arch: str) -> Measurement:
         [spec for place in places if (spec := _cells(row, place, cores, target.grid, attributes)) is not None]
         for places in (_INPUTS, _OUTPUTS)
     )
-    found = OpRow(code, attributes, inputs, outputs, row.get("MATH FIDELITY", ""), cores)
+    weight = _CELL.match(row.get("INPUT_1_Y_PAD[LOGICAL]") or row.get("INPUT_1_Y") or "")
+    rows = int(weight[1]) if weight else 0
+    found = OpRow(code, attributes, inputs, outputs, row.get("MATH FIDELITY", ""), cores, rows)
     return _profiled(found, line, target, number(row, "DEVICE KERNEL DURATION [ns]") / 1e3)
 
 

@@ -61,7 +61,7 @@ def price(found: Iterable[Measurement | Unpriced]) -> tuple[list[Priced], list[U
             left.append(Unpriced(each.line, each.label, f"its tensors do not fit the op ({error})"))
             continue
         rates = rates_of(each.target)
-        gap = {"": 0.0, "traced": rates.gap_traced, "untraced": rates.gap_untraced}[each.wall]
+        gap = {"": 0.0, "traced": rates.gap_traced, "untraced": rates.gap_untraced, "math": -cost.launch_us}[each.wall]
         total = cost.total_us + gap
         if total <= 0:
             left.append(Unpriced(each.line, each.label, "the model says that the device has nothing to do"))

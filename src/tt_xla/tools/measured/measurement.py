@@ -32,7 +32,8 @@ class Measurement:
     target: Target
     measured_us: float
     wall: str = ""
-    """``traced`` or ``untraced`` where the time is of the host's clock and so has the gap between programs in it."""
+    """``traced`` or ``untraced`` where the time is of the host's clock and so has the gap between programs in it;
+    ``math`` where it is of the math thread, which does not see its own launch."""
 
 
 @dataclass(frozen=True)

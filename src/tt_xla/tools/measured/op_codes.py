@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tt_xla.ir.layout import TILE
 from tt_xla.ir.program import TensorSpec
 from tt_xla.tools.measured.measurement import RowError
 
@@ -26,6 +27,8 @@ class OpRow:
     outputs: list[TensorSpec]
     fidelity: str
     cores: int
+    weight_rows: int = 0
+    """Rows of the second input as the device has them; 0 where the file does not say."""
 
     def text(self, *names: str) -> str:
         """The first of these attributes that is there, without C++ namespaces; empty without any."""
@@ -130,6 +133,9 @@ def _compute(row: OpRow) -> Attributes:
     wide = re.search(r"fp32_?(?:dest_acc_en|acc)=(\d|true|false)", text)
     if wide is not None:
         config["fp32_dest_acc_en"] = wide[1] in ("1", "true")
+    adds = re.search(r"(?:packer_)?l1_?acc=(\d|true|false)", text)
+    if adds is not None:
+        config["packer_l1_acc"] = adds[1] in ("1", "true")
     return {"compute_config": config}
 
 
@@ -193,19 +199,25 @@ def _minimal_matmul(row: OpRow) -> Translation:
 
 
 def _convolution(row: OpRow) -> Translation:
+    """A row of the window is a block, whose width in tiles and whose number the weight's rows tell where no window is
+    named."""
     window = row.attributes.get("sliding_window_config") or row.attributes.get("sliding_window_config_") or ""
     found = re.search(r"window_hw=\((\d+)[;,] ?(\d+)\)", window or " ".join(row.attributes.values()))
     channels = row.first.shape[-1]
+    blocks = row.attributes.get("block_config", "")
+    high, wide = (re.search(rf"act_block_{side}_ntiles=(\d+)", blocks) for side in "hw")
     if found is not None:
         kernel = [int(found[1]), int(found[2])]
+    elif wide is not None and row.weight_rows:
+        channels = int(wide[1]) * TILE
+        kernel = [max(row.weight_rows // channels, 1), 1]
     elif len(row.inputs) > 1:  # the rows of a prepared weight are the window's inputs
         kernel = [max(row.inputs[1].shape[-2] // channels, 1), 1]
     else:
         raise RowError("the row has neither window_hw nor a weight")
     attributes = _compute(row) | {"kernel_size": kernel, "in_channels": channels}
-    block = re.search(r"act_block_h_ntiles=(\d+)", row.attributes.get("block_config", ""))
-    if block is not None:
-        attributes["act_block_tiles"] = int(block[1])
+    if high is not None:
+        attributes["act_block_tiles"] = int(high[1])
     return "conv2d", row.inputs[:2], [row.out], attributes
 
 

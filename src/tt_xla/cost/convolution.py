@@ -1,0 +1,98 @@
+"""The device time of convolutions: windows read from L1, tilized, and multiplied by the weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tt_xla.cost import families
+from tt_xla.cost.movement import copy, hosted
+from tt_xla.cost.products import kept, page_of, tile_product
+from tt_xla.cost.rates import DRAM, HOST, SHARDED, Rates, Work
+from tt_xla.cost.shares import FREE, inputs_of, one_after_the_other
+from tt_xla.ir.layout import TILE, round_up
+from tt_xla.ir.program import Cost, Instruction, TensorSpec
+
+
+def convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """A matrix product of all output positions by a window's inputs, whose rows are gathered with their halo.
+
+    TT-NN fills grouped weights up with zeros, so groups save nothing.
+    """
+    attributes = instruction.attributes
+    result = values[instruction.results[0]]
+    inputs = inputs_of(instruction, values)
+    works = [Work(spec.layout) for spec in inputs]
+    source, out = works[0], Work(result.layout)
+    kernel = attributes.get("kernel_size") or (1, 1)
+    sizes = (1, kernel) if isinstance(kernel, int) else tuple(kernel)
+    channels = round_up(int(attributes.get("in_channels") or inputs[0].shape[-1]), 8)  # as TT-NN pads them
+    cost = _windows(instruction, rates, works, out, result.shape, math.prod(sizes[:-1]), sizes[-1] * channels)
+    host = [work for work in works if work.place == HOST]  # weights not prepared beforehand cross PCIe on every call
+    if source.place == SHARDED and not host:
+        return cost
+    copied = copy(source, source, rates) if source.place != SHARDED else FREE  # into shards, with halo
+    if host:
+        copied = one_after_the_other(copied, hosted(host, [out], rates))
+    return one_after_the_other(cost, copied)
+
+
+def _windows(
+    instruction: Instruction,
+    rates: Rates,
+    works: list[Work],
+    out: Work,
+    shape: tuple[int, ...],
+    high: int,
+    wide: int,
+) -> Cost:
+    """Windows of ``high`` rows of ``wide`` elements by the weights, for each position of the result's ``shape``.
+
+    A block is some rows of tiles by one row of the window: it is read, tilized, multiplied, and added to what the rows
+    of the window before it gave. With one block of rows each part of the weights is used once, so a core has no room
+    for the next; with more they stay.
+    """
+    attributes = instruction.attributes
+    positions = -(-math.prod(shape[:-1]) // TILE)
+    columns = -(-(shape[-1] if shape else 1) // TILE)
+    split_rows, split_columns = _split(out, rates, positions)
+    rows, columns = -(-positions // split_rows), -(-columns // split_columns)
+    override = int((attributes.get("conv2d_config") or {}).get("act_block_h_override") or 0) // TILE
+    block_rows = min(int(attributes.get("act_block_tiles") or override or rows), rows)
+    block_wide = -(-wide // TILE)
+    turns, tiles = -(-rows // max(block_rows, 1)), block_rows * block_wide
+
+    page = page_of(works[1])
+    subblock = min(
+        max(block_rows, columns), families.SUBBLOCK_WIDTH
+    )  # its longer side shares tiles of the other operand
+    product = tile_product(instruction, rates, page_of(works[0]), page, subblock)
+    made = block_rows * columns
+    compute = (tiles / split_columns * families.TILIZE_CYCLES + families.CONVOLUTION_BLOCK_CYCLES) * rates.cycle_us
+    again, packed = kept(instruction, rates)
+    compute += max(tiles * columns * product + made * again * (high - 1) / high, made * packed)
+    compute += made * page_of(out) * rates.pack / high
+    readers = 2 if block_rows > 1 else 1
+    reading = block_rows * TILE * (families.GATHER_READ_CYCLES + 2.0 * wide / families.GATHER_BYTES_PER_CYCLE)
+    reading *= rates.cycle_us / readers / split_columns
+    if split_columns > 1:  # cores of a row send each other the channels that they have
+        reading = max(reading, tiles * page_of(works[0]) * rates.multicast)
+    weights = families.BLOCK_HANDSHAKE_US + rates.wait + block_wide * columns * page * rates.multicast
+    step = max(compute, reading)
+    first = weights + step if turns == 1 else max(weights, step)
+    total = weights * (turns > 1) + high * (first + (turns - 1) * step)
+    compute, noc = high * turns * compute, high * (turns * reading + weights)
+    dram = sum(work.bytes for work in works[1:] if work.place == DRAM) * rates.dram
+    cores = max(-(-positions // max(rows, 1)) * split_columns, 1)
+    launch = rates.launch + rates.launch_core * cores
+    return Cost(launch + max(total, dram), compute, dram, noc, launch, cores)
+
+
+def _split(out: Work, rates: Rates, positions: int) -> tuple[int, int]:
+    """Into how many parts cores cut the positions and the channels of the result."""
+    if out.shards is not None:
+        return max(out.shards[1][0], 1), max(out.shards[1][1], 1)
+    if positions >= rates.cores:
+        return rates.cores, 1
+    return rates.rows, rates.columns
