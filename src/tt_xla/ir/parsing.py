@@ -1,18 +1,24 @@
 """xDSL's parser, made to read what MLIR writes: aliases that are defined after their use, all kinds of locations,
-numbers in hexadecimal, and attributes that this project does not model, which are kept as they are."""
+numbers in hexadecimal, and attributes that this project does not model, which are kept as they are.
+
+A module repeats itself: what was read once, types of tensors and of functions, properties and locations, is taken from
+a table by its text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyFloat,
     FileLineColLoc,
+    FunctionType,
     FusedLoc,
     IntAttr,
+    LocationAttr,
     NameLoc,
     NoneAttr,
     StringAttr,
@@ -21,11 +27,21 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.parser import AttrParser, Parser
+from xdsl.parser.generic_parser import ParserState
+from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from tt_xla.ir.lexing import FastLexer
 from tt_xla.ir.ttnn.attributes import placed
 
+_T = TypeVar("_T")
+
 _FLAT = re.compile(r'[^<>"]+(?=>)')
+_TYPE = r"(?>[!\w$.]+(?:<[^<>()\"]*>)?+)(?![<.])"
+_TYPES = rf"\(\s*(?:{_TYPE}(?:\s*,\s*{_TYPE})*\s*)?\)"
+_FUNCTION_TYPE = re.compile(rf"{_TYPES}\s*->\s*(?:{_TYPES}|{_TYPE})")
+_PROPERTIES = re.compile(r'<\{(?:[^{}"\\]|"[^"\\{}\n]*")*\}>')
+_LOCATION = re.compile(r"loc\(#\w+\)")
 _ALIAS = re.compile(r"^([#!][A-Za-z_][\w$]*)\s*=\s*", re.MULTILINE)
 
 
@@ -69,6 +85,8 @@ class _Aliases(dict[str, Attribute]):
         super().__init__()
         self._parser = parser
         self._places = places
+        self.read: dict[str, tuple[int, int]] = {}
+        """Where the definition of each begins, and what follows it."""
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in self._places
@@ -78,8 +96,10 @@ class _Aliases(dict[str, Attribute]):
         if place is None:
             self._parser.raise_error(f"alias '{name}' stands for itself")
         self._places[name] = None
-        self[name] = self._parser.attribute_at(place)
-        return self[name]
+        found, end = self._parser.attribute_at(place)
+        self[name] = found
+        self.read[name] = (place, end)
+        return found
 
 
 class _Element(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
@@ -101,17 +121,25 @@ class MLIRParser(Parser):
         places: dict[str, int | None] = {}
         for match in _ALIAS.finditer(input):
             places.setdefault(match[1], match.end())
-        self.attribute_aliases = _Aliases(self, places)
+        self._aliases = _Aliases(self, places)
+        self.attribute_aliases = self._aliases
+        self._parser_state = ParserState(FastLexer(Input(input, name)))
         self._tensors: dict[str, Any] = {}
         """Types that were read, by what stands between ``tensor<`` and ``>``: a few of them are most of a module."""
+        self._functions: dict[str, FunctionType] = {}
+        self._properties: dict[str, dict[str, Attribute]] = {}
+        self._locations: dict[str, LocationAttr | None] = {}
 
-    def attribute_at(self, position: int) -> Attribute:
-        """The attribute or type that stands at a position of the text; reading goes on where it was."""
+    def attribute_at(self, position: int) -> tuple[Attribute, int]:
+        """The attribute or type that stands at a position of the text, and where the next token begins.
+
+        Reading goes on where it was.
+        """
         here = self.pos
         self._resume_from(position)
         try:
             location = self.parse_optional_location()
-            return location if location is not None else self.parse_attribute()
+            return (location if location is not None else self.parse_attribute()), self.pos
         finally:
             self._resume_from(here)
 
@@ -119,9 +147,13 @@ class MLIRParser(Parser):
         """Aliases are read on demand; here the others, so that an error in one shows, and second definitions."""
         name = self._consume_token().text
         self.parse_punctuation("=", "after attribute alias name")
+        value = self._aliases[name]
+        place, end = self._aliases.read[name]
+        if place == self.pos:
+            self._resume_from(end)
+            return
         location = self.parse_optional_location()
-        value = location if location is not None else self.parse_attribute()
-        if self.attribute_aliases[name] != value:
+        if value != (location if location is not None else self.parse_attribute()):
             self.raise_error(f"re-declaration of alias '{name}'")
 
     def _parse_tensor_attrs(self) -> Any:
@@ -134,6 +166,30 @@ class MLIRParser(Parser):
         if text is not None:
             self._tensors[text[0]] = made
         return made
+
+    def _known(self, pattern: re.Pattern[str], table: dict[str, _T], parse: Callable[[], _T]) -> _T:
+        """What stands here: from the table where its text matches, is in it, and so has been read before."""
+        match = pattern.match(self.lexer.input.content, self._current_token.span.start)
+        if match is None:
+            return parse()
+        text = match[0]
+        found = table.get(text)
+        if found is not None:
+            self._resume_from(match.end())
+            return found
+        found = parse()
+        if not self.lexer.input.content[match.end() : self._current_token.span.start].strip():
+            table[text] = found
+        return found
+
+    def parse_function_type(self) -> FunctionType:
+        return self._known(_FUNCTION_TYPE, self._functions, super().parse_function_type)
+
+    def parse_optional_properties_dict(self) -> dict[str, Attribute]:
+        return dict(self._known(_PROPERTIES, self._properties, super().parse_optional_properties_dict))
+
+    def parse_optional_location(self) -> LocationAttr | None:
+        return self._known(_LOCATION, self._locations, super().parse_optional_location)
 
     def _parse_location(self) -> Any:
         """Also ranges, ``"file":1:2 to :9``, of which the start is kept, and names and metadata in front."""

@@ -1,0 +1,91 @@
+"""The lexer makes the tokens that xDSL's makes, and what a text repeats is read as it was the first time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Input
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+
+from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.lexing import FastLexer
+from tt_xla.ir.text import parse_module
+
+PARTS = (
+    *("tensor<1x32xbf16, #ttnn_layout>", "%12", "%a:2", "#-}", "{-#", "{", "}", "->", "-", "-1.5e-3", "0x1F", "0xi32"),
+    *(
+        "1.",
+        "12",
+        "@f",
+        '@"a b"',
+        '"text"',
+        '"a\\22b"',
+        '"\\ff"',
+        '"',
+        "!quant.uniform",
+        "^bb0",
+        "...",
+        ".",
+        "// note\n",
+    ),
+    *("\n", "\t", "é", "٣", "_x$.y", "#loc1", "loc(", ":", "?", "/", "//", "*", "|", "+", "=", "\\", "\0"),
+)
+
+
+def tokens(lexer: MLIRLexer) -> list[Any]:
+    found: list[Any] = []
+    while not found or found[-1][0] is not MLIRTokenKind.EOF:
+        try:
+            token = lexer.lex()
+        except ParseError as error:
+            return [*found, str(error)]
+        found.append((token.kind, token.span.start, token.span.end, token.text))
+    return found
+
+
+@given(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=12))
+def test_tokens_are_those_of_xdsl(parts: list[str]) -> None:
+    for text in ("".join(parts), " ".join(parts)):
+        assert tokens(FastLexer(Input(text, "text"))) == tokens(MLIRLexer(Input(text, "text")))
+
+
+MODULE = """
+#dram = #ttnn.buffer_type<dram>
+#layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#place = loc("model.py":3:1)
+module {
+  func.func @main(%a: tensor<32x32xbf16, #layout>) -> tensor<32x32xbf16, #layout> {
+    %0 = "ttnn.sum"(%a) <{dim_arg = [0 : i32], keep_dim = true}> : (tensor<32x32xbf16, #layout>) -> tensor<1x32xbf16, #layout> loc(#place)
+    %1 = "ttnn.sum"(%a) <{dim_arg = [0 : i32], keep_dim = true}> : (tensor<32x32xbf16, #layout>) -> tensor<1x32xbf16, #layout> loc(#place)
+    return %a : tensor<32x32xbf16, #layout>
+  }
+}
+"""  # noqa: E501
+
+
+def test_ops_with_the_same_text_have_properties_of_their_own() -> None:
+    first, second = (op for op in parse_module(MODULE).walk() if op.name == "ttnn.sum")
+    assert first.properties == second.properties
+    assert str(first.location) == str(second.location) == str(second.location)
+    assert first.result_types == second.result_types
+    del first.properties["keep_dim"]
+    assert "keep_dim" in second.properties
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("keep_dim = true}> : (", "keep_dim = true, keep_dim = true}> : ("),
+        ("-> tensor<1x32xbf16, #layout> loc", "-> tensor<1x32xbf16, #other> loc"),
+        ("loc(#place)\n    return", "loc(#nowhere)\n    return"),
+        ("(tensor<32x32xbf16, #layout>) ->", "(tensor<32x32xbf16, #layout>, i32) ->"),
+    ],
+)
+def test_an_error_shows_behind_a_text_that_was_read_before(before: str, after: str) -> None:
+    place = MODULE.rindex(before)
+    with pytest.raises(MalformedModuleError):
+        parse_module(MODULE[:place] + after + MODULE[place + len(before) :])
