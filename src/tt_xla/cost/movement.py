@@ -264,7 +264,7 @@ def embedding(instruction: Instruction, values: Sequence[TensorSpec], rates: Rat
     cores = min(rates.cores, blocks)
     each = -(-blocks // cores) * min(16, rows)
     dram = 2 * out.bytes * rates.dram if out.place == DRAM else out.bytes * rates.dram
-    noc = each * (families.PADDED_STICK_CYCLES * rates.cycle_us + 2.0 * out.bytes / rows * rates.local)
+    noc = each * (rates.wait + out.bytes / rows * rates.arrival)
     compute = out.tiles / cores * families.TILIZE_CYCLES * rates.cycle_us if out.tiled else 0.0
     return cost_of(rates, compute, dram, noc, cores, launches=2 if out.tiled else 1)
 
