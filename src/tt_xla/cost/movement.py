@@ -38,8 +38,9 @@ def copy(source: Work, out: Work, rates: Rates) -> Cost:
     elif source.place != out.place and SHARDED in (source.place, out.place):
         small = source if source.bytes < out.bytes else out  # a part of the other, where they differ
         dram = small.bytes * rates.dram if DRAM in (source.place, out.place) else 0.0
-        noc = small.bytes / made_cores * rates.stream
-        noc *= families.ONE_SIDED if out.place == SHARDED else families.WRITTEN
+        noc = small.bytes / made_cores * rates.stream * families.ONE_SIDED
+        if out.place == DRAM:
+            dram, noc = dram * families.WRITTEN, small.bytes / made_cores * rates.block
     if not tilized and not out.tiled:
         cycles = families.BULK_STICK_CYCLES if source.place == SHARDED else families.COPY_STICK_CYCLES
         noc = max(noc, out.pages * share * cycles * rates.cycle_us)
