@@ -1,14 +1,11 @@
 """Trains a BERT with a head of two classes: does a sentence have more tokens of the first half of the vocabulary?"""
 
-import argparse
-from pathlib import Path
-
 import torch
 import torch_xla
 from pydantic import Field
 from transformers import BertConfig, BertForSequenceClassification
 
-from tt_xla.profiling.workload import TrainingWorkload, load
+from tt_xla.profiling.workload import TrainingWorkload, begin
 
 
 class Config(TrainingWorkload):
@@ -29,11 +26,7 @@ def sentences(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", type=Path, required=True)
-    config = load(parser.parse_args().config, Config)
-    torch.manual_seed(config.seed)
-    torch_xla.set_custom_compile_options(config.compile_options)
+    config = begin(Config, __doc__)
     device = torch_xla.device()
     shape = BertConfig(
         vocab_size=config.vocabulary,

@@ -1,15 +1,12 @@
 """Trains a convolutional network on scikit-learn's handwritten digits, in lazy execution."""
 
-import argparse
-from pathlib import Path
-
 import torch
 import torch_xla
 from pydantic import Field
 from sklearn.datasets import load_digits
 from torch import nn
 
-from tt_xla.profiling.workload import TrainingWorkload, load
+from tt_xla.profiling.workload import TrainingWorkload, begin
 
 
 class Config(TrainingWorkload):
@@ -32,11 +29,7 @@ class DigitsCNN(nn.Module):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", type=Path, required=True)
-    config = load(parser.parse_args().config, Config)
-    torch.manual_seed(config.seed)
-    torch_xla.set_custom_compile_options(config.compile_options)
+    config = begin(Config, __doc__)
     device = torch_xla.device()
     images, labels = load_digits(return_X_y=True)
     data = torch.tensor(images, dtype=torch.float32).reshape(-1, 1, 8, 8) / 16

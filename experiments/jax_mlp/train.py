@@ -1,10 +1,7 @@
 """Trains a multi-layer perceptron on scikit-learn's handwritten digits with JAX and optax."""
 
-import argparse
 import itertools
 import os
-from functools import partial
-from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "tt,cpu")
 
@@ -15,7 +12,7 @@ import optax
 from pydantic import Field
 from sklearn.datasets import load_digits
 
-from tt_xla.profiling.workload import TrainingWorkload, load
+from tt_xla.profiling.workload import TrainingWorkload, begin
 
 
 class Config(TrainingWorkload):
@@ -42,7 +39,6 @@ def loss_of(layers, images, labels):
     return optax.softmax_cross_entropy_with_integer_labels(scores(layers, images), labels).mean()
 
 
-@partial(jax.jit, static_argnums=0)
 def train_step(optimizer, layers, state, images, labels):
     loss, slopes = jax.value_and_grad(loss_of)(layers, images, labels)
     updates, state = optimizer.update(slopes, state, layers)
@@ -50,9 +46,8 @@ def train_step(optimizer, layers, state, images, labels):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", type=Path, required=True)
-    config = load(parser.parse_args().config, Config)
+    config = begin(Config, __doc__)
+    step_of = jax.jit(train_step, static_argnums=0, compiler_options=config.compile_options)
     draw = np.random.default_rng(config.seed)
     data, classes = load_digits(return_X_y=True)
     optimizer = optax.adam(config.learning_rate)
@@ -61,7 +56,7 @@ def main() -> None:
     for step in range(config.max_steps):
         chosen = draw.integers(0, len(data), config.batch_size)
         images, labels = jnp.asarray(data[chosen] / 16, jnp.float32), jnp.asarray(classes[chosen], jnp.int32)
-        layers, state, loss = train_step(optimizer, layers, state, images, labels)
+        layers, state, loss = step_of(optimizer, layers, state, images, labels)
         print(f"step {step + 1}: loss {float(loss):.4f}")
 
 

@@ -1,15 +1,12 @@
 """Fine-tunes LoRA adapters of a Llama in bfloat16, on sentences that repeat a few tokens in turn."""
 
-import argparse
-from pathlib import Path
-
 import torch
 import torch_xla
 from peft import LoraConfig, get_peft_model
 from pydantic import Field
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from tt_xla.profiling.workload import TrainingWorkload, load
+from tt_xla.profiling.workload import TrainingWorkload, begin
 
 
 class Config(TrainingWorkload):
@@ -29,11 +26,7 @@ def sentences(config: Config) -> torch.Tensor:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", type=Path, required=True)
-    config = load(parser.parse_args().config, Config)
-    torch.manual_seed(config.seed)
-    torch_xla.set_custom_compile_options(config.compile_options)
+    config = begin(Config, __doc__)
     device = torch_xla.device()
     shape = LlamaConfig(
         vocab_size=config.vocabulary,

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -18,6 +19,7 @@ from tt_xla.profiling.scripts import run_recorded
 from tt_xla.profiling.steps import Enough, find_steps, steady
 from tt_xla.profiling.workload import TrainingWorkload, load, resolve
 from tt_xla.tools.bench_command import bench_command
+from tt_xla.tools.tune_command import tune_command
 
 Script = Callable[[str], str]
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -141,6 +143,9 @@ def test_bad_configurations(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"for several chips: mesh_shape is \[1, 8\]"):
         resolve(str(path), [])
     path.write_text("- a\n")
+    with pytest.raises(OptionError, match="is no mapping of names"):
+        resolve(str(path), [])
+    path.write_text("mesh_shape: null\n")
     with pytest.raises(OptionError, match="names no script"):
         resolve(str(path), [])
     path.write_text("a: [\n")
@@ -149,3 +154,11 @@ def test_bad_configurations(tmp_path: Path) -> None:
     path.write_text("script: a\nmesh_shape: null\nbatch_size: -1\nlearning_rate: 1\nmax_steps: 1\nwhat: 1\n")
     with pytest.raises(OptionError, match=r"batch_size: Input should be greater than 0; what: Extra inputs"):
         load(path, TrainingWorkload)
+
+
+@pytest.mark.parametrize(("command", "option"), [(bench_command, "--steps"), (tune_command, "--jobs")])
+def test_options_may_follow_a_configuration_but_are_a_scripts_own(command: click.Command, option: str) -> None:
+    for path, own in (("train.py", False), ("config.yaml", True), ("model.mlir", True)):
+        context = command.make_context(command.name, [path, option, "3"])
+        assert context.params["arguments"] == (() if own else (option, "3"))
+        assert (context.params[option.removeprefix("--")] == 3) is own
