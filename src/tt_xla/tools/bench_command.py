@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tt_xla.tools.profile_command import SCRIPT_SETTINGS
+from tt_xla.tools.profile_command import SCRIPT_SETTINGS, WorkloadCommand
 
 if TYPE_CHECKING:
     from tt_xla.profiling.bench import Bench
 
 
-@click.command("bench", context_settings=SCRIPT_SETTINGS)
+@click.command("bench", cls=WorkloadCommand, context_settings=SCRIPT_SETTINGS)
 @click.argument("script", metavar="SCRIPT|CONFIG")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--steps", type=click.IntRange(min=1), default=4, show_default=True, help="Steady steps to measure.")

@@ -10,6 +10,18 @@ SCRIPT_SETTINGS = {"ignore_unknown_options": False, "allow_interspersed_args": F
 """What follows the script is the script's own."""
 
 
+class WorkloadCommand(click.Command):
+    """A command on a script, whose own arguments follow it, or on a file that takes none: options may follow that."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = next((each for each in args if each.endswith((".py", *_FILES))), "")
+        ctx.allow_interspersed_args = named.endswith(_FILES)
+        return super().parse_args(ctx, args)
+
+
+_FILES = (".yaml", ".yml", ".mlir", ".mlirbc", ".stablehlo")
+
+
 @click.command("profile", context_settings=SCRIPT_SETTINGS | {"help_option_names": ["-h", "--help"]})
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tt_xla.tools.profile_command import SCRIPT_SETTINGS
+from tt_xla.tools.profile_command import SCRIPT_SETTINGS, WorkloadCommand
 
 if TYPE_CHECKING:
     from tt_xla.profiling.tune.choice import Outcome
@@ -45,7 +45,7 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
     return found
 
 
-@click.command("tune", context_settings=SCRIPT_SETTINGS)
+@click.command("tune", cls=WorkloadCommand, context_settings=SCRIPT_SETTINGS)
 @click.argument("program", metavar="SCRIPT|CONFIG|MODULE")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--batches", default="", callback=_sizes, metavar="N,N...", help="Batch sizes to try, as in 1,2,4,8,16.")
