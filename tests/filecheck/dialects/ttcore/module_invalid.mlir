@@ -36,7 +36,7 @@ func.func @f() attributes {x = #a} {
 
 // -----
 
-// expected-error: alias '#b' stands for itself
+// expected-error: alias '#a' stands for itself
 #a = #b
 #b = #a
 func.func @f() attributes {x = #a} {
