@@ -130,6 +130,16 @@ def test_an_interrupted_search_goes_on(program: str, tmp_path: Path) -> None:
     search(program, whole, tmp_path / "other").run()
     assert len(rest.tried) == len(whole.tried) - 4
     assert set(rest.tried) < set(whole.tried)
+    nothing = Card()
+    search(program, nothing, tmp_path / "out").run()
+    assert not nothing.tried  # what came after the line that was cut off is read too
+
+
+def test_a_narrower_search_in_the_same_folder_chooses_within_its_own_space(program: str, tmp_path: Path) -> None:
+    search(program, Card(), tmp_path / "out").run()
+    found = search(program, Card(), tmp_path / "out", levels=(0,), weights=("bf16",)).run()
+    assert {each.choice.weights for each in found} == {"bf16"}
+    assert {each.choice.optimization_level for each in found if not each.choice.reference} == {0}
 
 
 def test_trials_of_another_program_and_of_a_changed_one(program: str, tmp_path: Path) -> None:

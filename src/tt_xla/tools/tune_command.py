@@ -13,6 +13,7 @@ from tt_xla.tools.profile_command import SCRIPT_SETTINGS, WorkloadCommand
 
 if TYPE_CHECKING:
     from tt_xla.profiling.tune.choice import Outcome
+    from tt_xla.profiling.tune.search import Search
 
 _CHOICES = {
     "levels": ("0", "1", "2"),
@@ -134,13 +135,14 @@ def tune_command(
         click.echo(json.dumps(json.loads((out / CHOSEN_NAME).read_text())))
 
 
-def _with_progress(search) -> list[Outcome]:
-    """Runs a search with a bar on standard error."""
+def _with_progress(search: Search) -> list[Outcome]:
+    """Runs a search with a bar on standard error; where that is no terminal, with a line for each trial."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("trials", total=0)
 
         def progress(outcome: Outcome | None, coming: int) -> None:
@@ -148,6 +150,9 @@ def _with_progress(search) -> list[Outcome]:
                 bar.update(task, total=(bar.tasks[0].total or 0) + coming)
             else:
                 bar.update(task, advance=1, description=outcome.choice.label[:50])
+                if not console.is_terminal:
+                    found = outcome.error[:200] or f"{outcome.step_ms:.4g} ms a step"
+                    click.echo(f"{outcome.choice.label}: {found}", err=True)
 
         search.progress = progress
         return search.run()

@@ -60,9 +60,11 @@ class Search:
     batch_argument: str = "--batch-size"
     progress: Callable[[Outcome | None, int], None] = lambda outcome, coming: None
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    """By choice; also those of searches before this one in the same folder."""
+    _asked: dict[str, None] = field(default_factory=dict)
 
     def run(self) -> list[Outcome]:
-        """All outcomes.
+        """The outcomes of all choices that this search came to.
 
         Raises:
             OptionError: the folder holds trials of another program, or the reference cannot run.
@@ -76,7 +78,7 @@ class Search:
         if MIXED in self.space.weights:
             best = self._mixed(best, reference)
         self._batches(best)
-        return list(self.outcomes.values())
+        return [self.outcomes[key] for key in self._asked]
 
     def best(self, outcomes: Iterable[Outcome]) -> Outcome | None:
         """The fastest one that is accurate enough."""
@@ -156,6 +158,7 @@ class Search:
     def _try(self, choices: Sequence[Choice]) -> list[Outcome]:
         """Outcomes of choices, in their order; those that are known already are not run again."""
         wanted = list(dict.fromkeys(choices))
+        self._asked |= dict.fromkeys(choice.key for choice in wanted)
         missing = [choice for choice in wanted if choice.key not in self.outcomes]
         self.progress(None, len(missing))
         for outcome in self.run_all([self._spec(choice) for choice in missing]):
@@ -181,6 +184,7 @@ class Search:
             for record in lines[1:]:
                 outcome = Outcome.from_dict(record)
                 self.outcomes[outcome.choice.key] = outcome
+            path.write_text("".join(json.dumps(line) + "\n" for line in lines))  # without one that was cut off
         elif lines and lines[0].get("program") != self._header()["program"]:
             raise OptionError(
                 f"'{path}' has the trials of {lines[0].get('program')}.",
