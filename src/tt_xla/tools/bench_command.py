@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,7 @@ def _show(result: Bench) -> None:
     from tt_xla.profiling.bench_files import summary
     from tt_xla.profiling.report import short
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
     table = Table(show_header=False, box=None)
     for name, value in summary(result):
         table.add_row(name, value)

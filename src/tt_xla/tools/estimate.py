@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -218,7 +219,7 @@ def show(found: Estimate) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
     console.print(
         f"{found.path} on {found.arch}: predicted device time {found.total_us:.1f} us a call, "
         f"of which {found.gaps_us:.1f} us between ops",

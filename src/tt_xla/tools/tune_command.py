@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,7 +167,7 @@ def _show(outcomes: Sequence[Outcome], chosen: Outcome | None, metric: str) -> N
     from tt_xla.profiling.tune.page import unit
 
     front = pareto(list(outcomes), metric)
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
     table = Table("Pareto front", unit(front[0]) if front else "", metric or "PCC", "step ms", "", box=None)
     for each in front:
         accuracy = each.accuracy(metric) or 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -102,7 +103,7 @@ def show(priced: Sequence[Priced], left: Sequence[Unpriced], rows: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
     table = Table("line", "op", "system", "measured us", "predicted us", "error", "bound by", box=None)
     for column in table.columns[3:6]:
         column.justify = "right"
