@@ -135,6 +135,7 @@ def test_by_format_finds_the_format(inputs):
     trials = bisect.by_format(module, inputs, on_cpu(module, inputs), CompileOptions.parse(LOSSY))
     assert bisect.verdict(trials, REQUIRED).startswith("The number formats are the cause; enough is: weights as given;")
     assert trials[-1].error.relative < 1e-4
+    assert all(trial.error is not None for trial in trials)
     trials = bisect.by_format(module, inputs, on_cpu(module, inputs), CompileOptions.parse({}))
     assert bisect.verdict(trials, REQUIRED) == "The program agrees with float32 on the CPU."
 
@@ -292,6 +293,8 @@ def test_errors_are_the_worst_of_all_results():
     assert found.pcc == pytest.approx(-1)
     assert found.relative == pytest.approx(2)
     assert found.absolute == 198
+    assert Error.of([-x * 1e-6], [x * 1e-6]).pcc == pytest.approx(-1)  # small numbers are not all alike
+    assert Error.of([np.full(4, 1.001)], [np.full(4, 1.0)]).pcc == 1
     assert not Error.of([np.full(4, np.nan)], [np.ones(4)]).within(0.99)
     assert Error.of([np.full(4, np.nan)], [np.ones(4)]).weight == np.inf
 

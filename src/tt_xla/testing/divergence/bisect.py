@@ -56,7 +56,8 @@ def by_format(module: Any, inputs: Sequence[Array], golden: Sequence[Array], opt
             trials.append((f"fidelity {fidelity}", module, dataclasses.replace(options, math_fidelity=fidelity)))
     wide = widened(module)
     trials.append(("exact arithmetic, types as given", module, exact))
-    trials.append(("float32 throughout, the chip's arithmetic", wide, options))
+    plain = dataclasses.replace(options, experimental_weight_dtype="")  # block floats are made of bfloat16 alone
+    trials.append(("float32 throughout, the chip's arithmetic", wide, plain))
     trials.append(("float32 throughout, exact arithmetic", wide, exact))
     return [_tried(what, each, inputs, golden, settings) for what, each, settings in trials]
 

@@ -35,7 +35,7 @@ class Error:
             return Error()
         with np.errstate(all="ignore"):
             absolute = max(float(np.max(np.where(x == y, 0.0, np.abs(x - y)), initial=0.0)) for x, y in pairs)
-        correlations = [pcc(x, y) for x, y in pairs]
+        correlations = [pcc(x, y, atol=1e-2 * _size(y)) for x, y in pairs]
         least = math.nan if any(math.isnan(value) for value in correlations) else min(correlations)
         return Error(least, max(relative_error(x, y) for x, y in pairs), absolute)
 
@@ -47,6 +47,12 @@ class Error:
     def weight(self) -> float:
         """By which errors are ranked: a number that is not finite is worst."""
         return self.relative if math.isfinite(self.relative) else math.inf
+
+
+def _size(array: Array) -> float:
+    """The root of the mean square of what is finite, so that small numbers are held as closely as large ones."""
+    finite = array[np.isfinite(array)]
+    return float(np.sqrt(np.mean(np.abs(finite) ** 2))) if finite.size else 0.0
 
 
 def _wide(array: Array) -> Array:
