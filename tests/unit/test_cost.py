@@ -262,3 +262,10 @@ def test_reshapes_pay_for_each_tile_that_rows_come_from() -> None:
     scattered = cost("reshape", [spec((1, 1, 32, 1024))], spec((1, 32, 32, 32))).total_us
     together = cost("reshape", [spec((1, 1, 1024, 32))], spec((1, 64, 16, 32))).total_us
     assert scattered > 2 * together
+
+
+def test_a_running_sum_has_no_more_cores_than_lines_of_tiles() -> None:
+    long, wide = spec((64, 32, 32)), spec((2, 32, 32 * 32))
+    assert cost("cumsum", [long], long, dim=0).cores == 1
+    assert cost("cumsum", [wide], wide, dim=0).cores == 32
+    assert cost("cumsum", [long], long, dim=0).total_us > 5 * cost("cumsum", [wide], wide, dim=0).total_us

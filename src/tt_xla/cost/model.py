@@ -240,6 +240,8 @@ def _table() -> dict[str, tuple[Model, Any]]:
         "padded_slice": (programs.padded_slice, None),
         "grid_sample": (programs.grid_sample, None),
         "group_norm": (programs.group_norm, families.ROW_OPS["group_norm"]),
+        "cumprod": (programs.running, None),
+        "cumsum": (programs.running, None),
         "integral_image": (programs.prefix_sum, None),
         "minimal_matmul": (programs.minimal_matmul, None),
     }

@@ -116,6 +116,21 @@ def prefix_sum(instruction: Instruction, values: Sequence[TensorSpec], rates: Ra
     return cost_of(rates, out.tiles * each * families.PREFIX_SUM_CYCLES * rates.cycle_us, dram, 0.0, cores)
 
 
+def running(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Running sums and products: a core goes along the dimension, and cores share the other dimensions' tiles."""
+    result = values[instruction.results[0]]
+    out = Work(result.layout)
+    shape = result.shape or (1,)
+    axis = int(instruction.attributes.get("dim") or 0) % len(shape)
+    length = -(-shape[axis] // TILE) if axis >= len(shape) - 2 else shape[axis]
+    lines = max(out.tiles / max(length, 1), 1)
+    each = -(-lines // rates.cores) * length
+    dram, _ = traffic([Work(inputs_of(instruction, values)[0].layout), out], rates, each / max(out.tiles, 1))
+    noc = each * (rates.wait + out.page * rates.arrival) if out.place == DRAM else 0.0
+    compute = each * families.RUNNING_CYCLES * rates.cycle_us
+    return cost_of(rates, compute, dram, noc, int(min(rates.cores, lines)))
+
+
 def minimal_matmul(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
     """The matmul of fixed blocks: weights stream block by block through the cores."""
     inputs = inputs_of(instruction, values)
