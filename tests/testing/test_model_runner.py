@@ -1,7 +1,9 @@
 """Models in processes of their own: what bad ones do, packages, resuming, reports; in pytest and outside."""
 
 import shutil
+import subprocess
 import sys
+import time
 import types
 import zipfile
 from dataclasses import replace
@@ -87,6 +89,36 @@ def test_a_model_that_hangs_is_stopped(tmp_path):
     record = processes.run_test(root, case("hangs"), Expectation(), Limits(2))
     assert record.outcome == "failed"
     assert "took more than 2 s and was stopped" in record.error
+
+
+def test_a_killed_runner_takes_its_model_with_it(tmp_path):
+    """Models run in sessions of their own, so nobody else would end one that hangs."""
+    pid = tmp_path / "pid"
+    body = f"import os, pathlib, time; pathlib.Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(600)"
+    root = make(tmp_path / "models", hangs=body)
+    given = ["models", str(root), "single_device-inference", "--report", str(tmp_path / "out")]
+    runner = subprocess.Popen([sys.executable, "-m", "tt_xla", *given], stdout=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: pid.exists() and pid.read_text())
+    finally:
+        runner.kill()
+        runner.wait()
+    wait_for(lambda: not is_alive(int(pid.read_text())))
+
+
+def wait_for(condition, seconds=120.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_alive(pid):
+    """Zombies, which a container without an init keeps, are not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_errors_are_text_that_can_be_written(tmp_path):
@@ -227,7 +259,6 @@ def layers() -> list[Path]:
 
 def test_packages_of_a_model_are_there_for_it_alone(tmp_path):
     import importlib.util
-    import subprocess
 
     (tmp_path / "requirements.txt").write_text(f"--no-index\n{wheel(tmp_path, 'only_for_this_model')}\n")
     with requirements.interpreter_for(tmp_path) as python:

@@ -43,7 +43,7 @@ def run_test(root: Path, case: Case, expectation: Expectation, limits: Limits, *
     started = time.perf_counter()
     try:
         with interpreter_for(root / case.model) as python:
-            record = _run_apart(python, Spec(root, case, expectation, limits.memory), limits)
+            record = _run_apart(python, Spec(root, case, expectation, limits.memory, os.getpid()), limits)
     except (RequirementsError, OSError) as error:
         record = Record(case.id, stage="requirements", error=f"{type(error).__name__}: {error}")
     record.seconds = time.perf_counter() - started

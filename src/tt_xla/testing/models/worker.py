@@ -6,10 +6,12 @@ the variants of a loader instead.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import pickle
 import resource
+import signal
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,12 +22,13 @@ from tt_xla.testing.models.discovery import Case
 
 @dataclass(frozen=True)
 class Spec:
-    """What one process runs; ``memory`` in bytes, 0 for no limit."""
+    """What one process runs; ``memory`` in bytes, 0 for no limit; ``parent`` is who starts it, without whom it ends."""
 
     root: Path
     case: Case
     expectation: Expectation
     memory: int
+    parent: int
 
 
 def main(arguments: list[str]) -> None:
@@ -34,6 +37,7 @@ def main(arguments: list[str]) -> None:
         return
     path = Path(arguments[0])
     spec: Spec = pickle.loads(path.read_bytes())
+    _end_with(spec.parent)
     if spec.memory:
         # The data of the process, not its addresses: torch reserves many more of those than it uses.
         resource.setrlimit(resource.RLIMIT_DATA, (spec.memory, spec.memory))
@@ -46,6 +50,18 @@ def main(arguments: list[str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # what a model started, threads above all, must not keep the process
+
+
+_PR_SET_PDEATHSIG = 1
+"""Of Linux's prctl(2): which signal a process gets when the one that started it ends."""
+
+
+def _end_with(parent: int) -> None:
+    """A runner that is killed takes its model with it, which may hang, and whose packages the next run removes."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before
+            os._exit(1)
 
 
 def _write(path: Path, data: bytes) -> None:
