@@ -194,6 +194,20 @@ def test_the_documented_error_of_a_missing_path() -> None:
     said = "Compile option 'export_path' must be provided when backend is not 'TTNNFlatbuffer'"
     with pytest.raises(OptionError, match=said):
         CompileOptions.parse({"backend": "codegen_py"})
+    for path in ("", None):
+        with pytest.raises(OptionError, match=said):
+            tt_torch.codegen_py(Net().eval(), torch.randn(4, 32), export_path=path)
+        with pytest.raises(OptionError, match=said):
+            tt_jax.codegen_cpp(lambda x: x + 1, np.ones(4, np.float32), export_path=path)
+
+
+def test_a_backend_among_the_options_is_one_that_is_known(tmp_path: Path) -> None:
+    given = {"export_path": tmp_path / "out", "compiler_options": {"backend": "codegen_rs"}}
+    with pytest.raises(OptionError, match=r"'backend' was given 'codegen_rs'; it takes one of .*'codegen_cpp'"):
+        tt_torch.codegen_py(Net().eval(), torch.randn(4, 32), **given)
+    with pytest.raises(OptionError, match="'backend' was given 'codegen_rs'"):
+        tt_jax.codegen_py(lambda x: x + 1, np.ones(4, np.float32), **given)
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_environment_asks_unless_the_backend_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

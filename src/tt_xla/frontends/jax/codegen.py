@@ -67,7 +67,9 @@ def _codegen(
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
 
-    own = {"backend": backend, "export_path": str(export_path), "export_tensors": export_tensors}
+    own = {"backend": backend, "export_path": str(export_path or ""), "export_tensors": export_tensors}
+    CompileOptions.parse(own)
+    CompileOptions.parse(own | {"backend": dict(compiler_options or {}).get("backend", backend)})  # a wrong one, too
     options = CompileOptions.parse(dict(compiler_options or {}) | own)
     static = tuple(i for i, arg in enumerate(args) if not is_of_arrays(arg))
     static_names = tuple(name for name, arg in kwargs.items() if not is_of_arrays(arg))

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tt_xla.options import CompileOptions
+
 if TYPE_CHECKING:
     import torch
 
@@ -63,8 +65,10 @@ def _codegen(
     from tt_xla.frontends.torch import register
 
     register()
+    own = {"backend": backend, "export_path": str(export_path or ""), "export_tensors": export_tensors}
+    CompileOptions.parse(own)
+    CompileOptions.parse(own | {"backend": dict(compiler_options or {}).get("backend", backend)})  # a wrong one, too
     begin(Path(export_path))
-    own = {"backend": backend, "export_path": str(export_path), "export_tensors": export_tensors}
     compiled = torch.compile(model, backend="tt", options=dict(compiler_options or {}) | own)
     with torch.no_grad():
         compiled(*args, **kwargs)
