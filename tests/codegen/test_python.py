@@ -101,6 +101,21 @@ def test_a_decoder_of_thirty_layers_has_one_function_for_them_and_few_lines() ->
     assert calls[7].strip() == 'hidden = layer(device, utils.under(w, "model.layers.7."), hidden)'
 
 
+def test_no_tensor_hides_a_function_that_is_called_later() -> None:
+    """A module outside of the blocks has their name: ``layer`` beside ``layers.0``."""
+    named = (
+        decoder(3)
+        .replace("model.layers.0.mlp.up", "model.layer")
+        .replace("model.layers.0.mlp.down", "model.layer.down")
+    )
+    main = ast.parse(generate(compiled(named)).main)
+    called = {node.func.id for node in ast.walk(main) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    bound = {node.id for node in ast.walk(main) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    assert any(name.startswith("layer") for name in called)
+    assert any(name.startswith("up") for name in bound)
+    assert not called & bound
+
+
 def test_values_and_weights_have_the_names_of_their_modules() -> None:
     layer = ast.unparse(functions(generate(compiled(decoder(2))))["layer"])
     assert "up = ttnn.matmul(hidden, w['mlp.up.weight']" in layer

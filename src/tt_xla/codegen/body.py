@@ -59,6 +59,10 @@ class Constants:
     """By text of the StableHLO: name of the function, or of the file and the op that has no torch code."""
     functions: dict[str, str] = field(default_factory=lambda: {})
     """Names of the functions that loops and cases run, by their names in the program."""
+    locals: set[str] = field(default_factory=lambda: set())
+    """Names of tensors in any function."""
+    defined: set[str] = field(default_factory=lambda: set())
+    """Names of functions, which no tensor has: it would hide the function that a later line calls."""
     callbacks: dict[str, tuple[str, int]] = field(default_factory=lambda: {})
     """Python functions that the program calls back, by their names there: name in the file and number of results."""
 
@@ -204,7 +208,8 @@ class Body:
 
     def parameter(self, value: int, name: str) -> str:
         """Declares a parameter; its name."""
-        self.names[value] = found = unique("x" if name == "w" else name, self._live)
+        self.names[value] = found = unique("x" if name == "w" else name, {*self._live, *self.constants.defined})
+        self.constants.locals.add(found)
         self._live[found] = value
         self._declared.add(found)
         self._parameters.add(value)
@@ -372,7 +377,8 @@ class Body:
         return identifier(instruction.op.partition(".")[2].replace(".", "_"))
 
     def _new(self, value: int, base: str) -> str:
-        self.names[value] = found = unique(base, self._live)
+        self.names[value] = found = unique(base, {*self._live, *self.constants.defined})
+        self.constants.locals.add(found)
         self._live[found] = value
         return found
 

@@ -66,7 +66,8 @@ class _Module:
         key = "\n".join([*signature, *lines])
         if key in self.named:
             return self.named[key]
-        self.named[key] = name = unique(name, set(self.named.values()))
+        self.named[key] = name = unique(name, {*self.named.values(), *self.constants.locals})
+        self.constants.defined.add(name)
         self.parts.append(self.language.function(name, signature, gives, doc, lines))
         return name
 
