@@ -111,7 +111,22 @@ CASES = {
         ("conv2d",),
     ),
     "repvgg": Case(repvgg, (X, W3, W1, *statistics(32), *statistics(32, 4), *statistics(32, 8)), ("conv2d",)),
+    "flattened_channels_first": Case(
+        lambda x, w: x.transpose(0, 3, 1, 2).reshape(2, -1) @ w, (X, normal(2048, 8)), ("matmul",)
+    ),
+    "flattened_in_another_order_transposed": Case(
+        lambda x, w, b: x.transpose(0, 2, 3, 1).reshape(2, -1) @ w.T + b, (X, normal(8, 2048), normal(8)), ("linear",)
+    ),
     # What must stay as it is.
+    "flattened_by_inputs": Case(
+        lambda x, w: x.transpose(0, 3, 1, 2).reshape(2, -1) @ w,
+        (X, normal(2048, 8)),
+        ("permute", "matmul"),
+        parameters=False,
+    ),
+    "flattened_in_part": Case(
+        lambda x, w: x.transpose(0, 3, 1, 2).reshape(64, 64) @ w, (X, normal(64, 8)), ("permute", "matmul")
+    ),
     "batch_norm_of_inputs": Case(
         lambda x, w, *p: norm(conv(x, w), *p),
         (X, W3, *statistics(32)),

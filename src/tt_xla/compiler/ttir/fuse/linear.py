@@ -7,9 +7,10 @@ import math
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tt_xla.compiler.constness import is_constant
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
 from tt_xla.compiler.ttir.match import UNARY, Add, Subtract, reshaped
-from tt_xla.ir.base import only_user, shape, tensor_type
+from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp
 
@@ -59,5 +60,32 @@ def matmul_with_bias(op: Operation, rewriter: PatternRewriter) -> None:
         return
 
 
-PATTERNS = (matmul_with_bias,)
+@pattern(MatmulOp, LinearOp)
+def flattened_permute(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
+    """Rows that are flattened from permuted dimensions, as of images whose channels come first again, times parameters:
+    the rows of these are permuted instead, once."""
+    reshape = producer(op.a, ReshapeOp)
+    permute = producer(reshape.input, PermuteOp) if reshape is not None else None
+    if reshape is None or permute is None or op.value("transpose_a"):
+        return
+    if only_user(op.a) is not op or only_user(permute.result) is not reshape or not is_constant(op.b):
+        return
+    (rows, *sizes), permutation, weights = shape(permute.result), permute.value("permutation"), shape(op.b)
+    width = math.prod(sizes)
+    if permutation[0] != 0 or shape(op.a) != (rows, width) or len(weights) != 2:
+        return
+    back = [permutation.index(dim) for dim in range(1, len(permutation))]
+    if op.value("transpose_b"):
+        apart, order = (weights[0], *sizes), (0, *back)
+    else:
+        apart, order = (*sizes, weights[1]), (*(dim - 1 for dim in back), len(sizes))
+    weight = reshaped(rewriter, op, op.b, apart)
+    type_ = tensor(tuple(apart[dim] for dim in order), tensor_type(op.b).element_type)
+    weight = insert_before(rewriter, op, PermuteOp, [weight], type_, permutation=order)
+    operands = [reshaped(rewriter, op, permute.input, (rows, width)), reshaped(rewriter, op, weight, weights)]
+    flags = {name: op.value(name) for name in ("transpose_a", "transpose_b")}
+    replace_with(rewriter, op, type(op), [*operands, *op.operands[2:]], **flags)
+
+
+PATTERNS = (matmul_with_bias, flattened_permute)
 TRANSPOSES = (transposed_matmul,)
