@@ -48,6 +48,21 @@ def test_an_empty_project_gets_the_plugin_and_no_warning(environment, tmp_path):
     assert "warning" not in run.stdout.lower()
 
 
+def test_a_project_may_have_options_of_the_same_names(environment, tmp_path):
+    """As tt-xla's own tests have, with a conftest.py that knows nothing of the plugin."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "conftest.py").write_text(
+        "def pytest_addoption(parser):\n    parser.addoption('--serialize', action='store_true')\n"
+    )
+    (project / "test_one.py").write_text(
+        "def test_one(pytestconfig):\n"
+        "    assert pytestconfig.getoption('--serialize') and pytestconfig.getoption('--model-timeout') == 5\n"
+    )
+    run = started(environment, project, "--serialize", "--model-timeout", "5")
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
 def test_this_repository_loads_it_once(environment):
     run = started(environment, ROOT, "--collect-only", "--trace-config", "tests/testing/test_plugin.py")
     assert run.returncode == 0, run.stdout + run.stderr

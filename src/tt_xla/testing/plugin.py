@@ -1,11 +1,11 @@
-"""The pytest plugin (entry point group ``pytest11``). Every pytest run imports it, so it imports nothing itself."""
+"""The pytest plugin (entry point group ``pytest11``). Every pytest run imports it, so it imports nothing of ours."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from typing import Any
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 MARKERS = {
     "filecheck(patterns)": "hold the IR of the test against these pattern files of tests/filecheck",
@@ -14,22 +14,54 @@ MARKERS = {
 }
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--serialize": {"action": "store_true", "help": "write the IR that each test compiles under output_artifact/"},
+    "--models-root": {"help": "folder with loaders; third_party/tt_forge_models, else models"},
+    "--test-config": {
+        "action": "append",
+        "help": "folder with test_config_*.yaml; test_config beside the tests",
+    },
+    "--arch": {"help": "apply arch_overrides of this architecture"},
+    "--optimization-level": {
+        "type": int,
+        "choices": (0, 1, 2),
+        "help": "of models, in place of what entries say",
+    },
+    "--golden-f32": {
+        "action": "store_true",
+        "help": "compare torch models with float32 on the CPU, not with bfloat16",
+    },
+    "--validate-test-config": {
+        "action": "store_true",
+        "help": "check the files of expectations, and run nothing",
+    },
+    "--force-run": {"action": "store_true", "help": "run models that are marked NOT_SUPPORTED_SKIP too"},
+    "--emitpy": {
+        "action": "store_true",
+        "help": "run passing torch models again with backend codegen_py, and compare",
+    },
+    "--lenient-xfail": {
+        "action": "store_true",
+        "help": "a test that is expected to fail and passes is no failure",
+    },
+    "--model-timeout": {"type": float, "default": 1800, "help": "seconds for one model (default 1800)"},
+    "--model-memory": {"default": "", "help": "memory for one model, as in 8G; without a limit when left out"},
+    "--model-records": {"help": "add a JSON line of each test to this file"},
+}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, object, object]:
+    """Adds the options after those of conftest.py files, which may have some of the same names, as tt-xla's own has:
+    pytest takes no name twice, and theirs then hold for both."""
+    result = yield
+    groups = (parser._anonymous, *parser._groups)  # pyright: ignore[reportPrivateUsage]
+    taken = {name for group in groups for option in group.options for name in option.names()}
     group = parser.getgroup("tt-xla", "tests of programs for Tenstorrent chips")
-    add = group.addoption
-    add("--serialize", action="store_true", help="write the IR that each test compiles under output_artifact/")
-    add("--models-root", help="folder with loaders; third_party/tt_forge_models, else models")
-    add("--test-config", action="append", help="folder with test_config_*.yaml; test_config beside the tests")
-    add("--arch", help="apply arch_overrides of this architecture")
-    add("--optimization-level", type=int, choices=(0, 1, 2), help="of models, in place of what entries say")
-    add("--golden-f32", action="store_true", help="compare torch models with float32 on the CPU, not with bfloat16")
-    add("--validate-test-config", action="store_true", help="check the files of expectations, and run nothing")
-    add("--force-run", action="store_true", help="run models that are marked NOT_SUPPORTED_SKIP too")
-    add("--emitpy", action="store_true", help="run passing torch models again with backend codegen_py, and compare")
-    add("--lenient-xfail", action="store_true", help="a test that is expected to fail and passes is no failure")
-    add("--model-timeout", type=float, default=1800, help="seconds for one model (default 1800)")
-    add("--model-memory", default="", help="memory for one model, as in 8G; without a limit when left out")
-    add("--model-records", help="add a JSON line of each test to this file")
+    for name, values in OPTIONS.items():
+        if name not in taken:
+            group.addoption(name, **values)
+    return result
 
 
 def pytest_configure(config: pytest.Config) -> None:
