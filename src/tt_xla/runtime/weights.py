@@ -11,7 +11,7 @@ import torch
 
 from tt_xla.ir.program import Operand, Program, Role
 from tt_xla.runtime.emulator.registry import Weighted
-from tt_xla.runtime.transfer import owns_memory
+from tt_xla.runtime.transfer import owns_memory, storage
 
 LOAD_CACHED = "ttcore.load_cached"
 TRACE = "ttnn.capture_or_execute_trace"
@@ -54,6 +54,11 @@ class Prepared:
     def has_prepared(self, weights: torch.Tensor) -> bool:
         """Whether what was made of these weights stands for them, so that no call reads them."""
         return self._made is not None and self._seen is not None and self._seen() is weights
+
+    def is_view_of(self, weights: torch.Tensor) -> bool:
+        """Whether what was made of weights lies in their memory."""
+        made = self._made
+        return made is not None and made.layout is torch.strided and storage(made) == storage(weights)
 
     def release(self) -> None:
         """Drops what was made of weights that are gone."""
@@ -106,6 +111,8 @@ class Spent:
                 continue
             if not all(each.has_prepared(tensor) for each in instructions):
                 waiting = True
+            elif any(each.is_view_of(tensor) for each in instructions):
+                continue
             elif owns_memory(tensor) and tensor.untyped_storage().resizable():
                 tensor.untyped_storage().resize_(0)
         return not waiting
