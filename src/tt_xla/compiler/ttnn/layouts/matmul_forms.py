@@ -129,6 +129,8 @@ def _config(
         grid = (place.grid[1], place.grid[0])
     else:
         cores = place.grid[0] * place.grid[1]
+        if operand is not None:
+            cores = max(cores, operand.grid[0] * operand.grid[1])  # those that hold the left operand send it
         grid = (min(cores, target.grid[1]), -(-cores // target.grid[1]))
     fields: dict[str, Any] = {
         "config": "multi_cast" if place.memory is BLOCK else "multi_cast_1d",
