@@ -19,8 +19,8 @@ demo: $(STAMP) ## train and run small models on the emulated card
 	@$(BIN)/python examples/mnist.py
 	@$(BIN)/python examples/digits.py
 
-test: $(STAMP) ## all tests but those of `make stress`
-	@$(BIN)/python -m pytest
+test: $(STAMP) ## all tests but those of `make stress`, file by file in JOBS processes (2)
+	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile
 
 test-oldest-jax: $(OLDEST)/.installed ## the JAX plugin's tests with the oldest jax and jaxlib that pyproject.toml allows
 	@$(OLDEST)/bin/python -m pytest tests/frontends/jax tests/compile/test_parse.py
