@@ -147,6 +147,7 @@ class Search:
         self._views: dict[tuple[TensorLayout, int], TensorLayout] = {}
         self._kept: list[TensorLayout] = []
         """Layouts whose identity is a key, so that it stays theirs."""
+        self._drams: dict[tuple[int, int], TensorLayout] = {}
         self._alternatives: dict[tuple[tuple[int, ...], TensorLayout], tuple[TensorLayout, TensorLayout]] = {}
 
     def run(self) -> list[Step]:
@@ -351,7 +352,7 @@ class Search:
         for _, _, owners in state.blocks:
             for value in owners:
                 layout = state.places[value]
-                goal = in_dram(layout, self.values[value].shape)
+                goal = self._in_dram(value, layout)
                 cost += self._move_us(value, layout, goal)
                 moves.append(Move(value, goal, "spill"))
         places = {value: layout for value, layout in state.places.items() if layout.buffer is not BufferType.L1}
@@ -394,13 +395,21 @@ class Search:
                 what = "its circular buffers" if after is not None else "its result"
                 return Infeasible(f"no room in L1 for {what}")
             layout = places[victim]
-            goal = in_dram(layout, self.values[victim].shape)
+            goal = self._in_dram(victim, layout)
             cost += self._move_us(victim, layout, goal)
+            places = places if spills else places.copy()
             spills = (*spills, Move(victim, goal, "spill"))
             blocks = _freed(blocks, (victim,))
-            places = {value: found for value, found in places.items() if value != victim}
+            del places[victim]
             if goal != self.values[victim].layout:
                 places[victim] = goal
+
+    def _in_dram(self, value: int, layout: TensorLayout) -> TensorLayout:
+        found = self._drams.get((value, id(layout)))
+        if found is None:
+            found = self._drams[value, id(layout)] = in_dram(layout, self.values[value].shape)
+            self._kept.append(layout)
+        return found
 
     def _victims(self, state: State, index: int) -> list[int]:
         """The tensors in L1 in the order in which they make room: the one whose next use is farthest ahead first."""
