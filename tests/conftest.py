@@ -1,4 +1,4 @@
-"""What all tests share: garbage collection, options of the process, and that the model runner is collected when asked for.
+"""What all tests share: garbage collection, options of the process, and that the runner is collected when asked for.
 
 ``pytest tests/runner/...`` asks for it.
 """
