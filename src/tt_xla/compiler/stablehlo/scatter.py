@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from tt_xla.compiler.stablehlo.caches import scatter_slice
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.elementwise import choose
-from tt_xla.compiler.stablehlo.gather import Axis, as_si32, batch_lines, index_parts, row_numbers, wide, within
+from tt_xla.compiler.stablehlo.gather import Axis, as_si32, batch_lines, index_parts, line, row_numbers, wide, within
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.reduction import body_op
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, scalar_constant
@@ -21,7 +21,6 @@ from tt_xla.ir import ttir
 from tt_xla.ir.base import TTOp, shape, si32, tensor, tensor_type
 from tt_xla.ir.ttcore import ReduceType
 from tt_xla.ir.ttir.contraction import MatmulOp
-from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.indexing import ScatterOp
 from tt_xla.ir.ttir.reduction import MaxOp, MinOp
 from tt_xla.ir.ttir.structure import BroadcastOp, GatherOp, PadOp, TypecastOp
@@ -94,13 +93,13 @@ def scatter(importer: Importer, op: Any) -> SSAValue:
     if body in _JOINS and places.repeats and not _joins_first(op, body, places):
         raise importer.reject(op, "two updates may go to one place, and TT-NN joins such by sum and product alone")
     whole = shape(operand)
-    if places.axis is not None and not (len(whole) == 1 and _is_small_sum(importer, places, whole[0], body)):
-        return _put(importer, operand, places, body)
     order = (*places.indexed, *places.others)
     sizes = tuple(math.prod(whole[dim] for dim in dims) for dims in (places.indexed, places.others))
+    is_sum = body == "stablehlo.add" and importer.approximate and _is_small_sum(places, sizes[0])
+    if places.axis is not None and not (is_sum and len(whole) == 1):
+        return _put(importer, operand, places, body)
     table = reshape(importer, permute(importer, operand, order), sizes)
-    put = _add_product if _is_small_sum(importer, places, sizes[0], body) else _put
-    table = put(importer, table, places, body)
+    table = _add_product(importer, table, places) if is_sum else _put(importer, table, places, body)
     table = reshape(importer, table, tuple(whole[dim] for dim in order))
     found = permute(importer, table, tuple(order.index(dim) for dim in range(len(whole))))
     assert shape(found) == result.get_shape()
@@ -190,17 +189,17 @@ def _put(importer: Importer, table: SSAValue, places: _Places, body: str) -> SSA
     return table
 
 
-def _is_small_sum(importer: Importer, places: _Places, rows: int, body: str) -> bool:
+def _is_small_sum(places: _Places, rows: int) -> bool:
     """Whether updates are to be added to rows by a matrix product: floats, and a matrix that is not too large.
 
     TT-NN scatters row by row, and wants a row number for each element, brought into range.
     """
     floats = tensor_type(places.updates).element_type in (bf16, f32)
     count = math.prod(shape(places.rows))
-    return body == "stablehlo.add" and importer.approximate and floats and count * rows <= _MOST_MATCHES
+    return floats and count * rows <= _MOST_MATCHES
 
 
-def _add_product(importer: Importer, table: SSAValue, places: _Places, body: str) -> SSAValue:
+def _add_product(importer: Importer, table: SSAValue, places: _Places) -> SSAValue:
     """The table [R, C] plus a matrix product: of ones where an update belongs to a row, else zeros, and the updates.
 
     Row numbers outside the table match no row.
@@ -212,19 +211,17 @@ def _add_product(importer: Importer, table: SSAValue, places: _Places, body: str
         if places.valid is not None:
             valid = _of_rows(importer, places, 0)
             numbers = choose(importer, valid, numbers, full(importer, -1, tensor_type(numbers)))
-    element = tensor_type(table).element_type
-    matrix = tensor((rows, count), element)
+    element, pairs = tensor_type(table).element_type, (rows, count)
 
     def spread(value: SSAValue, *sizes: int) -> SSAValue:
-        apart, factors = reshape(importer, value, sizes), tuple(map(int.__floordiv__, (rows, count), sizes))
-        return importer.emit(BroadcastOp, [apart], tensor((rows, count), si32), broadcast_dimensions=factors)
+        apart, factors = reshape(importer, value, sizes), tuple(map(int.__floordiv__, pairs, sizes))
+        return importer.emit(BroadcastOp, [apart], tensor(pairs, si32), broadcast_dimensions=factors)
 
-    lines = importer.emit(ArangeOp, [], tensor((rows,), si32), start=0, end=rows, step=1, arange_dimension=0)
-    same = importer.emit(
-        ttir.BINARY_OPS["eq"], [spread(lines, rows, 1), spread(numbers, 1, count)], tensor((rows, count), bf16)
-    )
+    lines = line(importer, (rows,), 0, si32)
+    sides = [spread(lines, rows, 1), spread(numbers, 1, count)]
+    same = importer.emit(ttir.BINARY_OPS["eq"], sides, tensor(pairs, bf16))
     if element is not bf16:
-        same = importer.emit(TypecastOp, [same], matrix)
+        same = importer.emit(TypecastOp, [same], tensor(pairs, element))
     updates = reshape(importer, places.updates, (count, shape(table)[1]))
     flags = {"transpose_a": False, "transpose_b": False}
     found = importer.emit(MatmulOp, [same, updates], tensor_type(table), **flags)
