@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +21,23 @@ Y = (X[:, :1] * 2 - X[:, 1:2]).astype(np.float32)
 def _on_tt(tt):
     with jax.default_device(tt):
         yield
+
+
+@contextmanager
+def executables() -> Iterator[list[Any]]:
+    """What JAX has compiled for ``tt`` meanwhile."""
+    from tt_xla.frontends.jax.pjrt.executable import Executable
+
+    made: list[Any] = []
+    original = Executable.__init__
+
+    def spy(self, *args):
+        original(self, *args)
+        made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Executable, "__init__", spy)
+        yield made
 
 
 def train(loss, parameters, steps=12):
@@ -77,20 +98,11 @@ def test_equinox():
 def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
     nn = pytest.importorskip("flax.linen", reason=NO_FLAX, exc_type=ImportError)
     from tt_xla.frontends.jax.parameters import recognise_models
-    from tt_xla.frontends.jax.pjrt.executable import Executable
 
     recognise_models()
     model = nn.Dense(16, dtype=jnp.bfloat16, param_dtype=jnp.bfloat16)
     variables = model.init(jax.random.key(0), X)
-    made = []
-    original = Executable.__init__
-
-    def spy(self, *args):
-        original(self, *args)
-        made.append(self)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Executable, "__init__", spy)
+    with executables() as made:
         compiled = jax.jit(model.apply).lower(variables, X).compile({"experimental_weight_dtype": "bfp_bf8"})
     (executable,) = made
     roles = {argument.name: str(argument.role) for argument in executable.program.arguments}
@@ -106,20 +118,11 @@ def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
 def test_nnx_state_is_parameters(tt, way):
     nnx = pytest.importorskip("flax.nnx", reason=NO_FLAX, exc_type=ImportError)
     from tt_xla.frontends.jax.parameters import recognise_models
-    from tt_xla.frontends.jax.pjrt.executable import Executable
 
     recognise_models()
     model = nnx.Sequential(nnx.Linear(8, 16, rngs=nnx.Rngs(0)), nnx.Dropout(0.5, rngs=nnx.Rngs(1)))
     graph, state = nnx.split(model)
-    made = []
-    original = Executable.__init__
-
-    def spy(self, *args):
-        original(self, *args)
-        made.append(self)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Executable, "__init__", spy)
+    with executables() as made:
         if way == "nnx.jit":
             nnx.jit(lambda model, x: model(x))(model, X)
         else:
@@ -131,17 +134,7 @@ def test_nnx_state_is_parameters(tt, way):
 
 def roles_of(function, *args):
     """Names and roles of the arguments of a jitted function's program."""
-    from tt_xla.frontends.jax.pjrt.executable import Executable
-
-    made = []
-    original = Executable.__init__
-
-    def spy(self, *args):
-        original(self, *args)
-        made.append(self)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Executable, "__init__", spy)
+    with executables() as made:
         function(*args)
     return {argument.name: str(argument.role) for argument in made[-1].program.arguments}
 
