@@ -1,8 +1,8 @@
 """Generates source for programs, runs each ``main.py`` whole in TT-NN's mock mode, and has g++ read the C++.
 
-Programs are those of ``programs``, StableHLO files, and what the scripts of examples/ compile, at each level. Mock mode
-computes nothing: ``main.py`` runs through where TT-NN accepts every call. What the host runs takes torch in TT-NN's
-interpreter. ``make check-generated`` writes the tables into docs/codegen.md.
+Programs are those of ``programs``, StableHLO files, and what the scripts of examples/ compile (``smollm2.py``), at each
+level. Mock mode computes nothing: ``main.py`` runs through where TT-NN accepts every call. What the host runs takes
+torch in TT-NN's interpreter. ``make check-generated`` writes the tables into docs/codegen.md.
 """
 
 from __future__ import annotations
@@ -209,10 +209,15 @@ def check_example(checker: Checker, script: str, level: int) -> Iterator[Outcome
         yield Outcome(name, level, len(main.read_text().splitlines()), ops, 0.0, ran_s, refused)
 
 
-def table(outcomes: Sequence[Outcome], levels: Sequence[int]) -> str:
-    """Lines of Markdown: lines, ops and lines an op of each program, and what was refused."""
-    heads = [f"level {level}: lines / ops" for level in levels]
-    lines = [f"| program | {' | '.join(heads)} | generated in s | `main.py` | C++ |", f"|{'---|' * (len(heads) + 4)}"]
+def table(outcomes: Sequence[Outcome], levels: Sequence[int], *, scripts: bool) -> str:
+    """Lines of Markdown: lines, ops and lines an op of each program, and what was refused.
+
+    Args:
+        scripts: the programs are those of scripts, which generate Python alone, and themselves.
+    """
+    heads = ["program", *(f"level {level}: lines / ops" for level in levels)]
+    heads += ["`main.py`"] if scripts else ["generated in s", "`main.py`", "C++"]
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for name in dict.fromkeys(found.program for found in outcomes):
         of_it = {found.level: found for found in outcomes if found.program == name}
         cells = [
@@ -221,7 +226,8 @@ def table(outcomes: Sequence[Outcome], levels: Sequence[int]) -> str:
         refused = [f"level {found.level}: {found.refused}" for found in of_it.values() if found.refused]
         cpp = [found.cpp for found in of_it.values() if found.cpp]
         seconds = max(found.generated_s for found in of_it.values())
-        cells += [f"{seconds:.1f}", "; ".join(refused) or "accepted", cpp[0] if cpp else "accepted"]
+        main = "; ".join(refused) or "accepted"
+        cells += [main] if scripts else [f"{seconds:.1f}", main, cpp[0] if cpp else "accepted"]
         lines.append(f"| {name} | {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join(lines)
 
@@ -270,13 +276,15 @@ def main(
         root = (keep or Path(scratch, "generated")).resolve()
         root.mkdir(parents=True, exist_ok=True)
         checker = Checker(interpreter, root, headers, timeout_s, packages)
-        outcomes = shown(check_files(checker, names, levels, folder))
-        tables = [table(outcomes, levels)]
-        if examples:
+        scripts = [name for name in names if name in SCRIPTS] or (list(SCRIPTS) if examples else [])
+        files = [name for name in names if name not in SCRIPTS]
+        outcomes = shown(check_files(checker, files, levels, folder)) if files or not names else []
+        tables = [table(outcomes, levels, scripts=False)]
+        if scripts:
             of_examples = shown(
-                found for script in SCRIPTS for level in levels for found in check_example(checker, script, level)
+                found for script in scripts for level in levels for found in check_example(checker, script, level)
             )
-            tables.append(table(of_examples, levels))
+            tables.append(table(of_examples, levels, scripts=True))
             outcomes += of_examples
     if document is not None:
         write_between_marks(document, "check-generated", "\n\n".join(tables))

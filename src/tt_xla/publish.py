@@ -47,7 +47,7 @@ def _swap(fresh: Path, folder: Path, old: Path) -> None:
                 os.rename(folder / entry.name, old / entry.name)
             moved.append(entry.name)
             os.rename(entry, folder / entry.name)
-    except OSError:
+    except BaseException:  # an interrupt, too
         for name in moved:
             if (folder / name).exists():
                 os.rename(folder / name, fresh / name)

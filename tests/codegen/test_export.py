@@ -23,7 +23,7 @@ from tt_xla.codegen import HOST_OPS, TTNN_VERSION, export
 from tt_xla.codegen.generator import generate
 from tt_xla.codegen.mock import Mock
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.errors import OptionError, OutputError
+from tt_xla.errors import OptionError, OutputError, UnsupportedOpError
 from tt_xla.frontends.torch import settings
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
@@ -91,7 +91,7 @@ def test_the_command_writes_the_documented_tree(tmp_path: Path) -> None:
     assert names(out) == {"main.py", "utils.py", "run", "irs", "ttir.mlir", "ruff.toml"}
     assert os.access(out / "run", os.X_OK)
     assert {path.name.partition("_")[0] for path in (out / "irs").iterdir()} == {"vhlo", "shlo", "ttir", "ttnn"}
-    assert "ttnn.ones([32, 32]" in (out / "main.py").read_text()
+    assert "utils.ones([32, 32]" in (out / "main.py").read_text()
 
 
 def test_the_command_takes_compiled_programs_too(tmp_path: Path) -> None:
@@ -187,6 +187,27 @@ def test_a_failure_halfway_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_an_interrupt_at_any_move_leaves_the_folder_as_it_was(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    export.write(out, {"main.py": b"before", "irs/a": b"before"})
+    rename, moves = os.rename, iter(range(1, 100))
+
+    def interrupted(source: Path, target: Path) -> None:
+        if next(moves) == at:
+            raise KeyboardInterrupt
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        export.write(out, {"main.py": b"after", "irs/a": b"after"})
+    monkeypatch.undo()
+    assert [path.read_bytes() for path in (out / "main.py", out / "irs/a")] == [b"before", b"before"]
+    assert list(tmp_path.iterdir()) == [out]
+
+
 # By option ---------------------------------------------------------------------------------------------------------
 
 
@@ -240,8 +261,26 @@ def test_torch_model_without_tensors(tmp_path: Path) -> None:
         Net(), torch.randn(4, 32), export_path=tmp_path / "out", export_tensors=False, compiler_options=options
     )
     assert "tensors" not in names(tmp_path / "out")
-    assert "ttnn.ones(" in (tmp_path / "out/main.py").read_text()
+    assert "utils.ones(" in (tmp_path / "out/main.py").read_text()
     assert "optimization level 2" in (tmp_path / "out/main.py").read_text()
+
+
+def test_asking_again_writes_again(tmp_path: Path) -> None:
+    """Though nothing is compiled again: the folder may be gone, and the weights others."""
+    net = Net().eval()
+    for scale in (1.0, 2.0):
+        with torch.no_grad():
+            net.fc.weight.fill_(scale)
+        tt_torch.codegen_py(net, torch.ones(4, 32), export_path=tmp_path / "out")
+        stored = [read(tmp_path / "out/tensors" / name) for name in names(tmp_path / "out/tensors")]
+        assert any(tensor.ndim == 2 and (tensor == scale).all() for tensor in stored if tensor.shape[0] == 32)
+        shutil.rmtree(tmp_path / "out")
+
+
+def test_a_model_that_the_host_runs_whole_has_no_source(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedOpError, match="Nothing of the model runs on the card"):
+        tt_torch.codegen_py(torch.linalg.inv, torch.eye(4), export_path=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_graphs_of_one_process_get_a_folder_each(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tt_xla.codegen.expressions import Call, Name
+from tt_xla.codegen.expressions import Call, Name, shortest
 from tt_xla.codegen.generator import Source, generate
-from tt_xla.codegen.naming import block_of, config_name, identifier, module_path, unique
+from tt_xla.codegen.naming import block_of, config_name, filled_name, identifier, module_path, number_name, unique
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.layout import DataType, TensorLayout
@@ -34,10 +34,14 @@ POOL = {
 }
 
 
-def decoder(layers: int = LAYERS) -> str:
-    """Blocks of two products with a residual, as a frontend names their arguments."""
+def decoder(layers: int = LAYERS, fed: bool = False) -> str:
+    """Blocks of two products with a residual, as a frontend names their arguments.
+
+    Args:
+        fed: each block reads an argument of its own too, as caches are, and one value that all of them read.
+    """
     arguments = ['%x: tensor<32x64xbf16> {ttir.name = "args_0"}']
-    body = ["%x0 = stablehlo.negate %x : tensor<32x64xbf16>"]
+    body = ["%x0 = stablehlo.negate %x : tensor<32x64xbf16>", "%z = stablehlo.cosine %x : tensor<32x64xbf16>"]
     previous = "%x0"
     for n in range(layers):
         for name in ("up", "down"):
@@ -51,8 +55,12 @@ def decoder(layers: int = LAYERS) -> str:
             f"%c{n} = stablehlo.multiply %b{n}, %a{n} : tensor<32x64xbf16>",
             f"%d{n} = stablehlo.dot_general %c{n}, %down{n}, {dims} : {kind}",
             f"%e{n} = stablehlo.exponential %d{n} : tensor<32x64xbf16>",
-            f"%f{n} = stablehlo.add {previous}, %e{n} : tensor<32x64xbf16>",
+            f"%f{n} = stablehlo.add {previous}, %{'h' if fed else 'e'}{n} : tensor<32x64xbf16>",
         ]
+        if fed:
+            arguments.append(f'%own{n}: tensor<32x64xbf16> {{ttir.name = "args_{n + 1}"}}')
+            body.insert(-1, f"%g{n} = stablehlo.subtract %e{n}, %own{n} : tensor<32x64xbf16>")
+            body.insert(-1, f"%h{n} = stablehlo.multiply %g{n}, %z : tensor<32x64xbf16>")
         previous = f"%f{n}"
     lines = "\n".join(body)
     return (
@@ -99,6 +107,72 @@ def test_a_decoder_of_thirty_layers_has_one_function_for_them_and_few_lines() ->
     calls = [line for line in source.main.splitlines() if "= layer(" in line]
     assert len(calls) == LAYERS
     assert calls[7].strip() == 'hidden = layer(device, utils.under(w, "model.layers.7."), hidden)'
+
+
+def test_layers_that_are_fed_differently_are_one_function() -> None:
+    """What each is given has another name outside; the last one alone frees what all of them read."""
+    main = generate(compiled(decoder(4, fed=True))).main
+    assert main.count("def layer") == 1
+    (signature,) = [line for line in main.splitlines() if line.startswith("def layer")]
+    assert signature == "def layer(device, w, hidden, args, cos):"
+    calls = [line.strip() for line in main.splitlines() if "= layer(" in line]
+    assert calls[2] == 'hidden = layer(device, utils.under(w, "model.layers.2."), hidden, args_3, cos)'
+    assert main.count("ttnn.deallocate(cos, False)") == 1
+    assert main.index("ttnn.deallocate(cos, False)") > main.index(calls[3])
+
+
+def test_what_follows_the_last_layer_is_no_part_of_it() -> None:
+    text = decoder(3).replace("return %f2", "%t = stablehlo.transpose %f2, dims = [1, 0] : (tensor<32x64xbf16>) ->")
+    text = text.replace("-> : tensor<32x64xbf16>", "-> tensor<64x32xbf16>\nreturn %t : tensor<64x32xbf16>")
+    text = text.replace(") -> tensor<32x64xbf16> {", ") -> tensor<64x32xbf16> {", 1)
+    made = functions(generate(compiled(text)))
+    assert "ttnn.permute" in ast.unparse(made["forward"])
+    assert [name for name in made if name.startswith("layer")] == ["layer"]
+
+
+def test_constants_are_looked_up_in_layers_too() -> None:
+    text = decoder(3).replace("%x0 = ", "%half = stablehlo.constant dense<0.75> : tensor<32x64xbf16>\n%x0 = ")
+    for n in range(3):
+        text = text.replace(f"%e{n} = stablehlo.exponential %d{n}", f"%e{n} = stablehlo.power %d{n}, %half")
+    main = generate(compiled(text)).main
+    assert 'w["full_0_75"] = ttnn.full([1], 0.75,' in main.replace("\n        ", "")
+    assert 'ttnn.pow(down, w["full_0_75"]' in main
+    assert "def layer(device, w, hidden):" in main
+
+
+def test_numbered_modules_are_loaded_and_prepared_by_a_loop(tmp_path: Path) -> None:
+    converted = decoder(4).replace("%down", "%stored_down")
+    for n in range(4):
+        kinds = "(tensor<64x64xf32>) -> tensor<64x64xbf16>"
+        converted = converted.replace(f"%stored_down{n}: tensor<64x64xbf16>", f"%stored_down{n}: tensor<64x64xf32>")
+        converted = converted.replace(f", %stored_down{n},", f", %down{n},").replace(
+            f"%a{n} = ", f"%down{n} = stablehlo.convert %stored_down{n} : {kinds}\n%a{n} = "
+        )
+    main = generate(compiled(converted)).main
+    check_with_ruff(tmp_path, main)
+    loaded = main.partition("def load_weights")[2]
+    assert 'w[f"model.layers.{n}.mlp.up.weight"] = utils.load(\n            f"arg{2 * n + 1}", ' in loaded
+    assert loaded.count("for n in range(4):") == 1
+    assert main.count('w[f"model.layers.{n}.mlp.down.weight.prepared"] = prepare_') == 1
+    namespace: dict[str, object] = {"DRAM": None, "utils": Loads, "ttnn": Loads}
+    exec(ast.unparse(functions(generate(compiled(converted)))["load_weights"]), namespace)
+    weights = namespace["load_weights"](None)  # type: ignore[operator]
+    expected = {
+        f"model.layers.{n}.mlp.{name}.weight": f"arg{2 * n + place}"
+        for n in range(4)
+        for place, name in ((1, "up"), (2, "down"))
+    }
+    assert weights == expected
+
+
+class Loads:
+    """Stands for ``utils`` and ``ttnn`` where only the files' names count."""
+
+    bfloat16 = float32 = TILE_LAYOUT = ROW_MAJOR_LAYOUT = None
+
+    @staticmethod
+    def load(name: str, *rest: object) -> str:
+        return name
 
 
 def test_no_tensor_hides_a_function_that_is_called_later() -> None:
@@ -148,7 +222,7 @@ def test_configs_are_named_once() -> None:
 def test_arguments_are_loaded_or_made_of_ones() -> None:
     program = compiled(CONSTANT)
     assert 'utils.load("arg0", ttnn.bfloat16' in generate(program).main
-    assert "ttnn.ones([32, 64], dtype=ttnn.bfloat16" in generate(program, export_tensors=False).main
+    assert "utils.ones([32, 64], ttnn.bfloat16" in generate(program, export_tensors=False).main
 
 
 def test_what_the_caller_gives_is_not_freed() -> None:
@@ -161,6 +235,26 @@ TABLE = """func.func public @main(%x: tensor<{n}xf32>) -> tensor<{n}xf32> {{
   %0 = stablehlo.add %x, %c : tensor<{n}xf32>
   return %0 : tensor<{n}xf32>
 }}"""
+
+
+def test_weights_that_are_prepared_alike_have_one_function_whichever_line_asks_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text("a = f(u)\nb = f(v)\n")
+    kinds = "(tensor<64x32xf32>) -> tensor<32x64xf32>"
+    parameter = 'tensor<64x32xf32> {ttcore.argument_type = "parameter", '
+    text = f"""func.func public @main(%x: tensor<32x64xf32>, %u: {parameter}ttir.name = "a.u"}},
+        %v: {parameter}ttir.name = "a.v"}}) -> tensor<32x64xf32> {{
+      %0 = stablehlo.transpose %u, dims = [1, 0] : {kinds} loc("{file}":1:1)
+      %1 = stablehlo.transpose %v, dims = [1, 0] : {kinds} loc("{file}":2:1)
+      %2 = stablehlo.add %x, %0 : tensor<32x64xf32> loc("{file}":1:1)
+      %3 = stablehlo.multiply %2, %1 : tensor<32x64xf32> loc("{file}":2:1)
+      return %3 : tensor<32x64xf32>
+    }}"""
+    main = generate(compiled(text)).main
+    prepare = main.partition("def prepare_permuted(device, weight):")[2].partition("def ")[0]
+    assert main.count("def prepare") == 1
+    assert "    weight = ttnn.permute(weight, [1, 0], memory_config=DRAM)\n    return weight" in prepare
+    assert "#" not in prepare  # of which weight's line it would speak
 
 
 def test_short_constants_stand_in_the_source_and_long_ones_in_files() -> None:
@@ -226,12 +320,26 @@ def test_modules_are_read_from_the_names_of_both_frameworks() -> None:
     assert unique("a", {"a", "a_1"}) == "a_2"
 
 
+GRID = Call("ttnn.CoreCoord", (8, 1))
+
+
+def test_numbers_are_the_shortest_that_mean_the_same_to_the_chip() -> None:
+    assert shortest(9.999999747378752e-06) == 1e-05
+    assert shortest(-3.3895313892515355e38) == -3.3895314e38
+    assert shortest(0.1) == 0.1  # is no float32
+    assert shortest(float("inf")) == float("inf")
+    assert (number_name(-1e-06), filled_name(0.0), filled_name(2.5)) == ("minus_1e_06", "zero", "full_2_5")
+
+
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
         (Call("ttnn.Conv2dConfig"), "CONV_2D_CONFIG"),
         (Call("ttnn.CoreGrid", (), {"y": 10, "x": 11}), "CORES_10X11"),
         (Call("ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig"), "MATMUL_1D"),
+        (Call("ttnn.MatmulMultiCoreReuseProgramConfig", (), {"compute_with_storage_grid_size": GRID}), "MATMUL_8X1"),
+        (Call("ttnn.UnaryWithParam", (Name("ttnn.UnaryOpType.MUL_UNARY_SFPU"), -0.5)), "MUL_MINUS_0_5"),
+        (Call("ttnn.UnaryWithParam", (Name("ttnn.UnaryOpType.GELU"), True)), "GELU"),
         (Call("ttnn.SDPAProgramConfig"), "SDPA"),
         (Call("ttnn.WormholeComputeKernelConfig", (), {"math_fidelity": Name("ttnn.MathFidelity.LoFi")}), "LOFI"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import struct
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,16 +17,24 @@ from tt_xla.codegen.formatting import Node, node_of
 from tt_xla.codegen.formatting import flat as flat_text
 from tt_xla.codegen.languages import Language
 from tt_xla.codegen.layouts import dtype, layout
-from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, unique
+from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, op_name, own_name, stem, unique
 from tt_xla.ir.layout import DataType
-from tt_xla.ir.program import CASE, WHILE_LOOP, Function, Instruction, Program, TensorSpec, loop_of
+from tt_xla.ir.program import (
+    CASE,
+    DEALLOCATE,
+    LOAD_CACHED,
+    TRACE,
+    WHILE_LOOP,
+    Function,
+    Instruction,
+    Program,
+    TensorSpec,
+    loop_of,
+)
 from tt_xla.target import Target
 
-DEALLOCATE = "ttnn.deallocate"
 HOST_CALL = "ttnn.host_call"
 HOST_CALLBACK = "ttnn.host_callback"
-LOAD_CACHED = "ttcore.load_cached"
-TRACE = "ttnn.capture_or_execute_trace"
 
 _STATEMENTS = (HOST_CALL, HOST_CALLBACK, TRACE, WHILE_LOOP, CASE, "func.call")
 """Ops whose source is no call of TT-NN."""
@@ -36,7 +45,38 @@ INLINE_ELEMENTS = 16
 _CONFIGS = ("Config", "ttnn.UnaryWithParam", "ttnn.CoreGrid")
 """How the names of constructors end whose values are named once."""
 
+_CONVOLUTIONS = tuple(
+    f"ttnn.{name}"
+    for kind in ("conv", "conv_transpose2d")
+    for name in (f"{kind.removesuffix('2d')}2d", f"prepare_{kind}_weights", f"prepare_{kind}_bias")
+)
+_GEOMETRY = (
+    *("in_channels", "out_channels", "batch_size", "input_height", "input_width"),
+    *("kernel_size", "stride", "padding", "output_padding", "dilation", "groups"),
+)
+"""What a convolution and the preparation of its weights are given alike."""
+
+MOST_RESULTS = 8
+"""More results than these of one call are a list."""
+
 _MOVING = ("bitcast_convert", "broadcast_in_dim", "concatenate", "constant", "convert", "iota", "reshape", "slice")
+
+FORM = {
+    "to_memory_config": "sharded",
+    "permute": "permuted",
+    "concatenate_heads": "joined",
+    "pad": "padded",
+    "repeat": "repeated",
+    "slice_static": "sliced",
+    "reshape": "reshaped",
+    "typecast": "converted",
+    "to_layout": "laid_out",
+    "assign": "copied",
+    "from_device": "on_host",
+    "to_device": "on_device",
+}
+"""Ops of TT-NN that change where a tensor lies, its type or its shape, with what it is then, those that say more first.
+The tensor keeps its name."""
 
 _SHORT = {"ttnn.DRAM_MEMORY_CONFIG": "DRAM", "ttnn.L1_MEMORY_CONFIG": "L1"}
 _STEPS = {DataType.F32: "f", DataType.SI32: "i", DataType.U32: "I", DataType.U16: "H", DataType.U8: "B"}
@@ -49,6 +89,8 @@ class Constants:
     names: dict[str, tuple[str, Expression]] = field(default_factory=lambda: {})
     """By text: name and value."""
     files: dict[str, tuple[bytes, TensorSpec]] = field(default_factory=lambda: {})
+    shares_keywords: bool = False
+    """Whether arguments that several calls are given alike have a name too."""
     host_in_torch: bool = True
     """Whether what the host runs becomes torch code where there is such code for all of it."""
     host_programs: dict[str, str] = field(default_factory=lambda: {})
@@ -75,6 +117,8 @@ class Constants:
             case Name(text) if text in _SHORT:
                 return self._name(expression, _SHORT[text])
             case Call(function, arguments, keywords):
+                if self.shares_keywords and function in _CONVOLUTIONS:
+                    keywords = self._sharing(keywords)
                 inner = Call(
                     function,
                     tuple(self.named(item) for item in arguments),
@@ -85,6 +129,13 @@ class Constants:
                 return tuple(self.named(item) for item in expression)
             case _:
                 return expression
+
+    def _sharing(self, keywords: Mapping[str, Expression]) -> dict[str, Expression]:
+        """Keywords of a convolution, its geometry by name in the place of the first."""
+        geometry = Call("dict", (), {name: given for name, given in keywords.items() if name in _GEOMETRY})
+        named = self._name(geometry, config_name(geometry))
+        places = [(name, given) if name not in _GEOMETRY else ("**", named) for name, given in keywords.items()]
+        return dict(places)
 
     def _name(self, expression: Expression, name: str) -> Name:
         key = repr(node_of(expression, str, lambda data: None))
@@ -97,6 +148,8 @@ class Constants:
         """What stands for elements given with the program: a short list, or a file."""
         spec = data.spec
         form = (dtype(spec.layout.dtype), layout(spec.layout.tiled))
+        if not data.elements:
+            return Call("utils.full", (0, tuple(spec.shape), *form))
         elements = _elements(data)
         if elements is not None and len(elements) == 1:
             return Call("utils.full", (elements[0], tuple(spec.shape), *form))
@@ -143,10 +196,17 @@ def _ops_at(ops: Sequence[str]) -> Iterator[str]:
         last = where
 
 
+def main_op(ops: Sequence[str]) -> str:
+    """The first op that does more than to move or convert elements."""
+    return next((str(op) for op in ops if _word(op) not in _MOVING), str(ops[-1]))
+
+
+def _word(op: object) -> str:
+    return str(op).split()[0].partition(".")[2]
+
+
 def _deed(ops: Sequence[str]) -> str:
-    """The first op that does more than to move or convert elements, as a word."""
-    words = [str(op).split()[0].partition(".")[2] for op in ops]
-    return identifier(next((word for word in words if word not in _MOVING), words[-1])).rstrip("_")
+    return identifier(_word(main_op(ops))).rstrip("_")
 
 
 def _elements(data: Data) -> tuple[float, ...] | None:
@@ -173,12 +233,14 @@ class Body:
         *,
         lookups: Mapping[int, str] | None = None,
         traces: Mapping[str, str] | None = None,
+        commented: bool = True,
     ) -> None:
         self.program = program
         self.target = target
         self.constants = constants
         self.function = function
         self.language = language
+        self.commented = commented
         self.lookups = dict(lookups or {})
         """Keys of the values that are looked up in ``w``."""
         self.traces = dict(traces or {})
@@ -189,38 +251,57 @@ class Body:
         cached = [value for inner in function.body if inner.op == LOAD_CACHED for value in inner.results]
         self.kept = {*self.lookups, *cached}
         """Values that are not this function's to free."""
+        self.listed: dict[int, tuple[str, int]] = {}
+        """List and place in it of the values that have no name of their own."""
         self.freed: set[int] = set()
         """Parameters that it frees."""
         self._parameters: set[int] = set()
+        self._passing: set[int] = set()
+        """Parameters whose name what is made of them may have."""
         self._live: dict[str, int] = {}
         self._declared: set[str] = set()
         """Names that something had in this function."""
+        self._of_modules: set[str] = set()
+        """Names of tensors that are those of modules."""
         self._where = ""
 
     def name(self, value: int) -> str:
         return self.names[value]
 
-    def base_name(self, value: int) -> str:
-        """A name for the parameter of a block that receives a value of this function: ``hidden`` where it was made."""
-        if value in self.lookups:
-            return identifier(self.lookups[value])
-        return self.names[value] if value in self._parameters else "hidden"
+    def source(self, value: int, *, whole: bool) -> str:
+        """What gives a value to a call; ``whole``: the list that it is in."""
+        return self.listed[value][0] if whole else self.names[value]
 
-    def parameter(self, value: int, name: str) -> str:
-        """Declares a parameter; its name."""
+    def base_name(self, value: int, shared: bool) -> str:
+        """A name for the parameter of a block that receives a value of this function.
+
+        Args:
+            shared: other blocks receive it too, so that it is more than the result of the one before.
+        """
+        if value in self.lookups:
+            return own_name(self.lookups[value]) or stem(identifier(self.lookups[value]))
+        return stem(self.names[value]) if shared or value in self._parameters else "hidden"
+
+    def parameter(self, value: int, name: str, *, passes: bool = False) -> str:
+        """Declares a parameter; its name. ``passes``: the one op that reads it may give its name to the result."""
         self.names[value] = found = unique("x" if name == "w" else name, {*self._live, *self.constants.defined})
         self.constants.locals.add(found)
         self._live[found] = value
         self._declared.add(found)
         self._parameters.add(value)
+        if passes:
+            self._passing.add(value)
         if self.function.arguments and value in self.function.arguments:
             self.kept.add(value)
         return found
 
-    def element(self, value: int, name: str) -> None:
-        """Declares a value that is part of a parameter and not this function's to free."""
+    def element(self, value: int, name: str, *, kept: bool) -> None:
+        """Declares a value that is part of a parameter. ``kept``: it is not this function's to free."""
         self.names[value] = name
-        self.kept.add(value)
+        if kept:
+            self.kept.add(value)
+        else:
+            self._parameters.add(value)
 
     def write(self, instructions: Sequence[Instruction]) -> None:
         index = 0
@@ -263,6 +344,15 @@ class Body:
         """
         for value in freed:
             self._forget(value)
+        if len(results) > MOST_RESULTS:
+            name = unique("states", {*self._live, *self.constants.defined})
+            self._live[name] = -1
+            for index, value in enumerate(results):
+                self.listed[value] = name, index
+                self.names[value] = f"{name}[{index}]"
+            self._bind([name], source, "one")
+            self._free(left)
+            return
         bases = bases or ["hidden"] * len(results)
         names = [self._new(value, base) for value, base in zip(results, bases, strict=True)]
         self._bind(names, source, "several" if len(names) > 1 else "one")
@@ -364,17 +454,25 @@ class Body:
         return self.language.node(expression, self.name, self.constants.data)
 
     def _base(self, instruction: Instruction, dying: list[int]) -> str:
-        """The name of a result: its module's, else that of the one tensor it replaces, else its op's."""
+        """The name of a result: its module's; that of the one tensor it replaces where it is that in another form, or
+        where a module is named; else its op's."""
         operands = flat(instruction.operands)
         for value in operands:
             if value in self.lookups and (block_of(self.lookups[value]) or "." in self.lookups[value]):
-                found = module_name(self.lookups[value].removesuffix(".prepared"))
+                found = module_name(re.sub(r"\.prepared(_\d+)?$", "", self.lookups[value]))
                 if found:
+                    self._of_modules.add(found)
                     return found
         tensors = [value for value in operands if value not in self.lookups]
-        if len(tensors) == 1 and tensors[0] in dying and tensors[0] not in self._parameters:
+        form = instruction.op.rpartition(".")[2] in FORM
+        if len(tensors) == 1 and form and tensors[0] in self._passing:
+            self._forget(tensors[0])
             return stem(self.names[tensors[0]])
-        return identifier(instruction.op.partition(".")[2].replace(".", "_"))
+        if len(tensors) == 1 and tensors[0] in dying and tensors[0] not in {*self._parameters, *self.listed}:
+            known = stem(self.names[tensors[0]])
+            if form or (len(operands) == 1 and known in self._of_modules):
+                return known
+        return op_name(instruction.op)
 
     def _new(self, value: int, base: str) -> str:
         self.names[value] = found = unique(base, {*self._live, *self.constants.defined})
@@ -403,7 +501,7 @@ class Body:
         if line.isdecimal() and file.rpartition(":")[2].isdecimal():
             file, _, line = file.rpartition(":")
         where = f"{file}:{line}"
-        if not line.isdecimal() or file in ("", "-") or where == self._where:
+        if not self.commented or not line.isdecimal() or file in ("", "-") or where == self._where:
             return
         self._where = where
         text = linecache.getline(file, int(line)).strip()
@@ -414,9 +512,3 @@ class Body:
 def _held_as(kind: DataType) -> Expression:
     """TT-NN's data type of a result of the host; None where it has none, so that the result stays an array."""
     return None if kind.is_host_only else dtype(kind)
-
-
-def stem(name: str) -> str:
-    """A name without the number that told it from another."""
-    head, _, tail = name.rpartition("_")
-    return head if head and tail.isdecimal() else name

@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -82,6 +83,8 @@ _NUMPY = {DataType.F32: "<f4", DataType.SI32: "<i4", DataType.U32: "<u4", DataTy
 _lock = threading.RLock()
 _graphs: dict[Path, list[str]] = {}
 """By folder, the programs that this process wrote there, in order."""
+_begun: Counter[Path] = Counter()
+"""By folder, how often what was written there was to be written anew."""
 
 
 def exporting(program: Program, modules: Mapping[str, str], run: Run) -> Run:
@@ -101,20 +104,22 @@ def exporting(program: Program, modules: Mapping[str, str], run: Run) -> Run:
     export_tensors = bool(program.options.get("export_tensors", True))
     source = generate(program, export_tensors, LANGUAGE_OF[str(program.options["backend"])])
     dry = bool(program.options.get("dry_run", False))
-    written = False
+    written = -1
 
     def run_and_export(
         tensors: Sequence[torch.Tensor], versions: Sequence[int | None], given: Container[int] = ()
     ) -> list[torch.Tensor]:
         nonlocal written
-        results = run(tensors, versions, given if written else ())  # what is exported are the arguments as they came
-        if not written:
+        begun = _begun[root.resolve()]
+        done = written == begun
+        results = run(tensors, versions, given if done else ())  # what is exported are the arguments as they came
+        if not done:
             files = dict(contents(program, source, modules))
             if export_tensors:
                 files |= _tensors(program, tensors, () if dry else results)
             folder = _place(root, program)
             write(folder, files)
-            written = True
+            written = begun
             print(f"{source.language.label} codegen successful. Check {folder} for the results.")
         return results
 
@@ -122,9 +127,16 @@ def exporting(program: Program, modules: Mapping[str, str], run: Run) -> Run:
 
 
 def begin(root: Path) -> None:
-    """Forgets what this process wrote to a folder before: what comes next is its only graph again."""
+    """Forgets what this process wrote to a folder before: what runs next is its only graph, and is written again."""
     with _lock:
         _graphs.pop(root.resolve(), None)
+        _begun[root.resolve()] += 1
+
+
+def written_since_begun(root: Path) -> int:
+    """How many graphs were written to a folder."""
+    with _lock:
+        return len(_graphs.get(root.resolve(), ()))
 
 
 def contents(program: Program, source: Source, modules: Mapping[str, str]) -> dict[str, Content]:
@@ -162,8 +174,7 @@ def write(folder: Path, files: Mapping[str, Content], bytes_needed: int = 0) -> 
     free = shutil.disk_usage(_nearest(folder)).free
     if needed > free:
         raise OutputError(
-            f"'{folder}' needs {needed / 1e9:.1f} GB for the program and its tensors; the disk has {free / 1e9:.1f} GB "
-            "left.",
+            f"'{folder}' needs {_bytes(needed)} for the program and its tensors; the disk has {_bytes(free)} left.",
             hint="Nothing was written. Use another disk, or export_tensors=False.",
         )
     try:
@@ -173,6 +184,10 @@ def write(folder: Path, files: Mapping[str, Content], bytes_needed: int = 0) -> 
             f"'{folder}' cannot be written: {error.strerror or error} ('{error.filename or folder}').",
             hint="Nothing was written. Give export_path a folder that can be written.",
         ) from error
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 
 def check_folder(folder: Path) -> None:

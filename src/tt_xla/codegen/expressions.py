@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Union
 
 from tt_xla.ir.program import TensorSpec
+
+_LARGEST = 3.4028234663852886e38
+"""The largest float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,17 @@ def python(expression: Expression, names: Names) -> str:
             return repr(expression) if math.isfinite(expression) else f'float("{expression}")'
         case _:
             return repr(expression)
+
+
+def shortest(value: float) -> float:
+    """The shortest decimal that is the same float32 as ``value``, where that is one: 1e-06 of 9.999999974752427e-07."""
+    if not math.isfinite(value) or struct.unpack("f", struct.pack("f", value))[0] != value:
+        return value
+    for digits in range(1, 10):
+        found = float(f"{value:.{digits}g}")
+        if abs(found) <= _LARGEST and struct.unpack("f", struct.pack("f", found))[0] == value:
+            return found
+    return value
 
 
 def values_of(expression: Expression) -> list[int]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name, Value
+from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name, Value, shortest
 
 WIDTH = 120
 INDENT = "    "
@@ -82,9 +82,12 @@ def node_of(expression: Expression, value: Callable[[int], str], data: Callable[
             return "device"
         case Data():
             return node(data(expression))
+        case Call("dict", (), keywords):
+            prefixes = tuple(f"{quoted(name)}: " for name in keywords)
+            return Group("{", tuple(map(node, keywords.values())), "}", prefixes=prefixes)
         case Call(function, arguments, keywords):
             items = [node(item) for item in (*arguments, *keywords.values())]
-            prefixes = ("",) * len(arguments) + tuple(f"{name}=" for name in keywords)
+            prefixes = ("",) * len(arguments) + tuple("**" if name == "**" else f"{name}=" for name in keywords)
             return Group(f"{function}(", tuple(items), ")", fill=True, prefixes=prefixes)
         case tuple():
             return Group("[", tuple(node(item) for item in expression), "]")
@@ -93,7 +96,9 @@ def node_of(expression: Expression, value: Callable[[int], str], data: Callable[
         case str():
             return quoted(expression)
         case float():
-            return repr(expression).replace("e+", "e") if math.isfinite(expression) else f'float("{expression}")'
+            return (
+                repr(shortest(expression)).replace("e+", "e") if math.isfinite(expression) else f'float("{expression}")'
+            )
         case _:
             return repr(expression)
 

@@ -6,20 +6,33 @@ The file reads from top to bottom as the program runs: configs, const-eval funct
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tt_xla.codegen.blocks import Block, find_blocks, flat
-from tt_xla.codegen.body import DEALLOCATE, HOST_CALL, HOST_CALLBACK, LOAD_CACHED, TRACE, Body, Constants, stem
+from tt_xla.codegen.body import FORM, HOST_CALL, HOST_CALLBACK, MOST_RESULTS, Body, Constants, main_op
 from tt_xla.codegen.expressions import Call, Device, Expression
 from tt_xla.codegen.formatting import INDENT, Node, lay_out
 from tt_xla.codegen.languages import LANGUAGES, Gives, Language
+from tt_xla.codegen.languages.numbered import Made
 from tt_xla.codegen.layouts import dtype, layout, memory_config
-from tt_xla.codegen.naming import identifier, module_path, unique
-from tt_xla.codegen.repeats import Repeat, find_repeats
+from tt_xla.codegen.naming import filled_name, identifier, module_path, own_name, stem, unique
+from tt_xla.codegen.repeats import Part, Repeat, find_parts
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.ir.program import Function, FunctionKind, Instruction, Program, Role, TensorSpec
+from tt_xla.ir.program import (
+    DEALLOCATE,
+    LOAD_CACHED,
+    TRACE,
+    Function,
+    FunctionKind,
+    Instruction,
+    Program,
+    Role,
+    TensorSpec,
+)
 from tt_xla.target import Target, load_target
 
 WRITE = "ttnn.write_tensor"
@@ -56,6 +69,8 @@ class _Module:
     """Functions, as lines."""
     named: dict[str, str] = field(default_factory=lambda: {})
     """Name of the function with a body, so that equal ones are written once."""
+    blocks: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=lambda: {})
+    """By what a block is called and its text with the inputs unnamed: its function, and names of results there."""
 
     def body(self, function: Function, **known: Any) -> Body:
         return Body(self.program, self.target, self.constants, function, self.language, **known)
@@ -63,7 +78,7 @@ class _Module:
     def define(self, name: str, signature: Sequence[str], gives: Gives, doc: str, lines: Sequence[str]) -> str:
         """Writes a function, unless one like it is there; its name."""
         signature = ["device", *signature]
-        key = "\n".join([*signature, *lines])
+        key = "\n".join([*signature, *(line for line in lines if not self.language.is_comment(line))])
         if key in self.named:
             return self.named[key]
         self.named[key] = name = unique(name, {*self.named.values(), *self.constants.locals})
@@ -88,21 +103,22 @@ def generate(
     """
     target = load_target(program.target)
     module = _Module(program, target, LANGUAGES[language], Constants(host_in_torch=host_in_torch))
+    module.constants.shares_keywords = module.language.spreads
     _check(program, module.language)
     entry = program.functions[0]
     weights, inputs = _arguments(program, entry)
     _subprograms(module)
-    prepared, driver = _const_evals(module, entry, weights)
+    prepared, constants = _const_evals(module, entry, weights)
     traces = _traces(module, entry)
     lookups = weights | prepared
-    _forward(module, entry, lookups, inputs, traces)
+    _forward(module, entry, lookups, constants, inputs, traces)
     loaders = _loaders(module, entry, weights, inputs, export_tensors)
     configs = [line for name, value in module.constants.configs() for line in module.language.config(name, value)]
     parts = [
         *_callbacks(module.constants),
         *module.constants.host_functions.values(),
         *module.parts,
-        [*loaders, *module.language.entry(program, driver, len(inputs))],
+        [*loaders, *module.language.entry(program, bool(prepared), len(inputs))],
     ]
     functions = [*module.constants.host_functions]
     modules = ("host_ops",) if functions else ()
@@ -118,7 +134,7 @@ def _check(program: Program, language: Language) -> None:
     steps = [step for function in program.functions for step in function.body]
     hint = "Generate Python, with codegen_py, which has source for it."
     if not language.host and (found := next((step for step in steps if step.op in (HOST_CALL, HOST_CALLBACK)), None)):
-        what = " ".join(str(found.attributes.get("ops", ["a Python function"])[0]).split())
+        what = " ".join(main_op(found.attributes.get("ops", ["a Python function"])).split())
         raise UnsupportedOpError(
             f"{language.label} source cannot hold what the host runs: {what}.", hint=hint, location=found.location
         )
@@ -174,11 +190,13 @@ def _subprograms(module: _Module) -> None:
         module.constants.functions[function.name] = name
 
 
-def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> tuple[dict[int, str], bool]:
-    """Writes the const-eval functions and what runs them; the keys of their results, and whether there are any."""
+def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> tuple[dict[int, str], set[int]]:
+    """Writes the const-eval functions and what runs them; the keys of their results, and those that read no weight."""
     keys: dict[int, str] = {}
-    lines: list[str] = []
+    constants: set[int] = set()
+    made: list[Made] = []
     shared: dict[str, list[str]] = {}
+    taken = {*weights.values(), *(name.rpartition(".")[2] for name in weights.values())}
     for instruction in entry.body:
         if instruction.op != LOAD_CACHED:
             continue
@@ -186,19 +204,31 @@ def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> t
         assert isinstance(operands, tuple)
         callee = module.program.function(str(instruction.attributes["callee"]))
         given = [_looked_up(weights | keys, value, callee.name) for value in operands]
+        if not given:
+            constants.update(instruction.results)
         source, result_names = _const_eval(module, callee, given)
+        sizes = [math.prod(entry.values[value].shape) for value in operands]
+        subject = max(zip(sizes, given, strict=True), key=lambda pair: pair[0], default=(0, ""))[1]
         known = shared.get(str(source))
         if known is None:
             known = shared[str(source)] = []
-            for result_name in result_names:
-                base = f"{given[0]}.prepared" if given else result_name
-                known.append(unique(base, {*weights.values(), *keys.values(), *known}))
-            lines += module.language.keep(known, source)
+            for result_name, kind in zip(result_names, _types(entry, instruction.results), strict=True):
+                base = f"{subject}.prepared" if given else result_name
+                if base in taken and not given:
+                    base = f"{base}_{kind}"
+                known.append(unique(base, taken))
+                taken.add(known[-1])
+            made.append(Made(tuple(known), source))
         keys |= zip(instruction.results, known, strict=True)
-    if lines:
+    if made:
+        lines = module.language.keep(made)
         doc = "Computes what depends on weights and constants alone, once, and keeps it with the weights."
         module.define("const_eval", ["w"], "nothing", doc, lines)
-    return keys, bool(lines)
+    return keys, constants
+
+
+def _types(function: Function, values: Sequence[int]) -> list[str]:
+    return [function.values[value].layout.dtype.value for value in values]
 
 
 def _looked_up(names: dict[int, str], value: int, callee: str) -> str:
@@ -213,23 +243,44 @@ def _looked_up(names: dict[int, str], value: int, callee: str) -> str:
 
 def _const_eval(module: _Module, function: Function, given: Sequence[str]) -> tuple[Node, list[str]]:
     """What calls a const-eval function, which is written unless it is one call without inputs; names of its results."""
-    body = module.body(function)
-    parameters = [body.parameter(value, "weight") for value in function.arguments]
+    ops = [inner.op.rpartition(".")[2] for inner in function.body if inner.op != DEALLOCATE]
+    body = module.body(function, commented=any(op not in FORM for op in ops))
+    uses = Counter(value for inner in function.body for value in flat(inner.operands))
+    parameters = [
+        body.parameter(value, (len(given) > 1 and own_name(key)) or "weight", passes=uses[value] == 1)
+        for value, key in zip(function.arguments, given, strict=True)
+    ]
     body.write(function.body)
     results = [body.name(value) for value in function.results]
     gives = _gives(results)
     lines = [*body.lines, *module.language.give(results, gives)]
-    ops = [inner.op.removeprefix("ttnn.") for inner in function.body if inner.op != "ttnn.deallocate"]
-    base = f"{'prepare' if function.arguments else 'make'}_{identifier(ops[-1]).rstrip('_')}" if ops else "const_eval"
-    names = [base.removeprefix("make_") for _ in results]
+    verb = "prepare" if function.arguments else "make"
+    names = _constant_names(function, results)
     if len(ops) == 1 and not given and len(results) == 1 and len(body.sources) == 1:
         return body.sources[0], names
-    name = module.define(base, parameters, gives, "", lines)
+    name = module.define(f"{verb}_{_deed(ops)}", parameters, gives, "", lines)
     return module.language.call(name, ["device", *map(module.language.weight, given)]), names
 
 
+def _deed(ops: Sequence[str]) -> str:
+    """What a const-eval function does, in a word: its last op, or the change of form that matters most."""
+    computes = next((op for op in reversed(ops) if op not in FORM), "")
+    found = computes.removeprefix("prepare_") or next((word for op, word in FORM.items() if op in ops), "const_eval")
+    return identifier(found).rstrip("_")
+
+
+def _constant_names(function: Function, results: Sequence[str]) -> list[str]:
+    """What the results of a const-eval function are called: by their number where that is all there is in them."""
+    makers = {value: inner for inner in function.body for value in inner.results}
+    names: list[str] = []
+    for value, name in zip(function.results, results, strict=True):
+        filled = makers[value].attributes.get("fill_value") if value in makers else None
+        names.append(filled_name(filled) if isinstance(filled, (int, float)) else stem(name))
+    return names
+
+
 def _gives(results: Sequence[str]) -> Gives:
-    return "one" if len(results) == 1 else "several"
+    return "one" if len(results) == 1 else "several" if len(results) <= MOST_RESULTS else "list"
 
 
 def _traces(module: _Module, entry: Function) -> dict[str, str]:
@@ -272,16 +323,27 @@ def _by_position(module: _Module, function: Function) -> str:
 
 
 def _forward(
-    module: _Module, entry: Function, lookups: dict[int, str], inputs: dict[int, str], traces: dict[str, str]
+    module: _Module,
+    entry: Function,
+    lookups: dict[int, str],
+    constants: Container[int],
+    inputs: dict[int, str],
+    traces: dict[str, str],
 ) -> None:
-    """Writes ``forward`` and the repeated blocks of the model."""
+    """Writes ``forward`` and the repeated blocks of the model.
+
+    Args:
+        constants: lookups that depend on no argument.
+    """
     body = module.body(entry, lookups=lookups, traces=traces)
     signature = ["w"] + [body.parameter(value, name) for value, name in inputs.items()]
     position = 0
     instructions = [inner for inner in entry.body if inner.op != LOAD_CACHED]
-    for block in find_blocks(entry, instructions, lookups):
+    blocks = find_blocks(entry, instructions, lookups, constants)
+    uses = Counter(value for block in blocks for value in block.inputs)
+    for block in blocks:
         _stretch(module, body, instructions[position : block.first])
-        _block(module, body, block, instructions[block.first : block.last + 1])
+        _block(module, body, block, instructions[block.first : block.last + 1], uses)
         position = block.last + 1
     _stretch(module, body, instructions[position:])
     lines = [*body.lines, *module.language.give([body.name(value) for value in entry.results], "list")]
@@ -290,21 +352,16 @@ def _forward(
 
 def _stretch(module: _Module, body: Body, instructions: Sequence[Instruction]) -> None:
     """Writes instructions that belong to no named part of the model; what repeats among them is a function."""
-    repeats = find_repeats(instructions, body.described, body.kept)
-    weights = {repeat.part: set(range(len(repeat.inputs))) for repeat in repeats}
-    for repeat in repeats:
-        weights[repeat.part] &= {at for at, value in enumerate(repeat.inputs) if value in body.lookups}
+    parts = find_parts(instructions, body.described, body.kept, body.lookups, MOST_RESULTS)
     written: dict[int, tuple[str, list[str]]] = {}
     position = 0
-    for repeat in repeats:
+    for repeat, part in parts:
         body.write(instructions[position : repeat.first])
-        of_part = weights[repeat.part]
         if repeat.part not in written:
-            inside = instructions[repeat.first : repeat.last + 1]
-            written[repeat.part] = _repeated(module, body, repeat, of_part, inside)
+            written[repeat.part] = _repeated(module, body, repeat, part, instructions[repeat.first : repeat.last + 1])
         name, bases = written[repeat.part]
-        keys = module.language.weights([body.lookups[repeat.inputs[at]] for at in sorted(of_part)])
-        given = [body.name(value) for at, value in enumerate(repeat.inputs) if at not in of_part]
+        keys = module.language.weights([body.lookups[repeat.inputs[at]] for at in part.weights])
+        given = [body.source(repeat.inputs[at], whole=at in part.lists) for at in part.parameters]
         source = module.language.call(name, ["device", *keys, *given])
         body.bind_call(repeat.outputs, source, {repeat.inputs[at] for at in repeat.freed}, bases, repeat.left)
         position = repeat.last + 1
@@ -312,22 +369,21 @@ def _stretch(module: _Module, body: Body, instructions: Sequence[Instruction]) -
 
 
 def _repeated(
-    module: _Module, caller: Body, repeat: Repeat, weights: Container[int], instructions: Sequence[Instruction]
+    module: _Module, caller: Body, repeat: Repeat, part: Part, instructions: Sequence[Instruction]
 ) -> tuple[str, list[str]]:
-    """Writes a repeated part as a function, weights first; its name, and what it calls its results.
-
-    Args:
-        weights: positions of the inputs that are weights for all parts that are alike.
-    """
+    """Writes a repeated part as a function, weights first; its name, and what it calls its results."""
     body = module.body(caller.function)
-    of_weights = [value for at, value in enumerate(repeat.inputs) if at in weights]
+    of_weights = [repeat.inputs[at] for at in part.weights]
     if module.language.spreads:
         signature = ["w"] if of_weights else []
         for at, value in enumerate(of_weights):
-            body.element(value, f"w[{at}]")
+            body.element(value, f"w[{at}]", kept=True)
     else:
         signature = [body.parameter(value, "weight") for value in of_weights]
-    signature += [body.parameter(value, "x") for at, value in enumerate(repeat.inputs) if at not in weights]
+    for at in part.parameters:
+        signature.append(body.parameter(repeat.inputs[at], "states" if at in part.lists else "x"))
+        for other, place in part.lists.get(at, {}).items():
+            body.element(repeat.inputs[other], f"{signature[-1]}[{place}]", kept=False)
     body.write([step for step in instructions if step.op != DEALLOCATE or not {*flat(step.operands)} & {*repeat.left}])
     results = [body.name(value) for value in repeat.outputs]
     gives = _gives(results)
@@ -335,18 +391,84 @@ def _repeated(
     return name, [stem(result) for result in results]
 
 
-def _block(module: _Module, caller: Body, block: Block, instructions: Sequence[Instruction]) -> None:
-    """Writes one repeated block as a function, or finds the one that is like it, and the call of it."""
-    language = module.language
-    lookups = {value: key[len(block.prefix) :] for value, key in caller.lookups.items() if key.startswith(block.prefix)}
-    body = module.body(caller.function, lookups=lookups)
-    signature = ["w"] + [body.parameter(value, caller.base_name(value)) for value in block.inputs]
+def _block(
+    module: _Module,
+    caller: Body,
+    block: Block,
+    instructions: Sequence[Instruction],
+    uses: Mapping[int, int],
+) -> None:
+    """Writes one repeated block as a function, or finds the one that is like it but for names, and the call of it.
+
+    The last block to read a value frees it; where that is all that sets it apart, the caller does so.
+
+    Args:
+        uses: how many blocks have a value among their inputs.
+    """
+    inputs = ["x"] * len(block.inputs)
+    left: list[int] = []
+    written = _written(module, caller, block, instructions, inputs)
+    found = module.blocks.get((block.function, written.text))
+    if found is None:
+        freed = [value for value in written.freed if uses[value] > 1]
+        rest = _written(module, caller, block, instructions, inputs, freed)
+        found = module.blocks.get((block.function, rest.text))
+        if found is not None:
+            written, left = rest, freed
+    if found is None:
+        names = [caller.base_name(value, uses[value] > 1) for value in block.inputs]
+        named = _written(module, caller, block, instructions, names)
+        name = module.define(block.function, named.signature, named.gives, "", named.lines)
+        found = module.blocks[block.function, written.text] = name, named.results
+    name, results = found
     given = [caller.name(value) for value in block.inputs]
-    body.write(instructions)
+    source = module.language.call(name, ["device", module.language.under(block.prefix), *given])
+    bases = [
+        "hidden" if uses[value] == 1 or len(results) == 1 else stem(result)
+        for value, result in zip(block.outputs, results, strict=True)
+    ]
+    caller.bind_call(block.outputs, source, written.freed, bases, left)
+
+
+@dataclass
+class _Written:
+    """A block as a function; ``results`` are their names there, ``freed`` what it frees of its inputs."""
+
+    signature: list[str]
+    gives: Gives
+    lines: list[str]
+    results: list[str]
+    freed: set[int]
+
+    @property
+    def text(self) -> str:
+        return "\n".join([*self.signature, *self.lines])
+
+
+def _written(
+    module: _Module,
+    caller: Body,
+    block: Block,
+    instructions: Sequence[Instruction],
+    names: Sequence[str],
+    left: Sequence[int] = (),
+) -> _Written:
+    """A block whose inputs have these names; constants are looked up as they are everywhere.
+
+    Args:
+        left: inputs that it does not free.
+    """
+    lookups = {
+        value: key.removeprefix(block.prefix)
+        for value, key in caller.lookups.items()
+        if key.startswith(block.prefix) or value in block.constants
+    }
+    body = module.body(caller.function, lookups=lookups)
+    signature = ["w"] + [body.parameter(value, name) for value, name in zip(block.inputs, names, strict=True)]
+    body.write([step for step in instructions if step.op != DEALLOCATE or not {*flat(step.operands)} & {*left}])
     results = [body.name(value) for value in block.outputs]
     gives = _gives(results)
-    name = module.define(block.function, signature, gives, "", [*body.lines, *language.give(results, gives)])
-    caller.bind_call(block.outputs, language.call(name, ["device", language.under(block.prefix), *given]), body.freed)
+    return _Written(signature, gives, [*body.lines, *module.language.give(results, gives)], results, body.freed)
 
 
 def _loaders(
@@ -356,7 +478,7 @@ def _loaders(
         value: _loaded(module, f"arg{index}", entry.values[value], export_tensors)
         for index, value in enumerate(entry.arguments)
     }
-    stored = [(name, made[value]) for value, name in weights.items()]
+    stored = [Made((name,), made[value]) for value, name in weights.items()]
     return module.language.loaders(stored, [made[value] for value in inputs])
 
 
@@ -373,6 +495,4 @@ def _loaded(module: _Module, name: str, spec: TensorSpec, export_tensors: bool) 
     if export_tensors:
         return module.language.node(Call("utils.load", (name, *form, *placed)), str, module.constants.data)
     shape = tuple(spec.shape)
-    names = ("dtype", "layout", "device", "memory_config")
-    named: dict[str, Expression] = dict(zip(names, (*form, *placed), strict=False))
-    return module.language.node(Call("ttnn.ones", (shape,), named), str, module.constants.data)
+    return module.language.node(Call("utils.ones", (shape, *form, *placed)), str, module.constants.data)

@@ -21,6 +21,9 @@ from tt_xla.codegen.mock import Mock
 from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.ir.program import (
     CASE,
+    DEALLOCATE,
+    LOAD_CACHED,
+    TRACE,
     WHILE_LOOP,
     Function,
     FunctionKind,
@@ -43,8 +46,7 @@ _WORKER = Path(__file__).with_name("worker.py")
 HOST_OPS = ("ttnn.host_call", "ttnn.host_callback")
 """What the host runs is no business of TT-NN; its results are there when a call wants them."""
 
-_CALLING = ("ttcore.load_cached", "func.call")
-_TRACE = "ttnn.capture_or_execute_trace"
+_CALLING = (LOAD_CACHED, "func.call")
 _CAPTURE = "ttnn.begin_trace_capture"
 
 
@@ -109,9 +111,9 @@ class _Plan:
                 break  # mock mode records no traces; what is recorded ran plainly just before
             elif instruction.op in (WHILE_LOOP, CASE):
                 numbers |= zip(instruction.results, self.control(instruction, numbers), strict=True)
-            elif instruction.op in (*_CALLING, _TRACE):
+            elif instruction.op in (*_CALLING, TRACE):
                 given = [numbers[number] for number in _flat(instruction.operands.values())]
-                found = self.traced(instruction, given) if instruction.op == _TRACE else self.called(instruction, given)
+                found = self.traced(instruction, given) if instruction.op == TRACE else self.called(instruction, given)
                 numbers |= zip(instruction.results, found, strict=True)
             else:
                 numbers |= {number: self.new(function.values[number]) for number in instruction.results}
@@ -143,7 +145,7 @@ class _Plan:
         results = tuple(numbers[number] for number in instruction.results)
         if instruction.op in ("ttnn.prepare_conv2d_weights", "ttnn.prepare_conv_transpose2d_weights"):
             self.unsized.update(results)
-        frees = instruction.operands["input"] if instruction.op == "ttnn.deallocate" else None
+        frees = instruction.operands["input"] if instruction.op == DEALLOCATE else None
         freed = numbers[frees] if isinstance(frees, int) else None
         self.steps.append((instruction, function.name, results, python(call, names), freed))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import math
 import re
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from tt_xla.codegen.expressions import Call, Expression, Name
 
@@ -105,6 +107,7 @@ RESERVED = {
     "tensors",
     "forward",
     "const_eval",
+    "states",
 }
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
@@ -123,10 +126,16 @@ def unique(name: str, taken: Iterable[str]) -> str:
     taken = set(taken)
     if name not in taken:
         return name
-    number = 1
-    while f"{name}_{number}" in taken:
+    stem, number = name.rstrip("_"), 1
+    while f"{stem}_{number}" in taken:
         number += 1
-    return f"{name}_{number}"
+    return f"{stem}_{number}"
+
+
+def stem(name: str) -> str:
+    """A name without the number that told it from another."""
+    head, _, tail = name.rpartition("_")
+    return head if head and tail.isdecimal() else name
 
 
 def module_path(argument: str) -> tuple[str, ...]:
@@ -146,30 +155,110 @@ def block_of(argument: str) -> str:
     return match[1] if match else ""
 
 
+def own_name(argument: str) -> str:
+    """What an argument is called in its module: ``weight`` of ``layers.0.fc.weight``; empty where it has none."""
+    argument = re.sub(r"\.prepared(_\d+)?$", "", argument)
+    parts = [part for part in _WORD.findall(argument) if part not in ("value", "get_value")]
+    return identifier(parts[-1]) if len(parts) > 1 else ""
+
+
 def module_name(argument: str) -> str:
     """The last name in a module's path, ``fc``; empty where there is none."""
     path = [part for part in module_path(argument) if not part.isdigit()]
     return identifier(path[-1]) if path else ""
 
 
+_OF_OPS = {
+    "abs": "magnitude",
+    "clamp_scalar": "clamp",
+    "clamp_tensor": "clamp",
+    "max": "largest",
+    "min": "smallest",
+    "pow": "power",
+    "pow_scalar": "power",
+    "pow_tensor": "power",
+    "prepare_conv2d_bias": "bias",
+    "prepare_conv2d_weights": "weight",
+    "prepare_conv_transpose2d_bias": "bias",
+    "prepare_conv_transpose2d_weights": "weight",
+    "repeat_interleave": "repeated",
+    "round": "rounded",
+    "scaled_dot_product_attention": "attention",
+    "scaled_dot_product_attention_decode": "attention",
+    "slice_static": "part",
+    "sum": "total",
+}
+"""What an op's result is called where that is not the op's own name."""
+
+
+def op_name(op: str) -> str:
+    """The name of what an op gives: ``matmul`` of ``ttnn.matmul``, ``total`` of ``ttnn.sum``."""
+    name = op.rpartition(".")[2]
+    return _OF_OPS.get(name) or identifier(name)
+
+
+def number_name(value: float) -> str:
+    """A number as a part of a name: ``0_5``, ``minus_1e_06``, ``inf``."""
+    text = f"{value:.6g}" if math.isfinite(value) else str(value)
+    return re.sub(r"[^a-z0-9]+", "_", text.replace("-", "minus_" if text[0] == "-" else "_", 1).replace("e+", "e"))
+
+
+_NUMBERS = {0.0: "zero", 1.0: "one", -1.0: "minus_one", math.inf: "infinity", -math.inf: "minus_infinity"}
+
+
+def filled_name(value: float) -> str:
+    """The name of a tensor whose elements all are this number: ``zero``, ``full_0_5``."""
+    return _NUMBERS.get(value) or f"full_{number_name(value)}"
+
+
 def config_name(config: Call) -> str:
-    """``HIFI4_FP32``, ``L1_BLOCK_SHARDED_64X32``, ``MATMUL_1D``, ``CONV_2D_CONFIG``."""
+    """``HIFI4_FP32``, ``L1_BLOCK_SHARDED_64X32_ON_8``, ``MATMUL_1D_8X1``, ``MUL_0_5``, ``CONV_2D_CONFIG``."""
     kind = config.function.rpartition(".")[2]
+    if kind == "dict":
+        return _geometry_name(config)
     if kind == "MemoryConfig":
         layout, buffer, spec = config.arguments
         assert isinstance(spec, Call)
-        shard = spec.arguments[1]
+        cores, shard, _ = spec.arguments
         size = "X".join(map(str, shard)) if isinstance(shard, tuple) else ""
-        return f"{_last(buffer)}_{_last(layout)}_{size}"
+        return f"{_last(buffer)}_{_last(layout)}_{size}_ON_{_cores(cores)}"
     if kind == "WormholeComputeKernelConfig":
         parts = [_last(config.keywords["math_fidelity"]).upper()] if "math_fidelity" in config.keywords else ["COMPUTE"]
         return "_".join([*parts, "FP32"] if config.keywords.get("fp32_dest_acc_en") else parts)
     if kind == "UnaryWithParam":
-        return _last(config.arguments[0])
+        name = _last(config.arguments[0]).removesuffix("_SFPU").removesuffix("_UNARY")
+        return "_".join([name, *(number_name(given).upper() for given in config.arguments[1:] if _is_number(given))])
     if kind == "CoreGrid":
         return f"CORES_{config.keywords['y']}X{config.keywords['x']}"
     kind = kind.replace("MultiCoreReuse", "").replace("MultiCast", "").removesuffix("ProgramConfig")
-    return re.sub(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9])(?=[A-Z][a-z])", "_", kind).upper()
+    name = re.sub(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9])(?=[A-Z][a-z])", "_", kind).upper()
+    grid, fused = config.keywords.get("compute_with_storage_grid_size"), config.keywords.get("fused_activation")
+    size = ["X".join(map(str, grid.arguments))] if isinstance(grid, Call) else []
+    return "_".join([name, *size, *([config_name(fused)] if isinstance(fused, Call) else [])])
+
+
+def _geometry_name(geometry: Call) -> str:
+    """``CONV_3X3_32_TO_64_AT_26X26``."""
+    sizes = geometry.keywords
+    kernel = sizes["kernel_size"]
+    window = "X".join(map(str, kernel)) if isinstance(kernel, tuple) else ""
+    place = f"{sizes['input_height']}X{sizes['input_width']}"
+    return f"CONV_{window}_{sizes['in_channels']}_TO_{sizes['out_channels']}_AT_{place}"
+
+
+def _cores(ranges: Expression) -> int:
+    """How many cores a ``ttnn.CoreRangeSet`` has."""
+    match ranges:
+        case Call("ttnn.CoreRangeSet", (tuple(inner),)):
+            return sum(map(_cores, inner))
+        case Call("ttnn.CoreRange", (Call(_, (int(x0), int(y0))), Call(_, (int(x1), int(y1))))):
+            return (x1 - x0 + 1) * (y1 - y0 + 1)
+        case _:
+            return 0
+
+
+def _is_number(expression: Expression) -> TypeGuard[float]:
+    return isinstance(expression, (int, float)) and not isinstance(expression, bool)
 
 
 def _last(expression: Expression) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tt_xla.codegen.blocks import flat
-from tt_xla.ir.program import Instruction
-
-DEALLOCATE = "ttnn.deallocate"
+from tt_xla.ir.program import DEALLOCATE, Instruction
 
 FEWEST_STEPS = 4
 """A shorter part stays where it is used."""
+
+FEWEST_LISTED = 3
+"""Fewer tensors of a list than these are given one by one."""
 
 MOST_PARTS = 16
 """Parts of one function that are looked for, largest saving first."""
@@ -54,6 +55,54 @@ class Repeat:
     """Positions of the inputs that all of them free."""
     left: tuple[int, ...]
     """Inputs that this one frees and others do not: they are freed after it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """How a function takes the inputs of the parts that are alike, by their positions."""
+
+    weights: tuple[int, ...]
+    """Those that are weights for all of them."""
+    parameters: tuple[int, ...]
+    """Those that each are a parameter, or the first of what one list holds."""
+    lists: Mapping[int, Mapping[int, int]]
+    """By the first position: place in the list of each position that the list holds."""
+
+
+def find_parts(
+    instructions: Sequence[Instruction], describe: Describe, kept: Container[int], weights: Container[int], most: int
+) -> list[tuple[Repeat, Part]]:
+    """Repeated parts, and how each takes its inputs.
+
+    Args:
+        most: results of a part that have names; more are a list, which others take whole.
+    """
+    repeats = find_repeats(instructions, describe, kept)
+    listed = {
+        value: (call, place)
+        for call, repeat in enumerate(repeats)
+        if len(repeat.outputs) > most
+        for place, value in enumerate(repeat.outputs)
+    }
+    alike: dict[int, list[Repeat]] = defaultdict(list)
+    for repeat in repeats:
+        alike[repeat.part].append(repeat)
+    parts = {part: _part([repeat.inputs for repeat in group], weights, listed) for part, group in alike.items()}
+    return [(repeat, parts[repeat.part]) for repeat in repeats]
+
+
+def _part(calls: Sequence[tuple[int, ...]], weights: Container[int], listed: Mapping[int, tuple[int, int]]) -> Part:
+    columns = list(zip(*calls, strict=True))
+    of_weights = tuple(at for at, values in enumerate(columns) if all(value in weights for value in values))
+    lists: dict[tuple[int, ...], dict[int, int]] = defaultdict(dict)
+    for at, values in enumerate(columns):
+        origins = [listed[value] for value in values if value in listed]
+        if len(origins) == len(calls) and len({place for _, place in origins}) == 1:
+            lists[tuple(call for call, _ in origins)][at] = origins[0][1]
+    whole = {min(places): places for places in lists.values() if len(places) >= FEWEST_LISTED}
+    inside = {at for places in whole.values() for at in places}
+    parameters = (at for at in range(len(columns)) if at not in of_weights and (at in whole or at not in inside))
+    return Part(of_weights, tuple(parameters), whole)
 
 
 def find_repeats(instructions: Sequence[Instruction], describe: Describe, kept: Container[int]) -> list[Repeat]:

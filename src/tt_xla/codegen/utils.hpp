@@ -78,6 +78,16 @@ inline ttnn::Tensor full(double value, const ttnn::Shape& shape, ttnn::DataType 
     return of(std::vector<double>(shape.volume(), value), shape, dtype, layout);
 }
 
+// What stands for an argument that was not stored.
+inline ttnn::Tensor ones(
+    const ttnn::Shape& shape,
+    ttnn::DataType dtype,
+    ttnn::Layout layout,
+    ttnn::MeshDevice* device = nullptr,
+    const std::optional<ttnn::MemoryConfig>& memory_config = std::nullopt) {
+    return device == nullptr ? full(1, shape, dtype, layout) : ttnn::ones(shape, dtype, layout, *device, memory_config);
+}
+
 // Elements as numbers.
 inline std::vector<double> elements_of(const ttnn::Tensor& tensor) {
     const auto host = tensor.cpu();
@@ -101,12 +111,14 @@ inline Branch pick(const ttnn::Tensor& index, const std::vector<Branch>& branche
     return branches.at(number >= 0 && number <= last ? number : last);
 }
 
-// The weights of one module, by their names within it.
+// The weights of one module, by their names within it, and constants, which belong to no module.
 inline Weights under(const Weights& weights, const std::string& module) {
     Weights found;
     for (const auto& [name, tensor] : weights) {
         if (name.starts_with(module)) {
             found.emplace(name.substr(module.size()), tensor);
+        } else if (name.find_first_of(".[") == std::string::npos) {
+            found.emplace(name, tensor);
         }
     }
     return found;

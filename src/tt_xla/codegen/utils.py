@@ -66,6 +66,11 @@ def full(value, shape, dtype, layout):
     return tensor(numpy.full(shape, value), dtype, layout)
 
 
+def ones(shape, dtype, layout, device=None, memory_config=None):
+    """What stands for an argument that was not stored."""
+    return ttnn.ones(shape, dtype=dtype, layout=layout, device=device, memory_config=memory_config)
+
+
 def held(array, dtype):
     """What the host computed as a tensor on the host; the array itself where TT-NN has no data type for it."""
     if dtype is None:
@@ -94,14 +99,15 @@ def pick(index, *branches):
     return branches[number if 0 <= number < len(branches) else -1]
 
 
-def named(weights, names):
+def named(weights, *names):
     """Weights by their names, which spaces part."""
-    return [weights[name] for name in names.split()]
+    return [weights[name] for line in names for name in line.split()]
 
 
 def under(weights, module):
-    """The weights of one module, by their names within it."""
-    return {name[len(module) :]: weight for name, weight in weights.items() if name.startswith(module)}
+    """The weights of one module, by their names within it, and constants, which belong to no module."""
+    constants = {name: weight for name, weight in weights.items() if name.isidentifier()}
+    return constants | {name[len(module) :]: weight for name, weight in weights.items() if name.startswith(module)}
 
 
 def pcc(found, expected):

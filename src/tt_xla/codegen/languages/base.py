@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 from tt_xla.codegen.expressions import Data, Expression
 from tt_xla.codegen.formatting import Node
+from tt_xla.codegen.languages.numbered import Made
 from tt_xla.ir.program import Program
 from tt_xla.target import Target
 
@@ -43,7 +44,7 @@ class Language(Protocol):
         """A weight by its name."""
         ...
 
-    def weights(self, keys: Sequence[str]) -> list[str]:
+    def weights(self, keys: Sequence[str]) -> Sequence[Node]:
         """Several weights as arguments of a call: one list for a language that ``spreads``."""
         ...
 
@@ -53,7 +54,7 @@ class Language(Protocol):
 
     def listed(self, items: Sequence[str]) -> Node: ...
 
-    def keep(self, keys: Sequence[str], source: Node) -> list[str]:
+    def keep(self, made: Sequence[Made]) -> list[str]:
         """Puts results of const-eval with the weights."""
         ...
 
@@ -68,6 +69,8 @@ class Language(Protocol):
     def give(self, results: Sequence[str], gives: Gives) -> list[str]: ...
 
     def comment(self, text: str) -> str: ...
+
+    def is_comment(self, line: str) -> bool: ...
 
     def deallocate(self, name: str) -> str: ...
 
@@ -104,7 +107,7 @@ class Language(Protocol):
         """The number that a tensor holds."""
         ...
 
-    def loaders(self, weights: Sequence[tuple[str, Node]], inputs: Sequence[Node]) -> list[str]: ...
+    def loaders(self, weights: Sequence[Made], inputs: Sequence[Node]) -> list[str]: ...
 
     def file(
         self,

@@ -11,13 +11,15 @@ import math
 from collections.abc import Sequence
 
 from tt_xla import __version__
-from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name
+from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name, shortest
 from tt_xla.codegen.expressions import Value as ValueOf
 from tt_xla.codegen.formatting import INDENT, Group, Node, call, flat, lay_out, quoted
 from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.codegen.languages.base import DataOf, Gives, Value
+from tt_xla.codegen.languages.numbered import Made
 from tt_xla.codegen.languages.python import plain
 from tt_xla.codegen.languages.signatures import FUNCTIONS, Function, Parameter
+from tt_xla.codegen.naming import stem
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.program import Program
 from tt_xla.target import Target
@@ -99,7 +101,10 @@ class Cpp:
     def listed(self, items: Sequence[str]) -> Node:
         return Group("{", tuple(items), "}")
 
-    def keep(self, keys: Sequence[str], source: Node) -> list[str]:
+    def keep(self, made: Sequence[Made]) -> list[str]:
+        return [line for found in made for line in self._keep(found.keys, found.source)]
+
+    def _keep(self, keys: Sequence[str], source: Node) -> list[str]:
         if len(keys) == 1:
             return lay_out(f"w[{quoted(keys[0])}] = ", source, ";", indent=1, trailing="")
         taken = [f"{INDENT * 2}w[{quoted(key)}] = allResults[{index}];" for index, key in enumerate(keys)]
@@ -133,6 +138,9 @@ class Cpp:
 
     def comment(self, text: str) -> str:
         return f"{INDENT}// {text}".rstrip("\\")
+
+    def is_comment(self, line: str) -> bool:
+        return line.lstrip().startswith("//")
 
     def deallocate(self, name: str) -> str:
         return f"{INDENT}ttnn::deallocate({name}, false);"
@@ -189,11 +197,10 @@ class Cpp:
     def scalar(self, name: str) -> str:
         return f"static_cast<int64_t>(utils::scalar({name}))"
 
-    def loaders(self, weights: Sequence[tuple[str, Node]], inputs: Sequence[Node]) -> list[str]:
+    def loaders(self, weights: Sequence[Made], inputs: Sequence[Node]) -> list[str]:
         device = "ttnn::MeshDevice* device"
         lines = ["", f"utils::Weights load_weights([[maybe_unused]] {device}) {{", f"{INDENT}utils::Weights w;"]
-        for name, made in weights:
-            lines += lay_out(f"w[{quoted(name)}] = ", made, ";", indent=1, trailing="")
+        lines += self.keep(weights)
         lines += [f"{INDENT}return w;", "}", "", f"std::vector<ttnn::Tensor> load_inputs([[maybe_unused]] {device}) {{"]
         return [*lines, *lay_out("return ", Group("{", tuple(inputs), "}"), ";", indent=1, trailing=""), "}"]
 
@@ -367,7 +374,7 @@ def _number(value: float, code: str) -> str:
             return "std::numeric_limits<float>::quiet_NaN()"
         if math.isinf(value):
             return f"{'-' if value < 0 else ''}std::numeric_limits<float>::infinity()"
-        return repr(value) + "f"
+        return repr(shortest(value)) + "f"
     if isinstance(value, float) and not math.isfinite(value):
         kind = "quiet_NaN" if math.isnan(value) else "infinity"
         return f"{'-' if value < 0 else ''}std::numeric_limits<double>::{kind}()"
@@ -382,6 +389,8 @@ def _parameter(name: str, changes: bool) -> str:
             return f"{'' if changes else '[[maybe_unused]] const '}utils::Weights& w"
         case "tensors":
             return "const std::vector<ttnn::Tensor>& tensors"
+        case _ if stem(name) == "states":
+            return f"const std::vector<ttnn::Tensor>& {name}"
         case _:
             return f"ttnn::Tensor {name}"
 

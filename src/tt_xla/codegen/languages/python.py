@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from tt_xla import __version__
 from tt_xla.codegen.expressions import Expression
-from tt_xla.codegen.formatting import INDENT, Group, Node, call, lay_out, node_of, quoted
+from tt_xla.codegen.formatting import INDENT, WIDTH, Group, Node, call, flat, lay_out, node_of, quoted
 from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.codegen.languages.base import DataOf, Gives, Value
+from tt_xla.codegen.languages.numbered import COUNTER, Loop, Made, gathered
 from tt_xla.ir.program import Program
 from tt_xla.target import Target
+
+_NAMES_WIDTH = 90
+"""Of names of weights on a line."""
 
 
 class Python:
@@ -28,14 +34,15 @@ class Python:
         return call(function, arguments)
 
     def weight(self, key: str) -> str:
-        return f"w[{quoted(key)}]"
+        return f"w[{'f' if f'{{{COUNTER}}}' in key else ''}{quoted(key)}]"
 
-    def weights(self, keys: Sequence[str]) -> list[str]:
+    def weights(self, keys: Sequence[str]) -> list[Node]:
         if not keys:
             return []
         if any(key.split() != [key] for key in keys):
-            return [f"[{', '.join(map(self.weight, keys))}]"]
-        return [f"utils.named(w, {quoted(' '.join(keys))})"]
+            return [self.listed([self.weight(key) for key in keys])]
+        lines = textwrap.wrap(" ".join(keys), _NAMES_WIDTH, break_long_words=False, break_on_hyphens=False)
+        return [call("utils.named", ["w", *map(quoted, lines)])]
 
     def under(self, prefix: str) -> str:
         return f"utils.under(w, {quoted(prefix)})"
@@ -43,15 +50,22 @@ class Python:
     def listed(self, items: Sequence[str]) -> Node:
         return Group("[", tuple(items), "]")
 
-    def keep(self, keys: Sequence[str], source: Node) -> list[str]:
-        return lay_out(f"{', '.join(map(self.weight, keys))} = ", source, indent=1)
+    def keep(self, made: Sequence[Made]) -> list[str]:
+        kept = {key for found in made for key in found.keys}
+        reads = {key for found in made for key in re.findall(r'w\["(.*?)"\]', flat(found.source))}
+        return [line for found in gathered(made, reads - kept) for line in self._kept(found)]
+
+    def _kept(self, made: Made | Loop, depth: int = 1) -> list[str]:
+        if isinstance(made, Loop):
+            numbers = f"{made.first}, {made.end}" if made.first else str(made.end)
+            inside = (line for found in made.body for line in self._kept(found, depth + 1))
+            return [f"{INDENT * depth}for {COUNTER} in range({numbers}):", *inside]
+        return _assigned([self.weight(key) for key in made.keys], made.source, depth)
 
     def bind(self, names: Sequence[str], fresh: Sequence[bool], source: Node, gives: str) -> list[str]:
-        if gives == "list":
-            before = f"({names[0]},) = " if len(names) == 1 else f"{', '.join(names)} = " if names else ""
-        else:
-            before = f"{', '.join(names)} = " if names else ""
-        return lay_out(before, source, indent=1)
+        if gives == "list" and len(names) == 1:
+            return lay_out(f"({names[0]},) = ", source, indent=1)
+        return _assigned(names, source)
 
     def gives(self, expression: Expression, results: int) -> str:
         return "several" if results > 1 else "one"
@@ -59,10 +73,13 @@ class Python:
     def give(self, results: Sequence[str], gives: Gives) -> list[str]:
         if gives == "list":
             return lay_out("return ", self.listed(results), indent=1)
-        return [] if gives == "nothing" else [f"{INDENT}return {', '.join(results) or 'None'}"]
+        return [] if gives == "nothing" else _tuple("return ", results)
 
     def comment(self, text: str) -> str:
         return f"{INDENT}# {text}"
+
+    def is_comment(self, line: str) -> bool:
+        return line.lstrip().startswith("#")
 
     def deallocate(self, name: str) -> str:
         return f"{INDENT}ttnn.deallocate({name}, False)"
@@ -102,12 +119,17 @@ class Python:
     def scalar(self, name: str) -> str:
         return f"utils.scalar({name})"
 
-    def loaders(self, weights: Sequence[tuple[str, Node]], inputs: Sequence[Node]) -> list[str]:
-        entries = list(_entries(weights))
+    def loaders(self, weights: Sequence[Made], inputs: Sequence[Node]) -> list[str]:
+        found = gathered(weights, ())
+        loops = [made for made in found if isinstance(made, Loop)]
+        entries = list(_entries([(made.keys[0], made.source) for made in found if isinstance(made, Made)]))
         table = Group("{", tuple(made for _, made in entries), "}", prefixes=tuple(prefix for prefix, _ in entries))
-        lines = ["", "", "def load_weights(device):", *lay_out("return ", table, indent=1)]
+        lines = ["", "", "def load_weights(device):", *lay_out("w = " if loops else "return ", table, indent=1)]
+        for loop in loops:
+            lines += self._kept(loop)
         return [
             *lines,
+            *([f"{INDENT}return w"] if loops else []),
             "",
             "",
             "def load_inputs(device):",
@@ -146,6 +168,28 @@ class Python:
             'if __name__ == "__main__":',
             "    main()",
         ]
+
+
+def _assigned(names: Sequence[str], source: Node, depth: int = 1) -> list[str]:
+    before = f"{', '.join(names)} = " if names else ""
+    opening = source if isinstance(source, str) else source.opening
+    if not names or len(INDENT * depth + before + opening) <= WIDTH:
+        return lay_out(before, source, indent=depth)
+    if len(names) == 1 or len(INDENT * depth + before + "(") <= WIDTH:
+        return [f"{INDENT * depth}{before}(", *lay_out("", source, indent=depth + 1), f"{INDENT * depth})"]
+    *lines, last = _parenthesized("", names, depth)
+    return [*lines, *lay_out(f"{last.strip()} = ", source, indent=depth)]
+
+
+def _tuple(before: str, names: Sequence[str], depth: int = 1) -> list[str]:
+    """Names with commas between them, in parentheses with a line for each where they do not fit on one."""
+    line = f"{INDENT * depth}{before}{', '.join(names)}"
+    return [line] if len(line) <= WIDTH else _parenthesized(before, names, depth)
+
+
+def _parenthesized(before: str, names: Sequence[str], depth: int) -> list[str]:
+    lines = (f"{INDENT * (depth + 1)}{name}," for name in names)
+    return [f"{INDENT * depth}{before}(", *lines, f"{INDENT * depth})"]
 
 
 def _entries(weights: Sequence[tuple[str, Node]]) -> Iterator[tuple[str, Node]]:

@@ -332,6 +332,7 @@ FUNCTIONS: dict[str, Function] = {
         returns="tuple",
     ),
     "utils.load": _function("utils::load", "name:string dtype:dtype layout:layout device:device memory_config:memory?"),
+    "utils.ones": _function("utils::ones", "shape:shape dtype:dtype layout:layout device:device memory_config:memory?"),
     "utils.full": _function("utils::full", "value:double shape:shape dtype:dtype layout:layout"),
     "utils.tensor": _function("utils::tensor", "elements:elements dtype:dtype layout:layout"),
 }

@@ -26,7 +26,7 @@ def codegen_py(
         args: those that are not arrays, such as a ``graphdef`` of Flax, are static.
         compiler_options: options as for ``jax.jit``.
         export_tensors: the arguments, and the results to compare with, go to ``tensors/``; else ``main.py`` makes its
-            arguments with ``ttnn.ones``.
+            arguments of ones.
 
     Raises:
         OptionError: an option is unknown or has a bad value.

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tt_xla.errors import UnsupportedOpError
 from tt_xla.options import CompileOptions
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def codegen_py(
     Args:
         compiler_options: options as for running the model.
         export_tensors: the arguments and weights, and the results to compare with, go to ``tensors/``; else
-            ``main.py`` makes its arguments with ``ttnn.ones``.
+            ``main.py`` makes its arguments of ones.
 
     Raises:
         OptionError: an option is unknown or has a bad value.
@@ -61,7 +62,7 @@ def _codegen(
 ) -> None:
     import torch
 
-    from tt_xla.codegen.export import begin
+    from tt_xla.codegen.export import begin, written_since_begun
     from tt_xla.frontends.torch import register
 
     register()
@@ -72,3 +73,8 @@ def _codegen(
     compiled = torch.compile(model, backend="tt", options=dict(compiler_options or {}) | own)
     with torch.no_grad():
         compiled(*args, **kwargs)
+    if not written_since_begun(Path(export_path)):
+        raise UnsupportedOpError(
+            "Nothing of the model runs on the card, so there is no source of it.",
+            hint="The warnings above name the ops that run on the host; a part without them can be generated.",
+        )
