@@ -222,3 +222,30 @@ case(
     np.array([[2], [0], [6]]),
     normal(3, 5),
 )
+
+# Tensors without elements.
+
+case(
+    "without_elements",
+    lambda e, z, x: (
+        jnp.concatenate([e, x], 0) @ x.T,
+        z.sum(-1) + x[:4, 0],
+        z.max(1, initial=-7.5) * x[:4, 0],
+        jnp.pad(z, ((0, 0), (1, 2)), constant_values=2.5) + x[:4, :3],
+        z @ jnp.ones((0, 5)) + x[:4, :5],
+        x.at[jnp.zeros((0,), jnp.int32)].add(e) * 2,
+        lax.dynamic_update_slice(x, e, (3, 0)) - 1,
+    ),
+    normal(0, 16),
+    normal(4, 0),
+    normal(8, 16),
+)
+case(
+    "without_elements_computed_start",
+    lambda z, s: (lax.reduce(z, jnp.sin(s), lax.add, (1,)), lax.pad(z, jnp.cos(s), ((0, 0, 0), (2, 1, 0)))),
+    normal(4, 0),
+    np.float32(0.5),
+)
+case("without_elements_given_back", lambda e, x: (e @ x.T, x[3:3] + 1, x * 2), normal(0, 16), normal(8, 16))
+
+case("update_of_a_whole_tensor", lambda x, y: x.at[-4:].add(y), normal(4, 6), normal(4, 6))

@@ -35,7 +35,7 @@ from tt_xla.compiler.stablehlo.types import (
     is_empty,
 )
 from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
-from tt_xla.ir.base import Tensor, TTOp, shape
+from tt_xla.ir.base import Tensor, TTOp, shape, tensor_type
 from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, WEIGHT_DTYPES, Argument, Result, Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
 from tt_xla.ir.ttir.creation import ConstantOp, splat
@@ -47,6 +47,10 @@ Converter = Callable[["Importer", Any], "SSAValue | Sequence[SSAValue] | None"]
 CONVERTERS: Registry[str, Converter] = Registry("converters of StableHLO")
 converts = CONVERTERS.register
 """Registers the converter of StableHLO ops by their full names."""
+
+FOLDS_EMPTY: Registry[str, Converter] = Registry("what ops give for operands without elements")
+folds_empty = FOLDS_EMPTY.register
+"""Registers what StableHLO ops give, with elements, where an operand has none."""
 
 DONATION = ("tf.aliasing_output", DONOR)
 """What says of an argument that its caller gives up its memory, to a result or to any use."""
@@ -236,7 +240,9 @@ def _convert(importer: Importer, op: Any) -> None:
             raise importer.reject(op, "tt-xla has no lowering for it")
         if importer.off_chip and not _takes_any(op) and not importer.off_chip.isdisjoint(op.operands):
             _without_elements(op)
-            raise importer.reject(op, "it works on a tensor that the chip cannot hold")
+            converter = _of_empty(importer, op)
+            if converter is None:
+                raise importer.reject(op, "it works on a tensor that the chip cannot hold")
         if name in _FOLLOWERS and importer.follows_host(op):
             raise importer.reject(op, "it shrinks what the host has made")
         made = converter(importer, op)
@@ -274,6 +280,12 @@ def _without_elements(op: Any) -> None:
     results = [convert_type(result.type) for result in op.results]
     if op.operation.name != "stablehlo.custom_call" and results and all(is_empty(result) for result in results):
         raise NoElementsError(f"{op.operation.name} makes no elements")
+
+
+def _of_empty(importer: Importer, op: Any) -> Converter | None:
+    """What converts an op that reads a tensor without elements, where that is known."""
+    empty = any(is_empty(tensor_type(importer.values[operand])) for operand in op.operands)
+    return FOLDS_EMPTY.get(op.operation.name) if empty else None
 
 
 def fold_scalar(importer: Importer, op: Any) -> bool:

@@ -12,7 +12,7 @@ from xdsl.ir import OpResult, SSAValue
 from tt_xla.compiler.stablehlo.fallback import on_host
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.ir import shapes
-from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import (
     BroadcastOp,
@@ -48,6 +48,13 @@ def scalar_constant(value: SSAValue) -> float | int | None:
         to_float = tensor_type(value).element_type in (bf16, f32)
         return None if found is None or not math.isfinite(found) else float(found) if to_float else int(found)
     return splat(value)
+
+
+def spread_scalar(importer: Importer, value: SSAValue, type_: Tensor) -> SSAValue:
+    """A computed scalar everywhere in a tensor."""
+    whole = type_.get_shape()
+    one = reshape(importer, value, (1,) * len(whole))
+    return importer.emit(BroadcastOp, [one], type_, broadcast_dimensions=whole) if whole else one
 
 
 def take(importer: Importer, value: SSAValue, dim: int, index: int) -> SSAValue:
@@ -87,9 +94,7 @@ def extend(importer: Importer, value: SSAValue, dim: int, edges: tuple[int, int]
     for at, count in ((0, edges[0]), (2, edges[1])):
         if count:
             whole = (*sizes[:dim], count, *sizes[dim + 1 :])
-            type_ = tensor(whole, tensor_type(value).element_type)
-            one = reshape(importer, fill, (1,) * len(sizes))
-            parts.insert(at, importer.emit(BroadcastOp, [one], type_, broadcast_dimensions=whole))
+            parts.insert(at, spread_scalar(importer, fill, tensor(whole, tensor_type(value).element_type)))
     if len(parts) == 1:
         return value
     whole = (*sizes[:dim], sizes[dim] + sum(edges), *sizes[dim + 1 :])
