@@ -10,7 +10,7 @@ from tt_xla.ir.program import Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
 
 
-def is_constant(value: SSAValue, depth: int = 8) -> bool:
+def is_constant(value: SSAValue, depth: int = 12) -> bool:
     """Whether a value depends on parameters and constants alone, so that const-eval computes it once.
 
     Looks no further back than ``depth`` ops, and then says no.

@@ -3,7 +3,9 @@
 // What weights and bias take in is computed of parameters alone.
 // CHECK-LABEL: func.func @batch_norm(
 func.func @batch_norm(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %m: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %s: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %b: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
-  // CHECK: %[[WEIGHT:.*]] = "ttir.multiply"(%w, %{{.*}}) : (tensor<4x4x3x3xf32>, tensor<4x1x1x1xf32>)
+  // The product has rows of whole kernels: kernels in tiles of their own would be mostly padding.
+  // CHECK: %[[ROWS:.*]] = "ttir.multiply"({{.*}}) : (tensor<4x36xf32>, tensor<4x1xf32>)
+  // CHECK-NEXT: %[[WEIGHT:.*]] = "ttir.reshape"(%[[ROWS]])
   // CHECK: %[[BIAS:.*]] = "ttir.add"({{.*}}) : (tensor<1x1x1x4xf32>, tensor<1x1x1x4xf32>)
   // CHECK: "ttir.conv2d"(%x, %[[WEIGHT]], %[[BIAS]])
   // CHECK-NEXT: func.return
@@ -49,7 +51,8 @@ func.func @convs_that_read_elsewhere(%x: tensor<1x6x6x4xf32>, %v: tensor<4x4x3x3
 // CHECK-LABEL: func.func @identity(
 func.func @identity(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %s: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
   // CHECK: %[[EYE:.*]] = "ttir.eq"({{.*}}) : (tensor<4x1x1x1xsi32>, tensor<1x4x1x1xsi32>) -> tensor<4x4x1x1xf32>
-  // CHECK: "ttir.multiply"(%[[EYE]]
+  // CHECK: %[[ROWS:.*]] = "ttir.reshape"(%[[EYE]])
+  // CHECK: "ttir.multiply"(%[[ROWS]]
   // CHECK: "ttir.conv2d"(%x
   // CHECK-NEXT: func.return
   %a = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x6x6x4xf32>

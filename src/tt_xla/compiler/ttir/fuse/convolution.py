@@ -6,6 +6,7 @@ const-eval computes that once. The weights stay in their element type: scaled on
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import f32
@@ -126,9 +127,16 @@ def scaled_conv(op: TTOp, rewriter: PatternRewriter) -> None:
         if not all(is_constant(value) for value in (scale, weight, bias) if value is not None):
             continue
         outputs = found.outputs if found.outputs in shape(scale) else 1
-        channels = (1, outputs) if isinstance(found.conv, ConvTranspose2dOp) else (outputs, 1)
-        factor = reshaped(rewriter, op, scale, (*channels, 1, 1))
-        weight = _combined(rewriter, op, type(op), weight, factor)
+        sizes = shape(weight)
+        # In 4-D each kernel would be a tile of its own: a kernel of one element takes 1024 times its size.
+        if isinstance(found.conv, ConvTranspose2dOp):
+            flat, channels = (*sizes[:2], sizes[2] * sizes[3]), (1, outputs, 1)
+        else:
+            flat, channels = (sizes[0], math.prod(sizes[1:])), (outputs, 1)
+        factor = reshaped(rewriter, op, scale, channels)
+        source = look_through(weight, ReshapeOp)
+        rows = source if shape(source) == flat else reshaped(rewriter, op, weight, flat)
+        weight = reshaped(rewriter, op, _combined(rewriter, op, type(op), rows, factor), sizes)
         if bias is not None:
             bias = _combined(rewriter, op, type(op), bias, reshaped(rewriter, op, scale, (1, 1, 1, outputs)))
         _replace(rewriter, op, found, weight, bias)
