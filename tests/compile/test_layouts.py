@@ -18,9 +18,10 @@ from tt_xla.compiler.pipeline import compile_module
 from tt_xla.compiler.stablehlo import parse_module
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.circular_buffers import circular_buffer_bytes
-from tt_xla.cost.residency import DEALLOCATE, Residency, held_arguments
+from tt_xla.cost.residency import Residency, held_arguments
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import BufferType, MemoryLayout
+from tt_xla.ir.program import DEALLOCATE
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import Device
 from tt_xla.target import load_target

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tt_xla.cost.allocation import AddressSpace
-from tt_xla.cost.residency import DEALLOCATE, TRACE, Key, Overflow, Residency, called, walk
+from tt_xla.cost.residency import Key, Overflow, Residency, called, walk
 from tt_xla.errors import ResourceExhaustedError
-from tt_xla.ir.program import WHILE_LOOP, Function, MemoryPlan, Program, loop_of
+from tt_xla.ir.program import DEALLOCATE, TRACE, WHILE_LOOP, Function, MemoryPlan, Program, loop_of
 from tt_xla.target import Target
 
 _TRACE_BYTES_PER_OP = 4096

@@ -13,12 +13,20 @@ from tt_xla.cost.allocation import AddressSpace
 from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.movement import keeps_tiles
 from tt_xla.ir.layout import BufferType
-from tt_xla.ir.program import Argument, Function, FunctionKind, Instruction, Program, Role, TensorSpec, subprograms_of
+from tt_xla.ir.program import (
+    DEALLOCATE,
+    LOAD_CACHED,
+    TRACE,
+    Argument,
+    Function,
+    FunctionKind,
+    Instruction,
+    Program,
+    Role,
+    TensorSpec,
+    subprograms_of,
+)
 from tt_xla.target import Target
-
-DEALLOCATE = "ttnn.deallocate"
-LOAD_CACHED = "ttcore.load_cached"
-TRACE = "ttnn.capture_or_execute_trace"
 
 Key = tuple[str, int]
 """A value: its function's name and its number."""

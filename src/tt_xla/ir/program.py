@@ -93,6 +93,9 @@ class Instruction(msgspec.Struct, frozen=True):
 
 WHILE_LOOP = "ttcore.while_loop"
 CASE = "ttcore.case"
+DEALLOCATE = "ttnn.deallocate"
+LOAD_CACHED = "ttcore.load_cached"
+TRACE = "ttnn.capture_or_execute_trace"
 
 
 class Loop(msgspec.Struct, frozen=True):

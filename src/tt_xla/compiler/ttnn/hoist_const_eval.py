@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.compiler.ttnn.constness import constant_values, tensor_operands
-from tt_xla.ir.program import FUNCTION_TYPE, FunctionKind
+from tt_xla.compiler.ttnn.outlining import move_ops, private_function
+from tt_xla.ir.program import FunctionKind
 from tt_xla.ir.ttcore import LoadCachedOp
 from tt_xla.ir.ttnn.attributes import DeviceType
-from tt_xla.ir.ttnn.memory import GetDeviceOp
 
 
 def run(module: ModuleOp) -> None:
@@ -65,37 +65,9 @@ def _hoist(function: FuncOp, component: list[Operation], name: str) -> FuncOp:
     for old, new in zip(outputs, loaded.results, strict=True):
         old.replace_uses_with_if(new, lambda use: use.operation not in members)
     block = Block(arg_types=[value.type for value in inputs])
-    renamed: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
-    for op in component:
-        op.detach()
-        for index, operand in enumerate(op.operands):
-            if isinstance(operand.type, DeviceType):
-                renamed.setdefault(operand, device_of(block))
-            op.operands[index] = renamed.get(operand, operand)
-        block.add_op(op)
+    move_ops(component, block, inputs)
     block.add_op(ReturnOp(*outputs))
     return private_function(name, block, outputs, FunctionKind.CONST_EVAL)
-
-
-def private_function(name: str, block: Block, outputs: list[SSAValue], kind: FunctionKind) -> FuncOp:
-    """A private function of a kind around a filled block."""
-    signature = ([arg.type for arg in block.args], [value.type for value in outputs])
-    made = FuncOp(name, signature, Region(block), visibility="private")
-    made.attributes[FUNCTION_TYPE] = StringAttr(kind.value)
-    return made
-
-
-def device_of(block: Block) -> SSAValue:
-    """The device inside a function; asks for it at the top if nothing has done so yet."""
-    for op in block.ops:
-        if isinstance(op, GetDeviceOp):
-            return op.results[0]
-    made = GetDeviceOp.make([], [DeviceType()])
-    if block.first_op is None:
-        block.add_op(made)
-    else:
-        block.insert_op_before(made, block.first_op)
-    return made.results[0]
 
 
 def _unique(values: Iterable[SSAValue]) -> list[SSAValue]:

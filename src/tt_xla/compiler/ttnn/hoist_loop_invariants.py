@@ -17,7 +17,7 @@ from tt_xla.compiler.rewriting import body, functions, is_pure
 from tt_xla.compiler.ttir import cse
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
 from tt_xla.compiler.ttnn.constness import tensor_operands
-from tt_xla.compiler.ttnn.hoist_const_eval import device_of
+from tt_xla.compiler.ttnn.outlining import device_of
 from tt_xla.ir.control import CaseOp, LoopBoundAttr, WhileLoopOp, subprograms
 from tt_xla.ir.program import Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr

@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
-from tt_xla.compiler.ttnn.hoist_const_eval import device_of, private_function
+from tt_xla.compiler.ttnn.outlining import device_of, move_ops, private_function
 from tt_xla.ir.base import shape
 from tt_xla.ir.control import CaseOp, WhileLoopOp, subprograms
 from tt_xla.ir.layout import BufferType
@@ -115,14 +115,7 @@ def _is_staged(function: FuncOp, value: SSAValue, members: set[Operation]) -> bo
 def _trace(name: str, ops: Sequence[Operation], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> FuncOp:
     """The function that is recorded. Its ops move here; results are copied to its last arguments."""
     block = Block(arg_types=[value.type for value in (*inputs, *outputs)])
-    renamed: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=False))
-    for op in ops:
-        op.detach()
-        for index, operand in enumerate(op.operands):
-            if isinstance(operand.type, DeviceType):
-                renamed.setdefault(operand, device_of(block))
-            op.operands[index] = renamed.get(operand, operand)
-        block.add_op(op)
+    move_ops(ops, block, inputs)
     for output, slot in zip(outputs, block.args[len(inputs) :], strict=True):
         block.add_op(CopyOp.make([output, slot], []))
     block.add_op(ReturnOp())

@@ -11,7 +11,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.rewriting import body, functions
-from tt_xla.compiler.ttnn.hoist_const_eval import device_of
+from tt_xla.compiler.ttnn.outlining import device_of
 from tt_xla.ir.base import only_user, shape
 from tt_xla.ir.layout import BufferType
 from tt_xla.ir.program import FUNCTION_TYPE

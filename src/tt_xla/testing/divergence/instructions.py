@@ -17,12 +17,11 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from tt_xla.compiler import compile_module
 from tt_xla.errors import TTXLAError
 from tt_xla.ir.layout import DataType
-from tt_xla.ir.program import Function, Instruction, Operand, Program, Role, TensorSpec
+from tt_xla.ir.program import LOAD_CACHED, Function, Instruction, Operand, Program, Role, TensorSpec
 from tt_xla.options import CompileOptions, selected_system
 from tt_xla.runtime import get_device
 from tt_xla.runtime.binding import Step
 from tt_xla.runtime.emulator.registry import Call, Context, Specs, Weighted, bind
-from tt_xla.runtime.executable import LOAD_CACHED
 from tt_xla.runtime.observed import Observed, observed_by
 from tt_xla.target import load_target
 from tt_xla.testing.divergence.modules import Source
