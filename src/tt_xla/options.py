@@ -152,7 +152,7 @@ class CompileOptions:
         for name, value in (dict(given or {}) | forced_options()).items():
             option = COMPILE_OPTIONS.get(str(name))
             if option is None:
-                raise _unknown("Compile option", str(name), COMPILE_OPTIONS)
+                raise _unknown("compile option", str(name), COMPILE_OPTIONS)
             values[option.name] = option.parse(value)
             if not option.effective and values[option.name] != option.default:
                 warnings.warn(f"Compile option '{name}' is accepted and has no effect here.", stacklevel=3)
@@ -221,6 +221,13 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "TTXLA_EMULATOR_DEVICE", "cpu", "where the emulated card computes: cpu, cuda or cuda:N (not tried on a GPU)"
         ),
         EnvironmentVariable(
+            "TTXLA_EMULATOR_CHAINS",
+            "auto",
+            "when the emulated card compiles chains of elementwise ops by the machine's C++ compiler: auto (beside "
+            "programs that have run for a second), now (in the third run, which waits) or off",
+        ),
+        EnvironmentVariable("CXX", "", "the C++ compiler for that; c++, g++ or clang++ when unset"),
+        EnvironmentVariable(
             "TTXLA_COMPILE_OPTIONS", "", "compile options as a JSON object, which go before those that programs give"
         ),
         EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn; found when unset"),
@@ -280,8 +287,32 @@ def selected_runtime() -> str:
     """
     name = environment("TTXLA_RUNTIME")
     if name not in RUNTIMES:
-        raise _unknown("Runtime", name, RUNTIMES)
+        raise _unknown("runtime", name, RUNTIMES)
     return name
+
+
+EMULATOR_CHAINS = ("auto", "now", "off")
+
+
+def emulator_chains() -> str:
+    """``TTXLA_EMULATOR_CHAINS``.
+
+    Raises:
+        OptionError: it is none of ``EMULATOR_CHAINS``.
+    """
+    name = environment("TTXLA_EMULATOR_CHAINS").lower()
+    if name not in EMULATOR_CHAINS:
+        raise OptionError(
+            f"TTXLA_EMULATOR_CHAINS was given {name!r}; it takes {', '.join(EMULATOR_CHAINS)}.",
+            hint="Unset it to have chains compiled for programs that run for long.",
+        )
+    return name
+
+
+def cxx_names() -> tuple[str, ...]:
+    """The C++ compiler that ``CXX`` names, else the usual names."""
+    given = environment("CXX")
+    return (given,) if given else ("c++", "g++", "clang++")
 
 
 def emulator_device() -> str:
@@ -421,4 +452,4 @@ def _unknown(kind: str, name: str, known: Iterable[str]) -> OptionError:
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3)
     hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else f"Known are: {', '.join(names)}."
-    return OptionError(f"{kind} '{name}' is unknown.", hint=hint)
+    return OptionError(f"No such {kind}: '{name}'.", hint=hint)

@@ -124,6 +124,13 @@ def test_delete_and_donation():
         result + 1
 
 
+def test_an_array_that_is_donated_and_passed_again_is_refused():
+    array = jnp.arange(10.0)
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"INVALID_ARGUMENT: Argument 0 .* argument 1 as"):
+        jax.jit(lambda x, y: x + y, donate_argnums=0)(array, array)
+    np.testing.assert_array_equal(jax.jit(lambda x, y: x + y)(array, array), 2 * np.arange(10.0))
+
+
 def test_what_is_donated_but_not_reusable_is_kept(recwarn):
     array = jax.device_put(X)
     jax.jit(lambda x: x.sum(), donate_argnums=0)(array)

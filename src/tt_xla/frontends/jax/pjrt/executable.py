@@ -37,6 +37,9 @@ FROM_JAX = "the program from JAX"
 NAME = "tt_executable"
 """Upstream's name of every executable."""
 
+FREE, KEPT = 1, 2
+"""States of an argument: nobody else holds its memory; JAX keeps it, although the program was compiled to take it."""
+
 _compiling = threading.RLock()
 
 
@@ -100,12 +103,12 @@ class Executable(Unloaded):
             _maker(client, result, kind) for result, kind in zip(program.results, compiled.output_memories, strict=True)
         ]
 
-    def run(self, inputs: Sequence[Buffer], free: bytes) -> tuple[int, ...]:
-        """Handles of the results; ``free`` has a 1 for each argument whose memory nobody else holds."""
+    def run(self, inputs: Sequence[Buffer], states: bytes) -> tuple[int, ...]:
+        """Handles of the results; ``states`` has :data:`FREE` for each argument whose memory nobody else holds."""
         versions = [
             buffer.version if versioned else None for buffer, versioned in zip(inputs, self._versioned, strict=True)
         ]
-        given = [position for position in self._written if free[position : position + 1] == b"\1"]
+        given = [position for position in self._written if states[position] == FREE]
         results = self._run([buffer.tensor for buffer in inputs], versions, given)
         return tuple([make(tensor) for make, tensor in zip(self._makers, results, strict=True)])
 
@@ -345,15 +348,33 @@ def _memory_kinds(attributes: Sequence[Any], count: int) -> tuple[str, ...]:
 
 
 def execute(
-    executable: Executable, inputs: tuple[Buffer, ...], free: bytes = b""
+    executable: Executable, inputs: tuple[Buffer, ...], states: bytes
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Handles of the results, and which arguments were donated. Called by the C part."""
+    """Handles of the results, and which arguments were donated. Called by the C part.
+
+    Args:
+        states: a byte for each argument: :data:`FREE`, :data:`KEPT` or 0.
+    """
     if len(inputs) != len(executable.program.arguments):
         raise PluginError(
             "INVALID_ARGUMENT",
             f"Argument count mismatch: the program takes {len(executable.program.arguments)}, got {len(inputs)}.",
         )
-    return executable.run(inputs, free), executable.donated
+    if executable.donated and len(set(inputs)) < len(inputs):
+        _check_donations(executable, inputs, states)
+    return executable.run(inputs, states), executable.donated
+
+
+def _check_donations(executable: Executable, inputs: tuple[Buffer, ...], states: bytes) -> None:
+    """That no array is donated and passed once more, which XLA refuses too."""
+    for position in executable.donated:
+        if states[position] != KEPT and inputs.count(inputs[position]) > 1:
+            again = [at for at, buffer in enumerate(inputs) if buffer is inputs[position] and at != position]
+            raise PluginError(
+                "INVALID_ARGUMENT",
+                f"Argument {position} is donated, and the same array is argument {again[0]} as well, as in "
+                "f(donate(a), a). Pass a copy of it, or donate neither.",
+            )
 
 
 HANDLERS["PJRT_LoadedExecutable_Execute"] = execute

@@ -526,9 +526,9 @@ static bool is_kept(const Execution *asked, size_t index)
     return false;
 }
 
-/* Calls the handler with the executable's object, a tuple of the arguments' objects, and bytes that say of each argument
- * whether its memory may be written to, since nobody keeps or looks at it; it gives the handles of the results and the
- * indices of the arguments that were donated to them. */
+/* Calls the handler with the executable's object, a tuple of the arguments' objects, and a byte for each argument: 1 where
+ * its memory may be written to, since nobody keeps or looks at it, 2 where JAX keeps it although the program was compiled
+ * to take it, else 0. It gives the handles of the results and the indices of the arguments that were donated to them. */
 static void *slot_execute(int slot, Args *args)
 {
     Execution *asked = (void *)args;
@@ -542,8 +542,8 @@ static void *slot_execute(int slot, Args *args)
         return &shutting_down;
     PyObject *program = atomic_load(&executable->object);
     PyObject *inputs = PyTuple_New((Py_ssize_t)asked->argument_count);
-    PyObject *free_ones = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)asked->argument_count);
-    char *is_free = free_ones == NULL ? NULL : PyBytes_AsString(free_ones);
+    PyObject *states = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)asked->argument_count);
+    char *state = states == NULL ? NULL : PyBytes_AsString(states);
     if (program == NULL || atomic_load(&executable->deleted))
         error = &was_deleted;
     for (size_t i = 0; inputs != NULL && i < asked->argument_count; i++) {
@@ -554,11 +554,11 @@ static void *slot_execute(int slot, Args *args)
         }
         Py_INCREF(object);
         PyTuple_SetItem(inputs, (Py_ssize_t)i, object);
-        if (is_free != NULL)
-            is_free[i] = atomic_load(&given[i]->references) == 1 && !is_kept(asked, i);
+        if (state != NULL)
+            state[i] = is_kept(asked, i) ? 2 : atomic_load(&given[i]->references) == 1;
     }
     PyObject *arguments =
-        inputs == NULL || is_free == NULL || error != NULL ? NULL : PyTuple_Pack(3, program, inputs, free_ones);
+        inputs == NULL || state == NULL || error != NULL ? NULL : PyTuple_Pack(3, program, inputs, states);
     PyObject *answer = arguments == NULL ? NULL : call(handlers[slot], arguments, &error);
     PyObject *handles, *donated;
     if (answer != NULL && PyArg_ParseTuple(answer, "O!O!", &PyTuple_Type, &handles, &PyTuple_Type, &donated)) {
@@ -578,7 +578,7 @@ static void *slot_execute(int slot, Args *args)
     Py_XDECREF(answer);
     Py_XDECREF(arguments);
     Py_XDECREF(inputs);
-    Py_XDECREF(free_ones);
+    Py_XDECREF(states);
     leave(&entry);
     park();
     return error;
