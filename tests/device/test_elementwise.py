@@ -121,6 +121,13 @@ def test_unary(run_op, op, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
+def test_the_sign_of_a_nan_is_a_nan(run_op, dtype):
+    x = torch.tensor([torch.nan, -2.0, torch.inf, 0.0]).to(BF16 if dtype == "bf16" else torch.float32)
+    expected = torch.tensor([torch.nan, -1.0, 1.0, 0.0])
+    torch.testing.assert_close(run_op("ttnn.sign", {"input": x}, x.shape, dtype).float(), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
 @pytest.mark.parametrize("op", sorted(BINARY))
 def test_binary(run_op, op, dtype):
     torch_dtype = BF16 if dtype == "bf16" else torch.float32

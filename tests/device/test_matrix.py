@@ -76,6 +76,13 @@ def test_mixed_types_keep_what_each_operand_has(run_op):
     np.testing.assert_allclose(result.double().numpy(), cut(a, 11) @ b.double().numpy(), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_a_float32_result_of_bfloat16_operands_is_not_rounded_to_bfloat16(run_op, batch):
+    a, b = samples(*batch, 9, 20), samples(*batch, 20, 11, seed=1)
+    result = run_op("ttnn.matmul", {"a": a, "b": b}, (*batch, 9, 11), "f32")
+    np.testing.assert_allclose(result.double().numpy(), a.double().numpy() @ b.double().numpy(), rtol=1e-5, atol=1e-5)
+
+
 def test_a_16_bit_accumulator_rounds_after_each_tile(run_op):
     a, b = samples(5, 100), samples(100, 6, seed=1)
     total = np.zeros((5, 6))

@@ -106,6 +106,16 @@ def test_conv2d(run_op, case, prepared, bias, config):
     np.testing.assert_allclose(result.double().numpy(), exact, rtol=rounding, atol=rounding * np.abs(exact).max())
 
 
+def test_a_float32_convolution_of_bfloat16_operands_is_not_rounded_to_bfloat16(run_op):
+    x, weight = samples(1, 4, 4, 64).to(BF16), samples(8, 64, 3, 3, seed=1).to(BF16)
+    attributes = conv_attributes((64, 8, (3, 3), (1, 1), (1, 1), (1, 1), 1), 1, 4, 4)
+    result = run_op(
+        "ttnn.conv2d", {"input": x.reshape(1, 1, 16, 64), "weight": weight}, (1, 1, 16, 8), "f32", **attributes
+    )
+    exact = convolve(x.double().numpy(), weight.double().numpy(), (1, 1), (1, 1, 1, 1), (1, 1), 1)
+    np.testing.assert_allclose(result.double().numpy(), exact.reshape(1, 1, 16, 8), rtol=1e-5, atol=1e-4)
+
+
 def test_conv2d_in_steps_rounds(run_op):
     x, weight = samples(1, 4, 4, 64), samples(8, 64, 3, 3, seed=1)
     attributes = conv_attributes((64, 8, (3, 3), (1, 1), (1, 1), (1, 1), 1), 1, 4, 4)

@@ -175,7 +175,8 @@ def _in_general(
         padded = F.pad(x, (padding[1], padding[1], padding[0], padding[0])) if any(padding) else x
         result = _in_bfloat16_steps(padded, weight, stride, dilation, groups, config)
     else:
-        if x.is_floating_point() and (bias is not None or activation not in (None, "relu")):
+        rounded_once = bias is None and activation in (None, "relu") and CONTAINERS[ctx.result.layout.dtype] is x.dtype
+        if x.is_floating_point() and not rounded_once:
             x, weight = x.to(torch.float32), weight.to(torch.float32)
 
         def product(a: Tensor, b: Tensor) -> Tensor:
@@ -209,7 +210,7 @@ class _Convolution:
         self._stride, self._padding, self._dilation, self._groups = window
         self._input_bits, self._weight_bits = matrix_unit.source_bits(config, silicon=ctx.silicon)
         specs = (ctx.operands["input"], ctx.operands["weight"])
-        types = {CONTAINERS[spec.layout.dtype] for spec in specs if isinstance(spec, TensorSpec)}
+        types = {CONTAINERS[spec.layout.dtype] for spec in (*specs, ctx.result) if isinstance(spec, TensorSpec)}
         work = math.prod(ctx.result.shape[:-1]) * math.prod(weight)
         self._onednn: onednn.Convolution | None = None
         if types == {torch.bfloat16} and onednn.takes(work, activation):
@@ -365,6 +366,8 @@ def conv_transpose2d(
         whole = F.pad(whole, (0, more[1], 0, more[0]))
         return whole[:, :, top : whole.shape[2] - bottom, left : whole.shape[3] - right]
 
+    if x.is_floating_point() and CONTAINERS[ctx.result.layout.dtype] is not x.dtype:
+        x, weight = x.to(torch.float32), weight.to(torch.float32)
     result = matrix_unit.multiply(product, x, weight, compute_config, silicon=ctx.silicon)
     if bias is not None:
         result = result + bias.flatten()[:out_channels].reshape(1, -1, 1, 1)

@@ -32,6 +32,11 @@ def _cbrt(x: Tensor) -> Tensor:
     return torch.copysign(x.abs().pow(1 / 3), x)
 
 
+def _sign(x: Tensor) -> Tensor:
+    """Of a NaN a NaN, as StableHLO says; torch's is 0."""
+    return torch.where(x.isnan(), x, x.sign()) if x.is_floating_point() else x.sign()
+
+
 def _hardsigmoid(x: Tensor) -> Tensor:
     return F.hardsigmoid(_float(x))
 
@@ -66,7 +71,7 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "relu6": F.relu6,
     "rsqrt": lambda x: torch.rsqrt(_float(x)),  # of bfloat16 torch rounds the root too
     "sigmoid": torch.sigmoid,
-    "sign": torch.sign,
+    "sign": _sign,
     "silu": F.silu,
     "sin": torch.sin,
     "sqrt": torch.sqrt,

@@ -62,7 +62,8 @@ def _in_general(
     elif ctx.silicon and not matrix_unit.keeps_float32(config):
         result = matrix_unit.matmul_in_bfloat16_steps(a, b, config)
     else:
-        if bias is not None or activation not in (None, "relu"):
+        rounded_once = bias is None and activation in (None, "relu") and CONTAINERS[ctx.result.layout.dtype] is a.dtype
+        if not rounded_once:
             a, b = a.to(torch.float32), b.to(torch.float32)
         result = matrix_unit.multiply(torch.matmul, a, b, config, silicon=ctx.silicon)
     return activate(result if bias is None else result + bias, activation)
@@ -104,9 +105,11 @@ class _Linear:
         inner = a.shape[-2 if transpose_a else -1]
         self.rows = math.prod(a.shape) // inner if inner else 0
         work = math.prod(a.shape) * b.shape[-2 if transpose_b else -1]
-        self.onednn = types == {torch.bfloat16} and onednn.takes(work, activation)
+        # A result of another type is not rounded to this one.
+        narrow = types | {CONTAINERS[ctx.result.layout.dtype]} == {torch.bfloat16}
+        self.onednn = narrow and onednn.takes(work, activation)
         # What comes after the product comes before it is rounded.
-        narrow = types == {torch.bfloat16} and (self.onednn or activation in (None, "relu"))
+        narrow = narrow and (self.onednn or activation in (None, "relu"))
         self.dtype = torch.bfloat16 if narrow else torch.float32
         self.as_is = narrow and min(self.a_bits, self.b_bits) >= matrix_unit.BFLOAT16_BITS
 
@@ -121,7 +124,7 @@ class _Linear:
         def with_prepared(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
             return product(a, b, bias)
 
-        return Weighted(call, prepare, with_prepared)
+        return Weighted(call, prepare, with_prepared, self.restore if self.as_is and self.onednn else None)
 
     def plain(self) -> Callable[..., Tensor]:
         """torch's linear alone."""
@@ -142,6 +145,11 @@ class _Linear:
     def prepare(self, b: Tensor) -> Tensor:
         rows = self.sources(b)
         return onednn.ordered(rows, self.rows) if self.onednn else rows
+
+    def restore(self, prepared: Tensor) -> Tensor:
+        """The weights that were prepared as they are."""
+        rows = onednn.plain(prepared)
+        return rows if self.transpose_b else rows.t().contiguous()
 
     def product(self) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
         dtype, bits, activation, as_is = self.dtype, self.a_bits, self.activation, self.as_is
