@@ -51,8 +51,9 @@ class Code:
     """
 
     def __init__(self, name: str, steps: Sequence[Step], arguments: Iterable[int], results: Iterable[int]) -> None:
-        self.steps = steps
-        self.text = _text(steps, arguments, results)
+        self.name, self.steps = name, steps
+        self.arguments, self.results = list(arguments), list(results)
+        self.text = _text(steps, self.arguments, self.results)
         self._code = compile(self.text, f"<{name}>", "exec")
 
     def link(self, calls: Iterable[Callable[..., Any]]) -> Linked:

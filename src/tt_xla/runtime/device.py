@@ -17,6 +17,7 @@ from tt_xla.runtime.compiled_only import CompiledOnly
 from tt_xla.runtime.emulator import heap
 from tt_xla.runtime.emulator.registry import Call, Weighted
 from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.largest import largest_op, largest_tensors
 from tt_xla.runtime.observed import loaded
 from tt_xla.runtime.status import Reporter, Status
 
@@ -223,8 +224,8 @@ class Device:
             f"Program '{program.name}' needs {_size(program.memory.dram_peak_bytes)} of DRAM at its peak, and "
             f"{self.name} has {_size(self.target.dram_usable_bytes)}, of which const-eval results of other programs "
             f"take {_size(const_eval)}, the trace region takes {_size(region)}{beside}: {_size(missing)} too much. "
-            f"Its largest tensors are {_listed(executable.largest_tensors())}; its largest op is "
-            f"{executable.largest_op()}.",
+            f"Its largest tensors are {_listed(largest_tensors(program))}; its largest op is "
+            f"{largest_op(program)}.",
             hint="Use a smaller batch or sequence, store weights with experimental_weight_dtype=bfp_bf8, drop tensors "
             "and programs that are not needed any more, or set TTXLA_SYSTEM to a larger system.",
         )

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
+import time
 import weakref
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import torch
 
 from tt_xla import options
 from tt_xla.cost.residency import Overflow, Residency, account, called, held_arguments
 from tt_xla.errors import ExecutionError, ResourceExhaustedError
-from tt_xla.ir.program import CASE, WHILE_LOOP, Function, FunctionKind, Instruction, Operand, Program
+from tt_xla.ir.program import (
+    LOAD_CACHED,
+    TRACE,
+    Function,
+    FunctionKind,
+    Instruction,
+    Program,
+)
 from tt_xla.runtime import control, lifetimes, listeners
 from tt_xla.runtime.binding import Code, Linked, Step
-from tt_xla.runtime.emulator.registry import Call, Context, Specs, Weighted, bind, find
+from tt_xla.runtime.emulator.chains.engine import SecondEngine
+from tt_xla.runtime.emulator.chains.plan import Plan
+from tt_xla.runtime.emulator.registry import Call, Weighted, bind
+from tt_xla.runtime.steps import CONTROL, code_of
 from tt_xla.runtime.transfer import (
     ArgumentReader,
     Token,
@@ -32,29 +41,19 @@ from tt_xla.runtime.transfer import (
     widen,
     without_base,
 )
-from tt_xla.runtime.weights import LOAD_CACHED, TRACE, Prepared, Spent, flat, lasting
+from tt_xla.runtime.weights import Prepared, Spent, lasting
 from tt_xla.target import Target
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
 
-DEALLOCATE = "ttnn.deallocate"
-COPY = "ttnn.copy"
 CALL = "func.call"
-
-CONTROL = (WHILE_LOOP, CASE)
 
 _RUN_HERE = (FunctionKind.FORWARD, FunctionKind.SUBPROGRAM, FunctionKind.CONST_EVAL, FunctionKind.TRACE)
 """Functions whose instructions are run; those that allocate slots, capture and execute a trace say what a card does."""
 
-_WHOLE_KEY_BYTES = 512
-"""Longer keys of the program cache, of constants above all, are replaced by their digest."""
-
-_TRACE_CALLEES = {
-    "allocate_slots_callee": FunctionKind.TRACE_ALLOCATE_SLOTS,
-    "capture_callee": FunctionKind.TRACE_CAPTURE,
-    "execute_callee": FunctionKind.TRACE_EXECUTE,
-}
+_RUNS_TO_PREPARE = 3
+"""After so many runs with the same parameters their weights are prepared."""
 
 _GRAD_IS_OFF = nullcontext()
 
@@ -114,12 +113,13 @@ class Executable:
         self.program = program
         self.counters = Counters()
         self.predicted_us = program.predicted_device_us
-        self._numerics = str(program.options.get("numerics", "silicon"))
         self._entry = program.functions[0]
         self._reader = ArgumentReader(program, self._entry)
         self._functions = {function.name: function for function in program.functions}
         self._bound = {
-            function.name: _Bound(self._code(function)) for function in program.functions if function.kind in _RUN_HERE
+            function.name: _Bound(code_of(program, function))
+            for function in program.functions
+            if function.kind in _RUN_HERE
         }
         self._traces = {self._traced(step.instruction).name: _Trace() for step in self._entry_steps(TRACE)}
         traces = [(step.inputs, self._traced(step.instruction).name) for step in self._entry_steps(TRACE)]
@@ -129,13 +129,15 @@ class Executable:
         self._prepared: list[Prepared] = []
         """Instructions that keep something made of their weights."""
         self._spent = Spent(program, traces)
+        self._spares_at = 0
+        """The number of the run after which parameters are looked for that nobody reads any more."""
         self._dropped = 0
         """The generation of const-eval results that nothing more can be dropped of."""
         self._written = [at for at, argument in enumerate(program.arguments) if argument.written]
         """Positions of the arguments that the program writes to."""
         self._changing = {self._entry.arguments[at] for at in self._written}
         """Their values in the entry."""
-        self._has_const_evals = bool(self._entry_steps(LOAD_CACHED))
+        self._has_const_evals = self._reader.tells_contents = bool(self._entry_steps(LOAD_CACHED))
         self._const_evals: dict[str, _CacheEntry] = {}
         self._kept: set[int] = set()
         """Which tensors are const-eval results, by ``id``."""
@@ -151,6 +153,7 @@ class Executable:
         """What lies in memory during the first run."""
         self._checking = False
         """Whether this is the first run."""
+        self.chains = self._second_engine()
 
     @property
     def traced(self) -> bool:
@@ -185,40 +188,6 @@ class Executable:
         """What the arguments take of DRAM, with tile padding."""
         layouts = (self._entry.values[value].layout for value in self._entry.arguments)
         return sum(layout.bytes for layout in layouts if layout.on_device)
-
-    def largest_tensors(self, count: int = 5) -> list[tuple[str, int]]:
-        """The largest arguments and intermediate values: name and bytes with tile padding."""
-        sizes: list[tuple[str, int]] = []
-        for function in self.program.functions:
-            names = self._value_names(function)
-            entry = function is self._entry
-            sizes += [
-                (f"{names[value]} {describe(spec.layout.dtype.value, spec.shape)}", spec.layout.bytes)
-                for value, spec in enumerate(function.values)
-                if value in names and spec.layout.on_device and (entry or value not in function.arguments)
-            ]
-        return sorted(sizes, key=lambda size: -size[1])[:count]
-
-    def largest_op(self) -> str:
-        """The op with the largest result on the device, with its size and the user's line."""
-        made = [
-            (spec.layout.bytes, step.op, describe(spec.layout.dtype.value, spec.shape), step.location)
-            for function in self.program.functions
-            for step in function.body
-            for spec in (function.values[value] for value in step.results)
-            if spec.layout.on_device and step.op not in (TRACE, LOAD_CACHED)
-        ]
-        if not made:
-            return "none"
-        _, op, result, location = max(made)
-        return f"{op} to {result}" + (f" at {location}" if location else "")
-
-    def _value_names(self, function: Function) -> dict[int, str]:
-        names = {result: step.op for step in function.body for result in step.results if step.op != TRACE}
-        if function is self._entry:
-            declared = (f"argument '{argument.name}'" for argument in self.program.arguments)
-            names |= dict(zip(function.arguments, declared, strict=True))
-        return names
 
     def run(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()
@@ -261,11 +230,52 @@ class Executable:
             self._tokens = dict(zip(self._entry.arguments, tokens, strict=True))
         passed = self._protect(arguments, tensors, given) if self._written else []
         call = self._call_entry if self.counters.runs else self._run_first
+        start = time.perf_counter()
         owned = self._own(call(arguments), arguments, passed)
         self.counters.runs += 1
+        if self.chains.waits:
+            for name, linked in self.chains.ran(time.perf_counter() - start).items():
+                self._bound[name].linked = linked
         if self._dropped != self._generation:
             self._drop_spent()
         return owned
+
+    def spare(self) -> dict[int, tuple[Version, torch.Tensor, Callable[[], torch.Tensor]]]:
+        """Parameters that prepared weights stand for from here on, by position: version, a tensor without bytes, and
+        what makes theirs again.
+
+        To be asked after each run. Who gave the parameters may let go of them, and pass the tensor without bytes as
+        long as :meth:`stands` says so.
+        """
+        if self.counters.runs != self._spares_at:
+            return {}
+        with self.device.lock:
+            found: dict[int, tuple[Version, torch.Tensor, Callable[[], torch.Tensor]]] = {}
+            for position, instructions in self._spent.spare(self._reader.kept).items():
+                weights = self._reader.kept(position)
+                restore = None if weights is None else instructions[0].restorer(weights)
+                if restore is None:
+                    continue
+                version, stand_in = self._reader.stand(position)
+                for each in instructions:
+                    each.stand(stand_in)
+                found[position] = (version, stand_in, restore)
+            return found
+
+    def stands(self, position: int, tensor: torch.Tensor) -> bool:
+        """Whether this tensor without bytes may be passed for an argument: nobody reads it."""
+        return not listeners.LISTENERS and self._reader.stands(position, tensor)
+
+    def _second_engine(self) -> SecondEngine:
+        this = weakref.proxy(self)
+        return SecondEngine(lambda: this._plans())
+
+    def _plans(self) -> dict[str, Plan]:
+        """Of the functions that are run again and again, as they are called now."""
+        names = {function.name for function in self.program.functions if function.kind is not FunctionKind.CONST_EVAL}
+        return {
+            name: Plan(bound.code, bound.calls) for name, bound in self._bound.items() if name in names and bound.calls
+        }
 
     def _drop_spent(self) -> None:
         steps = [step.instruction for step in self._entry_steps(LOAD_CACHED)]
@@ -277,6 +287,7 @@ class Executable:
     def _ask_to_be_told(self) -> None:
         """Of the end of contents that something is kept of."""
         self._places += 1
+        self._spares_at = self.counters.runs + _RUNS_TO_PREPARE
         for version in self._reader.new_versions:
             lifetimes.keep(version, self._reference)
         self._reader.new_versions.clear()
@@ -311,7 +322,9 @@ class Executable:
         self._kernels.clear()
         self._prepared.clear()
         self._spent.clear()
+        self._reader.forget_stand_ins()
         self._traces = {name: _Trace() for name in self._traces}
+        self.chains = self._second_engine()
         for bound in self._bound.values():
             bound.linked, bound.calls = None, []
 
@@ -396,70 +409,6 @@ class Executable:
     def _entry_steps(self, op: str) -> list[Step]:
         return [step for step in self._bound[self._entry.name].code.steps if step.instruction.op == op]
 
-    def _code(self, function: Function) -> Code:
-        steps: list[Step] = []
-        for instruction in function.body:
-            inputs = tuple(flat(instruction.operands.values()))
-            if instruction.op == DEALLOCATE:
-                if steps:
-                    steps[-1].drops += inputs
-                continue
-            if instruction.op == COPY and instruction.operands["dst"] in function.arguments:
-                # Nothing reads the slot before: it becomes the tensor that would be copied there.
-                instruction = Instruction(COPY, {"input": inputs[0]}, (inputs[1],), {}, instruction.location)
-                inputs = inputs[:1]
-            step = Step(instruction, inputs, [])
-            if instruction.op in (LOAD_CACHED, TRACE):
-                self._check_call(function, instruction)
-            elif instruction.op in CONTROL:
-                control.check(self.program, function, instruction)
-            else:
-                find(instruction.op, instruction.location)
-                step.context = self._context(function, instruction)
-                step.key = self._key(step.context, instruction)
-            steps.append(step)
-        if function.kind is not FunctionKind.TRACE:
-            return Code(function.name, steps, function.arguments, function.results)
-        # Its last arguments are slots, which its copies fill.
-        filled = {value for step in steps if step.instruction.op == COPY for value in step.instruction.results}
-        inputs = [value for value in function.arguments if value not in filled]
-        return Code(function.name, steps, inputs, [value for value in function.arguments if value in filled])
-
-    def _check_call(self, function: Function, instruction: Instruction) -> None:
-        called = {"callee": FunctionKind.CONST_EVAL} if instruction.op == LOAD_CACHED else _TRACE_CALLEES
-        if function is not self._entry:
-            raise ExecutionError(
-                f"{instruction.op} stands in function '{function.name}'; only the entry '{self._entry.name}' may call.",
-                hint="This is a fault of the compiler; please report it.",
-            )
-        for name, kind in called.items():
-            callee = str(instruction.attributes.get(name))
-            if callee not in self._functions or self._functions[callee].kind is not kind:
-                known = [other.name for other in self.program.functions if other.kind is kind]
-                raise ExecutionError(
-                    f"{instruction.op} calls '{callee}', which is not a {kind} function of program "
-                    f"'{self.program.name}'; it has {', '.join(known) or 'none'}.",
-                    hint="This is a fault of the compiler; please report it.",
-                )
-
-    def _context(self, function: Function, instruction: Instruction) -> Context:
-        def specs(operand: Operand) -> Specs:
-            if isinstance(operand, int):
-                return function.values[operand]
-            return tuple(function.values[value] for value in operand)
-
-        return Context(
-            instruction.op,
-            self._numerics,
-            {name: specs(operand) for name, operand in instruction.operands.items()},
-            tuple(function.values[value] for value in instruction.results),
-        )
-
-    def _key(self, context: Context, instruction: Instruction) -> bytes:
-        parts = (context.op, context.numerics, instruction.attributes, context.operands, context.results)
-        key = msgspec.msgpack.encode(parts)
-        return key if len(key) <= _WHOLE_KEY_BYTES else hashlib.blake2b(key, digest_size=32).digest()
-
     # Binding and running
 
     def _linked(self, function: Function) -> Linked:
@@ -488,6 +437,7 @@ class Executable:
                 return kernel
             if step.inputs[1] not in self._lasting.get(function.name, ()):
                 return kernel.call
+            self._reader.tells_contents = True
             prepared = Prepared(kernel)
             self._prepared.append(prepared)
             if options.program_cache_enabled() and self.drops_spent:

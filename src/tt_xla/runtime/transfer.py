@@ -56,6 +56,9 @@ class ArgumentReader:
 
     def __init__(self, program: Program, entry: Function) -> None:
         self._program = program.name
+        self.tells_contents = False
+        """Whether parameters and constants of other contents have to be other objects; set by who keeps what it made of
+        one."""
         self.new_versions: list[int] = []
         """Of contents that something is kept of, since the list was last emptied."""
         if len(program.arguments) != len(entry.arguments):
@@ -79,9 +82,9 @@ class ArgumentReader:
     def read(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version]
     ) -> tuple[list[torch.Tensor], list[Token]]:
-        """On-device tensors and their tokens, in order.
+        """On-device tensors and their tokens, in order. They may require gradients, which are off during a run.
 
-        Of parameters and constants the same object comes again only while its contents are the same.
+        With ``tells_contents`` the same parameter or constant comes again only while its contents are the same.
 
         Raises:
             ExecutionError: wrong number, shape or dtype of arguments, or a value that the on-device type cannot hold.
@@ -103,13 +106,39 @@ class ArgumentReader:
                 continue
             if tensor.dtype is not slot.dtype or tensor.shape != slot.shape:
                 raise self._mismatch(slot, tensor)
-            if not slot.persistent:
+            if not slot.persistent or (version is None and not self.tells_contents):
                 tokens.append(None)
-                read.append(self._narrowed(slot, tensor.detach() if tensor.requires_grad else tensor))
+                read.append(tensor if slot.as_given else self._narrowed(slot, tensor))
             else:
                 read.append(self._remembered(slot, tensor, version))
                 tokens.append(slot.token)
         return read, tokens
+
+    def kept(self, position: int) -> torch.Tensor | None:
+        """What the entry is passed for an argument, where that is all of the caller's own and may come again."""
+        slot = self._slots[position]
+        tensor = slot.read
+        if tensor is None or slot.given is None or not slot.as_given or not tensor.is_contiguous():
+            return None
+        return tensor if tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size() else None
+
+    def stand(self, position: int) -> tuple[Version, torch.Tensor]:
+        """Passes a tensor without bytes for an argument from here on, in the place of the caller's; and its version."""
+        slot = self._slots[position]
+        assert slot.read is not None
+        slot.given = slot.read = stand_in = torch.empty_like(slot.read)
+        stand_in.untyped_storage().resize_(0)
+        return slot.version, stand_in
+
+    def stands(self, position: int, tensor: torch.Tensor) -> bool:
+        """Whether this is the tensor without bytes that is passed for an argument."""
+        return self._slots[position].given is tensor
+
+    def forget_stand_ins(self) -> None:
+        """Wants the caller's tensors again."""
+        for slot in self._slots:
+            if slot.read is not None and not slot.read.untyped_storage().nbytes():
+                slot.version = slot.token = slot.given = slot.read = None
 
     def forget(self, version: int) -> None:
         """Drops what was made of contents that are gone."""

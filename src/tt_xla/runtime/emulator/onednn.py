@@ -50,6 +50,11 @@ def ordered(weights: Tensor, rows: int) -> Tensor:
     return _ops._reorder_linear_weight(weights.contiguous(), rows)
 
 
+def plain(weights: Tensor) -> Tensor:
+    """:func:`ordered` weights as [N, K]."""
+    return weights.to_dense() if weights.is_mkldnn else weights
+
+
 def linear(input: Tensor, weights: Tensor, bias: Tensor | None, activation: str | None) -> Tensor:
     """``activation(input @ weights.T + bias)``; weights as they are or :func:`ordered`."""
     return _linear()(input, weights, bias, *ACTIVATIONS[activation])

@@ -55,6 +55,8 @@ class Weighted:
     """What is made of weights once for many calls: what the matrix unit keeps of them, in the order it is read in."""
     with_prepared: Call
     """Takes prepared weights instead, and gives the same bits."""
+    restore: Callable[[torch.Tensor], torch.Tensor] | None = None
+    """Makes weights of what was prepared of them; None where a part of them is lost, or may be."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def bind(context: Context, attributes: Mapping[str, Any], location: str = "") ->
             if isinstance(made, Weighted) and names == taken[: len(names)]:
                 finished = (_finished(context, found, form) for form in (made.call, made.with_prepared))
                 call, with_prepared = finished
-                return Weighted(call, made.prepare, with_prepared)
+                return Weighted(call, made.prepare, with_prepared, made.restore)
         else:
             inspect.signature(function).bind(context, **dict.fromkeys(names), **attributes)
             call = functools.partial(function, context, **attributes)

@@ -22,6 +22,7 @@ from tt_xla.log import logger
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.registry import Call, Weighted, bind
 from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.steps import context_of
 from tt_xla.runtime.transfer import Token, Version, widen
 from tt_xla.runtime.ttnn.launch import worker
 
@@ -229,7 +230,7 @@ class TTNNExecutable(Executable):
         return found
 
     def _host_call(self, function: Function, step: Instruction) -> Callable[[list[Array]], list[Array]]:
-        call = bind(self._context(function, step), step.attributes, step.location)
+        call = bind(context_of(self.program, function, step), step.attributes, step.location)
         assert not isinstance(call, Weighted)  # of host calls
         inputs = step.operands.get("inputs", ())
         specs = [function.values[value] for value in ((inputs,) if isinstance(inputs, int) else inputs)]

@@ -56,7 +56,7 @@ def host_callback(
 def to_numpy(tensor: Tensor, declared: str) -> np.ndarray[Any, Any]:
     """A tensor as the device holds it, in a StableHLO element type."""
     dtype = host.numpy_dtype(declared)
-    tensor = tensor.cpu()
+    tensor = tensor.detach().cpu()
     if declared == "i1":
         return tensor.ne(0).numpy()
     if declared not in host.ML_DTYPES:

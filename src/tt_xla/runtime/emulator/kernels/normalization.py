@@ -62,10 +62,12 @@ def rms_norm(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Over the last dimension."""
+    """Over the last dimension. The squares are summed in float64, where their order does not show in float32: the
+    second engine has another one."""
     wide = input.to(torch.float32)
-    mean_square = torch.linalg.vector_norm(wide, dim=-1, keepdim=True).square_().div_(input.shape[-1])
-    normalized = wide * mean_square.add_(epsilon).rsqrt_()
+    norm = torch.linalg.vector_norm(wide, dim=-1, keepdim=True, dtype=torch.float64)
+    factor = norm.square_().div_(input.shape[-1]).add_(epsilon).rsqrt_().to(torch.float32)
+    normalized = wide.mul_(factor) if wide is not input else wide * factor
     return _scaled(normalized, _last_dimension(weight, wide), _last_dimension(bias, wide))
 
 

@@ -1,0 +1,262 @@
+"""Which steps of a function are chains, and the function with one call for each of them.
+
+A chain is a run of steps, one after another, of ops that :mod:`rows` writes C++ for, over one shape. It is written for
+the strides that its tensors had in one run, and its results have the strides they had there, so that whatever comes
+after computes on the same bits in the same places; with other strides the steps are called one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.runtime.binding import Code, Linked, Step
+from tt_xla.runtime.emulator.chains.build import Build
+from tt_xla.runtime.emulator.chains.rows import Chain, Operand, Shape, calls_of, domain_of
+from tt_xla.runtime.emulator.registry import Call
+
+CHAIN = "chain"
+_WORTH_IT = 2
+"""Calls of torch from which one call of our own is quicker."""
+
+
+@dataclass
+class Run:
+    """Steps ``start`` to ``end`` of a function."""
+
+    start: int
+    end: int
+    domain: Shape
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    given: list[Operand] | None = None
+    """The tensors of ``inputs`` in one run."""
+    made: list[Operand] | None = None
+    """Those of ``outputs``."""
+
+
+def runs_of(code: Code) -> list[Run]:
+    """The chains of a function that are worth it."""
+    steps = code.steps
+    domains = [_domain(steps, at) for at in range(len(steps))]
+    found: list[Run] = []
+    start = 0
+    while start < len(steps):
+        end = start + 1
+        while domains[start] is not None and end < len(steps) and domains[end] == domains[start]:
+            end += 1
+        domain = domains[start]
+        if domain is not None:
+            run = _run(steps, start, end, domain, code.results)
+            if run is not None:
+                found.append(run)
+        start = end
+    return found
+
+
+def _domain(steps: Sequence[Step], at: int) -> Shape | None:
+    step = steps[at]
+    if step.context is None:
+        return None
+    if _fills_up(steps, at):  # with the slice after it
+        return domain_of(step.context, step.instruction.attributes)
+    if at and _fills_up(steps, at - 1):
+        return _domain(steps, at - 1)
+    padded = step.context.op == "ttnn.rotary_embedding" and step.context.result.shape[-2] != _rows(step)
+    return None if padded else domain_of(step.context, step.instruction.attributes)
+
+
+def _rows(step: Step) -> int:
+    assert step.context is not None
+    spec = step.context.operands["input"]
+    assert isinstance(spec, TensorSpec)
+    return spec.shape[-2]
+
+
+def _fills_up(steps: Sequence[Step], at: int) -> bool:
+    """Whether a rotary embedding gives more rows than it has, which the next step, alone, cuts off again."""
+    if at + 1 >= len(steps):
+        return False
+    step, after = steps[at], steps[at + 1]
+    if step.context is None or after.context is None or step.context.op != "ttnn.rotary_embedding":
+        return False
+    if after.context.op != "ttnn.slice_static" or after.inputs != step.instruction.results:
+        return False
+    spec = step.context.operands["input"]
+    last = step.instruction.results[0]
+    alone = last in after.drops and not any(last in other.inputs for other in steps[at + 2 :])
+    first = not any(after.instruction.attributes["begins"]) and set(after.instruction.attributes["step"]) <= {1}
+    return alone and first and isinstance(spec, TensorSpec) and after.context.result.shape == spec.shape
+
+
+def _run(steps: Sequence[Step], start: int, end: int, domain: Shape, results: Sequence[int]) -> Run | None:
+    inside = steps[start:end]
+    calls = sum(
+        calls_of(step.context, step.instruction.attributes)
+        for step in inside
+        if step.context is not None and step.context.op != "ttnn.slice_static"
+    )
+    if calls < _WORTH_IT:
+        return None
+    made = [value for step in inside for value in step.instruction.results]
+    inputs = dict.fromkeys(value for step in inside for value in step.inputs if value not in made)
+    later = {value for step in steps[end:] for value in step.inputs} | {*results}
+    outputs = tuple(value for value in made if value in later)
+    return Run(start, end, domain, tuple(inputs), outputs) if outputs else None
+
+
+class Plan:
+    """The chains of one function, from when they are found until they are called.
+
+    Args:
+        calls: of the function's steps.
+    """
+
+    def __init__(self, code: Code, calls: Sequence[Call]) -> None:
+        self._code, self._calls = code, list(calls)
+        self.runs = runs_of(code)
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return self._code.name
+
+    def recording(self) -> Linked:
+        """The function, which notes what tensors its chains have while it runs."""
+        return self._linked([_Recorder(run, self._one_by_one(run)) for run in self.runs])
+
+    def source(self, prefix: str) -> str:
+        """C++ of the chains that were recorded; the others are dropped."""
+        texts: list[str] = []
+        kept: list[Run] = []
+        for run in self.runs:
+            text = _text(f"{prefix}_{len(kept)}", run, self._code.steps)
+            if text is not None:
+                texts.append(text)
+                kept.append(run)
+        self.runs = kept
+        return "".join(texts)
+
+    def compiled(self, build: Build, prefix: str) -> Linked:
+        """The function with a call of the library for each chain."""
+        fused: list[Call] = []
+        for at, run in enumerate(self.runs):
+            assert run.given is not None
+            assert run.made is not None
+            function = build.function(f"{prefix}_{at}", len(run.given) + len(run.made))
+            fused.append(_call(function, run.given, run.made, self._one_by_one(run)))
+        return self._linked(fused)
+
+    def _one_by_one(self, run: Run) -> Call:
+        """The chain's steps by the kernels."""
+        steps = self._code.steps[run.start : run.end]
+        function = Code(CHAIN, steps, run.inputs, run.outputs).link(self._calls[run.start : run.end])
+        return _first_of(function) if len(run.outputs) == 1 else function
+
+    def _linked(self, fused: Sequence[Call]) -> Linked:
+        steps: list[Step] = []
+        calls: list[Call] = []
+        at = 0
+        for run, call in zip(self.runs, fused, strict=True):
+            steps += [*self._code.steps[at : run.start], _step(run, self._code.steps)]
+            calls += [*self._calls[at : run.start], call]
+            at = run.end
+        steps += self._code.steps[at:]
+        code = Code(self._code.name, steps, self._code.arguments, self._code.results)
+        return code.link([*calls, *self._calls[at:]])
+
+
+def _first_of(function: Linked) -> Call:
+    return lambda *tensors: function(*tensors)[0]
+
+
+def _step(run: Run, steps: Sequence[Step]) -> Step:
+    """One step for all of a chain."""
+    inside = steps[run.start : run.end]
+    inner = {value for step in inside for value in step.instruction.results}.difference(run.outputs)
+    drops = [value for step in inside for value in step.drops if value not in inner]
+    first = inside[0].instruction
+    instruction = Instruction(first.op, first.operands, run.outputs, first.attributes, first.location)
+    return Step(instruction, run.inputs, drops, inside[0].context)
+
+
+class _Recorder:
+    """A chain, step by step; notes the tensors."""
+
+    def __init__(self, run: Run, call: Call) -> None:
+        self._run, self._call = run, call
+
+    def __call__(self, *tensors: torch.Tensor) -> Any:
+        found = self._call(*tensors)
+        made = (found,) if len(self._run.outputs) == 1 else found
+        self._run.given, self._run.made = ([_operand(tensor) for tensor in part] for part in (tensors, made))
+        return found
+
+
+def _operand(tensor: torch.Tensor) -> Operand:
+    return Operand(tuple(tensor.shape), tensor.stride(), tensor.dtype)
+
+
+def _text(name: str, run: Run, steps: Sequence[Step]) -> str | None:
+    """C++ of a chain; None for one that was not run, or of tensors that it cannot be written for."""
+    if run.given is None or run.made is None or not all(_has_room(operand) for operand in run.made):
+        return None
+    chain = Chain(name, run.domain)
+    for value, operand in zip(run.inputs, run.given, strict=True):
+        chain.take(value, operand)
+    for step in steps[run.start : run.end]:
+        assert step.context is not None
+        (result,) = step.instruction.results
+        if step.context.op == "ttnn.slice_static":
+            chain.same(step.inputs[0], result)
+        else:
+            chain.add(step.context, step.instruction.attributes, step.inputs, result)
+    if not all(chain.makes(value) for value in run.outputs):
+        return None
+    return chain.text([*zip(run.outputs, run.made, strict=True)])
+
+
+def _has_room(operand: Operand) -> bool:
+    """Whether each element has a place of its own."""
+    span = 1
+    for step, size in sorted(
+        (step, size) for step, size in zip(operand.stride, operand.shape, strict=True) if size > 1
+    ):
+        if step < span:
+            return False
+        span = step * size
+    return True
+
+
+_CALL = """\
+def call({tensors}):
+    if {differ}:
+        return one_by_one({tensors})
+{empties}
+    function({pointers})
+    return {results}
+"""
+
+
+def _call(function: Callable[..., None], given: Sequence[Operand], made: Sequence[Operand], one_by_one: Call) -> Call:
+    """Straight-line Python around one function of the library."""
+    tensors, results = [f"a{at}" for at in range(len(given))], [f"o{at}" for at in range(len(made))]
+    strides = [(name, operand.stride) for name, operand in zip(tensors, given, strict=True)]
+    text = _CALL.format(
+        tensors=", ".join(tensors),
+        differ=" or ".join(f"{name}.stride() != {stride}" for name, stride in strides),
+        empties="\n".join(
+            f"    {name} = empty({operand.shape}, {operand.stride}, dtype=d{at})"
+            for at, (name, operand) in enumerate(zip(results, made, strict=True))
+        ),
+        pointers=", ".join(f"{name}.data_ptr()" for name in [*tensors, *results]),
+        results=", ".join(results),
+    )
+    names: dict[str, Any] = {f"d{at}": operand.dtype for at, operand in enumerate(made)}
+    names.update(function=function, one_by_one=one_by_one, empty=torch.empty_strided)
+    exec(compile(text, "<chain>", "exec"), names)
+    return names.pop("call")

@@ -1,0 +1,253 @@
+"""Chains of elementwise ops, compiled: the bits that the kernels give one by one."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import torch
+
+from tt_xla import options
+from tt_xla.errors import OptionError
+from tt_xla.ir.program import Role
+from tt_xla.runtime.emulator.chains import build, engine
+
+needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
+
+WIDE, ROW = (2, 3, 40, 64), (64,)
+RELU = {"activations": [{"op_type": "relu", "params": []}]}
+SPECIAL = [float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1e-39, -1e-39, 3.0e38, -3.0e38, 1.00390625]
+
+
+def residual(f):
+    x, y = f.argument((1, 40, 96), "bf16"), f.argument((40, 96), "bf16")
+    return [f.op("ttnn.add", (1, 40, 96), "bf16", RELU, lhs=x, rhs=y)]
+
+
+def add_and_norm(f):
+    x, y = f.argument((1, 40, 96), "bf16"), f.argument((40, 96), "bf16")
+    weight, bias = f.argument((96,), "bf16"), f.argument((96,), "bf16")
+    total = f.op("ttnn.add", (1, 40, 96), "bf16", lhs=x, rhs=y)
+    norm = f.op("ttnn.rms_norm", (1, 40, 96), "bf16", {"epsilon": 1e-5}, input=total, weight=weight, bias=bias)
+    return [total, f.op("ttnn.multiply", (1, 40, 96), "bf16", lhs=norm, rhs=total)]
+
+
+def norm_of_float32(f):
+    x, weight = f.argument((40, 96), "f32"), f.argument((1, 96), "f32")
+    return [f.op("ttnn.rms_norm", (40, 96), "f32", {"epsilon": 1e-6}, input=x, weight=weight)]
+
+
+def rotary(f):
+    x, cos, sin = f.argument((2, 40, 3, 64), "bf16"), *(f.argument((1, 1, 40, 64), "bf16") for _ in range(2))
+    heads = f.op("ttnn.permute", WIDE, "bf16", {"permutation": [0, 2, 1, 3]}, input=x)
+    turned = f.op("ttnn.rotary_embedding", WIDE, "bf16", input=heads, cos_cache=cos, sin_cache=sin)
+    return [f.op("ttnn.add", WIDE, "bf16", lhs=turned, rhs=heads)]
+
+
+def rotary_of_sums(f):
+    x, cos, sin = f.argument((1, 3, 1, 64), "bf16"), *(f.argument((1, 1, 1, 64), "bf16") for _ in range(2))
+    doubled = f.op("ttnn.add", (1, 3, 1, 64), "bf16", lhs=x, rhs=x)
+    padded = f.op("ttnn.rotary_embedding", (1, 3, 32, 64), "bf16", input=doubled, cos_cache=cos, sin_cache=sin)
+    f.deallocate(doubled)
+    cut = {"begins": [0] * 4, "ends": [1, 3, 1, 64], "step": [1] * 4}
+    found = f.op("ttnn.slice_static", (1, 3, 1, 64), "bf16", cut, input=padded)
+    f.deallocate(padded)
+    return [found]
+
+
+def choice(f):
+    condition, x, other = f.argument((1, 1, 40, 1), "bf16"), f.argument(WIDE, "bf16"), f.argument((1,), "bf16")
+    return [f.op("ttnn.where", WIDE, "bf16", first=condition, second=x, third=other)]
+
+
+def arithmetic(dtype):
+    def make(f):
+        x, y, column = f.argument((40, 96), dtype), f.argument((40, 96), dtype), f.argument((40, 1), dtype)
+        quotient = f.op("ttnn.divide", (40, 96), dtype, lhs=x, rhs=y)
+        less = f.op("ttnn.subtract", (40, 96), dtype, lhs=quotient, rhs=column)
+        root = f.op("ttnn.sqrt", (40, 96), dtype, input=f.op("ttnn.abs", (40, 96), dtype, input=less))
+        inverse = f.op("ttnn.reciprocal", (40, 96), dtype, input=f.op("ttnn.neg", (40, 96), dtype, input=root))
+        relu = f.op("ttnn.relu", (40, 96), dtype, input=inverse)
+        other = {"f32": "bf16", "bf16": "f32"}[dtype]
+        return [f.op("ttnn.typecast", (40, 96), other, input=less), relu]
+
+    return make
+
+
+CASES = {
+    "residual": residual,
+    "add and norm": add_and_norm,
+    "norm of float32": norm_of_float32,
+    "rotary": rotary,
+    "rotary of sums": rotary_of_sums,
+    "choice": choice,
+    "arithmetic bf16": arithmetic("bf16"),
+    "arithmetic f32": arithmetic("f32"),
+}
+
+DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32}
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(options, "cache_directory", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def load(device, function_builder, make_program, monkeypatch, cache):
+    """A program of one chain, with the second engine in this mode."""
+
+    def load(make, mode="now"):
+        monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", mode)
+        f = function_builder("main")
+        results = make(f)
+        specs = [f.values[value] for value in [*f.arguments, *results]]
+        described = [(spec.shape, spec.layout.dtype.value) for spec in specs]
+        declared = [(f"a{at}", Role.INPUT, *each) for at, each in enumerate(described[: len(f.arguments)])]
+        program = make_program(
+            [f.done(*results)], declared, described[len(f.arguments) :], options={"numerics": "silicon"}
+        )
+        return device.load(program)
+
+    return load
+
+
+def samples(executable, seed, special=False):
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for argument in executable.program.arguments:
+        values = torch.randn(argument.shape, generator=generator)
+        if special:
+            flat = values.view(-1)
+            places = torch.randperm(flat.numel(), generator=generator)[: flat.numel() // 4]
+            flat[places] = torch.tensor(SPECIAL).repeat(len(places))[: len(places)]
+        found.append(values.to(DTYPES[argument.dtype]))
+    return found
+
+
+def run(executable, inputs):
+    return executable.run(inputs, [None] * len(inputs))
+
+
+def same_bits(given, expected):
+    as_bits = {2: torch.int16, 4: torch.int32}
+    for ours, theirs in zip(given, expected, strict=True):
+        nan = theirs.isnan()
+        assert torch.equal(ours.isnan(), nan)
+        bits = as_bits[ours.element_size()]
+        assert torch.equal(ours.view(bits)[~nan], theirs.view(bits)[~nan])
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", CASES)
+def test_the_bits_of_the_kernels(load, name):
+    compiled, plain = load(CASES[name]), load(CASES[name], "off")
+    for seed in range(3):
+        run(compiled, samples(compiled, seed))
+    assert (compiled.chains.chains, plain.chains.chains) == (1, 0)
+    for seed, special in ((3, False), (4, True), (5, True)):
+        inputs = samples(plain, seed, special)
+        same_bits(run(compiled, inputs), run(plain, inputs))
+
+
+@needs_compiler
+def test_one_call_for_a_chain(load, monkeypatch):
+    executable = load(add_and_norm)
+    for seed in range(3):
+        run(executable, samples(executable, seed))
+    for bound in executable._bound.values():
+        bound.calls = []  # of kernels, which nothing asks for any more
+    monkeypatch.setattr(torch.linalg, "vector_norm", lambda *_, **__: pytest.fail("the kernel was called"))
+    run(executable, samples(executable, 3))
+
+
+@needs_compiler
+def test_other_strides_take_the_kernels(load):
+    """Contiguous heads where the chain was written for permuted ones."""
+    inner = engine.SecondEngine
+    executable, plain = load(rotary), load(rotary, "off")
+    for seed in range(3):
+        run(executable, samples(executable, seed))
+    inputs = samples(plain, 3)
+    strange = [inputs[0].transpose(1, 2).contiguous().transpose(1, 2), *inputs[1:]]
+    same_bits(run(executable, strange), run(plain, inputs))
+    assert isinstance(executable.chains, inner)
+
+
+@needs_compiler
+def test_compiled_once_for_all_processes(load, monkeypatch, cache):
+    first = load(residual)
+    for seed in range(3):
+        run(first, samples(first, seed))
+    assert [path.suffix for path in (cache / "chains").iterdir()] == [".so"]
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("compiled again"))
+    second = load(residual)
+    for seed in range(3):
+        run(second, samples(second, seed))
+    assert second.chains.chains == 1
+
+
+@needs_compiler
+def test_a_disk_that_keeps_nothing_costs_the_cache(load, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(options, "cache_directory", lambda: tmp_path / "file")
+    executable = load(residual)
+    for seed in range(3):
+        run(executable, samples(executable, seed))
+    assert executable.chains.chains == 1
+
+
+@needs_compiler
+def test_a_broken_library_is_made_again(load, cache):
+    for _ in range(2):
+        executable = load(residual)
+        for seed in range(3):
+            run(executable, samples(executable, seed))
+        assert executable.chains.chains == 1
+        (library,) = (cache / "chains").glob("*.so")
+        library.unlink()  # not written over: it is in use
+        library.write_bytes(b"half")
+
+
+def test_without_a_compiler(load, monkeypatch):
+    monkeypatch.setattr(engine, "compiler", lambda: None)
+    executable, plain = load(add_and_norm), load(add_and_norm, "off")
+    for seed in range(4):
+        inputs = samples(plain, seed)
+        same_bits(run(executable, inputs), run(plain, inputs))
+    assert executable.chains.chains == 0
+    assert not executable.chains.waits
+
+
+@needs_compiler
+def test_a_compiler_that_fails(load, monkeypatch):
+    monkeypatch.setattr(build, "compiler", lambda: "false")
+    executable, plain = load(residual), load(residual, "off")
+    for seed in range(4):
+        inputs = samples(plain, seed)
+        same_bits(run(executable, inputs), run(plain, inputs))
+    assert executable.chains.chains == 0
+    assert not executable.chains.waits
+
+
+@needs_compiler
+def test_short_programs_do_not_wait_for_it(load, monkeypatch):
+    executable = load(residual, "auto")
+    monkeypatch.setattr(engine, "_LONG_S", 1e9)
+    for seed in range(4):
+        run(executable, samples(executable, seed))
+    assert executable.chains.waits
+    monkeypatch.setattr(engine, "_LONG_S", 0.0)
+    run(executable, samples(executable, 4))
+    run(executable, samples(executable, 5))
+    executable.chains._build and executable.chains._build.wait()
+    inputs = samples(executable, 6)
+    run(executable, inputs)
+    assert executable.chains.chains == 1
+    same_bits(run(executable, inputs), run(load(residual, "off"), inputs))
+
+
+def test_a_mode_that_does_not_exist(load):
+    with pytest.raises(OptionError, match="TTXLA_EMULATOR_CHAINS was given 'sometimes'; it takes auto, now, off"):
+        load(residual, "sometimes")
