@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 
 import pytest
@@ -10,6 +11,7 @@ import torch.nn as nn
 
 from tt_xla.errors import OptionError, ResourceExhaustedError
 from tt_xla.frontends.torch import dynamic
+from tt_xla.frontends.torch.outputs import View
 from tt_xla.log import logger
 
 
@@ -32,6 +34,20 @@ def test_a_graph_break_makes_two_graphs(on_jax):
 
     assert compiled(function)(torch.ones(2).to("tt")).tolist() == [3, 3]
     assert len(on_jax) == 2
+
+
+@pytest.mark.usefixtures("on_jax")
+def test_dynamo_compiles_nothing_of_ours():
+    def function(x):
+        torch._dynamo.graph_break()
+        for start in range(2):
+            print(float(x[start::2, ::3].sum()), file=io.StringIO())  # runs eagerly, in a frame that dynamo looks at
+        return x
+
+    compiled(function)(torch.randn(5, 19).to("tt"))
+    breaks = torch._dynamo.utils.counters["graph_break"]
+    assert breaks
+    assert not [why for why in breaks if "tt_xla" in why]
 
 
 @pytest.mark.usefixtures("on_jax")
@@ -210,6 +226,27 @@ def test_compiled_optimizers_step_as_eager_ones(on_jax, name, foreach):
     assert counts[5] == counts[7]
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.usefixtures("on_jax")
+def test_a_compiled_optimizer_with_a_schedule_compiles_twice():
+    torch._dynamo.utils.counters.clear()
+    models = [nn.Linear(3, 2), nn.Linear(3, 2)]
+    models[1].load_state_dict(models[0].state_dict())
+    models[0].to("tt")
+    optimizers = [torch.optim.AdamW(model.parameters(), lr=0.1) for model in models]
+    schedules = [torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.8) for optimizer in optimizers]
+    steps = [compiled(optimizers[0].step), optimizers[1].step]
+    x = torch.randn(5, 3)
+    for _ in range(12):
+        for model, optimizer, schedule, step in zip(models, optimizers, schedules, steps, strict=True):
+            model(x.to(model.weight.device)).square().mean().backward()
+            step()
+            schedule.step()
+            optimizer.zero_grad()
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] <= 2
+    assert torch.allclose(models[0].weight.cpu(), models[1].weight, atol=1e-4)
+
+
 def test_running_out_of_memory_is_torchs_error_and_leaves_the_rest_usable():
     layer = nn.Linear(4, 4).to("tt")
     call = compiled(lambda x, size: layer(x).expand(size, 4, 4).contiguous() * 2)
@@ -258,3 +295,12 @@ def test_weights_kept_for_the_backward_are_not_copied(on_jax):
     signature = str(on_jax[0][0]).splitlines()[1]
     assert "-> (tensor<1x2xf32>" in signature
     assert "tensor<3x2xf32>" not in signature
+
+
+def test_outputs_that_share_memory_are_no_views_to_autograd():
+    """A user may write to them: to a view made within a function of its own autograd lets nobody write."""
+    base = torch.arange(4.0).to("tt")
+    part = View(of_input=False, index=0, size=(2,), stride=(1,), offset=1).of(base)
+    assert not part._is_view()
+    part.fill_(7)
+    assert base.tolist() == [0, 7, 7, 3]

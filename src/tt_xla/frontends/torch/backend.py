@@ -6,11 +6,13 @@ import dataclasses
 import functools
 import hashlib
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch._dynamo import trace_rules
+from torch._dynamo.eval_frame import skip_code
 from torch._dynamo.exc import ShortenTraceback
 from torch._functorch.aot_autograd import aot_module_simplified
 from torch._subclasses.fake_tensor import unset_fake_temporarily
@@ -18,9 +20,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tt_xla.errors import OptionError, ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import program_cache, settings
+from tt_xla.frontends.torch.bytecode import write_less
 from tt_xla.frontends.torch.decompositions import decompositions
 from tt_xla.frontends.torch.device import DEVICE_TYPE, Mold, buffer_of, new_version, register
-from tt_xla.frontends.torch.device.buffers import MEMORY
+from tt_xla.frontends.torch.device.buffers import MEMORY, Away
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.dynamic import allow_recompiles, fix_marked_sizes
 from tt_xla.frontends.torch.graph import run_passes
@@ -32,6 +35,9 @@ from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
 from tt_xla.ir.program import Program, Role
 from tt_xla.options import COMPILE_OPTIONS, CompileOptions, selected_system
 
+if TYPE_CHECKING:
+    from tt_xla.runtime.executable import Executable
+
 Callee = Callable[..., list[torch.Tensor]]
 """Tensors, their versions, and perhaps the positions of those that may be written to, to results."""
 
@@ -42,6 +48,8 @@ class Loaded(NamedTuple):
     run: Callee
     written: frozenset[int] = frozenset()
     """The arguments that it writes to."""
+    executable: Executable | None = None
+    """What runs it, where that may keep parameters in a form of its own."""
 
 
 TORCH_OPTIONS = {
@@ -65,6 +73,16 @@ MODES: dict[str, dict[str, Any]] = {
 # Eager kernels may run while dynamo looks for frames to compile; a user's model may call the rest.
 for _part in ("aten", "device", "outputs", "unwrapped"):
     trace_rules.add(f"tt_xla.frontends.torch.{_part}")
+
+
+def _skip_generated_code() -> None:
+    """The same for what ``dataclass`` writes, which belongs to no file that dynamo could know."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("tt_xla.frontends.torch.device.")]
+    for kind in {kind for module in modules for kind in vars(module).values() if dataclasses.is_dataclass(kind)}:
+        skip_code(kind.__init__.__code__)
+
+
+_skip_generated_code()
 
 _PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
 _SOURCE_PART = re.compile(r"\._(?:modules|parameters|buffers)\[['\"]([^'\"]*)['\"]\]|\.(\w+)|\[['\"]?(\w+)['\"]?\]")
@@ -92,6 +110,7 @@ def tt(
         allow_recompiles(example_inputs)
         own = _mode_options(mode) if mode else own_options(options or {})
         settings.current().with_own(own)
+        write_less(graph_module)
         arguments = _describe_own(graph_module) + _describe_inputs(graph_module, example_inputs)
         run_passes(graph_module, TORCH_OPTIONS | dict(options or {}))
         forward = functools.partial(_compile_graph, arguments=arguments, own=own)
@@ -279,6 +298,7 @@ class Executor:
         self._settings: settings.Settings | None = None
         self._call: Callee | None = None
         self._written: frozenset[int] = frozenset()
+        self._executable: Executable | None = None
         if lowered.results:
             self._prepare()
 
@@ -286,7 +306,7 @@ class Executor:
         current = settings.current()
         options = current.with_own(self._own)
         with unset_fake_temporarily():  # compile callbacks run where every new tensor is a fake one
-            self._call, self._written = compile_and_load(self._module, options)
+            self._call, self._written, self._executable = compile_and_load(self._module, options)
         self._settings = current
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
@@ -310,22 +330,20 @@ class Executor:
     def _run(self, args: list[Any]) -> list[torch.Tensor]:
         if self._settings is not settings.current():
             self._prepare()
-        tensors: list[torch.Tensor] = []
-        versions: list[int | None] = []
+        tensors: list[torch.Tensor] = [args[position] for position in self._tensors]
+        versions: list[int | None] = [None] * len(tensors)
         given: dict[int, torch.Tensor] = {}
-        for index, position in enumerate(self._tensors):
-            tensor = args[position]
+        for index, tensor in enumerate(tensors):
             if tensor.is_cpu:
-                tensors.append(tensor)
-                versions.append(None)
                 continue
             buffer = buffer_of(tensor)
             if index in self._written and tensor.is_contiguous():
                 given[index] = tensor
-                tensors.append(buffer.writable_alias(tensor))
+                tensors[index] = buffer.writable_alias(tensor)
             else:
-                tensors.append(buffer.alias(tensor))
-            versions.append(buffer.version)
+                stand_in = None if buffer.away is None else self._stand_in(index, buffer.away)
+                tensors[index] = buffer.alias(tensor) if stand_in is None else stand_in
+            versions[index] = buffer.version
         for check in self._checks:
             check(tensors, versions)
         for index, order in self._permuted:
@@ -342,6 +360,8 @@ class Executor:
         finally:
             for tensor in given.values():
                 buffer_of(tensor).written()
+        if self._executable is not None:
+            self._let_go(self._executable, args)
         if self._as_they_are:
             return results
         if given:
@@ -350,6 +370,21 @@ class Executor:
             return [_placed(result, wrap, inputs, in_order=in_order) for result, wrap, in_order in triples]
         pairs = zip(results, self._wrap, strict=True)
         return [result if wrap is None else wrap(result) for result, wrap in pairs]
+
+    def _let_go(self, executable: Executable, args: list[Any]) -> None:
+        """Of the bytes of parameters that the program keeps in a form of its own."""
+        permuted = {index for index, _ in self._permuted}
+        for index, (version, stand_in, restore) in executable.spare().items():
+            tensor = args[self._tensors[index]] if index < len(self._tensors) and index not in permuted else None
+            if tensor is not None and not tensor.is_cpu and buffer_of(tensor).version == version:
+                buffer_of(tensor).leave(executable, stand_in, restore)
+
+    def _stand_in(self, index: int, away: Away) -> torch.Tensor | None:
+        """What may be passed for bytes that are away, where it is this program that keeps them."""
+        executable = self._executable
+        if executable is None or away.program is not executable or not executable.stands(index, away.stand_in):
+            return None
+        return away.stand_in
 
 
 def _placed(
@@ -404,7 +439,8 @@ def compile_and_load(module: Any, options: CompileOptions) -> Loaded:
     device = get_device()
     device.resident = MEMORY.current
     written = frozenset(at for at, argument in enumerate(program.arguments) if argument.written)
-    return Loaded(exporting(program, modules, device.load(program).run), written)
+    executable = device.load(program)
+    return Loaded(exporting(program, modules, executable.run), written, executable)
 
 
 def compiled_programs() -> list[Program]:

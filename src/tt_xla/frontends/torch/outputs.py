@@ -25,7 +25,9 @@ class View:
     offset: int
 
     def of(self, base: torch.Tensor) -> torch.Tensor:
-        return base.as_strided(self.size, self.stride, base.storage_offset() + self.offset)
+        """The view, of which autograd knows no base: a user may write to it, as to any output of a function."""
+        with torch._C._AutoDispatchBelowADInplaceOrView():
+            return base.as_strided(self.size, self.stride, base.storage_offset() + self.offset)
 
 
 def views_of_bases(
