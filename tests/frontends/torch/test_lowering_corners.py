@@ -103,3 +103,25 @@ def test_searches(check):
 def test_extremes_that_skip_nan_and_sides_of_triangles(check):
     x, y = torch.tensor([1.0, math.nan, math.nan, 3e38]), torch.tensor([2.0, 5.0, math.nan, 1e38])
     check(lambda x, y: (torch.fmax(x, y), torch.fmin(x, y), torch.hypot(x, y), torch.angle(-x)), x, y)
+
+
+STRIDED = {
+    "windows": ((3, 8, 2), (8, 2, 1), 0),
+    "windows_within": ((2, 3, 6), (12, 4, 1), 2),
+    "reversed": ((2, 4), (1, 2), 5),
+    "repeated": ((3, 2, 2), (0, 5, 1), 1),
+    "crossing": ((3, 3), (2, 3), 1),
+    "none": ((0, 2), (2, 1), 3),
+}
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_any_places_of_memory(name, check):
+    size, stride, offset = STRIDED[name]
+    check(lambda x: x.as_strided(size, stride, offset), torch.randn(4, 8))
+    check(lambda x: x.as_strided(size, stride, offset), torch.randn(8, 4).t())
+
+
+def test_overlapping_windows_are_slices(lowered):
+    module = lowered(lambda x: x.as_strided((2, 3, 8, 4), (64, 16, 4, 1)), torch.randn(2, 16, 4)).module
+    assert "gather" not in str(module)

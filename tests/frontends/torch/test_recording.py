@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import subprocess
 import sys
 import types
@@ -16,7 +18,7 @@ import torch_xla.debug.metrics as met
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tt_xla.errors import TTXLAError
+from tt_xla.errors import ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import settings as compile_settings
 from tt_xla.frontends.torch.device import buffer_of, dispatch, programs
 from tt_xla.frontends.torch.device.geometry import find_view
@@ -247,6 +249,13 @@ def test_shapes_types_and_options_make_other_programs():
     assert compiled() == 4
 
 
+@pytest.mark.parametrize("shape", [(3, 5, 1, 1), (1, 5, 1, 1), (1, 1, 4, 3)])
+def test_sizes_of_one_lie_anywhere(shape):
+    x = torch.randn(shape)
+    assert torch.equal((x.to("tt") * 2 + 1).cpu(), x * 2 + 1)
+    assert torch.equal(x.to("tt").permute(0, 2, 3, 1).add(1).cpu(), x.permute(0, 2, 3, 1) + 1)
+
+
 def test_negative_zero_and_not_a_number_are_numbers_of_their_own(on_jax):
     x = torch.ones(1).to("tt")
     products = [(x * number).item() for number in (0.0, -0.0, float("nan"), float("nan"))]
@@ -267,6 +276,14 @@ def test_ops_that_run_on_the_host_are_counted():
     met.clear_all()
     torch.tanh(x).tolist()
     assert torch.tt.host_ops() == {}
+
+
+def test_ops_are_recorded_where_torch_has_its_modes_off():
+    before = torch.tt.host_ops()
+    with torch._C._DisableTorchDispatch():  # as a fake tensor of constants is made
+        x = torch.full((3, 17), 2.0, device="tt") * 3
+    assert x.tolist() == [[6.0] * 17] * 3
+    assert torch.tt.host_ops() == before
 
 
 def test_eager_mode_runs_each_op_at_once():
@@ -311,6 +328,31 @@ def test_an_error_in_one_result_leaves_the_others(monkeypatch):
     with pytest.raises(RuntimeError, match="does not fit"):
         wide.cpu()
     assert (x * 2).tolist() == [6, 6]
+
+
+def test_errors_in_many_results_cost_a_bounded_number_of_programs(monkeypatch):
+    x = torch.arange(4.0).to("tt")
+    other = x * 2
+    torch_xla.sync()
+    results = [x + number for number in range(100)]
+    attempts = []
+    run = programs._run
+
+    def refuse(outputs):
+        attempts.append(len(outputs))
+        if len(outputs) > 1 or full:
+            raise ResourceExhaustedError("no room")
+        run(outputs)
+
+    full = True
+    monkeypatch.setattr(programs, "_run", refuse)
+    with pytest.raises(torch.OutOfMemoryError, match="no room"):
+        torch_xla.sync()
+    assert attempts[0] == 100
+    assert len(attempts) <= 24
+    assert other.tolist() == [0, 2, 4, 6]
+    full = False  # what is left runs when it is read
+    assert [result.tolist()[0] for result in results] == list(range(100))
 
 
 def test_deleted_tensors_are_freed():
@@ -444,3 +486,21 @@ assert x.tolist() == [0.75] * 3
 assert metrics.executed_fallback_ops() == [], metrics.executed_fallback_ops()
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_generators_of_the_device():
+    ours, theirs = torch.Generator(device="tt").manual_seed(3), torch.Generator().manual_seed(3)
+    assert isinstance(ours, torch.Generator)
+    assert ours.device == torch.device("tt", 0)
+    assert torch.Generator("cpu").device.type == torch.Generator().device.type == "cpu"
+    for draw in (
+        lambda device, g: torch.randn(3, device=device, generator=g),
+        lambda device, g: torch.randperm(9, device=device, generator=g),
+        lambda device, g: nn.init.trunc_normal_(torch.empty(4, device=device), generator=g),
+        lambda device, g: torch.empty(4, device=device).uniform_(generator=g),
+    ):
+        assert torch.equal(draw("tt", ours).cpu(), draw("cpu", theirs))
+    copies = [copy.deepcopy(ours), pickle.loads(pickle.dumps(ours)), ours.clone_state()]
+    expected = torch.rand(2, generator=ours)
+    assert all(torch.equal(torch.rand(2, generator=each), expected) for each in copies)
+    assert all(each.device.type == "tt" for each in copies)

@@ -17,7 +17,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.aten import LOWERINGS, Context
-from tt_xla.frontends.torch.aten.registry import DTYPES, apply, describe, shape_of
+from tt_xla.frontends.torch.aten.registry import DTYPES, InvalidUseError, apply, describe, shape_of
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
@@ -147,11 +147,17 @@ _CHECKS = {torch.ops.aten._assert_async.default, torch.ops.aten._assert_async.ms
 
 
 def check_rules(graph_module: torch.fx.GraphModule) -> bool:
-    """Whether every op of a graph has a lowering rule that takes its arguments; nothing is lowered."""
+    """Whether every op of a graph has a lowering rule that takes its arguments; nothing is lowered.
+
+    Raises:
+        UnsupportedOpError: torch itself refuses the arguments of an op.
+    """
     lowering = _Lowering(graph_module, None)
     try:
         lowering.check()
-    except UnsupportedOpError:
+    except UnsupportedOpError as error:
+        if isinstance(error, InvalidUseError) or isinstance(error.__cause__, InvalidUseError):
+            raise
         return False
     return True
 
@@ -416,7 +422,7 @@ def _permutation(value: torch.Tensor) -> list[int] | None:
 
 def _channels_last(value: torch.Tensor, argument: Argument) -> list[int] | None:
     """The order in which an input lies in memory, where that is channels last and the input is only read."""
-    order = _permutation(value) if value.dim() == 4 else None
+    order = _permutation(value) if value.dim() == 4 and not value.is_contiguous() else None
     plain = argument.role is Role.INPUT and not argument.written
     return order if plain and order == [0, 2, 3, 1] else None
 

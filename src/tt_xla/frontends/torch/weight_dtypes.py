@@ -23,14 +23,24 @@ if TYPE_CHECKING:
 @torch.library.custom_op("tt::weight_dtype_override", mutates_args=())
 def weight_dtype_override(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
     """The tensor itself; as a weight the device keeps it in ``dtype``: ``bfp_bf4``, ``bfp_bf8`` or ``bf16``."""
-    checked_weight_dtype("weight_dtype_override", dtype)
+    _check(tensor, dtype)
     return tensor.clone()
 
 
 @weight_dtype_override.register_fake
 def _fake(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
-    checked_weight_dtype("weight_dtype_override", dtype)
+    _check(tensor, dtype)
     return torch.empty_like(tensor)
+
+
+def _check(tensor: torch.Tensor, dtype: str) -> None:
+    checked_weight_dtype("weight_dtype_override", dtype)
+    if not tensor.is_floating_point():
+        kind = str(tensor.dtype).removeprefix("torch.")
+        raise TypeError(
+            f"weight_dtype_override: a weight of {kind}{list(tensor.shape)} cannot be kept in '{dtype}', which holds "
+            "floats. Convert the weight to bfloat16, or leave it out of the override."
+        )
 
 
 def _backward(context: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:

@@ -13,6 +13,7 @@ from tt_xla.frontends.torch.aten import (
     resizing,
     selection,
     shapes,
+    strided,
 )
 from tt_xla.frontends.torch.aten.registry import LOWERINGS, Context
 
@@ -31,4 +32,5 @@ __all__ = [
     "resizing",
     "selection",
     "shapes",
+    "strided",
 ]

@@ -20,18 +20,26 @@ def product(x: Array, y: Array) -> Array:
     return lax.dot_general(x, y, (((x.ndim - 1,), (y.ndim - 2,)), (batch, batch)))
 
 
+def _of_one_type(ctx: Context, x: Array, y: Array) -> None:
+    if x.dtype != y.dtype:
+        ctx.invalid(f"operands of {x.dtype} and {y.dtype}")
+
+
 @lower(aten.mm.default, aten.bmm.default)
 def mm(ctx: Context, x: Array, y: Array) -> Array:
+    _of_one_type(ctx, x, y)
     return product(x, y)
 
 
 @lower(aten.mv.default, aten.dot.default)
 def mv(ctx: Context, x: Array, y: Array) -> Array:
+    _of_one_type(ctx, x, y)
     return lax.dot_general(x, y, (((x.ndim - 1,), (0,)), ((), ())))
 
 
 @lower(aten.matmul.default)
 def matmul(ctx: Context, x: Array, y: Array) -> Array:
+    _of_one_type(ctx, x, y)
     if x.ndim <= 2 and y.ndim == 1:
         return mv(ctx, x, y)
     if x.ndim == 1:
@@ -45,6 +53,7 @@ def matmul(ctx: Context, x: Array, y: Array) -> Array:
 
 @lower(aten.addmm.default, aten.baddbmm.default)
 def addmm(ctx: Context, bias: Array, x: Array, y: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
+    _of_one_type(ctx, x, y)
     result = product(x, y)
     if alpha != 1:
         result = lax.mul(result, like(result, alpha))
@@ -77,6 +86,7 @@ def trilinear(
 
 @lower(aten.linear.default)
 def linear(ctx: Context, x: Array, weight: Array, bias: Array | None = None) -> Array:
+    _of_one_type(ctx, x, weight)
     weight = lax.transpose(weight, (1, 0)) if weight.ndim == 2 else weight
     result = lax.dot_general(x, weight, (((x.ndim - 1,), (0,)), ((), ())))
     return result if bias is None else lax.add(result, broadcast(bias, result.shape))

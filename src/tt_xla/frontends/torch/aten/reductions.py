@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -50,6 +51,18 @@ def _reduction(reduce: Callable[[Array, tuple[int, ...]], Array]) -> Callable[..
     return rule
 
 
+def _of_something(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule for what is not to be found among no elements."""
+
+    @functools.wraps(rule)
+    def checked(ctx: Context, x: Array, *args: Any, **kwargs: Any) -> Any:
+        if not x.size and math.prod(ctx.shape):
+            ctx.invalid("tensor without elements")
+        return rule(ctx, x, *args, **kwargs)
+
+    return checked
+
+
 def _product(x: Array, dims: tuple[int, ...]) -> Array:
     if x.dtype == np.bool_:
         return _all(x, dims)
@@ -66,8 +79,8 @@ def _all(x: Array, dims: tuple[int, ...]) -> Array:
 
 lower(aten.sum.default, aten.sum.dim_IntList)(_reduction(total))
 lower(aten.mean.default, aten.mean.dim)(_reduction(average))
-lower(aten.amax.default, aten.max.default)(_reduction(maximum))
-lower(aten.amin.default, aten.min.default)(_reduction(minimum))
+lower(aten.amax.default, aten.max.default)(_of_something(_reduction(maximum)))
+lower(aten.amin.default, aten.min.default)(_of_something(_reduction(minimum)))
 lower(aten.prod.default, aten.prod.dim_int)(_reduction(_product))
 
 
@@ -97,21 +110,25 @@ def _arg(ctx: Context, x: Array, dim: int | None, find: Callable[..., Array]) ->
 
 
 @lower(aten.argmax.default)
+@_of_something
 def argmax(ctx: Context, x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     return lax.reshape(_arg(ctx, x, dim, lax.argmax), ctx.shape)
 
 
 @lower(aten.argmin.default)
+@_of_something
 def argmin(ctx: Context, x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     return lax.reshape(_arg(ctx, x, dim, lax.argmin), ctx.shape)
 
 
 @lower(aten.max.dim)
+@_of_something
 def max_dim(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> list[Array | None]:
     return _value_and_index(ctx, x, dim, _any if x.dtype == np.bool_ else maximum, lax.argmax)
 
 
 @lower(aten.min.dim)
+@_of_something
 def min_dim(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> list[Array | None]:
     return _value_and_index(ctx, x, dim, _all if x.dtype == np.bool_ else minimum, lax.argmin)
 

@@ -44,6 +44,10 @@ DTYPES: dict[torch.dtype, np.dtype] = {
 }
 
 
+class InvalidUseError(UnsupportedOpError):
+    """No decomposition may give a use of an op a meaning."""
+
+
 @dataclass(frozen=True)
 class Context:
     """One op of the graph.
@@ -75,6 +79,10 @@ class Context:
     def used(self, index: int) -> bool:
         """Whether anything reads this one of the results; computing the others is a waste."""
         return any(user.args[1] == index for user in self.node.users if len(user.args) > 1)
+
+    def invalid(self, reason: str) -> NoReturn:
+        """Raises the error for a use of an op that torch refuses: on the host it says so in its own words."""
+        raise InvalidUseError(f"{self.node.target} takes no {reason}: {describe(self.node)}.", location=self.location)
 
     def unsupported(self, reason: str) -> NoReturn:
         """Raises the error for a use of an op that its rule does not cover."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -222,30 +221,6 @@ def select_scatter(ctx: Context, x: Array, source: Array, dim: int, index: int) 
     dim %= x.ndim
     index %= x.shape[dim]
     return slice_scatter(ctx, x, lax.expand_dims(source, (dim,)), dim, index, index + 1)
-
-
-@lower(aten.as_strided.default)
-def as_strided(
-    ctx: Context, x: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Array:
-    base = ctx.node.args[0].meta["val"]  # type: ignore[union-attr]
-    if not base.is_contiguous() or int(base.storage_offset()):
-        ctx.unsupported("on a tensor that is not contiguous")
-    offset = storage_offset or 0
-    flat = lax.reshape(x, (x.size,))
-    contiguous = [math.prod(size[i + 1 :]) for i in range(len(size))]
-    if list(stride) == contiguous:
-        return lax.reshape(slice_along(flat, 0, offset, offset + math.prod(size)), ctx.shape)
-    positions = np.full(ctx.shape, offset, np.int64)
-    for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
-        positions += (np.arange(count) * step).reshape([-1 if i == dim else 1 for i in range(len(size))])
-    return lax.gather(
-        flat,
-        positions[..., None],
-        lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,)),
-        slice_sizes=(1,),
-        mode=lax.GatherScatterMode.PROMISE_IN_BOUNDS,
-    )
 
 
 @lower(aten.unfold.default, aten.unfold_copy.default)

@@ -15,6 +15,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -37,6 +38,8 @@ _SMALLEST_DRAM = 1 << 33
 _NO_ELEMENTS = [0]
 _set_storage = aten.set_.source_Storage_storage_offset._handle.redispatch_boxed
 
+_COMING_BACK = threading.Lock()
+
 LOCK = threading.RLock()
 """Held while recorded ops run: backward records from threads of its own."""
 
@@ -45,6 +48,18 @@ LOCK = threading.RLock()
 def device() -> torch.device:
     """The one torch device; more chips stand behind it."""
     return torch.device(DEVICE_TYPE, 0)
+
+
+def check_ordinal(asked: torch.device | None) -> None:
+    """That a device that is asked for is there.
+
+    Raises:
+        RuntimeError: it has a number that no device has.
+    """
+    if asked is not None and asked.index and asked.type == DEVICE_TYPE:
+        raise RuntimeError(
+            f"{asked}: invalid device ordinal. There is one torch device, {device()}; more chips stand behind it."
+        )
 
 
 def new_version() -> int:
@@ -149,6 +164,18 @@ class Value:
         self.node = None
 
 
+@dataclass(slots=True)
+class Away:
+    """Bytes that a program can make again of what it keeps of them."""
+
+    program: object
+    stand_in: torch.Tensor
+    """A CPU tensor of their shape without bytes, for that program alone."""
+    restore: Callable[[], torch.Tensor]
+    host: torch.Tensor
+    """On the meta device: what the CPU tensor was like."""
+
+
 class Buffer:
     """The contents of one ``tt`` storage.
 
@@ -156,7 +183,7 @@ class Buffer:
         version: unique in the process; renewed at each write, so that equal versions mean equal contents.
     """
 
-    __slots__ = ("__weakref__", "_alias", "_alias_key", "_host", "_value", "version")
+    __slots__ = ("__weakref__", "_alias", "_alias_key", "_came_back", "_host", "_value", "away", "version")
 
     def __init__(self, host: torch.Tensor | None = None, value: Value | None = None) -> None:
         self._host = host
@@ -164,15 +191,47 @@ class Buffer:
         self.version = next(_VERSIONS)
         self._alias_key: object = None
         self._alias: torch.Tensor | None = None
+        self.away: Away | None = None
+        self._came_back = False
         if host is not None:
             MEMORY.take(host.untyped_storage().nbytes())
         elif value is not None and value.data is None:
             PENDING[id(self)] = weakref.ref(self)
 
     def __del__(self) -> None:
+        self._let_go()
         ended(self.version)
+
+    def _let_go(self) -> None:
+        """Of the bytes."""
+        if self.away is not None:
+            MEMORY.give(self.away.host.untyped_storage().nbytes())
+            self.away = None
         if self._host is not None:
             MEMORY.give(self._host.untyped_storage().nbytes())
+            self._host = None
+
+    def leave(self, program: object, stand_in: torch.Tensor, restore: Callable[[], torch.Tensor]) -> None:
+        """Lets go of the bytes, which a program can make again; of the card's memory they go on to take their part.
+
+        Bytes that had to come back once stay.
+        """
+        host = self._host
+        if host is None or self._came_back or not host.is_contiguous() or host.numel() != stand_in.numel():
+            return
+        if host.untyped_storage().nbytes() == host.numel() * host.element_size():
+            self.away = Away(program, stand_in, restore, torch.empty_like(host, device="meta"))
+            self._host = self._value = self._alias = self._alias_key = None
+
+    def _come_back(self) -> torch.Tensor:
+        with _COMING_BACK:
+            away, host = self.away, self._host
+            if host is None:
+                assert away is not None
+                host = self._host = away.restore().view(away.host.shape)
+                self._came_back = True
+                self.away = None
+            return host
 
     @property
     def pending(self) -> bool:
@@ -182,13 +241,17 @@ class Buffer:
     @property
     def host(self) -> torch.Tensor:
         """A CPU tensor over the bytes; its own shape is that of the tensor that made it. Runs what is pending."""
+        host = self._host
+        if host is not None:
+            return host
+        if self.away is not None:
+            return self._come_back()
+        value = self._value
+        assert value is not None
+        if value.data is None:
+            synchronize_for(self)
         if self._host is None:
-            value = self._value
-            assert value is not None
-            if value.data is None:
-                synchronize_for(self)
-            if self._host is None:
-                self.claim()
+            self.claim()
         assert self._host is not None
         return self._host
 
@@ -196,8 +259,7 @@ class Buffer:
     def value(self) -> Value:
         """The contents as a base that covers the storage. They are not to be written in place while it is in use."""
         if self._value is None:
-            assert self._host is not None
-            self._value = Value.of(_base_of(self._host))
+            self._value = Value.of(_base_of(self.host))
             self._value.version = self.version
             self._value.owner = weakref.ref(self)
         return self._value
@@ -213,9 +275,7 @@ class Buffer:
 
     def become(self, value: Value) -> None:
         """A write: other contents for the whole storage."""
-        if self._host is not None:
-            MEMORY.give(self._host.untyped_storage().nbytes())
-            self._host = None
+        self._let_go()
         self._value = value
         self._alias_key = self._alias = None
         self._renew()
@@ -250,8 +310,7 @@ class Buffer:
 
     def replace(self, host: torch.Tensor) -> None:
         """A write: these bytes for the whole storage."""
-        if self._host is not None:
-            MEMORY.give(self._host.untyped_storage().nbytes())
+        self._let_go()
         MEMORY.take(host.untyped_storage().nbytes())
         self._host, self._value = host, None
         self._alias_key = self._alias = None
@@ -274,11 +333,11 @@ class Buffer:
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """A CPU tensor over the same elements as ``tensor``, whose storage this is; kept for the next call."""
         key = (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
-        if key != self._alias_key:
-            self._alias = _view_of(self.host, *key)
+        alias = self._alias
+        if alias is None or key != self._alias_key:
+            alias = self._alias = _view_of(self.host, *key)
             self._alias_key = key
-        assert self._alias is not None
-        return self._alias
+        return alias
 
 
 PENDING: dict[int, weakref.ref[Buffer]] = {}

@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_leaves
 
 from tt_xla.frontends.torch import fused_steps
 from tt_xla.frontends.torch.device import metrics, on_host
-from tt_xla.frontends.torch.device.buffers import CPU_KEYS, DEVICE_TYPE, Value, aten, buffer_of
+from tt_xla.frontends.torch.device.buffers import CPU_KEYS, DEVICE_TYPE, Value, aten, buffer_of, check_ordinal
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.recording import (
@@ -59,6 +59,8 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     Raises:
         RuntimeError: what torch raises for such arguments.
     """
+    if "device" in kwargs:
+        check_ordinal(kwargs["device"])
     if signature.is_random:
         result = _draw(signature, args, kwargs)
     elif signature.is_view and not signature.writes:

@@ -15,6 +15,7 @@ from tt_xla.frontends.torch.device.buffers import (
     META_KEYS,
     Value,
     aten,
+    check_ordinal,
     device,
     host_alias,
     lift,
@@ -50,6 +51,7 @@ def _empty(
     memory_format: torch.memory_format | None = None,
 ) -> torch.Tensor:
     """Contents nobody wrote are zeros."""
+    check_ordinal(device)
     dtype = dtype or torch.get_default_dtype()
     if memory_format in (None, torch.contiguous_format, torch.preserve_format):
         return new_tensor(full(size, 0, dtype))
@@ -123,6 +125,7 @@ def _to_copy(
     memory_format: torch.memory_format | None = None,
 ) -> torch.Tensor:
     """Dispatched here by the target device as well as by the source's."""
+    check_ordinal(device)
     stays = device is None or device.type == DEVICE_TYPE
     if _is_ours(tensor) and stays:
         options = {"dtype": dtype or tensor.dtype, "memory_format": memory_format}

@@ -99,7 +99,16 @@ def _faking() -> Iterator[None]:
     """Within it, ops compute shapes and types alone, whatever torch is tracing around it."""
     from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-    with outside_dynamo(), unset_fake_temporarily(), _mode(), torch.no_grad():
+    with outside_dynamo(), unset_fake_temporarily(), _dispatching_modes(), _mode(), torch.no_grad():
+        yield
+
+
+@contextlib.contextmanager
+def _dispatching_modes() -> Iterator[None]:
+    """Within it, modes see ops, also where torch runs one with its modes off, as a fake tensor of constants does."""
+    with torch._C._PreserveDispatchKeyGuard():
+        for key in (torch._C.DispatchKey.Python, torch._C.DispatchKey.PythonTLSSnapshot):
+            torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
         yield
 
 

@@ -21,6 +21,7 @@ from tt_xla.ir.program import Role
 from tt_xla.log import logger
 
 _MAX_STRUCTURES = 4096
+_MAX_ATTEMPTS = 24
 _WORTH_KEEPING = 4096
 """Bytes of an input, the same in two runs, from which on what depends on it alone is worth a program that keeps it."""
 
@@ -81,7 +82,7 @@ _STRUCTURES: dict[tuple[int, ...], _Structure] = {}
 
 
 def synchronize() -> None:
-    """Runs everything pending. Nothing is pending afterwards.
+    """Runs everything pending. Nothing is pending afterwards, but for what an error left.
 
     Raises:
         CompileError, ExecutionError, ResourceExhaustedError: as torch's kinds of errors, after everything that does not
@@ -126,16 +127,27 @@ def _synchronize_for(buffer: Buffer) -> None:
 
 
 def _run_or_split(outputs: list[Value]) -> Exception | None:
-    """Runs what gives some values; after an error, halves of it, so that what can be had is there. Gives the error."""
-    try:
-        _run(outputs)
+    """Runs what gives some values; after an error, halves of it, so that what can be had is there. Gives the error.
+
+    Each attempt is a program of its own, so there are at most :data:`_MAX_ATTEMPTS`: they find one cause among many
+    values. What is left then stays pending, and runs when it is read.
+    """
+    failed: list[tuple[int, Exception]] = []
+    parts = [outputs]
+    for _ in range(_MAX_ATTEMPTS):
+        if not parts:
+            break
+        part = parts.pop()
+        try:
+            _run(part)
+        except Exception as error:
+            failed.append((len(part), error))
+            if len(part) > 1:
+                middle = len(part) // 2
+                parts += [part[middle:], part[:middle]]
+    if not failed:
         return None
-    except Exception as error:
-        if len(outputs) == 1:
-            return _as_torch_error(error)
-    middle = len(outputs) // 2
-    failures = [_run_or_split(part) for part in (outputs[:middle], outputs[middle:])]
-    return failures[0] or failures[1]
+    return _as_torch_error(min(failed, key=lambda each: each[0])[1])  # the fewer values, the closer to the cause
 
 
 def _as_torch_error(error: Exception) -> Exception:

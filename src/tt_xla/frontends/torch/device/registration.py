@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from tt_xla.frontends.torch.device import autocast, cells, dispatch, kernels, patches
+from tt_xla.frontends.torch.device import autocast, cells, dispatch, generators, kernels, patches
 from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE
 from tt_xla.frontends.torch.device.module import DeviceModule
 from tt_xla.frontends.torch.device.signatures import overload_named
@@ -57,6 +57,7 @@ def register() -> None:
     everything_else.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     autocast.register(ops)
     patches.patch()
+    generators.register()
 
 
 def _recorded() -> list[str]:

@@ -1,0 +1,83 @@
+"""What torch refuses raises as it does there, eagerly and compiled; what was there before stays usable."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn as nn
+
+
+@pytest.fixture(autouse=True)
+def _others_stay_usable():
+    other = torch.arange(3.0).to("tt") + 1
+    yield
+    assert (other * 2).tolist() == [2, 4, 6]
+    torch.compiler.reset()
+
+
+def ones(*shape, dtype=torch.float32):
+    return torch.ones(shape, dtype=dtype, device="tt")
+
+
+BF16 = torch.bfloat16
+REFUSED = {
+    "product": (lambda x, y: x @ y, [(2, 3), (3, 2)], "same dtype"),
+    "batched_product": (lambda x, y: x @ y, [(4, 2, 3), (4, 3, 2)], "expected scalar type"),
+    "sum_of_product": (lambda x, y: torch.addmm(x[:, :2], x, y), [(2, 3), (3, 2)], "same dtype"),
+    "linear": (nn.functional.linear, [(2, 3), (4, 3)], "same dtype"),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", REFUSED)
+def test_products_of_two_types(name, compiled):
+    function, shapes, message = REFUSED[name]
+    call = torch.compile(function, backend="tt") if compiled else function
+    x, y = ones(*shapes[0]), ones(*shapes[1], dtype=BF16)
+    with pytest.raises(RuntimeError, match=message):
+        call(x, y)
+    assert call(x, y.float()).cpu().flatten()[0] >= 3
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", ["max", "min", "amax", "argmin"])
+def test_the_largest_of_nothing(name, compiled):
+    function = getattr(torch, name)
+    call = torch.compile(function, backend="tt") if compiled else function
+    with pytest.raises((RuntimeError, IndexError), match=r"Expected reduction dim|reducing over zero-size"):
+        call(ones(0))
+    assert call(ones(2)).item() in (0, 1)
+
+
+def test_the_largest_of_rows_without_elements():
+    with pytest.raises(IndexError, match="non-zero size"):
+        ones(2, 0).max(1)
+    assert ones(0, 2).max(1).values.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.ones(3, device="tt:1"),
+        lambda: torch.empty(3, device="tt:1"),
+        lambda: torch.randn(3, device="tt:1"),
+        lambda: torch.ones(3).to("tt:1"),
+        lambda: nn.Linear(2, 2).to("tt:1"),
+    ],
+)
+def test_a_device_that_is_not_there(make):
+    with pytest.raises(RuntimeError, match="tt:1: invalid device ordinal"):
+        make()
+    assert torch.ones(3, device="tt:0").tolist() == [1, 1, 1]
+
+
+def test_weights_that_are_no_floats_have_no_block_float_type():
+    weight = ones(4, 4, dtype=torch.int32)
+
+    def call(x):
+        return torch.ops.tt.weight_dtype_override(x, "bfp_bf8") * 2
+
+    with pytest.raises(TypeError, match=r"int32\[4, 4\] cannot be kept in 'bfp_bf8'"):
+        call(weight)
+    with pytest.raises(RuntimeError, match="weight_dtype_override"):
+        torch.compile(call, backend="tt")(weight)
