@@ -304,3 +304,20 @@ def test_outputs_that_share_memory_are_no_views_to_autograd():
     assert not part._is_view()
     part.fill_(7)
     assert base.tolist() == [0, 7, 7, 3]
+
+
+def test_generators_break_the_graph_as_torchs_own_do(on_jax):
+    held = {device: torch.Generator(device=device).manual_seed(1) for device in ("cpu", "tt")}
+
+    def function(x, given):
+        made = torch.Generator(device=x.device).manual_seed(5)
+        for generator in (given, made, held[x.device.type]):
+            x = x * 2 + torch.rand(x.shape, generator=generator, device=x.device)
+        return torch.empty_like(x).normal_(generator=given) - x
+
+    def twice(function, device):
+        x, given = torch.arange(3.0, device=device), torch.Generator(device=device).manual_seed(3)
+        return [function(x, given).cpu() for _ in range(2)]
+
+    assert torch.equal(torch.stack(twice(compiled(function), "tt")), torch.stack(twice(function, "cpu")))
+    assert on_jax

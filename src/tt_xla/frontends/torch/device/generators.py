@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 import torch._prims.rng_prims  # sets the metaclass
-from torch._library.opaque_object import MemberType, register_opaque_type
+from torch._dynamo.variables.builder import VariableBuilder
 
 from tt_xla.frontends.torch.device import buffers
 
@@ -43,8 +43,11 @@ def _call(cls: type, *args: Any, **kwargs: Any) -> Any:
 
 
 def register() -> None:
-    """Makes ``torch.Generator`` know the device: its metaclass, which torch sets once and for all, makes instances."""
+    """Makes ``torch.Generator`` know the device: its metaclass, which torch sets once and for all, makes instances.
+
+    Dynamo breaks the graph where a generator of torch's own class is used, and would trace one of a class derived of it
+    as an object without contents; so it is told to take this one for any object of Python, which breaks the graph too.
+    """
     type(torch.Generator).__call__ = _call  # type: ignore[method-assign]
-    real = MemberType.USE_REAL
-    members = {"device": real, "__eq__": real, "__ne__": real}  # as torch says of its own class
-    register_opaque_type(Generator, typ="reference", guard_fn=lambda generator: [generator.device], members=members)
+    for trace_numpy in (True, False):  # dynamo has a table for either setting
+        VariableBuilder._type_dispatch_impl(trace_numpy)[Generator] = VariableBuilder.wrap_user_defined
