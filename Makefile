@@ -26,7 +26,7 @@ test-oldest-jax: $(OLDEST)/.installed ## the JAX plugin's tests with the oldest 
 	@$(OLDEST)/bin/python -m pytest tests/frontends/jax tests/compile/test_parse.py
 
 stress: $(STAMP) ## signals, forks, threads, exits at random moments and mutated programs, with the JAX plugin
-	@$(BIN)/python -m pytest -m stress tests
+	@$(BIN)/python -m pytest -m stress --timeout 0 tests
 
 bench: $(STAMP) ## compile times and run times
 	@$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=min,median,rounds

@@ -307,6 +307,7 @@ executable.run(inputs(), [None, 7])
         assert process.stdout is not None
         worker = int(process.stdout.readline())
         while "tan" not in stand_in.log.read_text():
+            assert process.poll() is None, "the script ended before the worker hung"
             time.sleep(0.05)
         process.kill()
     for _ in range(200):
