@@ -285,6 +285,7 @@ class Executor:
         self._module = lowered.module
         self._tensors = lowered.tensors
         self._checks = lowered.checks
+        self._views = lowered.views
         self._permuted = [(index, order) for index, order in enumerate(lowered.given) if order is not None]
         self._extras = [
             (make, new_version() if constant else None)
@@ -346,6 +347,8 @@ class Executor:
             versions[index] = buffer.version
         for check in self._checks:
             check(tensors, versions)
+        for index in self._views:
+            tensors[index] = tensors[index].resolve_conj().resolve_neg()
         for index, order in self._permuted:
             tensors[index] = tensors[index].permute(order)
         for make, version in self._extras:

@@ -87,6 +87,7 @@ class Lowered:
         results: the fake tensor of each result of ``main``.
         orders: for each result, None, or how ``main`` permutes its dimensions, so that the strides are eager mode's.
         given: for each of ``tensors``, None, or how its dimensions are permuted for ``main``: channels last.
+        views: which of ``tensors`` are conjugate or negative views, of which ``main`` takes what they show.
         checks: to be called with the tensors, as the graph takes them, and their versions before each run.
     """
 
@@ -98,6 +99,7 @@ class Lowered:
     results: list[torch.Tensor] = field(default_factory=list)
     orders: list[list[int] | None] = field(default_factory=list)
     given: list[list[int] | None] = field(default_factory=list)
+    views: list[int] = field(default_factory=list)
     checks: list[IndexCheck] = field(default_factory=list)
 
 
@@ -199,7 +201,9 @@ class _Lowering:
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
         checks = find_index_checks(self.nodes, self.traced[: len(tensors)], source_line)
-        return Lowered(module, tensors, self.extras, self.constant, outputs, fakes, orders, self.given, checks)
+        taken = [self.placeholders[position].meta["val"] for position in tensors]
+        views = [index for index, value in enumerate(taken) if value.is_conj() or value.is_neg()]
+        return Lowered(module, tensors, self.extras, self.constant, outputs, fakes, orders, self.given, views, checks)
 
     def check(self) -> None:
         """Runs every rule on shapes and types alone.

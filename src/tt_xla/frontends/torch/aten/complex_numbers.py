@@ -9,6 +9,7 @@ from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, lowe
 from tt_xla.frontends.torch.aten.shapes import slice_along
 
 aten = torch.ops.aten
+prims = torch.ops.prims
 
 
 @lower(aten.complex.default)
@@ -34,6 +35,12 @@ def view_as_real(ctx: Context, x: Array) -> Array:
     return lax.concatenate(parts, x.ndim)
 
 
-@lower(aten._conj.default, aten._conj_physical.default)
+@lower(aten._conj.default, aten._conj_physical.default, prims.conj_physical.default)
 def conjugate(ctx: Context, x: Array) -> Array:
     return lax.conj(x)
+
+
+@lower(aten._neg_view.default)
+def negative_view(ctx: Context, x: Array) -> Array:
+    """The imaginary part of a conjugate is a view whose elements count as their negatives."""
+    return lax.neg(x)

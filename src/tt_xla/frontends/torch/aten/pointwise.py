@@ -152,7 +152,7 @@ def round_(x: Array) -> Array:
     return x if jnp.issubdtype(x.dtype, jnp.integer) else lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
-@pointwise(aten.abs.default)
+@pointwise(aten.abs.default, promote_inputs=True)
 def abs_(x: Array) -> Array:
     return x if jnp.issubdtype(x.dtype, jnp.unsignedinteger) or x.dtype == np.bool_ else lax.abs(x)
 

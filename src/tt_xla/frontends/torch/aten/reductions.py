@@ -165,6 +165,8 @@ def _variance_of(ctx: Context, x: Array, args: tuple[Any, ...], options: dict[st
             correction = float(args[1] if len(args) > 1 else options.get("unbiased", True))
         elif options.get("correction") is not None:
             correction = float(options["correction"])
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        ctx.unsupported("of complex numbers")
     x = cast(x, wide(ctx.dtype))
     mean, result = variance(x, axes(dims, x.ndim), correction)
     return lax.reshape(mean, ctx.shape), lax.reshape(result, ctx.shape)
@@ -190,7 +192,7 @@ def var_mean(ctx: Context, x: Array, *args: Any, **options: Any) -> list[Array]:
 def vector_norm(
     ctx: Context, x: Array, order: float = 2, dims: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Array:
-    x = lax.abs(cast(x, wide(ctx.dtype)))
+    x = cast(lax.abs(x), wide(ctx.dtype))
     reduced = axes(dims, x.ndim)
     if order == math.inf:
         result = maximum(x, reduced)

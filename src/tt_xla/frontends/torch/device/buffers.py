@@ -337,7 +337,9 @@ class Buffer:
         if alias is None or key != self._alias_key:
             alias = self._alias = _view_of(self.host, *key)
             self._alias_key = key
-        return alias
+        if tensor.is_conj():
+            alias = alias.conj()
+        return alias._neg_view() if tensor.is_neg() else alias
 
 
 PENDING: dict[int, weakref.ref[Buffer]] = {}

@@ -226,6 +226,18 @@ def full(shape: Sequence[int], number: float, dtype: torch.dtype) -> Value:
 
 def read(tensor: torch.Tensor) -> Value:
     """What a tensor of the device holds, in its own shape."""
+    value = _stored(tensor)
+    return _resolved(tensor, value) if tensor.is_conj() or tensor.is_neg() else value
+
+
+def _resolved(tensor: torch.Tensor, value: Value) -> Value:
+    """What a view that is conjugate or negative shows of what lies in memory, or the reverse."""
+    if tensor.is_conj():
+        value = emit(aten._conj_physical.default, [value], [], value.shape)
+    return emit(aten.neg.default, [value], [], value.shape) if tensor.is_neg() else value
+
+
+def _stored(tensor: torch.Tensor) -> Value:
     value = buffer_of(tensor).value
     if _is_whole(tensor, value):
         return value
@@ -257,7 +269,7 @@ def write(tensor: torch.Tensor, value: Value) -> None:
     size, stride, offset = tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
     if not tensor.numel():
         return
-    buffer = buffer_of(tensor)
+    buffer, value = buffer_of(tensor), _resolved(tensor, value)
     nbytes = tensor.numel() * tensor.element_size()
     if nbytes == tensor.untyped_storage().nbytes():
         if tensor.is_contiguous():

@@ -51,6 +51,8 @@ def register() -> None:
         ops.impl(name, kernel, "PrivateUse1")
     for name, kernel in kernels.HOST_KERNELS.items():
         ops.impl(name, kernel, "CPU")
+    for key in ("Conjugate", "Negative"):  # torch resolves such views by copies
+        ops.impl("_copy_from", torch.library.fallthrough_kernel, key)
     for name in _recorded():
         ops.impl(name, _recorder(name), "PrivateUse1")
     everything_else.fallback(dispatch.fallback, "PrivateUse1")
