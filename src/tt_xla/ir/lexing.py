@@ -51,8 +51,8 @@ class _Place(Span[str]):
 
 class FastLexer(MLIRLexer):
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
-    """xDSL's, but that what it has matched stays matched: a string without an end xDSL's cuts into parts in every way there
-    is, which takes twice as long with each character."""
+    """xDSL's, but that what it has matched stays matched: a string without an end xDSL's cuts into parts in every way,
+    which takes twice as long with each character."""
 
     def lex(self) -> MLIRToken:
         source = self.input
