@@ -94,6 +94,10 @@ DATA_TYPES: dict[Attribute, DataType] = {
 }
 
 
+_LARGEST_KEPT = 1 << 12
+"""Bytes, or characters, of elements and texts that outlive their program, in what serves later ones as well."""
+
+
 class Kind(AttrConstraint[Attribute], Generic[T]):
     """A kind of property: checks an attribute, makes one from a value, reads the value back."""
 
@@ -119,6 +123,8 @@ class Kind(AttrConstraint[Attribute], Generic[T]):
     def encode(self, value: T) -> Attribute:
         if isinstance(value, float) or (isinstance(value, tuple) and value and isinstance(value[0], float)):
             return self._make(value)  # 0.0 and -0.0 are equal, which a cache would take for the same
+        if isinstance(value, Attribute) or (isinstance(value, str) and len(value) > _LARGEST_KEPT):
+            return self._make(value)
         return self._encode(value)
 
     def decode(self, attribute: Attribute) -> T:
@@ -228,6 +234,12 @@ _MOST_VERIFIED = 20_000
 OperandLike: TypeAlias = "SSAValue | Sequence[SSAValue] | None"
 
 
+def _is_large(attribute: Attribute) -> bool:
+    if isinstance(attribute, DenseIntOrFPElementsAttr):
+        return len(attribute.data.data) > _LARGEST_KEPT
+    return isinstance(attribute, StringAttr) and len(attribute.data) > _LARGEST_KEPT
+
+
 class _OpKind(ABCMeta):
     """The class of op classes: an op belongs to those that its class inherits from, and to no other. Abstract base
     classes ask each of their subclasses in turn, which passes, that ask for kinds of ops all the time, wait for."""
@@ -322,6 +334,8 @@ class TTOp(IRDLOperation, metaclass=_OpKind):
         key = (type(self), len(operands), *self.properties, *self.attributes, *map(id, parts))
         if key not in _VERIFIED:
             super().verify(verify_nested_ops)
+            if any(map(_is_large, self.properties.values())):
+                return
             if len(_VERIFIED) >= _MOST_VERIFIED:
                 _VERIFIED.clear()
             _VERIFIED[key] = parts

@@ -11,6 +11,10 @@ import numpy as np
 import pytest
 import torch
 
+from tt_xla.frontends.jax.pjrt.answers import Packed
+from tt_xla.frontends.jax.pjrt.buffer import Place
+from tt_xla.frontends.jax.pjrt.executable import Executable
+
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 
@@ -183,3 +187,41 @@ def test_handles_and_memory_do_not_grow():
     step(array)
     assert len(jax.live_arrays()) == before[1]
     assert len(gc.get_objects()) < before[0] + 200
+
+
+def live(kind):
+    jax.device_put(X)  # handles that were destroyed are freed at the next call
+    gc.collect()
+    return sum(type(o) is kind for o in gc.get_objects())
+
+
+def test_what_a_handle_answers_lives_as_long_as_the_handle():
+    """Arrays of a shape share it, and a bounded cache keeps it."""
+
+    def forget():
+        for place in [o for o in gc.get_objects() if type(o) is Place]:
+            assert place.answers.cache_info().maxsize is not None
+            place.answers.cache_clear()
+
+    forget()
+    before = live(Packed)
+    arrays = [jax.device_put(np.zeros((size, 5), np.float32)) for size in range(50)]
+    forget()
+    assert live(Packed) >= before + 50
+    assert [array.on_device_size_in_bytes() for array in arrays] == [20 * size for size in range(50)]
+    del arrays
+    live(Packed)
+    forget()
+    assert live(Packed) <= before + 1
+
+
+def test_executables_end_with_their_functions():
+    jax.clear_caches()
+    before = live(Executable)
+    functions = [jax.jit(lambda x, k=k: x * k) for k in range(5)]
+    for function in functions:
+        function(X)
+    assert live(Executable) >= before + 5
+    del functions, function
+    jax.clear_caches()
+    assert live(Executable) == before

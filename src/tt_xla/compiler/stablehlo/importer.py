@@ -32,6 +32,7 @@ from tt_xla.compiler.stablehlo.types import (
     chip_type,
     convert_type,
     elements,
+    forget_types,
     is_empty,
 )
 from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
@@ -196,6 +197,8 @@ def import_module(
 
         refined = refine(module)
         return _import(refined, host_fallback=host_fallback, approximate=approximate)
+    finally:
+        forget_types()
 
 
 def _import(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -14,13 +13,27 @@ _PORTABLE_ARTIFACT = b"ML\xefRStableHLO"
 _BYTECODE = b"ML\xefR"
 
 
-@functools.cache
-def context() -> ir.Context:
-    """The MLIR context for modules that users bring; it knows JAX's dialects and lets others stand as they are."""
-    from jax._src.interpreters import mlir
+_MOST_READ = 1 << 20
+"""Bytes of modules that one context reads. It keeps every type, location and constant that it has seen."""
 
-    found = mlir.make_ir_context()
-    found.allow_unregistered_dialects = True
+_context: tuple[ir.Context, int] | None = None
+"""The one in use, and how many bytes it has read."""
+
+
+def context(reading: int) -> ir.Context:
+    """The MLIR context for modules that users bring; it knows JAX's dialects and lets others stand as they are.
+
+    Args:
+        reading: how many bytes will be read in it. One that has read enough is left to its modules.
+    """
+    global _context
+    found, read = _context or (None, 0)
+    if found is None or read >= _MOST_READ:
+        from jax._src.interpreters import mlir
+
+        found, read = mlir.make_ir_context(), 0
+        found.allow_unregistered_dialects = True
+    _context = found, read + reading
     return found
 
 
@@ -33,8 +46,8 @@ def parse_module(data: bytes | str, name: str = "<module>") -> ir.Module:
     raw = data.encode() if isinstance(data, str) else data
     try:
         if raw.startswith(_BYTECODE):
-            return stablehlo.deserialize_portable_artifact(context(), raw)
-        return ir.Module.parse(raw.decode("utf-8"), context())
+            return stablehlo.deserialize_portable_artifact(context(len(raw)), raw)
+        return ir.Module.parse(raw.decode("utf-8"), context(len(raw)))
     except UnicodeDecodeError as error:
         raise MalformedModuleError(
             f"'{name}' is neither StableHLO text nor MLIR bytecode: byte {error.start} is not UTF-8.",

@@ -103,6 +103,12 @@ def chip_type(type_: ir.Type) -> Tensor:
     return found
 
 
+def forget_types() -> None:
+    """A type keeps the whole MLIR context of its module."""
+    convert_type.cache_clear()
+    chip_type.cache_clear()
+
+
 class DynamicShapeError(UnsupportedOpError):
     """A shape is not known, or not yet."""
 

@@ -114,7 +114,8 @@ def _merge(calls: list[HostCallOp]) -> None:
 
 def _join(calls: list[HostCallOp], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> str:
     """One module whose ``@main`` calls the ``@main`` of each, in order."""
-    with context(), ir.Location.unknown():
+    size = sum(len(call.value("module")) for call in calls)
+    with context(size), ir.Location.unknown():
         joined: Any = ir.Module.create()
         parts = [_bring(joined, call.value("module"), f"part{index}_") for index, call in enumerate(calls)]
         types: dict[SSAValue, Any] = {}
@@ -164,7 +165,7 @@ def _evaluated(text: str) -> Sequence[Any]:
     sizes = [math.prod(map(int, shape.split("x")[:-1])) for shape in re.findall(r"tensor<((?:\d+x)+)", text)]
     if not host.is_plain(text) or _FLOAT.search(text) or max(sizes, default=1) > _INTERPRETED_ELEMENTS:
         return host.load(text)([])
-    with context():
+    with context(len(text)):
         return [np.array(ir.DenseElementsAttr(value)) for value in stablehlo.eval_module(ir.Module.parse(text), [])]
 
 

@@ -35,8 +35,14 @@ def answered_by(slot: str) -> int:
     return BY_HANDLE if slot.split("_")[1] in _HANDLES else BY_NOBODY
 
 
+class Packed(bytes):
+    """Answers as the C part wants them, with what they point to, which lives as long as they do."""
+
+    keep: list[Any]
+
+
 class Answers:
-    """Collects answers; ``keep`` holds what they point to and has to live as long as they are used."""
+    """Collects answers, and what they point to."""
 
     def __init__(self) -> None:
         self._answers: dict[int, bytes] = {}
@@ -100,10 +106,13 @@ class Answers:
         item.type = VALUE_TYPES[kind]
         item.value = int.from_bytes(binary.pack(code, value), "little")
 
-    def pack(self) -> bytes:
+    def pack(self) -> Packed:
         """Offsets of 16 bits, one more than there are slots, then the answers that they delimit."""
         offsets = [position := 2 * (CAPACITY + 1)]
         for number in range(CAPACITY):
             position += len(self._answers.get(number, b""))
             offsets.append(position)
-        return binary.pack(f"<{len(offsets)}H", *offsets) + b"".join(data for _, data in sorted(self._answers.items()))
+        answers = b"".join(data for _, data in sorted(self._answers.items()))
+        packed = Packed(binary.pack(f"<{len(offsets)}H", *offsets) + answers)
+        packed.keep = self.keep
+        return packed

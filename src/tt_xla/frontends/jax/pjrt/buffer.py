@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tt_xla.frontends.jax.pjrt.answers import Answers
+from tt_xla.frontends.jax.pjrt.answers import Answers, Packed
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import BUFFER_TYPES, integers_at, struct
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
@@ -78,10 +78,9 @@ class Place:
         self._device = device
         self._new_cell = trampoline().new_cell
         self._empty = trampoline().EVENT  # an address for arrays of no elements
-        self.answers = functools.lru_cache(maxsize=None)(self._answers)
-        self._keep: list[Answers] = []
+        self.answers = functools.lru_cache(maxsize=4096)(self._answers)
 
-    def _answers(self, code: int, dims: tuple[int, ...]) -> bytes:
+    def _answers(self, code: int, dims: tuple[int, ...]) -> Packed:
         answers = Answers()
         shape = answers.integers(dims)
         itemsize = _element(code).itemsize
@@ -94,10 +93,9 @@ class Place:
         answers.set("PJRT_Buffer_Device", device=self._device)
         answers.set("PJRT_Buffer_Memory", memory=self.memory)
         answers.set("PJRT_Buffer_IsOnCpu", is_on_cpu=True)  # so that np.asarray needs no copy
-        self._keep.append(answers)
         return answers.pack()
 
-    def new_handle(self, tensor: torch.Tensor, code: int, answers: bytes) -> int:
+    def new_handle(self, tensor: torch.Tensor, code: int, answers: Packed) -> int:
         buffer = Buffer(tensor, code, self.memory)
         handle: int = self._new_cell(buffer, answers, tensor.data_ptr() or self._empty)
         return handle

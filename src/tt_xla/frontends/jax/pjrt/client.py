@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 import tt_xla
-from tt_xla.frontends.jax.pjrt.answers import Answers
+from tt_xla.frontends.jax.pjrt.answers import Answers, Packed
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import fields, given, text_at
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
@@ -24,7 +24,6 @@ class Client:
         library = trampoline()
         self.target = target
         answers = {name: Answers() for name in ("client", "device", "description", "topology", *MEMORY_KINDS)}
-        self._keep = answers
         # Handles are needed inside answers, and answers to make handles: the bytes are filled in afterwards.
         self.memories = [_memory(library, answers[kind], kind, number) for number, kind in enumerate(MEMORY_KINDS)]
         self.description = _description(library, answers["description"], target)
@@ -42,11 +41,10 @@ class Topology:
     def __init__(self, target: Target) -> None:
         library = trampoline()
         self.target = target
-        self._keep = {name: Answers() for name in ("description", "topology")}
-        self.description = _description(library, self._keep["description"], target)
+        self.description = _description(library, Answers(), target)
         # Of one version with a client, JAX would compile with that client, and wait for it holding Python's lock.
         version = f"{platform_version()} for {target.name}"
-        self.handle = library.new_cell(self, _topology(self._keep["topology"], self.description, version), 0)
+        self.handle = library.new_cell(self, _topology(Answers(), self.description, version), 0)
 
 
 _devices_of: dict[int, int] = {}
@@ -98,7 +96,7 @@ def _description(library: Any, answers: Answers, target: Target) -> int:
     return int(library.new_cell(None, answers.pack(), 0))
 
 
-def _device(answers: Answers, description: int, memories: list[int], target: Target) -> bytes:
+def _device(answers: Answers, description: int, memories: list[int], target: Target) -> Packed:
     answers.set("PJRT_Device_GetDescription", device_description=description)
     answers.set("PJRT_Device_IsAddressable", is_addressable=True)
     answers.set("PJRT_Device_LocalHardwareId", local_hardware_id=0)
@@ -114,7 +112,7 @@ def _device(answers: Answers, description: int, memories: list[int], target: Tar
     return answers.pack()
 
 
-def _topology(answers: Answers, description: int, version: str) -> bytes:
+def _topology(answers: Answers, description: int, version: str) -> Packed:
     prefix = "PJRT_TopologyDescription"
     answers.set(f"{prefix}_PlatformName", platform_name=PLATFORM)
     answers.set(f"{prefix}_PlatformVersion", platform_version=version)
@@ -123,7 +121,7 @@ def _topology(answers: Answers, description: int, version: str) -> bytes:
     return answers.pack()
 
 
-def _client(answers: Answers, device: int, memories: list[int], topology: int) -> bytes:
+def _client(answers: Answers, device: int, memories: list[int], topology: int) -> Packed:
     devices = answers.handles([device])
     answers.set("PJRT_Client_PlatformName", platform_name=PLATFORM)
     answers.set("PJRT_Client_PlatformVersion", platform_version=platform_version())

@@ -1,0 +1,65 @@
+"""A compiled program leaves nothing of its size behind."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+from jax._src.interpreters import mlir
+from jaxlib.mlir import ir
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+
+from tt_xla.compiler.pipeline import compile_module
+from tt_xla.compiler.stablehlo import parse_module
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
+
+COUNT = 1 << 16
+
+
+def program(seed):
+    """A module with a constant of a quarter of a megabyte."""
+    elements = np.random.default_rng(seed).normal(size=COUNT).astype(np.float32).tobytes().hex()
+    return f"""func.func @main(%x: tensor<{COUNT}xf32>) -> tensor<{COUNT}xf32> {{
+      %c = stablehlo.constant dense<"0x{elements}"> : tensor<{COUNT}xf32>
+      %r = stablehlo.multiply %x, %c : tensor<{COUNT}xf32>
+      return %r : tensor<{COUNT}xf32> }}"""
+
+
+def compiled(module):
+    compile_module(module, CompileOptions.parse({}), load_target("n150"))
+
+
+def large_constants():
+    gc.collect()
+    found = (o for o in gc.get_objects() if type(o) is DenseIntOrFPElementsAttr)
+    return sum(len(attribute.data.data) > COUNT for attribute in found)
+
+
+def test_callers_context_ends_with_its_module():
+    context = mlir.make_ir_context()
+    compiled(ir.Module.parse(program(0), context))
+    ended = weakref.ref(context)
+    del context
+    gc.collect()
+    assert ended() is None
+
+
+def test_context_of_parsed_modules_is_replaced():
+    contexts = []
+    for seed in range(8):
+        module = parse_module(program(seed))
+        contexts.append(weakref.ref(module.context))
+        compiled(module)
+        del module
+    gc.collect()
+    assert len([context for context in contexts if context() is not None]) <= 3
+    assert contexts[0]() is None
+
+
+def test_constants_end_with_their_program():
+    before = large_constants()
+    for seed in range(3):
+        compiled(parse_module(program(seed)))
+    assert large_constants() == before
