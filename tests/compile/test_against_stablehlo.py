@@ -90,7 +90,7 @@ ON_CHIP = (
         "sort",
         "top_k",
     ),
-    *("unsigned", "window", "without_elements"),
+    *("total_order", "unsigned", "window", "without_elements"),
 )
 """What the names of cases begin with whose every op the chip runs."""
 

@@ -82,6 +82,18 @@ case("two_sided_broadcast", lambda x, y: x[:, None, :] - y[None, :, :], normal(4
 for _name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
     case(f"compare_{_name}", getattr(jnp, _name), whole(4, 9), whole(4, 9, seed=1))
     case(f"compare_floats_{_name}", getattr(jnp, _name), np.round(normal(4, 9)), np.round(normal(4, 9, seed=1)))
+_ORDERED = np.array([-np.nan, -np.inf, -1, -0.0, 0.0, 1, np.inf, np.nan], np.float32)
+for _direction in ("EQ", "NE", "LT", "LE", "GT", "GE"):
+    for _element, _type in (("f32", np.float32), ("bf16", BF16)):
+        case(
+            f"total_order_{_direction.lower()}_{_element}",
+            f"""func.func @main(%x: tensor<8x8x{_element}>, %y: tensor<8x8x{_element}>) -> tensor<8x8xi1> {{
+              %r = stablehlo.compare {_direction}, %x, %y, TOTALORDER
+                : (tensor<8x8x{_element}>, tensor<8x8x{_element}>) -> tensor<8x8xi1>
+              return %r : tensor<8x8xi1> }}""",
+            *np.broadcast_arrays(_ORDERED[:, None].astype(_type), _ORDERED.astype(_type)),
+            correlates=False,
+        )
 case("where", lambda p, x, y: jnp.where(p > 0, x, y), normal(3, 5), normal(3, 5, seed=1), normal(3, 5, seed=2))
 case("where_of_bool_input", jnp.where, truth(3, 5), normal(3, 5, seed=1), normal(3, 5, seed=2))
 case(

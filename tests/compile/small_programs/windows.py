@@ -303,6 +303,24 @@ case("sort", lambda x: jnp.sort(x, axis=1), TIES[0])
 case("sort_descending", lambda x: jnp.sort(x, axis=0, descending=True), normal(9, 5))
 case("sort_vector", jnp.sort, normal(40))
 case("sort_positions", lambda x: jnp.argsort(x, axis=-1), TIES[0], correlates=False)
+_WITH_NAN = np.array([-np.inf, -1, -0.0, 0, 1, np.inf, np.nan, -np.nan], np.float32)
+for _method in ("scan", "scan_unrolled", "sort", "compare_all"):
+    _search = functools.partial(jnp.searchsorted, method=_method)
+    case(f"place_among_sorted_{_method}", _search, _WITH_NAN, _WITH_NAN, correlates=False)
+case(
+    "signs_of_zero_sorted",
+    """func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %r = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }) : (tensor<8xf32>) -> tensor<8xf32>
+      %one = stablehlo.constant dense<1.0> : tensor<8xf32>
+      %s = stablehlo.divide %one, %r : tensor<8xf32>
+      return %s : tensor<8xf32> }""",
+    np.array([0, -0.0, 2, 0, -0.0, -2, 0, -0.0], np.float32),
+    correlates=False,
+)
 case("sort_bytes", lambda x: jnp.sort(x), whole(3, 9).astype(np.int8))
 case("sort_booleans", lambda x: jnp.argsort(x), truth(3, 9))
 case(

@@ -207,7 +207,28 @@ def bitwise(importer: Importer, op: Any) -> SSAValue:
 @converts("stablehlo.compare")
 def compare(importer: Importer, op: Any) -> SSAValue:
     direction = stablehlo.ComparisonDirectionAttr(op.attributes["comparison_direction"]).value.lower()
-    return importer.emit(ttir.BINARY_OPS[direction], importer.operands(op), importer.result_type(op))
+    operands = importer.operands(op)
+    if is_total_order(op):
+        operands = [_in_total_order(importer, value) for value in operands]
+    return importer.emit(ttir.BINARY_OPS[direction], operands, importer.result_type(op))
+
+
+def is_total_order(op: Any) -> bool:
+    """Whether a comparison takes floats in IEEE's total order: -NaN, numbers with -0 before 0, NaN."""
+    if "compare_type" not in op.attributes:
+        return False
+    return stablehlo.ComparisonTypeAttr(op.attributes["compare_type"]).value == "TOTALORDER"
+
+
+def _in_total_order(importer: Importer, value: SSAValue) -> SSAValue:
+    """Integers in the order of floats: their bits, those below the sign turned over in a negative one."""
+    wide, bits = tensor(shape(value), f32), tensor(shape(value), si32)
+    if tensor_type(value) != wide:
+        value = importer.emit(TypecastOp, [value], wide)
+    value = importer.emit(ttir.UNARY_OPS["bitcast_convert"], [value], bits)
+    negative = importer.emit(ttir.BINARY_OPS["lt"], [value, full(importer, 0, bits)], tensor(shape(value), bf16))
+    turned = importer.emit(ttir.BINARY_OPS["bitwise_xor"], [value, full(importer, 0x7FFFFFFF, bits)], bits)
+    return choose(importer, negative, turned, value)
 
 
 @converts("stablehlo.select")
