@@ -286,6 +286,7 @@ class Executor:
         self._tensors = lowered.tensors
         self._checks = lowered.checks
         self._views = lowered.views
+        self._numbers = lowered.numbers
         self._permuted = [(index, order) for index, order in enumerate(lowered.given) if order is not None]
         self._extras = [
             (make, new_version() if constant else None)
@@ -321,6 +322,8 @@ class Executor:
                 outputs.append(results[value])
             elif kind == "input":
                 outputs.append(args[value])
+            elif kind == "number":
+                outputs.append(value(args))
             elif kind == "view":
                 outputs.append(value.of(args[value.index] if value.of_input else results[value.index]))
             else:
@@ -354,6 +357,9 @@ class Executor:
         for make, version in self._extras:
             tensors.append(make())
             versions.append(version)
+        for read in self._numbers:
+            tensors.append(torch.tensor(read(args), device="cpu"))
+            versions.append(None)
         assert self._call is not None
         try:
             results = self._call(tensors, versions, given)

@@ -107,7 +107,7 @@ def _if_symbolic(rule: Decomposition) -> Decomposition:
     """The rule where a keyword is a symbolic number; any other use of the op stays whole."""
 
     def decomposed(*args: Any, **kwargs: Any) -> Any:
-        if any(isinstance(value, torch.SymFloat) for value in kwargs.values()):
+        if any(isinstance(value, torch.SymFloat | torch.SymInt) for value in kwargs.values()):
             return rule(*args, **kwargs)
         return NotImplemented
 

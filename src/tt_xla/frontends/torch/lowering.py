@@ -21,6 +21,7 @@ from tt_xla.frontends.torch.aten.registry import DTYPES, InvalidUseError, apply,
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
+from tt_xla.frontends.torch.numbers import open_numbers, reader
 from tt_xla.frontends.torch.outputs import memory_order, views_of_bases
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
 from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, Role
@@ -78,17 +79,19 @@ class Lowered:
     """A StableHLO module and how to call it.
 
     Attributes:
-        module: ``main`` takes the graph's tensor inputs, then what ``extras`` give, and returns ``outputs``' tensors.
+        module: ``main`` takes the graph's tensor inputs, what ``extras`` and then what ``numbers`` give, and returns
+            ``outputs``' tensors.
         tensors: positions, among the graph's inputs, of those that ``main`` takes.
         extras: makers of the further arguments: constants too large to embed, and random numbers, drawn on the host
             at each call so that ``torch.manual_seed`` decides them as it does in eager mode. ``constant`` says which.
-        outputs: for each output of the graph: ``("result", i)``, ``("input", i)``, ``("view", View)``, or
-            ``("value", number or None)``.
+        outputs: for each output of the graph: ``("result", i)``, ``("input", i)``, ``("view", View)``,
+            ``("value", number or None)``, or ``("number", function of the arguments)``.
         results: the fake tensor of each result of ``main``.
         orders: for each result, None, or how ``main`` permutes its dimensions, so that the strides are eager mode's.
         given: for each of ``tensors``, None, or how its dimensions are permuted for ``main``: channels last.
         views: which of ``tensors`` are conjugate or negative views, of which ``main`` takes what they show.
         checks: to be called with the tensors, as the graph takes them, and their versions before each run.
+        numbers: give the values of further arguments, 0-dim integers, of the graph's inputs.
     """
 
     module: ir.Module
@@ -101,6 +104,7 @@ class Lowered:
     given: list[list[int] | None] = field(default_factory=list)
     views: list[int] = field(default_factory=list)
     checks: list[IndexCheck] = field(default_factory=list)
+    numbers: list[Callable[[Sequence[Any]], int]] = field(default_factory=list)
 
 
 def source_line(node: torch.fx.Node) -> str:
@@ -174,6 +178,8 @@ class _Lowering:
         self.traced: list[torch.fx.Node] = []  # nodes that are arguments of main, in order
         self.extras: list[Callable[[], torch.Tensor]] = []
         self.constant: list[bool] = []
+        self.open = open_numbers(self.nodes)
+        self.numbers: list[torch.fx.Node] = []  # open ones that ops take
         self._located = list(_with_inner(self.nodes))
         self._numbers = {node: index for index, node in enumerate(self._located)}
 
@@ -185,10 +191,11 @@ class _Lowering:
             if isinstance(value, torch.Tensor):
                 tensors.append(position)
                 self.traced.append(node)
-            else:
+            elif node not in self.open:
                 self.known[node] = number(value)
         self.given = [_channels_last(self.placeholders[at].meta["val"], self.arguments[at]) for at in tensors]
         self._collect_extras()
+        self.numbers = [node for node in self.nodes if node in self.open and _is_taken(node)]
         outputs, results = self._outputs()
         orders = [_permutation(node.meta["val"]) for node in results]
         module = self._trace(results, orders)
@@ -197,13 +204,17 @@ class _Lowering:
             Argument(str(node.target) if fixed else node.name, Role.CONSTANT if fixed else Role.INPUT)
             for node, fixed in zip(self.traced[len(tensors) :], self.constant, strict=True)
         ]
-        _annotate_arguments(module, with_weight_dtypes(arguments, self.traced))
+        arguments = with_weight_dtypes(arguments, self.traced) + [Argument(node.name) for node in self.numbers]
+        _annotate_arguments(module, arguments)
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
         checks = find_index_checks(self.nodes, self.traced[: len(tensors)], source_line)
         taken = [self.placeholders[position].meta["val"] for position in tensors]
         views = [index for index, value in enumerate(taken) if value.is_conj() or value.is_neg()]
-        return Lowered(module, tensors, self.extras, self.constant, outputs, fakes, orders, self.given, views, checks)
+        numbers = [reader(node, self.placeholders) for node in self.numbers]
+        return Lowered(
+            module, tensors, self.extras, self.constant, outputs, fakes, orders, self.given, views, checks, numbers
+        )
 
     def check(self) -> None:
         """Runs every rule on shapes and types alone.
@@ -276,6 +287,8 @@ class _Lowering:
                 outputs.append(("value", value))
             elif value.op == "placeholder":
                 outputs.append(("input", self.placeholders.index(value)))
+            elif value in self.open:
+                outputs.append(("number", reader(value, self.placeholders)))
             elif value in views:
                 base, view = views[value]
                 if not view.of_input and base not in results:
@@ -295,11 +308,12 @@ class _Lowering:
     def _trace(self, results: list[torch.fx.Node], orders: list[list[int] | None]) -> ir.Module:
         regions = find_regions(self.nodes, set(self.known), set(self.traced))
 
-        given = [*self.given, *(None for _ in self.extras)]
+        given = [*self.given, *(None for _ in self.extras), *(None for _ in self.numbers)]
+        traced = [*self.traced, *self.numbers]
 
         def forward(*arrays: Any) -> tuple[Any, ...]:
             values = dict(self.known)
-            for node, array, order in zip(self.traced, arrays, given, strict=True):
+            for node, array, order in zip(traced, arrays, given, strict=True):
                 values[node] = array if order is None else array.transpose(_inverse(order))
             self._evaluate(self.nodes, values, regions)
             arrays_out = [jax.numpy.asarray(values[node]) for node in results]
@@ -309,7 +323,7 @@ class _Lowering:
             )
 
         with unset_fake_temporarily(), jax.enable_x64(True), jax.default_device(_tracing_device()):
-            specs = [_spec(node.meta["val"], order) for node, order in zip(self.traced, given, strict=True)]
+            specs = [_spec(node.meta["val"], order) for node, order in zip(traced, given, strict=True)]
             module = jax.jit(forward, keep_unused=True).lower(*specs).compiler_ir("stablehlo")
         assert isinstance(module, ir.Module)
         return module
@@ -324,7 +338,7 @@ class _Lowering:
         for node in nodes:
             if node in values or node.op != "call_function" or (node in composed and node not in last):
                 continue
-            if node.target in _CHECKS:
+            if node.target in _CHECKS or node in self.open:
                 continue
             with jax.named_scope(f"n{self._numbers[node]}"):
                 if node in last:
@@ -435,7 +449,14 @@ def _inverse(order: Sequence[int]) -> list[int]:
     return [order.index(axis) for axis in range(len(order))]
 
 
-def _spec(value: torch.Tensor, order: Sequence[int] | None) -> jax.ShapeDtypeStruct:
+def _is_taken(number: torch.fx.Node) -> bool:
+    """Whether an op on tensors takes a number."""
+    return any(isinstance(user.target, torch._ops.OpOverload) for user in number.users)
+
+
+def _spec(value: torch.Tensor | torch.SymInt, order: Sequence[int] | None) -> jax.ShapeDtypeStruct:
+    if isinstance(value, torch.SymInt):
+        return jax.ShapeDtypeStruct((), np.dtype("int64"))
     sizes = shape_of(value)
     return jax.ShapeDtypeStruct(sizes if order is None else [sizes[axis] for axis in order], DTYPES[value.dtype])
 

@@ -71,13 +71,13 @@ def iota(ctx: Context, length: int, *, start: int, step: int, **options: Any) ->
 
 
 def _range(ctx: Context, start: Any, step: Any) -> Array:
-    exact = jnp.issubdtype(ctx.dtype, jnp.integer) and isinstance(start, int) and isinstance(step, int)
+    exact = jnp.issubdtype(ctx.dtype, jnp.integer) and not isinstance(start, float) and isinstance(step, int)
     dtype = ctx.dtype if exact else jnp.promote_types(ctx.dtype, jnp.float32)
     line = lax.broadcasted_iota(dtype, ctx.shape, 0)
     if step != 1:
         line = lax.mul(line, full(ctx.shape, step, line.dtype))
-    if start != 0:
-        line = lax.add(line, full(ctx.shape, start, line.dtype))
+    if not isinstance(start, int | float) or start != 0:
+        line = lax.add(line, spread(start, ctx.shape, line.dtype))
     return cast(line, ctx.dtype)
 
 

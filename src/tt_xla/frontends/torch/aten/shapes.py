@@ -110,6 +110,8 @@ def slice_(ctx: Context, x: Array, dim: int = 0, start: Any = None, end: Any = N
 def select(ctx: Context, x: Array, dim: int, index: int) -> Array:
     dim %= x.ndim
     index = index % x.shape[dim]
+    if not isinstance(index, int):
+        return lax.reshape(lax.dynamic_slice_in_dim(x, index, 1, dim), ctx.shape)
     return lax.reshape(slice_along(x, dim, index, index + 1), ctx.shape)
 
 
@@ -219,7 +221,9 @@ def slice_scatter(
 @lower(aten.select_scatter.default)
 def select_scatter(ctx: Context, x: Array, source: Array, dim: int, index: int) -> Array:
     dim %= x.ndim
-    index %= x.shape[dim]
+    index = index % x.shape[dim]
+    if not isinstance(index, int):
+        return lax.dynamic_update_slice_in_dim(x, lax.expand_dims(cast(source, x.dtype), (dim,)), index, dim)
     return slice_scatter(ctx, x, lax.expand_dims(source, (dim,)), dim, index, index + 1)
 
 

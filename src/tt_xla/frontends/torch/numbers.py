@@ -1,0 +1,87 @@
+"""Numbers of a graph that change from call to call, and that no size depends on: each call gives them.
+
+Torch keeps a number symbolic once it was seen to change, such as the position in a cache. A program has fixed sizes,
+so where one decides a size, it is fixed, and another one compiles anew. All others are 0-dim inputs of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch.fx import Node
+from torch.fx.experimental.symbolic_shapes import free_symbols
+
+from tt_xla.frontends.torch.device.scalars import SCALARS
+
+aten = torch.ops.aten
+
+_TAKES: dict[torch._ops.OpOverload, frozenset[int | str]] = {
+    aten.arange.start: frozenset([0, 1]),
+    aten.arange.start_step: frozenset([0, 1]),
+    torch.ops.prims.iota.default: frozenset(["start"]),
+    aten.select.int: frozenset([2]),
+    aten.select_scatter.default: frozenset([3]),
+} | {op: scalars.places - {"alpha", "value"} for op, scalars in SCALARS.items()}
+"""Where rules take a 0-dim array for a number. Factors named ``alpha`` and ``value`` are decomposed before."""
+
+
+def open_numbers(nodes: Iterable[Node]) -> set[Node]:
+    """The nodes that are symbolic integers which may stay so."""
+    nodes = list(nodes)
+    fixed: set[Any] = set()
+    numbers = [node for node in nodes if isinstance(node.meta.get("val"), torch.SymInt)]
+    for node in nodes:
+        for value in _tensors(node.meta.get("val")):
+            fixed |= free_symbols([*value.shape, *value.stride()])
+            if any(user.op == "output" for user in node.users):  # it may be returned as a view
+                fixed |= free_symbols(value.storage_offset())
+    for node in numbers:
+        computed = node.op == "call_function"
+        if (computed and not _is_arithmetic(node)) or not all(_is_plain_use(node, user) for user in node.users):
+            fixed |= free_symbols(node.meta["val"])
+    return {node for node in numbers if not free_symbols(node.meta["val"]) & fixed and free_symbols(node.meta["val"])}
+
+
+def reader(node: Node, placeholders: Sequence[Node]) -> Callable[[Sequence[Any]], int]:
+    """What computes an open number from the arguments of a call."""
+    if node.op == "placeholder":
+        index = placeholders.index(node)
+        return lambda args: args[index]
+    target: Any = node.target
+    parts = [reader(arg, placeholders) if isinstance(arg, Node) else arg for arg in node.args]
+    return lambda args: target(*(part(args) if callable(part) else part for part in parts))
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, list | tuple):
+        return [tensor for item in value for tensor in _tensors(item)]
+    return [value] if isinstance(value, torch.Tensor) else []
+
+
+def _is_arithmetic(node: Node) -> bool:
+    """Whether a node is a function of Python on integers."""
+    plain = not isinstance(node.target, torch._ops.OpOverload | torch._ops.HigherOrderOperator) and not node.kwargs
+    return plain and all(isinstance(arg, int) or _is_integer(arg) for arg in node.args)
+
+
+def _is_integer(arg: Any) -> bool:
+    return isinstance(arg, Node) and isinstance(arg.meta.get("val"), torch.SymInt)
+
+
+def _is_plain_use(number: Node, user: Node) -> bool:
+    if user.op == "output" or (_is_integer(user) and _is_arithmetic(user)):
+        return True
+    places = _TAKES.get(user.target, frozenset())  # type: ignore[arg-type]
+    given = [*enumerate(user.args), *user.kwargs.items()]
+    return all(place in places for place, arg in given if number in _nodes_of(arg))
+
+
+def _nodes_of(arg: Any) -> list[Node]:
+    if isinstance(arg, list | tuple):
+        return [node for item in arg for node in _nodes_of(item)]
+    return [arg] if isinstance(arg, Node) else []
+
+
+__all__ = ["open_numbers", "reader"]

@@ -1,0 +1,83 @@
+"""Integers that change from call to call: where no size depends on them, one program takes them all."""
+
+from __future__ import annotations
+
+import operator
+
+import pytest
+import torch
+
+from tt_xla.errors import ExecutionError
+
+X = torch.arange(8.0)
+
+
+def ran(on_jax, function, *, x=X, grad=False):
+    """How many programs calls with six numbers take, once their results were compared with eager mode's."""
+    compiled = torch.compile(function, backend="tt")
+    for number in range(1, 7):
+        expected, got = function(x, number), compiled(x.to("tt").requires_grad_(grad), number)
+        for one, other in zip(got, expected, strict=True):
+            if isinstance(other, torch.Tensor):
+                assert one.dtype is other.dtype
+                torch.testing.assert_close(one.cpu(), other)
+            else:
+                assert one == other
+    return len(on_jax)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, n: (x + n, n - x, x == n, x.add(x, alpha=n), x.sub(1, alpha=n)),
+        lambda x, n: (x * (n // 2 + n * 3), n + 1, n % 3),
+        lambda x, n: (torch.arange(n, n + 4, device=x.device) + x[:4].long(), 2 * x.select(0, n)),
+        lambda x, n: (torch.full((3,), n, device=x.device), x.masked_fill(x > 2, n)),
+        lambda x, n: (torch.select_scatter(x, x[0] * 7, 0, n),),
+    ],
+    ids=["operands", "arithmetic", "places", "contents", "written"],
+)
+def test_one_program_for_all_numbers(on_jax, function):
+    assert ran(on_jax, function) == 2  # the first was compiled for a constant
+
+
+def test_numbers_of_a_backward_pass(on_jax):
+    function = torch.compile(lambda x, n: x * n * n, backend="tt")
+    for number in (2, 3, 4, 5):
+        x = X.to("tt").requires_grad_()
+        function(x, number).sum().backward()
+        assert x.grad.tolist() == [number * number] * 8
+    assert len(on_jax) == 4
+
+
+def test_a_counter_that_only_counts(on_jax):
+    """As the caches of transformers have one beside their tensors."""
+
+    class Counter:
+        seen = 2  # torch keeps 0 and 1 constant
+
+    def function(x, counter):
+        counter.seen = operator.add(counter.seen, 1)
+        return (x + 1,)
+
+    counter = Counter()
+    compiled = torch.compile(function, backend="tt")
+    for _ in range(5):
+        compiled(X, counter)
+    assert counter.seen == 7
+    assert len(on_jax) == 2
+
+
+def test_a_number_that_decides_a_size_compiles_anew(on_jax):
+    assert ran(on_jax, lambda x, n: (x[:n] * n,)) == 6
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_number_beyond_32_bits_is_refused():
+    torch.compiler.reset()
+    function = torch.compile(lambda x, n: x + n, backend="tt")
+    x = torch.arange(3, device="tt")
+    assert [function(x, number).tolist()[0] for number in (1, 2, 3)] == [1, 2, 3]
+    with pytest.raises(ExecutionError, match="4294967296, which does not fit si32"):
+        function(x, 2**32)
+    assert function(x, 4).tolist() == [4, 5, 6]
