@@ -194,6 +194,16 @@ def test_unreadable_inputs_and_outputs_say_what_to_do(
     assert "Give --out a folder" in message
 
 
+@pytest.mark.parametrize("command", ["compile", "codegen"])
+def test_a_file_that_mlirs_reader_breaks_on_is_an_error(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "deep.mlir"
+    path.write_text("module {" * 20_000 + "}" * 20_000)
+    assert run(command, path, *(["--out", tmp_path / "out"] if command == "codegen" else [])) == 1
+    assert "MLIR's reader breaks on it" in capsys.readouterr().err
+
+
 def test_nothing_is_written_when_compiling_fails(
     add: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,8 +58,9 @@ def _read(path: Path, arch: str, options: CompileOptions) -> Program:
     if data.startswith(MAGIC):
         return Program.from_bytes(data)
     from tt_xla.compiler import compile_module, parse_module
+    from tt_xla.compiler.stablehlo.untrusted import checked
 
-    return compile_module(parse_module(data, str(path)), options, load_target(arch), name=path.stem)
+    return compile_module(parse_module(checked(data, str(path)), str(path)), options, load_target(arch), name=path.stem)
 
 
 def record(judgement: Judgement) -> dict[str, Any]:

@@ -53,6 +53,8 @@ def _read(path: Path, arch: str, options: CompileOptions, modules: dict[str, str
     if data.startswith(MAGIC):
         return Program.from_bytes(data)
     from tt_xla.compiler import compile_module, parse_module
+    from tt_xla.compiler.stablehlo.untrusted import checked
 
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", path.stem) or "module"
-    return compile_module(parse_module(data, str(path)), options, load_target(arch), name=name, dumps=modules)
+    module = parse_module(checked(data, str(path)), str(path))
+    return compile_module(module, options, load_target(arch), name=name, dumps=modules)

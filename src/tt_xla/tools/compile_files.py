@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from tt_xla.compiler import compile_module, parse_module
+from tt_xla.compiler.stablehlo.untrusted import checked
 from tt_xla.compiler.ttnn.layouts.explain import Choice
 from tt_xla.errors import OutputError, TTXLAError
 from tt_xla.ir.program import Program
@@ -87,7 +88,7 @@ def _folders(paths: Sequence[Path], out: Path | None) -> list[Path | None]:
 
 
 def _compile(path: Path, options: CompileOptions, target: Target) -> Compiled:
-    data = path.read_bytes()
+    data = checked(path.read_bytes(), str(path))
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", path.stem) or "module"
     module = parse_module(data, str(path))
     start = time.perf_counter()

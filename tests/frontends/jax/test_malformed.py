@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tt_xla.compiler.stablehlo import untrusted
 from tt_xla.compiler.stablehlo.parse import portable_artifact
 from tt_xla.errors import TTXLAError
-from tt_xla.frontends.jax.pjrt import errors, executable, untrusted, wire
+from tt_xla.frontends.jax.pjrt import errors, executable, wire
 
 
 class Client:
@@ -207,10 +208,10 @@ def test_reading_ends_where_mlir_would_ask_for_all_memory():
 def test_what_jax_compiles_is_read_in_this_process(run_python):
     result = run_python("""
 import jax.numpy as jnp
-from tt_xla.frontends.jax.pjrt import untrusted
+from tt_xla.compiler.stablehlo import untrusted
+from tt_xla.frontends.jax.pjrt import trust
 assert float(jax.jit(lambda x: x + 1)(jnp.ones(()))) == 2
-assert untrusted._process is None and not untrusted._own_compilations
-client = jax.devices("tt")[0].client
+assert untrusted._process is None and not trust.is_own()
 text = str(jax.jit(lambda x: x + 1).lower(jnp.ones(())).compiler_ir("stablehlo"))
 untrusted.checked(text.encode(), "a program")
 assert untrusted._process is not None

@@ -41,7 +41,7 @@ def initialize() -> None:
     platforms = xla_bridge.config.jax_platforms.value
     if platforms and NAME not in platforms.split(","):
         return
-    from tt_xla.frontends.jax.pjrt.untrusted import trust_jax
+    from tt_xla.frontends.jax.pjrt.trust import trust_jax
 
     # A missing C part must not take the other backends away from the user: the factory's error is then reported when
     # someone asks for 'tt'.

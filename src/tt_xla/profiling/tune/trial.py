@@ -97,6 +97,7 @@ def _seed() -> None:
 def _run_module(spec: Spec) -> Any:
     """Runs a module four times, on arguments drawn from a normal distribution, or of small integers."""
     from tt_xla.compiler import compile_module, parse_module
+    from tt_xla.compiler.stablehlo.untrusted import checked
     from tt_xla.options import CompileOptions, selected_system
     from tt_xla.profiling.recording import recorded
     from tt_xla.runtime import get_device
@@ -104,7 +105,7 @@ def _run_module(spec: Spec) -> Any:
 
     _seed()
     with recorded(keep_results=True, keep_arguments=spec.choice.reference) as recording:
-        module = parse_module(Path(spec.program).read_bytes(), spec.program)
+        module = parse_module(checked(Path(spec.program).read_bytes(), spec.program), spec.program)
         program = compile_module(module, CompileOptions.parse({}), load_target(selected_system()))
         executable = get_device().load(program)
         arguments = [_drawn(argument.dtype, argument.shape) for argument in program.arguments]

@@ -12,6 +12,7 @@ import torch
 from tt_xla import host
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.compiler.rewriting import Changes
+from tt_xla.compiler.stablehlo.untrusted import checked
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions, selected_system
@@ -132,7 +133,10 @@ def check_module(
     Raises:
         AssertionError: they differ by more than the configuration allows, unless that says not to raise.
     """
-    parsed = parse_module(module.read_bytes(), str(module)) if isinstance(module, Path) else parse_module(module)
+    if isinstance(module, Path):
+        parsed = parse_module(checked(module.read_bytes(), str(module)), str(module))
+    else:
+        parsed = parse_module(module)
     types = [argument.type for argument in parsed.body.operations[0].body.blocks[0].arguments]
     if inputs is None:
         arrays = random_inputs(types)

@@ -22,7 +22,7 @@ from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
-from tt_xla.frontends.jax.pjrt.untrusted import checked
+from tt_xla.frontends.jax.pjrt.trust import is_own
 from tt_xla.frontends.jax.pjrt.wire import DEVICE_ASSIGNMENT, CompileRequest, OptionValue, read_compile_options
 from tt_xla.ir.program import Program, Result, Role
 from tt_xla.log import logger
@@ -283,12 +283,12 @@ def compile_bytes(
     """
     from tt_xla.compiler import compile_module
     from tt_xla.compiler.stablehlo import DONATION, parse_module
+    from tt_xla.compiler.stablehlo.untrusted import checked
     from tt_xla.frontends.jax.pjrt.prepare import remove_annotations, replace_tokens
 
     request = read_compile_options(options)
     _check_one_device(request)
-    code = checked(code, FROM_JAX)
-    module = parse_module(code, FROM_JAX)
+    module = parse_module(code if is_own() else checked(code, FROM_JAX), FROM_JAX)
     function = next((op for op in module.body.operations if _text(op, "sym_name") == "main"), None)
     arguments = _attributes_of(function, "arg_attrs")
     results = _attributes_of(function, "res_attrs")

@@ -1,27 +1,22 @@
-"""Programs of unknown origin: a process of its own reads it, so that damage in it ends that process and not the user's.
+"""Programs of unknown origin: a process of its own reads them, so that damage in one ends that process, not the user's.
 
-What JAX compiles comes from a module in this process, which jaxlib has just written: :func:`trust_jax` makes such
-programs known, and they are read here at no cost. What comes another way, as a file that someone handed to the client,
-is read there first, within a time limit, and here as that process has written it anew.
+It has a time limit, and what it has read is read here as that process has written it anew.
 """
 
 from __future__ import annotations
 
 import atexit
-import contextlib
-import functools
 import os
 import selectors
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
+from tt_xla.compiler.stablehlo.reader_process import HEADER
 from tt_xla.errors import MalformedModuleError
-from tt_xla.frontends.jax.pjrt.reader_process import HEADER
 
 TIME_LIMIT = 10.0
 """Seconds that reading may take, with the start of the process, and a second more for each MB."""
@@ -29,47 +24,14 @@ TIME_LIMIT = 10.0
 _lock = threading.RLock()
 _process: subprocess.Popen[bytes] | None = None
 _owner = 0
-_own_compilations: list[None] = []
-
-
-def trust_jax() -> None:
-    """Makes the programs known that JAX compiles from modules of this process."""
-    from jax._src import compiler
-
-    for name in ("backend_compile_and_load", "backend_compile"):
-        compile_module = getattr(compiler, name, None)
-        if compile_module is not None and not hasattr(compile_module, "trusted_by_tt"):
-            setattr(compiler, name, _trusting(compile_module))
-
-
-def _trusting(compile_module: Any) -> Any:
-    @functools.wraps(compile_module)
-    def trusted(*args: Any, **kwargs: Any) -> Any:
-        with own_compilation():
-            return compile_module(*args, **kwargs)
-
-    trusted.trusted_by_tt = True  # type: ignore[attr-defined]
-    return trusted
-
-
-@contextlib.contextmanager
-def own_compilation() -> Generator[None]:
-    """While it lasts, programs that reach the plugin are taken for jaxlib's own, on whichever thread they do."""
-    _own_compilations.append(None)
-    try:
-        yield
-    finally:
-        _own_compilations.pop()
 
 
 def checked(data: bytes, name: str) -> bytes:
-    """A program that this process can read: ``data`` itself, or bytecode written anew from it.
+    """A program that this process can read: bytecode, written anew from text or bytecode.
 
     Raises:
         MalformedModuleError: it cannot be read, or not in reasonable time and memory.
     """
-    if _own_compilations:
-        return data
     with _lock:
         answer = _ask(data, name)
     if answer.startswith(b"+"):

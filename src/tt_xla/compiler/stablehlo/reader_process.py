@@ -1,4 +1,4 @@
-"""The process that reads programs of unknown origin; run as a script, by :mod:`tt_xla.frontends.jax.pjrt.untrusted`.
+"""The process that reads programs of unknown origin; run as a script, by :mod:`tt_xla.compiler.stablehlo.untrusted`.
 
 MLIR's readers and the conversion from VHLO take a damaged program in good faith: some make them loop, ask for all
 memory, or write past what they allocated. Here that ends this process and no other. Requests and answers are a length
