@@ -103,8 +103,16 @@ def test_the_command_takes_compiled_programs_too(tmp_path: Path) -> None:
 
 def test_several_programs_get_a_folder_each(tmp_path: Path) -> None:
     path = module(tmp_path)
-    command(path, path, "-o", tmp_path / "out")
-    assert names(tmp_path / "out") == {"graph_0", "graph_1"}
+    out = tmp_path / "out"
+    command(path, path, "-o", out)
+    assert names(out) == {"graph_0", "graph_1"}
+    (out / "graph_7").mkdir()
+    (out / "graph_7/notes").write_text("mine")
+    command(path, "-o", out)
+    assert {"main.py", "graph_7"} <= names(out)
+    assert not {"graph_0", "graph_1"} & names(out)
+    command(path, path, "-o", out)
+    assert names(out) == {"graph_0", "graph_1", "graph_7"}
 
 
 def test_what_the_host_runs_is_said_and_generated(tmp_path: Path) -> None:
@@ -125,6 +133,23 @@ def test_a_path_that_is_a_file_is_refused_and_left_alone(tmp_path: Path) -> None
         export.check_folder(taken / "below")
     assert "is a file" in command(module(tmp_path), "-o", taken)
     assert taken.read_text() == "mine"
+
+
+def test_a_main_file_of_somebodys_own_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("print('mine')")
+    assert f"export_path '{tmp_path}' has a main.py that was not generated." in command(
+        module(tmp_path), "-o", tmp_path
+    )
+    assert names(tmp_path) == {"main.py", "model.mlir"}
+    assert (tmp_path / "main.py").read_text() == "print('mine')"
+
+
+def test_an_element_type_that_tt_nn_lacks_is_refused(tmp_path: Path) -> None:
+    text = """func.func public @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+      return %x : tensor<4xcomplex<f32>>
+    }"""
+    assert "TT-NN has no data type for" in command(module(tmp_path, text), "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_is_read_only_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +217,8 @@ def test_an_interrupt_at_any_move_leaves_the_folder_as_it_was(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    export.write(out, {"main.py": b"before", "irs/a": b"before"})
+    before, after = (f"# {export.MARK} {when}".encode() for when in ("before", "after"))
+    export.write(out, {"main.py": before, "irs/a": before})
     rename, moves = os.rename, iter(range(1, 100))
 
     def interrupted(source: Path, target: Path) -> None:
@@ -202,9 +228,9 @@ def test_an_interrupt_at_any_move_leaves_the_folder_as_it_was(
 
     monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        export.write(out, {"main.py": b"after", "irs/a": b"after"})
+        export.write(out, {"main.py": after, "irs/a": after})
     monkeypatch.undo()
-    assert [path.read_bytes() for path in (out / "main.py", out / "irs/a")] == [b"before", b"before"]
+    assert [path.read_bytes() for path in (out / "main.py", out / "irs/a")] == [before, before]
     assert list(tmp_path.iterdir()) == [out]
 
 
@@ -277,6 +303,28 @@ def test_asking_again_writes_again(tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "out")
 
 
+def test_what_was_generated_there_before_goes(tmp_path: Path) -> None:
+    """Graphs of an earlier run above all, which somebody might take for those of this model."""
+    out = tmp_path / "out"
+    export.write(out, {"notes": b"mine", "graph_3/notes": b"mine"})
+    for name in ("graph_0", "graph_1", "program_2"):
+        export.write(out / name, {"main.py": f'"""{export.MARK}"""'.encode()})
+    tt_torch.codegen_py(Net().eval(), torch.ones(4, 32), export_path=out)
+    assert {"main.py", "tensors", "notes", "graph_3"} <= names(out)
+    assert not {"graph_0", "graph_1", "program_2"} & names(out)
+    tt_torch.codegen_py(Net().eval(), torch.ones(4, 32), export_path=out, export_tensors=False)
+    assert "tensors" not in names(out)
+    assert {"notes", "graph_3"} <= names(out)
+
+
+def test_the_folder_is_the_one_that_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_COMPILE_OPTIONS", json.dumps({"export_path": str(tmp_path / "forced")}))
+    tt_torch.codegen_py(Net().eval(), torch.ones(4, 32), export_path=tmp_path / "out")
+    tt_jax.codegen_py(lambda x: x + 1, np.ones(4, np.float32), export_path=tmp_path / "out")
+    assert names(tmp_path) == {"forced"}
+    assert "main.py" in names(tmp_path / "forced")
+
+
 def test_a_model_that_the_host_runs_whole_has_no_source(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedOpError, match="Nothing of the model runs on the card"):
         tt_torch.codegen_py(torch.linalg.inv, torch.eye(4), export_path=tmp_path / "out")
@@ -298,6 +346,7 @@ def test_graphs_of_one_process_get_a_folder_each(tmp_path: Path) -> None:
     finally:
         settings.set_compile_options({})
     assert names(tmp_path / "out") == {"graph_0", "graph_1"}
+    assert not (tmp_path / "out/graph_0/graph_0").exists()
     assert "[8, 32]" not in (tmp_path / "out/graph_0/main.py").read_text()
     assert read(tmp_path / "out/graph_1/tensors/expected0.tensorbin").shape == (8, 32)
 

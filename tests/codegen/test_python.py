@@ -13,7 +13,6 @@ from tt_xla.codegen.expressions import Call, Name, shortest
 from tt_xla.codegen.generator import Source, generate
 from tt_xla.codegen.naming import block_of, config_name, filled_name, identifier, module_path, number_name, unique
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.program import Argument, Function, FunctionKind, Instruction, MemoryPlan, Program, Role, TensorSpec
 from tt_xla.options import CompileOptions
@@ -285,14 +284,6 @@ def test_a_trace_is_recorded_by_functions_of_its_own() -> None:
     assert f"TRACE = utils.Trace({functions_of_it}, 1)" in " ".join(source.main.split())
     assert "= TRACE(device, [" in source.main
     assert "trace_region_size=" in source.main
-
-
-def test_an_element_type_that_tt_nn_lacks_is_refused() -> None:
-    text = """func.func public @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
-      return %x : tensor<4xcomplex<f32>>
-    }"""
-    with pytest.raises(UnsupportedOpError, match="TT-NN has no data type for"):
-        generate(compiled(text))
 
 
 @pytest.mark.parametrize(

@@ -13,5 +13,8 @@ UTILS = Path(__file__).with_name("utils.py")
 HOST_OPS = Path(__file__).with_name("host_ops.py")
 """The module that generated Python imports for what the host runs as torch code."""
 
+PROGRAMS = Path(__file__).with_name("programs.py")
+"""The module that generated Python imports where the host runs what lies between several programs."""
+
 TTNN_VERSION = "0.81"
 """The release of TT-NN that the table of calls was checked with."""

@@ -497,16 +497,22 @@ class Body:
 
     def _comment(self, instruction: Instruction) -> None:
         """The user's line, where it is another than the one above."""
-        file, _, line = instruction.location.rpartition(":")
-        if line.isdecimal() and file.rpartition(":")[2].isdecimal():
-            file, _, line = file.rpartition(":")
-        where = f"{file}:{line}"
-        if not self.commented or not line.isdecimal() or file in ("", "-") or where == self._where:
-            return
-        self._where = where
-        text = linecache.getline(file, int(line)).strip()
-        said = f"{PurePath(file).name}:{line}" + (f"  {text}" if text.isprintable() else "")
-        self.lines.append(self.language.comment(said[:108]).rstrip())
+        where, said = cited(instruction.location)
+        if self.commented and said and where != self._where:
+            self._where = where
+            self.lines.append(self.language.comment(said).rstrip())
+
+
+def cited(location: str) -> tuple[str, str]:
+    """``file:line`` of a place in the user's code, and what a comment says of it: the line itself where it is there."""
+    file, _, line = location.rpartition(":")
+    if line.isdecimal() and file.rpartition(":")[2].isdecimal():
+        file, _, line = file.rpartition(":")
+    if not line.isdecimal() or file in ("", "-"):
+        return location, ""
+    text = linecache.getline(file, int(line)).strip()
+    said = f"{PurePath(file).name}:{line}" + (f"  {text}" if text.isprintable() else "")
+    return f"{file}:{line}", said[:108]
 
 
 def _held_as(kind: DataType) -> Expression:

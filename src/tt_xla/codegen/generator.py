@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,31 +88,40 @@ class _Module:
 
 
 def generate(
-    program: Program, export_tensors: bool = True, language: str = "py", *, host_in_torch: bool = True
+    program: Program,
+    export_tensors: bool = True,
+    language: str = "py",
+    *,
+    host_in_torch: bool = True,
+    given: Collection[int] | None = None,
 ) -> Source:
     """Source of a Program.
 
     Args:
         export_tensors: arguments are read from ``tensors/arg<i>.tensorbin``; else they are ``ttnn.ones``.
         language: ``py`` or ``cpp``.
+        given: the arguments that whoever calls ``forward`` has anew each time, where it is not this source: those are
+            its parameters, and always read.
         host_in_torch: what the host runs is torch code where there is such code for it; else StableHLO.
 
+    An argument that TT-NN has no data type for is an array, which only who runs the source can give.
+
     Raises:
-        UnsupportedOpError: TT-NN has no call for an op of it, or no data type for an argument, or the language has no
-            source for what it does.
+        UnsupportedOpError: TT-NN has no call for an op of it, or the language has no source for what it does.
     """
     target = load_target(program.target)
     module = _Module(program, target, LANGUAGES[language], Constants(host_in_torch=host_in_torch))
     module.constants.shares_keywords = module.language.spreads
     _check(program, module.language)
     entry = program.functions[0]
-    weights, inputs = _arguments(program, entry)
+    weights, inputs = _arguments(program, entry, given)
     _subprograms(module)
     prepared, constants = _const_evals(module, entry, weights)
     traces = _traces(module, entry)
     lookups = weights | prepared
     _forward(module, entry, lookups, constants, inputs, traces)
-    loaders = _loaders(module, entry, weights, inputs, export_tensors)
+    stored = range(len(entry.arguments)) if export_tensors else given or ()
+    loaders = _loaders(module, entry, weights, inputs, stored)
     configs = [line for name, value in module.constants.configs() for line in module.language.config(name, value)]
     parts = [
         *_callbacks(module.constants),
@@ -132,25 +141,38 @@ def _check(program: Program, language: Language) -> None:
     UnsupportedOpError: the language has no source for traces, or for what the host runs, and the program has it.
     """
     steps = [step for function in program.functions for step in function.body]
-    hint = "Generate Python, with codegen_py, which has source for it."
-    if not language.host and (found := next((step for step in steps if step.op in (HOST_CALL, HOST_CALLBACK)), None)):
-        what = " ".join(main_op(found.attributes.get("ops", ["a Python function"])).split())
-        raise UnsupportedOpError(
-            f"{language.label} source cannot hold what the host runs: {what}.", hint=hint, location=found.location
-        )
+    on_host = (step for step in steps if step.op in (HOST_CALL, HOST_CALLBACK))
+    ops = ((main_op(step.attributes.get("ops", ["a Python function"])), step.location) for step in on_host)
+    refuse_host(language.name, ops)
     if not language.traces and any(step.op == TRACE for step in steps):
         raise UnsupportedOpError(
             f"{language.label} source has no traces.", hint="Compile with enable_trace=false, or generate Python."
         )
 
 
-def _arguments(program: Program, entry: Function) -> tuple[dict[int, str], dict[int, str]]:
+def refuse_host(language: str, ops: Iterable[tuple[str, str]]) -> None:
+    """Raises:
+    UnsupportedOpError: there are ops that the host runs, each with its place, and the language has no source for it.
+    """
+    if not LANGUAGES[language].host and (found := next(iter(ops), None)):
+        raise UnsupportedOpError(
+            f"{LANGUAGES[language].label} source cannot hold what the host runs: {' '.join(found[0].split())}.",
+            hint="Generate Python, with codegen_py, which has source for it.",
+            location=found[1],
+        )
+
+
+def _arguments(
+    program: Program, entry: Function, given: Collection[int] | None
+) -> tuple[dict[int, str], dict[int, str]]:
     """Names of the entry's values that are looked up among the weights, and of those that are parameters."""
     by_role = dict(zip(entry.arguments, program.arguments, strict=True))
     is_input = [
         value for value, argument in by_role.items() if argument.role is Role.INPUT and not module_path(argument.name)
     ]
-    if len(is_input) > MOST_PARAMETERS:
+    if given is not None:
+        is_input = [entry.arguments[at] for at in given]
+    elif len(is_input) > MOST_PARAMETERS:
         is_input = []
     weights: dict[int, str] = {}
     inputs: dict[int, str] = {}
@@ -472,27 +494,25 @@ def _written(
 
 
 def _loaders(
-    module: _Module, entry: Function, weights: dict[int, str], inputs: dict[int, str], export_tensors: bool
+    module: _Module, entry: Function, weights: dict[int, str], inputs: dict[int, str], stored: Container[int]
 ) -> list[str]:
+    """What loads the arguments: those that are ``stored`` from their files."""
     made = {
-        value: _loaded(module, f"arg{index}", entry.values[value], export_tensors)
+        value: _loaded(module, f"arg{index}", entry.values[value], index in stored)
         for index, value in enumerate(entry.arguments)
     }
-    stored = [Made((name,), made[value]) for value, name in weights.items()]
-    return module.language.loaders(stored, [made[value] for value in inputs])
+    of_weights = [Made((name,), made[value]) for value, name in weights.items()]
+    return module.language.loaders(of_weights, [made[value] for value in inputs])
 
 
-def _loaded(module: _Module, name: str, spec: TensorSpec, export_tensors: bool) -> Node:
+def _loaded(module: _Module, name: str, spec: TensorSpec, stored: bool) -> Node:
     kind = spec.layout.dtype
     if kind.is_host_only:
-        raise UnsupportedOpError(
-            f"Argument {name} has element type {kind.value}, which TT-NN has no data type for.",
-            hint="Convert it in the model before the part that is to be generated, or pass another type.",
-        )
+        return module.language.node(Call("utils.stored", (name,)), str, module.constants.data)
     memory = memory_config(spec.layout, module.target.grid)
     placed: tuple[Expression, ...] = () if memory is None else (Device(), module.constants.named(memory))
     form = (dtype(kind), layout(spec.layout.tiled))
-    if export_tensors:
+    if stored:
         return module.language.node(Call("utils.load", (name, *form, *placed)), str, module.constants.data)
     shape = tuple(spec.shape)
     return module.language.node(Call("utils.ones", (shape, *form, *placed)), str, module.constants.data)

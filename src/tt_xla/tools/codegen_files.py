@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tt_xla.codegen.export import check_folder, contents, write
+from tt_xla.codegen.export import check_arguments, check_folder, contents, generated, write
 from tt_xla.codegen.generator import generate
 from tt_xla.errors import TTXLAError
 from tt_xla.ir.program import MAGIC, Program
@@ -31,19 +31,24 @@ def codegen_files(
     """
     check_folder(out)
     failed = False
+    written: list[str] = []
     for index, path in enumerate(paths):
         folder = out if len(paths) == 1 else out / f"graph_{index}"
         try:
             modules: dict[str, str] = {}
             program = _read(path, arch, options, modules)
+            check_arguments(program)
             source = generate(program, export_tensors=False, language=language)
-            write(folder, contents(program, source, modules))
+            write(folder, contents(program, source, modules), gone=generated(folder))
         except (TTXLAError, OSError) as error:
             report_error(error)
             failed = True
             continue
+        written.append(folder.name)
         host = f"; the host runs {', '.join(program.host_ops)}" if program.host_ops else ""
         click.echo(f"{path}: {source.language.label} codegen successful. Check {folder} for the results{host}.")
+    if len(paths) > 1 and written:
+        write(out, {}, gone={*generated(out)} - {*written})
     return failed
 
 

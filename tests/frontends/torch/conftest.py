@@ -126,7 +126,7 @@ def on_jax(monkeypatch):
     """Runs compiled graphs on JAX's CPU client; gives what was compiled."""
     loads = Loads()
 
-    def compile_and_load(module, options):
+    def compile_and_load(module, options, part=None):
         loads.append((module, options))
         return backend.Loaded(run_on_jax_cpu(module))
 

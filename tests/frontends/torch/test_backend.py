@@ -113,7 +113,7 @@ def test_ops_carry_the_users_line(on_jax):
 def test_versions_reach_the_runtime(monkeypatch):
     seen = []
 
-    def compile_and_load(module, options):
+    def compile_and_load(module, options, part=None):
         def call(tensors, versions, given=()):
             seen.append(list(versions))
             return [torch.zeros(2, 2)]

@@ -31,9 +31,9 @@ def loads(monkeypatch):
     found: list[object] = []
     original = backend.compile_and_load
 
-    def compile_and_load(module, options):
+    def compile_and_load(module, options, part=None):
         found.append(module)
-        return original(module, options)
+        return original(module, options, part)
 
     monkeypatch.setattr(backend, "compile_and_load", compile_and_load)
     return found

@@ -78,7 +78,7 @@ def _codegen(
     remove_annotations(module)
     leaves = _leaves(args, kwargs, static, static_names)
     _name_arguments(module, [name for name, _ in leaves])
-    begin(Path(export_path))
+    begin(Path(options.export_path))
     target = load_target(selected_system())
     modules: dict[str, str] = {}
     program = compile_module(module, options, target, name=getattr(func, "__name__", "main"), dumps=modules)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import operator
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from torch._functorch.aot_autograd import aot_module_simplified
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from tt_xla.codegen.export import Part, Whole
 from tt_xla.errors import OptionError, ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import program_cache, settings
 from tt_xla.frontends.torch.bytecode import write_less
@@ -27,9 +29,10 @@ from tt_xla.frontends.torch.device.buffers import MEMORY, Away
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.dynamic import allow_recompiles, fix_marked_sizes
 from tt_xla.frontends.torch.graph import run_passes
-from tt_xla.frontends.torch.lowering import Argument, Lowered, RefusedError, lower_to_stablehlo
+from tt_xla.frontends.torch.lowering import Argument, Lowered, RefusedError, lower_to_stablehlo, source_line
 from tt_xla.frontends.torch.rng_state import describe_random_ops
 from tt_xla.frontends.torch.saved import lay_out_saved, report_strides, take_strides
+from tt_xla.frontends.torch.staged_source import Call, ExportedStages, part_of
 from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
 from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
 from tt_xla.ir.program import Program, Role
@@ -268,11 +271,20 @@ def _compile_stages(
     placeholders = graph_module.graph.find_nodes(op="placeholder")
     described = dict(zip(placeholders, arguments, strict=True)) if arguments else {}
 
+    stages = cut(graph_module, host)
+    on_host = [node for node in stages if isinstance(node, torch.fx.Node)]
+    whole = Whole([(str(node.target), source_line(node)) for node in on_host if node.target is not operator.getitem])
+    calls: dict[DeviceStage, Call] = {}
+
     def compile_stage(stage: DeviceStage) -> Callable[[list[Any]], Sequence[Any]]:
         given = [described.get(node, Argument(node.name)) for node in stage.inputs]
-        return Executor(lower_to_stablehlo(stage.graph, given), own)
+        lowered = lower_to_stablehlo(stage.graph, given)
+        part = part_of(whole, f"program_{len(calls)}", stage, lowered, described)
+        calls[stage] = Call(lowered, part)
+        return Executor(lowered, own, part)
 
-    return StagedExecutor(graph_module, cut(graph_module, host), compile_stage)
+    executor = StagedExecutor(graph_module, stages, compile_stage)
+    return ExportedStages(executor, stages, calls, described, whole, own)
 
 
 class Executor:
@@ -280,8 +292,8 @@ class Executor:
 
     _boxed_call = True  # the list of arguments is ours to empty
 
-    def __init__(self, lowered: Lowered, own: Mapping[str, Any]) -> None:
-        self._own = own
+    def __init__(self, lowered: Lowered, own: Mapping[str, Any], part: Part | None = None) -> None:
+        self._own, self._part = own, part
         self._module = lowered.module
         self._tensors = lowered.tensors
         self._checks = lowered.checks
@@ -308,7 +320,7 @@ class Executor:
         current = settings.current()
         options = current.with_own(self._own)
         with unset_fake_temporarily():  # compile callbacks run where every new tensor is a fake one
-            self._call, self._written, self._executable = compile_and_load(self._module, options)
+            self._call, self._written, self._executable = compile_and_load(self._module, options, self._part)
         self._settings = current
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
@@ -425,7 +437,7 @@ def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Callable[[torch
     return Mold(fake.dtype, fake.shape, stride if inverse is None else [stride[axis] for axis in inverse]).lift
 
 
-def compile_and_load(module: Any, options: CompileOptions) -> Loaded:
+def compile_and_load(module: Any, options: CompileOptions, part: Part | None = None) -> Loaded:
     """StableHLO to something that can be called. The one place where the frontend meets compiler and runtime."""
     from tt_xla.codegen.export import exporting
     from tt_xla.compiler import compile_module
@@ -449,7 +461,7 @@ def compile_and_load(module: Any, options: CompileOptions) -> Loaded:
     device.resident = MEMORY.current
     written = frozenset(at for at, argument in enumerate(program.arguments) if argument.written)
     executable = device.load(program)
-    return Loaded(exporting(program, modules, executable.run), written, executable)
+    return Loaded(exporting(program, modules, executable.run, part), written, executable)
 
 
 def compiled_programs() -> list[Program]:

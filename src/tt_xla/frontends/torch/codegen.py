@@ -67,13 +67,13 @@ def _codegen(
 
     register()
     own = {"backend": backend, "export_path": str(export_path or ""), "export_tensors": export_tensors}
-    CompileOptions.parse(own)
+    root = Path(CompileOptions.parse(own).export_path)  # the environment may say another one
     CompileOptions.parse(own | {"backend": dict(compiler_options or {}).get("backend", backend)})  # a wrong one, too
-    begin(Path(export_path))
+    begin(root)
     compiled = torch.compile(model, backend="tt", options=dict(compiler_options or {}) | own)
     with torch.no_grad():
         compiled(*args, **kwargs)
-    if not written_since_begun(Path(export_path)):
+    if not written_since_begun(root):
         raise UnsupportedOpError(
             "Nothing of the model runs on the card, so there is no source of it.",
             hint="The warnings above name the ops that run on the host; a part without them can be generated.",

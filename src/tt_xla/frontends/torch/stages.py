@@ -18,7 +18,7 @@ from tt_xla.frontends.torch.graph.regions import MARK
 from tt_xla.frontends.torch.lowering import is_lowered, number, source_line
 
 
-@dataclass
+@dataclass(eq=False)
 class DeviceStage:
     """A part of the graph that becomes one program.
 
@@ -80,6 +80,7 @@ def cut(graph_module: GraphModule, host: set[Node]) -> list[Stage]:
         if node.op == "call_function":
             before = [level[n] + (n in host and node not in host) for n in node.all_input_nodes if n in level]
             level[node] = max(before, default=0)
+    _postpone(level, host)
     _drop_split_marks(level)
     (output,) = graph_module.graph.find_nodes(op="output")
     stages: list[Stage] = []
@@ -90,6 +91,22 @@ def cut(graph_module: GraphModule, host: set[Node]) -> list[Stage]:
             stages.append(_device_stage(graph_module, device, host, output))
         stages += [node for node in here if node in host]
     return stages
+
+
+def _postpone(level: dict[Node, int], host: set[Node]) -> None:
+    """What depends on inputs of the graph alone, as a transposed weight does, belongs to what first needs it.
+
+    Random numbers stay where they are drawn.
+    """
+    early: set[Node] = set()
+    for node in level:
+        drawn = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        given = node.all_input_nodes
+        if node not in host and given and not drawn and all(n not in level or n in early for n in given):
+            early.add(node)
+    for node in reversed(level):
+        if node in early and node.users and all(user in level for user in node.users):
+            level[node] = min(level[user] for user in node.users)
 
 
 def _drop_split_marks(level: dict[Node, int]) -> None:
@@ -142,6 +159,11 @@ class StagedExecutor:
 
     Args:
         compile_stage: makes a program's callable, which takes a list of tensors and gives host tensors.
+
+    Attributes:
+        placeholders: the graph's inputs.
+        results: nodes, and what else the graph returns.
+        known: values that no stage computes: constants on the host, and numbers.
     """
 
     _boxed_call = True  # the list of arguments is ours to empty
@@ -152,22 +174,22 @@ class StagedExecutor:
         stages: Sequence[Stage],
         compile_stage: Callable[[DeviceStage], Callable[[list[Any]], Sequence[Any]]],
     ) -> None:
-        self._placeholders = graph_module.graph.find_nodes(op="placeholder")
+        self.placeholders = graph_module.graph.find_nodes(op="placeholder")
         (output,) = graph_module.graph.find_nodes(op="output")
-        self._results = list(output.args[0])
+        self.results = list(output.args[0])
         with unset_fake_temporarily():  # constants are real, where everything else is traced
-            self._known = {
+            self.known = {
                 node: _attribute_on_host(graph_module, node) for node in graph_module.graph.find_nodes(op="get_attr")
             }
         for node in graph_module.graph.nodes:
             if _is_number(node):
-                self._known[node] = number(node.meta["val"])
+                self.known[node] = number(node.meta["val"])
         self._steps = [(stage, compile_stage(stage) if isinstance(stage, DeviceStage) else None) for stage in stages]
         self._dead = self._last_uses()
 
     def _last_uses(self) -> list[list[Node]]:
         """For each step, what no later one needs."""
-        seen = {node for node in self._results if isinstance(node, Node)} | set(self._known)
+        seen = {node for node in self.results if isinstance(node, Node)} | set(self.known)
         dead: list[list[Node]] = []
         for stage, _ in reversed(self._steps):
             used = (
@@ -178,7 +200,7 @@ class StagedExecutor:
         return dead[::-1]
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
-        values: dict[Node, Any] = self._known | dict(zip(self._placeholders, args, strict=True))
+        values: dict[Node, Any] = self.known | dict(zip(self.placeholders, args, strict=True))
         given = {_address(value) for value in args if isinstance(value, torch.Tensor)}
         args.clear()
         for (stage, call), dead in zip(self._steps, self._dead, strict=True):
@@ -189,7 +211,7 @@ class StagedExecutor:
                 values[stage] = _run_on_host(stage, values)
             for node in dead:
                 del values[node]
-        return [self._result(node, values, given) for node in self._results]
+        return [self._result(node, values, given) for node in self.results]
 
     def _result(self, node: Any, values: dict[Node, Any], given: set[int]) -> Any:
         if not isinstance(node, Node):
@@ -203,7 +225,7 @@ class StagedExecutor:
 
 
 def _run_on_host(node: Node, values: dict[Node, Any]) -> Any:
-    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda given: _on_host(values[given]))
+    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda given: on_host(values[given]))
     kwargs = {name: torch.device("cpu") if isinstance(value, torch.device) else value for name, value in kwargs.items()}
     target: Any = node.target
     if isinstance(target, torch._ops.OpOverload):
@@ -218,7 +240,7 @@ def _run_on_host(node: Node, values: dict[Node, Any]) -> Any:
         raise
 
 
-def _on_host(value: Any) -> Any:
+def on_host(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.device.type == DEVICE_TYPE:
         return buffer_of(value).alias(value)
     return value.detach() if isinstance(value, torch.Tensor) else value
@@ -228,11 +250,11 @@ def _attribute_on_host(graph_module: GraphModule, node: Node) -> Any:
     value: Any = graph_module
     for name in str(node.target).split("."):
         value = getattr(value, name)
-    return _on_host(value)
+    return on_host(value)
 
 
 def _address(value: torch.Tensor) -> int:
-    return _on_host(value).untyped_storage().data_ptr()
+    return on_host(value).untyped_storage().data_ptr()
 
 
-__all__ = ["DeviceStage", "Stage", "StagedExecutor", "cut", "host_nodes"]
+__all__ = ["DeviceStage", "Stage", "StagedExecutor", "cut", "host_nodes", "on_host"]

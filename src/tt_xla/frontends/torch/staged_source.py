@@ -1,0 +1,413 @@
+"""A graph that runs in stages as source: its programs, and ``main.py``, where the host's ops are torch code."""
+
+from __future__ import annotations
+
+import textwrap
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+from torch.fx import Node
+
+from tt_xla import __version__
+from tt_xla.codegen.body import cited
+from tt_xla.codegen.export import MARK, Part, Whole
+from tt_xla.codegen.formatting import INDENT, WIDTH, Group, flat, lay_out, quoted
+from tt_xla.codegen.judge import L1_SMALL_BYTES
+from tt_xla.codegen.naming import RESERVED, identifier, unique
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch.lowering import Argument, Lowered, module_path, number, source_line
+from tt_xla.frontends.torch.outputs import View
+from tt_xla.frontends.torch.stages import DeviceStage, Stage, StagedExecutor, on_host
+from tt_xla.ir.program import Program, Role
+
+_TAKEN = {*RESERVED, "torch", "programs", "operator", "load_programs", "load_inputs"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a stage becomes the call of a program, which is ``part`` of the source; None where nothing is computed."""
+
+    lowered: Lowered
+    part: Part | None
+
+
+def part_of(
+    whole: Whole, folder: str, stage: DeviceStage, lowered: Lowered, arguments: Mapping[Node, Argument]
+) -> Part | None:
+    """A stage's program as a part of the source; ``main.py`` passes what is no weight, or has no file of TT-NN's."""
+
+    def is_passed(node: Node) -> bool:
+        return node not in arguments or arguments[node].role is Role.INPUT or node.meta["val"].dtype.is_complex
+
+    passed = (at for at, position in enumerate(lowered.tensors) if is_passed(stage.inputs[position]))
+    return Part(whole, folder, frozenset(passed)) if lowered.results else None
+
+
+class ExportedStages:
+    """Runs the stages of a graph; the first run also writes them as source, where the options ask for that.
+
+    Args:
+        calls: of the stages that are programs.
+        arguments: what is known of the graph's inputs.
+        own: compile options of this model.
+    """
+
+    _boxed_call = True  # the list of arguments is ours to empty
+
+    def __init__(
+        self,
+        executor: StagedExecutor,
+        stages: Sequence[Stage],
+        calls: Mapping[DeviceStage, Call],
+        arguments: Mapping[Node, Argument],
+        whole: Whole,
+        own: Mapping[str, Any],
+    ) -> None:
+        self._executor, self._stages, self._calls = executor, stages, calls
+        self._arguments, self._whole, self._own = arguments, whole, own
+        self._settings: settings.Settings | None = None
+        self._options = settings.current().with_own(own)
+
+    def __call__(self, args: list[Any]) -> Sequence[Any]:
+        if self._settings is not settings.current():
+            self._settings = settings.current()
+            self._options = self._settings.with_own(self._own)
+        root = Path(self._options.export_path)
+        if not self._options.generates_source or self._whole.is_written(root):
+            return self._executor(args)
+        values = self._executor.known | dict(zip(self._executor.placeholders, args, strict=True))
+        results = self._executor(args)
+        if self._whole.programs:  # else the host runs all of it
+            stored = self._options.export_tensors
+            writer = _Writer(self._stages, self._calls, self._arguments, self._whole, self._executor.results, values)
+            main = writer.file(self._options.optimization_level, stored=stored)
+            kept = {name: on_host(values[node]) for node, name in writer.inputs.items()}
+            if not self._options.dry_run:
+                kept |= {f"expected{i}": on_host(result) for i, result in enumerate(results)}
+            tensors = {name: tensor for name, tensor in kept.items() if isinstance(tensor, torch.Tensor)}
+            files = {f"tensors/{name}.pt": partial(_save, tensor=tensor) for name, tensor in tensors.items()}
+            self._whole.write(root, main, files if stored else {})
+        return results
+
+
+def _save(path: Path, tensor: torch.Tensor) -> None:
+    tensor = tensor.detach()
+    if tensor.untyped_storage().nbytes() > tensor.nbytes:
+        tensor = tensor.clone()  # a view would be stored with all that it is a view of
+    torch.save(tensor, path)
+
+
+class _Writer:
+    """``main.py`` while it is written."""
+
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        calls: Mapping[DeviceStage, Call],
+        arguments: Mapping[Node, Argument],
+        whole: Whole,
+        results: Sequence[Any],
+        values: Mapping[Node, Any],
+    ) -> None:
+        self._stages, self._calls, self._arguments = stages, calls, arguments
+        self._programs, self._results, self._values = whole.programs, results, values
+        self._names: dict[Node, str] = {}
+        self._taken = {*_TAKEN, *self._programs}
+        self._imports: set[str] = set()
+        self.inputs: dict[Node, str] = {}
+        """What the graph is given, by what ``forward`` and the tensor's file call it."""
+
+    def file(self, level: int, *, stored: bool) -> str:
+        """Its text.
+
+        Args:
+            stored: inputs are read from ``tensors/``; else they are ones.
+        """
+        functions: list[list[str]] = []
+        body: list[str] = []
+        for _, group in groupby(self._stages, type):
+            stages = [*group]
+            body += self._host_part([stage for stage in stages if isinstance(stage, Node)], functions)
+            for stage in stages:
+                if isinstance(stage, DeviceStage):
+                    body += self._program(stage, self._calls[stage])
+        returned = [self._text(result) for result in self._results]
+        body += lay_out("return ", Group("[", tuple(returned), "]"), indent=1)
+        head = lay_out("def forward", Group("(", (*self._programs, *self.inputs.values()), ")", fill=True), ":")
+        functions += [[*head, f'{INDENT}"""The model: a list of its results."""', *body]]
+        functions += [self._loaded_programs(), self._loaded_inputs(stored=stored), self._main()]
+        parts = ["\n".join(lines) for lines in (self._head(level), *functions)]
+        return "\n\n\n".join([*parts, f'if __name__ == "__main__":\n{INDENT}main()']) + "\n"
+
+    def _head(self, level: int) -> list[str]:
+        target = next(iter(self._programs.values())).target
+        return [
+            '"""A model on TT-NN and on the host.',
+            "",
+            f"{MARK} {__version__} for {target}, optimization level {level}. Run it with ./run, or with",
+            "python main.py wherever ttnn and torch can be imported. What TT-NN computes is in",
+            f"{' and '.join(', '.join(self._programs).rsplit(', ', 1))}; what it has no op for is torch code here.",
+            '"""',
+            "",
+            *(f"import {name}" for name in sorted(self._imports)),
+            *([""] if self._imports else []),
+            "import torch",
+            "import ttnn",
+            "",
+            "import programs",
+        ]
+
+    def _loaded_programs(self) -> list[str]:
+        calls = [call for call in self._calls.values() if call.part is not None]
+        dtypes = {call.part.folder: [fake.dtype for fake in call.lowered.results] for call in calls}
+        made = [
+            Group("programs.Program(", (quoted(name), "device", _listed(map(str, dtypes[name]))), ")", fill=True)
+            for name in self._programs
+        ]
+        return ["def load_programs(device):", *lay_out("return ", _listed(made), indent=1)]
+
+    def _loaded_inputs(self, *, stored: bool) -> list[str]:
+        def made(node: Node, name: str) -> str:
+            value = self._values[node]
+            if not isinstance(value, torch.Tensor):
+                return repr(value)
+            return f"programs.load({quoted(name)})" if stored else f"torch.ones({[*value.shape]}, dtype={value.dtype})"
+
+        return ["def load_inputs():", *lay_out("return ", _listed(made(*one) for one in self.inputs.items()), indent=1)]
+
+    def _main(self) -> list[str]:
+        trace = sum(program.memory.trace_bytes for program in self._programs.values())
+        region = f", trace_region_size={trace}" if trace else ""
+        return [
+            "def main():",
+            f"    device = ttnn.open_device(device_id=0, l1_small_size={L1_SMALL_BYTES}{region})",
+            "    try:",
+            "        programs.show(forward(*load_programs(device), *load_inputs()))",
+            "    finally:",
+            "        ttnn.close_device(device)",
+        ]
+
+    # Programs
+
+    def _program(self, stage: DeviceStage, call: Call) -> Iterator[str]:
+        """The call of a program, and what else the stage gives."""
+        lowered = call.lowered
+        results: list[str] = []
+        if call.part is not None:
+            program = self._programs[call.part.folder]
+            arguments = [
+                f"arg{at}={self._argument(stage.inputs[position], lowered.given[at], program, at)}"
+                for at, position in enumerate(lowered.tensors)
+                if at in call.part.given
+            ]
+            given = {
+                value: node
+                for (kind, value), node in zip(lowered.outputs, stage.outputs, strict=True)
+                if kind == "result"
+            }
+            results = [self._new(_module_name(given[i]) if i in given else "base") for i in range(len(lowered.results))]
+            before = f"{', '.join(results)} = " if len(results) > 1 else f"({results[0]},) = "
+            yield from lay_out(before, Group(f"{call.part.folder}(", tuple(arguments), ")", fill=True), indent=1)
+            for name, order, fake in zip(results, lowered.orders, lowered.results, strict=True):
+                if order is not None:
+                    yield f"{INDENT}{name} = {name}.permute({[order.index(axis) for axis in range(fake.dim())]})"
+        for node, (kind, value) in zip(stage.outputs, lowered.outputs, strict=True):
+            if kind == "result":
+                self._names.setdefault(node, results[value])
+            elif kind == "view":
+                base, fake = (
+                    (self._of_node(stage.inputs[value.index]), stage.inputs[value.index].meta["val"])
+                    if value.of_input
+                    else (results[value.index], lowered.results[value.index])
+                )
+                self._names[node] = name = self._new(_module_name(node))
+                yield f"{INDENT}{name} = {_viewed(base, fake, value)}"
+            else:
+                self._names[node] = str(self._text(stage.inputs[value] if kind == "input" else value))
+
+    def _argument(self, node: Node, order: Sequence[int] | None, program: Program, at: int) -> str:
+        text = str(self._text(node))
+        entry = program.functions[0]
+        shape, declared = entry.values[entry.arguments[at]].shape, program.arguments[at].shape
+        permuted = text if order is None else f"{text}.permute({[*order]})"
+        return permuted if tuple(shape) == tuple(declared) else f"{permuted}.reshape({[*shape]})"
+
+    # The host
+
+    def _host_part(self, nodes: Sequence[Node], functions: list[list[str]]) -> list[str]:
+        """A function of torch code for ops in a row, and the call of it."""
+        if not nodes:
+            return []
+        own = set(nodes)
+        given = dict.fromkeys(n for node in nodes for n in node.all_input_nodes if n not in own and self._is_tensor(n))
+        parameters = [str(self._text(node)) for node in given]
+        lines: list[str] = []
+        place = ""
+        for node in nodes:
+            where, said = cited(source_line(node))
+            if said and where != place:
+                place = where
+                lines.append(f"{INDENT}# {said}".rstrip())
+            lines += self._host_op(node, own)
+        wanted = [node for node in nodes if node in self._results or any(user not in own for user in node.users)]
+        results = [self._names[node] for node in wanted]
+        first = next((node for node in nodes if isinstance(node.target, OpOverload)), nodes[0])
+        name = unique(f"host_{_op_name(first)}", self._taken)
+        self._taken.add(name)
+        head = lay_out(f"def {name}", Group("(", tuple(parameters), ")", fill=True), ":")
+        ops = ", ".join(dict.fromkeys(str(node.target) for node in nodes if isinstance(node.target, OpOverload)))
+        doc = textwrap.wrap(f'"""Runs on the host: {ops}."""', WIDTH - len(INDENT), break_on_hyphens=False)
+        lines = [*head, *(INDENT + line for line in doc), *lines]
+        functions.append([*lines, f"{INDENT}return {', '.join(results)}"] if results else lines)
+        call = Group(f"{name}(", tuple(parameters), ")", fill=True)
+        return lay_out(f"{', '.join(results)} = " if results else "", call, indent=1)
+
+    def _host_op(self, node: Node, own: set[Node]) -> list[str]:
+        """The statement of one op; results of an op that gives several have names of their own."""
+        parts = [user for user in node.users if _is_item(user)]
+        if _is_item(node) and node in self._names:
+            return []
+        target = node.target
+        if _is_item(node):
+            text: Any = f"{self._text(node.args[0])}[{self._text(node.args[1])}]"
+        else:
+            arguments = [self._text(given) for given in node.args]
+            arguments += [_named(name, self._text(given)) for name, given in node.kwargs.items()]
+            text = Group(f"{self._callee(node)}(", tuple(arguments), ")", fill=True)
+        value = node.meta.get("val")
+        if (
+            isinstance(target, OpOverload)
+            and isinstance(value, list | tuple)
+            and len(parts) == len(node.users)
+            and {*parts} <= own
+        ):
+            names = []
+            for index in range(len(value)):
+                reading = [part for part in parts if part.args[1] == index]
+                names.append(self._new(_return_name(target, index, node)) if reading else "_")
+                self._names |= dict.fromkeys(reading, names[-1])
+            return lay_out(f"{', '.join(names)}{',' if len(names) == 1 else ''} = ", text, indent=1)
+        self._names[node] = self._new(_op_name(node))
+        return lay_out(f"{self._names[node]} = " if node.users else "", text, indent=1)
+
+    def _callee(self, node: Node) -> str:
+        target = node.target
+        if isinstance(target, OpOverload):
+            return _torch_name(target)
+        module, name = getattr(target, "__module__", ""), getattr(target, "__name__", "")
+        if module == "_operator":
+            self._imports.add("operator")
+            return f"operator.{name}"
+        if module == "torch" and hasattr(torch, name):
+            return f"torch.{name}"
+        raise UnsupportedOpError(
+            f"There is no source for {target}, which runs on the host.",
+            hint="Keep that part out of the compiled model with torch.compiler.disable, or write it with other ops.",
+            location=source_line(node),
+        )
+
+    # Values
+
+    def _is_tensor(self, node: Node) -> bool:
+        return not isinstance(self._values.get(node), bool | int | float)
+
+    def _text(self, value: Any) -> Any:
+        """A value of the graph, or what an op is given, as source."""
+        match value:
+            case Node():
+                return self._of_node(value)
+            case list() | tuple():
+                return _listed([self._text(item) for item in value])
+            case slice():
+                return "slice({})".format(", ".join(flat(self._text(x)) for x in (value.start, value.stop, value.step)))
+            case torch.device():
+                return '"cpu"'
+            case float():
+                return repr(value) if value == value and abs(value) != float("inf") else f'float("{value}")'
+            case str():
+                return quoted(value)
+            case torch.SymInt() | torch.SymFloat() | torch.SymBool():
+                return repr(number(value))
+            case _:
+                return str(value)
+
+    def _of_node(self, node: Node) -> str:
+        if not self._is_tensor(node):
+            return repr(self._values[node])
+        if node not in self._names:
+            if isinstance(self._values.get(node), torch.nn.Module):
+                raise UnsupportedOpError(
+                    "There is no source for a part of a graph that runs on the host as a function."
+                )
+            argument = self._arguments.get(node)
+            self._names[node] = self.inputs[node] = self._new(argument.name if argument else str(node.target))
+        return self._names[node]
+
+    def _new(self, base: str) -> str:
+        name = unique(identifier(base), self._taken)
+        self._taken.add(name)
+        return name
+
+
+def _listed(items: Any) -> Group:
+    return Group("[", tuple(items), "]")
+
+
+def _named(name: str, text: Any) -> Any:
+    return f"{name}={flat(text)}"
+
+
+def _is_item(node: Node) -> bool:
+    return node.op == "call_function" and getattr(node.target, "__name__", "") == "getitem"
+
+
+def _torch_name(target: OpOverload) -> str:
+    """``torch.cummax`` where torch has a function of the op's own arguments, else the op itself."""
+    namespace, _, name = target._schema.name.partition("::")
+    if namespace == "aten":
+        for prefix, module in (("linalg_", "linalg"), ("special_", "special"), ("", "")):
+            inner = getattr(torch, module) if module else torch
+            found = getattr(inner, name.removeprefix(prefix), None) if name.startswith(prefix) else None
+            if isinstance(found, types.BuiltinFunctionType):
+                return ".".join(part for part in ("torch", module, name.removeprefix(prefix)) if part)
+    return f"torch.ops.{target}"
+
+
+def _op_name(node: Node) -> str:
+    target = node.target
+    if isinstance(target, OpOverload):
+        return identifier(target._schema.name.partition("::")[2].strip("_"))
+    return identifier(getattr(target, "__name__", node.name))
+
+
+def _return_name(target: OpOverload, index: int, node: Node) -> str:
+    returns = target._schema.returns
+    return (returns[index].name if index < len(returns) else "") or _op_name(node)
+
+
+def _module_name(node: Node) -> str:
+    """What a tensor that a program gives is called: as the module that it comes from, else as its op."""
+    path = [part for part in module_path(node).split(".") if part and not part.isdecimal()]
+    return path[-1] if path else _op_name(node)
+
+
+def _viewed(base: str, fake: torch.Tensor, view: View) -> str:
+    """A view as source: dimensions in another order where it is no more than that."""
+    if not view.offset and len(view.size) == fake.dim():
+        of_view, of_base = (
+            list(zip(*pair, strict=True)) for pair in ((view.size, view.stride), (fake.shape, fake.stride()))
+        )
+        order = sorted(
+            range(fake.dim()), key=lambda axis: of_view.index(of_base[axis]) if of_base[axis] in of_view else -1
+        )
+        if [of_base[axis] for axis in order] == of_view:
+            return f"{base}.permute({order})"
+    return f"{base}.as_strided({[*view.size]}, {[*view.stride]}, {base}.storage_offset() + {view.offset})"

@@ -1,0 +1,150 @@
+"""A torch model whose ops run on the host here and there: its programs, and torch code between them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import tt_torch
+from tt_xla.codegen.mock import Mock
+from tt_xla.errors import UnsupportedOpError
+
+ROOT = Path(__file__).parents[2]
+
+ON_STAND_IN = """
+import pathlib, runpy, sys, torch, ttnn
+from tests.codegen.tensor_files import read
+kinds = {"float32": ttnn.float32, "int32": ttnn.int32}
+def load(path):
+    array = read(pathlib.Path(path))
+    return ttnn.Tensor(array, kinds[str(array.dtype)], ttnn.ROW_MAJOR_LAYOUT)
+ttnn.load_tensor = load
+sys.path[0] = sys.argv[1]
+runpy.run_path(sys.argv[1] + "/main.py", run_name="__main__")
+"""
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = torch.nn.Linear(32, 64)
+        self.down = torch.nn.Linear(64, 32)
+        self.scale = torch.nn.Parameter(torch.rand(32))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        largest, places = torch.cummax(self.up(x), 1)
+        return torch.logcumsumexp(self.down(largest), 1) * self.scale.exp(), places
+
+
+def exported(tmp_path: Path, **options: object) -> str:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    tt_torch.codegen_py(Net().eval(), torch.randn(4, 32), export_path=tmp_path / "out", **options)
+    return (tmp_path / "out/main.py").read_text()
+
+
+@pytest.fixture(autouse=True)
+def p150(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_SYSTEM", "p150")
+
+
+def test_the_host_runs_torch_code_between_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main = exported(tmp_path)
+    assert "def host_cummax(up):\n" in main
+    assert "    values, indices = torch.cummax(up, 1)\n" in main
+    assert "    # test_stages.py:" in main
+    assert "largest, places = torch.cummax(self.up(x), 1)\n" in main
+    steps = ["(up,) = program_0(arg2=args_0)", "= host_cummax(up)", "= program_1(arg2=values)", "= host_logcumsumexp("]
+    places = [main.index(step) for step in [*steps, "= program_2("]]
+    assert places == sorted(places)
+    said = capsys.readouterr().out
+    assert "the host runs aten.cummax.default (" in said
+    assert "aten.logcumsumexp.default (" in said
+    assert said.count("codegen successful") == 1
+
+
+def test_weights_belong_to_the_programs_that_need_them(tmp_path: Path) -> None:
+    """A transposed one, too, though it could be computed before the host's part."""
+    exported(tmp_path)
+    stored = {path.name for path in (tmp_path / "out/tensors").iterdir()}
+    assert stored == {"args_0.pt", "expected0.pt", "expected1.pt"}
+    assert '"down.weight": utils.load("arg' in (tmp_path / "out/program_1/main.py").read_text()
+
+
+def test_the_whole_computes_what_the_model_does(tmp_path: Path) -> None:
+    exported(tmp_path)
+    paths = [ROOT / "tests/ttnn_runtime/stand_in", ROOT]
+    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+    run = [sys.executable, "-c", ON_STAND_IN, tmp_path / "out"]
+    done = subprocess.run(run, env=given, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "result 0: [4, 32] torch.float32" in done.stdout
+    assert "result 1: [4, 64] torch.int64" in done.stdout
+    found = [float(line.split(": ")[1]) for line in done.stdout.splitlines() if line.startswith("PCC against")]
+    assert len(found) == 2
+    assert min(found) > 0.99
+
+
+def test_source_of_all_parts_is_formatted(tmp_path: Path) -> None:
+    exported(tmp_path)
+    ruff = Path(sys.executable).with_name("ruff")
+    for arguments in (["check", "--select", "E,F,W,I"], ["format", "--check"]):
+        run = [ruff, *arguments, "main.py", "program_1/main.py"]
+        done = subprocess.run(run, cwd=tmp_path / "out", capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
+def test_inputs_are_ones_where_no_tensors_are_wanted(tmp_path: Path) -> None:
+    main = exported(tmp_path, export_tensors=False)
+    assert "return [torch.ones([4, 32], dtype=torch.float32)]" in main
+    assert not (tmp_path / "out/tensors").exists()
+    assert "utils.load(" in (tmp_path / "out/program_1/main.py").read_text().partition("def load_inputs")[2]
+
+
+def test_complex_numbers_pass_between_host_and_programs(tmp_path: Path) -> None:
+    torch._dynamo.reset()
+
+    def spectrum(x: torch.Tensor) -> torch.Tensor:
+        return torch.fft.fft(x + 1).real * 2
+
+    tt_torch.codegen_py(spectrum, torch.randn(4, 8), export_path=tmp_path / "out")
+    main = (tmp_path / "out/main.py").read_text()
+    assert "torch._fft_r2c(add, [1], 0, False)" in main
+    assert 'utils.stored("arg0")' in (tmp_path / "out/program_1/main.py").read_text()
+
+
+def test_a_second_graph_gives_each_a_folder(tmp_path: Path) -> None:
+    torch._dynamo.reset()
+    options = {"backend": "codegen_py", "export_path": str(tmp_path / "out")}
+    net = torch.compile(Net().eval(), backend="tt", dynamic=False, options=options)
+    with torch.no_grad():
+        for rows in (4, 8, 4):
+            net(torch.randn(rows, 32))
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"graph_0", "graph_1"}
+    for folder in ("graph_0", "graph_1"):
+        assert (tmp_path / "out" / folder / "program_2/main.py").exists()
+
+
+def test_cpp_refuses_what_the_host_runs(tmp_path: Path) -> None:
+    torch._dynamo.reset()
+    with pytest.raises(UnsupportedOpError, match=r"C\+\+ source cannot hold what the host runs: aten\.cummax") as error:
+        tt_torch.codegen_cpp(Net().eval(), torch.randn(4, 32), export_path=tmp_path / "out")
+    assert "test_stages.py:" in error.value.location
+    assert not (tmp_path / "out").exists()
+
+
+def test_tt_nn_takes_the_whole(tmp_path: Path, ttnn_mock: Mock) -> None:
+    """Where its interpreter has torch."""
+    has_torch = [str(ttnn_mock.python), "-c", "import torch"]
+    if subprocess.run(has_torch, env=ttnn_mock.environment, capture_output=True, check=False).returncode:
+        pytest.skip("TT-NN's interpreter has no torch")
+    exported(tmp_path, compiler_options={"optimization_level": 2})
+    given = ttnn_mock.environment | {"TTXLA_TTNN_PYTHON": str(ttnn_mock.python)}
+    done = subprocess.run(["./run"], cwd=tmp_path / "out", env=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "PCC against tensors/expected1" in done.stdout
