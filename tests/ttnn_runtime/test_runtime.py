@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +25,7 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device, lifetimes
 from tt_xla.runtime.ttnn import launch
 from tt_xla.runtime.ttnn.executable import TTNNExecutable
+from tt_xla.runtime.ttnn.process import Worker
 from tt_xla.target import load_target
 
 if TYPE_CHECKING:
@@ -228,6 +231,23 @@ def test_what_ttnn_has_no_data_type_for_comes_and_goes_as_it_is(stand_in: StandI
     torch.testing.assert_close(imaginary, torch.fft.fft(x.exp()).imag.tanh(), atol=1e-4, rtol=1e-4)
 
 
+OF_COMPLEX = f"""func.func public @main(
+    %x: tensor<4xcomplex<f32>>, %w: tensor<4xcomplex<f32>> {WEIGHTS}) -> tensor<4xf32> {{
+  %0 = stablehlo.multiply %x, %w : tensor<4xcomplex<f32>>
+  %1 = stablehlo.real %0 : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  %2 = stablehlo.tan %1 : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}}"""
+
+
+def test_complex_arguments_come_as_arrays(stand_in: StandIn) -> None:
+    executable, weight = loaded(OF_COMPLEX), torch.randn(4, dtype=torch.complex64) / 4
+    for _ in range(3):
+        x = torch.randn(4, dtype=torch.complex64) / 4
+        (found,) = executable.run([x, weight], [None, 7])
+        torch.testing.assert_close(found, (x * weight).real.tan(), atol=1e-4, rtol=1e-4)
+
+
 def test_a_callback_may_run_programs_and_its_failure_is_the_runs(stand_in: StandIn) -> None:
     inner = loaded()
 
@@ -265,15 +285,32 @@ def test_a_crash_is_an_error_and_the_next_run_has_a_fresh_process(stand_in: Stan
 
 
 def test_a_hang_is_an_error_after_the_time_that_is_given(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TTXLA_TTNN_TIMEOUT", "10")
+    monkeypatch.setenv("TTXLA_TTNN_TIMEOUT", "2")
     executable, given = loaded(), inputs()
-    executable.worker._running.connection.settimeout(0.5)
     stand_in.tan.write_text("hang")
-    with pytest.raises(ExecutionError, match=r"did not answer within 10 s.*TTXLA_TTNN_TIMEOUT"):
+    with pytest.raises(ExecutionError, match=r"did not answer within 2 s.*TTXLA_TTNN_TIMEOUT"):
         executable.run(given, [None, 7])
     assert executable.worker.pid is None
     stand_in.tan.write_text("")
     check(executable.run(given, [None, 7]), given)
+
+
+def test_a_process_that_ended_between_runs_is_replaced(stand_in: StandIn) -> None:
+    executable, given = loaded(), inputs()
+    check(executable.run(given, [None, 7]), given)
+    before = executable.worker.pid
+    assert before is not None
+    os.kill(before, signal.SIGKILL)
+    executable.worker._running.process.wait()
+    check(executable.run(given, [None, 7]), given)
+    assert executable.worker.pid not in (None, before)
+
+
+def test_starting_may_take_longer_than_an_answer(stand_in: StandIn) -> None:
+    started = Worker(dataclasses.replace(launch.launch(), timeout_seconds=0.001))
+    started.start()
+    assert started.hello["arch"] == "blackhole"
+    started.close()
 
 
 def test_a_refusal_names_the_call_and_the_users_line(stand_in: StandIn) -> None:

@@ -31,6 +31,8 @@ Array = np.ndarray[Any, Any]
 Message = dict[str, Any]
 
 _SCRIPT = Path(__file__).with_name("worker.py")
+_STARTING_SECONDS = 120.0
+"""What a start may take where an answer may not."""
 _CLOSING_SECONDS = 10.0
 _ALIGNMENT = 64
 
@@ -89,6 +91,7 @@ class Worker:
         self.generation += 1
         try:
             self.hello = self._receive(self._running)
+            self._running.connection.settimeout(self.launch.timeout_seconds)
         except ExecutionError as error:
             raise RuntimeUnavailableError(f"TT-NN does not start. {error.message}", hint=error.hint) from None
 
@@ -171,7 +174,7 @@ class Worker:
 
     def _start(self) -> _Running:
         ours, theirs = socket.socketpair()
-        ours.settimeout(self.launch.timeout_seconds)
+        ours.settimeout(max(self.launch.timeout_seconds, _STARTING_SECONDS))
         held, lifeline = os.pipe()
         with theirs, open(held, "rb", closefd=True):
             memory = _anonymous_file()
@@ -234,10 +237,10 @@ class Worker:
         return parts
 
     def _silent(self, running: _Running) -> ExecutionError:
-        said = _said(running)
+        seconds, said = running.connection.gettimeout(), _said(running)
         self.kill()
         return ExecutionError(
-            f"TT-NN did not answer within {self.launch.timeout_seconds:g} s; its process was ended.{said}",
+            f"TT-NN did not answer within {seconds:g} s; its process was ended.{said}",
             hint="The next run starts a fresh one. Set TTXLA_TTNN_TIMEOUT where work takes longer.",
         )
 

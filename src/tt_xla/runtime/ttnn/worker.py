@@ -106,6 +106,7 @@ class Program:
         self.file = f"<program {message['program']}>"
         self.utils = worker.fresh_utils()
         self.utils.load = self.load
+        self.utils.stored = self.array
         self.utils.host_call = self.host_call
         self.utils.host_callback = self.host_callback
         self.module = {"__name__": "program"}
@@ -118,6 +119,10 @@ class Program:
         if key not in self.tensors:
             self.tensors[key] = self.utils.tensor(self.stored[name], dtype, layout, device, memory_config)
         return self.tensors[key]
+
+    def array(self, name):
+        """An argument that TT-NN has no data type for."""
+        return self.tensors.setdefault((name,), self.stored.get(name))
 
     def forget(self, names):
         for name in names:
