@@ -52,6 +52,9 @@ CALL = "func.call"
 _RUN_HERE = (FunctionKind.FORWARD, FunctionKind.SUBPROGRAM, FunctionKind.CONST_EVAL, FunctionKind.TRACE)
 """Functions whose instructions are run; those that allocate slots, capture and execute a trace say what a card does."""
 
+Spare = tuple[Version, torch.Tensor, Callable[[], torch.Tensor]]
+"""A parameter that prepared weights stand for: its version, a tensor without bytes, and what makes its own again."""
+
 _RUNS_TO_PREPARE = 3
 """After so many runs with the same parameters their weights are prepared."""
 
@@ -240,9 +243,8 @@ class Executable:
             self._drop_spent()
         return owned
 
-    def spare(self) -> dict[int, tuple[Version, torch.Tensor, Callable[[], torch.Tensor]]]:
-        """Parameters that prepared weights stand for from here on, by position: version, a tensor without bytes, and
-        what makes theirs again.
+    def spare(self) -> dict[int, Spare]:
+        """Parameters that prepared weights stand for from here on, by position.
 
         To be asked after each run. Who gave the parameters may let go of them, and pass the tensor without bytes as
         long as :meth:`stands` says so.
@@ -250,7 +252,7 @@ class Executable:
         if self.counters.runs != self._spares_at:
             return {}
         with self.device.lock:
-            found: dict[int, tuple[Version, torch.Tensor, Callable[[], torch.Tensor]]] = {}
+            found: dict[int, Spare] = {}
             for position, instructions in self._spent.spare(self._reader.kept).items():
                 weights = self._reader.kept(position)
                 restore = None if weights is None else instructions[0].restorer(weights)

@@ -321,3 +321,24 @@ def test_generators_break_the_graph_as_torchs_own_do(on_jax):
 
     assert torch.equal(torch.stack(twice(compiled(function), "tt")), torch.stack(twice(function, "cpu")))
     assert on_jax
+
+
+@pytest.mark.usefixtures("on_jax")
+def test_what_was_given_last_is_known_by_its_memory_and_its_contents():
+    layer = nn.Linear(3, 3, bias=False).to("tt")
+    call, x = compiled(layer), torch.randn(2, 3).to("tt")
+
+    def check():
+        torch.testing.assert_close(call(x).cpu(), x.cpu() @ layer.weight.cpu().T)
+
+    with torch.no_grad():
+        for _ in range(2):
+            check()
+        layer.weight.data = torch.randn(3, 3).to("tt")
+        check()
+        layer.weight.copy_(torch.randn(3, 3))
+        check()
+        layer.weight[1] = 5
+        check()
+        layer.weight.t_()
+        check()

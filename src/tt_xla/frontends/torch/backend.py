@@ -25,7 +25,7 @@ from tt_xla.frontends.torch import program_cache, settings
 from tt_xla.frontends.torch.bytecode import write_less
 from tt_xla.frontends.torch.decompositions import decompositions
 from tt_xla.frontends.torch.device import DEVICE_TYPE, Mold, buffer_of, new_version, register
-from tt_xla.frontends.torch.device.buffers import MEMORY, Away
+from tt_xla.frontends.torch.device.buffers import MEMORY, LastGiven
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.dynamic import allow_recompiles, fix_marked_sizes
 from tt_xla.frontends.torch.graph import run_passes
@@ -39,7 +39,7 @@ from tt_xla.ir.program import Program, Role
 from tt_xla.options import COMPILE_OPTIONS, CompileOptions, selected_system
 
 if TYPE_CHECKING:
-    from tt_xla.runtime.executable import Executable
+    from tt_xla.runtime.executable import Executable, Spare
 
 Callee = Callable[..., list[torch.Tensor]]
 """Tensors, their versions, and perhaps the positions of those that may be written to, to results."""
@@ -313,6 +313,9 @@ class Executor:
         self._call: Callee | None = None
         self._written: frozenset[int] = frozenset()
         self._executable: Executable | None = None
+        self._last = [LastGiven() for _ in self._tensors]
+        self._let_go: set[int] = set()
+        """Of whose bytes it did once."""
         if lowered.results:
             self._prepare()
 
@@ -352,13 +355,15 @@ class Executor:
         for index, tensor in enumerate(tensors):
             if tensor.is_cpu:
                 continue
-            buffer = buffer_of(tensor)
             if index in self._written and tensor.is_contiguous():
                 given[index] = tensor
+                buffer = buffer_of(tensor)
                 tensors[index] = buffer.writable_alias(tensor)
+            elif index in self._let_go and (stand_in := self._stand_in(index, tensor)) is not None:
+                buffer = buffer_of(tensor)
+                tensors[index] = stand_in
             else:
-                stand_in = None if buffer.away is None else self._stand_in(index, buffer.away)
-                tensors[index] = buffer.alias(tensor) if stand_in is None else stand_in
+                buffer, tensors[index] = self._last[index].find(tensor)
             versions[index] = buffer.version
         for check in self._checks:
             check(tensors, versions)
@@ -381,8 +386,8 @@ class Executor:
         finally:
             for tensor in given.values():
                 buffer_of(tensor).written()
-        if self._executable is not None:
-            self._let_go(self._executable, args)
+        if self._executable is not None and (spare := self._executable.spare()):
+            self._leave(self._executable, spare, args)
         if self._as_they_are:
             return results
         if given:
@@ -392,20 +397,21 @@ class Executor:
         pairs = zip(results, self._wrap, strict=True)
         return [result if wrap is None else wrap(result) for result, wrap in pairs]
 
-    def _let_go(self, executable: Executable, args: list[Any]) -> None:
-        """Of the bytes of parameters that the program keeps in a form of its own."""
+    def _leave(self, executable: Executable, spare: Mapping[int, Spare], args: list[Any]) -> None:
+        """Lets go of the bytes of parameters that the program keeps in a form of its own."""
         permuted = {index for index, _ in self._permuted}
-        for index, (version, stand_in, restore) in executable.spare().items():
+        for index, (version, stand_in, restore) in spare.items():
             tensor = args[self._tensors[index]] if index < len(self._tensors) and index not in permuted else None
             if tensor is not None and not tensor.is_cpu and buffer_of(tensor).version == version:
                 buffer_of(tensor).leave(executable, stand_in, restore)
+                self._let_go.add(index)
 
-    def _stand_in(self, index: int, away: Away) -> torch.Tensor | None:
+    def _stand_in(self, index: int, tensor: torch.Tensor) -> torch.Tensor | None:
         """What may be passed for bytes that are away, where it is this program that keeps them."""
-        executable = self._executable
-        if executable is None or away.program is not executable or not executable.stands(index, away.stand_in):
+        executable, away = self._executable, buffer_of(tensor).away
+        if executable is None or away is None or away.program is not executable:
             return None
-        return away.stand_in
+        return away.stand_in if executable.stands(index, away.stand_in) else None
 
 
 def _placed(

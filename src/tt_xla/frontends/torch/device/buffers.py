@@ -183,9 +183,10 @@ class Buffer:
         version: unique in the process; renewed at each write, so that equal versions mean equal contents.
     """
 
-    __slots__ = ("__weakref__", "_alias", "_alias_key", "_came_back", "_host", "_value", "away", "version")
+    __slots__ = ("__weakref__", "_alias", "_alias_key", "_came_back", "_host", "_taken", "_value", "away", "version")
 
-    def __init__(self, host: torch.Tensor | None = None, value: Value | None = None) -> None:
+    def __init__(self, host: torch.Tensor | None = None, value: Value | None = None, nbytes: int | None = None) -> None:
+        """``nbytes`` is the size of the host tensor's memory, where that is known."""
         self._host = host
         self._value = value
         self.version = next(_VERSIONS)
@@ -193,8 +194,9 @@ class Buffer:
         self._alias: torch.Tensor | None = None
         self.away: Away | None = None
         self._came_back = False
+        self._taken: int | None = None
         if host is not None:
-            MEMORY.take(host.untyped_storage().nbytes())
+            self._take(host.untyped_storage().nbytes() if nbytes is None else nbytes)
         elif value is not None and value.data is None:
             PENDING[id(self)] = weakref.ref(self)
 
@@ -202,14 +204,15 @@ class Buffer:
         self._let_go()
         ended(self.version)
 
+    def _take(self, nbytes: int) -> None:
+        self._taken = nbytes
+        MEMORY.take(nbytes)
+
     def _let_go(self) -> None:
         """Of the bytes."""
-        if self.away is not None:
-            MEMORY.give(self.away.host.untyped_storage().nbytes())
-            self.away = None
-        if self._host is not None:
-            MEMORY.give(self._host.untyped_storage().nbytes())
-            self._host = None
+        if self._taken is not None:
+            MEMORY.give(self._taken)
+            self._taken = self._host = self.away = None
 
     def leave(self, program: object, stand_in: torch.Tensor, restore: Callable[[], torch.Tensor]) -> None:
         """Lets go of the bytes, which a program can make again; of the card's memory they go on to take their part.
@@ -297,7 +300,7 @@ class Buffer:
         else:
             self._host = value.data.clone()
             self._value = None
-        MEMORY.take(self._host.untyped_storage().nbytes())
+        self._take(self._host.untyped_storage().nbytes())
 
     def written(self) -> None:
         """Says that the bytes were changed in place."""
@@ -311,7 +314,7 @@ class Buffer:
     def replace(self, host: torch.Tensor) -> None:
         """A write: these bytes for the whole storage."""
         self._let_go()
-        MEMORY.take(host.untyped_storage().nbytes())
+        self._take(host.untyped_storage().nbytes())
         self._host, self._value = host, None
         self._alias_key = self._alias = None
         self._renew()
@@ -340,6 +343,38 @@ class Buffer:
         if tensor.is_conj():
             alias = alias.conj()
         return alias._neg_view() if tensor.is_neg() else alias
+
+
+class LastGiven:
+    """One argument of a program, of which the tensor that was given last is found again without a look at its storage.
+
+    That tensor still has the shape and strides that it had; dynamo checks them before each call.
+    """
+
+    __slots__ = ("_address", "_buffer", "_key", "_tensor")
+
+    def __init__(self) -> None:
+        self._tensor: Callable[[], torch.Tensor | None] = _nothing
+        self._buffer: Callable[[], Buffer | None] = _nothing
+        self._address = 0
+        self._key: object = None
+
+    def find(self, tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor]:
+        """The buffer of a ``tt`` tensor, and its :meth:`Buffer.alias`."""
+        if self._tensor() is tensor and tensor.data_ptr() == self._address:
+            buffer = self._buffer()
+            if buffer is not None and buffer._alias is not None and buffer._alias_key is self._key:
+                return buffer, buffer._alias
+        buffer = buffer_of(tensor)
+        alias = buffer.alias(tensor)
+        if alias is buffer._alias:
+            self._tensor, self._buffer = weakref.ref(tensor), weakref.ref(buffer)
+            self._address, self._key = tensor.data_ptr(), buffer._alias_key
+        return buffer, alias
+
+
+def _nothing() -> None:
+    return None
 
 
 PENDING: dict[int, weakref.ref[Buffer]] = {}
@@ -433,7 +468,8 @@ class Mold:
     def lift(self, host: torch.Tensor) -> torch.Tensor:
         """:func:`lift` of a CPU tensor that owns its memory, whose own size and strides do not count."""
         tensor = torch._C._acc.create_empty_tensor(_NO_ELEMENTS, self._dtype)
-        _set_storage(CPU_KEYS, tensor, storage_for(Buffer(host), self._nbytes), 0, self._size, self._stride)
+        storage = storage_for(Buffer(host, nbytes=self._nbytes), self._nbytes)
+        _set_storage(CPU_KEYS, tensor, storage, 0, self._size, self._stride)
         return tensor
 
 
