@@ -19,12 +19,13 @@ from click.testing import CliRunner
 import tt_jax
 import tt_torch
 from tests.codegen.tensor_files import read
-from tt_xla.codegen import HOST_OPS, TTNN_VERSION, export
+from tt_xla.codegen import HOST_OPS, TTNN_VERSION, export, tensorbin
 from tt_xla.codegen.generator import generate
 from tt_xla.codegen.mock import Mock
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import OptionError, OutputError, UnsupportedOpError
-from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch import settings, staged_source
+from tt_xla.ir.layout import DataType
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 from tt_xla.tools.cli import cli
@@ -210,6 +211,13 @@ def test_a_failure_halfway_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"No space left on device.*Nothing was written"):
         export.write(tmp_path / "out", {"main.py": b"x", "tensors/arg0.tensorbin": fail})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_said_in_the_systems_words() -> None:
+    with pytest.raises(OSError, match="No space left on device"):
+        tensorbin.save(Path("/dev/full"), np.ones((64, 64), np.float32), DataType.F32)
+    with pytest.raises(OSError, match="No space left on device"):
+        staged_source.save(Path("/dev/full"), torch.ones(64, 64))
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4])

@@ -361,8 +361,8 @@ def _write_executable(path: Path, text: str) -> None:
 def _size(content: Content) -> int:
     if isinstance(content, bytes):
         return len(content)
-    array = getattr(content, "keywords", {}).get("array")
-    return int(array.nbytes) if array is not None else 0
+    keywords: dict[str, Any] = getattr(content, "keywords", {})
+    return sum(int(keywords[name].nbytes) for name in ("array", "tensor") if name in keywords)
 
 
 def _tensors(program: Program, tensors: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> dict[str, Content]:

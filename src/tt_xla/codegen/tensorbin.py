@@ -98,4 +98,4 @@ def save(path: Path, array: Any, dtype: DataType) -> None:
     """Writes a NumPy array whose elements are those of ``dtype``, bfloat16 as 16-bit integers."""
     with path.open("wb") as file:
         file.write(header(array.shape, dtype, array.nbytes))
-        array.tofile(file)
+        file.write(array.ravel().view("u1").data)  # says why it fails, which tofile does not

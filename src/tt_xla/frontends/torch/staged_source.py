@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -93,16 +94,19 @@ class ExportedStages:
             if not self._options.dry_run:
                 kept |= {f"expected{i}": on_host(result) for i, result in enumerate(results)}
             tensors = {name: tensor for name, tensor in kept.items() if isinstance(tensor, torch.Tensor)}
-            files = {f"tensors/{name}.pt": partial(_save, tensor=tensor) for name, tensor in tensors.items()}
+            files = {f"tensors/{name}.pt": partial(save, tensor=tensor) for name, tensor in tensors.items()}
             self._whole.write(root, main, files if stored else {})
         return results
 
 
-def _save(path: Path, tensor: torch.Tensor) -> None:
+def save(path: Path, tensor: torch.Tensor) -> None:
+    """Writes a file that ``torch.load`` reads."""
     tensor = tensor.detach()
     if tensor.untyped_storage().nbytes() > tensor.nbytes:
         tensor = tensor.clone()  # a view would be stored with all that it is a view of
-    torch.save(tensor, path)
+    written = io.BytesIO()
+    torch.save(tensor, written)
+    path.write_bytes(written.getbuffer())  # an OSError where there is no room, which torch.save hides
 
 
 class _Writer:
