@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator numerics bench-training bench-profiling bench-calls bench-compile bench-growth differential check-programs check-generated check format
+.PHONY: help venv calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator numerics bench-training bench-profiling bench-calls bench-jax-calls bench-compile bench-growth differential check-programs check-generated check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ bench-profiling: $(STAMP) ## what recording adds to runs, into docs/benchmarks.m
 
 bench-calls: $(STAMP) ## calls of tiny compiled models beside inductor's, into docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python calls.py --document ../docs/benchmarks.md
+
+bench-jax-calls: $(STAMP) ## calls and compilations of small jitted functions beside JAX's CPU backend, into docs/benchmarks.md
+	@cd benchmarks && ../$(BIN)/python jax_calls.py --document ../docs/benchmarks.md
 
 bench-emulator: $(STAMP) ## models on the emulated card beside torch, inductor, JAX and oneDNN, into docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python emulator.py --document ../docs/benchmarks.md

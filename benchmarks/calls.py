@@ -7,19 +7,16 @@ alike. Ratios are of the medians over the rounds.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import functools
 import statistics
-import time
-import warnings
 from collections.abc import Callable
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import torch
 from documents import write_between_marks
 from torch import nn
+from turns import Call, in_turns
 
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "inductor": ("cpu", {"backend": "inductor"}),
@@ -56,53 +53,19 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 }
 
 
-def serve(pipe: Connection, name: str, dtype: torch.dtype, grad: bool, way: str) -> None:
-    """In a process of its own, where dynamo has this one model: times as many calls as the pipe says, until it ends.
-
-    The model has to give what it gives uncompiled.
-    """
-    warnings.simplefilter("ignore")
+def made(name: str, dtype: torch.dtype, grad: bool, way: str) -> Call:
+    """What is timed, in a process where dynamo has this one model; it has to give what it gives uncompiled."""
     import tt_torch  # noqa: F401
 
+    torch.set_grad_enabled(grad)
     make, shape = MODELS[name]
     torch.manual_seed(0)
     model, x = make().eval().to(dtype), torch.randn(shape).to(dtype)
     expected = model(x).detach()
     place, options = WAYS[way]
     function, x = torch.compile(model.to(place), **options), x.to(place)
-    with torch.set_grad_enabled(grad):
-        for _ in range(200):
-            output = function(x)
-        torch.testing.assert_close(output.detach().cpu(), expected, rtol=0.05, atol=0.05)
-        pipe.send(0.0)
-        while number := pipe.recv():
-            start = time.perf_counter()
-            for _ in range(number):
-                function(x)
-            pipe.send((time.perf_counter() - start) / number * 1e6)
-
-
-def times(name: str, dtype: torch.dtype, grad: bool, ways: list[str], rounds: int, number: int) -> list[float]:
-    """Median microseconds of a call in each way."""
-    context = multiprocessing.get_context("spawn")
-    pipes: list[Connection] = []
-    processes: list[BaseProcess] = []
-    for way in ways:
-        ours, theirs = context.Pipe()
-        processes.append(context.Process(target=serve, args=(theirs, name, dtype, grad, way), daemon=True))
-        processes[-1].start()
-        theirs.close()
-        ours.recv()
-        pipes.append(ours)
-    taken: list[list[float]] = [[] for _ in ways]
-    for _ in range(rounds):
-        for pipe, found in zip(pipes, taken, strict=True):
-            pipe.send(number)
-            found.append(pipe.recv())
-    for pipe, process in zip(pipes, processes, strict=True):
-        pipe.send(0)
-        process.join()
-    return [statistics.median(found) for found in taken]
+    torch.testing.assert_close(function(x).detach().cpu(), expected, rtol=0.05, atol=0.05)
+    return lambda: function(x)
 
 
 def main() -> None:
@@ -119,8 +82,10 @@ def main() -> None:
     print(*lines, sep="\n")
     for name in (name for name in MODELS if arguments.model in name):
         for dtype in (torch.bfloat16, torch.float32):
-            found = times(name, dtype, arguments.grad, ways, arguments.rounds, arguments.number)
-            cells = [f"{taken:.0f} us, {taken / found[0]:.2f} x" for taken in found]
+            makers = {way: functools.partial(made, name, dtype, arguments.grad, way) for way in ways}
+            taken = in_turns(makers, arguments.rounds, number=arguments.number, warmups=200)
+            found = [statistics.median(times) * 1e6 for times in taken.values()]
+            cells = [f"{median:.0f} us, {median / found[0]:.2f} x" for median in found]
             lines.append(f"| {name} | {str(dtype).removeprefix('torch.')} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)
     if arguments.document:

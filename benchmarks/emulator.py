@@ -11,21 +11,18 @@ frontend makes of the model, compiled by XLA for the CPU; ``tt``, the emulated c
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import functools
 import os
 import statistics
-import time
-import warnings
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import torch
 from documents import write_between_marks
 from emulator_floor import floor_of
 from emulator_memory import kept_per_weight
 from emulator_models import MODELS
+from turns import Call, in_turns
 
 LEVEL = 1
 WAYS = ("eager", "inductor", "jax", "tt", "floor")
@@ -33,8 +30,6 @@ TARGETS = {"eager": 1.3, "inductor": 1.0, "jax": 1.0, "floor": 0.8}
 """How many times as long as ours each has to take at least; of the floor, 1 / 1.25."""
 MEMORY_TARGET = 1.2
 """Bytes kept between calls over the bytes of the weights, at most."""
-
-Call = Callable[[], Any]
 
 
 def eager(name: str) -> Call:
@@ -116,53 +111,17 @@ MAKERS: dict[str, Callable[[str], Call]] = {
 }
 
 
-def serve(pipe: Connection, name: str, way: str, cpu: bool) -> None:
-    """In a process of its own: times as many calls as the pipe says, until it says none."""
-    clock = time.process_time if cpu else time.perf_counter
-    warnings.simplefilter("ignore")
+def made(way: str, name: str) -> Call:
+    """What is timed, in a process of its own."""
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     torch.manual_seed(0)
-    with torch.no_grad():
-        call = MAKERS[way](name)
-        for _ in range(4):
-            call()
-        start = clock()
-        call()
-        pipe.send(clock() - start)
-        while number := pipe.recv():
-            start = clock()
-            for _ in range(number):
-                call()
-            pipe.send((clock() - start) / number * 1e3)
-
-
-def times(name: str, ways: list[str], rounds: int, seconds: float, cpu: bool = False) -> dict[str, list[float]]:
-    """Milliseconds of a call in each way, round by round."""
-    context = multiprocessing.get_context("spawn")
-    pipes: dict[str, Connection] = {}
-    numbers: dict[str, int] = {}
-    processes = []
-    for way in ways:
-        ours, theirs = context.Pipe()
-        processes.append(context.Process(target=serve, args=(theirs, name, way, cpu), daemon=True))
-        processes[-1].start()
-        theirs.close()
-        pipes[way] = ours
-        numbers[way] = max(1, int(seconds / ours.recv()))  # one after the other: they compile on the same cores
-    taken: dict[str, list[float]] = {way: [] for way in ways}
-    for turn in range(rounds):
-        for way in ways[turn % len(ways) :] + ways[: turn % len(ways)]:
-            pipes[way].send(numbers[way])
-            taken[way].append(pipes[way].recv())
-    for pipe, process in zip(pipes.values(), processes, strict=True):
-        pipe.send(0)
-        process.join()
-    return taken
+    torch.set_grad_enabled(False)
+    return MAKERS[way](name)
 
 
 def row(name: str, taken: dict[str, list[float]], kept: float) -> str:
     ours = taken["tt"]
-    cells = [f"{statistics.median(ours):.2f}"]
+    cells = [f"{statistics.median(ours) * 1e3:.2f}"]
     for way, target in TARGETS.items():
         if way not in taken:
             cells.append("")
@@ -194,7 +153,8 @@ def main() -> None:
     ]
     print(*lines, sep="\n")
     for name in (name for name in MODELS if arguments.model in name):
-        taken = times(name, arguments.ways, arguments.rounds, arguments.seconds, arguments.cpu_time)
+        makers = {way: functools.partial(made, way, name) for way in arguments.ways}
+        taken = in_turns(makers, arguments.rounds, seconds=arguments.seconds, cpu=arguments.cpu_time)
         lines.append(row(name, taken, kept_per_weight(name, LEVEL)))
         print(lines[-1], flush=True)
     if arguments.document:
