@@ -443,6 +443,19 @@ def test_grouped_products(check):
     check(lambda x, y, offsets: torch._grouped_mm(x, y, offs=offsets), x, y, offsets, rtol=2e-2, atol=2e-2)
 
 
+def test_mixtures_of_experts_of_transformers(check):
+    """An op of another library, with a rule by its name, in float32 and with gradients."""
+    pytest.importorskip("transformers.integrations.moe")
+    offsets = torch.tensor([3, 3, 8, 10], dtype=torch.int32)
+
+    def function(x, y, offsets):
+        made = torch.ops.transformers.grouped_mm_fallback(x, y, offsets)
+        grads = torch.ops.transformers.grouped_mm_fallback_backward(x, y, offsets, made * 2)
+        return made, *grads
+
+    check(function, f(10, 16), f(4, 16, 32), offsets, rtol=1e-4, atol=1e-4)
+
+
 def test_assertions_about_values_are_passed_over(lowered):
     module = lowered(lambda x: (torch._assert_async((x > -9).all()), x + 1)[1], f(3)).module
     assert "stablehlo.add" in str(module)

@@ -125,3 +125,38 @@ def test_any_places_of_memory(name, check):
 def test_overlapping_windows_are_slices(lowered):
     module = lowered(lambda x: x.as_strided((2, 3, 8, 4), (64, 16, 4, 1)), torch.randn(2, 16, 4)).module
     assert "gather" not in str(module)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("unitriangular", [False, True])
+def test_triangular_systems(check, upper, left, unitriangular):
+    a = torch.randn(2, 1, 5, 5, generator=torch.Generator().manual_seed(0)) + 4 * torch.eye(5)
+    b = torch.randn(3, 5, 5, generator=torch.Generator().manual_seed(1))[..., : 2 if left else 5]
+    options = {"upper": upper, "left": left, "unitriangular": unitriangular}
+    check(lambda a, b: torch.linalg.solve_triangular(a, b, **options), a, b, rtol=1e-3, atol=1e-3)
+
+
+def test_a_triangle_of_ones(check):
+    """Its powers have numbers of ten digits, its inverse has ones."""
+    a, b = torch.ones(1, 64, 64), torch.arange(64.0).view(64, 1)
+    check(lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), a, b)
+
+
+def extremes(x, dim):
+    return *torch.cummax(x, dim), *torch.cummin(x, dim)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_extremes_so_far(check, dim):
+    ties = torch.tensor([[1.0, 3.0, 3.0, 2.0, 3.0], [5.0, 7.0, 1.0, 0.0, 9.0], [5.0, -math.inf, 4.0, 0.0, 9.0]])
+    for x in (ties, torch.randint(-3, 3, (7, 9)), torch.tensor([[True, False], [False, True]])):
+        check(lambda x: extremes(x, dim), x)
+    check(lambda x: (*torch.cummax(x, 0), *torch.cummin(x[None][:, :0], 1)), torch.tensor([4]))
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_nan_is_the_extreme_from_there_on():
+    x = torch.tensor([[5.0, math.nan, 1.0, math.nan, 9.0], [5.0, -math.inf, 4.0, 0.0, 9.0]])
+    for got, expected in zip(extremes(x.to("tt"), 1), extremes(x, 1), strict=True):
+        torch.testing.assert_close(got.cpu(), expected, equal_nan=True)

@@ -16,8 +16,8 @@ from jaxlib.mlir import ir
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.frontends.torch.aten import LOWERINGS, Context
-from tt_xla.frontends.torch.aten.registry import DTYPES, InvalidUseError, apply, describe, shape_of
+from tt_xla.frontends.torch.aten import Context
+from tt_xla.frontends.torch.aten.registry import DTYPES, InvalidUseError, apply, describe, rule_of, shape_of
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
@@ -132,7 +132,7 @@ def is_lowered(node: torch.fx.Node) -> bool:
         return node.target in HIGHER_ORDER and all(is_lowered(call) and call.target not in _RANDOM for call in inner)
     if not isinstance(node.target, torch._ops.OpOverload):
         return True
-    known = node.target in LOWERINGS or node.target in _RANDOM
+    known = rule_of(node.target) is not None or node.target in _RANDOM
     return known or isinstance(node.meta.get("val"), bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool)
 
 
@@ -379,7 +379,9 @@ class _Lowering:
         args, kwargs = _concrete((args, kwargs))
         context = Context(node, out, source_line(node))
         try:
-            return apply(context, LOWERINGS[node.target], args, kwargs)
+            rule = rule_of(node.target)
+            assert rule is not None, node.target
+            return apply(context, rule, args, kwargs)
         except UnsupportedOpError as error:
             raise RefusedError(node, error) from error
 

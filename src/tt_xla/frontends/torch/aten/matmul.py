@@ -9,7 +9,7 @@ import torch
 from jax import lax
 
 from tt_xla.frontends.torch.aten.reductions import total
-from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast, like, lower
+from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast, like, lower, lower_named
 
 aten = torch.ops.aten
 
@@ -111,11 +111,29 @@ def grouped_mm(
     if x.ndim != 2 or y.ndim != 3 or offs is None or bias is not None:
         ctx.unsupported("groups are supported among the rows of the left operand, without bias")
     groups, depth, width = y.shape
-    line = lax.broadcasted_iota(offs.dtype, (x.shape[0], groups), 0)
-    ends = broadcast(offs, line.shape)
-    starts = broadcast(lax.concatenate([lax.full((1,), 0, offs.dtype), offs[:-1]], 0), line.shape)
-    mine = lax.bitwise_and(lax.ge(line, starts), lax.lt(line, ends))
-    shape = (x.shape[0], groups, depth)
-    rows = lax.broadcast_in_dim(x, shape, (0, 2))
-    spread = lax.select(lax.broadcast_in_dim(mine, shape, (0, 1)), rows, lax.full_like(rows, 0))
-    return product(lax.reshape(spread, (x.shape[0], groups * depth)), lax.reshape(y, (groups * depth, width)))
+    return product(_spread(x, offs), lax.reshape(y, (groups * depth, width)))
+
+
+def _spread(x: Array, ends: Array) -> Array:
+    """Each row in the block of columns of its group, zeros in the others."""
+    rows, depth = x.shape
+    (groups,) = ends.shape
+    line = lax.broadcasted_iota(ends.dtype, (rows, groups), 0)
+    starts = broadcast(lax.concatenate([lax.full((1,), 0, ends.dtype), ends[:-1]], 0), line.shape)
+    mine = lax.bitwise_and(lax.ge(line, starts), lax.lt(line, broadcast(ends, line.shape)))
+    shape = (rows, groups, depth)
+    wide = lax.broadcast_in_dim(x, shape, (0, 2))
+    spread = lax.select(lax.broadcast_in_dim(mine, shape, (0, 1)), wide, lax.full_like(wide, 0))
+    return lax.reshape(spread, (rows, groups * depth))
+
+
+@lower_named("transformers::grouped_mm_fallback")
+def experts(ctx: Context, x: Array, y: Array, offs: Array) -> Array:
+    """What transformers' mixtures of experts call where torch's own op takes bfloat16 alone."""
+    return grouped_mm(ctx, x, y, offs)
+
+
+@lower_named("transformers::grouped_mm_fallback_backward")
+def experts_backward(ctx: Context, x: Array, y: Array, offs: Array, grad: Array) -> list[Array]:
+    turned = lax.transpose(_spread(x, offs), (1, 0))
+    return [grouped_mm(ctx, grad, lax.transpose(y, (0, 2, 1)), offs), lax.reshape(product(turned, grad), y.shape)]

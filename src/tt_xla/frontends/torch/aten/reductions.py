@@ -234,6 +234,41 @@ def scan(x: Array, dim: int, combine: Callable[..., Array], start: int) -> Array
     return lax.reduce_window(x, np.array(start, x.dtype), combine, window, [1] * x.ndim, padding)
 
 
+@lower(aten.cummax.default)
+def cummax(ctx: Context, x: Array, dim: int) -> list[Array]:
+    return _extremes(x, dim, lax.max)
+
+
+@lower(aten.cummin.default)
+def cummin(ctx: Context, x: Array, dim: int) -> list[Array]:
+    return _extremes(x, dim, lax.min)
+
+
+def _extremes(x: Array, dim: int, combine: Callable[..., Array]) -> list[Array]:
+    """The extreme so far, and where it was seen last. A NaN is the extreme from there on."""
+    positions = np.dtype("int64")
+    if x.size == 0 or x.ndim == 0:
+        return [x, full(x.shape, 0, positions)]
+    numbers = cast(x, np.dtype("int32")) if x.dtype == np.bool_ else x
+    values = _doubled(numbers, dim % x.ndim, combine)
+    seen = lax.bitwise_or(lax.eq(numbers, values), lax.ne(numbers, numbers))
+    line = lax.broadcasted_iota(np.dtype("int32"), x.shape, dim % x.ndim)
+    return [
+        cast(values, x.dtype),
+        cast(_doubled(lax.select(seen, line, like(line, 0)), dim % x.ndim, lax.max), positions),
+    ]
+
+
+def _doubled(x: Array, dim: int, combine: Callable[..., Array]) -> Array:
+    """A scan in as many steps as its length has bits: each takes in what lies twice as far back."""
+    step, size = 1, x.shape[dim]
+    while step < size:
+        reached = combine(slice_along(x, dim, step, size), slice_along(x, dim, 0, size - step))
+        x = lax.concatenate([slice_along(x, dim, 0, step), reached], dim)
+        step *= 2
+    return x
+
+
 # Sorting -------------------------------------------------------------------------------------------------------------
 
 

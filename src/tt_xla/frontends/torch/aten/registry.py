@@ -25,6 +25,9 @@ Rule = Callable[..., Any]
 
 LOWERINGS: Registry[torch._ops.OpOverload, Rule] = Registry("lowering rules")
 
+NAMED: Registry[str, Rule] = Registry("lowering rules")
+"""Rules for ops of other libraries by name, as they may be loaded later or never."""
+
 DTYPES: dict[torch.dtype, np.dtype] = {
     torch.bool: jnp.dtype("bool"),
     torch.uint8: jnp.dtype("uint8"),
@@ -114,6 +117,14 @@ def describe(node: torch.fx.Node) -> str:
 
 lower = LOWERINGS.register
 """Registers ``rule(ctx, *args, **kwargs)`` for ops."""
+
+lower_named = NAMED.register
+"""The same for ops of other libraries, such as ``"library::op"``."""
+
+
+def rule_of(op: torch._ops.OpOverload) -> Rule | None:
+    """The rule that lowers an op, if it has one."""
+    return LOWERINGS.get(op) or NAMED.get(op._schema.name)
 
 
 def pointwise(*ops: torch._ops.OpOverload, operands: int = 0, promote_inputs: bool = False) -> Callable[[Rule], Rule]:
