@@ -244,3 +244,12 @@ def test_eager_ops_of_a_function_that_dynamo_gave_up_on():
 
     got = torch.compile(function, backend="tt")(torch.arange(20.0, device="tt").view(5, 4))
     assert got.flatten().tolist() == list(range(20))
+
+
+def test_storages_made_for_the_device():
+    storage = torch.UntypedStorage(8, device="tt")
+    assert (storage.device.type, storage.nbytes()) == ("tt", 8)
+    tensor = torch.empty(0, device="tt").set_(storage).fill_(3)
+    assert tensor.tolist() == [3, 3]
+    assert torch.UntypedStorage(8).device.type == torch.UntypedStorage(8, device="cpu").device.type == "cpu"
+    assert torch.UntypedStorage([1, 2]).tolist() == [1, 2]

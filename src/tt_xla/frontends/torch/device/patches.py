@@ -23,7 +23,19 @@ def patch() -> None:
 
 
 def _patch_storage() -> None:
-    """``copy.deepcopy``, ``torch.save`` and ``pickle`` reach into storages, which have no dispatcher to hook into."""
+    """``copy.deepcopy``, ``torch.save`` and ``pickle`` reach into storages, which have no dispatcher to hook into.
+
+    One that is made for the device would ask for its allocator, and there is none: the process would end.
+    """
+    make = torch.UntypedStorage.__new__
+
+    def storage_new(cls: type, *args: Any, **options: Any) -> torch.UntypedStorage:
+        wanted = options.get("device")
+        if wanted is None or torch.device(wanted).type != DEVICE_TYPE:
+            return make(cls, *args, **options)
+        return storage_of_host(torch.empty(0, dtype=torch.uint8, device="cpu").set_(make(cls, *args)))
+
+    torch.UntypedStorage.__new__ = storage_new
     clone, cpu = torch.UntypedStorage.clone, torch.UntypedStorage.cpu
 
     def storage_clone(self: torch.UntypedStorage) -> torch.UntypedStorage:
