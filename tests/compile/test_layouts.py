@@ -208,3 +208,11 @@ def test_a_convolution_keeps_its_weights_row_major():
     (permuted,) = [layout for layout in result_layouts(fast, "ttnn.permute") if layout.tiled is False]
     assert permuted.buffer is BufferType.DRAM
     assert fast.predicted_device_us < slow.predicted_device_us
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_room_between_elements_takes_no_tile_for_each_of_them(dim):
+    program = compiled(
+        lambda x: jax.lax.pad(x, jnp.bfloat16(0), [(0, 0, 7 if d == dim else 0) for d in range(3)]), [(1, 256, 1024)]
+    )
+    assert program.memory.dram_peak_bytes < 100 * 2 * 256 * 1024

@@ -75,14 +75,18 @@ def crop(importer: Importer, value: SSAValue, dim: int, begin: int, end: int) ->
 
 
 def spread(importer: Importer, value: SSAValue, dim: int, factor: int, fill: float = 0.0) -> SSAValue:
-    """Elements of a dimension ``factor`` apart, ``fill`` between them."""
+    """Elements of a dimension ``factor`` apart, ``fill`` between them.
+
+    What follows a position grows behind its elements: a dimension of its own for it, of size 1, would make tiles of which
+    one row in 32 is used.
+    """
     sizes = shape(value)
     if factor == 1 or sizes[dim] < 2:
         return value
     before, count, after = math.prod(sizes[:dim]), sizes[dim], math.prod(sizes[dim + 1 :])
-    value = reshape(importer, value, (before, count, 1, after))
-    type_ = tensor((before, count, factor, after), tensor_type(value).element_type)
-    value = importer.emit(PadOp, [value], type_, padding=(0, 0, 0, 0, 0, factor - 1, 0, 0), value=fill)
+    value = reshape(importer, value, (before, count, after))
+    type_ = tensor((before, count, after * factor), tensor_type(value).element_type)
+    value = importer.emit(PadOp, [value], type_, padding=(0, 0, 0, 0, 0, after * (factor - 1)), value=fill)
     value = reshape(importer, value, (*sizes[:dim], count * factor, *sizes[dim + 1 :]))
     return crop(importer, value, dim, 0, (count - 1) * factor + 1)
 
@@ -109,7 +113,7 @@ def spread_with(importer: Importer, value: SSAValue, dim: int, factor: int, fill
     if factor == 1 or sizes[dim] < 2:
         return value
     before, count, after = math.prod(sizes[:dim]), sizes[dim], math.prod(sizes[dim + 1 :])
-    value = extend(importer, reshape(importer, value, (before, count, 1, after)), 2, (0, factor - 1), fill)
+    value = extend(importer, reshape(importer, value, (before, count, after)), 2, (0, after * (factor - 1)), fill)
     value = reshape(importer, value, (*sizes[:dim], count * factor, *sizes[dim + 1 :]))
     return crop(importer, value, dim, 0, (count - 1) * factor + 1)
 
