@@ -77,8 +77,8 @@ def crop(importer: Importer, value: SSAValue, dim: int, begin: int, end: int) ->
 def spread(importer: Importer, value: SSAValue, dim: int, factor: int, fill: float = 0.0) -> SSAValue:
     """Elements of a dimension ``factor`` apart, ``fill`` between them.
 
-    What follows a position grows behind its elements: in a dimension of its own, of size 1, it would make tiles of which
-    one row in 32 is used.
+    What follows a position grows behind its elements: in a dimension of its own, of size 1, it would make tiles
+    with one row of 32 in use.
     """
     sizes = shape(value)
     if factor == 1 or sizes[dim] < 2:
