@@ -147,6 +147,32 @@ x = f(jnp.ones(3))
     assert "shutting down" in result.stdout
 
 
+def test_a_daemon_thread_that_calls_at_exit_stops_nobody(run_python):
+    """It is kept in a slot that jaxlib calls holding Python's lock."""
+    check(
+        run_python(
+            """
+import atexit, threading
+begin = threading.Event()
+@atexit.register
+def late():
+    begin.set()
+    thread.join(0.2)
+    print("done" if thread.is_alive() else "the thread went on")
+def call():
+    begin.wait()
+    f(x)
+import jax.numpy as jnp
+f = jax.jit(lambda x: x + 1)
+x = f(jnp.ones(3))
+thread = threading.Thread(target=call, daemon=True)
+thread.start()
+""",
+            timeout=60,
+        )
+    )
+
+
 def test_daemon_threads_at_exit(run_python):
     for _ in range(3):
         check(

@@ -15,6 +15,7 @@
  */
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -219,13 +220,18 @@ typedef struct {
     PyObject *type, *value, *trace;
 } Entry;
 
-/* A thread that comes here while the process exits stays: with the GIL gone it would be ended inside C++ frames. */
+static int (*holds_gil)(void);
+
+/* A thread that comes here while the process exits stays: with the GIL gone it would be ended inside C++ frames. Some
+ * slots are called with the GIL held, which the thread that ends the process waits for. */
 static void park(void)
 {
     if (!atomic_load(&closed) || pthread_equal(pthread_self(), closing_thread))
         return;
     if (PyGILState_GetThisThreadState() == NULL)
         return; /* one of jaxlib's own threads, which its owner may wait for */
+    if (holds_gil != NULL && holds_gil())
+        PyEval_SaveThread();
     atomic_fetch_add(&parked, 1);
     for (;;)
         pause();
@@ -655,6 +661,9 @@ static PyObject *setup(PyObject *module, PyObject *args)
     PyObject *addresses = PyTuple_New(count);
     if (addresses == NULL)
         return NULL;
+    void *process = dlopen(NULL, RTLD_LAZY);
+    if (process != NULL) /* every Python has it, the limited API does not */
+        holds_gil = (int (*)(void))dlsym(process, "PyGILState_Check");
     PyObject *keep[] = {given_names, plugin_answers, on_error, find_interrupt, hold, let_go};
     for (size_t i = 0; i < sizeof(keep) / sizeof(*keep); i++)
         Py_INCREF(keep[i]);
