@@ -117,7 +117,7 @@ class _Element(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPriva
 
 class MLIRParser(Parser):
     def __init__(self, ctx: Context, input: str, name: str = "<unknown>") -> None:
-        super().__init__(ctx, input, name)
+        super().__init__(ctx, "", name)  # it would read the first token with xDSL's lexer
         places: dict[str, int | None] = {}
         for match in _ALIAS.finditer(input):
             places.setdefault(match[1], match.end())
