@@ -374,7 +374,7 @@ def _is_item(node: Node) -> bool:
 
 
 def _torch_name(target: OpOverload) -> str:
-    """``torch.cummax`` where torch has a function of the op's own arguments, else the op itself."""
+    """``torch.nanmedian`` where torch has a function of the op's own arguments, else the op itself."""
     namespace, _, name = target._schema.name.partition("::")
     if namespace == "aten":
         for prefix, module in (("linalg_", "linalg"), ("special_", "special"), ("", "")):
