@@ -351,30 +351,24 @@ class LastGiven:
     That tensor still has the shape and strides that it had; dynamo checks them before each call.
     """
 
-    __slots__ = ("_address", "_buffer", "_key", "_tensor")
+    __slots__ = ("_seen",)
 
     def __init__(self) -> None:
-        self._tensor: Callable[[], torch.Tensor | None] = _nothing
-        self._buffer: Callable[[], Buffer | None] = _nothing
-        self._address = 0
-        self._key: object = None
+        self._seen: tuple[weakref.ref[torch.Tensor], weakref.ref[Buffer], int, object] | None = None
+        """The tensor, its buffer, its address and the key of the alias: one object, as threads may call at once."""
 
     def find(self, tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor]:
         """The buffer of a ``tt`` tensor, and its :meth:`Buffer.alias`."""
-        if self._tensor() is tensor and tensor.data_ptr() == self._address:
-            buffer = self._buffer()
-            if buffer is not None and buffer._alias is not None and buffer._alias_key is self._key:
+        seen = self._seen
+        if seen is not None and seen[0]() is tensor and tensor.data_ptr() == seen[2]:
+            buffer = seen[1]()
+            if buffer is not None and buffer._alias is not None and buffer._alias_key is seen[3]:
                 return buffer, buffer._alias
         buffer = buffer_of(tensor)
         alias = buffer.alias(tensor)
         if alias is buffer._alias:
-            self._tensor, self._buffer = weakref.ref(tensor), weakref.ref(buffer)
-            self._address, self._key = tensor.data_ptr(), buffer._alias_key
+            self._seen = weakref.ref(tensor), weakref.ref(buffer), tensor.data_ptr(), buffer._alias_key
         return buffer, alias
-
-
-def _nothing() -> None:
-    return None
 
 
 PENDING: dict[int, weakref.ref[Buffer]] = {}
