@@ -106,3 +106,14 @@ def test_conjugate_and_negative_views_of_the_device():
         got, expected = z.clone(), Z.clone()
         write(got), write(expected)
         torch.testing.assert_close(got.cpu(), expected)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_numbers_for_parts_that_are_none(compiled):
+    def f(x):
+        return torch.nan_to_num(x), torch.nan_to_num(x, 1.0, 2.0, 3.0), x.nan_to_num(posinf=5.0)
+
+    x = torch.tensor([complex(torch.nan, 1), complex(torch.inf, -torch.inf), 1 + 2j])
+    torch.compiler.reset()
+    call = torch.compile(f, backend="tt") if compiled else f
+    torch.testing.assert_close(call(x.to("tt")), f(x), check_device=False, rtol=0, atol=0)

@@ -504,3 +504,26 @@ def test_generators_of_the_device():
     expected = torch.rand(2, generator=ours)
     assert all(torch.equal(torch.rand(2, generator=each), expected) for each in copies)
     assert all(each.device.type == "tt" for each in copies)
+
+
+_WITH_NUMBERS = {
+    "remainder": lambda x: (x % 3, x.remainder(-2), 7 % (x + 1)),
+    "fmod": lambda x: (torch.fmod(x, 3), torch.fmod(x - 3, 2.5)),
+    "bits": lambda x: (x & 3, 5 | x, x ^ 6, x << 2, x >> 1, 2 << x),
+    "logarithm": lambda x: (torch.xlogy(x, 4), torch.xlogy(2, x + 1)),
+    "sign": lambda x: torch.copysign(x, -1.5),
+    "in_place": lambda x: (x.clone().remainder_(3), x.clone().bitwise_and_(3), x.clone().bitwise_left_shift_(1)),
+    "out": lambda x: torch.bitwise_xor(x, 3, out=torch.empty_like(x)),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", _WITH_NUMBERS)
+def test_numbers_in_place_of_tensors(name, compiled):
+    function = _WITH_NUMBERS[name]
+    x = torch.arange(6)
+    before = torch.tt.host_ops()
+    torch.compiler.reset()
+    call = torch.compile(function, backend="tt") if compiled else function
+    torch.testing.assert_close(call(x.to("tt")), function(x), check_device=False)
+    assert torch.tt.host_ops() == before

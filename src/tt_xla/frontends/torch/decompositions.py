@@ -25,8 +25,12 @@ def decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
     import torch._inductor.inductor_prims
 
     kept = {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under these
-    own = {aten.as_strided_scatter.default: _as_strided_scatter, torch.ops.prims.fma.default: _fma} | _WITH_FACTOR
-    known = decomposition_table | _foreach_decompositions() | STEPS | own
+    own = {
+        aten.as_strided_scatter.default: _as_strided_scatter,
+        aten.nan_to_num.default: _nan_to_num,
+        torch.ops.prims.fma.default: _fma,
+    }
+    known = decomposition_table | _foreach_decompositions() | STEPS | own | _WITH_FACTOR
     known = {op: rule for op, rule in known.items() if op not in LOWERINGS and op not in kept and not _writes(op)}
     return known | {op: _if_symbolic(rule) for op, rule in _WITH_FACTOR.items() if op in LOWERINGS}
 
@@ -148,6 +152,13 @@ def _as_strided_scatter(
     memory = tensor.permute(order)
     written = memory.reshape(-1).scatter(0, places.expand(size).reshape(-1), source.reshape(-1))
     return written.view(memory.shape).permute([order.index(axis) for axis in range(tensor.dim())])
+
+
+def _nan_to_num(x: torch.Tensor, *numbers: float | None, **named: float | None) -> torch.Tensor:
+    """Torch's own takes no complex numbers, of which the op replaces each part by itself."""
+    if x.is_complex():
+        return torch.view_as_complex(torch.nan_to_num(torch.view_as_real(x), *numbers, **named))
+    return decomposition_table[aten.nan_to_num.default](x, *numbers, **named)
 
 
 __all__ = ["decompositions"]

@@ -45,7 +45,7 @@ def new_full(ctx: Context, like: Any, size: Any, value: Any, **options: Any) -> 
     return spread(value, ctx.shape, ctx.dtype)
 
 
-@lower(aten.scalar_tensor.default)
+@lower(aten.scalar_tensor.default, torch.ops.prims.scalar_tensor.default)
 def scalar_tensor(ctx: Context, value: Any, **options: Any) -> Array:
     return full((), value, ctx.dtype)
 

@@ -50,10 +50,9 @@ for _ops, _primitive in (
     ((aten.bitwise_xor.Tensor, aten.bitwise_xor.Scalar), lax.bitwise_xor),
     ((aten.bitwise_not.default,), lax.bitwise_not),
     ((aten.bitwise_left_shift.Tensor, aten.__lshift__.Tensor, aten.__lshift__.Scalar), lax.shift_left),
-    (
-        (aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor, aten.__rshift__.Scalar),
-        lax.shift_right_arithmetic,
-    ),
+    ((aten.bitwise_left_shift.Tensor_Scalar, aten.bitwise_left_shift.Scalar_Tensor), lax.shift_left),
+    ((aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor, aten.__rshift__.Scalar), lax.shift_right_arithmetic),
+    ((aten.bitwise_right_shift.Tensor_Scalar, aten.bitwise_right_shift.Scalar_Tensor), lax.shift_right_arithmetic),
     ((aten.logical_and.default,), lax.bitwise_and),
     ((aten.logical_or.default,), lax.bitwise_or),
     ((aten.logical_xor.default,), lax.bitwise_xor),

@@ -61,6 +61,8 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     """
     if "device" in kwargs:
         check_ordinal(kwargs["device"])
+    if signature.tensors:
+        signature = signature.for_numbers(args)
     if signature.is_random:
         result = _draw(signature, args, kwargs)
     elif signature.is_view and not signature.writes:

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+_NUMBERS = frozenset((bool, int, float, complex))
+
 
 class Signature:
     """An op's schema.
@@ -19,6 +21,7 @@ class Signature:
         returns_written: whether it returns the tensors it wrote, as in-place and out= ops do, in their order.
         functional: the op that returns what this one writes; itself where it writes nothing.
         is_random: whether it draws random numbers.
+        tensors: positions of tensors in whose place the op takes no numbers.
     """
 
     def __init__(self, op: torch._ops.OpOverload) -> None:
@@ -37,6 +40,8 @@ class Signature:
         self.is_out = any(argument.is_out for argument in schema.arguments)
         self.is_random = any(argument.name == "generator" for argument in schema.arguments)
         self.functional = self._find_functional() if self.writes else op
+        takes_numbers = torch._C._should_allow_numbers_as_tensors(schema.name.partition("::")[2])
+        self.tensors = () if takes_numbers else _places(op, "Tensor")
 
     def written(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments that the op writes to."""
@@ -46,6 +51,15 @@ class Signature:
         """Keyword arguments for the functional op."""
         names = {name for _, name in self.writes} if self.is_out else set()
         return {name: value for name, value in kwargs.items() if name not in names}
+
+    def for_numbers(self, args: Sequence[Any]) -> Signature:
+        """The overload for arguments with numbers in places of tensors: torch hands those that it has made 0-dim
+        tensors of itself, as for ``x % 2``, to kernels in Python as numbers again."""
+        for place in self.tensors:
+            if place < len(args) and type(args[place]) in _NUMBERS:
+                numbers = tuple(p for p in self.tensors if p < len(args) and type(args[p]) in _NUMBERS)
+                return _overload_for_numbers(self, numbers)
+        return self
 
     def _find_functional(self) -> torch._ops.OpOverload | None:
         namespace, _, name = self.op._schema.name.partition("::")
@@ -75,7 +89,25 @@ def _arguments(op: torch._ops.OpOverload) -> list[tuple[str, str]]:
     ]
 
 
+def _places(op: torch._ops.OpOverload, kind: str) -> tuple[int, ...]:
+    """Positions of the arguments of a type that are read."""
+    arguments = op._schema.arguments
+    return tuple(i for i, a in enumerate(arguments) if str(a.type) == kind and not a.is_out and not a.kwarg_only)
+
+
 signature_of = functools.cache(Signature)
+
+
+@functools.cache
+def _overload_for_numbers(signature: Signature, places: tuple[int, ...]) -> Signature:
+    packet = signature.op.overloadpacket
+    wanted = [(name, "number" if i in places else kind) for i, (name, kind) in enumerate(_arguments(signature.op))]
+    for overload in packet.overloads():
+        candidate = getattr(packet, overload)
+        found = signature_of(candidate)
+        if _arguments(candidate) == wanted and found.is_out == signature.is_out and found.writes == signature.writes:
+            return found
+    return signature
 
 
 def overload_named(name: str) -> torch._ops.OpOverload:
