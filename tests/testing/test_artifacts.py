@@ -1,5 +1,8 @@
 """``--serialize`` and filecheck markers, in runs of pytest inside this one."""
 
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -203,3 +206,14 @@ def test_the_plugin_is_registered_and_light():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"torch", "jax", "numpy", "xdsl", "yaml", "ruamel.yaml", "rich", "click", "msgspec"}
     assert not heavy & set(loaded)
+
+
+@pytest.mark.parametrize(("pattern", "fits"), [("ttnn.add", True), ("ttnn.mul", False)])
+def test_filecheck_by_llvms_name(tmp_path, pattern, fits):
+    scripts = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]
+    module, _, name = scripts["FileCheck"].partition(":")
+    (tmp_path / "ir.mlir").write_text('%0 = "ttnn.add"(%x, %x)\n')
+    (tmp_path / "pattern.mlir").write_text(f'// CHECK: "{pattern}"\n')
+    code = f"import sys; from {module} import {name}; sys.exit({name}())"
+    arguments = [sys.executable, "-c", code, tmp_path / "pattern.mlir", "--input-file", tmp_path / "ir.mlir"]
+    assert (subprocess.run(arguments, capture_output=True, check=False).returncode == 0) == fits

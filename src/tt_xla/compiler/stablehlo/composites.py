@@ -6,21 +6,23 @@ that its op does not cover, is replaced by its decomposition, so it is never an 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
-from xdsl.dialects.builtin import bf16, f32
+from xdsl.dialects.builtin import TensorType, bf16, f32
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor_type
 from tt_xla.ir.ttir.reduction import LayerNormOp, RmsNormOp
+from tt_xla.ir.ttir.structure import TypecastOp
 from tt_xla.registry import Registry
 
 Converter = Callable[[Importer, Any, Mapping[str, Any]], "list[SSAValue] | None"]
+_FLOATS = {bf16, f32}
 COMPOSITES: Registry[str, Converter] = Registry("composites")
 legalises = COMPOSITES.register
 """Registers what a composite of a name becomes; None says that this use of it is its decomposition."""
@@ -39,7 +41,7 @@ def composite(importer: Importer, op: Any) -> list[SSAValue]:
 
 @legalises("tenstorrent.gelu", "tenstorrent.gelu_tanh")
 def gelu(importer: Importer, op: Any, _: Mapping[str, Any]) -> list[SSAValue] | None:
-    if len(op.operands) != 1 or not _plain(importer, op):
+    if len(op.operands) != 1 or not _plain(importer, op, importer.operands(op)):
         return None
     return [importer.emit(ttir.UNARY_OPS["gelu"], importer.operands(op), importer.result_type(op))]
 
@@ -52,7 +54,7 @@ def rms_norm(importer: Importer, op: Any, attributes: Mapping[str, Any]) -> list
         return None
     narrow = importer.result_type(op).element_type == bf16
     epsilon = float(attributes.get("epsilon", 2**-7 if narrow else 2**-23))
-    x, weight = (*importer.operands(op), None)[:2]
+    x, weight = (*_of_one_type(importer, op), None)[:2]
     result = importer.result_type(op)
     return [importer.emit(RmsNormOp, [x, weight, None], result, normalized_shape=sizes, epsilon=epsilon)]
 
@@ -63,7 +65,7 @@ def layer_norm(importer: Importer, op: Any, attributes: Mapping[str, Any]) -> li
     sizes = _normalised(importer, op, attributes, most=3)
     if sizes is None:
         return None
-    x, weight, bias = (*importer.operands(op), None, None)[:3]
+    x, weight, bias = (*_of_one_type(importer, op), None, None)[:3]
     result, epsilon = importer.result_type(op), float(attributes.get("epsilon", 1e-5))
     return [importer.emit(LayerNormOp, [x, weight, bias], result, normalized_shape=sizes, epsilon=epsilon)]
 
@@ -71,20 +73,30 @@ def layer_norm(importer: Importer, op: Any, attributes: Mapping[str, Any]) -> li
 def _normalised(importer: Importer, op: Any, attributes: Mapping[str, Any], *, most: int) -> tuple[int, ...] | None:
     """The shape that a norm goes over; None where its op does not cover the use."""
     sizes = tuple(int(size) for size in np.ravel(attributes.get("normalized_shape", ())))
-    if not 1 <= len(op.operands) <= most or not sizes or not _plain(importer, op):
+    if not 1 <= len(op.operands) <= most or not sizes:
         return None
     x, *affine = importer.operands(op)
+    if not _plain(importer, op, [x]) or any(tensor_type(value).element_type not in _FLOATS for value in affine):
+        return None
     if shape(x)[-len(sizes) :] != sizes or any(shape(value) != sizes for value in affine):
         return None
     return sizes
 
 
-def _plain(importer: Importer, op: Any) -> bool:
-    """Whether all operands are floats of the result's type, and the result is as large as the first."""
+def _of_one_type(importer: Importer, op: Any) -> list[SSAValue]:
+    """The operands of a norm: weight and bias become what the input is, as its op takes them."""
+    x, *affine = importer.operands(op)
+    types = [TensorType(tensor_type(x).element_type, shape(value)) for value in affine]
+    pairs = zip(affine, types, strict=True)
+    return [x, *(v if v.type == type_ else importer.emit(TypecastOp, [v], type_) for v, type_ in pairs)]
+
+
+def _plain(importer: Importer, op: Any, operands: Sequence[SSAValue]) -> bool:
+    """Whether operands are floats of the result's type, and the result is as large as the first."""
     result = importer.result_type(op)
-    types = [tensor_type(value) for value in importer.operands(op)]
+    types = [tensor_type(value) for value in operands]
     elements = {type_.element_type for type_ in types} | {result.element_type}
-    return len(elements) == 1 and elements <= {bf16, f32} and types[0].get_shape() == result.get_shape()
+    return len(elements) == 1 and elements <= _FLOATS and types[0].get_shape() == result.get_shape()
 
 
 def _attributes(op: Any) -> dict[str, Any]:
