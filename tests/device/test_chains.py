@@ -74,6 +74,37 @@ def arithmetic(dtype):
     return make
 
 
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def comparisons(dtype):
+    def make(f):
+        x, y = f.argument((40, 96), dtype), f.argument((40, 96), dtype)
+        return [f.op(f"ttnn.{name}", (40, 96), dtype, lhs=x, rhs=y) for name in COMPARISONS]
+
+    return make
+
+
+def position(f):
+    """Of a write to a cache: a count from the end where it is negative, and -1 where it is outside."""
+    count, step, length = f.argument((), "si32"), f.argument((1,), "si32"), f.argument((1,), "si32")
+    at = f.op("ttnn.add", (1,), "si32", lhs=f.op("ttnn.reshape", (1,), "si32", {"shape": [1]}, input=count), rhs=step)
+    wrapped = f.op("ttnn.add", (1,), "si32", lhs=at, rhs=length)
+    negative = f.op("ttnn.lt", (1,), "si32", lhs=at, rhs=step)
+    at = f.op("ttnn.where", (1,), "si32", first=negative, second=wrapped, third=at)
+    inside = f.op("ttnn.clamp_scalar", (1,), "si32", {"min": 0, "max": 255}, input=at)
+    product = f.op("ttnn.multiply", (1,), "si32", lhs=f.op("ttnn.subtract", (1,), "si32", lhs=at, rhs=length), rhs=at)
+    return [f.op("ttnn.eq", (1,), "si32", lhs=inside, rhs=at), inside, product]
+
+
+def reshaped_before(f):
+    """A result that is nothing but an argument in another shape is left to its kernel."""
+    x, y = f.argument((1, 40, 96), "bf16"), f.argument((40, 96), "bf16")
+    plain = f.op("ttnn.reshape", (40, 96), "bf16", {"shape": [40, 96]}, input=x)
+    total = f.op("ttnn.add", (40, 96), "bf16", RELU, lhs=plain, rhs=y)
+    return [plain, f.op("ttnn.reshape", (1, 1, 40, 96), "bf16", {"shape": [1, 1, 40, 96]}, input=total)]
+
+
 CASES = {
     "residual": residual,
     "add and norm": add_and_norm,
@@ -83,9 +114,15 @@ CASES = {
     "choice": choice,
     "arithmetic bf16": arithmetic("bf16"),
     "arithmetic f32": arithmetic("f32"),
+    "comparisons bf16": comparisons("bf16"),
+    "comparisons f32": comparisons("f32"),
+    "comparisons si32": comparisons("si32"),
+    "position": position,
+    "reshaped before": reshaped_before,
 }
 
-DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32}
+DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}
+DECLARED = {"si32": "i32"}
 
 
 @pytest.fixture
@@ -103,7 +140,7 @@ def load(device, function_builder, make_program, monkeypatch, cache):
         f = function_builder("main")
         results = make(f)
         specs = [f.values[value] for value in [*f.arguments, *results]]
-        described = [(spec.shape, spec.layout.dtype.value) for spec in specs]
+        described = [(spec.shape, DECLARED.get(spec.layout.dtype.value, spec.layout.dtype.value)) for spec in specs]
         declared = [(f"a{at}", Role.INPUT, *each) for at, each in enumerate(described[: len(f.arguments)])]
         program = make_program(
             [f.done(*results)], declared, described[len(f.arguments) :], options={"numerics": "silicon"}
@@ -117,6 +154,10 @@ def samples(executable, seed, special=False):
     generator = torch.Generator().manual_seed(seed)
     found = []
     for argument in executable.program.arguments:
+        if argument.dtype == "i32":
+            limit = 2**31 if special else 4  # many that are equal, or some that wrap
+            found.append(torch.randint(-limit, limit, argument.shape, generator=generator, dtype=torch.int32))
+            continue
         values = torch.randn(argument.shape, generator=generator)
         if special:
             flat = values.view(-1)

@@ -315,6 +315,23 @@ def test_attention(run_op, mode, kv_heads):
     assert_close(result, exact)
 
 
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize("kv_heads", [4, 2])
+def test_attention_holds_scores_and_weights_in_bfloat16(run_op, rows, kv_heads):
+    def bf16(x):
+        return x.to(torch.bfloat16).double()
+
+    given = [samples(2, 4, rows, 32), samples(2, kv_heads, 9, 32, seed=1), samples(2, kv_heads, 9, 32, seed=2)]
+    q, k, v = (x.to(torch.bfloat16) for x in given)
+    mask = samples(2, 1, rows, 9, seed=3).to(torch.bfloat16)
+    keys, values = (x.double().repeat_interleave(4 // kv_heads, 1) for x in (k, v))
+    scores = bf16(bf16(q.double() @ keys.transpose(-1, -2) * 0.3) + mask.double())
+    expected = bf16(bf16(torch.softmax(scores, -1)) @ values)
+    operands = {"query": q, "key": k, "value": v, "attention_mask": mask}
+    found = run_op("ttnn.scaled_dot_product_attention", operands, q.shape, is_causal=False, scale=0.3)
+    assert (found.double() == expected).double().mean() > 0.98
+
+
 def test_rotary_embedding(run_op):
     x, angles = samples(1, 2, 3, 8), samples(1, 1, 3, 8, seed=1)
     cosine, sine = angles.cos(), angles.sin()

@@ -16,7 +16,7 @@ import torch
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator.chains.build import Build
-from tt_xla.runtime.emulator.chains.rows import Chain, Operand, Shape, calls_of, domain_of
+from tt_xla.runtime.emulator.chains.rows import MOVES, Chain, Operand, Shape, calls_of, domain_of
 from tt_xla.runtime.emulator.registry import Call
 
 CHAIN = "chain"
@@ -94,6 +94,9 @@ def _fills_up(steps: Sequence[Step], at: int) -> bool:
 
 
 def _run(steps: Sequence[Step], start: int, end: int, domain: Shape, results: Sequence[int]) -> Run | None:
+    later = {value for step in steps[end:] for value in step.inputs} | {*results}
+    while start < end and steps[start].instruction.op in MOVES and steps[start].instruction.results[0] in later:
+        start += 1  # of what was made before, and needed after: not computed here
     inside = steps[start:end]
     calls = sum(
         calls_of(step.context, step.instruction.attributes)
@@ -104,7 +107,6 @@ def _run(steps: Sequence[Step], start: int, end: int, domain: Shape, results: Se
         return None
     made = [value for step in inside for value in step.instruction.results]
     inputs = dict.fromkeys(value for step in inside for value in step.inputs if value not in made)
-    later = {value for step in steps[end:] for value in step.inputs} | {*results}
     outputs = tuple(value for value in made if value in later)
     return Run(start, end, domain, tuple(inputs), outputs) if outputs else None
 

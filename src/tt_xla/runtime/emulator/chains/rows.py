@@ -29,10 +29,13 @@ LONGEST_ROW = 1 << 14
 _GRAIN = 1 << 15
 """Elements below which one thread is enough, as in torch."""
 
-_TYPES = {torch.bfloat16: "uint16_t", torch.float32: "float"}
+_TYPES = {torch.bfloat16: "uint16_t", torch.float32: "float", torch.int32: "int32_t"}
 _FLOATS = (DataType.BF16, DataType.F32)
+_KINDS = dict.fromkeys(_FLOATS, "float") | {DataType.SI32: "int32_t"}
+"""C++ type that values of each type are computed in."""
 
 PRELUDE = """\
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -40,13 +43,22 @@ static inline uint32_t bits(float x) { uint32_t u; std::memcpy(&u, &x, 4); retur
 static inline float number(uint32_t u) { float x; std::memcpy(&x, &u, 4); return x; }
 static inline float load(uint16_t x) { return number((uint32_t)x << 16); }
 static inline float load(float x) { return x; }
+static inline int32_t load(int32_t x) { return x; }
 static inline float rounded(float x) {
   uint32_t u = bits(x), to_even = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
   return number(x != x ? 0x7fc00000u : to_even);
 }
+// Integers wrap.
+static inline float sum(float x, float y) { return x + y; }
+static inline int32_t sum(int32_t x, int32_t y) { return (int32_t)((uint32_t)x + (uint32_t)y); }
+static inline float difference(float x, float y) { return x - y; }
+static inline int32_t difference(int32_t x, int32_t y) { return (int32_t)((uint32_t)x - (uint32_t)y); }
+static inline float product(float x, float y) { return x * y; }
+static inline int32_t product(int32_t x, int32_t y) { return (int32_t)((uint32_t)x * (uint32_t)y); }
 static inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
 static inline void store(uint16_t& to, float x) { to = (uint16_t)(bits(x) >> 16); }
 static inline void store(float& to, float x) { to = x; }
+static inline void store(int32_t& to, int32_t x) { to = x; }
 """
 
 
@@ -84,6 +96,8 @@ class Chain:
         self._phases = [_Phase()]
         self._made_in: dict[int, int] = {}
         """Phase by value."""
+        self._kinds: dict[int, str] = {}
+        """C++ type by value."""
         self._aliases: dict[int, int] = {}
         self._buffered: set[int] = set()
         self._inputs: list[tuple[int, Operand]] = []
@@ -101,10 +115,11 @@ class Chain:
         self._aliases[result] = self._root(value)
 
     def assign(self, result: int, expression: str, dtype: DataType) -> None:
-        """``result`` is this float32 expression of one element, rounded to ``dtype``."""
+        """``result`` is this expression of one element, of float32 or int32, rounded to ``dtype``."""
         rounded = f"rounded({expression})" if dtype is DataType.BF16 else expression
-        self._phases[-1].lines.append((result, f"const float v{result} = {rounded};"))
+        self._phases[-1].lines.append((result, f"const {_KINDS[dtype]} v{result} = {rounded};"))
         self._made_in[result] = len(self._phases) - 1
+        self._kinds[result] = _KINDS[dtype]
 
     def sum(self, result: int, term: str, finished: str) -> str:
         """Ends the phase with a sum of float64, and returns the name of the float32 that ``finished`` makes of it."""
@@ -151,7 +166,7 @@ class Chain:
             "{",
             *(self._pointer("const ", "x", "a", at, operand) for at, (_, operand) in enumerate(self._inputs)),
             *(self._pointer("", "y", "o", at, operand) for at, (_, operand) in enumerate(outputs)),
-            *(f"float b{value}[{self._domain[-1]}];" for value in sorted(self._buffered)),
+            *(f"{self._kinds[value]} b{value}[{self._domain[-1]}];" for value in sorted(self._buffered)),
             *(line for phase in range(len(self._phases)) for line in self._phase_lines(phase, outputs)),
             "}",
             "}",
@@ -210,6 +225,8 @@ class _Op:
     emit: Emit
     calls: int
     """Calls of torch that its kernel makes, about."""
+    kinds: tuple[str, ...] = ("float",)
+    """C++ types that it is written for."""
 
 
 def calls_of(context: Context, attributes: Mapping[str, Any]) -> int:
@@ -222,16 +239,26 @@ def domain_of(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
     if context.op not in _OPS or len(context.results) != 1:
         return None
     specs = [*context.operands.values(), context.result]
-    if not all(isinstance(spec, TensorSpec) and spec.layout.dtype in _FLOATS for spec in specs):
+    if not all(isinstance(spec, TensorSpec) and spec.layout.dtype in _KINDS for spec in specs):
+        return None
+    if len({_KINDS[dtype] for dtype in _dtypes(context)}) > 1 or _KINDS[context.dtype] not in _OPS[context.op].kinds:
         return None
     shape = context.result.shape
     if context.op == "ttnn.rotary_embedding":
         shape = _rotated(context, attributes)
+        if shape is None:
+            return None
     elif not _takes(context, attributes):
         return None
+    shape = _without_leading_ones(shape)
+    return shape if 0 < shape[-1] <= LONGEST_ROW and math.prod(shape) else None
+
+
+def _without_leading_ones(shape: Shape) -> Shape:
+    """One dimension at least is left."""
     while len(shape) > 1 and shape[0] == 1:
         shape = shape[1:]
-    return shape if shape and 0 < shape[-1] <= LONGEST_ROW and math.prod(shape) else None
+    return shape or (1,)
 
 
 def _spec(context: Context, name: str) -> TensorSpec:
@@ -246,7 +273,9 @@ def _dtypes(context: Context) -> set[DataType]:
 
 
 def _takes(context: Context, attributes: Mapping[str, Any]) -> bool:
-    if context.op in _MOVES:
+    if context.op == "ttnn.reshape":
+        return _without_leading_ones(_spec(context, "input").shape) == _without_leading_ones(context.result.shape)
+    if context.op in MOVES:
         return True
     if context.op == "ttnn.rms_norm":
         return all(_spec(context, name).shape[-1:] == context.result.shape[-1:] for name in context.operands) and all(
@@ -254,18 +283,20 @@ def _takes(context: Context, attributes: Mapping[str, Any]) -> bool:
             for name in context.operands
             if name != "input"
         )
+    if _KINDS[context.dtype] != "float" and attributes.get("activations"):
+        return False
     known = all(str(dict(item)["op_type"]) in ("relu", "neg") for item in attributes.get("activations") or ())
     alone = not any(attributes.get(f"input_tensor_{name}_activations") for name in "ab")
     return known and alone and len(_dtypes(context)) == 1
 
 
-def _rotated(context: Context, attributes: Mapping[str, Any]) -> Shape:
-    """The shape of the rows that are turned: the result may have more, to fill a tile."""
+def _rotated(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
+    """The shape of the rows that are turned, where they can be: the result may have more, to fill a tile."""
     shape = _spec(context, "input").shape
     plain = attributes.get("token_index") is None and context.silicon and len(_dtypes(context)) == 1
     caches = [_spec(context, name).shape for name in ("cos_cache", "sin_cache")]
     alike = all(cache[-1] == shape[-1] and cache[-2] == shape[-2] for cache in caches)
-    return shape if plain and alike and shape[-1] % 2 == 0 else ()
+    return shape if plain and alike and shape[-1] % 2 == 0 else None
 
 
 def _emit_elementwise(expression: str) -> Emit:
@@ -314,20 +345,44 @@ def _emit_rotary(
     chain.assign(result, f"{straight} + {turned}", context.dtype)
 
 
-_MOVES = ("ttnn.to_layout", "ttnn.to_memory_config", "ttnn.typecast")
+def _emit_clamp(
+    chain: Chain, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int
+) -> None:
+    low, high = (int(attributes[name]) for name in ("min", "max"))
+    value = chain.read(inputs[0])
+    chain.assign(result, f"std::min(std::max({value}, (int32_t){low}), (int32_t){high})", context.dtype)
+
+
+MOVES = ("ttnn.reshape", "ttnn.to_layout", "ttnn.to_memory_config", "ttnn.typecast")
+"""Ops that have the elements of their operand, in order."""
+
+_BOTH = ("float", "int32_t")
+
+
+def _comparison(sign: str) -> _Op:
+    """1 and 0 in the type of what is compared."""
+    return _Op(_emit_elementwise(f"({{0}} {sign} {{1}} ? 1 : 0)"), 2, _BOTH)
+
 
 _OPS: dict[str, _Op] = {
     "ttnn.abs": _Op(_emit_elementwise("std::fabs({0})"), 1),
-    "ttnn.add": _Op(_emit_elementwise("{0} + {1}"), 1),
+    "ttnn.add": _Op(_emit_elementwise("sum({0}, {1})"), 1, _BOTH),
+    "ttnn.clamp_scalar": _Op(_emit_clamp, 1, ("int32_t",)),
     "ttnn.divide": _Op(_emit_elementwise("{0} / {1}"), 1),
-    "ttnn.multiply": _Op(_emit_elementwise("{0} * {1}"), 1),
+    "ttnn.eq": _comparison("=="),
+    "ttnn.ge": _comparison(">="),
+    "ttnn.gt": _comparison(">"),
+    "ttnn.le": _comparison("<="),
+    "ttnn.lt": _comparison("<"),
+    "ttnn.multiply": _Op(_emit_elementwise("product({0}, {1})"), 1, _BOTH),
+    "ttnn.ne": _comparison("!="),
     "ttnn.neg": _Op(_emit_elementwise("-{0}"), 1),
     "ttnn.reciprocal": _Op(_emit_elementwise("1.0f / {0}"), 1),
     "ttnn.relu": _Op(_emit_elementwise("relu({0})"), 1),
     "ttnn.rms_norm": _Op(_emit_rms_norm, 9),
     "ttnn.rotary_embedding": _Op(_emit_rotary, 8),
     "ttnn.sqrt": _Op(_emit_elementwise("std::sqrt({0})"), 1),
-    "ttnn.subtract": _Op(_emit_elementwise("{0} - {1}"), 1),
-    "ttnn.where": _Op(_emit_elementwise("({0} != 0.0f ? {1} : {2})"), 4),
-    **dict.fromkeys(_MOVES, _Op(_emit_move, 0)),
+    "ttnn.subtract": _Op(_emit_elementwise("difference({0}, {1})"), 1, _BOTH),
+    "ttnn.where": _Op(_emit_elementwise("({0} != 0 ? {1} : {2})"), 4, _BOTH),
+    **dict.fromkeys(MOVES, _Op(_emit_move, 0, _BOTH)),
 }

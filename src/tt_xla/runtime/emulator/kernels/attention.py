@@ -62,9 +62,9 @@ def scaled_dot_product_attention(
 
 def _scores_fit(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether the scores of all heads may lie in memory at once."""
-    several = query.shape[2] > 1 and query.numel() > 0 and key.numel() > 0
-    small = query.numel() // query.shape[-1] * key.shape[2] <= _SCORES
-    return several and small and query.dtype is key.dtype is value.dtype is torch.bfloat16
+    if not query.numel() or not key.numel() or not query.dtype is key.dtype is value.dtype is torch.bfloat16:
+        return False
+    return query.numel() // query.shape[-1] * key.shape[2] <= _SCORES
 
 
 def _by_products(

@@ -31,7 +31,7 @@ def paged_update_cache(
             position %= length
         if position >= length:
             raise IndexError(f"position {position} is outside the cache of {length}")
-        cache[at, :, position] = rows[sequence]
+        cache.select(0, at).select(1, position).copy_(rows.select(0, sequence))
     return ()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -12,9 +12,10 @@ from tt_xla.runtime.emulator.registry import Context, kernel
 Tensor = torch.Tensor
 
 
-@kernel("ttnn.reshape")
-def reshape(ctx: Context, input: Tensor, shape: Sequence[int]) -> Tensor:
-    return input.reshape(tuple(shape))
+@kernel("ttnn.reshape", prepared=True)
+def reshape(ctx: Context, shape: Sequence[int]) -> Callable[[Tensor], Tensor]:
+    sizes = tuple(shape)
+    return lambda input: input.reshape(sizes)
 
 
 @kernel("ttnn.permute")
