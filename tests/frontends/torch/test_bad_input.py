@@ -81,3 +81,28 @@ def test_weights_that_are_no_floats_have_no_block_float_type():
         call(weight)
     with pytest.raises(RuntimeError, match="weight_dtype_override"):
         torch.compile(call, backend="tt")(weight)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_integers_that_need_more_than_32_bits(compiled):
+    """As numbers they are what they are, also where another number stood before; a tensor of them is refused."""
+
+    def f(x, number):
+        return x + number, torch.full((2,), number, device="tt")
+
+    call = torch.compile(f, backend="tt", dynamic=False) if compiled else f
+    for number in (3, 2**40, 4, -(2**50)):
+        results = call(torch.arange(3, device="tt"), number)
+        assert [x.tolist() for x in results] == [[number, number + 1, number + 2], [number] * 2]
+    wide = torch.tensor([2**40]).to("tt")
+    assert wide.tolist() == [2**40]
+    with pytest.raises(RuntimeError, match="1099511627776, which does not fit si32"):
+        call(wide, 1)[0].tolist()
+
+
+@pytest.mark.parametrize("call", [lambda: ones(2, 3) + ones(4), lambda: ones(3) << 2, lambda: ones(3).topk(5)])
+def test_an_op_that_is_refused_is_told_once(call, caplog):
+    with caplog.at_level("DEBUG", logger="torch._subclasses.fake_tensor"):
+        with pytest.raises((RuntimeError, NotImplementedError)):
+            call()
+        assert "torch._subclasses.fake_tensor" not in {record.name for record in caplog.records}

@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import logging
 import math
 import operator
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -99,8 +101,33 @@ def _faking() -> Iterator[None]:
     """Within it, ops compute shapes and types alone, whatever torch is tracing around it."""
     from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-    with outside_dynamo(), unset_fake_temporarily(), _dispatching_modes(), _mode(), torch.no_grad():
+    with outside_dynamo(), unset_fake_temporarily(), _dispatching_modes(), _mode(), torch.no_grad(), _QUIET:
         yield
+
+
+class _Quiet(threading.local):
+    """Within it, this thread logs nothing of what torch's fake tensors refuse: the caller hears of it once, as an
+    exception."""
+
+    depth = 0
+
+    def __enter__(self) -> None:
+        _hush()
+        self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+
+    def passes(self, record: logging.LogRecord) -> bool:
+        return self.depth == 0
+
+
+_QUIET = _Quiet()
+
+
+@functools.cache
+def _hush() -> None:
+    logging.getLogger("torch._subclasses.fake_tensor").addFilter(_QUIET.passes)
 
 
 @contextlib.contextmanager
