@@ -527,3 +527,30 @@ def test_numbers_in_place_of_tensors(name, compiled):
     call = torch.compile(function, backend="tt") if compiled else function
     torch.testing.assert_close(call(x.to("tt")), function(x), check_device=False)
     assert torch.tt.host_ops() == before
+
+
+_DRAWN = {
+    "bernoulli": lambda p, s: torch.bernoulli(p),
+    "bernoulli_in_place": lambda p, s: torch.empty(s.shape, dtype=torch.int64, device=p.device).bernoulli_(p),
+    "bernoulli_out": lambda p, s: torch.bernoulli(p, out=torch.empty(0, device=p.device)),
+    "normal": lambda p, s: torch.normal(p, s),
+    "normal_out": lambda p, s: torch.normal(p, s, out=torch.empty(0, device=p.device)),
+    "normal_of_numbers": lambda p, s: (torch.normal(p, 2.0), torch.normal(1.0, s)),
+    "normal_of_a_shape": lambda p, s: torch.normal(1.0, 2.0, s.shape, device=p.device),
+    "normal_of_rows": lambda p, s: torch.normal(p[0], s),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", _DRAWN)
+def test_distributions_given_by_tensors_are_drawn_as_on_the_cpu(name, compiled):
+    function = _DRAWN[name]
+    chances, deviations = torch.rand(4, 5), torch.rand(4, 5)
+    before = torch.tt.host_ops()
+    torch.compiler.reset()
+    call = torch.compile(function, backend="tt") if compiled and "out" not in name else function
+    torch.manual_seed(7)
+    there = call(chances.to("tt"), deviations.to("tt"))
+    torch.manual_seed(7)
+    torch.testing.assert_close(there, function(chances, deviations), check_device=False, atol=2e-2, rtol=2e-2)
+    assert torch.tt.host_ops() == before

@@ -10,6 +10,7 @@ import torch
 from torch._decomp import decomposition_table
 
 from tt_xla.frontends.torch.aten import LOWERINGS
+from tt_xla.frontends.torch.drawn import DRAWN, RANDOM
 from tt_xla.frontends.torch.fused_steps import STEPS
 
 aten = torch.ops.aten
@@ -24,13 +25,13 @@ def decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
     """
     import torch._inductor.inductor_prims
 
-    kept = {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under these
+    kept = RANDOM | {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under lifts
     own = {
         aten.as_strided_scatter.default: _as_strided_scatter,
         aten.nan_to_num.default: _nan_to_num,
         torch.ops.prims.fma.default: _fma,
     }
-    known = decomposition_table | _foreach_decompositions() | STEPS | own | _WITH_FACTOR
+    known = decomposition_table | _foreach_decompositions() | STEPS | DRAWN | own | _WITH_FACTOR
     known = {op: rule for op, rule in known.items() if op not in LOWERINGS and op not in kept and not _writes(op)}
     return known | {op: _if_symbolic(rule) for op, rule in _WITH_FACTOR.items() if op in LOWERINGS}
 

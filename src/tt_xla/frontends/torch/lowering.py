@@ -18,6 +18,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.aten import Context
 from tt_xla.frontends.torch.aten.registry import DTYPES, InvalidUseError, apply, describe, rule_of, shape_of
+from tt_xla.frontends.torch.drawn import RANDOM
 from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
@@ -31,18 +32,6 @@ aten = torch.ops.aten
 EMBEDDED_ELEMENTS = 32
 """Tensor constants up to this size are written into the module; larger ones become arguments."""
 
-_RANDOM = {
-    aten.bernoulli.p,
-    aten.rand.default,
-    aten.rand_like.default,
-    aten.randn.default,
-    aten.randn_like.default,
-    aten.randint.default,
-    aten.randint.low,
-    aten.randint_like.default,
-    aten.randint_like.low_dtype,
-    aten.randperm.default,
-}
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _SCOPE = re.compile(r"(?:^|/)n(\d+)(?:/|$)")
 _TORCH_FILES = re.compile(r"[/\\](?:site|dist)-packages[/\\]torch[/\\]")
@@ -129,10 +118,10 @@ def is_lowered(node: torch.fx.Node) -> bool:
     """Whether a call has a lowering rule, or needs none."""
     if isinstance(node.target, torch._ops.HigherOrderOperator):
         inner = [call for graph in graphs_of(node) for call in graph.graph.nodes if call.op == "call_function"]
-        return node.target in HIGHER_ORDER and all(is_lowered(call) and call.target not in _RANDOM for call in inner)
+        return node.target in HIGHER_ORDER and all(is_lowered(call) and call.target not in RANDOM for call in inner)
     if not isinstance(node.target, torch._ops.OpOverload):
         return True
-    known = rule_of(node.target) is not None or node.target in _RANDOM
+    known = rule_of(node.target) is not None or node.target in RANDOM
     return known or isinstance(node.meta.get("val"), bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool)
 
 
@@ -223,7 +212,7 @@ class _Lowering:
             UnsupportedOpError: an op has no rule, or its rule does not cover this use of it.
         """
         self._check_supported()
-        if any(node.target in _RANDOM for node in self.nodes):
+        if any(node.target in RANDOM for node in self.nodes):
             raise UnsupportedOpError("Random numbers are drawn when an op is recorded.")
         self._collect_extras()
 
@@ -265,7 +254,7 @@ class _Lowering:
                     self._add_extra(node, lambda host=host: host, constant=True)
                 else:
                     self.known[node] = _to_numpy(value)
-            elif node.op == "call_function" and node.target in _RANDOM:
+            elif node.op == "call_function" and node.target in RANDOM:
                 self._add_extra(node, _sampler(node), constant=False)
 
     def _add_extra(self, node: torch.fx.Node, make: Callable[[], torch.Tensor], *, constant: bool) -> None:

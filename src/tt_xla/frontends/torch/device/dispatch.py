@@ -22,6 +22,7 @@ from tt_xla.frontends.torch.device.recording import (
     write,
 )
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
+from tt_xla.frontends.torch.drawn import DRAWN
 from tt_xla.options import environment
 
 MAX_NODES = 10_000
@@ -192,6 +193,15 @@ def tensor_of_zeros(size: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
 
 def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Draws on the CPU as the op is recorded, so that ``torch.manual_seed`` decides as it does there."""
+    rule = None if signature.functional is None else DRAWN.get(signature.functional)
+    if rule is not None:
+        result = rule(*args, **signature.without_out(kwargs))
+        if not signature.writes:
+            return result
+        (target,) = signature.written(args, kwargs)
+        if signature.is_out:
+            _resize_out(target, result.shape)
+        return target.copy_(result)
     others = [
         arg
         for arg in (*args[1:], *kwargs.values())

@@ -128,7 +128,9 @@ def _varies(arg: Any) -> bool:
     """Whether it is a number that may become an input: not one that equals another number, or nothing at all, nor an
     integer that no input of a program holds."""
     kind = type(arg)
-    return (kind is int and -(2**31) <= arg < 2**31) or (kind is float and arg == arg and (arg != 0.0 or math.copysign(1.0, arg) > 0))
+    return (kind is int and -(2**31) <= arg < 2**31) or (
+        kind is float and arg == arg and (arg != 0.0 or math.copysign(1.0, arg) > 0)
+    )
 
 
 def _encode(op: torch._ops.OpOverload, arg: Any, key: list[Any], values: list[Value]) -> None:

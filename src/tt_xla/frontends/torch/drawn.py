@@ -1,0 +1,86 @@
+"""Random ops whose distribution is given by tensors: numbers that the CPU's generator draws, and the rest computed.
+
+The numbers are those of torch's own kernels for the CPU, drawn in the same order, so a seed gives what it gives there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+
+RANDOM = {
+    aten.bernoulli.p,
+    aten.rand.default,
+    aten.rand_like.default,
+    aten.randn.default,
+    aten.randn_like.default,
+    aten.randint.default,
+    aten.randint.low,
+    aten.randint_like.default,
+    aten.randint_like.low_dtype,
+    aten.randperm.default,
+}
+"""Ops whose results are drawn before a program runs, and are inputs of it."""
+
+
+def _bernoulli(chances: Tensor, **generator: Any) -> Tensor:
+    return _bernoulli_like(chances, chances, **generator)
+
+
+def _bernoulli_like(x: Tensor, chances: Tensor, **generator: Any) -> Tensor:
+    dtype = chances.dtype if chances.is_floating_point() else torch.float32
+    return (_draw(aten.rand, x.shape, dtype, x.device, **generator) < chances).to(x.dtype)
+
+
+def _normal(mean: Any, deviation: Any, **generator: Any) -> Tensor:
+    given = [value for value in (mean, deviation) if isinstance(value, Tensor)]
+    shape = torch.broadcast_shapes(*[tensor.shape for tensor in given])
+    return _draw(aten.randn, shape, given[0].dtype, given[0].device, **generator) * deviation + mean
+
+
+def _normal_around(mean: Tensor, deviation: float = 1.0, **generator: Any) -> Tensor:
+    return _normal(mean, deviation, **generator)
+
+
+def _normal_of(
+    shape: torch.Size,
+    *,
+    mean: float,
+    std: float,
+    dtype: torch.dtype,
+    device: torch.device,
+    requires_grad: bool = False,
+    **generator: Any,
+) -> Tensor:
+    """What torch makes of ``torch.normal`` in a graph."""
+    drawn = _draw(aten.randn, shape, dtype, device, **generator)
+    return drawn if (mean, std) == (0, 1) else drawn * std + mean
+
+
+def _draw(
+    function: Callable[..., Tensor],
+    shape: torch.Size,
+    dtype: torch.dtype,
+    device: torch.device,
+    *,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    own = {} if generator is None else {"generator": generator}
+    return function(shape, dtype=dtype, device=device, **own)
+
+
+DRAWN: dict[torch._ops.OpOverload, Callable[..., Tensor]] = {
+    aten.bernoulli.default: _bernoulli,
+    aten.bernoulli.Tensor: _bernoulli_like,
+    aten.normal.Tensor_Tensor: _normal,
+    aten.normal.Tensor_float: _normal_around,
+    aten.normal.float_Tensor: _normal,
+    torch.ops.prims.normal.default: _normal_of,
+}
+
+__all__ = ["DRAWN", "RANDOM"]
