@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
+from collections.abc import Callable
 
 import pytest
 import torch
 import torch.nn.functional as F
 
 from tt_xla.frontends.torch import index_checks
+from tt_xla.frontends.torch.device.dispatch import MODE
 
 TABLE = torch.arange(20.0).view(5, 4)
 BAD = torch.tensor([[0, 5], [1, 2]])
@@ -91,3 +93,32 @@ def test_inference_tensors_and_empty_positions() -> None:
         with pytest.raises(IndexError, match="index 5"):
             compiled(TABLE, positions)
     assert compiled(TABLE, torch.empty(0, dtype=torch.int64)).shape == (0, 4)
+
+
+@pytest.mark.parametrize("device", ["cpu", "tt"])
+@pytest.mark.parametrize("count", [1, 40])
+def test_positions_that_are_constants_of_the_graph(device: str, count: int) -> None:
+    def at(position: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        torch.compiler.reset()  # else the position is symbolic the second time
+        places = [position] * count
+        return torch.compile(lambda x: x[torch.tensor(places).to(x.device)], backend="tt")
+
+    table = TABLE.to(device)
+    torch.testing.assert_close(at(4)(table).cpu(), TABLE[[4] * count])
+    call = at(5)
+    for _ in range(2):
+        with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0 with size 5"):
+            call(table)
+
+
+def test_eager_mode_checks_computed_positions_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODE, "eager", True)
+    table = TABLE.to("tt")
+    positions = (table[0, :1] * 0 + 9.5).long()
+    for call in (
+        lambda: table[positions],
+        lambda: F.embedding(positions, table),
+        lambda: table.index_select(0, positions),
+    ):
+        with pytest.raises(IndexError, match="index 9 is out of bounds for dimension 0 with size 5"):
+            call().cpu()

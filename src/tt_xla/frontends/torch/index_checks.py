@@ -1,8 +1,8 @@
 """Positions that a caller gives are compared with the size of what they point into, as torch does on the CPU.
 
 A program reads or writes the nearest place instead, as XLA has it. Before it runs, positions are computed on the host
-where a few cheap ops make them of integer inputs: ``embedding(table, ids + 2)``, the targets of a cross entropy. What
-the program itself computes (from floats, by argmax, top-k or a cumulative sum) is not checked.
+where a few cheap ops make them of integer inputs or constants: ``embedding(table, ids + 2)``, the targets of a cross
+entropy. What the program itself computes (from floats, by argmax, top-k or a cumulative sum) is not checked.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, GraphModule, Node
 
 from tt_xla.errors import IndexOutOfBoundsError
 from tt_xla.frontends.torch.aten.registry import describe
 from tt_xla.frontends.torch.graph.regions import MARK
+from tt_xla.frontends.torch.higher_order import attribute_of
 
 aten = torch.ops.aten
 
@@ -175,31 +177,38 @@ def find_index_checks(
 
 
 def _steps(positions: Node, places: dict[Node, int], order: dict[Node, int]) -> list[Node] | None:
-    """The nodes that positions are made by, inputs first; None where they are not of integer inputs by cheap ops."""
+    """The nodes that positions are made by, inputs first; None where cheap ops do not make them of integers that are
+    inputs or constants."""
     pending, found = [positions], set[Node]()
     while pending:
         node = pending.pop()
         if node in found:
             continue
-        value = node.meta.get("val")
+        value = attribute_of(node) if node.op == "get_attr" else node.meta.get("val")
         if not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex():
             return None
-        if node not in places and node.target not in _STEPS:
+        if node not in places and node.op != "get_attr" and node.target not in _STEPS:
             return None
         found.add(node)
         pending += [] if node in places else node.all_input_nodes
     steps = sorted(found, key=lambda node: (node not in places, order[node]))
-    bounded = any(node in places for node in found) and len(found) <= _MOST_STEPS
-    return steps if bounded and positions.meta["val"].dtype not in _MASKS else None
+    bounded = any(node in places or node.op == "get_attr" for node in found) and len(found) <= _MOST_STEPS
+    value = attribute_of(positions) if positions.op == "get_attr" else positions.meta["val"]
+    return steps if bounded and value.dtype not in _MASKS else None
 
 
 def _maker(positions: Node, inputs: list[Node], steps: list[Node]) -> Callable[..., torch.Tensor]:
-    """What computes positions of inputs on the host."""
+    """What computes positions of inputs and constants on the host."""
     if not steps:
         return _itself
-    graph = Graph()
+    graph, constants = Graph(), torch.nn.Module()
     copies = {node: graph.placeholder(node.name) for node in inputs}
     for step in steps:
+        if step.op == "get_attr":
+            with unset_fake_temporarily():
+                constants.register_buffer(step.name, attribute_of(step).detach().to("cpu"))
+            copies[step] = graph.get_attr(step.name)
+            continue
         if step.target is MARK:
             copies[step] = copies[step.args[0]]  # type: ignore[index]
             continue
@@ -209,7 +218,7 @@ def _maker(positions: Node, inputs: list[Node], steps: list[Node]) -> Callable[.
         if "device" in step.kwargs:
             copies[step].kwargs = {**copies[step].kwargs, "device": torch.device("cpu")}
     graph.output(copies[positions])
-    return GraphModule({}, graph).forward
+    return GraphModule(constants, graph).forward
 
 
 def _itself(positions: torch.Tensor) -> torch.Tensor:
