@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from collections.abc import Callable
 
 import pytest
 import torch
