@@ -260,6 +260,13 @@ def test_attention_with_masks(masked):
     torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5)
 
 
+def test_attention_of_bfloat16_takes_a_mask_of_float32():
+    query, key, value = torch.randn(3, 2, 4, 6, 8).bfloat16()
+    arguments = (query, key, value, torch.randn(2, 1, 6, 6))
+    got = torch.compile(F.scaled_dot_product_attention, backend="tt")(*arguments)
+    torch.testing.assert_close(got, F.scaled_dot_product_attention(*arguments), rtol=2e-2, atol=2e-2)
+
+
 def test_attention_is_the_same_graph_on_both_devices(on_jax):
     model = Attention().eval()
     x = torch.randn(1, 4, 16)

@@ -92,7 +92,7 @@ def attention(
     weights = torch.softmax(scores, -1) if attn_mask is None else torch.ops.aten._safe_softmax(scores, -1)
     if dropout_p:
         weights = F.dropout(weights, dropout_p)
-    return torch.matmul(weights, value)
+    return torch.matmul(weights.to(value.dtype), value)  # a float32 mask of bfloat16 tensors widens the scores
 
 
 def multi_head_attention(
