@@ -24,6 +24,44 @@ func.func @three_projections(%x: !x, %q: !w, %k: !w, %v: !w) -> (!h, !h, !h) {
   func.return %h0, %h1, %h2 : !h, !h, !h
 }
 
+// The query is scaled above the other products: the split stands before that.
+// CHECK-LABEL: func.func @used_between(
+func.func @used_between(%x: !x, %q: !w, %k: !w, %v: !w) -> (!h, !h, !h) {
+  // CHECK: %[[H:.*]], %[[K:.*]], %[[V:.*]] = "ttir.split_query_key_value_and_split_heads"
+  // CHECK-NEXT: %[[S:.*]] = "ttir.add"(%[[H]], %[[H]])
+  // CHECK-NEXT: func.return %[[S]], %[[K]], %[[V]]
+  %m0 = "ttir.matmul"(%x, %q) <{transpose_a = false, transpose_b = false}> : (!x, !w) -> !x
+  %r0 = "ttir.reshape"(%m0) <{shape = [1 : i32, 64 : i32, 2 : i32, 32 : i32]}> : (!x) -> !r
+  %h0 = "ttir.permute"(%r0) <{permutation = array<i64: 0, 2, 1, 3>}> : (!r) -> !h
+  %s0 = "ttir.add"(%h0, %h0) : (!h, !h) -> !h
+  %m1 = "ttir.matmul"(%x, %k) <{transpose_a = false, transpose_b = false}> : (!x, !w) -> !x
+  %r1 = "ttir.reshape"(%m1) <{shape = [1 : i32, 64 : i32, 2 : i32, 32 : i32]}> : (!x) -> !r
+  %h1 = "ttir.permute"(%r1) <{permutation = array<i64: 0, 2, 1, 3>}> : (!r) -> !h
+  %m2 = "ttir.matmul"(%x, %v) <{transpose_a = false, transpose_b = false}> : (!x, !w) -> !x
+  %r2 = "ttir.reshape"(%m2) <{shape = [1 : i32, 64 : i32, 2 : i32, 32 : i32]}> : (!x) -> !r
+  %h2 = "ttir.permute"(%r2) <{permutation = array<i64: 0, 2, 1, 3>}> : (!r) -> !h
+  func.return %s0, %h1, %h2 : !h, !h, !h
+}
+
+// The weight of the value is made of the scaled query: there is no place for one product.
+// CHECK-LABEL: func.func @made_between(
+func.func @made_between(%x: tensor<64x64xbf16>, %q: !w, %k: !w) -> (!h, !h) {
+  // CHECK-NOT: "ttir.split_query_key_value_and_split_heads"
+  // CHECK: func.return
+  %m0 = "ttir.matmul"(%x, %q) <{transpose_a = false, transpose_b = false}> : (!w, !w) -> !w
+  %r0 = "ttir.reshape"(%m0) <{shape = [1 : i32, 64 : i32, 2 : i32, 32 : i32]}> : (!w) -> !r
+  %h0 = "ttir.permute"(%r0) <{permutation = array<i64: 0, 2, 1, 3>}> : (!r) -> !h
+  %s0 = "ttir.exp"(%h0) : (!h) -> !h
+  %m1 = "ttir.matmul"(%x, %k) <{transpose_a = false, transpose_b = false}> : (!w, !w) -> !w
+  %r1 = "ttir.reshape"(%m1) <{shape = [1 : i32, 64 : i32, 2 : i32, 32 : i32]}> : (!w) -> !r
+  %h1 = "ttir.permute"(%r1) <{permutation = array<i64: 0, 2, 1, 3>}> : (!r) -> !h
+  %v = "ttir.reshape"(%s0) <{shape = [64 : i32, 64 : i32]}> : (!h) -> !w
+  %m2 = "ttir.matmul"(%x, %v) <{transpose_a = false, transpose_b = false}> : (!w, !w) -> !w
+  %r2 = "ttir.reshape"(%m2) <{shape = [1 : i32, 64 : i32, 2 : i32, 32 : i32]}> : (!w) -> !r
+  %h2 = "ttir.permute"(%r2) <{permutation = array<i64: 0, 2, 1, 3>}> : (!r) -> !h
+  func.return %h1, %h2 : !h, !h
+}
+
 // CHECK-LABEL: func.func @two_projections(
 func.func @two_projections(%x: !x, %q: !w, %k: !w) -> (!h, !h) {
   // CHECK-NOT: "ttir.split_query_key_value_and_split_heads"

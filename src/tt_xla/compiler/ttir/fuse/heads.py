@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
@@ -61,9 +61,12 @@ def split_heads(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
     found = [made for user in users if (made := _projection(user)) is not None]
     if len(found) != 3 or not _alike(found):
         return
-    order = {user: position for position, user in enumerate(_in_order(found))}
+    block = op.parent_block()
+    assert block is not None
+    order = {other: position for position, other in enumerate(block.ops)}
     found.sort(key=lambda made: order[made.product])
-    if found[0].product is not op:
+    place = _place(found, block, order)
+    if found[0].product is not op or place is None:
         return
     # Of three, the one with more heads is the query.
     counts = [made.sizes[1] for made in found]
@@ -75,14 +78,18 @@ def split_heads(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
     rows = math.prod(shape(op.a)[:-1])
     if not all(is_constant(weight) for weight in weights) and shape(op.a)[-1] > rows:
         return
-    _merge(rewriter, op, [query, *others])
+    _merge(rewriter, op, [query, *others], place)
 
 
-def _in_order(found: list[_Projection]) -> list[Operation]:
-    block = found[0].product.parent_block()
-    assert block is not None
-    wanted = {made.product for made in found}
-    return [op for op in block.ops if op in wanted]
+def _place(found: list[_Projection], block: Block, order: dict[Operation, int]) -> Operation | None:
+    """What one product for all is put before: the last of the products, or a use of heads that is above it.
+
+    None where a weight is made later than that.
+    """
+    users = (block.find_ancestor_op_in_block(use.operation) for made in found for use in made.permute.result.uses)
+    place = min((found[-1].product, *filter(None, users)), key=order.__getitem__)
+    makers = (value.owner for made in found for value in made.product.operands[1:])
+    return place if all(isinstance(owner, Block) or order[owner] < order[place] for owner in makers) else None
 
 
 def _projection(op: Operation) -> _Projection | None:
@@ -111,25 +118,24 @@ def _alike(found: list[_Projection]) -> bool:
     )
 
 
-def _merge(rewriter: PatternRewriter, op: MatmulOp | LinearOp, found: list[_Projection]) -> None:
-    """Replaces query, key and value, in this order, at the place of the first product."""
+def _merge(rewriter: PatternRewriter, op: MatmulOp | LinearOp, found: list[_Projection], place: Operation) -> None:
+    """Replaces query, key and value, in this order, by a product and a split before ``place``."""
     batch, heads, rows, width = found[0].sizes
     groups = found[1].sizes[1]
     element, columns = tensor_type(op.result).element_type, (heads + 2 * groups) * width
     transposed, depth = op.value("transpose_b"), shape(op.a)[-1]
-    last = _in_order(found)[-1]  # where all weights are there
     sizes = (columns, depth) if transposed else (depth, columns)
-    weight = _joined(rewriter, last, [made.product.operands[1] for made in found], sizes, 0 if transposed else 1)
+    weight = _joined(rewriter, place, [made.product.operands[1] for made in found], sizes, 0 if transposed else 1)
     operands = [op.a, weight]
     if isinstance(op, LinearOp):
         biases = [
-            reshaped(rewriter, last, made.product.operands[2], (shape(made.product.result)[-1],)) for made in found
+            reshaped(rewriter, place, made.product.operands[2], (shape(made.product.result)[-1],)) for made in found
         ]
-        operands.append(_joined(rewriter, last, biases, (columns,), 0))
+        operands.append(_joined(rewriter, place, biases, (columns,), 0))
     type_ = tensor((*shape(op.result)[:-1], columns), element)
     flags = {"transpose_a": False, "transpose_b": transposed}
-    merged = insert_before(rewriter, last, type(op), operands, type_, **flags)
-    merged = reshaped(rewriter, last, merged, (batch, rows, columns))
+    merged = insert_before(rewriter, place, type(op), operands, type_, **flags)
+    merged = reshaped(rewriter, place, merged, (batch, rows, columns))
     types = [tensor((batch, made.sizes[1], rows, width), element) for made in found]
     split = SplitQueryKeyValueAndSplitHeadsOp.make(
         [merged, None],
@@ -139,7 +145,7 @@ def _merge(rewriter: PatternRewriter, op: MatmulOp | LinearOp, found: list[_Proj
         num_kv_heads=groups,
         transpose_key=False,
     )
-    rewriter.insert(split, InsertPoint.before(last))
+    rewriter.insert(split, InsertPoint.before(place))
     for made, value in zip(found, split.results, strict=True):
         if made.permute.value("permutation") == _HEADS_FIRST:
             rewriter.replace(made.permute, [], [value])
