@@ -123,6 +123,30 @@ def test_out_and_resize():
     assert out.tolist() == [2, 2]
 
 
+def test_python_numbers_in_the_places_of_tensors():
+    """Torch calls the op on tensors, of which Python gets the number."""
+    x, numbers = torch.tensor([[-5.5, 7.0], [3.25, 0.5]]), torch.tensor([[5, 7], [9, 2]])
+
+    def written(numbers):
+        numbers %= 4
+        numbers |= 8
+        return numbers
+
+    for call in (
+        lambda x, n: x % 3,
+        lambda x, n: n % 4,
+        lambda x, n: n.int()[0, 0] % 4,
+        lambda x, n: n & 3,
+        lambda x, n: torch.bitwise_and(3, n),
+        lambda x, n: torch.fmod(x, 2),
+        lambda x, n: torch.copysign(x, -1.0),
+        lambda x, n: torch.special.zeta(n, 2.0),  # on the host
+        lambda x, n: written(n.clone()),
+    ):
+        got, expected = call(x.to("tt"), numbers.to("tt")).cpu(), call(x, numbers)
+        torch.testing.assert_close(got, expected)
+
+
 def test_factories_and_random_numbers():
     with torch.device("tt"):
         assert torch.zeros(2).is_tt

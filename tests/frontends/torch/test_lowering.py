@@ -252,6 +252,9 @@ POOLS = {
     "adaptive_max": lambda x: F.adaptive_max_pool2d(x, (4, 2)), "lp": lambda x: F.lp_pool2d(x.abs(), 2, 2),
     "nearest": lambda x: F.interpolate(x, scale_factor=2), "nearest_uneven": lambda x: F.interpolate(x, size=(11, 5)),
     "bilinear": lambda x: F.interpolate(x, size=(12, 12), mode="bilinear"),
+    "bilinear_smooth": lambda x: F.interpolate(x, size=(3, 12), mode="bilinear", antialias=True),
+    "bicubic_smooth": lambda x: F.interpolate(x, scale_factor=0.4, mode="bicubic", antialias=True),
+    "bicubic_corners": lambda x: F.interpolate(x, (12, 3), mode="bicubic", antialias=True, align_corners=True),
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -27,11 +27,16 @@ def _nearest(size: int, count: int, scale: float | None) -> np.ndarray:
     return np.eye(size)[source]
 
 
-def _bilinear(size: int, count: int, align_corners: bool, scale: float | None) -> np.ndarray:
+def _step(size: int, count: int, align_corners: bool, scale: float | None) -> float:
+    """How far apart two outputs are, in inputs."""
     if align_corners:
-        position = np.arange(count) * ((size - 1) / (count - 1) if count > 1 else 0.0)
-    else:
-        position = np.maximum((np.arange(count) + 0.5) * (1 / scale if scale else size / count) - 0.5, 0)
+        return (size - 1) / (count - 1) if count > 1 else 0.0
+    return 1 / scale if scale else size / count
+
+
+def _bilinear(size: int, count: int, align_corners: bool, scale: float | None) -> np.ndarray:
+    step = _step(size, count, align_corners, scale)
+    position = np.arange(count) * step if align_corners else np.maximum((np.arange(count) + 0.5) * step - 0.5, 0)
     low = np.minimum(position.astype(int), size - 1)
     high = np.minimum(low + 1, size - 1)
     share = (position - low)[:, None]
@@ -91,3 +96,69 @@ def upsample_bilinear2d_backward(
     (height, width), (rows, columns) = ctx.shape[-2:], grad.shape[-2:]
     vertical = _bilinear(height, rows, align_corners, scale_h).T
     return _resize(grad, vertical, _bilinear(width, columns, align_corners, scale_w).T)
+
+
+def _triangle(x: np.ndarray) -> np.ndarray:
+    return np.maximum(1 - x, 0)
+
+
+def _cubic(x: np.ndarray) -> np.ndarray:
+    a = -0.5  # torch's, where it is antialiased
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = a * (((x - 5) * x + 8) * x - 4)
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def _smooth(
+    kernel: Callable[[np.ndarray], np.ndarray],
+    reach: int,
+    size: int,
+    count: int,
+    align_corners: bool,
+    scale: float | None,
+) -> np.ndarray:
+    """Each output as the mean of the inputs within ``reach`` of it, weighted by ``kernel`` of the distance.
+
+    Distances are in inputs where the image grows, in outputs where it shrinks.
+    """
+    step = _step(size, count, align_corners, scale)
+    stretch = max(step, 1.0)
+    centres, inputs = step * (np.arange(count) + 0.5), np.arange(size)
+    first = np.maximum((centres - reach * stretch + 0.5).astype(int), 0)
+    end = np.minimum((centres + reach * stretch + 0.5).astype(int), size)
+    inside = (inputs >= first[:, None]) & (inputs < end[:, None])
+    weights = np.where(inside, kernel(np.abs(inputs - centres[:, None] + 0.5) / stretch), 0)
+    return weights / weights.sum(1, keepdims=True)
+
+
+def _lower_smooth(op: str, kernel: Callable[[np.ndarray], np.ndarray], reach: int) -> None:
+    @lower(getattr(aten, op).default)
+    def forward(
+        ctx: Context,
+        x: Array,
+        size: Sequence[int],
+        align_corners: bool,
+        scale_h: float | None = None,
+        scale_w: float | None = None,
+    ) -> Array:
+        (height, width), (rows, columns) = x.shape[-2:], ctx.shape[-2:]
+        vertical = _smooth(kernel, reach, height, rows, align_corners, scale_h)
+        return _resize(x, vertical, _smooth(kernel, reach, width, columns, align_corners, scale_w))
+
+    @lower(getattr(aten, f"{op}_backward").default)
+    def backward(
+        ctx: Context,
+        grad: Array,
+        size: Sequence[int],
+        input_size: Sequence[int],
+        align_corners: bool,
+        scale_h: float | None = None,
+        scale_w: float | None = None,
+    ) -> Array:
+        (height, width), (rows, columns) = ctx.shape[-2:], grad.shape[-2:]
+        vertical = _smooth(kernel, reach, height, rows, align_corners, scale_h).T
+        return _resize(grad, vertical, _smooth(kernel, reach, width, columns, align_corners, scale_w).T)
+
+
+_lower_smooth("_upsample_bilinear2d_aa", _triangle, 1)
+_lower_smooth("_upsample_bicubic2d_aa", _cubic, 2)
