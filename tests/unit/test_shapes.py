@@ -111,6 +111,32 @@ def test_window_is_torchs(case: tuple[int, int, int, int, bool], padding: int) -
     assert shapes.window(size, kernel, stride, padding, padding, dilation, ceil_mode) == expected
 
 
+PLACES = st.integers(0, 9)
+
+
+@given(st.integers(1, 6), st.integers(1, 9), st.integers(1, 4), PLACES, PLACES, st.integers(1, 3))
+def test_window_within_reads_the_same_elements(
+    size: int, kernel: int, stride: int, low: int, high: int, dilation: int
+) -> None:
+    assume(size + low + high > (kernel - 1) * dilation)
+
+    def read(given: shapes.Window) -> list[list[int]]:
+        count = shapes.window(size, given.kernel, given.stride, given.low, given.high, given.dilation)
+        windows = [
+            [first * given.stride - given.low + place * given.dilation for place in range(given.kernel)]
+            for first in range(count)
+        ]
+        return [[place for place in places if 0 <= place < size] for places in windows]
+
+    whole = shapes.Window(kernel, stride, low, high, dilation)
+    clipped = whole.within(size)
+    assert read(clipped) == read(whole)
+    assert clipped.within(size) == clipped
+    assert min(clipped.low, clipped.high) >= 0
+    if dilation == 1 and len(read(whole)) == 1 and any(read(whole)):
+        assert (clipped.low, clipped.kernel) == (0, len(read(whole)[0]))
+
+
 def test_window_that_does_not_fit() -> None:
     with pytest.raises(ValueError, match=r"a window of 5 does not fit in 3 \+ 1 \+ 0"):
         shapes.window(3, 3, 1, 1, 0, 2)

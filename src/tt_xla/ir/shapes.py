@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 Shape = tuple[int, ...]
 
@@ -153,3 +154,30 @@ def window(size: int, kernel: int, stride: int, low: int, high: int, dilation: i
         raise ValueError(f"a window of {dilation * (kernel - 1) + 1} does not fit in {size} + {low} + {high}")
     count = (free + stride - 1 if ceil_mode else free) // stride + 1
     return count - 1 if ceil_mode and (count - 1) * stride >= size + low else count
+
+
+@dataclass(frozen=True)
+class Window:
+    """One dimension of a pooling window."""
+
+    kernel: int
+    stride: int
+    low: int
+    high: int
+    """Padding before and after."""
+    dilation: int = 1
+
+    def within(self, size: int) -> Window:
+        """Without the places that lie in the padding for every result; without a stride where it goes nowhere."""
+        count = window(size, self.kernel, self.stride, self.low, self.high, self.dilation)
+        reach = (count - 1) * self.stride
+        first = max(0, min(-((reach - self.low) // self.dilation), self.low // self.dilation, self.kernel - 1))
+        last = self.kernel + -(size + self.low) // self.dilation
+        last = max(0, min(last, self.high // self.dilation, self.kernel - 1 - first))
+        kernel, low, high = (
+            self.kernel - first - last,
+            self.low - first * self.dilation,
+            self.high - last * self.dilation,
+        )
+        fills = size + low + high == (kernel - 1) * self.dilation + 1
+        return Window(kernel, 1 if fills else self.stride, low, high, self.dilation)

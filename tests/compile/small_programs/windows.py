@@ -251,6 +251,12 @@ case(
 )
 case("padded_with_exact", lambda x: jnp.pad(x, ((1, 0), (2, 3)), constant_values=16_777_217), whole(3, 4))
 case("pool_strided_only", _MAX((1, 1), (2, 1), "VALID"), normal(6, 3))
+case(
+    "pool_far_beyond",
+    _MAX((1, 9000, 9000, 1), (1, 9000, 9000, 1), ((0, 0), (0, 8998), (4500, 4497), (0, 0))),
+    normal(2, 2, 3, 4),
+)
+case("sum_pool_far_beyond", _SUM((1, 9000, 9000), (1, 9000, 9000), ((0, 0), (0, 8998), (4500, 4497))), normal(4, 2, 3))
 case("pool_of_nothing", _MAX((1, 1, 1, 1), (1, 1, 1, 1), "VALID"), normal(2, 3, 4, 5))
 case(
     "max_pool_dilated",

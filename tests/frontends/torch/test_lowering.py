@@ -273,6 +273,15 @@ def test_pool(name, check):
     check(gradient, f(2, 3, 8, 8))
 
 
+def test_pool_far_beyond_its_input(check):
+    """Only the elements that are there take part: windows of so many would not end, nor fit in memory."""
+    x = f(2, 3, 2, 3)
+    check(lambda x: F.max_pool2d(x, 3000, ceil_mode=True, return_indices=True), x)
+    check(lambda x: F.max_pool2d(x, 3000, 2, 1500, ceil_mode=True), x)
+    check(lambda x: F.avg_pool2d(x, 3000, ceil_mode=True), x)
+    check(lambda x: F.avg_pool2d(x, 3000, 2, 1500, count_include_pad=False), x)
+
+
 def test_max_pool_of_minus_infinity_has_valid_indices(check):
     x = torch.full((1, 1, 4, 4), -math.inf)
     check(lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), x)

@@ -278,9 +278,11 @@ def reduce_window(importer: Importer, op: Any) -> SSAValue:
     declared = str(op.results[0].type.element_type)
     if reducer not in ON_BOOLEANS or not is_identity(reducer, initial, declared):
         raise importer.reject(op, "its initial value is not the identity of its body")
-    window = _PoolWindow(op, len(shape(operand)))
+    window = _PoolWindow(op, shape(operand))
     dilates = any(dilation != 1 for dilation in window.base_dilations)
     native = not dilates and declared != "i1"
+    if native and not any(map(window.moves, range(len(shape(operand))))):
+        return operand
     running = window.running_sum(shape(operand)) if native and reducer == "stablehlo.add" else None
     if running is not None:
         return importer.emit(CumsumOp, [operand], importer.result_type(op), dim=running)
@@ -293,14 +295,24 @@ def reduce_window(importer: Importer, op: Any) -> SSAValue:
 
 
 class _PoolWindow:
-    def __init__(self, op: Any, rank: int) -> None:
+    """Sizes, strides, dilations and padding, without what lies in the padding for every result."""
+
+    def __init__(self, op: Any, whole: tuple[int, ...]) -> None:
         given = op.attributes
+        rank = len(whole)
         ones = (1,) * rank
-        self.sizes = tuple(given["window_dimensions"])
-        self.strides = tuple(given["window_strides"]) if "window_strides" in given else ones
+        strides = tuple(given["window_strides"]) if "window_strides" in given else ones
+        padding = _padding(given["padding"], rank) if "padding" in given else ((0, 0),) * rank
         self.dilations = tuple(given["window_dilations"]) if "window_dilations" in given else ones
         self.base_dilations = tuple(given["base_dilations"]) if "base_dilations" in given else ones
-        self.padding = _padding(given["padding"], rank) if "padding" in given else ((0, 0),) * rank
+        edges = zip(*padding, strict=True)
+        windows = list(map(shapes.Window, given["window_dimensions"], strides, *edges, self.dilations))
+        if 0 not in op.results[0].type.shape:
+            apart = [(size - 1) * by + 1 for size, by in zip(whole, self.base_dilations, strict=True)]
+            windows = [window.within(size) for window, size in zip(windows, apart, strict=True)]
+        self.sizes = tuple(window.kernel for window in windows)
+        self.strides = tuple(window.stride for window in windows)
+        self.padding = tuple((window.low, window.high) for window in windows)
 
     def moves(self, dim: int) -> bool:
         return self.sizes[dim] != 1 or self.strides[dim] != 1 or self.padding[dim] != (0, 0)
@@ -387,7 +399,7 @@ def select_and_scatter(importer: Importer, op: Any) -> SSAValue:
     channel."""
     importer.result_type(op)
     operand, source, initial = importer.operands(op)
-    window = _PoolWindow(op, len(shape(operand)))
+    window = _PoolWindow(op, shape(operand))
     if tensor_type(operand).element_type not in (bf16, f32) or not _keeps_first_greatest(op):
         raise importer.reject(op, "it is not the gradient of a pooling by maximum")
     if body_op(op, region=1) != "stablehlo.add" or not is_identity("stablehlo.add", initial):

@@ -16,6 +16,7 @@ from jax import lax
 from tt_xla.frontends.torch.aten.matmul import product
 from tt_xla.frontends.torch.aten.reductions import average
 from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast, full, like, lower, wide
+from tt_xla.ir import shapes
 
 aten = torch.ops.aten
 
@@ -28,7 +29,10 @@ _EXACT_IN_BFLOAT16 = 256
 
 
 class _Window:
-    """Where the windows of a pooling op lie: over the last ``rank`` dimensions."""
+    """Where the windows of a pooling op lie: over the last ``rank`` dimensions.
+
+    ``edges`` is the padding, and ``taps`` the kernel, without what lies in the padding for every window.
+    """
 
     def __init__(
         self,
@@ -54,9 +58,11 @@ class _Window:
             for count, step, spread, size in zip(self.counts, self.stride, self.dilation, self.kernel, strict=True)
         ]
         # With ceil_mode the last window may reach past the padding.
-        self.edges = [
-            (pad, max(pad, end - size - pad)) for pad, end, size in zip(self.padding, reach, self.sizes, strict=True)
-        ]
+        after = [max(pad, end - size - pad) for pad, end, size in zip(self.padding, reach, self.sizes, strict=True)]
+        whole = map(shapes.Window, self.kernel, self.stride, self.padding, after, self.dilation)
+        inside = [window.within(size) for window, size in zip(whole, self.sizes, strict=True)]
+        self.taps = [window.kernel for window in inside]
+        self.edges = [(window.low, window.high) for window in inside]
 
     def reduce(self, x: Array, start: Any, combine: Any) -> Array:
         ones = [1] * self.outer
@@ -64,7 +70,7 @@ class _Window:
             x,
             np.array(start, x.dtype),  # a known value: JAX then has a gradient for it
             combine,
-            ones + self.kernel,
+            ones + self.taps,
             ones + self.stride,
             [(0, 0)] * self.outer + self.edges,
             window_dilation=ones + self.dilation,
@@ -97,7 +103,7 @@ def _pooled_with_positions(x: Array, window: _Window, shape: tuple[int, ...]) ->
         return window.reduce(x, _lowest(x.dtype), lax.max), _max_positions(x, window, shape)
 
     geometry = {
-        "kernel": window.kernel,
+        "kernel": window.taps,
         "stride": window.stride,
         "dilation": window.dilation,
         "padding": [low for low, _ in window.edges] + [high for _, high in window.edges],
@@ -115,7 +121,7 @@ def _max_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Array:
     padded = lax.pad(x, full((), _lowest(x.dtype), x.dtype), config)
     best: Array | None = None
     positions: Array | None = None
-    for taps in itertools.product(*(range(size) for size in window.kernel)):
+    for taps in itertools.product(*(range(size) for size in window.taps)):
         starts = [tap * spread for tap, spread in zip(taps, window.dilation, strict=True)]
         limits = [
             start + (count - 1) * step + 1
@@ -125,7 +131,7 @@ def _max_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Array:
         values = lax.slice(padded, [0] * window.outer + starts, outer + limits, [1] * window.outer + window.stride)
         grid = np.zeros(window.counts, np.int64)
         for axis in range(window.rank):
-            line = starts[axis] - window.padding[axis] + np.arange(window.counts[axis]) * window.stride[axis]
+            line = starts[axis] - window.edges[axis][0] + np.arange(window.counts[axis]) * window.stride[axis]
             grid = grid * window.sizes[axis] + line.reshape([-1 if i == axis else 1 for i in range(window.rank)])
         inside_input = _inside(starts, window)
         here = lax.broadcast_in_dim(np.where(inside_input, grid, -1), shape, range(window.outer, len(shape)))
@@ -146,7 +152,7 @@ def _inside(starts: Sequence[int], window: _Window) -> np.ndarray:
     """Which windows have this element within the input."""
     result = np.ones(window.counts, bool)
     for axis in range(window.rank):
-        line = starts[axis] - window.padding[axis] + np.arange(window.counts[axis]) * window.stride[axis]
+        line = starts[axis] - window.edges[axis][0] + np.arange(window.counts[axis]) * window.stride[axis]
         within = (line >= 0) & (line < window.sizes[axis])
         result &= within.reshape([-1 if i == axis else 1 for i in range(window.rank)])
     return result
