@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tt_xla.runtime.emulator import onednn
 from tt_xla.runtime.emulator.formats import quantize
 from tt_xla.runtime.emulator.kernels.convolution import image, prepare, unprepare
 
@@ -114,6 +115,22 @@ def test_a_float32_convolution_of_bfloat16_operands_is_not_rounded_to_bfloat16(r
     )
     exact = convolve(x.double().numpy(), weight.double().numpy(), (1, 1), (1, 1, 1, 1), (1, 1), 1)
     np.testing.assert_allclose(result.double().numpy(), exact.reshape(1, 1, 16, 8), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("config", [{}, {"math_fidelity": "hifi3"}], ids=str)
+def test_a_convolution_that_onednn_does_not_end_is_computed_in_float32(run_op, monkeypatch, config):
+    def wide_only(*args, **options):
+        assert args[0].dtype is torch.float32
+        return convolution(*args, **options)
+
+    convolution = F.conv2d
+    monkeypatch.setattr(F, "conv2d", wide_only)
+    monkeypatch.setattr(onednn.Convolution, "__call__", wide_only)
+    x, weight = samples(1, 1, 64, 16).to(BF16), samples(16, 1, 1, 15, seed=1).to(BF16)
+    attributes = conv_attributes((16, 16, (1, 15), (1, 1), (0, 7), (1, 1), 16), 1, 1, 64)
+    found = run_op("ttnn.conv2d", {"input": x, "weight": weight}, x.shape, **attributes, compute_config=config)
+    exact = convolve(x.double().numpy(), weight.double().numpy(), (1, 1), (0, 0, 7, 7), (1, 1), 16)
+    np.testing.assert_allclose(found.double().numpy(), exact, rtol=2.0**-8, atol=2.0**-8)
 
 
 def test_conv2d_in_steps_rounds(run_op):

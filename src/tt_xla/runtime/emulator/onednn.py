@@ -29,6 +29,8 @@ ACTIVATIONS: dict[str | None, tuple[str, list[float], str]] = {
 _WORTH_IT = 2**12 + 1
 """Multiplications from which torch's own bfloat16 linear calls oneDNN too, and takes longer than the call."""
 
+_LANES, _TOO_WIDE = 16, 15
+
 _ops: Any = torch.ops.mkldnn
 
 
@@ -43,6 +45,16 @@ def available() -> bool:
 def takes(multiplications: int, activation: str | None) -> bool:
     """Whether a bfloat16 product of this size, with this activation, is oneDNN's."""
     return multiplications >= _WORTH_IT and activation in ACTIVATIONS and available()
+
+
+def ends(weights: Sequence[int], stride: Sequence[int], groups: int) -> bool:
+    """Whether a bfloat16 convolution with weights of this shape, OIHW, comes to an end.
+
+    oneDNN 3.12 loops for ever on CPUs with AVX-512 where each of up to 16 channels has a kernel of its own, 15 or more
+    wide, which moves by 1 over a channels-last image.
+    """
+    alone = weights[:2] == (groups, 1)
+    return not (alone and groups <= _LANES and weights[3] >= _TOO_WIDE and stride[1] == 1)
 
 
 def ordered(weights: Tensor, rows: int) -> Tensor:

@@ -213,7 +213,8 @@ class _Convolution:
         types = {CONTAINERS[spec.layout.dtype] for spec in (*specs, ctx.result) if isinstance(spec, TensorSpec)}
         work = math.prod(ctx.result.shape[:-1]) * math.prod(weight)
         self._onednn: onednn.Convolution | None = None
-        if types == {torch.bfloat16} and onednn.takes(work, activation):
+        ends = onednn.ends(weight, self._stride, self._groups)
+        if types == {torch.bfloat16} and ends and onednn.takes(work, activation):
             self._onednn = onednn.Convolution(
                 shape, self._padding, self._stride, self._dilation, self._groups, activation
             )
@@ -234,7 +235,7 @@ class _Convolution:
         bias = None if bias is None else bias.to(self._dtype)
         if self._onednn is not None:
             return self._onednn(x, weight, bias)
-        made = F.conv2d(x, weight, bias, self._stride, self._padding, self._dilation, self._groups)
+        made = _of_floats(x, weight, bias, self._stride, self._padding, self._dilation, self._groups)
         return activate(made, self._activation)
 
 
@@ -292,9 +293,25 @@ def _convolved(
             found = _as_weight_gradient(a, b, stride, padding, dilation)
             if found is not None:
                 return found
-        return F.conv2d(a, b, bias, stride, padding, dilation, groups)
+        return _of_floats(a, b, bias, stride, padding, dilation, groups)
     wide = None if bias is None else bias.double()
     return F.conv2d(a.double(), b.double(), wide, stride, padding, dilation, groups).to(a.dtype)
+
+
+def _of_floats(
+    a: Tensor,
+    b: Tensor,
+    bias: Tensor | None,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+) -> Tensor:
+    """torch's convolution, which rounds once."""
+    if a.dtype is torch.float32 or onednn.ends(b.shape, stride, groups):
+        return F.conv2d(a, b, bias, stride, padding, dilation, groups)
+    bias = None if bias is None else bias.float()
+    return F.conv2d(a.float(), b.float(), bias, stride, padding, dilation, groups).to(a.dtype)
 
 
 def _as_weight_gradient(
