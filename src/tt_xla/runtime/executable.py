@@ -35,6 +35,7 @@ from tt_xla.runtime.transfer import (
     Token,
     Version,
     as_base,
+    declared,
     describe,
     owns_memory,
     storage,
@@ -114,6 +115,7 @@ class Executable:
     def __init__(self, device: Device, program: Program) -> None:
         self.device = device
         self.program = program
+        self._declared = [declared(result) for result in program.results]
         self.counters = Counters()
         self.predicted_us = program.predicted_device_us
         self._entry = program.functions[0]
@@ -386,16 +388,16 @@ class Executable:
             )
 
     def _own(
-        self, results: Iterable[torch.Tensor], arguments: Iterable[torch.Tensor], passed: Iterable[torch.Tensor]
+        self, results: Iterable[torch.Tensor], arguments: Iterable[torch.Tensor], passed: Sequence[torch.Tensor]
     ) -> list[torch.Tensor]:
         """Results widened, and copied where their memory belongs to someone else; ``passed`` are arguments that may be
         results as they are, each once."""
-        owned = [widen(tensor, result) for tensor, result in zip(results, self.program.results, strict=True)]
+        owned = list(map(widen, results, self._declared))
         del results  # so that none counts as another owner
         taken = {*map(id, arguments), *self._kept}
-        free = {*map(id, passed)}
+        free = {*map(id, passed)} if passed else ()
         for index, tensor in enumerate(owned):
-            if id(tensor) in free:
+            if free and id(tensor) in free:
                 free.discard(id(tensor))
                 continue
             if id(tensor) in taken:

@@ -18,6 +18,8 @@ from tt_xla.runtime.emulator.containers import CONTAINERS, DECLARED, INTEGER_RAN
 _TENSOR_AND_STORAGE = 2
 """Owners of memory that one tensor has, while its storage is looked at."""
 
+_use_count = torch._C._storage_Use_Count  # pyright: ignore[reportPrivateUsage]
+
 Version = int | None
 Token = tuple[object, ...] | None
 """Stands for the contents of a value: equal tokens, equal contents. None equals nothing."""
@@ -221,16 +223,23 @@ def _does_not_fit(argument: Argument, value: float, dtype: DataType) -> Executio
     )
 
 
-def widen(tensor: torch.Tensor, result: Result) -> torch.Tensor:
-    """``tensor`` on the CPU in the declared shape and dtype of ``result``, contiguous; in the same memory where nothing
-    changes."""
-    dtype = DECLARED[result.dtype]
+Declared = tuple[torch.dtype, tuple[int, ...]]
+
+
+def declared(result: Result) -> Declared:
+    """What a caller gets as ``result``."""
+    return DECLARED[result.dtype], tuple(result.shape)
+
+
+def widen(tensor: torch.Tensor, declared: Declared) -> torch.Tensor:
+    """``tensor`` on the CPU in this dtype and shape, contiguous; in the same memory where nothing changes."""
+    dtype, shape = declared
     if not tensor.is_cpu:
         tensor = tensor.cpu()
     if tensor.dtype is not dtype:
         tensor = tensor.ne(0) if dtype is torch.bool else tensor.to(dtype)
-    if tensor.shape != result.shape:
-        tensor = tensor.reshape(result.shape)
+    if tensor.shape != shape:
+        tensor = tensor.reshape(shape)
     return tensor if tensor.is_contiguous() else tensor.contiguous()
 
 
@@ -277,6 +286,4 @@ def _least_references() -> int:
 def _owners(tensor: torch.Tensor) -> int:
     """Of the memory of a tensor, while its storage is looked at; 0 where it is a part of some memory."""
     memory = tensor.untyped_storage()
-    if memory.nbytes() != tensor.numel() * tensor.element_size():
-        return 0
-    return torch._C._storage_Use_Count(memory._cdata)  # pyright: ignore[reportPrivateUsage]
+    return _use_count(memory._cdata) if memory.nbytes() == tensor.nbytes else 0  # pyright: ignore[reportPrivateUsage]

@@ -25,7 +25,7 @@ from tt_xla.frontends.torch import program_cache, settings
 from tt_xla.frontends.torch.bytecode import write_less
 from tt_xla.frontends.torch.decompositions import decompositions
 from tt_xla.frontends.torch.device import DEVICE_TYPE, Mold, buffer_of, new_version, register
-from tt_xla.frontends.torch.device.buffers import MEMORY, LastGiven
+from tt_xla.frontends.torch.device.buffers import MEMORY, Seen, find, find_again
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.dynamic import allow_recompiles, fix_marked_sizes
 from tt_xla.frontends.torch.graph import run_passes
@@ -313,7 +313,7 @@ class Executor:
         self._call: Callee | None = None
         self._written: frozenset[int] = frozenset()
         self._executable: Executable | None = None
-        self._last = [LastGiven() for _ in self._tensors]
+        self._last: list[Seen | None] = [None] * len(self._tensors)
         self._let_go: set[int] = set()
         """Of whose bytes it did once."""
         if lowered.results:
@@ -324,7 +324,7 @@ class Executor:
         options = current.with_own(self._own)
         with unset_fake_temporarily():  # compile callbacks run where every new tensor is a fake one
             self._call, self._written, self._executable = compile_and_load(self._module, options, self._part)
-        self._settings = current
+        self._settings, self._last = current, [None] * len(self._tensors)
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
         results = self._run(args) if self._wrap else []
@@ -352,7 +352,8 @@ class Executor:
         tensors: list[torch.Tensor] = [args[position] for position in self._tensors]
         versions: list[int | None] = [None] * len(tensors)
         given: dict[int, torch.Tensor] = {}
-        for index, tensor in enumerate(tensors):
+        for index in find_again(self._last, tensors, versions):
+            tensor = tensors[index]
             if tensor.is_cpu:
                 continue
             if index in self._written and tensor.is_contiguous():
@@ -363,7 +364,7 @@ class Executor:
                 buffer = buffer_of(tensor)
                 tensors[index] = stand_in
             else:
-                buffer, tensors[index] = self._last[index].find(tensor)
+                buffer, tensors[index], self._last[index] = find(tensor)
             versions[index] = buffer.version
         for check in self._checks:
             check(tensors, versions)

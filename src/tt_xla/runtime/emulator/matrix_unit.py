@@ -36,13 +36,19 @@ K_STEP = 32
 
 def significant(tensor: torch.Tensor, bits: int) -> torch.Tensor:
     """``tensor`` (float32 or bfloat16) with only the first ``bits`` significant bits, the hidden one included."""
-    view, width = (torch.int32, 24) if tensor.dtype is torch.float32 else (torch.int16, 8)
-    if bits >= width:
-        return tensor
-    return torch.bitwise_and(tensor.view(view), _mask(view, width - bits)).view(tensor.dtype)
+    return cutter(tensor.dtype, bits)(tensor)
 
 
 @functools.cache
+def cutter(dtype: torch.dtype, bits: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    """:func:`significant` of one type and number of bits."""
+    view, width = (torch.int32, 24) if dtype is torch.float32 else (torch.int16, 8)
+    if bits >= width:
+        return lambda tensor: tensor
+    mask, bitwise_and = _mask(view, width - bits), torch.bitwise_and
+    return lambda tensor: bitwise_and(tensor.view(view), mask).view(dtype)
+
+
 def _mask(dtype: torch.dtype, cleared: int) -> torch.Tensor:
     """A tensor, which torch takes up in half the time of a number."""
     return torch.tensor(-(1 << cleared), dtype=dtype, device="cpu")

@@ -23,7 +23,7 @@ from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.registry import Call, Weighted, bind
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.steps import context_of
-from tt_xla.runtime.transfer import Token, Version, widen
+from tt_xla.runtime.transfer import Token, Version, declared, widen
 from tt_xla.runtime.ttnn.launch import worker
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class TTNNExecutable(Executable):
         specs = [self._entry.values[value] for value in self._entry.results]
         arrays_out = [self._worker.read(segment) for segment in answer["results"]]
         made = [to_tensor(array, spec) for array, spec in zip(arrays_out, specs, strict=True)]
-        results = [widen(tensor, result) for tensor, result in zip(made, self.program.results, strict=True)]
+        results = [widen(tensor, declared(result)) for tensor, result in zip(made, self.program.results, strict=True)]
         count = Counter(map(id, tensors))
         for at, index in self._returned.items():
             free = at in given and count[id(tensors[at])] == 1

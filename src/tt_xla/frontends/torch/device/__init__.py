@@ -5,7 +5,8 @@ A ``tt`` tensor is an ordinary ``torch.Tensor`` whose storage has the device ``t
 (:mod:`.programs`); ops that cannot run there run on the host and are counted (:mod:`.host_ops`).
 """
 
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, Mold, buffer_of, host_alias, lift, new_version
+from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, buffer_of, host_alias, lift, new_version
+from tt_xla.frontends.torch.device.molds import Mold
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.registration import register
 

@@ -16,7 +16,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -72,14 +72,17 @@ class _Addresses:
 
     def __init__(self) -> None:
         self._next = 1 << 46
+        self._lock = threading.Lock()
 
     def take(self, nbytes: int) -> int:
-        address = self._next
-        self._next += max(nbytes, 1) + _ALIGNMENT - max(nbytes, 1) % _ALIGNMENT
+        size = (nbytes // _ALIGNMENT + 1) * _ALIGNMENT
+        with self._lock:
+            address = self._next
+            self._next = address + size
         return address
 
 
-_addresses = _Addresses()
+ADDRESSES = _Addresses()
 
 
 class Memory:
@@ -201,7 +204,8 @@ class Buffer:
             PENDING[id(self)] = weakref.ref(self)
 
     def __del__(self) -> None:
-        self._let_go()
+        if self._taken is not None:
+            MEMORY.give(self._taken)
         ended(self.version)
 
     def _take(self, nbytes: int) -> None:
@@ -345,30 +349,39 @@ class Buffer:
         return alias._neg_view() if tensor.is_neg() else alias
 
 
-class LastGiven:
-    """One argument of a program, of which the tensor that was given last is found again without a look at its storage.
+Seen = tuple[weakref.ref[torch.Tensor], int, weakref.ref[Buffer], object]
+"""A tensor that a program was given, its address, its buffer and the key of the alias: one object, as threads may call
+at once."""
 
-    That tensor still has the shape and strides that it had; dynamo checks them before each call.
+
+def find_again(last: Sequence[Seen | None], tensors: list[Any], versions: list[int | None]) -> list[int]:
+    """Puts aliases and versions in the places of the ``tt`` tensors that were given last, without a look at storages.
+
+    Such a tensor still has the shape and strides that it had; dynamo checks them before each call.
+
+    Returns:
+        The positions of all others.
     """
+    others: list[int] = []
+    for index, seen in enumerate(last):
+        if seen is not None:
+            tensor, buffer = tensors[index], seen[2]()
+            if seen[0]() is tensor and buffer is not None and tensor.data_ptr() == seen[1]:
+                alias = buffer._alias
+                if alias is not None and buffer._alias_key is seen[3]:
+                    tensors[index], versions[index] = alias, buffer.version
+                    continue
+        others.append(index)
+    return others
 
-    __slots__ = ("_seen",)
 
-    def __init__(self) -> None:
-        self._seen: tuple[weakref.ref[torch.Tensor], weakref.ref[Buffer], int, object] | None = None
-        """The tensor, its buffer, its address and the key of the alias: one object, as threads may call at once."""
-
-    def find(self, tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor]:
-        """The buffer of a ``tt`` tensor, and its :meth:`Buffer.alias`."""
-        seen = self._seen
-        if seen is not None and seen[0]() is tensor and tensor.data_ptr() == seen[2]:
-            buffer = seen[1]()
-            if buffer is not None and buffer._alias is not None and buffer._alias_key is seen[3]:
-                return buffer, buffer._alias
-        buffer = buffer_of(tensor)
-        alias = buffer.alias(tensor)
-        if alias is buffer._alias:
-            self._seen = weakref.ref(tensor), weakref.ref(buffer), tensor.data_ptr(), buffer._alias_key
-        return buffer, alias
+def find(tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor, Seen | None]:
+    """The buffer of a ``tt`` tensor, its :meth:`Buffer.alias`, and what it is found again by."""
+    buffer = buffer_of(tensor)
+    alias = buffer.alias(tensor)
+    if alias is not buffer._alias:
+        return buffer, alias, None
+    return buffer, alias, (weakref.ref(tensor), tensor.data_ptr(), weakref.ref(buffer), buffer._alias_key)
 
 
 PENDING: dict[int, weakref.ref[Buffer]] = {}
@@ -425,7 +438,7 @@ def host_alias(tensor: torch.Tensor) -> torch.Tensor:
 
 def storage_for(buffer: Buffer, nbytes: int) -> torch.UntypedStorage:
     """A new storage of the device with these contents."""
-    storage = torch._C._construct_storage_from_data_pointer(_addresses.take(nbytes), device(), nbytes)
+    storage = torch._C._construct_storage_from_data_pointer(ADDRESSES.take(nbytes), device(), nbytes)
     storage.tt_buffer = buffer
     return storage
 
@@ -446,25 +459,6 @@ def tensor_on(
 def lift(host: torch.Tensor) -> torch.Tensor:
     """A ``tt`` tensor that takes over the memory of a CPU tensor, without a copy."""
     return tensor_on(storage_of_host(host), host.dtype, host.shape, host.stride(), host.storage_offset())
-
-
-class Mold:
-    """Makes tensors of the device of one type, size and strides, of which the elements lie side by side."""
-
-    __slots__ = ("_dtype", "_nbytes", "_size", "_stride")
-
-    def __init__(self, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int]) -> None:
-        self._dtype = dtype
-        self._size = [int(n) for n in size]
-        self._stride = [int(n) for n in stride]
-        self._nbytes = math.prod(self._size) * dtype.itemsize
-
-    def lift(self, host: torch.Tensor) -> torch.Tensor:
-        """:func:`lift` of a CPU tensor that owns its memory, whose own size and strides do not count."""
-        tensor = torch._C._acc.create_empty_tensor(_NO_ELEMENTS, self._dtype)
-        storage = storage_for(Buffer(host, nbytes=self._nbytes), self._nbytes)
-        _set_storage(CPU_KEYS, tensor, storage, 0, self._size, self._stride)
-        return tensor
 
 
 def tensor_of(value: Value, size: Sequence[int], stride: Sequence[int]) -> torch.Tensor:

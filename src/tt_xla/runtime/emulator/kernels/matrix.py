@@ -152,19 +152,21 @@ class _Linear:
         return rows if self.transpose_b else rows.t().contiguous()
 
     def product(self) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
-        dtype, bits, activation, as_is = self.dtype, self.a_bits, self.activation, self.as_is
-        transpose_a, by_onednn = self.transpose_a, self.onednn
+        dtype, activation, as_is = self.dtype, self.activation, self.as_is
+        transpose_a, by_onednn, plain = self.transpose_a, self.onednn, F.linear
+        cut = matrix_unit.cutter(dtype, self.a_bits)
 
         def product(a: Tensor, rows: Tensor, bias: Tensor | None) -> Tensor:
             if transpose_a:
                 a = a.transpose(-2, -1)
             if not as_is:
-                a = matrix_unit.significant(a.to(dtype), bits)
-            if bias is not None:
-                bias = (bias if bias.ndim == 1 else bias.reshape(-1)).to(dtype)
+                a = cut(a if a.dtype is dtype else a.to(dtype))
+            if bias is not None and (bias.ndim != 1 or bias.dtype is not dtype):
+                bias = bias.reshape(-1).to(dtype)
             if by_onednn:
                 return onednn.linear(a, rows, bias, activation)
-            return activate(F.linear(a, rows, bias), activation)
+            made = plain(a, rows, bias)
+            return activate(made, activation) if activation else made
 
         return product
 
