@@ -74,6 +74,23 @@ def arithmetic(dtype):
     return make
 
 
+def momentum(f):
+    """Functions of operands and result, not rounded between."""
+    x, y = f.argument((40, 96), "bf16"), f.argument((40, 96), "bf16")
+
+    def function(name, *params):
+        return {"op_type": name, "params": [*params]}
+
+    step = {
+        "input_tensor_a_activations": [function("mul_unary_sfpu", 0.9), function("sub_unary_sfpu", 0.1)],
+        "input_tensor_b_activations": [function("rsub", 0.3), function("add_unary_sfpu", 1e-3)],
+        "activations": [function("mul_unary_sfpu", -0.7), function("neg")],
+    }
+    total = f.op("ttnn.add", (40, 96), "bf16", step, lhs=x, rhs=y)
+    scaled = {"input_tensor_b_activations": [function("mul_unary_sfpu", 0.01)]}
+    return [total, f.op("ttnn.subtract", (40, 96), "bf16", scaled, lhs=y, rhs=total)]
+
+
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
@@ -117,6 +134,7 @@ CASES = {
     "comparisons bf16": comparisons("bf16"),
     "comparisons f32": comparisons("f32"),
     "comparisons si32": comparisons("si32"),
+    "momentum": momentum,
     "position": position,
     "reshaped before": reshaped_before,
 }

@@ -10,6 +10,8 @@ What a later phase reads lies in a buffer of one row.
 
 from __future__ import annotations
 
+import ctypes
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -231,7 +233,7 @@ class _Op:
 
 def calls_of(context: Context, attributes: Mapping[str, Any]) -> int:
     """How many calls of torch the op takes on its own, about."""
-    return _OPS[context.op].calls + len(attributes.get("activations") or ())
+    return _OPS[context.op].calls + sum(len(attributes.get(name) or ()) for name in _ACTIVATIONS)
 
 
 def domain_of(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
@@ -283,11 +285,42 @@ def _takes(context: Context, attributes: Mapping[str, Any]) -> bool:
             for name in context.operands
             if name != "input"
         )
-    if _KINDS[context.dtype] != "float" and attributes.get("activations"):
+    functions = [item for name in _ACTIVATIONS for item in attributes.get(name) or ()]
+    if functions and (_KINDS[context.dtype] != "float" or not all(map(_is_known, functions))):
         return False
-    known = all(str(dict(item)["op_type"]) in ("relu", "neg") for item in attributes.get("activations") or ())
-    alone = not any(attributes.get(f"input_tensor_{name}_activations") for name in "ab")
-    return known and alone and len(_dtypes(context)) == 1
+    return len(_dtypes(context)) == 1
+
+
+_ACTIVATIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_activations")
+"""Attributes of elementwise ops: functions of the result, and of the operands before."""
+
+_FUNCTIONS = {
+    "add_unary_sfpu": "(({x}) + {p})",
+    "mul_unary_sfpu": "(({x}) * {p})",
+    "neg": "(-({x}))",
+    "relu": "relu({x})",
+    "rsub": "({p} - ({x}))",
+    "sub_unary_sfpu": "(({x}) - {p})",
+}
+"""C++ of them, in float32 and not rounded between, by their names in ``#ttnn.unary_with_param``."""
+
+
+def _is_known(item: Any) -> bool:
+    fields = dict(item)
+    numbers = fields.get("params") or ()
+    return fields["op_type"] in _FUNCTIONS and all(math.isfinite(_float32(number)) for number in numbers)
+
+
+def _float32(number: float) -> float:
+    return ctypes.c_float(number).value
+
+
+def _applied(found: str, functions: Any) -> str:
+    for item in functions or ():
+        fields = dict(item)
+        literals = [f"{_float32(number).hex()}f" for number in fields.get("params") or ()]
+        found = _FUNCTIONS[str(fields["op_type"])].format(x=found, p=literals[0] if literals else "")
+    return found
 
 
 def _rotated(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
@@ -301,10 +334,10 @@ def _rotated(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
 
 def _emit_elementwise(expression: str) -> Emit:
     def emit(chain: Chain, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int) -> None:
-        found = expression.format(*(chain.read(value) for value in inputs))
-        for item in attributes.get("activations") or ():
-            found = {"relu": f"relu({found})", "neg": f"-({found})"}[str(dict(item)["op_type"])]
-        chain.assign(result, found, context.dtype)
+        read = [chain.read(value) for value in inputs]
+        before = [attributes.get(name) for name in _ACTIVATIONS[1:]]
+        operands = [_applied(*pair) for pair in itertools.zip_longest(read, before[: len(read)])]
+        chain.assign(result, _applied(expression.format(*operands), attributes.get("activations")), context.dtype)
 
     return emit
 
