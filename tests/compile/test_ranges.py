@@ -14,9 +14,14 @@ import numpy as np
 import pytest
 import torch
 from jax import lax
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, bf16
+from xdsl.ir import SSAValue
 
+from tt_xla.compiler import ranges
 from tt_xla.compiler.pipeline import compile_module
+from tt_xla.ir.base import si32, tensor
 from tt_xla.ir.program import Program
+from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
@@ -109,3 +114,29 @@ def test_equals_the_cpu(name: str) -> None:
     got = get_device("n150").load(compiled(program, inputs)).run(tensors, [0] * len(inputs))
     for one, other in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(one.numpy(), np.asarray(other))
+
+
+def test_a_value_that_is_used_often_is_looked_at_once() -> None:
+    value: SSAValue = ConstantOp.create(
+        properties={"value": DenseIntOrFPElementsAttr.from_list(tensor((1,), si32), [1])},
+        result_types=[tensor((1,), si32)],
+    ).result
+    for _ in range(7):
+        value = ranges.Add.make([value, value], [tensor((1,), si32)]).results[0]
+    asked: list[SSAValue] = []
+
+    class Counted(dict[Any, Any]):
+        def __setitem__(self, key: Any, found: Any) -> None:
+            asked.append(key)
+            super().__setitem__(key, found)
+
+    assert ranges._bounds(value, 8, Counted()) == ranges.bounds(value) == (128, 128)
+    assert len(asked) == 8
+
+
+def test_a_large_constant_is_no_splat_without_a_look_at_each_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(DenseIntOrFPElementsAttr, "get_values")
+    for numbers, expected in (([3.5] * 4, 3.5), ([3.5, 1, 3.5, 3.5], None), ([1, 1, 1, 2], None)):
+        type_ = tensor((4,), bf16)
+        data = DenseIntOrFPElementsAttr.from_list(type_, numbers)
+        assert splat(ConstantOp.create(properties={"value": data}, result_types=[type_]).result) == expected

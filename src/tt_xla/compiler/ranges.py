@@ -56,36 +56,49 @@ _SAME = (ReshapeOp, BroadcastOp, PermuteOp, SliceStaticOp, ReverseOp, MaxOp, Min
 """Ops whose results are elements of their first operand."""
 
 
-def bounds(value: SSAValue, depth: int = _DEPTH) -> Range:
+def bounds(value: SSAValue) -> Range:
     """The range of a value's elements: no narrower than they are, no wider than their type, and of what is neither an
     integer nor a truth unlimited unless an op says more. NaN may be among floats all the same."""
-    whole = _TYPES.get(tensor_type(value).element_type, _ANY)
-    if not isinstance(value, OpResult) or depth == 0:
-        return whole
-    found = _of_result(value, depth)
-    wraps = found.low < whole.low or found.high > whole.high
-    return whole if wraps else found
+    return _bounds(value, _DEPTH, {})
 
 
-def _of_result(value: OpResult, depth: int) -> Range:
+Ask = Callable[[SSAValue], Range]
+"""The range of a value that is one op further away from the one that was asked for."""
+Rule = Callable[[OpResult, Ask], Range]
+
+
+def _bounds(value: SSAValue, depth: int, known: dict[tuple[SSAValue, int], Range]) -> Range:
+    """``known`` are ranges by value and depth: many paths lead to one value, as to an index that is guarded."""
+    found = known.get((value, depth))
+    if found is None:
+        whole = _TYPES.get(tensor_type(value).element_type, _ANY)
+        rule = _RULES.get(type(value.op)) if isinstance(value, OpResult) and depth > 0 else None
+        found = rule(value, lambda operand: _bounds(operand, depth - 1, known)) if rule else whole
+        if found.low < whole.low or found.high > whole.high:  # it wraps around
+            found = whole
+        known[value, depth] = found
+    return found
+
+
+def _of_element(value: OpResult, ask: Ask) -> Range:
+    return ask(value.op.operands[0])
+
+
+def _of_weight(value: OpResult, ask: Ask) -> Range:
     op = value.op
-    if isinstance(op, TRUTH):
-        return Range(0, 1)
-    if isinstance(op, _SAME):
-        return bounds(op.operands[0], depth - 1)
-    if isinstance(op, EmbeddingOp):
-        return bounds(op.weight, depth - 1)
-    if isinstance(op, ConcatOp):
-        return _either(*(bounds(operand, depth - 1) for operand in op.operands))
-    rule = _RULES.get(type(op))
-    return rule(value, depth - 1) if rule else _TYPES.get(tensor_type(value).element_type, _ANY)
+    assert isinstance(op, EmbeddingOp)
+    return ask(op.weight)
+
+
+def _joined(value: OpResult, ask: Ask) -> Range:
+    return _either(*map(ask, value.op.operands))
 
 
 def _either(*ranges: Range) -> Range:
     return Range(min(found.low for found in ranges), max(found.high for found in ranges))
 
 
-def _constant(value: OpResult, depth: int) -> Range:
+def _constant(value: OpResult, ask: Ask) -> Range:
     found = splat(value)
     if found is not None:
         return Range(found, found)
@@ -98,18 +111,18 @@ def _constant(value: OpResult, depth: int) -> Range:
     return Range(min(numbers), max(numbers))
 
 
-def _arange(value: OpResult, depth: int) -> Range:
+def _arange(value: OpResult, ask: Ask) -> Range:
     op = value.op
     assert isinstance(op, ArangeOp)
     last = op.value("start") + op.value("step") * (shape(value)[op.value("arange_dimension")] - 1)
     return Range(min(op.value("start"), last), max(op.value("start"), last))
 
 
-def _position(value: OpResult, depth: int) -> Range:
+def _position(value: OpResult, ask: Ask) -> Range:
     """Along one dimension, or several at once; values of a sort are those of its operand."""
     op = value.op
     if isinstance(op, SortOp | TopKOp) and value.index == 0:
-        return bounds(op.operands[0], depth)
+        return ask(op.operands[0])
     sizes = shape(op.operands[0])
     if isinstance(op, ArgmaxOp):
         dims = shapes.normalise_dims(op.value("dim_arg"), len(sizes))
@@ -118,17 +131,17 @@ def _position(value: OpResult, depth: int) -> Range:
     return Range(0, sizes[op.value("dim")] - 1)
 
 
-def _clamp(value: OpResult, depth: int) -> Range:
+def _clamp(value: OpResult, ask: Ask) -> Range:
     op = value.op
     assert isinstance(op, ClampScalarOp)
-    inner, low, high = bounds(op.input, depth), float(op.value("min")), float(op.value("max"))
+    inner, low, high = ask(op.input), float(op.value("min")), float(op.value("max"))
     return Range(min(max(inner.low, low), high), min(max(inner.high, low), high))
 
 
-def _cast(value: OpResult, depth: int) -> Range:
+def _cast(value: OpResult, ask: Ask) -> Range:
     """Between integers and floats as long as each number is held; floats lose their fraction."""
     source, target = tensor_type(value.op.operands[0]).element_type, tensor_type(value).element_type
-    inner = bounds(value.op.operands[0], depth)
+    inner = ask(value.op.operands[0])
     if target in _TYPES:
         return Range(math.trunc(inner.low), math.trunc(inner.high)) if math.isfinite(sum(inner)) else _ANY
     magnitude = max(-inner.low, inner.high)
@@ -137,72 +150,72 @@ def _cast(value: OpResult, depth: int) -> Range:
     return Range(-1.01 * magnitude, 1.01 * magnitude)  # of a number that is rounded
 
 
-def _sum(value: OpResult, depth: int) -> Range:
-    lhs, rhs = (bounds(operand, depth) for operand in value.op.operands)
+def _sum(value: OpResult, ask: Ask) -> Range:
+    lhs, rhs = (ask(operand) for operand in value.op.operands)
     return Range(lhs.low + rhs.low, lhs.high + rhs.high)
 
 
-def _difference(value: OpResult, depth: int) -> Range:
-    lhs, rhs = (bounds(operand, depth) for operand in value.op.operands)
+def _difference(value: OpResult, ask: Ask) -> Range:
+    lhs, rhs = (ask(operand) for operand in value.op.operands)
     return Range(lhs.low - rhs.high, lhs.high - rhs.low)
 
 
-def _product(value: OpResult, depth: int) -> Range:
-    lhs, rhs = (bounds(operand, depth) for operand in value.op.operands)
+def _product(value: OpResult, ask: Ask) -> Range:
+    lhs, rhs = (ask(operand) for operand in value.op.operands)
     if not math.isfinite(sum(lhs) + sum(rhs)):
         return _ANY
     corners = [one * other for one in lhs for other in rhs]
     return Range(min(corners), max(corners))
 
 
-def _maximum(value: OpResult, depth: int) -> Range:
-    lhs, rhs = (bounds(operand, depth) for operand in value.op.operands)
+def _maximum(value: OpResult, ask: Ask) -> Range:
+    lhs, rhs = (ask(operand) for operand in value.op.operands)
     return Range(max(lhs.low, rhs.low), max(lhs.high, rhs.high))
 
 
-def _minimum(value: OpResult, depth: int) -> Range:
-    lhs, rhs = (bounds(operand, depth) for operand in value.op.operands)
+def _minimum(value: OpResult, ask: Ask) -> Range:
+    lhs, rhs = (ask(operand) for operand in value.op.operands)
     return Range(min(lhs.low, rhs.low), min(lhs.high, rhs.high))
 
 
-def _remainder(value: OpResult, depth: int) -> Range:
+def _remainder(value: OpResult, ask: Ask) -> Range:
     """It has the sign of the dividend; that by 0 is left open."""
-    lhs, rhs = (bounds(operand, depth) for operand in value.op.operands)
+    lhs, rhs = (ask(operand) for operand in value.op.operands)
     if tensor_type(value).element_type not in _TYPES or not rhs.low <= rhs.high or rhs.low <= 0:
         return _TYPES.get(tensor_type(value).element_type, _ANY)
     most = rhs.high - 1
     return Range(max(lhs.low, -most) if lhs.low < 0 else 0, min(lhs.high, most) if lhs.high > 0 else 0)
 
 
-def _quotient(value: OpResult, depth: int) -> Range:
+def _quotient(value: OpResult, ask: Ask) -> Range:
     """Of integers that are not negative, by what is positive."""
-    lhs, rhs = (bounds(operand, depth) for operand in value.op.operands)
+    lhs, rhs = (ask(operand) for operand in value.op.operands)
     if not is_integer(value) or lhs.low < 0 or rhs.low <= 0:
         return _TYPES.get(tensor_type(value).element_type, _ANY)
     return Range(lhs.low // rhs.high, lhs.high // rhs.low)
 
 
-def _sign(value: OpResult, depth: int) -> Range:
-    found = bounds(value.op.operands[0], depth)
+def _sign(value: OpResult, ask: Ask) -> Range:
+    found = ask(value.op.operands[0])
     return Range(*((number > 0) - (number < 0) for number in found))
 
 
-def _left_shift(value: OpResult, depth: int) -> Range:
+def _left_shift(value: OpResult, ask: Ask) -> Range:
     """As :func:`_right_shift`."""
-    far = bounds(value.op.operands[1], depth).low > 31
+    far = ask(value.op.operands[1]).low > 31
     return Range(0, 0) if far else _TYPES.get(tensor_type(value).element_type, _ANY)
 
 
-def _bits(value: OpResult, depth: int) -> Range:
+def _bits(value: OpResult, ask: Ask) -> Range:
     """Bits that are kept of a number that is not negative make no larger one."""
-    found = [bounds(operand, depth) for operand in value.op.operands]
+    found = [ask(operand) for operand in value.op.operands]
     limits = [one.high for one in found if one.low >= 0]
     return Range(0, min(limits)) if limits else _TYPES.get(tensor_type(value).element_type, _ANY)
 
 
-def _right_shift(value: OpResult, depth: int) -> Range:
+def _right_shift(value: OpResult, ask: Ask) -> Range:
     """The chip shifts by 32 and more to 0, and by less than 0 too."""
-    inner, by = bounds(value.op.operands[0], depth), bounds(value.op.operands[1], depth)
+    inner, by = ask(value.op.operands[0]), ask(value.op.operands[1])
     if by.low > 31:
         return Range(0, 0)
     if by.low < 0:
@@ -211,16 +224,16 @@ def _right_shift(value: OpResult, depth: int) -> Range:
     return Range(0, int(most) >> int(by.low))
 
 
-def _choice(value: OpResult, depth: int) -> Range:
+def _choice(value: OpResult, ask: Ask) -> Range:
     """Either side; the predicates ``x < c`` and ``x >= c`` of one of them, or of x + k, say more."""
     op = value.op
     assert isinstance(op, WhereOp)
-    return _either(_under(op.second, op.first, True, depth), _under(op.third, op.first, False, depth))
+    return _either(_under(op.second, op.first, True, ask), _under(op.third, op.first, False, ask))
 
 
-def _under(value: SSAValue, predicate: SSAValue, holds: bool, depth: int) -> Range:
+def _under(value: SSAValue, predicate: SSAValue, holds: bool, ask: Ask) -> Range:
     """The range of a value where a predicate is so."""
-    whole = bounds(value, depth)
+    whole = ask(value)
     test = predicate.owner
     if not isinstance(test, (BINARY["lt"], BINARY["ge"])):
         return whole
@@ -228,7 +241,7 @@ def _under(value: SSAValue, predicate: SSAValue, holds: bool, depth: int) -> Ran
     against = splat(limit)
     if against is None:
         return whole
-    inner = bounds(subject, depth)
+    inner = ask(subject)
     below = isinstance(test, BINARY["lt"]) == holds
     limited = Range(inner.low, min(inner.high, against - 1)) if below else Range(max(inner.low, against), inner.high)
     if limited.low > limited.high:
@@ -244,7 +257,11 @@ def _under(value: SSAValue, predicate: SSAValue, holds: bool, depth: int) -> Ran
     return whole
 
 
-_RULES: dict[type[Operation], Callable[[OpResult, int], Range]] = {
+_RULES: dict[type[Operation], Rule] = {
+    **dict.fromkeys(TRUTH, lambda _value, _ask: Range(0, 1)),
+    **dict.fromkeys(_SAME, _of_element),
+    EmbeddingOp: _of_weight,
+    ConcatOp: _joined,
     ConstantOp: _constant,
     ArangeOp: _arange,
     ArgmaxOp: _position,

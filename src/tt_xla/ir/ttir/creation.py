@@ -114,9 +114,14 @@ def splat(value: SSAValue) -> float | int | None:
     """The one value of all elements of a constant; None for any other value."""
     constant = value.op if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None
     data = constant.properties["value"] if constant else None
-    if not isinstance(data, DenseIntOrFPElementsAttr) or not data.is_splat():
+    if not isinstance(data, DenseIntOrFPElementsAttr):
         return None
-    return cast(float | int, data.get_values()[0])
+    # Not one element after another: constants are large, and asked about often.
+    kind, raw = data.get_element_type(), data.data.data
+    first = raw[: kind.size]
+    if len(raw) != len(first) and (raw[-len(first) :] != first or raw != first * (len(raw) // len(first))):
+        return None
+    return cast(float | int, kind.unpack(first, 1)[0])
 
 
 OPS = (ConstantOp, FullOp, ArangeOp, ZerosOp, OnesOp, RandOp, EmptyOp)
