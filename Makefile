@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator numerics bench-training bench-profiling bench-calls bench-jax-calls bench-compile bench-growth differential check-programs check-generated check format
+.PHONY: help venv calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth differential check-programs check-generated check format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ bench: $(STAMP) ## compile times and run times
 
 bench-training: $(STAMP) ## losses of 200 training steps beside the CPU's, into docs/benchmarks.md
 	@$(BIN)/python benchmarks/training.py --document docs/benchmarks.md
+
+bench-step: $(STAMP) ## a training step beside torch eager, into docs/benchmarks.md
+	@cd benchmarks && PYTHONPATH=../examples ../$(BIN)/python training_step.py --document ../docs/benchmarks.md
 
 bench-profiling: $(STAMP) ## what recording adds to runs, into docs/benchmarks.md
 	@cd benchmarks && ../$(BIN)/python profiling.py --document ../docs/benchmarks.md
