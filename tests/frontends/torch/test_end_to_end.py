@@ -97,3 +97,15 @@ def test_attention_with_a_boolean_mask_is_one_op_of_the_chip(rows):
     assert not got[0, :, 0].any()
     expected = F.scaled_dot_product_attention(*(x.float() for x in (query, key, value)), mask, enable_gqa=True)
     torch.testing.assert_close(got.float(), expected, rtol=2e-2, atol=2e-2)
+
+
+def test_peaks_of_float32_equal_the_maximum_of_their_neighbours(monkeypatch):
+    """As non-maximum suppression asks, though TT-NN's pooling has bfloat16 alone."""
+    monkeypatch.setattr(settings, "_current", settings.Settings({"numerics": "silicon"}))
+
+    def peaks(x):
+        return torch.where(x == F.max_pool2d(x, 5, stride=1, padding=2), x, torch.zeros_like(x))
+
+    torch.manual_seed(0)
+    x = torch.rand(2, 3, 9, 14)
+    assert torch.equal(torch.compile(peaks, backend="tt")(x.to("tt")).cpu(), peaks(x))

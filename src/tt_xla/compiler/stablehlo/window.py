@@ -289,7 +289,10 @@ def reduce_window(importer: Importer, op: Any) -> SSAValue:
     dilated = any(dilation != 1 for dilation in window.dilations)
     # TT-NN's pooling by average, unlike the one by maximum, takes neighbours alone.
     pools = native and (reducer == "stablehlo.maximum" or (reducer == "stablehlo.add" and not dilated))
-    if pools and window.is_poolable() and tensor_type(operand).element_type in (bf16, f32):
+    element = tensor_type(operand).element_type
+    # TT-NN's pooling rounds to bfloat16: hardly an element would equal the maximum of its neighbours.
+    suppresses = reducer == "stablehlo.maximum" and element == f32 and set(window.strides) == {1}
+    if pools and window.is_poolable() and element in (bf16, f32) and not (suppresses and importer.approximate):
         return _pool2d(importer, operand, reducer, _planes(importer, op, shape(operand), window))
     return slide(importer, op, reducer, window)
 
