@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import struct
 
 import numpy as np
@@ -26,6 +27,12 @@ def assert_close(result, exact, dtype="f32"):
 def test_every_kernel_is_found_by_its_name():
     assert all(find(op).op == op for op in kernels())
     assert all(op.startswith("ttnn.") for op in kernels())
+
+
+def test_kernels_are_imported_once(monkeypatch):
+    kernels()
+    monkeypatch.setattr(importlib, "import_module", None)
+    assert find("ttnn.add").op == "ttnn.add"
 
 
 def test_two_kernels_for_one_op_are_an_error():

@@ -115,6 +115,7 @@ def kernel(*ops: str, keeps_values: bool = False, prepared: bool = False) -> Cal
     return register
 
 
+@functools.cache
 def kernels() -> Mapping[str, Kernel]:
     """Every kernel by the name of its op."""
     for family in FAMILIES:
