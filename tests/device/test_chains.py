@@ -91,6 +91,15 @@ def momentum(f):
     return [total, f.op("ttnn.subtract", (40, 96), "bf16", scaled, lhs=y, rhs=total)]
 
 
+def across(f):
+    """Channels first beside channels last: rows of the first lie across memory."""
+    x, y = f.argument((4, 16, 12, 12), "bf16"), f.argument((4, 12, 12, 16), "bf16")
+    last = f.op("ttnn.permute", (4, 12, 12, 16), "bf16", {"permutation": [0, 2, 3, 1]}, input=x)
+    total = f.op("ttnn.add", (4, 12, 12, 16), "bf16", RELU, lhs=last, rhs=y)
+    doubled = f.op("ttnn.add", (4, 12, 12, 16), "bf16", RELU, lhs=last, rhs=last)  # lies as its operand does
+    return [f.op("ttnn.multiply", (4, 12, 12, 16), "bf16", lhs=total, rhs=last), doubled]
+
+
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
@@ -134,6 +143,7 @@ CASES = {
     "comparisons bf16": comparisons("bf16"),
     "comparisons f32": comparisons("f32"),
     "comparisons si32": comparisons("si32"),
+    "across": across,
     "momentum": momentum,
     "position": position,
     "reshaped before": reshaped_before,

@@ -7,6 +7,7 @@ after computes on the same bits in the same places; with other strides the steps
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ from tt_xla.runtime.emulator.registry import Call
 CHAIN = "chain"
 _WORTH_IT = 2
 """Calls of torch from which one call of our own is quicker."""
+_WORTH_A_COPY = 1 << 12
+"""Elements."""
 
 
 @dataclass
@@ -209,7 +212,7 @@ def _text(name: str, run: Run, steps: Sequence[Step]) -> str | None:
         return None
     chain = Chain(name, run.domain)
     for value, operand in zip(run.inputs, run.given, strict=True):
-        chain.take(value, operand)
+        chain.take(value, _in_rows(operand))
     for step in steps[run.start : run.end]:
         assert step.context is not None
         (result,) = step.instruction.results
@@ -219,7 +222,7 @@ def _text(name: str, run: Run, steps: Sequence[Step]) -> str | None:
             chain.add(step.context, step.instruction.attributes, step.inputs, result)
     if not all(chain.makes(value) for value in run.outputs):
         return None
-    return chain.text([*zip(run.outputs, run.made, strict=True)])
+    return chain.text([*zip(run.outputs, map(_in_rows, run.made), strict=True)])
 
 
 def _has_room(operand: Operand) -> bool:
@@ -234,12 +237,30 @@ def _has_room(operand: Operand) -> bool:
     return True
 
 
+def _lies_across(operand: Operand) -> bool:
+    """Whether an element's neighbours in its row are far from it, and torch's copy into rows or out of them is quicker
+    than a loop over such rows. Of expanded tensors little is read."""
+    shape, stride = operand.shape, operand.stride
+    if not shape or shape[-1] == 1 or stride[-1] == 1 or math.prod(shape) < _WORTH_A_COPY:
+        return False
+    return all(step for size, step in zip(shape, stride, strict=True) if size > 1)
+
+
+def _in_rows(operand: Operand) -> Operand:
+    """What C++ sees of a tensor: its rows one after another where it lies across them, else itself."""
+    if not _lies_across(operand):
+        return operand
+    return Operand(operand.shape, torch.empty(operand.shape, device="meta").stride(), operand.dtype)
+
+
 _CALL = """\
 def call({tensors}):
     if {differ}:
         return one_by_one({tensors})
+{copies}
 {empties}
     function({pointers})
+{placed}
     return {results}
 """
 
@@ -251,9 +272,19 @@ def _call(function: Callable[..., None], given: Sequence[Operand], made: Sequenc
     text = _CALL.format(
         tensors=", ".join(tensors),
         differ=" or ".join(f"{name}.stride() != {stride}" for name, stride in strides),
+        copies="\n".join(
+            f"    {name} = {name}.contiguous()"
+            for name, operand in zip(tensors, given, strict=True)
+            if _lies_across(operand)
+        ),
         empties="\n".join(
-            f"    {name} = empty({operand.shape}, {operand.stride}, dtype=d{at})"
+            f"    {name} = empty({operand.shape}, {_in_rows(operand).stride}, dtype=d{at})"
             for at, (name, operand) in enumerate(zip(results, made, strict=True))
+        ),
+        placed="\n".join(
+            f"    {name} = empty({operand.shape}, {operand.stride}, dtype=d{at}).copy_({name})"
+            for at, (name, operand) in enumerate(zip(results, made, strict=True))
+            if _lies_across(operand)
         ),
         pointers=", ".join(f"{name}.data_ptr()" for name in [*tensors, *results]),
         results=", ".join(results),
