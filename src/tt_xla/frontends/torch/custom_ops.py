@@ -404,20 +404,3 @@ def _check(holds: bool, name: str, what: str, **tensors: Tensor) -> None:
     if not holds:
         given = ", ".join(f"{label}: {list(tensor.shape)}" for label, tensor in tensors.items())
         raise ValueError(f"tt.{name}: {what}; got {given}")
-
-
-__all__ = [
-    "chunked_scaled_dot_product_attention",
-    "fill_cache",
-    "flash_mla_prefill",
-    "mark_argument_attributes",
-    "paged_fill_cache",
-    "paged_flash_mla_decode",
-    "paged_scaled_dot_product_attention_decode",
-    "paged_update_cache",
-    "sampling",
-    "scaled_dot_product_attention",
-    "scaled_dot_product_attention_decode",
-    "sharding_constraint",
-    "update_cache",
-]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -69,35 +70,6 @@ def upsample_nearest2d_backward(
     return _resize(grad, _nearest(height, rows, scale_h).T, _nearest(width, columns, scale_w).T)
 
 
-@lower(aten.upsample_bilinear2d.default)
-def upsample_bilinear2d(
-    ctx: Context,
-    x: Array,
-    size: Sequence[int],
-    align_corners: bool,
-    scale_h: float | None = None,
-    scale_w: float | None = None,
-) -> Array:
-    (height, width), (rows, columns) = x.shape[-2:], ctx.shape[-2:]
-    vertical = _bilinear(height, rows, align_corners, scale_h)
-    return _resize(x, vertical, _bilinear(width, columns, align_corners, scale_w))
-
-
-@lower(aten.upsample_bilinear2d_backward.default)
-def upsample_bilinear2d_backward(
-    ctx: Context,
-    grad: Array,
-    size: Sequence[int],
-    input_size: Sequence[int],
-    align_corners: bool,
-    scale_h: float | None = None,
-    scale_w: float | None = None,
-) -> Array:
-    (height, width), (rows, columns) = ctx.shape[-2:], grad.shape[-2:]
-    vertical = _bilinear(height, rows, align_corners, scale_h).T
-    return _resize(grad, vertical, _bilinear(width, columns, align_corners, scale_w).T)
-
-
 def _triangle(x: np.ndarray) -> np.ndarray:
     return np.maximum(1 - x, 0)
 
@@ -131,7 +103,9 @@ def _smooth(
     return weights / weights.sum(1, keepdims=True)
 
 
-def _lower_smooth(op: str, kernel: Callable[[np.ndarray], np.ndarray], reach: int) -> None:
+def _lower_resizing(op: str, weights: Callable[[int, int, bool, float | None], np.ndarray]) -> None:
+    """Register ``op`` and its gradient, which is a product with the transposed ``weights`` [outputs, inputs]."""
+
     @lower(getattr(aten, op).default)
     def forward(
         ctx: Context,
@@ -142,8 +116,8 @@ def _lower_smooth(op: str, kernel: Callable[[np.ndarray], np.ndarray], reach: in
         scale_w: float | None = None,
     ) -> Array:
         (height, width), (rows, columns) = x.shape[-2:], ctx.shape[-2:]
-        vertical = _smooth(kernel, reach, height, rows, align_corners, scale_h)
-        return _resize(x, vertical, _smooth(kernel, reach, width, columns, align_corners, scale_w))
+        vertical = weights(height, rows, align_corners, scale_h)
+        return _resize(x, vertical, weights(width, columns, align_corners, scale_w))
 
     @lower(getattr(aten, f"{op}_backward").default)
     def backward(
@@ -156,9 +130,10 @@ def _lower_smooth(op: str, kernel: Callable[[np.ndarray], np.ndarray], reach: in
         scale_w: float | None = None,
     ) -> Array:
         (height, width), (rows, columns) = ctx.shape[-2:], grad.shape[-2:]
-        vertical = _smooth(kernel, reach, height, rows, align_corners, scale_h).T
-        return _resize(grad, vertical, _smooth(kernel, reach, width, columns, align_corners, scale_w).T)
+        vertical = weights(height, rows, align_corners, scale_h).T
+        return _resize(grad, vertical, weights(width, columns, align_corners, scale_w).T)
 
 
-_lower_smooth("_upsample_bilinear2d_aa", _triangle, 1)
-_lower_smooth("_upsample_bicubic2d_aa", _cubic, 2)
+_lower_resizing("upsample_bilinear2d", _bilinear)
+_lower_resizing("_upsample_bilinear2d_aa", partial(_smooth, _triangle, 1))
+_lower_resizing("_upsample_bicubic2d_aa", partial(_smooth, _cubic, 2))
