@@ -9,8 +9,9 @@ import pytest
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch import host_ops, settings
 from tt_xla.frontends.torch.backend import compiled_programs
 
 
@@ -97,6 +98,39 @@ def test_attention_with_a_boolean_mask_is_one_op_of_the_chip(rows):
     assert not got[0, :, 0].any()
     expected = F.scaled_dot_product_attention(*(x.float() for x in (query, key, value)), mask, enable_gqa=True)
     torch.testing.assert_close(got.float(), expected, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
+def test_flexible_attention(compiled):
+    """Its score and mask are the user's functions, and the score looks up what has a gradient; heads share keys."""
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(1, heads, 6, 8) for heads in (4, 2, 2))
+    slopes = torch.randn(4)
+
+    def attend(query, key, value, slopes, mask):
+        def score(score, batch, head, row, column):
+            return score + slopes[head] * (row - column)
+
+        return flex_attention(query, key, value, score_mod=score, block_mask=mask, enable_gqa=True)
+
+    def plainly(query, key, value, slopes):
+        distance = torch.arange(6)[:, None] - torch.arange(6)
+        bias = (slopes[:, None, None] * distance).masked_fill(distance < 0, -torch.inf)
+        return F.scaled_dot_product_attention(query, key, value, bias, enable_gqa=True)
+
+    before = host_ops.counts()
+    mask = create_block_mask(lambda batch, head, row, column: row >= column, None, None, 6, 6, device="tt")
+    call = torch.compile(attend, backend="tt") if compiled else attend
+    expected = [tensor.requires_grad_() for tensor in (query, key, value, slopes)]
+    given = [tensor.detach().to("tt").requires_grad_() for tensor in expected]
+    got, want = call(*given, mask), plainly(*expected)
+    torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-4)
+    for result in (got, want):
+        result.pow(2).sum().backward()
+    for one, other in zip(given, expected, strict=True):
+        torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=1e-4, atol=1e-4)
+    assert host_ops.counts() == before
 
 
 def test_peaks_of_float32_equal_the_maximum_of_their_neighbours(monkeypatch):

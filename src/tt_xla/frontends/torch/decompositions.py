@@ -23,12 +23,14 @@ def decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
 
     Torch's rules for ops that write to their arguments stay out, as AOT makes those functional.
     """
+    import torch._dynamo._trace_wrapped_higher_order_op
     import torch._inductor.inductor_prims
 
     kept = RANDOM | {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under lifts
     own = {
         aten.as_strided_scatter.default: _as_strided_scatter,
         aten.nan_to_num.default: _nan_to_num,
+        torch.ops.flex_lib.zeros_and_scatter.default: _zeros_and_scatter,
         torch.ops.prims.fma.default: _fma,
     }
     known = decomposition_table | _foreach_decompositions() | STEPS | DRAWN | own | _WITH_FACTOR
@@ -106,6 +108,11 @@ _EACH: dict[str, Callable[..., Any]] = {
 
 def _fma(one: Any, other: Any, added: Any) -> Any:
     return one * other + added
+
+
+def _zeros_and_scatter(shape: list[int], indices: list[torch.Tensor], values: torch.Tensor) -> torch.Tensor:
+    """The gradient of what a score function of ``flex_attention`` looks up."""
+    return values.new_zeros(shape).index_put(indices, values, accumulate=True)
 
 
 def _if_symbolic(rule: Decomposition) -> Decomposition:

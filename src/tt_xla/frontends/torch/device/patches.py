@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.nn.attention import flex_attention
 
 from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, storage_of_host
 
@@ -19,6 +20,7 @@ def patch() -> None:
     _patch_storage()
     _patch_module_moves()
     _patch_printing()
+    _patch_flex_attention()
     torch.serialization.register_package(15, _storage_tag, _restore_storage)
 
 
@@ -136,6 +138,17 @@ def _restore_storage(storage: torch.UntypedStorage, location: str) -> torch.Unty
         return None
     host = torch.empty(0, dtype=torch.uint8, device="cpu").set_(storage.cpu(), 0, [storage.nbytes()], [1])
     return storage_of_host(host)
+
+
+def _patch_flex_attention() -> None:
+    """``flex_attention`` is written for all devices, and begins by refusing those that it does not know by name."""
+    validate = flex_attention._validate_device
+
+    def validated(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
+        if query.device.type != DEVICE_TYPE:
+            validate(query, key, value)
+
+    flex_attention._validate_device = validated
 
 
 def _patch_printing() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
+from torch._higher_order_ops.flex_attention import math_attention
 
 
 def rewrite(graph_module: torch.fx.GraphModule) -> None:
@@ -173,6 +174,7 @@ def encoder_layer(
 
 
 _PLAIN: dict[object, Callable[..., object]] = {
+    torch.ops.higher_order.flex_attention: math_attention,
     F.scaled_dot_product_attention: attention,
     torch._native_multi_head_attention: multi_head_attention,
     torch._transformer_encoder_layer_fwd: encoder_layer,
