@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
+
+from tt_xla.frontends.torch import host_ops
 
 FOLDER = Path(__file__).parents[3] / "benchmarks"
 
@@ -80,3 +83,31 @@ def test_a_deleted_model_is_freed():
     gc.collect()
     assert module() is None
     assert weight() is None
+
+
+def _warped(image, grid, volume, wave, direction, length):
+    """Ops whose backward ops torch has no decomposition of."""
+    widened = F.interpolate(F.pad(volume, (1, 2, 0, 1, 1, 0), mode="replicate"), (3, 5, 6), mode="trilinear")
+    kernel = torch._weight_norm(direction, length, 0)
+    return [
+        F.grid_sample(image, grid, align_corners=False),
+        widened,
+        F.conv1d(F.interpolate(F.pad(wave, (2, 1), mode="replicate"), scale_factor=2), kernel),
+        torch.cdist(wave, wave[:, :1] + 1),
+    ]
+
+
+@pytest.mark.usefixtures("_fresh")
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
+def test_gradients_stay_on_the_device(compiled):
+    torch.manual_seed(0)
+    shapes = [(1, 2, 4, 5), (1, 3, 3, 2), (1, 2, 2, 3, 4), (2, 3, 5), (2, 3, 3), (2, 1, 1)]
+    expected = [torch.randn(shape, requires_grad=True) for shape in shapes]
+    given = [tensor.detach().to("tt").requires_grad_() for tensor in expected]
+    before = host_ops.counts()
+    call = torch.compile(_warped, backend="tt") if compiled else _warped
+    for function, tensors in ((_warped, expected), (call, given)):
+        sum(result.pow(2).sum() for result in function(*tensors)).backward()
+    for one, other in zip(given, expected, strict=True):
+        torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=5e-3, atol=5e-3)
+    assert host_ops.counts() == before

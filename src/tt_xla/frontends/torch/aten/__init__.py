@@ -3,6 +3,7 @@
 from tt_xla.frontends.torch.aten import (
     complex_numbers,
     convolution,
+    derivatives,
     factories,
     fourier,
     indexing,
@@ -24,6 +25,7 @@ __all__ = [
     "Context",
     "complex_numbers",
     "convolution",
+    "derivatives",
     "factories",
     "fourier",
     "indexing",
