@@ -296,6 +296,14 @@ class TestComposites:
             compiled(torch.randn(4))
             assert f"eps = {text}" in modules[-1]
 
+    def test_an_attribute_made_of_sizes(self, modules):
+        """Sizes are symbolic from the second on; the graph is one of the sizes that it has."""
+        compiled = torch.compile(lambda x: x.topk(min(4, x.shape[-1] - 1)).indices, backend="tt")
+        for size in (3, 4, 9):
+            x = torch.randn(2, size)
+            assert torch.equal(compiled(x), x.topk(min(4, size - 1)).indices)
+            assert f"k = {min(4, size - 1)} :" in modules[-1]
+
     def test_composites_within_composites(self, modules):
         def outer(x):
             builder = StableHLOCompositeBuilder("tenstorrent.outer")

@@ -99,8 +99,8 @@ def _dumped(constant: str | bool | float) -> str:
 
 
 def _check_attribute(name: str, key: str, value: Any) -> None:
-    numbers = isinstance(value, list | tuple) and all(type(item) is int for item in value)
-    if not numbers and not isinstance(value, bool | int | float | str):
+    numbers = isinstance(value, list | tuple) and all(type(item) in (int, torch.SymInt) for item in value)
+    if not numbers and not isinstance(value, bool | int | float | str | torch.SymInt | torch.SymFloat):
         raise TypeError(
             f"attribute '{key}' of composite '{name}' is {value!r}; expected a number, a bool, a string or a list of "
             "integers"
