@@ -1,8 +1,10 @@
-"""Chains of elementwise ops, compiled: the bits that the kernels give one by one."""
+"""Chains of ops, compiled: the bits that the kernels give one by one."""
 
 from __future__ import annotations
 
+import math
 import subprocess
+from random import Random
 
 import pytest
 import torch
@@ -131,7 +133,214 @@ def reshaped_before(f):
     return [plain, f.op("ttnn.reshape", (1, 1, 40, 96), "bf16", {"shape": [1, 1, 40, 96]}, input=total)]
 
 
+def attributes(**given):
+    return given
+
+
+def layer(f):
+    """A transformer's layer of small tensors: one function, whatever the shapes."""
+    x, scale, shift = f.argument((2, 8, 32), "bf16"), f.argument((32,), "bf16"), f.argument((1, 32), "bf16")
+    weight, bias, out = f.argument((96, 32), "bf16"), f.argument((96,), "bf16"), f.argument((16, 2, 32), "bf16")
+    norm = f.op("ttnn.layer_norm", (2, 8, 32), "bf16", {"epsilon": 1e-5}, input=x, weight=scale, bias=shift)
+    joined = f.op("ttnn.linear", (2, 8, 96), "bf16", {"transpose_b": True}, a=norm, b=weight, bias=bias)
+    parts = f.op("ttnn.reshape", (2, 8, 3, 2, 16), "bf16", {"shape": [2, 8, 3, 2, 16]}, input=joined)
+    heads = f.op("ttnn.permute", (3, 2, 2, 8, 16), "bf16", {"permutation": [2, 0, 3, 1, 4]}, input=parts)
+    q, k, v = (
+        f.op(
+            "ttnn.reshape",
+            (4, 8, 16),
+            "bf16",
+            {"shape": [4, 8, 16]},
+            input=f.op(
+                "ttnn.slice_static",
+                (1, 2, 2, 8, 16),
+                "bf16",
+                attributes(begins=[at, 0, 0, 0, 0], ends=[at + 1, 2, 2, 8, 16], step=[1] * 5),
+                input=heads,
+            ),
+        )
+        for at in range(3)
+    )
+    scores = f.op("ttnn.matmul", (4, 8, 8), "bf16", {"transpose_b": True}, a=q, b=k)
+    shares = f.op("ttnn.softmax", (4, 8, 8), "bf16", {"dimension": 2}, input=scores)
+    mixed = f.op("ttnn.matmul", (4, 8, 16), "bf16", a=shares, b=v)
+    split = f.op("ttnn.reshape", (2, 2, 8, 16), "bf16", {"shape": [2, 2, 8, 16]}, input=mixed)
+    merged = f.op("ttnn.concatenate_heads", (2, 8, 32), "bf16", input=split)
+    third = f.op("ttnn.slice_static", (16, 1, 32), "bf16", SECOND_OF_TWO, input=out)
+    more = f.op("ttnn.reshape", (2, 8, 32), "bf16", {"shape": [2, 8, 32]}, input=third)
+    return [f.op("ttnn.add", (2, 8, 32), "bf16", lhs=merged, rhs=more), heads]
+
+
+SECOND_OF_TWO = attributes(begins=[0, 1, 0], ends=[16, 2, 32], step=[1, 1, 1])
+
+
+def products(dtype):
+    """Of matrices and batches of them, with what they end with, in each fidelity."""
+
+    def make(f):
+        a, b, shared = f.argument((3, 1, 5, 7), dtype), f.argument((2, 7, 19), dtype), f.argument((7, 9), dtype)
+        column, number, row = f.argument((5, 1), dtype), f.argument((), dtype), f.argument((1, 9), dtype)
+        activated = {"activation": "gelu", "compute_config": {"math_fidelity": "hifi2"}}
+        other = {"f32": "bf16", "bf16": "f32"}[dtype]
+        lofi = {"transpose_a": True, "activation": "relu", "compute_config": {"math_fidelity": "lofi"}}
+        turned = f.op("ttnn.transpose", (3, 1, 7, 5), dtype, {"dim0": -1, "dim1": -2}, input=a)
+        return [
+            f.op("ttnn.linear", (3, 2, 5, 19), dtype, activated, a=a, b=b, bias=column),
+            f.op("ttnn.linear", (3, 2, 5, 19), other, lofi, a=turned, b=b, bias=number),
+            f.op("ttnn.linear", (3, 1, 5, 9), dtype, {"activation": "silu"}, a=a, b=shared, bias=row),
+            f.op("ttnn.matmul", (1, 80), dtype, a=f.argument((1, 6), dtype), b=f.argument((6, 80), dtype)),
+        ]
+
+    return make
+
+
+def convolutions(f):
+    """Strides, dilation, padding that differs, groups; weights as they are and prepared."""
+    x, bias = f.argument((1, 1, 2 * 6 * 5, 4), "bf16"), f.argument((1, 1, 1, 6), "bf16")
+
+    def conv(weight, rows, **more):
+        given = attributes(in_channels=4, out_channels=6, batch_size=2, input_height=6, input_width=5, groups=1)
+        given |= attributes(kernel_size=[3, 2], stride=[2, 1], padding=[1, 0, 0, 2], dilation=[1, 2])
+        on = {"bias": bias} if more.pop("with_bias", False) else {}
+        weight = f.argument(weight, "bf16")
+        return f.op("ttnn.conv2d", (1, 1, rows, 6), "bf16", given | more, input=x, weight=weight, **on)
+
+    relu = {"activation": {"op_type": "relu"}}
+    return [
+        conv((6, 4, 3, 2), 2 * 3 * 5, with_bias=True, conv2d_config=relu),
+        conv((1, 1, 24, 6), 2 * 3 * 5),
+        conv((6, 2, 3, 2), 2 * 3 * 5, groups=2, with_bias=True),
+        conv((1, 1, 4, 6), 2 * 6 * 5, groups=2, kernel_size=[1, 1], stride=[1], padding=[0, 0], dilation=[1, 1]),
+    ]
+
+
+def sums(dtype):
+    def make(f):
+        x, y = f.argument((3, 4, 5, 6), dtype), f.argument((3, 4, 2, 6), dtype)
+        joined = f.op("ttnn.concat", (3, 4, 7, 6), dtype, {"dim": -2}, inputs=(x, y))
+        mean = f.op("ttnn.mean", (3, 1, 1, 6), dtype, {"dim_arg": [1, 2], "keep_dim": True}, input=x)
+        return [
+            f.op("ttnn.sum", (3, 7), dtype, {"dim_arg": [-1, 1], "keep_dim": False}, input=joined),
+            f.op("ttnn.multiply", (3, 4, 5, 6), dtype, lhs=mean, rhs=x),
+            f.op("ttnn.mean", (), dtype, {"keep_dim": False}, input=x),
+            f.op("ttnn.softmax", (3, 4, 2, 6), dtype, {"dimension": -1}, input=y),
+        ]
+
+    return make
+
+
+FUNCTIONS = (
+    "cos",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "gelu",
+    "log",
+    "log1p",
+    "mish",
+    "sigmoid",
+    "silu",
+    "sin",
+    "tan",
+    "tanh",
+)
+
+
+def functions(dtype):
+    def make(f):
+        x = f.argument((20, 30), dtype)
+        found = [f.op(f"ttnn.{name}", (20, 30), dtype, input=x) for name in (*FUNCTIONS, "rsqrt")]
+        return found + [f.op("ttnn.pow_scalar", (20, 30), dtype, {"rhs": power}, lhs=x) for power in (2.0, 3.0)]
+
+    return make
+
+
+def drawn(seed):
+    """A program of small tensors, of ops that are drawn with their shapes and types."""
+
+    def make(f):
+        random = Random(seed)
+        dtype = random.choice(["bf16", "f32"])
+        made = [(f.argument(shape, dtype), shape) for shape in ((2, 3, 4, 6), (5, 8), (1, 7, 3))]
+
+        def unary(value, shape):
+            name = random.choice([*FUNCTIONS, "relu", "neg", "abs"])
+            return f.op(f"ttnn.{name}", shape, dtype, input=value), shape
+
+        def binary(value, shape):
+            other = [each for each, like in made if like == shape]
+            name = random.choice(["add", "subtract", "multiply", "divide"])
+            return f.op(f"ttnn.{name}", shape, dtype, lhs=value, rhs=random.choice(other)), shape
+
+        def permuted(value, shape):
+            order = random.sample(range(len(shape)), len(shape))
+            shape = tuple(shape[dim] for dim in order)
+            return f.op("ttnn.permute", shape, dtype, {"permutation": order}, input=value), shape
+
+        def reshaped(value, shape):
+            at = random.randint(1, len(shape) - 1)
+            shape = (*shape[:at], math.prod(shape[at:])) if random.random() < 0.5 or len(shape) > 4 else (1, *shape)
+            return f.op("ttnn.reshape", shape, dtype, {"shape": [*shape]}, input=value), shape
+
+        def sliced(value, shape):
+            begins = [random.randrange(size) for size in shape]
+            ends = [random.randint(begin + 1, size) for begin, size in zip(begins, shape, strict=True)]
+            steps = [random.choice([1, 2]) for _ in shape]
+            cut = attributes(begins=begins, ends=ends, step=steps)
+            shape = tuple(len(range(*span)) for span in zip(begins, ends, steps, strict=True))
+            return f.op("ttnn.slice_static", shape, dtype, cut, input=value), shape
+
+        def multiplied(value, shape):
+            columns, transpose = random.choice([1, 8, 9]), random.random() < 0.5
+            weight = f.argument((columns, shape[-1]) if transpose else (shape[-1], columns), dtype)
+            shape = (*shape[:-1], columns)
+            more = {"transpose_b": transpose, "activation": random.choice([None, "relu", "tanh"])}
+            return f.op("ttnn.linear", shape, dtype, more, a=value, b=weight, bias=f.argument((columns,), dtype)), shape
+
+        def squared(value, shape):
+            shape_of_it = (*shape[:-1], shape[-2])
+            return f.op("ttnn.matmul", shape_of_it, dtype, {"transpose_b": True}, a=value, b=value), shape_of_it
+
+        def normed(value, shape):
+            weight = f.argument((shape[-1],), dtype)
+            return f.op("ttnn.layer_norm", shape, dtype, {"epsilon": 1e-5}, input=value, weight=weight), shape
+
+        def shared(value, shape):
+            return f.op("ttnn.softmax", shape, dtype, {"dimension": len(shape) - 1}, input=value), shape
+
+        def reduced(value, shape):
+            dims = random.sample(range(len(shape)), random.randint(1, len(shape)))
+            shape = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+            name = random.choice(["sum", "mean"])
+            return f.op(f"ttnn.{name}", shape, dtype, {"dim_arg": dims, "keep_dim": True}, input=value), shape
+
+        def joined(value, shape):
+            other = random.choice([each for each, like in made if like == shape])
+            dim = random.randrange(len(shape))
+            shape = tuple(2 * size if at == dim else size for at, size in enumerate(shape))
+            return f.op("ttnn.concat", shape, dtype, {"dim": dim}, inputs=(value, other)), shape
+
+        ops = [unary, binary, permuted, reshaped, sliced, multiplied, squared, normed, shared, reduced, joined]
+        for _ in range(24):
+            made.append(random.choice(ops)(*random.choice(made)))
+            if math.prod(made[-1][1]) > 4096:
+                made.pop()
+        return [value for value, _ in made[-4:]]
+
+    return make
+
+
 CASES = {
+    **{f"drawn {seed}": drawn(seed) for seed in range(3)},
+    "layer": layer,
+    "products bf16": products("bf16"),
+    "products f32": products("f32"),
+    "convolutions": convolutions,
+    "sums bf16": sums("bf16"),
+    "sums f32": sums("f32"),
+    "functions bf16": functions("bf16"),
+    "functions f32": functions("f32"),
     "residual": residual,
     "add and norm": add_and_norm,
     "norm of float32": norm_of_float32,
@@ -211,11 +420,13 @@ def same_bits(given, expected):
 @needs_compiler
 @pytest.mark.parametrize("name", CASES)
 def test_the_bits_of_the_kernels(load, name):
-    compiled, plain = load(CASES[name]), load(CASES[name], "off")
+    compiled, plain = load(CASES[name]), load(CASES[name], "auto")
     for seed in range(3):
         run(compiled, samples(compiled, seed))
-    assert (compiled.chains.chains, plain.chains.chains) == (1, 0)
-    for seed, special in ((3, False), (4, True), (5, True)):
+    assert compiled.chains.chains >= 1
+    assert plain.chains.chains == 0
+    sums_cancel = name.startswith("drawn")  # to what float64 leaves over
+    for seed, special in ((3, False), (4, not sums_cancel), (5, not sums_cancel)):
         inputs = samples(plain, seed, special)
         same_bits(run(compiled, inputs), run(plain, inputs))
 
@@ -235,7 +446,7 @@ def test_one_call_for_a_chain(load, monkeypatch):
 def test_other_strides_take_the_kernels(load):
     """Contiguous heads where the chain was written for permuted ones."""
     inner = engine.SecondEngine
-    executable, plain = load(rotary), load(rotary, "off")
+    executable, plain = load(rotary), load(rotary, "auto")
     for seed in range(3):
         run(executable, samples(executable, seed))
     inputs = samples(plain, 3)

@@ -126,8 +126,8 @@ def test_a_convolution_that_onednn_does_not_end_is_computed_in_float32(run_op, m
     convolution = F.conv2d
     monkeypatch.setattr(F, "conv2d", wide_only)
     monkeypatch.setattr(onednn.Convolution, "__call__", wide_only)
-    x, weight = samples(1, 1, 64, 16).to(BF16), samples(16, 1, 1, 15, seed=1).to(BF16)
-    attributes = conv_attributes((16, 16, (1, 15), (1, 1), (0, 7), (1, 1), 16), 1, 1, 64)
+    x, weight = samples(1, 1, 512, 16).to(BF16), samples(16, 1, 1, 15, seed=1).to(BF16)
+    attributes = conv_attributes((16, 16, (1, 15), (1, 1), (0, 7), (1, 1), 16), 1, 1, 512)
     found = run_op("ttnn.conv2d", {"input": x, "weight": weight}, x.shape, **attributes, compute_config=config)
     exact = convolve(x.double().numpy(), weight.double().numpy(), (1, 1), (0, 0, 7, 7), (1, 1), 16)
     np.testing.assert_allclose(found.double().numpy(), exact, rtol=2.0**-8, atol=2.0**-8)

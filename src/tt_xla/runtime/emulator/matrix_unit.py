@@ -70,6 +70,16 @@ def keeps_float32(config: Mapping[str, Any] | None) -> bool:
     return (config or {}).get("fp32_dest_acc_en") is not False
 
 
+def is_one_product(config: Mapping[str, Any] | None, *, silicon: bool) -> bool:
+    """Whether a product with a 32-bit accumulator, of sources with :func:`source_bits`, is all that is computed."""
+    return not silicon or (fidelity(config) != "hifi3" and keeps_float32(config))
+
+
+def in_float64(tensor: torch.Tensor, bits: int) -> torch.Tensor:
+    """``tensor`` (float32 or bfloat16) with its first ``bits`` significant bits, as float64."""
+    return significant(tensor, bits).to(torch.float64)
+
+
 def source_bits(config: Mapping[str, Any] | None, *, silicon: bool) -> tuple[int, int]:
     """Significant bits that take part of activations and weights, where one product has them all: not for ``hifi3``.
 

@@ -21,6 +21,7 @@ from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import TensorSpec
 from tt_xla.registry import Registry
 from tt_xla.runtime.emulator.containers import CONTAINERS, fills_container, hold
+from tt_xla.runtime.emulator.small import are_small
 
 FAMILIES = (
     "attention",
@@ -57,6 +58,8 @@ class Weighted:
     """Takes prepared weights instead, and gives the same bits."""
     restore: Callable[[torch.Tensor], torch.Tensor] | None = None
     """Makes weights of what was prepared of them; None where a part of them is lost, or may be."""
+    stay: bool = False
+    """Whether the weights are read further, by the second engine."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,16 @@ class Kernel:
     """Each element of the result is in place in the operand, so a format they share needs no second packing."""
     prepared: bool = False
     """``function`` takes context and attributes alone and returns what takes the operands, or a :class:`Weighted`."""
+    widens: bool = False
+    """Where all operands and results are small floats, ``function`` is given float64 (:mod:`small`)."""
 
 
 _TABLE: Registry[str, Kernel] = Registry("kernels")
 
 
-def kernel(*ops: str, keeps_values: bool = False, prepared: bool = False) -> Callable[[_Function], _Function]:
+def kernel(
+    *ops: str, keeps_values: bool = False, prepared: bool = False, widens: bool = False
+) -> Callable[[_Function], _Function]:
     """Registers a function as the kernel of ``ops``, or with ``prepared`` as what makes it of context and attributes.
 
     Raises:
@@ -109,7 +116,7 @@ def kernel(*ops: str, keeps_values: bool = False, prepared: bool = False) -> Cal
 
     def register(function: _Function) -> _Function:
         for op in ops:
-            _TABLE[op] = Kernel(op, function, keeps_values, prepared)
+            _TABLE[op] = Kernel(op, function, keeps_values, prepared, widens)
         return function
 
     return register
@@ -162,7 +169,7 @@ def bind(context: Context, attributes: Mapping[str, Any], location: str = "") ->
             if isinstance(made, Weighted) and names == taken[: len(names)]:
                 finished = (_finished(context, found, form) for form in (made.call, made.with_prepared))
                 call, with_prepared = finished
-                return Weighted(call, made.prepare, with_prepared, made.restore)
+                return Weighted(call, made.prepare, with_prepared, made.restore, made.stay)
         else:
             inspect.signature(function).bind(context, **dict.fromkeys(names), **attributes)
             call = functools.partial(function, context, **attributes)
@@ -206,10 +213,17 @@ def _grouping(function: Call, shape: Sequence[tuple[str, int | None]]) -> Call:
     return call
 
 
+def _widening(function: Call) -> Call:
+    """Gives a kernel its operands in float64."""
+    return lambda *tensors: function(*[tensor.to(torch.float64) for tensor in tensors])
+
+
 def _finished(context: Context, found: Kernel, function: Call) -> Call:
     """Rounds what a kernel returns to its result specs, with nothing to do where containers agree."""
     sources = {specs.layout.dtype for specs in context.operands.values() if isinstance(specs, TensorSpec)}
     dtypes = [spec.layout.dtype for spec in context.results]
+    if found.widens and are_small([*context.operands.values(), *context.results]):
+        function = _widening(function)
     if len(dtypes) != 1:
         return lambda *tensors: tuple(
             hold(tensor, dtype) for tensor, dtype in zip(function(*tensors), dtypes, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
 
@@ -10,13 +11,13 @@ from tt_xla.runtime.binding import Linked
 from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.chains.build import Build, compiler
 from tt_xla.runtime.emulator.chains.plan import Plan
-from tt_xla.runtime.emulator.chains.rows import PRELUDE
+from tt_xla.runtime.emulator.chains.prelude import PRELUDE
 
 _FIRST_RUNS = 2
 """In the first everything is checked, in the second a trace captured and weights prepared."""
 
-_LONG_S = 1.0
-"""Seconds that a program has run for when its chains are worth a second of the compiler."""
+_LONG_S, _OFTEN = 1.0, 200
+"""Seconds that a program has run for, or runs of it, when its chains are worth a second of the compiler."""
 
 
 class _Stage(Enum):
@@ -43,6 +44,8 @@ class SecondEngine:
         possible = mode != "off" and options.program_cache_enabled() and place.device().type == "cpu"
         self._stage = _Stage.WAITING if possible else _Stage.DONE
         self._runs, self._seconds = 0, 0.0
+        self.fresh: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
+        """By function, :attr:`Plan.fresh`."""
         self.chains = 0
         """Compiled and in use."""
 
@@ -57,7 +60,7 @@ class SecondEngine:
         self._runs += 1
         self._seconds += seconds
         if self._stage is _Stage.WAITING:
-            long_enough = self._at_once or self._seconds >= _LONG_S
+            long_enough = self._at_once or self._seconds >= _LONG_S or self._runs >= _OFTEN
             return self._record() if long_enough and self._runs >= _FIRST_RUNS else {}
         if self._stage is _Stage.RECORDING:
             self._compile()
@@ -85,6 +88,7 @@ class SecondEngine:
         if build.library is None:
             return {}
         self.chains = sum(len(plan.runs) for plan in self._plans.values())
+        self.fresh.update({plan.name: plan.fresh for plan in self._plans.values()})
         return {plan.name: plan.compiled(build, prefix) for prefix, plan in self._named()}
 
     def _named(self) -> list[tuple[str, Plan]]:

@@ -1,12 +1,14 @@
 """Which steps of a function are chains, and the function with one call for each of them.
 
-A chain is a run of steps, one after another, of ops that :mod:`rows` writes C++ for, over one shape. It is written for
-the strides that its tensors had in one run, and its results have the strides they had there, so that whatever comes
-after computes on the same bits in the same places; with other strides the steps are called one by one.
+A chain is a run of steps, one after another, of ops that :mod:`rows` writes C++ for, over one shape; or of small
+tensors of any shapes, a :class:`Block`. It is written for the strides that its tensors had in one run, and its results
+have the strides they had there, so that whatever comes after computes on the same bits in the same places; with other
+strides the steps are called one by one.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,11 +18,15 @@ import torch
 
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.runtime.binding import Code, Linked, Step
+from tt_xla.runtime.emulator.chains import block
+from tt_xla.runtime.emulator.chains.block import Block
 from tt_xla.runtime.emulator.chains.build import Build
-from tt_xla.runtime.emulator.chains.rows import MOVES, Chain, Operand, Shape, calls_of, domain_of
+from tt_xla.runtime.emulator.chains.rows import MOVES, Chain, Operand, Shape, calls_of, contiguous, domain_of
 from tt_xla.runtime.emulator.registry import Call
 
 CHAIN = "chain"
+_SMALL = ()
+"""Where the shape of a chain stands otherwise: no chain has this one."""
 _WORTH_IT = 2
 """Calls of torch from which one call of our own is quicker."""
 _WORTH_A_COPY = 1 << 12
@@ -33,28 +39,28 @@ class Run:
 
     start: int
     end: int
-    domain: Shape
+    domain: Shape | None
+    """The shape of all of them; None for small tensors of any shapes, which are a :class:`Block`."""
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     given: list[Operand] | None = None
     """The tensors of ``inputs`` in one run."""
     made: list[Operand] | None = None
     """Those of ``outputs``."""
+    scratch: int | None = None
+    """Bytes that its function is given, once it is written."""
 
 
 def runs_of(code: Code) -> list[Run]:
     """The chains of a function that are worth it."""
     steps = code.steps
-    domains = [_domain(steps, at) for at in range(len(steps))]
+    keys = [_SMALL if block.takes(step) else _domain(steps, at) for at, step in enumerate(steps)]
     found: list[Run] = []
     start = 0
-    while start < len(steps):
-        end = start + 1
-        while domains[start] is not None and end < len(steps) and domains[end] == domains[start]:
-            end += 1
-        domain = domains[start]
-        if domain is not None:
-            run = _run(steps, start, end, domain, code.results)
+    for key, group in itertools.groupby(keys):
+        end = start + len([*group])
+        if key is not None:
+            run = _run(steps, start, end, None if key is _SMALL else key, code.results)
             if run is not None:
                 found.append(run)
         start = end
@@ -96,22 +102,27 @@ def _fills_up(steps: Sequence[Step], at: int) -> bool:
     return alone and first and isinstance(spec, TensorSpec) and after.context.result.shape == spec.shape
 
 
-def _run(steps: Sequence[Step], start: int, end: int, domain: Shape, results: Sequence[int]) -> Run | None:
+def _run(steps: Sequence[Step], start: int, end: int, domain: Shape | None, results: Sequence[int]) -> Run | None:
     later = {value for step in steps[end:] for value in step.inputs} | {*results}
-    while start < end and steps[start].instruction.op in MOVES and steps[start].instruction.results[0] in later:
+    while start < end and _moves(steps[start], domain) and steps[start].instruction.results[0] in later:
         start += 1  # of what was made before, and needed after: not computed here
     inside = steps[start:end]
-    calls = sum(
-        calls_of(step.context, step.instruction.attributes)
-        for step in inside
-        if step.context is not None and step.context.op != "ttnn.slice_static"
-    )
-    if calls < _WORTH_IT:
+    if sum(map(block.calls if domain is None else _calls, inside)) < _WORTH_IT:
         return None
     made = [value for step in inside for value in step.instruction.results]
     inputs = dict.fromkeys(value for step in inside for value in step.inputs if value not in made)
     outputs = tuple(value for value in made if value in later)
     return Run(start, end, domain, tuple(inputs), outputs) if outputs else None
+
+
+def _moves(step: Step, domain: Shape | None) -> bool:
+    return block.is_view(step) if domain is None else step.instruction.op in MOVES
+
+
+def _calls(step: Step) -> int:
+    if step.context is None or step.context.op == "ttnn.slice_static":
+        return 0
+    return calls_of(step.context, step.instruction.attributes)
 
 
 class Plan:
@@ -152,9 +163,16 @@ class Plan:
         for at, run in enumerate(self.runs):
             assert run.given is not None
             assert run.made is not None
-            function = build.function(f"{prefix}_{at}", len(run.given) + len(run.made))
-            fused.append(_call(function, run.given, run.made, self._one_by_one(run)))
+            count = len(run.given) + len(run.made) + (run.scratch is not None)
+            function = build.function(f"{prefix}_{at}", count)
+            fused.append(_call(function, run.given, run.made, run.scratch, self._one_by_one(run)))
         return self._linked(fused)
+
+    @property
+    def fresh(self) -> frozenset[int]:
+        """Values that compiled chains make, in memory of their own, elements side by side."""
+        pairs = ((value, made) for run in self.runs for value, made in zip(run.outputs, run.made or (), strict=False))
+        return frozenset(value for value, made in pairs if made.stride == contiguous(made.shape))
 
     def _one_by_one(self, run: Run) -> Call:
         """The chain's steps by the kernels."""
@@ -210,9 +228,33 @@ def _text(name: str, run: Run, steps: Sequence[Step]) -> str | None:
     """C++ of a chain; None for one that was not run, or of tensors that it cannot be written for."""
     if run.given is None or run.made is None or not all(_has_room(operand) for operand in run.made):
         return None
-    chain = Chain(name, run.domain)
-    for value, operand in zip(run.inputs, run.given, strict=True):
-        chain.take(value, _in_rows(operand))
+    parameters = [f"const void* a{at}" for at in range(len(run.given))]
+    parameters += [f"void* o{at}" for at in range(len(run.made))]
+    given = [*zip(run.inputs, map(_in_rows, run.given), strict=True)]
+    made = [*zip(run.outputs, map(_in_rows, run.made), strict=True)]
+    if run.domain is None:
+        whole = Block(steps[run.start : run.end], given, made)
+        lines = whole.text()
+        run.scratch = whole.bytes
+        parameters.append("void* scratch")
+    else:
+        found = _rows_of(run, run.domain, steps, given, made)
+        if found is None:
+            return None
+        lines = found
+    return "\n".join([f'extern "C" void {name}({", ".join(parameters)}) {{', *lines, "}\n"])
+
+
+def _rows_of(
+    run: Run,
+    domain: Shape,
+    steps: Sequence[Step],
+    given: Sequence[tuple[int, Operand]],
+    made: Sequence[tuple[int, Operand]],
+) -> list[str] | None:
+    chain = Chain(domain)
+    for value, operand in given:
+        chain.take(value, operand)
     for step in steps[run.start : run.end]:
         assert step.context is not None
         (result,) = step.instruction.results
@@ -222,7 +264,8 @@ def _text(name: str, run: Run, steps: Sequence[Step]) -> str | None:
             chain.add(step.context, step.instruction.attributes, step.inputs, result)
     if not all(chain.makes(value) for value in run.outputs):
         return None
-    return chain.text([*zip(run.outputs, map(_in_rows, run.made), strict=True)])
+    pointers = [f"a{at}" for at in range(len(given))]
+    return chain.lines(pointers, [(value, operand, f"o{at}") for at, (value, operand) in enumerate(made)])
 
 
 def _has_room(operand: Operand) -> bool:
@@ -250,13 +293,23 @@ def _in_rows(operand: Operand) -> Operand:
     """What C++ sees of a tensor: its rows one after another where it lies across them, else itself."""
     if not _lies_across(operand):
         return operand
-    return Operand(operand.shape, torch.empty(operand.shape, device="meta").stride(), operand.dtype)
+    return Operand(operand.shape, contiguous(operand.shape), operand.dtype)
+
+
+def _apart(found: Any, made: Sequence[Operand]) -> Any:
+    """What the kernels give, in memory of its own, as the compiled chain gives it."""
+    several = isinstance(found, tuple)
+    copies = tuple(
+        tensor.clone(memory_format=torch.contiguous_format if operand.stride == contiguous(operand.shape) else None)
+        for tensor, operand in zip(found if several else (found,), made, strict=True)
+    )
+    return copies if several else copies[0]
 
 
 _CALL = """\
 def call({tensors}):
     if {differ}:
-        return one_by_one({tensors})
+        return apart(one_by_one({tensors}), made)
 {copies}
 {empties}
     function({pointers})
@@ -265,9 +318,16 @@ def call({tensors}):
 """
 
 
-def _call(function: Callable[..., None], given: Sequence[Operand], made: Sequence[Operand], one_by_one: Call) -> Call:
+def _call(
+    function: Callable[..., None],
+    given: Sequence[Operand],
+    made: Sequence[Operand],
+    scratch: int | None,
+    one_by_one: Call,
+) -> Call:
     """Straight-line Python around one function of the library."""
     tensors, results = [f"a{at}" for at in range(len(given))], [f"o{at}" for at in range(len(made))]
+    room = [] if scratch is None else [torch.empty(scratch, dtype=torch.uint8)]
     strides = [(name, operand.stride) for name, operand in zip(tensors, given, strict=True)]
     text = _CALL.format(
         tensors=", ".join(tensors),
@@ -286,10 +346,12 @@ def _call(function: Callable[..., None], given: Sequence[Operand], made: Sequenc
             for at, (name, operand) in enumerate(zip(results, made, strict=True))
             if _lies_across(operand)
         ),
-        pointers=", ".join(f"{name}.data_ptr()" for name in [*tensors, *results]),
+        pointers=", ".join([f"{name}.data_ptr()" for name in [*tensors, *results]] + ["scratch"] * len(room)),
         results=", ".join(results),
     )
     names: dict[str, Any] = {f"d{at}": operand.dtype for at, operand in enumerate(made)}
-    names.update(function=function, one_by_one=one_by_one, empty=torch.empty_strided)
+    names.update(function=function, one_by_one=one_by_one, apart=_apart, made=made, empty=torch.empty_strided)
+    if room:  # programs run one at a time
+        names.update(room=room, scratch=room[0].data_ptr())
     exec(compile(text, "<chain>", "exec"), names)
     return names.pop("call")

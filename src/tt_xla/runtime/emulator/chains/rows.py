@@ -1,4 +1,5 @@
-"""C++ of a chain of ops that go row by row: elementwise ops, rms_norm and rotary embeddings, over one shape.
+"""C++ of a chain of ops that go row by row, over one shape: elementwise ops, rms_norm and rotary embeddings; of small
+tensors, softmax, layer_norm and functions of float64 besides.
 
 Its results have the bits of the kernels called one after another: the same operations of float32 in the same order,
 each rounded to the type of its result, no contraction of products and sums. The sum of rms_norm is one of float64 on
@@ -21,7 +22,9 @@ import torch
 
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator.chains.prelude import TYPES
 from tt_xla.runtime.emulator.registry import Context
+from tt_xla.runtime.emulator.small import are_small
 
 Shape = tuple[int, ...]
 
@@ -31,37 +34,12 @@ LONGEST_ROW = 1 << 14
 _GRAIN = 1 << 15
 """Elements below which one thread is enough, as in torch."""
 
-_TYPES = {torch.bfloat16: "uint16_t", torch.float32: "float", torch.int32: "int32_t"}
 _FLOATS = (DataType.BF16, DataType.F32)
+_UNNAMED = 1 << 30
+"""From here on, numbers of what no op makes."""
+
 _KINDS = dict.fromkeys(_FLOATS, "float") | {DataType.SI32: "int32_t"}
 """C++ type that values of each type are computed in."""
-
-PRELUDE = """\
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-static inline uint32_t bits(float x) { uint32_t u; std::memcpy(&u, &x, 4); return u; }
-static inline float number(uint32_t u) { float x; std::memcpy(&x, &u, 4); return x; }
-static inline float load(uint16_t x) { return number((uint32_t)x << 16); }
-static inline float load(float x) { return x; }
-static inline int32_t load(int32_t x) { return x; }
-static inline float rounded(float x) {
-  uint32_t u = bits(x), to_even = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
-  return number(x != x ? 0x7fc00000u : to_even);
-}
-// Integers wrap.
-static inline float sum(float x, float y) { return x + y; }
-static inline int32_t sum(int32_t x, int32_t y) { return (int32_t)((uint32_t)x + (uint32_t)y); }
-static inline float difference(float x, float y) { return x - y; }
-static inline int32_t difference(int32_t x, int32_t y) { return (int32_t)((uint32_t)x - (uint32_t)y); }
-static inline float product(float x, float y) { return x * y; }
-static inline int32_t product(int32_t x, int32_t y) { return (int32_t)((uint32_t)x * (uint32_t)y); }
-static inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
-static inline void store(uint16_t& to, float x) { to = (uint16_t)(bits(x) >> 16); }
-static inline void store(float& to, float x) { to = x; }
-static inline void store(int32_t& to, int32_t x) { to = x; }
-"""
 
 
 @dataclass(frozen=True)
@@ -73,11 +51,25 @@ class Operand:
     dtype: torch.dtype
 
 
+def contiguous(shape: Shape) -> Shape:
+    """Strides of elements side by side."""
+    return tuple(math.prod(size or 1 for size in shape[dim + 1 :]) for dim in range(len(shape)))
+
+
+@dataclass(frozen=True)
+class _Sum:
+    name: str
+    c_type: str = "double"
+    start: str = "0.0"
+    sign: str = "+"
+    """Of OpenMP."""
+
+
 @dataclass
 class _Phase:
     lines: list[tuple[int | None, str]] = field(default_factory=lambda: [])
     """C++ of one element, and which value it makes."""
-    sums: list[str] = field(default_factory=lambda: [])
+    sums: list[_Sum] = field(default_factory=lambda: [])
     after: list[str] = field(default_factory=lambda: [])
     """What is made of the sums."""
     in_halves: bool = False
@@ -85,15 +77,13 @@ class _Phase:
 
 
 class Chain:
-    """The C++ function of one chain, while it is put together.
+    """The C++ of one chain, while it is put together.
 
     Args:
-        name: of the function.
         domain: the shape that all of its values have, but for leading dimensions of 1.
     """
 
-    def __init__(self, name: str, domain: Shape) -> None:
-        self._name = name
+    def __init__(self, domain: Shape) -> None:
         self._domain = domain
         self._phases = [_Phase()]
         self._made_in: dict[int, int] = {}
@@ -103,6 +93,7 @@ class Chain:
         self._aliases: dict[int, int] = {}
         self._buffered: set[int] = set()
         self._inputs: list[tuple[int, Operand]] = []
+        self._unnamed = itertools.count(_UNNAMED)
 
     def take(self, value: int, operand: Operand) -> None:
         """A value that comes from outside."""
@@ -123,14 +114,31 @@ class Chain:
         self._made_in[result] = len(self._phases) - 1
         self._kinds[result] = _KINDS[dtype]
 
-    def sum(self, result: int, term: str, finished: str) -> str:
-        """Ends the phase with a sum of float64, and returns the name of the float32 that ``finished`` makes of it."""
-        phase = self._phases[-1]
-        phase.sums.append(f"s{result}")
-        phase.lines.append((None, f"s{result} += {term};"))
-        phase.after.append(f"const float k{result} = (float)({finished.format(f's{result}')});")
+    def keep(self, expression: str) -> int:
+        """A value that no op has: this expression of one element, of float64."""
+        value = next(self._unnamed)
+        self._phases[-1].lines.append((value, f"const double v{value} = {expression};"))
+        self._made_in[value] = len(self._phases) - 1
+        self._kinds[value] = "double"
+        return value
+
+    def sum(self, term: str, finished: str = "{}", c_type: str = "double") -> str:
+        """Ends the phase with a sum of float64, and returns the name of what ``finished`` makes of it."""
+        name = f"s{next(self._unnamed)}"
+        self._phases[-1].sums.append(_Sum(name))
+        return self._ended(f"{name} += {term};", f"const {c_type} k{name} = ({c_type})({finished.format(name)});", name)
+
+    def largest(self, term: str) -> str:
+        """Ends the phase with a maximum of float32, and returns its name."""
+        name = f"s{next(self._unnamed)}"
+        self._phases[-1].sums.append(_Sum(name, "float", "-INFINITY", "max"))
+        return self._ended(f"{name} = {name} < {term} ? {term} : {name};", f"const double k{name} = {name};", name)
+
+    def _ended(self, line: str, after: str, name: str) -> str:
+        self._phases[-1].lines.append((None, line))
+        self._phases[-1].after.append(after)
         self._phases.append(_Phase())
-        return f"k{result}"
+        return f"k{name}"
 
     def makes(self, value: int) -> bool:
         """Whether the value is computed here; else it is one that came from outside."""
@@ -154,26 +162,30 @@ class Chain:
         self._buffered.add(value)
         return f"b{value}[{index}]"
 
-    def text(self, outputs: Sequence[tuple[int, Operand]]) -> str:
-        """The function: pointers to inputs as they were taken, then to ``outputs``, each made in the chain."""
-        parameters = [f"const void* a{at}" for at in range(len(self._inputs))]
-        parameters += [f"void* o{at}" for at in range(len(outputs))]
+    def lines(self, given: Sequence[str], outputs: Sequence[tuple[int, Operand, str]]) -> list[str]:
+        """Its loops.
+
+        Args:
+            given: C++ pointers to the inputs, in the order they were taken in.
+            outputs: values that are made here, and pointers to where they go.
+        """
         rows = self._domain[:-1] or (1,)
         loops = [f"for (long i{at} = 0; i{at} < {size}; ++i{at})" for at, size in enumerate(rows)]
         several = math.prod(self._domain) > _GRAIN and math.prod(rows) > 1
         body = [
-            f'extern "C" void {self._name}({", ".join(parameters)}) {{',
             f"#pragma omp parallel for collapse({len(rows)})" if several else "",
             *loops,
             "{",
-            *(self._pointer("const ", "x", "a", at, operand) for at, (_, operand) in enumerate(self._inputs)),
-            *(self._pointer("", "y", "o", at, operand) for at, (_, operand) in enumerate(outputs)),
+            *(
+                self._pointer("const ", f"x{at}", pointer, operand)
+                for at, ((_, operand), pointer) in enumerate(zip(self._inputs, given, strict=True))
+            ),
+            *(self._pointer("", f"y{at}", pointer, operand) for at, (_, operand, pointer) in enumerate(outputs)),
             *(f"{self._kinds[value]} b{value}[{self._domain[-1]}];" for value in sorted(self._buffered)),
             *(line for phase in range(len(self._phases)) for line in self._phase_lines(phase, outputs)),
             "}",
-            "}",
         ]
-        return "\n".join(line for line in body if line) + "\n"
+        return [line for line in body if line]
 
     def _root(self, value: int) -> int:
         return self._aliases.get(value, value)
@@ -184,14 +196,14 @@ class Chain:
         missing = len(self._domain) - len(own)
         return (0,) * missing + tuple(own[max(0, -missing) :])
 
-    def _pointer(self, const: str, name: str, given: str, at: int, operand: Operand) -> str:
-        c_type = _TYPES[operand.dtype]
+    def _pointer(self, const: str, name: str, given: str, operand: Operand) -> str:
+        c_type = TYPES[operand.dtype]
         steps = [f" + i{dim} * {step}L" for dim, step in enumerate(self._strides(operand)[:-1]) if step]
-        return f"{const}{c_type}* const {name}{at} = ({const}{c_type}*){given}{at}{''.join(steps)};"
+        return f"{const}{c_type}* const {name} = ({const}{c_type}*){given}{''.join(steps)};"
 
-    def _phase_lines(self, index: int, outputs: Sequence[tuple[int, Operand]]) -> list[str]:
+    def _phase_lines(self, index: int, outputs: Sequence[tuple[int, Operand, str]]) -> list[str]:
         phase, length = self._phases[index], self._domain[-1]
-        stored = [(at, self._root(value), operand) for at, (value, operand) in enumerate(outputs)]
+        stored = [(at, self._root(value), operand) for at, (value, operand, _) in enumerate(outputs)]
         inside: list[str] = []
         for value, line in phase.lines:
             inside.append(line)
@@ -204,8 +216,7 @@ class Chain:
             ]
         if not inside:
             return []
-        sums = ", ".join(phase.sums)
-        simd = "#pragma omp simd" + (f" reduction(+:{sums})" if sums else "")
+        simd = "#pragma omp simd" + "".join(f" reduction({each.sign}:{each.name})" for each in phase.sums)
         ranges = [("0", str(length), "")]
         if phase.in_halves:
             half = length // 2
@@ -213,7 +224,7 @@ class Chain:
                 ("0", str(half), f"const long q = j + {half}; const float g = -1.0f;"),
                 (str(half), str(length), f"const long q = j - {half}; const float g = 1.0f;"),
             ]
-        lines = [f"double {name} = 0.0;" for name in phase.sums]
+        lines = [f"{each.c_type} {each.name} = {each.start};" for each in phase.sums]
         for start, end, first in ranges:
             lines += [simd, f"for (long j = {start}; j < {end}; ++j) {{", first, *inside, "}"]
         return lines + phase.after
@@ -229,6 +240,8 @@ class _Op:
     """Calls of torch that its kernel makes, about."""
     kinds: tuple[str, ...] = ("float",)
     """C++ types that it is written for."""
+    small: bool = False
+    """Of small tensors alone, where its kernel computes in float64."""
 
 
 def calls_of(context: Context, attributes: Mapping[str, Any]) -> int:
@@ -244,6 +257,8 @@ def domain_of(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
     if not all(isinstance(spec, TensorSpec) and spec.layout.dtype in _KINDS for spec in specs):
         return None
     if len({_KINDS[dtype] for dtype in _dtypes(context)}) > 1 or _KINDS[context.dtype] not in _OPS[context.op].kinds:
+        return None
+    if _OPS[context.op].small and not are_small(specs):
         return None
     shape = context.result.shape
     if context.op == "ttnn.rotary_embedding":
@@ -279,7 +294,11 @@ def _takes(context: Context, attributes: Mapping[str, Any]) -> bool:
         return _without_leading_ones(_spec(context, "input").shape) == _without_leading_ones(context.result.shape)
     if context.op in MOVES:
         return True
-    if context.op == "ttnn.rms_norm":
+    if context.op == "ttnn.softmax":
+        return attributes["dimension"] in (-1, len(context.result.shape) - 1)
+    if context.op == "ttnn.pow_scalar":
+        return attributes["rhs"] in (2.0, 3.0) and len(_dtypes(context)) == 1
+    if context.op in ("ttnn.rms_norm", "ttnn.layer_norm"):
         return all(_spec(context, name).shape[-1:] == context.result.shape[-1:] for name in context.operands) and all(
             math.prod(_spec(context, name).shape) == context.result.shape[-1]
             for name in context.operands
@@ -357,13 +376,54 @@ def _emit_rms_norm(
     named = dict(zip(context.operands, inputs, strict=True))
     x = chain.read(named["input"])
     length, epsilon = context.result.shape[-1], float(attributes.get("epsilon", 1e-12))
-    factor = chain.sum(result, f"(double){x} * (double){x}", f"1.0 / std::sqrt({{}} / {length} + {epsilon!r})")
+    factor = chain.sum(f"(double){x} * (double){x}", f"1.0 / std::sqrt({{}} / {length} + {epsilon!r})", "float")
     found = f"{chain.read(named['input'])} * {factor}"
     if "weight" in named:
         found = f"({found}) * {chain.read(named['weight'])}"
     if "bias" in named:
         found = f"({found}) + {chain.read(named['bias'])}"
     chain.assign(result, found, context.dtype)
+
+
+def _emit_layer_norm(
+    chain: Chain, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int
+) -> None:
+    named = dict(zip(context.operands, inputs, strict=True))
+    length, epsilon = context.result.shape[-1], float(attributes.get("epsilon", 1e-12))
+    mean = chain.sum(chain.read(named["input"]), f"{{}} / {length}")
+    centred = f"((double){chain.read(named['input'])} - {mean})"
+    factor = chain.sum(f"{centred} * {centred}", f"1.0 / std::sqrt({{}} / {length} + {epsilon!r})")
+    found = f"((double){chain.read(named['input'])} - {mean}) * {factor}"
+    if "weight" in named:
+        found = f"({found}) * {chain.read(named['weight'])}"
+    shift = chain.read(named["bias"]) if "bias" in named else "0.0"  # torch adds zero, which has a sign
+    found = f"({found}) + {shift}"
+    chain.assign(result, f"(float)({found})", context.dtype)
+
+
+def _emit_softmax(
+    chain: Chain, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int
+) -> None:
+    top = chain.largest(chain.read(inputs[0]))
+    power = chain.keep(f"std::exp({chain.read(inputs[0])} - {top})")
+    total = chain.sum(chain.read(power))
+    chain.assign(result, f"(float)({chain.read(power)} / {total})", context.dtype)
+
+
+def _emit_function(name: str) -> Emit:
+    """Of float64."""
+
+    def emit(chain: Chain, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int) -> None:
+        chain.assign(result, f"(float){name}((double){chain.read(inputs[0])})", context.dtype)
+
+    return emit
+
+
+def _emit_power(
+    chain: Chain, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int
+) -> None:
+    factors = [chain.read(inputs[0])] * int(attributes["rhs"])
+    chain.assign(result, " * ".join(factors), context.dtype)
 
 
 def _emit_rotary(
@@ -412,10 +472,19 @@ _OPS: dict[str, _Op] = {
     "ttnn.neg": _Op(_emit_elementwise("-{0}"), 1),
     "ttnn.reciprocal": _Op(_emit_elementwise("1.0f / {0}"), 1),
     "ttnn.relu": _Op(_emit_elementwise("relu({0})"), 1),
+    "ttnn.pow_scalar": _Op(_emit_power, 2),
     "ttnn.rms_norm": _Op(_emit_rms_norm, 9),
     "ttnn.rotary_embedding": _Op(_emit_rotary, 8),
+    "ttnn.rsqrt": _Op(_emit_elementwise("1.0f / std::sqrt({0})"), 2),
     "ttnn.sqrt": _Op(_emit_elementwise("std::sqrt({0})"), 1),
     "ttnn.subtract": _Op(_emit_elementwise("difference({0}, {1})"), 1, _BOTH),
     "ttnn.where": _Op(_emit_elementwise("({0} != 0 ? {1} : {2})"), 4, _BOTH),
     **dict.fromkeys(MOVES, _Op(_emit_move, 0, _BOTH)),
+    "ttnn.layer_norm": _Op(_emit_layer_norm, 3, small=True),
+    "ttnn.softmax": _Op(_emit_softmax, 3, small=True),
+    **{f"ttnn.{name}": _Op(_emit_function(name), 3, small=True) for name in ("gelu", "mish", "sigmoid", "silu")},
+    **{
+        f"ttnn.{name}": _Op(_emit_function(f"std::{name}"), 3, small=True)
+        for name in ("cos", "erf", "erfc", "exp", "expm1", "log", "log1p", "sin", "tan", "tanh")
+    },
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from tt_xla.runtime.emulator import matrix_unit, onednn
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.kernels.matrix import activate
 from tt_xla.runtime.emulator.registry import Context, Weighted, kernel
+from tt_xla.runtime.emulator.small import is_small_product
 
 Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
@@ -80,14 +82,75 @@ def _two(values: Sequence[int]) -> tuple[int, int]:
     return (values[0], values[0]) if len(values) == 1 else (values[0], values[1])
 
 
-def _oihw(weight: Tensor, shape: tuple[int, int, int, int], groups: int, config: Config) -> Tensor:
+@dataclass(frozen=True)
+class Geometry:
+    """Attributes of a convolution, by their names in IR, and what follows from them."""
+
+    in_channels: int
+    out_channels: int
+    batch_size: int
+    input_height: int
+    input_width: int
+    kernel_size: Sequence[int]
+    stride: Sequence[int]
+    padding: Sequence[int]
+    dilation: Sequence[int]
+    groups: int
+    conv2d_config: Config = None
+
+    @staticmethod
+    def of(attributes: Mapping[str, Any]) -> Geometry:
+        names = (field.name for field in fields(Geometry))
+        return Geometry(**{name: attributes[name] for name in names if name in attributes})
+
+    @property
+    def weight(self) -> tuple[int, int, int, int]:
+        """Shape, OIHW."""
+        return self.out_channels, self.in_channels // self.groups, *_two(self.kernel_size)
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        return _two(self.stride)
+
+    @property
+    def spread(self) -> tuple[int, int]:
+        """Of the taps of a window."""
+        return _two(self.dilation)
+
+    @property
+    def sides(self) -> tuple[int, int, int, int]:
+        """Padding: top, bottom, left, right."""
+        return four_sides(self.padding)
+
+    @property
+    def result(self) -> tuple[int, int]:
+        """Height and width."""
+        top, bottom, left, right = self.sides
+        sizes = (self.input_height + top + bottom, self.input_width + left + right)
+        high, wide = (
+            (size - spread * (taps - 1) - 1) // step + 1
+            for size, spread, taps, step in zip(sizes, self.spread, self.weight[2:], self.steps, strict=True)
+        )
+        return high, wide
+
+    @property
+    def activation(self) -> str | None:
+        return _activation_name((self.conv2d_config or {}).get("activation"))
+
+    @property
+    def block_float(self) -> DataType | None:
+        """The format that weights are stored in, where it is one of blocks."""
+        stored = (self.conv2d_config or {}).get("weights_dtype")
+        return DataType(stored) if stored and DataType(stored).is_block_float else None
+
+
+def _oihw(weight: Tensor, geometry: Geometry) -> Tensor:
     """The weight as OIHW, in the format that the convolution stores it in."""
-    channels = shape[1] * groups
+    shape, groups = geometry.weight, geometry.groups
     if tuple(weight.shape) != shape:
-        return unprepare(weight, channels, shape[2:], groups)
-    stored = (config or {}).get("weights_dtype")
-    if stored and DataType(stored).is_block_float:
-        return unprepare(hold(prepare(weight, groups), DataType(stored)), channels, shape[2:], groups)
+        return unprepare(weight, geometry.in_channels, shape[2:], groups)
+    if geometry.block_float is not None:
+        return unprepare(hold(prepare(weight, groups), geometry.block_float), geometry.in_channels, shape[2:], groups)
     return weight
 
 
@@ -125,21 +188,34 @@ def conv2d(
     conv2d_slice_config: Config = None,
 ) -> Callable[..., Tensor] | Weighted:
     """``padding`` is (height, width) or (top, bottom, left, right)."""
-    activation = _activation_name((conv2d_config or {}).get("activation"))
-    shape = (out_channels, in_channels // groups, *_two(kernel_size))
-    top, bottom, left, right = four_sides(padding)
+    height, width = input_height, input_width
+    geometry = Geometry(
+        in_channels,
+        out_channels,
+        batch_size,
+        height,
+        width,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        groups,
+        conv2d_config,
+    )
+    activation, shape = geometry.activation, geometry.weight
+    top, bottom, left, right = geometry.sides
     alike = (top, left) == (bottom, right)
-    window = (_two(stride), (top, left) if alike else (0, 0), _two(dilation), groups)
+    window = (geometry.steps, (top, left) if alike else (0, 0), geometry.spread, groups)
 
     def input_image(input: Tensor) -> Tensor:
-        x = image(input, batch_size, input_height, input_width, in_channels)
+        x = image(input, batch_size, height, width, in_channels)
         return x if alike else F.pad(x, (left, right, top, bottom))
 
     def row(bias: Tensor | None) -> Tensor | None:
         return None if bias is None else bias.reshape(-1)[:out_channels]
 
     def sources(weight: Tensor) -> Tensor:
-        return _oihw(weight, shape, groups, conv2d_config)
+        return _oihw(weight, geometry)
 
     def general(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         result = _in_general(ctx, input_image(input), sources(weight), row(bias), window, activation, compute_config)
@@ -147,8 +223,9 @@ def conv2d(
 
     if not _is_one_product(ctx, compute_config):
         return general
-    high, wide = (input_height, input_width) if alike else (input_height + top + bottom, input_width + left + right)
-    product = _Convolution(ctx, shape, (batch_size, in_channels, high, wide), window, activation, compute_config)
+    high, wide = (height, width) if alike else (height + top + bottom, width + left + right)
+    small = is_small_convolution(ctx, geometry, compute_config)
+    product = _Convolution(ctx, shape, (batch_size, in_channels, high, wide), window, activation, compute_config, small)
 
     def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         result = product(input_image(input), product.sources(sources(weight)), row(bias))
@@ -157,7 +234,7 @@ def conv2d(
     def with_prepared(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return flattened(product(input_image(input), weight, row(bias))).reshape(ctx.result.shape)
 
-    return Weighted(call, lambda weight: product.prepared(sources(weight)), with_prepared)
+    return Weighted(call, lambda weight: product.prepared(sources(weight)), with_prepared, stay=product.small)
 
 
 def _in_general(
@@ -190,8 +267,14 @@ def _is_one_product(ctx: Context, config: Config) -> bool:
     """Whether torch's convolution is the whole op: floats, and one product in float32."""
     specs = [spec for spec in ctx.operands.values() if isinstance(spec, TensorSpec)]
     floats = all(CONTAINERS[spec.layout.dtype] in (torch.bfloat16, torch.float32) for spec in specs)
-    one_product = not ctx.silicon or (matrix_unit.fidelity(config) != "hifi3" and matrix_unit.keeps_float32(config))
+    one_product = matrix_unit.is_one_product(config, silicon=ctx.silicon)
     return floats and one_product and all(math.prod(spec.shape) for spec in specs)
+
+
+def is_small_convolution(ctx: Context, geometry: Geometry, config: Config) -> bool:
+    """Whether it is a small product, which is summed in float64."""
+    work = math.prod(ctx.result.shape[:-1]) * math.prod(geometry.weight)
+    return _is_one_product(ctx, config) and is_small_product(ctx.operands.values(), work)
 
 
 class _Convolution:
@@ -205,25 +288,29 @@ class _Convolution:
         window: Window,
         activation: str | None,
         config: Config,
+        small: bool,
     ) -> None:
+        self.small = small
+        """Whether it is summed in float64."""
         self._activation = activation
-        self._stride, self._padding, self._dilation, self._groups = window
+        self._window = window
+        stride, padding, dilation, groups = window
         self._input_bits, self._weight_bits = matrix_unit.source_bits(config, silicon=ctx.silicon)
         specs = (ctx.operands["input"], ctx.operands["weight"])
         types = {CONTAINERS[spec.layout.dtype] for spec in (*specs, ctx.result) if isinstance(spec, TensorSpec)}
         work = math.prod(ctx.result.shape[:-1]) * math.prod(weight)
         self._onednn: onednn.Convolution | None = None
-        ends = onednn.ends(weight, self._stride, self._groups)
-        if types == {torch.bfloat16} and ends and onednn.takes(work, activation):
-            self._onednn = onednn.Convolution(
-                shape, self._padding, self._stride, self._dilation, self._groups, activation
-            )
+        ends = onednn.ends(weight, stride, groups)
+        if types == {torch.bfloat16} and ends and not self.small and onednn.takes(work, activation):
+            self._onednn = onednn.Convolution(shape, padding, stride, dilation, groups, activation)
         # What comes after the product comes before it is rounded.
         narrow = types == {torch.bfloat16} and (self._onednn is not None or activation in (None, "relu"))
         self._dtype = torch.bfloat16 if narrow else torch.float32
 
     def sources(self, weight: Tensor) -> Tensor:
         """As the registers hold it."""
+        if self.small:
+            return matrix_unit.in_float64(weight, self._weight_bits)
         return matrix_unit.significant(weight.to(self._dtype), self._weight_bits)
 
     def prepared(self, weight: Tensor) -> Tensor:
@@ -231,12 +318,16 @@ class _Convolution:
         return weight if self._onednn is None else self._onednn.ordered(weight)
 
     def __call__(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        if self.small:
+            x = matrix_unit.in_float64(x, self._input_bits)
+            return activate(
+                F.conv2d(x, weight, None if bias is None else bias.to(x.dtype), *self._window), self._activation
+            )
         x = matrix_unit.significant(x.to(self._dtype), self._input_bits)
         bias = None if bias is None else bias.to(self._dtype)
         if self._onednn is not None:
             return self._onednn(x, weight, bias)
-        made = _of_floats(x, weight, bias, self._stride, self._padding, self._dilation, self._groups)
-        return activate(made, self._activation)
+        return activate(_of_floats(x, weight, bias, *self._window), self._activation)
 
 
 def _activation_name(activation: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,6 +38,11 @@ def _sign(x: Tensor) -> Tensor:
     return torch.where(x.isnan(), x, x.sign()) if x.is_floating_point() else x.sign()
 
 
+def gelu(x: Tensor) -> Tensor:
+    """In float64 without the difference of near numbers that is left of ``1 + erf(x)`` below zero."""
+    return x * 0.5 * torch.erfc(x * -math.sqrt(0.5)) if x.dtype is torch.float64 else F.gelu(x)
+
+
 def _hardsigmoid(x: Tensor) -> Tensor:
     return F.hardsigmoid(_float(x))
 
@@ -58,7 +64,7 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "expm1": torch.expm1,
     "floor": torch.floor,
     "round": torch.round,
-    "gelu": F.gelu,
+    "gelu": gelu,
     "hardsigmoid": _hardsigmoid,
     "isfinite": torch.isfinite,
     "log": torch.log,
@@ -104,8 +110,26 @@ def _unary(name: str, function: Callable[[Tensor], Tensor]) -> Callable[..., Ten
     return run
 
 
+_OF_LIBRARIES = {
+    "cos",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "gelu",
+    "log",
+    "log1p",
+    "mish",
+    "sigmoid",
+    "silu",
+    "sin",
+    "tan",
+    "tanh",
+}
+"""Functions of which libraries give bits of their own."""
+
 for _name, _function in _UNARY.items():
-    kernel(f"ttnn.{_name}")(_unary(_name, _function))
+    kernel(f"ttnn.{_name}", widens=_name in _OF_LIBRARIES)(_unary(_name, _function))
 
 
 @kernel("ttnn.leaky_relu")

@@ -12,7 +12,9 @@ import torch.nn.functional as F
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator import matrix_unit, onednn
 from tt_xla.runtime.emulator.containers import CONTAINERS
+from tt_xla.runtime.emulator.kernels.elementwise import gelu
 from tt_xla.runtime.emulator.registry import Context, Weighted, kernel
+from tt_xla.runtime.emulator.small import is_small_product
 
 Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
@@ -20,7 +22,7 @@ Config = Mapping[str, Any] | None
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
     "relu6": F.relu6,
-    "gelu": F.gelu,
+    "gelu": gelu,
     "silu": F.silu,
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
@@ -80,6 +82,8 @@ def linear(
 ) -> Callable[..., Tensor] | Weighted:
     """With weights of two dimensions, a row or column for each feature, torch's linear; else a matmul."""
     activation = fused_activation(activation, matmul_program_config)
+    if is_small(ctx, compute_config, transpose_a=transpose_a):
+        return _small(ctx, activation, compute_config, transpose_a=transpose_a, transpose_b=transpose_b)
     if _is_one_product(ctx, transpose_b, compute_config):
         return _Linear(ctx, activation, compute_config, transpose_a=transpose_a, transpose_b=transpose_b).kernel()
 
@@ -87,6 +91,41 @@ def linear(
         return _in_general(ctx, _operand(a, transpose_a), _operand(b, transpose_b), bias, activation, compute_config)
 
     return general
+
+
+def is_small(ctx: Context, config: Config, *, transpose_a: bool) -> bool:
+    """Whether it is a small product, which is summed in float64, of matrices."""
+    a, b = ctx.operands["a"], ctx.operands["b"]
+    if isinstance(a, tuple) or isinstance(b, tuple) or min(len(a.shape), len(b.shape)) < 2:
+        return False
+    inner = a.shape[-2 if transpose_a else -1]
+    return matrix_unit.is_one_product(config, silicon=ctx.silicon) and is_small_product(
+        ctx.operands.values(), math.prod(ctx.result.shape) * inner
+    )
+
+
+def _small(ctx: Context, activation: str | None, config: Config, *, transpose_a: bool, transpose_b: bool) -> Weighted:
+    """A product of matrices in float64; what is done to it is done there too."""
+    a_bits, b_bits = matrix_unit.source_bits(config, silicon=ctx.silicon)
+
+    b_shape, bias_spec = ctx.operands["b"].shape, ctx.operands.get("bias")
+    row = bias_spec is None or bias_spec.shape == ctx.result.shape[-1:]
+
+    def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+        a = matrix_unit.in_float64(_operand(a, transpose_a), a_bits)
+        if len(b_shape) == 2 and row:
+            result = F.linear(a, b.t(), None if bias is None else bias.to(torch.float64))
+        else:
+            result = torch.matmul(a, b) if bias is None else torch.matmul(a, b) + bias
+        return activate(result, activation) if activation else result
+
+    def prepare(b: Tensor) -> Tensor:
+        return matrix_unit.in_float64(_operand(b, transpose_b), b_bits)
+
+    def call(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+        return product(a, prepare(b), bias)
+
+    return Weighted(call, prepare, product, stay=True)
 
 
 class _Linear:
@@ -178,7 +217,7 @@ def _is_one_product(ctx: Context, transpose_b: bool, config: Config) -> bool:
     if not isinstance(a, TensorSpec) or not isinstance(b, TensorSpec) or isinstance(bias, tuple):
         return False
     types = [CONTAINERS[spec.layout.dtype] for spec in (a, b)]
-    one_product = not ctx.silicon or (matrix_unit.fidelity(config) != "hifi3" and matrix_unit.keeps_float32(config))
+    one_product = matrix_unit.is_one_product(config, silicon=ctx.silicon)
     if len(b.shape) != 2 or len(a.shape) < 2 or not one_product or not set(types) <= {torch.bfloat16, torch.float32}:
         return False
     if bias is None:

@@ -14,7 +14,7 @@ Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
 
 
-@kernel("ttnn.softmax")
+@kernel("ttnn.softmax", widens=True)
 def softmax(
     ctx: Context,
     input: Tensor,
@@ -37,7 +37,7 @@ def _last_dimension(parameter: Tensor | None, like: Tensor) -> Tensor | None:
     return None if parameter is None else parameter.reshape(like.shape[-1:]).to(like.dtype)
 
 
-@kernel("ttnn.layer_norm")
+@kernel("ttnn.layer_norm", widens=True)
 def layer_norm(
     ctx: Context,
     input: Tensor,

@@ -24,13 +24,13 @@ def _wide(input: Tensor) -> Tensor:
     return input if input.is_floating_point() else input.to(torch.int64)
 
 
-@kernel("ttnn.sum")
+@kernel("ttnn.sum", widens=True)
 def sum_(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
     dims = _dims(input, dim_arg)
     return torch.sum(_wide(input), dims, keepdim=keep_dim) if dims else input
 
 
-@kernel("ttnn.mean")
+@kernel("ttnn.mean", widens=True)
 def mean(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
     dims = _dims(input, dim_arg)
     floats = input if input.is_floating_point() else input.to(torch.float32)
