@@ -300,6 +300,13 @@ def test_batch_norm(train, check):
     check(gradients, x, w, b, rtol=1e-3, atol=1e-3)
 
 
+def test_batch_norm_of_half_precision_rounds_its_shift_once(check):
+    """Of an input of zeros it is the shift: bias - mean * weight / sqrt(variance)."""
+    vectors = [tensor.to(torch.bfloat16) for tensor in (f(999), f(999, low=0.1), f(1, 999)[0], f(3, 333).reshape(999))]
+    zeros = torch.zeros(1, 999, 1, dtype=torch.bfloat16)
+    check(lambda x, mean, var, w, b: F.batch_norm(x, mean, var, w, b), zeros, *vectors, rtol=0.0, atol=2**-12)
+
+
 NORMS = {
     "layer": lambda x, w, b: F.layer_norm(x, (6,), w, b), "layer_plain": lambda x, w, b: F.layer_norm(x, (3, 6)),
     "group": lambda x, w, b: F.group_norm(x.reshape(4, 6, 3), 2, w, b), "rms": lambda x, w, b: F.rms_norm(x, (6,), w),

@@ -23,6 +23,7 @@ def _scale_and_shift(x: Array, scale: Array, shift: Array) -> Array:
 def _inference(
     x: Array, weight: Array | None, bias: Array | None, mean: Array, variance: Array, epsilon: float
 ) -> Array:
+    variance = cast(variance, wide(variance.dtype))
     inverse = lax.rsqrt(lax.add(variance, like(variance, epsilon)))
     scale = inverse if weight is None else lax.mul(inverse, cast(weight, inverse.dtype))
     shift = lax.neg(lax.mul(cast(mean, scale.dtype), scale))
