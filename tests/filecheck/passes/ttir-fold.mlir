@@ -205,3 +205,15 @@ func.func @number_and_true(%x: tensor<4x4xbf16>) -> tensor<4x4xbf16> {
   %b = "ttir.logical_and"(%x, %true) : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
   func.return %b : tensor<4x4xbf16>
 }
+
+// Weights of 1x1 are scaled as a matrix: in four dimensions each of them is a tile.
+// CHECK-LABEL: func.func @scaled_weights(
+func.func @scaled_weights(%w: tensor<64x32x1x1xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<64x32x1x1xbf16> {
+  // CHECK: "ttir.multiply"({{.*}}) : (tensor<64x32xbf16>, {{.*}}) -> tensor<64x32xbf16>
+  // CHECK-NEXT: "ttir.reshape"
+  %0 = "ttir.constant"() <{value = dense<0.5> : tensor<1x1xbf16>}> : () -> tensor<1x1xbf16>
+  %1 = "ttir.reshape"(%w) <{shape = [64 : i32, 32 : i32]}> : (tensor<64x32x1x1xbf16>) -> tensor<64x32xbf16>
+  %2 = "ttir.multiply"(%1, %0) : (tensor<64x32xbf16>, tensor<1x1xbf16>) -> tensor<64x32xbf16>
+  %3 = "ttir.reshape"(%2) <{shape = [64 : i32, 32 : i32, 1 : i32, 1 : i32]}> : (tensor<64x32xbf16>) -> tensor<64x32x1x1xbf16>
+  func.return %3 : tensor<64x32x1x1xbf16>
+}

@@ -25,12 +25,14 @@ func.func @batch_norm_of_inputs(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32>
   func.return %d : tensor<1x6x6x4xf32>
 }
 
-// The smaller kernel lies in the middle of the larger.
+// The smaller kernel lies in the middle of the larger; both are added as rows of whole kernels.
 // CHECK-LABEL: func.func @sum_of_convs(
 func.func @sum_of_convs(%x: tensor<1x6x6x4xf32>, %v: tensor<4x4x1x1xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
-  // CHECK-NEXT: %[[PADDED:.*]] = "ttir.pad"(%v) <{padding = array<i32: 0, 0, 0, 0, 1, 1, 1, 1>, value = 0.000000e+00 : f32}>
-  // CHECK-NEXT: %[[SUM:.*]] = "ttir.add"(%w, %[[PADDED]])
-  // CHECK-NEXT: "ttir.conv2d"(%x, %[[SUM]])
+  // CHECK-NEXT: %[[V:.*]] = "ttir.reshape"(%v) <{shape = [16 : i32, 1 : i32]}>
+  // CHECK-NEXT: %[[PADDED:.*]] = "ttir.pad"(%[[V]]) <{padding = array<i32: 0, 0, 4, 4>, value = 0.000000e+00 : f32}>
+  // CHECK: %[[SUM:.*]] = "ttir.add"({{.*}}) : (tensor<4x36xf32>, tensor<4x36xf32>)
+  // CHECK-NEXT: %[[WEIGHT:.*]] = "ttir.reshape"(%[[SUM]])
+  // CHECK-NEXT: "ttir.conv2d"(%x, %[[WEIGHT]])
   // CHECK-NEXT: func.return
   %a = "ttir.conv2d"(%x, %v) <{stride = array<i32: 1, 1>, padding = array<i32: 0, 0, 0, 0>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x6x6x4xf32>
   %b = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x6x6x4xf32>

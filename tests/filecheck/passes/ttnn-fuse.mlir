@@ -14,6 +14,21 @@
 #ttnn_layout9 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 32 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout10 = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout11 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x12xbf16, #dram>, <interleaved>>
+#matrix = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#kernels = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 1024 + d1 * 32 + d2, d3), <1x1>, memref<2048x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#kernels_in_rows = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 + d2, d3), <1x1>, memref<2048x1xbf16, #dram>, <interleaved>>
+#kernels_on_host = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 + d2, d3), <1x1>, memref<2048x1xbf16, #system_memory>>
+
+// CHECK-LABEL: func.func public @weights_to_host(
+// CHECK-NEXT: %[[R:.*]] = "ttnn.to_layout"(%w) : (tensor<64x32xbf16,
+// CHECK-NEXT: %[[H:.*]] = "ttnn.from_device"(%[[R]]) : (tensor<64x32xbf16,
+// CHECK-NEXT: "ttnn.reshape"(%[[H]]) <{shape = [64 : i32, 32 : i32, 1 : i32, 1 : i32]}>
+func.func public @weights_to_host(%w: tensor<64x32xbf16, #matrix>) -> tensor<64x32x1x1xbf16, #kernels_on_host> {
+  %0 = "ttnn.reshape"(%w) <{shape = [64 : i32, 32 : i32, 1 : i32, 1 : i32]}> : (tensor<64x32xbf16, #matrix>) -> tensor<64x32x1x1xbf16, #kernels>
+  %1 = "ttnn.to_layout"(%0) : (tensor<64x32x1x1xbf16, #kernels>) -> tensor<64x32x1x1xbf16, #kernels_in_rows>
+  %2 = "ttnn.from_device"(%1) : (tensor<64x32x1x1xbf16, #kernels_in_rows>) -> tensor<64x32x1x1xbf16, #kernels_on_host>
+  func.return %2 : tensor<64x32x1x1xbf16, #kernels_on_host>
+}
 
 // CHECK-LABEL: func.func public @relu_of_product(
 // CHECK: "ttnn.matmul"({{.*}}) <{transpose_a = false, transpose_b = false, activation = "relu"}>

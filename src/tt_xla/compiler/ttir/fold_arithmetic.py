@@ -12,12 +12,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tt_xla.compiler.constness import is_constant
 from tt_xla.compiler.ranges import TRUTH
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
 from tt_xla.compiler.stablehlo.types import numpy_dtype
 from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, is_float, reshaped, splat_of
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
+from tt_xla.ir.layout import TILE
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, PermuteOp, ReshapeOp, WhereOp
 
@@ -172,9 +174,16 @@ def small_factors_first(op: Operation, rewriter: PatternRewriter) -> None:
                 return
 
 
+def _tiles(sizes: shapes.Shape) -> int:
+    return math.prod([*sizes[:-2], *(-(-size // TILE) for size in sizes[-2:])])
+
+
 @pattern(ReshapeOp, PermuteOp)
 def sink_factor(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
-    """move(x * a) is move(x) * a, so that moves meet each other and factors too."""
+    """move(x * a) is move(x) * a, so that moves meet each other and factors too.
+
+    Parameters stay where they take fewer tiles: a convolution's weights of 1x1 as a matrix.
+    """
     inner = op.input.owner
     if not isinstance(inner, (Multiply, Div)) or only_user(op.input) is not op or not is_float(op.result):
         return
@@ -182,6 +191,8 @@ def sink_factor(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
     if splat(other) is None and isinstance(inner, Multiply):
         value, other = other, value
     if splat(other) is None or value.type != op.input.type:
+        return
+    if is_constant(value) and _tiles(shape(op.result)) > _tiles(shape(value)):
         return
     moved = insert_before(rewriter, op, type(op), [value], tensor_type(op.result), **op.values())
     one = (1,) if shape(op.result) else ()

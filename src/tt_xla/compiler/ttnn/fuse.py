@@ -18,7 +18,7 @@ from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.ttnn.attributes import Activation, Conv2dConfigAttr, laid_out, layout_of
 from tt_xla.ir.ttnn.configs import UnaryAttr
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
-from tt_xla.ir.ttnn.memory import FullOp, ToLayoutOp, TypecastOp
+from tt_xla.ir.ttnn.memory import FromDeviceOp, FullOp, ToLayoutOp, TypecastOp
 from tt_xla.ir.ttnn.reduction import LayerNormOp, RmsNormOp
 from tt_xla.ir.ttnn.structure import ClampScalarOp, ReshapeOp
 from tt_xla.ir.ttnn.window import Conv2dOp, ConvTranspose2dOp
@@ -276,6 +276,36 @@ def reshape_before_tilize(op: ReshapeOp, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, [reshaped, tilized])
 
 
+@pattern(ToLayoutOp)
+def untilize_before_reshape(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
+    """to_layout(reshape(x)) out of tiles is reshape(to_layout(x)), where x takes fewer tiles.
+
+    As the weights of a convolution of 1x1: scaled as a matrix, and then a tile for each element.
+    """
+    inner = producer(op.input, ReshapeOp)
+    if inner is None or layout_of(op.result).tiled or only_user(op.input) is not op:
+        return
+    small, large = layout_of(inner.input), layout_of(op.input)
+    if not small.tiled or small.bytes >= large.bytes or large.dtype != layout_of(op.result).dtype:
+        return
+    rows = layout_of(op.result).with_(shape(inner.input))
+    made = ToLayoutOp.make([inner.input], [laid_out(shape(inner.input), rows)], op.location)
+    reshaped = ReshapeOp.make([made.results[0]], [op.result.type], inner.location, shape=shape(op.result))
+    rewriter.replace(op, [made, reshaped])
+
+
+@pattern(FromDeviceOp)
+def reshape_on_host(op: FromDeviceOp, rewriter: PatternRewriter) -> None:
+    """from_device(reshape(x)) is reshape(from_device(x)), where x is row-major: a view on the host."""
+    inner = producer(op.input, ReshapeOp)
+    if inner is None or layout_of(inner.input).tiled or only_user(op.input) is not op:
+        return
+    on_host = layout_of(op.result).with_(shape(inner.input))
+    made = FromDeviceOp.make([inner.input], [laid_out(shape(inner.input), on_host)], op.location)
+    reshaped = ReshapeOp.make([made.results[0]], [op.result.type], inner.location, shape=shape(op.result))
+    rewriter.replace(op, [made, reshaped])
+
+
 @pattern(Conv2dOp)
 def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     """A convolution whose activation is tilized just for it takes the row-major one; it makes its own tiles."""
@@ -300,6 +330,8 @@ def run(module: ModuleOp, *, optimise: bool, approximate: bool) -> None:
         sink_reshape_past_rows,
         join_to_layouts,
         reshape_before_tilize,
+        untilize_before_reshape,
+        reshape_on_host,
         fill_as_wanted,
     )
     casts = (join_unsigned_casts, truth_in_its_type, cast_truth_once)

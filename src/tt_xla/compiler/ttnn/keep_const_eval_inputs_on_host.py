@@ -18,6 +18,7 @@ from tt_xla.ir.program import FUNCTION_TYPE
 from tt_xla.ir.ttcore import LoadCachedOp
 from tt_xla.ir.ttnn.attributes import laid_out, layout_of
 from tt_xla.ir.ttnn.memory import ToDeviceOp, ToLayoutOp, TypecastOp
+from tt_xla.ir.ttnn.structure import ReshapeOp
 
 
 def run(module: ModuleOp) -> None:
@@ -44,17 +45,26 @@ def _read_from_host(load: LoadCachedOp, argument: SSAValue, function: FuncOp) ->
     replaced = inner
     if isinstance(cast, TypecastOp):
         wanted, replaced = layout_of(cast.result), cast.result
-    on_host = wanted.with_(shape(inner), buffer=BufferType.SYSTEM_MEMORY)
+    reshape = only_user(replaced)
     made: list[Operation] = []
     value: SSAValue = inner
-    if on_host != layout_of(inner):
-        made.append(ToLayoutOp.make([inner], [laid_out(shape(inner), on_host)]))
+    if isinstance(reshape, ReshapeOp) and layout_of(reshape.result).bytes < wanted.bytes:
+        # A view on the host, and less to move: a convolution's weights of 1x1 would be a tile for each element.
+        replaced, wanted = reshape.result, layout_of(reshape.result)
+        rows = layout_of(inner).with_(shape(replaced))
+        made.append(ReshapeOp.make([inner], [laid_out(shape(replaced), rows)], reshape.location, shape=shape(replaced)))
         value = made[-1].results[0]
-    made.append(ToDeviceOp.make([value, device], [laid_out(shape(inner), wanted)]))
+    sizes = shape(value)
+    on_host = wanted.with_(sizes, buffer=BufferType.SYSTEM_MEMORY)
+    if on_host != layout_of(value):
+        made.append(ToLayoutOp.make([value], [laid_out(sizes, on_host)]))
+        value = made[-1].results[0]
+    made.append(ToDeviceOp.make([value, device], [laid_out(sizes, wanted)]))
     replaced.replace_uses_with_if(made[-1].results[0], lambda use: use.operation not in made)
     Rewriter.insert_op(made, InsertPoint.after(_owner(device)))
-    if isinstance(cast, TypecastOp):
-        Rewriter.erase_op(cast)
+    for absorbed in (reshape, cast):
+        if isinstance(absorbed, ReshapeOp | TypecastOp) and not absorbed.results[0].uses:
+            Rewriter.erase_op(absorbed)
     function.update_function_type()
 
 

@@ -16,6 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from tt_xla.compiler.constness import is_constant
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer
 from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, behind, cast, reshaped
+from tt_xla.ir import shapes
 from tt_xla.ir.base import TTOp, only_user, shape, si32, tensor, tensor_type
 from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PadOp, ReshapeOp, TypecastOp
@@ -88,6 +89,12 @@ def _combined(rewriter: PatternRewriter, op: Operation, kind: type[TTOp], one: S
     return cast(rewriter, op, made, one)
 
 
+def _as(rewriter: PatternRewriter, op: Operation, weight: SSAValue, sizes: shapes.Shape) -> SSAValue:
+    """The weights as a matrix: in 4-D each kernel would be a tile of its own, of 1024 times its size for one of 1x1."""
+    source = look_through(weight, ReshapeOp)
+    return source if shape(source) == sizes else reshaped(rewriter, op, weight, sizes)
+
+
 def _groups(found: _Convolution) -> int:
     return found.conv.value("groups")
 
@@ -128,14 +135,12 @@ def scaled_conv(op: TTOp, rewriter: PatternRewriter) -> None:
             continue
         outputs = found.outputs if found.outputs in shape(scale) else 1
         sizes = shape(weight)
-        # In 4-D each kernel would be a tile of its own: a kernel of one element takes 1024 times its size.
         if isinstance(found.conv, ConvTranspose2dOp):
             flat, channels = (*sizes[:2], sizes[2] * sizes[3]), (1, outputs, 1)
         else:
             flat, channels = (sizes[0], math.prod(sizes[1:])), (outputs, 1)
         factor = reshaped(rewriter, op, scale, channels)
-        source = look_through(weight, ReshapeOp)
-        rows = source if shape(source) == flat else reshaped(rewriter, op, weight, flat)
+        rows = _as(rewriter, op, weight, flat)
         weight = reshaped(rewriter, op, _combined(rewriter, op, type(op), rows, factor), sizes)
         if bias is not None:
             bias = _combined(rewriter, op, type(op), bias, reshaped(rewriter, op, scale, (1, 1, 1, outputs)))
@@ -156,12 +161,19 @@ def sum_of_convs(op: Operation, rewriter: PatternRewriter) -> None:
     margins = _margins(one.conv, other.conv)
     if margins is None or not all(is_constant(value) for value in (*weights, *biases) if value is not None):
         return
-    small = weights[1]
+    large, small = weights
+    sizes = shape(large)
     if any(margins):
-        small = insert_before(
-            rewriter, op, PadOp, [small], tensor_type(weights[0]), padding=(0, 0, 0, 0, *margins), value=0.0
-        )
-    weight = _combined(rewriter, op, Add, weights[0], small)
+        padding, padded = (0, 0, 0, 0, *margins), sizes
+        if math.prod(shape(small)[2:]) == 1:
+            kernels, size = math.prod(sizes[:2]), math.prod(sizes[2:])
+            before = margins[0] * sizes[3] + margins[2]
+            small = _as(rewriter, op, small, (kernels, 1))
+            padding, padded = (0, 0, before, size - 1 - before), (kernels, size)
+        type_ = tensor(padded, tensor_type(small).element_type)
+        small = insert_before(rewriter, op, PadOp, [small], type_, padding=padding, value=0.0)
+    rows = [_as(rewriter, op, each, (sizes[0], math.prod(sizes[1:]))) for each in (large, small)]
+    weight = reshaped(rewriter, op, _combined(rewriter, op, Add, *rows), sizes)
     given = [bias for bias in biases if bias is not None]
     bias = _combined(rewriter, op, Add, *given) if len(given) == 2 else next(iter(given), None)
     _replace(rewriter, op, one, weight, bias)
