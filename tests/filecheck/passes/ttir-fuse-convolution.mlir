@@ -16,6 +16,18 @@ func.func @batch_norm(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32> {ttcore.a
   func.return %e : tensor<1x6x6x4xf32>
 }
 
+// A scale that was rounded from float32 is taken from before that: its product with a weight is rounded.
+// CHECK-LABEL: func.func @rounded_scale(
+func.func @rounded_scale(%x: tensor<1x6x6x4xbf16>, %w: tensor<4x4x3x3xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %s: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xbf16> {
+  // CHECK: "ttir.multiply"({{.*}}) : (tensor<4x36xf32>, tensor<4x1xf32>) -> tensor<4x36xf32>
+  // CHECK: "ttir.conv2d"(%x
+  // CHECK-NEXT: func.return
+  %a = "ttir.conv2d"(%x, %w) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1, 1, 1>, dilation = array<i32: 1, 1>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<1x6x6x4xbf16>, tensor<4x4x3x3xbf16>) -> tensor<1x6x6x4xbf16>
+  %b = "ttir.typecast"(%s) <{conservative_folding = false}> : (tensor<4xf32>) -> tensor<4xbf16>
+  %c = "ttir.multiply"(%a, %b) : (tensor<1x6x6x4xbf16>, tensor<4xbf16>) -> tensor<1x6x6x4xbf16>
+  func.return %c : tensor<1x6x6x4xbf16>
+}
+
 // CHECK-LABEL: func.func @batch_norm_of_inputs(
 func.func @batch_norm_of_inputs(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %s: tensor<4xf32>) -> tensor<1x6x6x4xf32> {
   // CHECK-NEXT: "ttir.conv2d"(%x, %w)

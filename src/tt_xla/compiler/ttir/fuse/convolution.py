@@ -95,6 +95,12 @@ def _as(rewriter: PatternRewriter, op: Operation, weight: SSAValue, sizes: shape
     return source if shape(source) == sizes else reshaped(rewriter, op, weight, sizes)
 
 
+def _unrounded(rewriter: PatternRewriter, op: Operation, scale: SSAValue) -> SSAValue:
+    """The scale in float32, where it was rounded from that: the product of it and a weight is rounded anyway."""
+    source = behind(scale, ReshapeOp, TypecastOp)
+    return reshaped(rewriter, op, source, shape(scale)) if tensor_type(source).element_type == f32 else scale
+
+
 def _groups(found: _Convolution) -> int:
     return found.conv.value("groups")
 
@@ -139,6 +145,7 @@ def scaled_conv(op: TTOp, rewriter: PatternRewriter) -> None:
             flat, channels = (*sizes[:2], sizes[2] * sizes[3]), (1, outputs, 1)
         else:
             flat, channels = (sizes[0], math.prod(sizes[1:])), (outputs, 1)
+        scale = _unrounded(rewriter, op, scale)
         factor = reshaped(rewriter, op, scale, channels)
         rows = _as(rewriter, op, weight, flat)
         weight = reshaped(rewriter, op, _combined(rewriter, op, type(op), rows, factor), sizes)
