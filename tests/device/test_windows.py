@@ -133,6 +133,21 @@ def test_a_convolution_that_onednn_does_not_end_is_computed_in_float32(run_op, m
     np.testing.assert_allclose(found.double().numpy(), exact, rtol=2.0**-8, atol=2.0**-8)
 
 
+def test_a_gradient_by_the_weight_takes_torchs_own_way(run_op, monkeypatch):
+    """As a convolution with the kernel of its size it takes ten times as long."""
+
+    def direct(*args, **options):
+        pytest.fail("it was computed as a convolution")
+
+    monkeypatch.setattr(F, "conv2d", direct)
+    monkeypatch.setattr(onednn.Convolution, "__call__", direct)
+    x, weight = samples(2, 14, 14, 16).to(BF16), samples(8, 16, 12, 12, seed=1).to(BF16)
+    attributes = conv_attributes((16, 8, (12, 12), (1, 1), (0, 0), (1, 1), 1), 2, 14, 14)
+    found = run_op("ttnn.conv2d", {"input": x.reshape(1, 1, -1, 16), "weight": weight}, (1, 1, 18, 8), **attributes)
+    exact = convolve(x.double().numpy(), weight.double().numpy(), (1, 1), (0, 0, 0, 0), (1, 1), 1)
+    np.testing.assert_allclose(found.double().numpy(), exact.reshape(1, 1, 18, 8), rtol=2.0**-8, atol=2.0**-6)
+
+
 def test_conv2d_in_steps_rounds(run_op):
     x, weight = samples(1, 4, 4, 64), samples(8, 64, 3, 3, seed=1)
     attributes = conv_attributes((64, 8, (3, 3), (1, 1), (1, 1), (1, 1), 1), 1, 4, 4)

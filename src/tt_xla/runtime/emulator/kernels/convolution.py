@@ -300,8 +300,11 @@ class _Convolution:
         types = {CONTAINERS[spec.layout.dtype] for spec in (*specs, ctx.result) if isinstance(spec, TensorSpec)}
         work = math.prod(ctx.result.shape[:-1]) * math.prod(weight)
         self._onednn: onednn.Convolution | None = None
-        ends = onednn.ends(weight, stride, groups)
-        if types == {torch.bfloat16} and ends and not self.small and onednn.takes(work, activation):
+        self._taps: list[int] | None = None
+        if not self.small and "bias" not in ctx.operands and not activation:
+            self._taps = _taps_of_gradient(shape, weight, window)
+        elsewhere = self.small or self._taps is not None or not onednn.ends(weight, stride, groups)
+        if types == {torch.bfloat16} and not elsewhere and onednn.takes(work, activation):
             self._onednn = onednn.Convolution(shape, padding, stride, dilation, groups, activation)
         # What comes after the product comes before it is rounded.
         narrow = types == {torch.bfloat16} and (self._onednn is not None or activation in (None, "relu"))
@@ -327,6 +330,8 @@ class _Convolution:
         bias = None if bias is None else bias.to(self._dtype)
         if self._onednn is not None:
             return self._onednn(x, weight, bias)
+        if self._taps is not None:
+            return _as_gradient(x, weight, self._taps, self._window)
         return activate(_of_floats(x, weight, bias, *self._window), self._activation)
 
 
@@ -380,10 +385,10 @@ def _convolved(
 ) -> Tensor:
     """A convolution; of integers too, which torch lacks in some forms."""
     if a.dtype.is_floating_point:
-        if bias is None and groups == 1:
-            found = _as_weight_gradient(a, b, stride, padding, dilation)
-            if found is not None:
-                return found
+        window = (stride, padding, dilation, groups)
+        taps = None if bias is not None else _taps_of_gradient(a.shape, b.shape, window)
+        if taps is not None:
+            return _as_gradient(a, b, taps, window)
         return _of_floats(a, b, bias, stride, padding, dilation, groups)
     wide = None if bias is None else bias.double()
     return F.conv2d(a.double(), b.double(), wide, stride, padding, dilation, groups).to(a.dtype)
@@ -405,29 +410,34 @@ def _of_floats(
     return F.conv2d(a.float(), b.float(), bias, stride, padding, dilation, groups).to(a.dtype)
 
 
-def _as_weight_gradient(
-    a: Tensor, b: Tensor, stride: tuple[int, int], padding: tuple[int, int], dilation: tuple[int, int]
-) -> Tensor | None:
-    """A convolution whose kernel is larger than its result, as in a backward pass, where torch has a fast path for it.
+def _taps_of_gradient(x: Sequence[int], weight: Sequence[int], window: Window) -> list[int] | None:
+    """Height and width of a result that is smaller than the kernel, as in a backward pass, where the convolution is the
+    gradient of another one by its weight; None where it is not, or that one would have a larger result.
 
-    It is the gradient, by its weight, of a convolution with batch and channels exchanged, and with stride and dilation
-    exchanged: there ``b`` is the gradient of the result. None where that one would have a larger result.
+    Args:
+        x: shape of the input, NCHW.
+        weight: that of the weight, OIHW.
     """
-    kernel = b.shape[2:]
-    reach = [size + 2 * pad for size, pad in zip(a.shape[2:], padding, strict=True)]
+    stride, padding, dilation, groups = window
+    kernel = weight[2:]
+    reach = [size + 2 * pad for size, pad in zip(x[2:], padding, strict=True)]
     counts = [
         (size - spread * (taps - 1) - 1) // step + 1
         for size, spread, taps, step in zip(reach, dilation, kernel, stride, strict=True)
     ]
-    if kernel[0] * kernel[1] <= counts[0] * counts[1]:
-        return None
     covered = [
         (size - step * (count - 1) - 1) // spread + 1
         for size, step, count, spread in zip(reach, stride, counts, dilation, strict=True)
     ]
-    if covered != list(kernel):
-        return None
-    weight = a.new_empty(b.shape[0], a.shape[0], *counts)
+    smaller = kernel[0] * kernel[1] > counts[0] * counts[1] and stride == (1, 1)  # not patches side by side
+    return counts if groups == 1 and smaller and covered == list(kernel) else None
+
+
+def _as_gradient(a: Tensor, b: Tensor, taps: Sequence[int], window: Window) -> Tensor:
+    """A convolution of which torch has a fast path for what it is: the gradient, by its weight, of one with batch and
+    channels exchanged, and with stride and dilation exchanged: there ``b`` is the gradient of the result."""
+    stride, padding, dilation, _ = window
+    weight = a.new_empty(b.shape[0], a.shape[0], *taps)
     # In other orders torch takes longer than the copies.
     x, gradient = (part.transpose(0, 1).contiguous(memory_format=torch.channels_last) for part in (a, b))
     mask = (False, True, False)
