@@ -106,3 +106,16 @@ def test_an_op_that_is_refused_is_told_once(call, caplog):
         with pytest.raises(RuntimeError):
             call()
         assert "torch._subclasses.fake_tensor" not in {record.name for record in caplog.records}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_bits_of_floats(compiled):
+    """In torch's words, as on the CPU."""
+
+    def f(x):
+        return x & x
+
+    call = torch.compile(f, backend="tt") if compiled else f
+    with pytest.raises(NotImplementedError, match=r"bitwise_and.* not implemented for 'Float'"):
+        call(ones(3)).cpu()
+    assert call(ones(3).int()).tolist() == [1, 1, 1]

@@ -157,9 +157,18 @@ def _promoted(args: Sequence[Any]) -> np.dtype:
     return DTYPES[torch.result_type(values[0], values[1])]
 
 
+_REFUSED_TYPE = "does not accept dtype"
+"""Says JAX of an op that has no meaning for a type, such as a bitwise one for floats."""
+
+
 def apply(ctx: Context, rule: Rule, args: Any, kwargs: Any) -> Any:
     """Runs a rule and gives its results the dtypes that torch inferred."""
-    results = rule(ctx, *args, **kwargs)
+    try:
+        results = rule(ctx, *args, **kwargs)
+    except TypeError as error:
+        if _REFUSED_TYPE not in str(error):
+            raise
+        ctx.invalid("operands of these types")
     if isinstance(ctx.out, torch.Tensor):
         return _checked(ctx, results, ctx.out)
     return [
