@@ -91,6 +91,7 @@ def _warped(image, grid, volume, wave, direction, length):
     kernel = torch._weight_norm(direction, length, 0)
     return [
         F.grid_sample(image, grid, align_corners=False),
+        F.grid_sample(image, grid, padding_mode="border", align_corners=True),
         widened,
         F.conv1d(F.interpolate(F.pad(wave, (2, 1), mode="replicate"), scale_factor=2), kernel),
         torch.cdist(wave, wave[:, :1] + 1),

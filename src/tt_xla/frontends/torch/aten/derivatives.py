@@ -102,11 +102,44 @@ for _rank in (1, 2, 3):
 def grid_sampler_2d_backward(
     ctx: Context, grad: Array, x: Array, grid: Array, mode: int, padding: int, align_corners: bool, wanted: list[bool]
 ) -> tuple[Array | None, ...]:
+    """Bicubic samples, and those beyond an edge that reflects, are taken as torch decomposes them."""
+
     def forward(x: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
-        return aten.grid_sampler_2d.default(x, grid, mode, padding, align_corners)
+        if mode == _BICUBIC or padding == _REFLECTION:
+            return aten.grid_sampler_2d.default(x, grid, mode, padding, align_corners)
+        return _sampled(x, grid, mode == _NEAREST, padding == _BORDER, align_corners)
 
     found = derivative(ctx, forward, grad, x, grid)
     return tuple(result if want else None for result, want in zip(found, wanted, strict=True))
+
+
+_NEAREST, _BICUBIC = 1, 2
+_BORDER, _REFLECTION = 1, 2
+
+
+def _sampled(x: torch.Tensor, grid: torch.Tensor, nearest: bool, to_border: bool, align_corners: bool) -> torch.Tensor:
+    """Samples by positions in flat images: indices of one long dimension, of which tiles hold no padding."""
+    batch, channels, height, width = x.shape
+
+    def place(position: torch.Tensor, size: int) -> torch.Tensor:
+        place = (position + 1) / 2 * (size - 1) if align_corners else ((position + 1) * size - 1) / 2
+        return place.clamp(0, size - 1) if to_border else place
+
+    column, row = (
+        place(part.flatten(1), size) for part, size in zip(grid.float().unbind(-1), (width, height), strict=True)
+    )
+    left, top = (column.round(), row.round()) if nearest else (column.floor(), row.floor())
+    right_share, low_share = column - left, row - top
+    image, result = x.flatten(2), torch.zeros((), dtype=torch.float32, device=x.device)
+    for right, low in [(0, 0)] if nearest else [(0, 0), (1, 0), (0, 1), (1, 1)]:
+        at, line = left + right, top + low
+        share = (at >= 0) & (at < width) & (line >= 0) & (line < height)
+        if not nearest:
+            share = share * (right_share if right else 1 - right_share) * (low_share if low else 1 - low_share)
+        index = line.clamp(0, height - 1).long() * width + at.clamp(0, width - 1).long()
+        found = image.gather(2, index[:, None].expand(batch, channels, -1))
+        result = result + found * share[:, None]
+    return result.unflatten(2, grid.shape[1:3]).to(x.dtype)
 
 
 @lower(aten._weight_norm_interface_backward.default)
