@@ -11,7 +11,7 @@ import torch
 
 from tt_xla import options
 from tt_xla.errors import OptionError
-from tt_xla.ir.program import Role
+from tt_xla.ir.program import Instruction, Role
 from tt_xla.runtime.emulator.chains import build, engine
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
@@ -429,6 +429,38 @@ def test_the_bits_of_the_kernels(load, name):
     for seed, special in ((3, False), (4, not sums_cancel), (5, not sums_cancel)):
         inputs = samples(plain, seed, special)
         same_bits(run(compiled, inputs), run(plain, inputs))
+
+
+LARGE = (2, 8, 32, 64)
+
+
+def apart(f):
+    """Steps of one chain with another op between, which the later ones do not wait for."""
+    x, y = f.argument(LARGE, "bf16"), f.argument(LARGE, "bf16")
+    total = f.op("ttnn.add", LARGE, "bf16", RELU, lhs=x, rhs=y)
+    sums = f.op("ttnn.sum", (2, 8, 1, 64), "bf16", {"dim_arg": [2], "keep_dim": True}, input=total)
+    product = f.op("ttnn.multiply", LARGE, "bf16", RELU, lhs=x, rhs=y)
+    f.deallocate(y)
+    return [total, sums, f.op("ttnn.subtract", LARGE, "bf16", lhs=product, rhs=sums)]
+
+
+def around_a_write(f):
+    cache, x = f.argument(LARGE, "bf16"), f.argument((2, 8, 16, 64), "bf16")
+    before = f.op("ttnn.add", LARGE, "bf16", RELU, lhs=cache, rhs=cache)
+    f.body.append(Instruction("ttnn.fill_cache", {"cache": cache, "input": x}, (), {"batch_offset": 0}))
+    return [before, f.op("ttnn.multiply", LARGE, "bf16", RELU, lhs=cache, rhs=cache)]
+
+
+@needs_compiler
+@pytest.mark.parametrize(("make", "chains"), [(apart, 1), (around_a_write, 2)])
+def test_steps_come_together_that_wait_for_nothing_between(load, make, chains):
+    compiled, plain = load(make), load(make, "auto")
+    for seed in range(4):
+        inputs = samples(plain, seed)
+        copies = [tensor.clone() for tensor in inputs]
+        same_bits(run(compiled, inputs), run(plain, copies))
+        same_bits(inputs, copies)
+    assert compiled.chains.chains == chains
 
 
 @needs_compiler

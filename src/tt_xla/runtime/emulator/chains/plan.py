@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -27,6 +27,8 @@ from tt_xla.runtime.emulator.registry import Call
 CHAIN = "chain"
 _SMALL = ()
 """Where the shape of a chain stands otherwise: no chain has this one."""
+_REACH = 64
+"""Steps that another one may be brought over."""
 _WORTH_IT = 2
 """Calls of torch from which one call of our own is quicker."""
 _WORTH_A_COPY = 1 << 12
@@ -51,10 +53,51 @@ class Run:
     """Bytes that its function is given, once it is written."""
 
 
+def _keys(steps: Sequence[Step]) -> list[Shape | None]:
+    """What steps of one chain have in common; None for those that are in none."""
+    return [_SMALL if block.takes(step) else _domain(steps, at) for at, step in enumerate(steps)]
+
+
+def gathered(steps: Sequence[Step]) -> list[int]:
+    """The steps in another order, as their positions: such as could be in one chain follow one another.
+
+    A step comes earlier where it waits for none of those between, and none of them writes to a tensor.
+    """
+    keys, order, taken = _keys(steps), list[int](), set[int]()
+    for start, key in enumerate(keys):
+        if start in taken:
+            continue
+        order.append(start)
+        passed: set[int] = set()
+        for at in range(start + 1, min(start + _REACH, len(steps)) if key is not None else 0):
+            step = steps[at]
+            if step.context is None or not step.instruction.results:
+                break
+            moves = step.instruction.op in MOVES and key is not _SMALL  # cost nothing where they are
+            if at in taken:
+                continue
+            if keys[at] == key and not moves and passed.isdisjoint(step.inputs):
+                order.append(at)
+                taken.add(at)
+            else:
+                passed.update(step.instruction.results)
+    return order
+
+
+def _reordered(code: Code, order: Sequence[int]) -> Code:
+    """With values dropped after their last use."""
+    steps = [code.steps[at] for at in order]
+    dropped = {value for step in steps for value in step.drops}
+    last = {value: at for at, step in enumerate(steps) for value in (*step.instruction.results, *step.inputs)}
+    drops = [[value for value in dropped if last[value] == at] for at in range(len(steps))]
+    steps = [replace(step, drops=each) for step, each in zip(steps, drops, strict=True)]
+    return Code(code.name, steps, code.arguments, code.results)
+
+
 def runs_of(code: Code) -> list[Run]:
     """The chains of a function that are worth it."""
     steps = code.steps
-    keys = [_SMALL if block.takes(step) else _domain(steps, at) for at, step in enumerate(steps)]
+    keys = _keys(steps)
     found: list[Run] = []
     start = 0
     for key, group in itertools.groupby(keys):
@@ -133,8 +176,9 @@ class Plan:
     """
 
     def __init__(self, code: Code, calls: Sequence[Call]) -> None:
-        self._code, self._calls = code, list(calls)
-        self.runs = runs_of(code)
+        order = gathered(code.steps)
+        self._code, self._calls = _reordered(code, order), [calls[at] for at in order]
+        self.runs = runs_of(self._code)
 
     @property
     def name(self) -> str:
