@@ -560,6 +560,19 @@ def test_short_programs_do_not_wait_for_it(load, monkeypatch):
     same_bits(run(executable, inputs), run(load(residual, "off"), inputs))
 
 
+@needs_compiler
+def test_a_tiny_program_that_runs_often_waits_for_it(load, monkeypatch):
+    monkeypatch.setattr(engine, "_TINY_S", 10.0)  # whatever else the machine does
+    executable, plain = load(residual, "auto"), load(residual, "off")
+    inputs = samples(executable, 0)
+    for _ in range(engine._OFTEN):
+        assert executable.chains.waits
+        run(executable, inputs)
+    run(executable, inputs)
+    assert executable.chains.chains == 1
+    same_bits(run(executable, inputs), run(plain, inputs))
+
+
 def test_a_mode_that_does_not_exist(load):
     with pytest.raises(OptionError, match="TTXLA_EMULATOR_CHAINS was given 'sometimes'; it takes auto, now, off"):
         load(residual, "sometimes")

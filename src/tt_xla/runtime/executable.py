@@ -113,6 +113,9 @@ class Executable:
     drops_spent = True
     """Whether const-eval results of which prepared weights stand everywhere lose their bytes."""
 
+    has_second_engine = True
+    """Whether kernels may be called as one."""
+
     def __init__(self, device: Device, program: Program) -> None:
         self.device = device
         self.program = program
@@ -277,7 +280,7 @@ class Executable:
 
     def _second_engine(self) -> SecondEngine:
         this = weakref.proxy(self)
-        return SecondEngine(lambda: this._plans())
+        return SecondEngine(lambda: this._plans(), wanted=self.has_second_engine)
 
     def _makes_all_fresh(self) -> bool:
         values = self._entry.results

@@ -47,6 +47,7 @@ class Observed(Executable):
     """An executable of which every run and every kernel call is told to an observer."""
 
     drops_spent = False  # observers may look at what a call is given
+    has_second_engine = False  # and are told of each
 
     def __init__(self, device: Device, program: Program, observer: Observer) -> None:
         super().__init__(device, program)

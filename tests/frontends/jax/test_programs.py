@@ -64,7 +64,7 @@ def test_unknown_option_names_the_near_one():
 def test_numerics_option_reaches_the_card():
     weights = np.full((4, 3), 1 + 2**-20, np.float32)
     exact = jax.jit(jnp.dot, compiler_options={"numerics": "exact"})(X, weights)
-    np.testing.assert_allclose(exact, X @ weights, rtol=1e-7)
+    np.testing.assert_allclose(exact, X.astype(np.float64) @ weights, rtol=1e-7)
     assert not np.array_equal(np.asarray(jax.jit(jnp.dot)(X, weights)), np.asarray(exact))
 
 

@@ -16,8 +16,11 @@ from tt_xla.runtime.emulator.chains.prelude import PRELUDE
 _FIRST_RUNS = 2
 """In the first everything is checked, in the second a trace captured and weights prepared."""
 
-_LONG_S, _OFTEN = 1.0, 200
+_LONG_S, _OFTEN = 1.0, 20
 """Seconds that a program has run for, or runs of it, when its chains are worth a second of the compiler."""
+
+_TINY_S = 1e-3
+"""Seconds of a run below which a program waits for the compiler, as its next hundreds of runs would be over before."""
 
 
 class _Stage(Enum):
@@ -33,15 +36,16 @@ class SecondEngine:
 
     Args:
         plans: gives the plans of the functions that are run, by name, once they have run.
+        wanted: whether there is to be one; without it the kernels go on.
     """
 
-    def __init__(self, plans: Callable[[], Mapping[str, Plan]]) -> None:
+    def __init__(self, plans: Callable[[], Mapping[str, Plan]], *, wanted: bool = True) -> None:
         self._make_plans = plans
         self._plans: dict[str, Plan] = {}
         self._build: Build | None = None
         mode = options.emulator_chains()
         self._at_once = mode == "now"
-        possible = mode != "off" and options.program_cache_enabled() and place.device().type == "cpu"
+        possible = wanted and mode != "off" and options.program_cache_enabled() and place.device().type == "cpu"
         self._stage = _Stage.WAITING if possible else _Stage.DONE
         self._runs, self._seconds = 0, 0.0
         self.fresh: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
@@ -63,7 +67,7 @@ class SecondEngine:
             long_enough = self._at_once or self._seconds >= _LONG_S or self._runs >= _OFTEN
             return self._record() if long_enough and self._runs >= _FIRST_RUNS else {}
         if self._stage is _Stage.RECORDING:
-            self._compile()
+            self._compile(wait=self._at_once or seconds < _TINY_S)
             plain: dict[str, Linked | None] = dict.fromkeys(self._plans)
             return plain | self._compiled()
         return self._compiled()
@@ -74,11 +78,11 @@ class SecondEngine:
         self._stage = _Stage.RECORDING if self._plans else _Stage.DONE
         return {name: plan.recording() for name, plan in self._plans.items()}
 
-    def _compile(self) -> None:
+    def _compile(self, *, wait: bool) -> None:
         text = "".join(plan.source(prefix) for prefix, plan in self._named())
         self._stage = _Stage.COMPILING if text else _Stage.DONE
         if text:
-            self._build = Build(PRELUDE + text, wait=self._at_once)
+            self._build = Build(PRELUDE + text, wait=wait)
 
     def _compiled(self) -> dict[str, Linked]:
         build = self._build
