@@ -29,7 +29,6 @@ def decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
     kept = RANDOM | {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under lifts
     own = {
         aten.as_strided_scatter.default: _as_strided_scatter,
-        aten.multilabel_margin_loss_forward.default: _multilabel_margin_loss,
         aten.nan_to_num.default: _nan_to_num,
         torch.ops.flex_lib.zeros_and_scatter.default: _zeros_and_scatter,
         torch.ops.prims.fma.default: _fma,
@@ -114,22 +113,6 @@ def _fma(one: Any, other: Any, added: Any) -> Any:
 def _zeros_and_scatter(shape: list[int], indices: list[torch.Tensor], values: torch.Tensor) -> torch.Tensor:
     """The gradient of what a score function of ``flex_attention`` looks up."""
     return values.new_zeros(shape).index_put(indices, values, accumulate=True)
-
-
-def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, Any]:
-    """Of labels [N, C] up to the first -1. Torch's own rule (2.13) adds margins of what stands after it."""
-    rows, labels = torch.atleast_2d(input), torch.atleast_2d(target)
-    count = rows.shape[1]
-    places = torch.arange(count, device=target.device)
-    end = torch.where(labels == -1, places, count).amin(-1, keepdim=True)
-    given = places < end
-    chosen = rows.gather(-1, torch.where(given, labels, 0))
-    is_target = (places == torch.where(given, labels, -1).unsqueeze(-1)).any(1)
-    margins = (1 - chosen.unsqueeze(-1) + rows.unsqueeze(1)).clamp_min(0) / count
-    counted = given.unsqueeze(-1) & ~is_target.unsqueeze(1)
-    loss = torch.where(counted, margins, 0).sum((1, 2))
-    loss = {0: lambda: loss.reshape(input.shape[:-1]), 1: loss.mean, 2: loss.sum}[reduction]()
-    return loss, is_target.to(input.dtype).reshape(target.shape)
 
 
 def _if_symbolic(rule: Decomposition) -> Decomposition:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._decomp import decomposition_table
 from torch.nn.attention import flex_attention
 
 from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, storage_of_host
@@ -21,7 +22,32 @@ def patch() -> None:
     _patch_module_moves()
     _patch_printing()
     _patch_flex_attention()
+    _patch_multilabel_margin_loss()
     torch.serialization.register_package(15, _storage_tag, _restore_storage)
+
+
+def _patch_multilabel_margin_loss() -> None:
+    """Torch's own rule (2.13), which compilers take the op apart by, adds margins of labels after the first -1."""
+    op = torch.ops.aten.multilabel_margin_loss_forward.default
+    decomposition_table[op] = _multilabel_margin_loss
+    op.py_kernels[torch._C.DispatchKey.Autograd] = _multilabel_margin_loss
+    op._dispatch_cache.clear()
+
+
+def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, Any]:
+    """Of rows [N, C], or one of them, with labels of the same shape."""
+    rows, labels = torch.atleast_2d(input), torch.atleast_2d(target)
+    count = rows.shape[1]
+    places = torch.arange(count, device=target.device)
+    end = torch.where(labels == -1, places, count).amin(-1, keepdim=True)
+    given = places < end
+    chosen = rows.gather(-1, torch.where(given, labels, 0))
+    is_target = (places == torch.where(given, labels, -1).unsqueeze(-1)).any(1)
+    margins = (1 - chosen.unsqueeze(-1) + rows.unsqueeze(1)).clamp_min(0) / count
+    counted = given.unsqueeze(-1) & ~is_target.unsqueeze(1)
+    loss = torch.where(counted, margins, 0).sum((1, 2))
+    loss = {0: lambda: loss.reshape(input.shape[:-1]), 1: loss.mean, 2: loss.sum}[reduction]()
+    return loss, is_target.to(input.dtype).reshape(target.shape)
 
 
 def _patch_storage() -> None:
