@@ -276,6 +276,14 @@ def reshape_before_tilize(op: ReshapeOp, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, [reshaped, tilized])
 
 
+def _before_reshaping(op: ToLayoutOp | FromDeviceOp, inner: ReshapeOp, rewriter: PatternRewriter) -> None:
+    """op(reshape(x)) becomes reshape(op(x))."""
+    sizes = shape(inner.input)
+    made = type(op).make([inner.input], [laid_out(sizes, layout_of(op.result).with_(sizes))], op.location)
+    reshaped = ReshapeOp.make([made.results[0]], [op.result.type], inner.location, shape=shape(op.result))
+    rewriter.replace(op, [made, reshaped])
+
+
 @pattern(ToLayoutOp)
 def untilize_before_reshape(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
     """to_layout(reshape(x)) out of tiles is reshape(to_layout(x)), where x takes fewer tiles.
@@ -288,10 +296,7 @@ def untilize_before_reshape(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
     small, large = layout_of(inner.input), layout_of(op.input)
     if not small.tiled or small.bytes >= large.bytes or large.dtype != layout_of(op.result).dtype:
         return
-    rows = layout_of(op.result).with_(shape(inner.input))
-    made = ToLayoutOp.make([inner.input], [laid_out(shape(inner.input), rows)], op.location)
-    reshaped = ReshapeOp.make([made.results[0]], [op.result.type], inner.location, shape=shape(op.result))
-    rewriter.replace(op, [made, reshaped])
+    _before_reshaping(op, inner, rewriter)
 
 
 @pattern(FromDeviceOp)
@@ -300,10 +305,7 @@ def reshape_on_host(op: FromDeviceOp, rewriter: PatternRewriter) -> None:
     inner = producer(op.input, ReshapeOp)
     if inner is None or layout_of(inner.input).tiled or only_user(op.input) is not op:
         return
-    on_host = layout_of(op.result).with_(shape(inner.input))
-    made = FromDeviceOp.make([inner.input], [laid_out(shape(inner.input), on_host)], op.location)
-    reshaped = ReshapeOp.make([made.results[0]], [op.result.type], inner.location, shape=shape(op.result))
-    rewriter.replace(op, [made, reshaped])
+    _before_reshaping(op, inner, rewriter)
 
 
 @pattern(Conv2dOp)
