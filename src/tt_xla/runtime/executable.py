@@ -246,8 +246,10 @@ class Executable:
         owned = [*results] if self._all_fresh else self._own(results, arguments, passed)
         self.counters.runs += 1
         if self.chains.waits:
-            for name, linked in self.chains.ran(time.perf_counter() - start).items():
+            changed = self.chains.ran(time.perf_counter() - start)
+            for name, linked in changed.items():
                 self._bound[name].linked = linked
+            if changed:
                 self._all_fresh = self._makes_all_fresh()
         if self._dropped != self._generation:
             self._drop_spent()

@@ -42,7 +42,8 @@ def _transposed(context: Context, attributes: Mapping[str, Any]) -> list[View]:
 
 def _sliced(context: Context, attributes: Mapping[str, Any]) -> list[View]:
     spans = zip(attributes["begins"], attributes["ends"], attributes["step"], strict=True)
-    return [lambda tensor: tensor[tuple(slice(*span) for span in spans)]]
+    places = tuple(slice(*span) for span in spans)
+    return [lambda tensor: tensor[places]]
 
 
 def _heads_joined(context: Context, attributes: Mapping[str, Any]) -> list[View]:

@@ -87,9 +87,11 @@ def gathered(steps: Sequence[Step]) -> list[int]:
 def _reordered(code: Code, order: Sequence[int]) -> Code:
     """With values dropped after their last use."""
     steps = [code.steps[at] for at in order]
-    dropped = {value for step in steps for value in step.drops}
     last = {value: at for at, step in enumerate(steps) for value in (*step.instruction.results, *step.inputs)}
-    drops = [[value for value in dropped if last[value] == at] for at in range(len(steps))]
+    drops: list[list[int]] = [[] for _ in steps]
+    for at, step in enumerate(steps):
+        for value in step.drops:
+            drops[last.get(value, at)].append(value)
     steps = [replace(step, drops=each) for step, each in zip(steps, drops, strict=True)]
     return Code(code.name, steps, code.arguments, code.results)
 
