@@ -13,6 +13,7 @@ from tt_xla import options
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Instruction, Role
 from tt_xla.runtime.emulator.chains import build, engine
+from tt_xla.runtime.emulator.small import FUNCTIONS
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
 
@@ -229,24 +230,6 @@ def sums(dtype):
     return make
 
 
-FUNCTIONS = (
-    "cos",
-    "erf",
-    "erfc",
-    "exp",
-    "expm1",
-    "gelu",
-    "log",
-    "log1p",
-    "mish",
-    "sigmoid",
-    "silu",
-    "sin",
-    "tan",
-    "tanh",
-)
-
-
 def functions(dtype):
     def make(f):
         x = f.argument((20, 30), dtype)
@@ -423,9 +406,9 @@ def test_the_bits_of_the_kernels(load, name):
     compiled, plain = load(CASES[name]), load(CASES[name], "auto")
     for seed in range(3):
         run(compiled, samples(compiled, seed))
-    assert compiled.chains.chains >= 1
-    assert plain.chains.chains == 0
     sums_cancel = name.startswith("drawn")  # to what float64 leaves over
+    assert compiled.chains.chains >= 1 if sums_cancel else compiled.chains.chains == 1
+    assert plain.chains.chains == 0
     for seed, special in ((3, False), (4, not sums_cancel), (5, not sums_cancel)):
         inputs = samples(plain, seed, special)
         same_bits(run(compiled, inputs), run(plain, inputs))
@@ -436,8 +419,9 @@ LARGE = (2, 8, 32, 64)
 
 def apart(f):
     """Steps of one chain with another op between, which the later ones do not wait for."""
-    x, y = f.argument(LARGE, "bf16"), f.argument(LARGE, "bf16")
+    x, y, unread = (f.argument(LARGE, "bf16") for _ in range(3))
     total = f.op("ttnn.add", LARGE, "bf16", RELU, lhs=x, rhs=y)
+    f.deallocate(unread)
     sums = f.op("ttnn.sum", (2, 8, 1, 64), "bf16", {"dim_arg": [2], "keep_dim": True}, input=total)
     product = f.op("ttnn.multiply", LARGE, "bf16", RELU, lhs=x, rhs=y)
     f.deallocate(y)

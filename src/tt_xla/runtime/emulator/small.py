@@ -25,6 +25,11 @@ ELEMENTS = 1 << 14
 MULTIPLICATIONS = 1 << 16
 """Of a small product, at most."""
 
+FUNCTIONS = {name: name for name in ("gelu", "mish", "sigmoid", "silu")} | {
+    name: f"std::{name}" for name in ("cos", "erf", "erfc", "exp", "expm1", "log", "log1p", "sin", "tan", "tanh")
+}
+"""Functions of one number of which libraries give bits of their own, and their names in the second engine's C++."""
+
 FLOATS = (torch.bfloat16, torch.float32)
 
 

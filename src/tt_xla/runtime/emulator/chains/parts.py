@@ -18,9 +18,9 @@ from tt_xla.runtime.emulator.chains.rows import Operand
 from tt_xla.runtime.emulator.kernels.convolution import Geometry, is_small_convolution
 from tt_xla.runtime.emulator.kernels.matrix import fused_activation, is_small
 from tt_xla.runtime.emulator.registry import Context
-from tt_xla.runtime.emulator.small import are_small
+from tt_xla.runtime.emulator.small import FUNCTIONS, are_small
 
-_ACTIVATIONS = {None: "same", "gelu": "gelu", "relu": "relu", "sigmoid": "sigmoid", "silu": "silu", "tanh": "std::tanh"}
+_ACTIVATIONS = {None: "same", "relu": "relu"} | FUNCTIONS
 """C++ functions of float64 by the names that products end with."""
 
 

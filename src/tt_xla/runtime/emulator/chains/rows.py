@@ -24,7 +24,7 @@ from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.chains.prelude import TYPES
 from tt_xla.runtime.emulator.registry import Context
-from tt_xla.runtime.emulator.small import are_small
+from tt_xla.runtime.emulator.small import FUNCTIONS, are_small
 
 Shape = tuple[int, ...]
 
@@ -482,9 +482,5 @@ _OPS: dict[str, _Op] = {
     **dict.fromkeys(MOVES, _Op(_emit_move, 0, _BOTH)),
     "ttnn.layer_norm": _Op(_emit_layer_norm, 3, small=True),
     "ttnn.softmax": _Op(_emit_softmax, 3, small=True),
-    **{f"ttnn.{name}": _Op(_emit_function(name), 3, small=True) for name in ("gelu", "mish", "sigmoid", "silu")},
-    **{
-        f"ttnn.{name}": _Op(_emit_function(f"std::{name}"), 3, small=True)
-        for name in ("cos", "erf", "erfc", "exp", "expm1", "log", "log1p", "sin", "tan", "tanh")
-    },
+    **{f"ttnn.{name}": _Op(_emit_function(function), 3, small=True) for name, function in FUNCTIONS.items()},
 }

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 
 from tt_xla.runtime.emulator.containers import hold
 from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.small import FUNCTIONS
 from tt_xla.runtime.emulator.truth import compare, select
 
 Tensor = torch.Tensor
@@ -110,26 +111,8 @@ def _unary(name: str, function: Callable[[Tensor], Tensor]) -> Callable[..., Ten
     return run
 
 
-_OF_LIBRARIES = {
-    "cos",
-    "erf",
-    "erfc",
-    "exp",
-    "expm1",
-    "gelu",
-    "log",
-    "log1p",
-    "mish",
-    "sigmoid",
-    "silu",
-    "sin",
-    "tan",
-    "tanh",
-}
-"""Functions of which libraries give bits of their own."""
-
 for _name, _function in _UNARY.items():
-    kernel(f"ttnn.{_name}", widens=_name in _OF_LIBRARIES)(_unary(_name, _function))
+    kernel(f"ttnn.{_name}", widens=_name in FUNCTIONS)(_unary(_name, _function))
 
 
 @kernel("ttnn.leaky_relu")
