@@ -108,12 +108,12 @@ def _small(ctx: Context, activation: str | None, config: Config, *, transpose_a:
     """A product of matrices in float64; what is done to it is done there too."""
     a_bits, b_bits = matrix_unit.source_bits(config, silicon=ctx.silicon)
 
-    b_shape, bias_spec = ctx.operands["b"].shape, ctx.operands.get("bias")
-    row = bias_spec is None or bias_spec.shape == ctx.result.shape[-1:]
+    shapes = {name: spec.shape for name, spec in ctx.operands.items() if isinstance(spec, TensorSpec)}
+    rank, row = len(shapes["b"]), shapes.get("bias", ctx.result.shape[-1:]) == ctx.result.shape[-1:]
 
     def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
         a = matrix_unit.in_float64(_operand(a, transpose_a), a_bits)
-        if len(b_shape) == 2 and row:
+        if rank == 2 and row:
             result = F.linear(a, b.t(), None if bias is None else bias.to(torch.float64))
         else:
             result = torch.matmul(a, b) if bias is None else torch.matmul(a, b) + bias
