@@ -1,4 +1,4 @@
-"""Builds the C part of the PJRT plugin into the package, where there is a compiler; without one all but JAX works."""
+"""Builds the C extension of the PJRT plugin into the wheel. Without a C compiler everything except JAX works."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ class CustomBuildHook(BuildHookInterface):
             return
         try:
             built = compile_extension(Path(self.root))
-        except Exception as error:  # whatever a compiler may do, the rest of the package installs
-            self.app.display_warning(f"tt-xla: no C part, so JAX will not find the device 'tt': {error}")
+        except Exception as error:  # a failing compiler must not stop the installation of the rest
+            self.app.display_warning(
+                f"tt-xla: the C extension was not built, so JAX will not find platform 'tt'. The compiler said: {error}"
+            )
             return
         build_data["pure_python"] = False
         build_data["artifacts"].append(str(built.relative_to(self.root)))
@@ -29,7 +31,7 @@ class CustomBuildHook(BuildHookInterface):
 
 
 def compile_extension(root: Path) -> Path:
-    """The path of the extension module; its one binary serves Python 3.11 and all later versions."""
+    """Compiles the extension and returns its path. One binary serves Python 3.11 and all later versions."""
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
@@ -47,6 +49,6 @@ def compile_extension(root: Path) -> Path:
         command.run()
         built = Path(command.get_outputs()[0])
         target = root / FOLDER / built.name
-        target.unlink(missing_ok=True)  # a process may have the old one loaded
+        target.unlink(missing_ok=True)  # another process may have loaded the old file
         target.write_bytes(built.read_bytes())
     return target

@@ -1,7 +1,7 @@
-"""A call of a tiny compiled model beside torch's own compiler, into docs/benchmarks.md: ``make bench-calls``.
+"""Compares calls of tiny compiled models with inductor's and writes docs/benchmarks.md: ``make bench-calls``.
 
-The ways take turns: each round times some calls of every one of them, so that what else the machine does meets all
-alike. Ratios are of the medians over the rounds.
+The implementations take turns, so that other load on the machine affects all of them equally. Ratios are those of the
+medians over the rounds.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 }
 
 
-def made(name: str, dtype: torch.dtype, grad: bool, way: str) -> Call:
-    """What is timed, in a process where dynamo has this one model; it has to give what it gives uncompiled."""
+def compiled_call(name: str, dtype: torch.dtype, grad: bool, way: str) -> Call:
+    """Compiles one model in a fresh process, checks its result against eager torch, and returns the timed call."""
     import tt_torch  # noqa: F401
 
     torch.set_grad_enabled(grad)
@@ -71,7 +71,7 @@ def made(name: str, dtype: torch.dtype, grad: bool, way: str) -> Call:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=200, help="rounds (default 200)")
-    parser.add_argument("--number", type=int, default=50, help="calls of each way in a round (default 50)")
+    parser.add_argument("--number", type=int, default=50, help="calls of each implementation per round (default 50)")
     parser.add_argument("--model", default="", help="only models whose name contains this")
     parser.add_argument("--grad", action="store_true", help="forward passes of training, instead of inference")
     parser.add_argument("--ways", nargs="+", default=[*WAYS], choices=[*WAYS])
@@ -82,10 +82,10 @@ def main() -> None:
     print(*lines, sep="\n")
     for name in (name for name in MODELS if arguments.model in name):
         for dtype in (torch.bfloat16, torch.float32):
-            makers = {way: functools.partial(made, name, dtype, arguments.grad, way) for way in ways}
-            taken = in_turns(makers, arguments.rounds, number=arguments.number, warmups=200)
-            found = [statistics.median(times) * 1e6 for times in taken.values()]
-            cells = [f"{median:.0f} us, {median / found[0]:.2f} x" for median in found]
+            makers = {way: functools.partial(compiled_call, name, dtype, arguments.grad, way) for way in ways}
+            durations = in_turns(makers, arguments.rounds, number=arguments.number, warmups=200)
+            medians = [statistics.median(seconds) * 1e6 for seconds in durations.values()]
+            cells = [f"{median:.0f} us, {median / medians[0]:.2f} x" for median in medians]
             lines.append(f"| {name} | {str(dtype).removeprefix('torch.')} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)
     if arguments.document:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the digits network and its StableHLO."""
+"""Fixtures that the benchmarks share: the digits network and its StableHLO."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ BATCH = 64
 
 @pytest.fixture(scope="session")
 def network():
-    """The digits network in bfloat16, for inference."""
+    """Returns the digits network in bfloat16, in evaluation mode."""
     import torch
     from network import DigitsNetwork
 
@@ -29,7 +29,7 @@ def images():
 
 @pytest.fixture(scope="session")
 def network_mlir(tmp_path_factory, network, images):
-    """A file with the network as StableHLO text, as ``jax.jit(f).lower(...).as_text()`` would print it."""
+    """Writes the network as StableHLO text, as ``jax.jit(f).lower(...).as_text()`` prints it, and returns the path."""
     import jax
     import jax.numpy as jnp
     from jax import lax

@@ -1,4 +1,4 @@
-"""Tables that benchmarks write into documents."""
+"""Writes the tables of benchmarks into documents."""
 
 from pathlib import Path
 
@@ -6,14 +6,16 @@ import click
 
 
 def write_between_marks(document: Path, mark: str, text: str) -> None:
-    """Replaces what stands between ``<!-- mark -->`` and ``<!-- /mark -->``.
+    """Replaces the text between ``<!-- mark -->`` and ``<!-- /mark -->``.
 
     Raises:
-        ClickException: the document lacks the marks.
+        ClickException: the document lacks one of the marks.
     """
     begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
-    before, found, rest = document.read_text().partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise click.ClickException(f"{document} lacks the marks {begin} and {end}.")
+    before, opening, rest = document.read_text().partition(begin)
+    _, closing, after = rest.partition(end)
+    if not opening or not closing:
+        raise click.ClickException(
+            f"{document} lacks the marks {begin} and {end}. Add both lines where the table belongs."
+        )
     document.write_text(f"{before}{begin}\n{text}\n{end}{after}")

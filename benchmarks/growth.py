@@ -1,6 +1,6 @@
-"""How compile time grows with the count of ops: networks of more and more blocks, and their training steps.
+"""Measures how compile time grows with the number of ops, for networks and their training steps.
 
-A time is the least CPU time of the rounds; ``make bench-growth`` writes the table into docs/benchmarks.md.
+Each time is the minimum CPU time over the rounds. ``make bench-growth`` writes the table into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Weights = list[tuple[Any, Any, Any]]
 
 
 def network(weights: Weights, x: Any) -> Any:
-    """Blocks of a norm, a linear layer, gelu and an addition to the input."""
+    """Applies residual blocks of a norm, a linear layer and gelu to ``x``, [32, WIDTH]."""
     for kernel, bias, scale in weights:
         centred = x - x.mean(-1, keepdims=True)
         x = x + jax.nn.gelu(centred * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * scale @ kernel + bias)
@@ -30,7 +30,7 @@ def network(weights: Weights, x: Any) -> Any:
 
 
 def training_step(weights: Weights, x: Any) -> Any:
-    loss, gradients = jax.value_and_grad(lambda given: (network(given, x) ** 2).mean())(weights)
+    loss, gradients = jax.value_and_grad(lambda parameters: (network(parameters, x) ** 2).mean())(weights)
     return loss, jax.tree.map(lambda value, gradient: value - 0.1 * gradient, weights, gradients)
 
 
@@ -58,13 +58,13 @@ def seconds(text: str, level: int) -> float:
 @click.option("--rounds", default=2, show_default=True)
 @click.option("--document", type=click.Path(path_type=Path, exists=True), help="Writes the table between its marks.")
 def main(rounds: int, document: Path | None) -> None:
-    lines = ["| program | StableHLO ops | level 0 s | us an op | level 2 s | us an op |", "|---|---|---|---|---|---|"]
-    seconds(program("network", 1), 2)  # imports and first uses of caches
+    lines = ["| program | StableHLO ops | level 0 s | us per op | level 2 s | us per op |", "|---|---|---|---|---|---|"]
+    seconds(program("network", 1), 2)  # warm up imports and caches
     for kind, blocks in track([(kind, count) for kind, counts in BLOCKS.items() for count in counts]):
         text = program(kind, blocks)
         ops = text.count("stablehlo.")
         times = [min(seconds(text, level) for _ in range(rounds)) for level in (0, 2)]
-        cells = [f"{found:.2f} | {found / ops * 1e6:.0f}" for found in times]
+        cells = [f"{duration:.2f} | {duration / ops * 1e6:.0f}" for duration in times]
         lines.append(f"| {kind} of {blocks} blocks | {ops} | {' | '.join(cells)} |")
     table = "\n".join(lines)
     click.echo(table)

@@ -1,6 +1,6 @@
-"""Calls and compilations of small jitted functions on ``tt`` and on JAX's CPU backend: ``make bench-jax-calls``.
+"""Times calls and compilations of small jitted functions on ``tt`` and on JAX's CPU backend: ``make bench-jax-calls``.
 
-The two take turns, in processes of their own.
+Both platforms take turns, each in a process of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def cached_call(jax: Any) -> Call:
 
 
 def one_op_program(jax: Any) -> Call:
-    """Another constant each time, so that no cache knows the program."""
+    """Compiles a program with a new constant each time, so that no cache contains it."""
     numbers = itertools.count()
     x = jax.numpy.ones((4, 8))
 
@@ -37,7 +37,7 @@ def one_op_program(jax: Any) -> Call:
 
 
 def read_result(jax: Any) -> Call:
-    """A call on 4 MB, and the result as a NumPy array."""
+    """Calls a function on 4 MB and converts the result to a NumPy array."""
     import numpy as np
 
     function = jax.jit(lambda x: x + 1)
@@ -50,10 +50,11 @@ ROWS: dict[str, tuple[Callable[[Any], Call], int, int, str]] = {
     "`lower(x).compile()` of one op": (one_op_program, 1, 60, "CPU"),
     "`np.asarray` of `x + 1`, 4 MB": (read_result, 5, 60, ""),
 }
-"""What makes the call; calls a turn, and turns; the target."""
+"""By row: the function that creates the call, calls per turn, number of turns, and the target."""
 
 
-def made(row: str, platform: str) -> Call:
+def timed_call(row: str, platform: str) -> Call:
+    """Creates the call of a row in a fresh process on one platform."""
     os.environ["JAX_PLATFORMS"] = platform
     import jax
 
@@ -69,12 +70,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--document", type=Path, help="write the table into this document")
     arguments = parser.parse_args()
-    lines = ["| least, median of the turns | JAX's CPU | `tt` | target |", "|---|---|---|---|"]
+    lines = ["| minimum, median of the turns | JAX's CPU | `tt` | target |", "|---|---|---|---|"]
     print(*lines, sep="\n")
     for row, (_, number, rounds, target) in ROWS.items():
-        makers = {platform: functools.partial(made, row, platform) for platform in ("cpu", "tt")}
-        taken = in_turns(makers, rounds, number=number)
-        lines.append(f"| {row} | {cell(taken['cpu'])} | {cell(taken['tt'])} | {target} |")
+        makers = {platform: functools.partial(timed_call, row, platform) for platform in ("cpu", "tt")}
+        durations = in_turns(makers, rounds, number=number)
+        lines.append(f"| {row} | {cell(durations['cpu'])} | {cell(durations['tt'])} | {target} |")
         print(lines[-1], flush=True)
     if arguments.document:
         write_between_marks(arguments.document, "jax-calls", "\n".join(lines))

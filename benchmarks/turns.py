@@ -1,4 +1,4 @@
-"""Ways to do one thing, each in a process of its own, timed in turns: what else the machine does meets all alike."""
+"""Times several implementations in turns, each in a process of its own, so that other load affects all equally."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ def in_turns(
     warmups: int = 4,
     cpu: bool = False,
 ) -> dict[str, list[float]]:
-    """Seconds of a call in each way, round by round.
+    """Times one call of each implementation, in each round.
 
     Args:
-        makers: what makes the call that is timed, in the process of its way; to be pickled.
-        number: calls a turn; where it is 0, as many as take ``seconds``, at least one.
-        warmups: calls before the first that is timed.
-        cpu: processor time instead of time.
+        makers: for each implementation, a picklable function that its process calls to create the timed call.
+        rounds: number of rounds; each round times every implementation once.
+        number: calls per turn. With 0, as many calls as take about ``seconds``, at least one.
+        seconds: duration of a turn when ``number`` is 0.
+        warmups: untimed calls before the first round.
+        cpu: whether to measure processor time instead of wall-clock time.
+
+    Returns:
+        Seconds per call by implementation, one entry per round.
     """
     context = multiprocessing.get_context("spawn")
     pipes: dict[str, Connection] = {}
@@ -39,23 +44,23 @@ def in_turns(
         processes[-1].start()
         theirs.close()
         pipes[way] = ours
-        one = ours.recv()  # one way after the other: they compile on the same cores
+        one = ours.recv()  # sequentially, because all of them compile on the same cores
         numbers[way] = number or max(1, int(seconds / one))
-    taken: dict[str, list[float]] = {way: [] for way in makers}
+    durations: dict[str, list[float]] = {way: [] for way in makers}
     ways = [*makers]
     for turn in range(rounds):
         first = turn % len(ways)
         for way in ways[first:] + ways[:first]:
             pipes[way].send(numbers[way])
-            taken[way].append(pipes[way].recv())
+            durations[way].append(pipes[way].recv())
     for pipe, process in zip(pipes.values(), processes, strict=True):
         pipe.send(0)
         process.join()
-    return taken
+    return durations
 
 
 def _serve(pipe: Connection, make: Callable[[], Call], warmups: int, cpu: bool) -> None:
-    """Times as many calls as the pipe says, until it says none."""
+    """Receives a number of calls from the pipe, times them and sends the seconds per call; 0 ends the loop."""
     warnings.simplefilter("ignore")
     clock = time.process_time if cpu else time.perf_counter
     call = make()

@@ -1,6 +1,6 @@
-"""A PyTorch model as Python source that calls TT-NN.
+"""Writes a PyTorch model as Python source that calls TT-NN.
 
-python examples/codegen.py        writes the folder model/; then: model/run
+``python examples/codegen.py`` creates the folder ``model/``; ``model/run`` runs the generated source.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Trains a small network on handwritten digits on the CPU and classifies a held-out fifth on the emulated card.
 
-The table compares float32 on the CPU with bfloat16, and bfloat16 with bfloat8_b weights, at levels 0 and 2. Images a
-second are the emulation's, by the wall clock; device time is predicted.
+The table compares float32 on the CPU with bfloat16, and with bfloat16 and bfloat8_b weights, at levels 0 and 2. Images
+per second are wall-clock figures of the emulation; device time is predicted.
 """
 
 import argparse
@@ -27,7 +27,7 @@ BATCH = 64
 
 
 def load_digits() -> tuple[TensorDataset, TensorDataset]:
-    """scikit-learn's 1797 digits resized from 8 x 8 to 28 x 28: four fifths for training, one for testing."""
+    """Loads scikit-learn's 1797 digits, resized from 8 x 8 to 28 x 28, and splits off one fifth for testing."""
     from sklearn.datasets import load_digits as load
     from sklearn.model_selection import train_test_split
 
@@ -55,7 +55,7 @@ def train(model: torch.nn.Module, data: TensorDataset, epochs: int) -> None:
 
 
 def classify(model: torch.nn.Module, images: torch.Tensor, device: torch.device) -> tuple[torch.Tensor, float]:
-    """Log probabilities of all images, and images a second after a warm-up."""
+    """Returns the log probabilities of all images, [N, 10], and images per second after a warm-up."""
     batches = [images[start : start + BATCH] for start in range(0, len(images) - BATCH + 1, BATCH)]
     with torch.no_grad():
         for _ in range(3):
@@ -86,7 +86,7 @@ def main() -> None:
     expected, speed = classify(model, images, torch.device("cpu"))
     table = Table(
         title=f"{len(labels)} held-out digits in batches of {BATCH}",
-        caption="images/s is the emulation's, by the wall clock; chip us a batch, predicted",
+        caption="images/s: wall clock of the emulation; chip us: predicted device time per batch",
         box=SIMPLE,
         padding=0,
     )

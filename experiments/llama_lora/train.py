@@ -1,4 +1,4 @@
-"""Fine-tunes LoRA adapters of a Llama in bfloat16, on sentences that repeat a few tokens in turn."""
+"""Fine-tunes LoRA adapters of a Llama in bfloat16 on sentences that repeat four tokens."""
 
 import torch
 import torch_xla
@@ -20,7 +20,7 @@ class Config(TrainingWorkload):
 
 
 def sentences(config: Config) -> torch.Tensor:
-    """A batch of token numbers: four tokens, again and again."""
+    """Draws token ids, [N, S]: four random tokens per sentence, repeated."""
     words = torch.randint(0, config.vocabulary, (config.batch_size, 4))
     return words.repeat(1, -(-config.sequence_length // 4))[:, : config.sequence_length]
 
