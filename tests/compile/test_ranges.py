@@ -17,7 +17,7 @@ from jax import lax
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, bf16
 from xdsl.ir import SSAValue
 
-from tt_xla.compiler import ranges
+from tt_xla.compiler.analysis import ranges
 from tt_xla.compiler.pipeline import compile_module
 from tt_xla.ir.base import si32, tensor
 from tt_xla.ir.program import Program

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, UnregisteredOp
+from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from tt_xla.compiler.instructions import plain_value
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.errors import VerificationError
-from tt_xla.ir.attributes import plain
 from tt_xla.ir.base import TTOp, operand_names, shape
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import (
@@ -132,26 +131,10 @@ def _function(function: FuncOp, target: Target) -> Function:
 def _instruction(
     op: TTOp, operands: dict[str, Operand], results: list[int], specs: list[TensorSpec], target: Target
 ) -> Instruction:
-    attributes = {name: _plain(value) for name, value in op.values().items()}
+    attributes = {name: plain_value(value) for name, value in op.values().items()}
     bare = Instruction(op.name, operands, tuple(results), attributes)
     cost: Cost = instruction_cost(bare, specs, target)
     return Instruction(op.name, operands, bare.results, attributes, describe(op.location), cost)
-
-
-def plain_instruction(op: TTOp) -> Instruction:
-    """An op alone as an instruction: its operands are the values 0, 1, ..., its results the ones after."""
-    operands: dict[str, Operand] = {}
-    count = 0
-    for name in operand_names(type(op)):
-        value = getattr(op, name)
-        group = [] if value is None else [value] if isinstance(value, SSAValue) else list(value)
-        tensors = [item for item in group if not isinstance(item.type, DeviceType)]
-        if tensors:
-            places = tuple(range(count, count + len(tensors)))
-            operands[name] = places[0] if isinstance(value, SSAValue) else places
-            count += len(tensors)
-    results = tuple(range(count, count + len(op.results)))
-    return Instruction(op.name, operands, results, {name: _plain(value) for name, value in op.values().items()})
 
 
 def _operands(op: Operation, numbers: dict[SSAValue, int]) -> dict[str, Operand]:
@@ -176,11 +159,3 @@ def _operands(op: Operation, numbers: dict[SSAValue, int]) -> dict[str, Operand]
         elif value is not None:
             found[name.rstrip("_")] = tuple(numbers[item] for item in value)
     return found
-
-
-def _plain(value: Any) -> Any:
-    """A property value as a ``.ttnn`` file gives it back: plain, tuples as lists, dense elements as bytes, of which one
-    stands for all when they are alike."""
-    if isinstance(value, DenseIntOrFPElementsAttr):
-        return value.data.data
-    return plain(value)

@@ -21,10 +21,10 @@ from jaxlib.mlir import ir
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from tt_xla.compiler import emit_program, plan_memory, stablehlo, ttir_to_ttnn, workarounds
+from tt_xla.compiler import cse, emit_program, plan_memory, stablehlo, ttir_to_ttnn, workarounds
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.rewriting import Change, Changes
-from tt_xla.compiler.ttir import cse, decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
+from tt_xla.compiler.ttir import decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
 from tt_xla.compiler.ttnn import (
     choose_argument_layouts,
     convert_weight_dtype,

@@ -15,7 +15,7 @@ from typing import Any
 from jaxlib.mlir import ir
 from xdsl.ir import BlockArgument, SSAValue
 
-from tt_xla.compiler.constness import is_constant
+from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.stablehlo.fallback import call_host
 from tt_xla.errors import UnsupportedOpError
 

@@ -8,8 +8,9 @@ import numpy as np
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.stablehlo.importer import Importer, converts
-from tt_xla.compiler.stablehlo.types import constant_values, elements
+from tt_xla.compiler.stablehlo.types import constant_values
 from tt_xla.ir.base import Tensor
 from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp
 

@@ -9,9 +9,10 @@ from jaxlib.mlir import ir
 from xdsl.ir import SSAValue
 
 from tt_xla import callbacks
+from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo import outline
-from tt_xla.compiler.stablehlo.types import TOKEN, convert_type, elements, host_type, is_empty
+from tt_xla.compiler.stablehlo.types import TOKEN, convert_type, host_type, is_empty
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, Tensor, si32, tensor, tensor_type
 from tt_xla.ir.layout import DataType

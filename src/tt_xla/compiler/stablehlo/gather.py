@@ -11,7 +11,7 @@ from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
-from tt_xla.compiler.ranges import bounds
+from tt_xla.compiler.analysis.ranges import bounds
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, take

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo import complex_pairs, scalars
 from tt_xla.compiler.stablehlo.fallback import call_host, is_callback, on_host
@@ -31,7 +32,6 @@ from tt_xla.compiler.stablehlo.types import (
     NoElementsError,
     chip_type,
     convert_type,
-    elements,
     forget_types,
     is_empty,
 )

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, Dictionar
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, OpResult, Region, SSAValue
 
-from tt_xla.compiler.constness import is_constant
+from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.stablehlo.importer import Importer
 from tt_xla.compiler.stablehlo.outline import walk
 from tt_xla.ir.control import CaseOp, WhileLoopOp, subprograms

@@ -5,10 +5,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.ranges import TRUTH
+from tt_xla.compiler.analysis.constants import splat_of
+from tt_xla.compiler.analysis.ranges import TRUTH
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.compiler.ttir import fold_arithmetic, fold_products, fold_ranges, fold_reductions, fold_views
-from tt_xla.compiler.ttir.match import splat_of
 from tt_xla.ir.base import same_type, shape, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import (

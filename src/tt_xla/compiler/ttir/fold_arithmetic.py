@@ -12,11 +12,20 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.constness import is_constant
-from tt_xla.compiler.ranges import TRUTH
+from tt_xla.compiler.analysis.constants import numpy_dtype, splat_of
+from tt_xla.compiler.analysis.constness import is_constant
+from tt_xla.compiler.analysis.ranges import TRUTH
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
-from tt_xla.compiler.stablehlo.types import numpy_dtype
-from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, is_float, reshaped, splat_of
+from tt_xla.compiler.ttir.match import (
+    BINARY,
+    UNARY,
+    Add,
+    Div,
+    Multiply,
+    Subtract,
+    is_float,
+    reshaped,
+)
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.layout import TILE

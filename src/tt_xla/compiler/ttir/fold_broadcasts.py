@@ -9,8 +9,8 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tt_xla.compiler.analysis.constants import splat_of
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
-from tt_xla.compiler.ttir.match import splat_of
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.ranges import BINARY, EXACT, TRUTH, UNARY, Range, bounds, fits, is_integer, is_integral
+from tt_xla.compiler.analysis.constants import splat_of
+from tt_xla.compiler.analysis.ranges import BINARY, EXACT, TRUTH, UNARY, Range, bounds, fits, is_integer, is_integral
 from tt_xla.compiler.rewriting import both_ways, look_through, pattern, producer, replace_with
-from tt_xla.compiler.ttir.match import splat_of
 from tt_xla.ir.base import only_user, si32, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import ClampScalarOp, TypecastOp

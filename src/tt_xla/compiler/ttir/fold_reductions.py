@@ -8,8 +8,9 @@ from xdsl.dialects.builtin import bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tt_xla.compiler.analysis.constants import splat_of
 from tt_xla.compiler.rewriting import insert_before, pattern, producer, replace_with
-from tt_xla.compiler.ttir.match import Multiply, splat_of
+from tt_xla.compiler.ttir.match import Multiply
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor_type
 from tt_xla.ir.ttir.reduction import MaxOp, MeanOp, MinOp, ProdOp, SumOp

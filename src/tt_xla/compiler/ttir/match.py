@@ -11,15 +11,15 @@ from collections.abc import Iterator
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float32Type, bf16
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.ranges import BINARY, UNARY
+from tt_xla.compiler.analysis.constants import numpy_dtype
+from tt_xla.compiler.analysis.ranges import BINARY, UNARY
 from tt_xla.compiler.rewriting import both_ways, insert_before, producer
-from tt_xla.compiler.stablehlo.types import elements, numpy_dtype
 from tt_xla.ir import ttir
-from tt_xla.ir.base import Tensor, only_user, shape, tensor, tensor_type
-from tt_xla.ir.ttir.creation import ConstantOp, splat
+from tt_xla.ir.base import only_user, shape, tensor, tensor_type
+from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.reduction import MeanOp
 from tt_xla.ir.ttir.structure import BroadcastOp, ReshapeOp, TypecastOp
 
@@ -174,11 +174,6 @@ def reshaped(rewriter: PatternRewriter, op: Operation, value: SSAValue, sizes: t
     if shape(value) == sizes:
         return value
     return insert_before(rewriter, op, ReshapeOp, [value], tensor(sizes, tensor_type(value).element_type), shape=sizes)
-
-
-def splat_of(value: float, type_: Tensor, location: Attribute | None) -> ConstantOp:
-    """A constant of one value everywhere."""
-    return ConstantOp.make([], [type_], location, value=elements(value, type_))
 
 
 def used_once(value: SSAValue) -> bool:

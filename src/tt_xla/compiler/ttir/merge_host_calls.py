@@ -21,11 +21,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla import host
+from tt_xla.compiler.analysis.constants import elements
+from tt_xla.compiler.analysis.constness import constant_values
 from tt_xla.compiler.locations import describe
+from tt_xla.compiler.mlir_context import context
 from tt_xla.compiler.rewriting import body, functions
-from tt_xla.compiler.stablehlo.parse import context
-from tt_xla.compiler.stablehlo.types import elements
-from tt_xla.compiler.ttnn.constness import constant_values
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, tensor_type
 from tt_xla.ir.ttir.creation import ConstantOp

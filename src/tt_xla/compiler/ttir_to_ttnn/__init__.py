@@ -13,7 +13,7 @@ from tt_xla.compiler.ttir_to_ttnn import (
     structure,
     window,
 )
-from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role, run
+from tt_xla.compiler.ttir_to_ttnn.lowering import run
 
 FAMILIES = (
     attention,
@@ -29,4 +29,4 @@ FAMILIES = (
     window,
 )
 
-__all__ = ["FAMILIES", "argument_role", "run"]
+__all__ = ["FAMILIES", "run"]

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from tt_xla.compiler.analysis.constness import argument_role
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.errors import UnsupportedOpError
@@ -20,7 +21,6 @@ from tt_xla.ir.base import DATA_TYPES, TTOp, shape, tensor_type
 from tt_xla.ir.control import subprograms
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
 from tt_xla.ir.program import Role
-from tt_xla.ir.ttcore import ArgumentTypeAttr
 from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
 from tt_xla.ir.ttnn import structure as tt_nn
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
@@ -282,14 +282,6 @@ def _check_total(block: Block) -> None:
             location=describe(missing[0].location),
             hint="Rewrite this part of the model with other ops, or run it outside the compiled part.",
         )
-
-
-def argument_role(function: FuncOp, index: int) -> Role:
-    """What an argument is, from its ``ttcore.argument_type``; an input when that is absent."""
-    if function.arg_attrs is None:
-        return Role.INPUT
-    found = function.arg_attrs.data[index].data.get("ttcore.argument_type")
-    return found.data if isinstance(found, ArgumentTypeAttr) else Role.INPUT
 
 
 def _argument_type(function: FuncOp, index: int) -> Attribute:

@@ -10,9 +10,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tt_xla.compiler.analysis.constness import constant_values, tensor_operands
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions
-from tt_xla.compiler.ttnn.constness import constant_values, tensor_operands
 from tt_xla.errors import OptionError
 from tt_xla.ir.base import shape
 from tt_xla.ir.layout import DataType

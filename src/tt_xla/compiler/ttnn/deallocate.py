@@ -7,8 +7,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tt_xla.compiler.analysis.constness import argument_role
 from tt_xla.compiler.rewriting import body, functions
-from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
 from tt_xla.compiler.ttnn.liveness import last_uses
 from tt_xla.ir.program import FUNCTION_TYPE, Role
 from tt_xla.ir.ttcore import LoadCachedOp

@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.constness import is_constant
+from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.rewriting import pattern, producer
 from tt_xla.ir import ttnn
 from tt_xla.ir.base import TTOp, only_user

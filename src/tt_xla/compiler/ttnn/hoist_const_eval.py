@@ -13,8 +13,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tt_xla.compiler.analysis.constness import constant_values, tensor_operands
 from tt_xla.compiler.rewriting import body, functions, is_entry
-from tt_xla.compiler.ttnn.constness import constant_values, tensor_operands
 from tt_xla.compiler.ttnn.outlining import move_ops, private_function
 from tt_xla.ir.program import FunctionKind
 from tt_xla.ir.ttcore import LoadCachedOp

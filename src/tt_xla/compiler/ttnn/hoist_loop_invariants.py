@@ -13,10 +13,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from tt_xla.compiler import cse
+from tt_xla.compiler.analysis.constness import argument_role, tensor_operands
 from tt_xla.compiler.rewriting import body, functions, is_pure
-from tt_xla.compiler.ttir import cse
-from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
-from tt_xla.compiler.ttnn.constness import tensor_operands
 from tt_xla.compiler.ttnn.outlining import device_of
 from tt_xla.ir.control import CaseOp, LoopBoundAttr, WhileLoopOp, subprograms
 from tt_xla.ir.program import Role

@@ -13,9 +13,9 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tt_xla.compiler.analysis.constness import argument_role
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.rewriting import body, functions, is_entry
-from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
 from tt_xla.compiler.ttnn.outlining import device_of, move_ops, private_function
 from tt_xla.ir.base import shape
 from tt_xla.ir.control import CaseOp, WhileLoopOp, subprograms

@@ -14,9 +14,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tt_xla.compiler.emit_program import plain_instruction
+from tt_xla.compiler.analysis.constness import argument_role
+from tt_xla.compiler.instructions import plain_instruction
 from tt_xla.compiler.rewriting import body, functions, is_entry
-from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
 from tt_xla.cost import instruction_cost
 from tt_xla.cost.rates import rates_of
 from tt_xla.ir.base import TTOp, only_user, shape

@@ -9,8 +9,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import BoolAttr, ModuleOp
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tt_xla.compiler.analysis.constness import constant_values
 from tt_xla.compiler.rewriting import body, functions
-from tt_xla.compiler.ttnn.constness import constant_values
 from tt_xla.ir.base import shape
 from tt_xla.ir.ttnn.attributes import laid_out, layout_of
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp

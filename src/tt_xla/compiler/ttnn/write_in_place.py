@@ -12,8 +12,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tt_xla.compiler.analysis.constness import argument_role
 from tt_xla.compiler.rewriting import body, functions, is_entry, is_forward
-from tt_xla.compiler.ttir_to_ttnn.lowering import argument_role
 from tt_xla.cost.sharding import sharded
 from tt_xla.ir.abstract.cache import CacheOp
 from tt_xla.ir.base import shape

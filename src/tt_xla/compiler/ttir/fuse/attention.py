@@ -14,6 +14,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from tt_xla.compiler.analysis.constants import splat_of
 from tt_xla.compiler.rewriting import both_ways, insert_before, pattern, producer
 from tt_xla.compiler.ttir.dimensions import (
     VIEWS,
@@ -37,7 +38,6 @@ from tt_xla.compiler.ttir.match import (
     is_float,
     reshaped,
     same,
-    splat_of,
     unary,
     uncast,
     unshaped,

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.rewriting import insert_before, pattern, producer
-from tt_xla.compiler.stablehlo.types import elements
 from tt_xla.compiler.ttir.match import BINARY, UNARY
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.contraction import LinearOp, MatmulOp

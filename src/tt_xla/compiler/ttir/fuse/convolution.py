@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.constness import is_constant
+from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer
 from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, behind, cast, reshaped
 from tt_xla.ir import shapes

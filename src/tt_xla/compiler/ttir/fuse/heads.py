@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.constness import is_constant
+from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.rewriting import insert_before, pattern, producer, replace_with
 from tt_xla.compiler.ttir.match import reshaped
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type

@@ -7,7 +7,7 @@ import math
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.constness import is_constant
+from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
 from tt_xla.compiler.ttir.match import UNARY, Add, Subtract, reshaped
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type

@@ -8,8 +8,8 @@ import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.rewriting import both_ways, insert_before, pattern, producer, replace_with
-from tt_xla.compiler.stablehlo.types import elements
 from tt_xla.compiler.ttir.match import (
     BINARY,
     UNARY,

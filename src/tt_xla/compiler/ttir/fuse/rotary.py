@@ -13,8 +13,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.rewriting import both_ways, insert_before, pattern, producer
-from tt_xla.compiler.stablehlo.types import elements
 from tt_xla.compiler.ttir.match import Add, Multiply, Subtract, is_float, reshaped, unary
 from tt_xla.ir.base import TTOp, only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.contraction import MatmulOp

@@ -14,9 +14,9 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tt_xla.compiler.emit_program import plain_instruction
+from tt_xla.compiler.analysis.constness import constant_values
+from tt_xla.compiler.instructions import plain_instruction
 from tt_xla.compiler.rewriting import body, functions, is_forward
-from tt_xla.compiler.ttnn.constness import constant_values
 from tt_xla.compiler.ttnn.layouts.explain import Choice, explained
 from tt_xla.compiler.ttnn.layouts.forms import Site
 from tt_xla.compiler.ttnn.layouts.search import Node, Search, Step

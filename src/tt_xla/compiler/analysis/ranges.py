@@ -72,8 +72,11 @@ def _bounds(value: SSAValue, depth: int, known: dict[tuple[SSAValue, int], Range
     found = known.get((value, depth))
     if found is None:
         whole = _TYPES.get(tensor_type(value).element_type, _ANY)
-        rule = _RULES.get(type(value.op)) if isinstance(value, OpResult) and depth > 0 else None
-        found = rule(value, lambda operand: _bounds(operand, depth - 1, known)) if rule else whole
+        found = whole
+        if isinstance(value, OpResult) and depth > 0:
+            rule = _RULES.get(type(value.op))
+            if rule is not None:
+                found = rule(value, lambda operand: _bounds(operand, depth - 1, known))
         if found.low < whole.low or found.high > whole.high:  # it wraps around
             found = whole
         known[value, depth] = found
