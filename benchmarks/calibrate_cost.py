@@ -1,9 +1,9 @@
-"""How near the cost model is to times measured on silicon: ``make calibrate`` writes docs/cost_model.md and its plots.
+"""Compares the cost model with times measured on silicon: ``make calibrate`` writes docs/cost_model.md and its plots.
 
-The folder (``--folder``) has public measurements as CSV, in the formats that ``tt-xla estimate --measured`` reads; they
-are no part of this repository. The constants of the model are not fitted by a program: each was read off one sweep, and
-names it where it stands (``tt_xla.cost.families``, ``tt_xla.cost.attention``, ``tt_xla.target``). So each file tells
-how the model does on rows that its constants did not come from, where the table says so.
+The folder (``--folder``) contains public measurements as CSV files, in the formats that ``tt-xla estimate --measured``
+reads; they are not part of this repository. No program fits the constants of the model: each was read off one sweep,
+which is named beside the constant (``tt_xla.cost.families``, ``tt_xla.cost.attention``, ``tt_xla.target``). The table
+says for each file which constants came from it, and so which rows the model had not seen.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ FILES = {
 }
 
 
-def _line(name: str, of: str, found: Summary) -> str:
-    cells = ("" if figure is None else f"{100 * figure:.1f} %" for figure in (found.median, found.p90, found.bias))
-    return f"| {name} | {of} | {found.rows} | {found.priced} | {' | '.join(cells)} |\n"
+def _line(name: str, constants: str, summary: Summary) -> str:
+    figures = (summary.median, summary.p90, summary.bias)
+    cells = ("" if figure is None else f"{100 * figure:.1f} %" for figure in figures)
+    return f"| {name} | {constants} | {summary.rows} | {summary.priced} | {' | '.join(cells)} |\n"
 
 
 SIZE, MARGIN, DOTS = 360, 40, 400
@@ -38,7 +39,7 @@ COLOURS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e
 
 
 def _plot(title: str, priced: list[Priced], path: Path) -> None:
-    """Predicted over measured microseconds as SVG, both axes logarithmic; every so manieth dot of a long file."""
+    """Plots predicted over measured microseconds as SVG, both axes logarithmic; shows at most ``DOTS`` rows."""
     chosen = priced[:: -(-len(priced) // DOTS)]
     times = [time for each in chosen for time in (each.measurement.measured_us, each.predicted_us)]
     low, high = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))
@@ -88,7 +89,7 @@ def main(folder: Path, document: Path | None) -> None:
         table += _line(name, constants, summarise([each.error for each in priced], len(priced) + len(left)))
         families = by_family(priced)
         if len(families) > 1:
-            table += "".join(_line("", family, found) for family, found in families.items())
+            table += "".join(_line("", family, summary) for family, summary in families.items())
         if document is not None:
             image = document.parent / "images" / f"cost_{Path(name).stem}.svg"
             image.parent.mkdir(exist_ok=True)

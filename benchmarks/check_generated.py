@@ -1,7 +1,7 @@
-"""Generates source for programs, runs each ``main.py`` whole in TT-NN's mock mode, and has g++ read the C++.
+"""Generates source for programs, runs each ``main.py`` in TT-NN's mock mode, and checks the C++ with g++.
 
-Programs are those of ``programs``, StableHLO files, and what the scripts of examples/ compile (``smollm2.py``), at each
-level. Mock mode computes nothing: ``main.py`` runs through where TT-NN accepts every call. What the host runs takes
+The programs are those of ``programs``, StableHLO files, and what the scripts of examples/ compile (``smollm2.py``),
+at each level. Mock mode computes nothing: ``main.py`` runs to its end when TT-NN accepts every call. Host ops need
 torch in TT-NN's interpreter. ``make check-generated`` writes the tables into docs/codegen.md.
 """
 
@@ -42,34 +42,34 @@ SCRIPTS = {
     "smollm2.py": ["--tokens", "2"],
     "lora.py": ["--steps", "1"],
 }
-"""Examples, with the arguments that make them short."""
+"""Examples, with arguments that shorten them."""
 
 RUN = """
 import runpy, sys, ttnn
 folder, *packages = sys.argv[1:]
 sys.path[:0], sys.path[len(sys.path):], sys.argv[1:] = [folder], packages, []
 for name in ("begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace"):
-    setattr(ttnn, name, lambda *given, **named: 0)
+    setattr(ttnn, name, lambda *positional, **named: 0)
 runpy.run_path(folder + "/main.py", run_name="__main__")
 """
-"""Mock mode records no traces: what would be recorded runs plainly."""
+"""Script that runs one ``main.py``. Mock mode records no traces, so what would be recorded runs directly."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one program at one level."""
+    """Result of checking one program at one level."""
 
     program: str
     level: int
     lines: int = 0
     ops: int = 0
-    """TTNN ops besides ``deallocate``, const-eval's too."""
+    """Number of TTNN ops, const-eval included, ``deallocate`` excluded."""
     generated_s: float = 0.0
     ran_s: float = 0.0
     refused: str = ""
-    """Why ``main.py`` ended badly; empty where it did not."""
+    """Reason why ``main.py`` failed; empty on success."""
     cpp: str = ""
-    """What g++ says of the C++ or why there is none; empty where it takes it."""
+    """Message of g++, or the reason why there is no C++; empty on success."""
 
     @property
     def per_op(self) -> float:
@@ -78,21 +78,21 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Checker:
-    """Where TT-NN is, where programs are written, and what declares its C++."""
+    """Checks generated programs with one TT-NN interpreter, one output folder and one set of C++ headers."""
 
     interpreter: Mock
     folder: Path
     headers: Path | None
     timeout_s: float
     packages: Sequence[str] = ()
-    """Folders with packages that TT-NN's interpreter lacks."""
+    """Folders of packages that TT-NN's interpreter lacks."""
 
     def check(self, name: str, level: int, program: Program) -> Outcome:
         folder = self.folder / f"{name}-{level}"
         start = time.perf_counter()
         try:
             source = generate(program, export_tensors=False)
-        except Exception as error:  # whatever it is, the next program is to be tried
+        except Exception as error:  # one failure must not stop the sweep
             return Outcome(name, level, refused=f"not generated: {type(error).__name__}: {error}")
         generated_s = time.perf_counter() - start
         write(folder, contents(program, source, {}))
@@ -101,7 +101,7 @@ class Checker:
         return Outcome(name, level, len(source.main.splitlines()), ops_of(program), generated_s, ran_s, refused, cpp)
 
     def run(self, folder: Path) -> tuple[float, str]:
-        """Seconds that ``main.py`` took, and why it ended badly."""
+        """Runs ``main.py`` of a folder. Returns the seconds it took, and the reason for a failure or ''."""
         command = [self.interpreter.python, "-c", RUN, str(folder), *self.packages]
         start = time.perf_counter()
         try:
@@ -116,10 +116,11 @@ class Checker:
         except subprocess.TimeoutExpired:
             return self.timeout_s, f"did not end within {self.timeout_s:.0f} s"
         (folder / "output.txt").write_text(done.stdout + done.stderr)
-        return time.perf_counter() - start, "" if done.returncode == 0 else reason(done.stderr) or "ended badly"
+        seconds = time.perf_counter() - start
+        return seconds, "" if done.returncode == 0 else reason(done.stderr) or "failed without a message"
 
     def compile(self, folder: Path, program: Program) -> str:
-        """What g++ says of the program as C++."""
+        """Writes the program as C++ and returns the first error of g++, or ''."""
         try:
             source = generate(program, export_tensors=False, language="cpp")
         except UnsupportedOpError as error:
@@ -138,7 +139,7 @@ def ops_of(program: Program) -> int:
 
 
 def reason(stderr: str) -> str:
-    """The line of ``main.py`` that an error came from, and the error."""
+    """Extracts from a traceback the line of ``main.py`` that failed, and TT-NN's message."""
     before = stderr.partition("backtrace:")[0]
     lines = [line.strip() for line in before.splitlines() if line.strip()]
     places = [index for index, line in enumerate(lines) if "main.py" in line and line.startswith("File ")]
@@ -156,7 +157,7 @@ def compiled(name: str, text: str | bytes, level: int) -> Program:
 
 
 def files_of(names: Sequence[str], folder: Path | None) -> Iterator[tuple[str, str]]:
-    """Names and texts of the programs: files as they are, others from ``folder`` or made."""
+    """Yields the name and StableHLO text of each program, read from a file or from ``folder``, or generated."""
     from programs import PROGRAMS
 
     for name in names or list(PROGRAMS):
@@ -182,7 +183,7 @@ def check_files(
 
 
 def check_example(checker: Checker, script: str, level: int) -> Iterator[Outcome]:
-    """Runs an example that generates all it compiles and computes nothing."""
+    """Runs an example with options under which it generates every program and computes nothing."""
     root = checker.folder / f"{script}-{level}"
     shutil.rmtree(root, ignore_errors=True)
     forced = {
@@ -197,11 +198,11 @@ def check_example(checker: Checker, script: str, level: int) -> Iterator[Outcome
         text=True,
         check=False,
     )
-    found = sorted(root.rglob("main.py"))
-    mains = [main for main in found if not (main.parent.parent / "programs.py").exists()]  # parts run in their whole
+    # The parts of a staged model run as part of the model.
+    mains = [main for main in sorted(root.rglob("main.py")) if not (main.parent.parent / "programs.py").exists()]
     if done.returncode or not mains:
         said = (done.stderr.strip().splitlines() or ["it generated nothing"])[-1]
-        yield Outcome(script, level, refused=f"the script ended badly: {said}")
+        yield Outcome(script, level, refused=f"the script failed: {said}")
     for main in mains:
         name = script if len(mains) == 1 else f"{script} {main.parent.name}"
         ran_s, refused = checker.run(main.parent)
@@ -212,51 +213,55 @@ def check_example(checker: Checker, script: str, level: int) -> Iterator[Outcome
 
 
 def table(outcomes: Sequence[Outcome], levels: Sequence[int], *, scripts: bool) -> str:
-    """Lines of Markdown: lines, ops and lines an op of each program, and what was refused.
+    """Returns a Markdown table: lines, ops and lines per op of each program, and what was refused.
 
     Args:
-        scripts: the programs are those of scripts, which generate Python alone, and themselves.
+        outcomes: results of all programs and levels.
+        levels: levels of the columns.
+        scripts: whether the programs come from example scripts, which generate only Python.
     """
     heads = ["program", *(f"level {level}: lines / ops" for level in levels)]
     heads += ["`main.py`"] if scripts else ["generated in s", "`main.py`", "C++"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    for name in dict.fromkeys(found.program for found in outcomes):
-        of_it = {found.level: found for found in outcomes if found.program == name}
-        cells = [
-            f"{of_it[at].lines} / {of_it[at].ops} = {of_it[at].per_op:.2f}" if at in of_it else "" for at in levels
-        ]
-        refused = [f"level {found.level}: {found.refused}" for found in of_it.values() if found.refused]
-        cpp = [found.cpp for found in of_it.values() if found.cpp]
-        seconds = max(found.generated_s for found in of_it.values())
+    for name in dict.fromkeys(outcome.program for outcome in outcomes):
+        by_level = {outcome.level: outcome for outcome in outcomes if outcome.program == name}
+        cells = [_counts(by_level[level]) if level in by_level else "" for level in levels]
+        refused = [f"level {outcome.level}: {outcome.refused}" for outcome in by_level.values() if outcome.refused]
+        cpp = [outcome.cpp for outcome in by_level.values() if outcome.cpp]
+        seconds = max(outcome.generated_s for outcome in by_level.values())
         main = "; ".join(refused) or "accepted"
         cells += [main] if scripts else [f"{seconds:.1f}", main, cpp[0] if cpp else "accepted"]
         lines.append(f"| {name} | {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join(lines)
 
 
+def _counts(outcome: Outcome) -> str:
+    return f"{outcome.lines} / {outcome.ops} = {outcome.per_op:.2f}"
+
+
 def shown(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """The outcomes, each said when it is there."""
-    found: list[Outcome] = []
+    """Prints each outcome as it arrives, and returns all of them."""
+    collected: list[Outcome] = []
     for outcome in outcomes:
-        found.append(outcome)
+        collected.append(outcome)
         click.echo(
             f"{outcome.program:20} {outcome.level}  {outcome.lines:6} lines {outcome.ops:6} ops {outcome.per_op:5.2f}  "
             f"{outcome.generated_s:5.2f} s  {outcome.ran_s:6.1f} s  {outcome.refused or 'accepted'}"
             + (f"  C++: {outcome.cpp}" if outcome.cpp else "")
         )
-    return found
+    return collected
 
 
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1)
 @click.option("--level", "levels", multiple=True, type=int, default=(0, 1, 2), show_default=True)
-@click.option("--folder", type=click.Path(path_type=Path), help="Has the programs as StableHLO text.")
-@click.option("--examples/--no-examples", default=False, help="Also what the scripts of examples/ compile.")
-@click.option("--cpp/--no-cpp", default=True, help="Has g++ read the C++.")
-@click.option("--packages", multiple=True, help="A folder with packages that TT-NN's interpreter lacks, such as torch.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Folder with the programs as StableHLO text.")
+@click.option("--examples/--no-examples", default=False, help="Also check what the scripts of examples/ compile.")
+@click.option("--cpp/--no-cpp", default=True, help="Check the C++ with g++.")
+@click.option("--packages", multiple=True, help="Folder of packages that TT-NN's interpreter lacks, such as torch.")
 @click.option("--timeout", "timeout_s", default=600.0, show_default=True, help="Seconds that one main.py may take.")
-@click.option("--keep", type=click.Path(path_type=Path), help="Leaves what was generated here.")
-@click.option("--document", type=click.Path(path_type=Path, exists=True), help="Writes the tables between their marks.")
+@click.option("--keep", type=click.Path(path_type=Path), help="Keep the generated sources in this folder.")
+@click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the tables into this document.")
 def main(
     names: tuple[str, ...],
     levels: tuple[int, ...],
@@ -284,7 +289,7 @@ def main(
         tables = [table(outcomes, levels, scripts=False)]
         if scripts:
             of_examples = shown(
-                found for script in scripts for level in levels for found in check_example(checker, script, level)
+                outcome for script in scripts for level in levels for outcome in check_example(checker, script, level)
             )
             tables.append(table(of_examples, levels, scripts=True))
             outcomes += of_examples

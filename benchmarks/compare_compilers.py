@@ -1,9 +1,9 @@
-"""Our compiler beside upstream's on the set of programs: compile time, ops, layout conversions, predicted device time.
+"""Compares our compiler with upstream's: compile time, ops, layout conversions, predicted device time.
 
-Each compilation is a fresh process, as a user has it, and the two compilers take turns, so that they share the
-machine's noise; a time is the median over the rounds. Upstream's compiler is a script that takes ``--arch --level
---json --out DIR FILE`` and prints ``compile_seconds`` and the counts of ops (``--reference``, or
-TTXLA_REFERENCE_COMPILER). Its dumps at level 2 take minutes each and are kept in ``--dumps``.
+Each compilation is a fresh process, as a user has it. Both compilers take turns, so that other load affects them
+equally; each time is the median over the rounds. Upstream's compiler is a script that takes ``--arch --level --json
+--out DIR FILE`` and prints ``compile_seconds`` and the op counts (``--reference`` or TTXLA_REFERENCE_COMPILER). Its
+dumps at level 2 take minutes each and are kept in ``--dumps``.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ UNCOUNTED = ("deallocate", "get_device")
 class Row:
     name: str
     ops: int
-    """StableHLO ops of the program."""
+    """Number of StableHLO ops in the program."""
     ours: dict[str, list[float]] = field(default_factory=lambda: {level: [] for level in LEVELS})
-    """Seconds by level."""
+    """Seconds of our compiler by level, one entry per round."""
     theirs: list[float] = field(default_factory=lambda: [])
     counts: tuple[int, int] = (0, 0)
-    """TTNN ops besides deallocate, ours and upstream's, level 0."""
+    """Number of TTNN ops at level 0 without deallocate, ours and upstream's."""
     moves: tuple[int, int] = (0, 0)
     device_us: tuple[float, float] | None = None
-    """Predicted device time at level 2, ours and upstream's, by our cost model."""
+    """Predicted microseconds on the device at level 2, ours and upstream's, both by our cost model."""
 
     @property
     def time_ratio(self) -> float:
@@ -86,14 +86,14 @@ def _moves(ops: dict[str, int]) -> int:
 
 
 def _device_us(path: Path, reference: Path, dumps: Path, *, make: bool) -> tuple[float, float] | None:
-    """Both compilers' level-2 programs for p150 under our cost model; None when upstream's dump is not there."""
+    """Predicts both compilers' level-2 programs for p150; returns None when upstream's dump is missing."""
     irs = dumps / path.stem / "irs"
     if make and not list(irs.glob("ttnn_[0-9]*.mlir")):
         _theirs(reference, path, "2", "p150", dumps)
-    found = list(irs.glob("ttnn_[0-9]*.mlir"))
-    if not found:
+    upstream_dumps = list(irs.glob("ttnn_[0-9]*.mlir"))
+    if not upstream_dumps:
         return None
-    command = [sys.executable, "-m", "tt_xla", "estimate", str(max(found)), "--target", "p150", "--json"]
+    command = [sys.executable, "-m", "tt_xla", "estimate", str(max(upstream_dumps)), "--target", "p150", "--json"]
     return _ours(path, "2", "p150")["predicted_device_us"], _json(command)["predicted_device_us"]
 
 
@@ -166,9 +166,9 @@ def _table(rows: list[Row], rounds: int, arch: str) -> str:
     device = [row.device_ratio for row in rows if row.device_ratio is not None]
     levels = [row.level_ratio for row in rows]
     summary = [
-        f"Level 0 for {arch}, median of {rounds} fresh processes in turn. Compile time: {_of_upstream(times)}; level 2",
-        f"takes {statistics.median(levels):.2f} (worst {max(levels):.2f}) times as long as our level 0.",
-        f"TTNN ops besides deallocate: {_of_upstream(counts)}.",
+        f"Level 0 for {arch}, median of {rounds} fresh processes in turn. Compile time: {_of_upstream(times)}.",
+        f"Our level 2 takes {statistics.median(levels):.2f} (worst {max(levels):.2f}) times as long as our level 0.",
+        f"TTNN ops without deallocate: {_of_upstream(counts)}.",
     ]
     if device:
         summary.append(f"Predicted device time at level 2 on p150: {_of_upstream(device)}.")
@@ -192,10 +192,10 @@ def _of_upstream(ratios: list[float]) -> str:
     ),
 )
 @click.option(
-    "--dumps", type=click.Path(path_type=Path), help="Where upstream's level-2 dumps are kept; compares device time."
+    "--dumps", type=click.Path(path_type=Path), help="Folder of upstream's level-2 dumps; compares device time."
 )
 @click.option("--make-dumps", is_flag=True, help="Make upstream's level-2 dumps that are missing; each takes minutes.")
-@click.option("--document", type=click.Path(path_type=Path, exists=True), help="Writes the table between its marks.")
+@click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the table into this document.")
 def main(
     names: tuple[str, ...],
     rounds: int,

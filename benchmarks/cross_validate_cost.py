@@ -1,11 +1,10 @@
-"""The cost model on sweeps that its constants are refitted without: ``make cross-validate`` writes docs/cost_model.md.
+"""Cross-validates the cost model by groups of measurements: ``make cross-validate`` writes docs/cost_model.md.
 
-Rows are grouped by file, board, phase or source, never split at random, since rows of one sweep are near-copies.
-For each group, all scalar constants that were read off measured rows are refitted on the other groups, by going
-through them and keeping a factor that lowers the mean over groups of the median error by more than ``GAIN``; then the
-group is priced. Documented speeds (of links, of DRAM, of a store) are facts, no fits, and stay. A constant that no
-other group depends on keeps its value, which came from the group itself: the table counts those, and so says how far
-to believe its row.
+Rows are grouped by file, board, phase or source, and never split at random, because rows of one sweep are near-copies.
+For each group, all scalar constants that were read off measured rows are refitted on the other groups: a coordinate
+search keeps a factor when it lowers the mean over groups of the median error by more than ``GAIN``. Then the group is
+priced. Documented speeds (of links, of DRAM, of a store) are facts and stay. A constant on which no other group depends
+keeps its value, which came from the group itself; the table counts such constants, and so says how far to trust a row.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ FILES = {
     "op_durations.csv": ("", "source"),
     "sdpa_bh_p100a.csv": ("", "phase"),
 }
-"""The architecture of files that do not name it, and the column that groups their rows."""
+"""Architecture for files that do not name it, and the column that groups the rows, by file."""
 
 FACTORS = (0.75, 0.9, 1.1, 1.33)
 ROUNDS = 2
 GAIN = 0.001
-"""By which a factor must lower the mean error: less is chance."""
+"""Minimum reduction of the mean error for which a factor is kept."""
 FITTED_ROWS = 80
-"""Rows of a group, drawn at random, that a fit looks at; judged are all."""
+"""Number of random rows per group on which constants are fitted; all rows are judged."""
 
 RATES = (
     "launch",
@@ -52,37 +51,37 @@ RATES = (
 DOCUMENTED = ("WORD_CYCLES",)
 
 Constant = tuple[Any, str]
-"""A module and the name in it; None and a field of rates."""
+"""A module and the name of its constant, or None and a field of the rates."""
 
 
 def groups_of(folder: Path) -> dict[str, list[Measurement]]:
-    """Rows that can be priced, by sweep."""
+    """Returns the rows that can be priced, by sweep."""
     import csv
 
-    found: defaultdict[str, list[Measurement]] = defaultdict(list)
+    groups: defaultdict[str, list[Measurement]] = defaultdict(list)
     for name, (arch, column) in FILES.items():
         with (folder / name).open(newline="") as file:
             cells = list(csv.DictReader(file))
         for each in read(folder / name, arch):
             if isinstance(each, Measurement):
                 kind = Path(cells[each.line - 2].get(column, "").partition("@")[0]).name if column else ""
-                found[f"{Path(name).stem} {kind}".strip()].append(each)
-    return found
+                groups[f"{Path(name).stem} {kind}".strip()].append(each)
+    return groups
 
 
 def constants() -> list[Constant]:
-    """Scalars of the cost model: figures of kernels, and rates of chips."""
-    found: list[Constant] = [
+    """Returns the scalar constants of the cost model: figures of kernels, and rates of chips."""
+    named: list[Constant] = [
         (module, name)
         for module in (families, attention)
         for name, value in vars(module).items()
         if name.isupper() and isinstance(value, float) and name not in DOCUMENTED
     ]
-    return [*found, *((None, name) for name in RATES)]
+    return [*named, *((None, name) for name in RATES)]
 
 
 class Factors:
-    """Factors on constants, put in force and taken back."""
+    """Applies factors to the constants of the cost model, and restores the published values."""
 
     def __init__(self, measurements: Sequence[Measurement]) -> None:
         self._targets = list({id(each.target): each.target for each in measurements}.values())
@@ -105,22 +104,24 @@ def _times(value: Any, factor: float) -> Any:
 
 
 def some(rows: Sequence[Measurement]) -> list[Measurement]:
+    """Draws the rows on which constants are fitted."""
     return random.Random(0).sample(rows, min(FITTED_ROWS, len(rows)))
 
 
 def judged(rows: Sequence[Measurement]) -> Summary:
+    """Prices all rows and summarises the errors."""
     priced, left = price(rows)
     return summarise([each.error for each in priced], len(priced) + len(left))
 
 
 def loss(groups: Sequence[Sequence[Measurement]]) -> float:
-    """The mean over groups of the median absolute error."""
+    """Returns the mean over groups of the median absolute error."""
     medians = [statistics.median(abs(each.error) for each in price(rows)[0]) for rows in groups]
     return statistics.fmean(medians)
 
 
 def fit(groups: Sequence[Sequence[Measurement]], force: Factors) -> tuple[dict[Constant, float], set[Constant]]:
-    """Factors for the constants, and those constants that these groups do not depend on."""
+    """Returns factors for the constants, and the constants on which these groups do not depend."""
     factors: dict[Constant, float] = {}
     force.set(factors)
     best, free = loss(groups), set()
@@ -130,10 +131,10 @@ def fit(groups: Sequence[Sequence[Measurement]], force: Factors) -> tuple[dict[C
             before, moved = factors.get(constant, 1.0), False
             for factor in FACTORS:
                 force.set(factors | {constant: before * factor})
-                found = loss(groups)
-                moved = moved or found != best
-                if found < best - GAIN:
-                    best, factors[constant] = found, before * factor
+                mean_error = loss(groups)
+                moved = moved or mean_error != best
+                if mean_error < best - GAIN:
+                    best, factors[constant] = mean_error, before * factor
             if not moved and not turn:
                 free.add(constant)
     return factors, free
@@ -143,15 +144,15 @@ def lines(folder: Path) -> Iterator[str]:
     groups = groups_of(folder)
     everyone = [each for rows in groups.values() for each in rows]
     force = Factors(everyone)
-    yield "| held back | rows | as published | refitted without it | 90th percentile | bias | only it determines |"
+    yield "| held back | rows | as published | refitted without it | 90th percentile | bias | constants only from it |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for name, rows in groups.items():
         force.set({})
         published = judged(rows)
         factors, free = fit([some(other) for key, other in groups.items() if key != name], force)
         force.set(factors)
-        found = judged(rows)
-        cells = (published.median, found.median, found.p90, found.bias)
+        refitted = judged(rows)
+        cells = (published.median, refitted.median, refitted.p90, refitted.bias)
         texts = ("" if cell is None else f"{100 * cell:.1f} %" for cell in cells)
         own = len(_used_by(rows, free, force))
         yield f"| {name} | {len(rows)} | {' | '.join(texts)} | {own} |"
@@ -159,16 +160,16 @@ def lines(folder: Path) -> Iterator[str]:
 
 
 def _used_by(rows: Sequence[Measurement], free: set[Constant], force: Factors) -> list[Constant]:
-    """Those of some constants that the prices of rows depend on."""
+    """Returns the constants of ``free`` that change the price of a row."""
     rows = some(rows)
     force.set({})
     plain = [each.predicted_us for each in price(rows)[0]]
-    found: list[Constant] = []
+    used: list[Constant] = []
     for constant in free:
         force.set({constant: 1.33})
         if [each.predicted_us for each in price(rows)[0]] != plain:
-            found.append(constant)
-    return found
+            used.append(constant)
+    return used
 
 
 @click.command(help=__doc__)

@@ -1,9 +1,9 @@
-"""The emulated card beside TT-NN, op by op and for small models, into docs/numerics.md: ``make differential``.
+"""Compares the emulated card with TT-NN, op by op and for small models: ``make differential``.
 
 A case is a JAX function of random arguments. It is compiled once; the program runs on the emulated card and on TT-NN,
-and results are compared element by element: how many values of the result's type lie between the two. TT-NN is that of
-the simulator that TT_METAL_SIMULATOR names, or of a card; TTXLA_SYSTEM says which chip it is. ``--mock`` says what
-TT-NN's mock mode takes, and compares nothing.
+and the distance of two elements is the number of values of their type between them. TT-NN runs on the simulator that
+TT_METAL_SIMULATOR names, or on a card; TTXLA_SYSTEM names the chip. ``--mock`` reports what TT-NN's mock mode accepts,
+and compares nothing. The table goes into docs/numerics.md.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Shapes = Sequence[tuple[int, ...]]
 
 FLOATS = ("bfloat16", "float32")
 SMALL, ODD = (32, 64), (3, 40, 50)
-"""Whole tiles, and parts of tiles."""
+"""Shapes of full tiles and of partial tiles."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One op, or model, on arguments of one type."""
+    """One op or model on arguments of one element type."""
 
     name: str
     function: Function
@@ -66,12 +66,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far results lie from each other: distances in values of their type."""
+    """Distances between two results, counted in values of their element type."""
 
     largest: int
     mean: float
     beyond_one: float
-    """Share of elements."""
+    """Fraction of elements with a distance of more than one."""
     pcc: float
 
 
@@ -140,7 +140,7 @@ PRODUCTS: dict[str, tuple[Function, Shapes]] = {
 
 
 def cases() -> Iterator[Case]:
-    """Ops, by type and shape."""
+    """Yields every op with each element type and shape."""
     for dtype in FLOATS:
         for shape in (SMALL, ODD):
             yield from (Case(name, function, [shape], dtype) for name, function in {**UNARY, **ALONG_ROWS}.items())
@@ -168,7 +168,7 @@ def block(x: Any, q: Any, k: Any, v: Any, out: Any, up: Any, down: Any) -> Any:
 
 
 def models() -> Iterator[Case]:
-    """Small whole models, whose weights keep activations of their size."""
+    """Yields small models whose weights keep the magnitude of activations."""
     near = {"low": -0.15, "high": 0.15}
     for dtype in FLOATS:
         yield Case("model: mlp", mlp, [(64, 128), (128, 256), (256, 128)], dtype, **near)
@@ -178,25 +178,26 @@ def models() -> Iterator[Case]:
 
 
 def run(case: Case, level: int = 0) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Results of the emulated card and of TT-NN.
+    """Runs a case and returns the results of the emulated card and of TT-NN.
 
     Raises:
-        TTXLAError: TT-NN is not there, or refuses the program.
+        TTXLAError: TT-NN is not available, or refuses the program.
     """
     device = get_device(selected_system())
-    given = case.arguments()
-    shapes = [jax.ShapeDtypeStruct(tensor.shape, case.dtype) for tensor in given]
+    arguments = case.arguments()
+    shapes = [jax.ShapeDtypeStruct(tensor.shape, case.dtype) for tensor in arguments]
     module = parse_module(jax.jit(case.function).lower(*shapes).as_text(), case.label)
     options = CompileOptions.parse({"optimization_level": level})
     program = compile_module(module, options, device.target, name=case.name)
-    versions = [None] * len(given)
-    return Executable(device, program).run(given, versions), TTNNExecutable(device, program).run(given, versions)
+    versions = [None] * len(arguments)
+    emulated = Executable(device, program).run(arguments, versions)
+    return emulated, TTNNExecutable(device, program).run(arguments, versions)
 
 
-def deviation(emulated: torch.Tensor, found: torch.Tensor) -> Deviation:
-    """Of two tensors of one type and shape."""
-    distance = (_ordered(emulated) - _ordered(found)).abs()
-    one, other = emulated.double().flatten(), found.double().flatten()
+def deviation(emulated: torch.Tensor, reference: torch.Tensor) -> Deviation:
+    """Measures the deviation of two tensors of one element type and shape."""
+    distance = (_ordered(emulated) - _ordered(reference)).abs()
+    one, other = emulated.double().flatten(), reference.double().flatten()
     if torch.equal(one, other):
         pcc = 1.0
     elif one.numel() < 2 or not one.std() or not other.std():
@@ -209,38 +210,41 @@ def deviation(emulated: torch.Tensor, found: torch.Tensor) -> Deviation:
 
 
 def _ordered(tensor: torch.Tensor) -> torch.Tensor:
-    """Integers in the order of the values, next ones for next values; both zeros are 0."""
+    """Maps values to integers in the same order, neighbours to neighbours, and both zeros to 0."""
     if not tensor.is_floating_point():
         return tensor.to(torch.int64)
     bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
-    whole = tensor.contiguous().view(bits).to(torch.int64)
-    return torch.where(whole < 0, torch.iinfo(bits).min - whole, whole)
+    pattern = tensor.contiguous().view(bits).to(torch.int64)
+    return torch.where(pattern < 0, torch.iinfo(bits).min - pattern, pattern)
 
 
 def row(case: Case, *, compare: bool) -> str:
-    """A line of the table."""
+    """Runs a case and returns its line of the table."""
     try:
-        emulated, found = run(case)
+        emulated, reference = run(case)
     except RuntimeUnavailableError as error:
         raise click.ClickException(str(error)) from error
     except TTXLAError as error:
         return f"| {case.label} | refused: {error.message} ||||"
     if not compare:
         same = all(
-            one.shape == other.shape and one.dtype is other.dtype for one, other in zip(emulated, found, strict=True)
+            one.shape == other.shape and one.dtype is other.dtype
+            for one, other in zip(emulated, reference, strict=True)
         )
-        return f"| {case.label} | {'taken' if same else 'other shapes or types'} ||||"
-    worst = max((deviation(*pair) for pair in zip(emulated, found, strict=True)), key=lambda each: each.largest)
+        return f"| {case.label} | {'accepted' if same else 'other shapes or types'} ||||"
+    worst = max((deviation(*pair) for pair in zip(emulated, reference, strict=True)), key=lambda each: each.largest)
     return f"| {case.label} | {worst.largest} | {worst.mean:.3g} | {worst.beyond_one:.2%} | {worst.pcc:.6f} |"
 
 
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1)
-@click.option("--mock", is_flag=True, help="TT-NN's mock mode.")
-@click.option("--document", type=click.Path(path_type=Path, exists=True), help="Writes the table between its marks.")
+@click.option("--mock", is_flag=True, help="Use TT-NN's mock mode.")
+@click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the table into this document.")
 def main(names: tuple[str, ...], mock: bool, document: Path | None) -> None:
     if not mock and not os.environ.get("TT_METAL_SIMULATOR") and not Path("/dev/tenstorrent").exists():
-        raise click.ClickException("TT_METAL_SIMULATOR names no simulator, and there is no card; --mock needs neither.")
+        raise click.ClickException(
+            "TT_METAL_SIMULATOR names no simulator, and there is no card. Set it, or use --mock, which needs neither."
+        )
     os.environ["TTXLA_RUNTIME"] = "ttnn-mock" if mock else "ttnn"
     lines = ["| op, type, shapes | max ULP | mean ULP | beyond 1 ULP | PCC |", "|---|---|---|---|---|"]
     for case in (*cases(), *models()):

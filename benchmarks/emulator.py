@@ -1,11 +1,11 @@
-"""The emulated card beside torch, inductor, JAX on the CPU and bare oneDNN calls: ``make bench-emulator``.
+"""Compares the emulated card with torch, inductor, JAX on the CPU and bare oneDNN calls: ``make bench-emulator``.
 
-Each way has a process of its own, and the processes take turns: a round times a call or a few of every one, so that
-what else the machine does meets all alike. Ratios are medians over the rounds of the ratio within a round.
+Each implementation has a process of its own, and the processes take turns: each round times a few calls of every one,
+so that other load affects all of them equally. Figures are medians over the rounds of the ratio within a round.
 
-The ways: ``eager``, torch in bfloat16; ``inductor``, torch.compile with freezing; ``jax``, the StableHLO that our
-frontend makes of the model, compiled by XLA for the CPU; ``tt``, the emulated card, silicon numerics, level 1, trace;
-``floor``, the products, convolutions and attentions of our program alone, as oneDNN calls on prepacked weights.
+The implementations are ``eager``, torch in bfloat16; ``inductor``, torch.compile with freezing; ``jax``, the StableHLO
+of our frontend, compiled by XLA for the CPU; ``tt``, the emulated card with silicon numerics, level 1 and a trace; and
+``floor``, only the products, convolutions and attentions of our program, as oneDNN calls on prepacked weights.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from turns import Call, in_turns
 LEVEL = 1
 WAYS = ("eager", "inductor", "jax", "tt", "floor")
 TARGETS = {"eager": 1.3, "inductor": 1.0, "jax": 1.0, "floor": 0.8}
-"""How many times as long as ours each has to take at least; of the floor, 1 / 1.25."""
+"""Minimum ratio of each implementation's time to ours; 0.8 for the floor allows 1.25 times the floor's time."""
 MEMORY_TARGET = 1.2
-"""Bytes kept between calls over the bytes of the weights, at most."""
+"""Maximum ratio of the bytes kept between calls to the bytes of the weights."""
 
 
 def eager(name: str) -> Call:
@@ -49,7 +49,7 @@ def inductor(name: str) -> Call:
 def tt(name: str) -> Call:
     import tt_torch  # noqa: F401
 
-    os.environ.setdefault("TTXLA_EMULATOR_CHAINS", "now")  # a timed program is one that runs for long
+    os.environ.setdefault("TTXLA_EMULATOR_CHAINS", "now")  # compile fused kernels before timing starts
     model, inputs = MODELS[name]("tt")
     options = {"optimization_level": LEVEL, "enable_trace": True}
     compiled = torch.compile(model, backend="tt", options=options)
@@ -57,9 +57,10 @@ def tt(name: str) -> Call:
 
 
 def jax(name: str) -> Call:
-    """What the frontend makes of the model, by XLA. Arguments lie in JAX's buffers, weights among them.
+    """Compiles the StableHLO of the model with XLA. Arguments, weights included, are JAX buffers.
 
-    A call uses up what it is given to write to, such as a cache: the next call is given what it gave back.
+    A call consumes the arguments that it writes to, such as a cache, so each call passes the buffers that the previous
+    call returned.
     """
     from jaxlib import xla_client
 
@@ -81,22 +82,22 @@ def jax(name: str) -> Call:
 
     def call() -> None:
         results = program._executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
-        given_back = [result[0].block_until_ready() for result in results]
+        returned = [result[0].block_until_ready() for result in results]
         for index, buffer in enumerate(buffers):
             if buffer.is_deleted():
-                same = (i for i, a in enumerate(given_back) if (a.shape, a.dtype) == (buffer.shape, buffer.dtype))
-                buffers[index] = given_back.pop(next(same))
+                same = (i for i, a in enumerate(returned) if (a.shape, a.dtype) == (buffer.shape, buffer.dtype))
+                buffers[index] = returned.pop(next(same))
 
     return call
 
 
 def stablehlo(name: str) -> tuple[str, list[tuple[tuple[int, ...], str]]]:
-    """The model as StableHLO text, and shape and element type of each argument."""
+    """Returns the model as StableHLO text, and the shape and element type of each argument."""
     from tt_xla.compiler.pipeline import recorded_compilations
 
     with recorded_compilations(texts=True) as compilations:
         tt(name)()
-    (compilation,) = (found for found in compilations if found.program is not None and len(found.program.arguments) > 2)
+    (compilation,) = (each for each in compilations if each.program is not None and len(each.program.arguments) > 2)
     assert compilation.program is not None
     return compilation.modules["shlo"], [(tuple(a.shape), a.dtype) for a in compilation.program.arguments]
 
@@ -117,22 +118,23 @@ MAKERS: dict[str, Callable[[str], Call]] = {
 }
 
 
-def made(way: str, name: str) -> Call:
-    """What is timed, in a process of its own."""
+def timed_call(way: str, name: str) -> Call:
+    """Creates the timed call of one implementation in a fresh process."""
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     torch.manual_seed(0)
     torch.set_grad_enabled(False)
     return MAKERS[way](name)
 
 
-def row(name: str, taken: dict[str, list[float]], kept: float) -> str:
-    ours = taken["tt"]
+def row(name: str, durations: dict[str, list[float]], kept: float) -> str:
+    """Returns a line of the table, with the targets that are missed marked."""
+    ours = durations["tt"]
     cells = [f"{statistics.median(ours) * 1e3:.2f}"]
     for way, target in TARGETS.items():
-        if way not in taken:
+        if way not in durations:
             cells.append("")
             continue
-        ratio = statistics.median(theirs / our for theirs, our in zip(taken[way], ours, strict=True))
+        ratio = statistics.median(theirs / our for theirs, our in zip(durations[way], ours, strict=True))
         cells.append(f"{ratio:.2f}" + ("" if ratio >= target else " (below)"))
     cells.append(f"{kept:.2f}" + ("" if kept <= MEMORY_TARGET else " (above)"))
     return f"| {name} | {' | '.join(cells)} |"
@@ -141,12 +143,12 @@ def row(name: str, taken: dict[str, list[float]], kept: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="rounds (default 15)")
-    parser.add_argument("--seconds", type=float, default=0.2, help="at least one call and up to these a turn")
+    parser.add_argument("--seconds", type=float, default=0.2, help="duration of a turn, at least one call")
     parser.add_argument("--model", default="", help="only models whose name contains this")
     parser.add_argument("--ways", nargs="+", default=[*WAYS], choices=[*MAKERS])
-    parser.add_argument("--cores", type=int, default=0, help="cores that all have (default: those of this process)")
+    parser.add_argument("--cores", type=int, default=0, help="cores per process (default: those of this process)")
     parser.add_argument(
-        "--cpu-time", action="store_true", help="processor time instead: with --cores 1 good beside other work"
+        "--cpu-time", action="store_true", help="measure processor time; with --cores 1 this tolerates other load"
     )
     parser.add_argument("--document", type=Path, help="write the table into this document")
     arguments = parser.parse_args()
@@ -159,9 +161,9 @@ def main() -> None:
     ]
     print(*lines, sep="\n")
     for name in (name for name in MODELS if arguments.model in name):
-        makers = {way: functools.partial(made, way, name) for way in arguments.ways}
-        taken = in_turns(makers, arguments.rounds, seconds=arguments.seconds, cpu=arguments.cpu_time)
-        lines.append(row(name, taken, kept_per_weight(name, LEVEL)))
+        makers = {way: functools.partial(timed_call, way, name) for way in arguments.ways}
+        durations = in_turns(makers, arguments.rounds, seconds=arguments.seconds, cpu=arguments.cpu_time)
+        lines.append(row(name, durations, kept_per_weight(name, LEVEL)))
         print(lines[-1], flush=True)
     if arguments.document:
         write_between_marks(arguments.document, "emulator", "\n".join(lines))

@@ -1,4 +1,4 @@
-"""What the emulated card is to come near to: a program's heavy ops alone, as oneDNN calls on prepacked weights."""
+"""Builds the lower bound for the emulated card: only a program's heavy ops, as oneDNN calls on prepacked weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _mkldnn: Any = torch.ops.mkldnn
 
 
 def floor_of(program: Program) -> Call:
-    """All of them in order. Weights are each their own; inputs of one shape are one tensor."""
+    """Returns a call that runs all heavy ops in order. Weights are distinct; inputs of one shape are shared."""
     inputs: dict[tuple[int, ...], torch.Tensor] = {}
     calls = [
         _CALLS[step.op](function, step, inputs)

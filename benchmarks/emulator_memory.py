@@ -1,4 +1,4 @@
-"""Bytes that a model on the emulated card keeps between calls: its weights, and what was made of them."""
+"""Measures the bytes that a model on the emulated card keeps between calls: weights and what was derived from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator_models import MODELS
 
 
 def kept_per_weight(name: str, level: int) -> float:
-    """Bytes of all tensors of a process of its own after some calls, over those of the model's bfloat16 weights."""
+    """Returns the bytes of all tensors of a fresh process after some calls, relative to the bfloat16 weights."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_measure, args=(theirs, name, level), daemon=True)
@@ -35,11 +35,11 @@ def _measure(pipe: Connection, name: str, level: int) -> None:
 
 
 def _tensor_bytes() -> int:
-    """Of each memory once; weights in oneDNN's order have no storage that could be asked."""
+    """Sums the bytes of all live tensors, each storage once. Weights in oneDNN's layout have no storage to query."""
     gc.collect()
     storages: dict[int, int] = {}
     prepared = 0
-    for tensor in (found for found in gc.get_objects() if type(found) in (torch.Tensor, torch.nn.Parameter)):
+    for tensor in (each for each in gc.get_objects() if type(each) in (torch.Tensor, torch.nn.Parameter)):
         if tensor.is_mkldnn:
             prepared += tensor.numel() * tensor.element_size()
         elif tensor.device.type == "cpu":

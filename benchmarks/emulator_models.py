@@ -1,4 +1,4 @@
-"""The models that the emulated card is timed on, in bfloat16 with random weights: a device to model and inputs."""
+"""Models on which the emulated card is timed, in bfloat16 with random weights. Each function takes a device name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
-Made = tuple[nn.Module, tuple[torch.Tensor, ...]]
+ModelAndInputs = tuple[nn.Module, tuple[torch.Tensor, ...]]
 
 _SMOLLM2: dict[str, Any] = {
     "vocab_size": 49152,
@@ -25,11 +25,11 @@ _SMOLLM2: dict[str, Any] = {
     "rms_norm_eps": 1e-5,
     "max_position_embeddings": 8192,
 }
-"""SmolLM2-135M's config.json."""
+"""The values of SmolLM2-135M's config.json."""
 
 
 class Only(nn.Module):
-    """One output of a model of transformers, which takes one input."""
+    """Wraps a model of transformers so that it takes one input and returns one output."""
 
     def __init__(self, model: nn.Module, output: str, **fixed: Any) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Only(nn.Module):
 
 
 class Decode(nn.Module):
-    """One token at a position, with keys and values of those before it in a cache that is written in place."""
+    """Decodes one token at a position, with the keys and values of earlier tokens in a cache written in place."""
 
     def __init__(self, model: nn.Module, device: str, length: int) -> None:
         super().__init__()
@@ -56,39 +56,39 @@ class Decode(nn.Module):
         return self.model(input_ids=ids, position_ids=positions, past_key_values=self.cache).logits
 
 
-def digits(device: str) -> Made:
+def digits(device: str) -> ModelAndInputs:
     from network import DigitsNetwork
 
     return _placed(DigitsNetwork(), device), (torch.randn(64, 1, 28, 28).to(torch.bfloat16).to(device),)
 
 
-def resnet50(device: str) -> Made:
+def resnet50(device: str) -> ModelAndInputs:
     from transformers import ResNetConfig, ResNetForImageClassification
 
     model = Only(ResNetForImageClassification(ResNetConfig(num_labels=1000)), "logits")
     return _placed(model, device), (_images(8).to(device),)
 
 
-def bert(device: str) -> Made:
+def bert(device: str) -> ModelAndInputs:
     from transformers import BertConfig, BertModel
 
     model = Only(BertModel(BertConfig()), "last_hidden_state")
     return _placed(model, device), (torch.randint(0, 30522, (8, 128)).to(device),)
 
 
-def vit(device: str) -> Made:
+def vit(device: str) -> ModelAndInputs:
     from transformers import ViTConfig, ViTForImageClassification
 
     model = Only(ViTForImageClassification(ViTConfig(num_labels=1000)), "logits")
     return _placed(model, device), (_images(4).to(device),)
 
 
-def prefill(device: str) -> Made:
+def prefill(device: str) -> ModelAndInputs:
     model = Only(_smollm2(), "logits", use_cache=False)
     return _placed(model, device), (torch.randint(0, 49152, (1, 128)).to(device),)
 
 
-def decode(device: str) -> Made:
+def decode(device: str) -> ModelAndInputs:
     model = _placed(_smollm2(), device)
     ids, positions = torch.tensor([[7]]), torch.tensor([[127]])
     return Decode(model, device, 256), (ids.to(device), positions.to(device))
@@ -108,7 +108,7 @@ def _placed(model: nn.Module, device: str) -> nn.Module:
     return model.eval().to(torch.bfloat16).to(device)
 
 
-MODELS: dict[str, Callable[[str], Made]] = {
+MODELS: dict[str, Callable[[str], ModelAndInputs]] = {
     "guide's CNN, 64": digits,
     "ResNet-50, 8": resnet50,
     "BERT-base, 8 x 128": bert,

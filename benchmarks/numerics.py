@@ -1,7 +1,7 @@
-"""How far the emulated card's ops lie from the exact value, into docs/numerics.md: ``make numerics``.
+"""Measures how far the emulated card's ops deviate from the exact value and writes docs/numerics.md: ``make numerics``.
 
-An op gets values that its type holds; the exact result is torch's in float64. A ULP is the distance of the exact
-value, rounded to the result's type, to the next larger one.
+The operands are values of the element type; the exact result is torch's in float64. A ULP is the distance from the
+exact value, rounded to the element type, to the next larger one.
 """
 
 from __future__ import annotations
@@ -47,56 +47,56 @@ BINARY: dict[str, Exact] = {
 REDUCTIONS: dict[str, Exact] = {"max": torch.amax, "mean": torch.mean, "min": torch.amin, "sum": torch.sum}
 
 Case = tuple[str, dict[str, Tensor], dict[str, Any], Exact]
-"""Op, operands, attributes, and the exact result of the operands in order."""
+"""Op, operands, attributes, and the function that computes the exact result from the operands in order."""
 
 
 def cases() -> dict[str, Case]:
-    found: dict[str, Case] = {}
+    by_name: dict[str, Case] = {}
     x, y, positive = _values(64, 256), _values(64, 256, seed=1), _values(64, 256, low=0.01)
     for name, exact in UNARY.items():
-        found[name] = f"ttnn.{name}", {"input": x}, {}, exact
+        by_name[name] = f"ttnn.{name}", {"input": x}, {}, exact
     for name, exact in POSITIVE.items():
-        found[name] = f"ttnn.{name}", {"input": positive}, {}, exact
+        by_name[name] = f"ttnn.{name}", {"input": positive}, {}, exact
     for name, exact in BINARY.items():
-        found[name] = f"ttnn.{name}", {"lhs": x, "rhs": y}, {}, exact
+        by_name[name] = f"ttnn.{name}", {"lhs": x, "rhs": y}, {}, exact
     for name, exact in REDUCTIONS.items():
         attributes = {"keep_dim": True, "dim_arg": [1]}
-        found[name] = f"ttnn.{name}", {"input": x}, attributes, lambda x, exact=exact: exact(x, 1, keepdim=True)
-    found["softmax"] = "ttnn.softmax", {"input": x}, {"dimension": 1}, lambda x: torch.softmax(x, 1)
+        by_name[name] = f"ttnn.{name}", {"input": x}, attributes, lambda x, exact=exact: exact(x, 1, keepdim=True)
+    by_name["softmax"] = "ttnn.softmax", {"input": x}, {"dimension": 1}, lambda x: torch.softmax(x, 1)
     norm = {"input": x, "weight": _values(256, seed=2)}
-    found["layer_norm"] = (
+    by_name["layer_norm"] = (
         *("ttnn.layer_norm", norm, {"epsilon": 1e-5}),
         lambda x, weight: F.layer_norm(x, (256,), weight, None, 1e-5),
     )
-    found["rms_norm"] = "ttnn.rms_norm", norm, {"epsilon": 1e-5}, _rms
+    by_name["rms_norm"] = "ttnn.rms_norm", norm, {"epsilon": 1e-5}, _rms
     product = {"a": _values(128, 512), "b": _values(512, 256, seed=3)}
     for level in ("lofi", "hifi2", "hifi3", "hifi4"):
-        found[f"matmul {level}"] = "ttnn.matmul", product, {"compute_config": {"math_fidelity": level}}, torch.matmul
+        by_name[f"matmul {level}"] = "ttnn.matmul", product, {"compute_config": {"math_fidelity": level}}, torch.matmul
     narrow = {"compute_config": {"math_fidelity": "hifi4", "fp32_dest_acc_en": False}}
-    found["matmul hifi4, 16-bit accumulator"] = "ttnn.matmul", product, narrow, torch.matmul
+    by_name["matmul hifi4, 16-bit accumulator"] = "ttnn.matmul", product, narrow, torch.matmul
     heads = {name: _values(1, 4, 128, 64, seed=seed) for seed, name in enumerate(("query", "key", "value"))}
-    found["scaled_dot_product_attention"] = (
+    by_name["scaled_dot_product_attention"] = (
         *("ttnn.scaled_dot_product_attention", heads, {"is_causal": False}),
         F.scaled_dot_product_attention,
     )
-    return found
+    return by_name
 
 
 def deviation(case: Case, dtype: str) -> tuple[float, float, float, float]:
-    """Largest and mean ULP, share of elements beyond one, and correlation."""
+    """Returns the largest and mean error in ULP, the fraction of elements beyond one ULP, and the correlation."""
     op, operands, attributes, exact = case
-    given = {name: tensor.to(CONTAINERS[dtype]) for name, tensor in operands.items()}
-    wanted = exact(*(tensor.double() for tensor in given.values()))
+    tensors = {name: tensor.to(CONTAINERS[dtype]) for name, tensor in operands.items()}
+    expected = exact(*(tensor.double() for tensor in tensors.values()))
 
     def spec(shape: torch.Size) -> TensorSpec:
         return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype)))
 
-    specs = {name: spec(tensor.shape) for name, tensor in given.items()}
-    call = bind(Context(op, "silicon", specs, (spec(wanted.shape),)), attributes)
-    made = (call.call if isinstance(call, Weighted) else call)(*given.values()).double()
-    exponent = torch.frexp(wanted.abs().clamp(min=2.0**-126)).exponent
-    ulps = (made - wanted).abs() / torch.ldexp(torch.ones_like(wanted), exponent - SIGNIFICANT[dtype])
-    correlation = torch.corrcoef(torch.stack([made.flatten(), wanted.flatten()]))[0, 1]
+    specs = {name: spec(tensor.shape) for name, tensor in tensors.items()}
+    call = bind(Context(op, "silicon", specs, (spec(expected.shape),)), attributes)
+    result = (call.call if isinstance(call, Weighted) else call)(*tensors.values()).double()
+    exponent = torch.frexp(expected.abs().clamp(min=2.0**-126)).exponent
+    ulps = (result - expected).abs() / torch.ldexp(torch.ones_like(expected), exponent - SIGNIFICANT[dtype])
+    correlation = torch.corrcoef(torch.stack([result.flatten(), expected.flatten()]))[0, 1]
     return float(ulps.max()), float(ulps.mean()), float((ulps > 1).double().mean()), float(correlation)
 
 

@@ -1,8 +1,8 @@
-"""What recording adds to emulated runs, into docs/benchmarks.md: ``make bench-profiling``.
+"""Measures what recording adds to emulated runs and writes docs/benchmarks.md: ``make bench-profiling``.
 
-A program is loaded twice, once observed as a profiler does it. The two take turns, so that what else the machine does
-meets both alike; what is added is the median of the ratios of pairs. Everything around a run (dynamo, arguments,
-results) is left out, so what a script notices is less.
+A program is loaded twice, once recorded as by the profiler. Both take turns, so that other load affects them equally;
+the figure is the median of the ratios of pairs. Everything around a run (dynamo, arguments, results) is left out, so a
+whole script slows down less.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 
 
 def programs_of(make: Callable[[], nn.Module], shape: tuple[int, ...]) -> Program:
-    """The program of a model's forward pass."""
+    """Compiles a model's forward pass and returns its Program."""
     torch.manual_seed(0)
     compiled = torch.compile(make().train().to("tt"), backend="tt")
     with torch.no_grad():
@@ -51,7 +51,7 @@ def programs_of(make: Callable[[], nn.Module], shape: tuple[int, ...]) -> Progra
 
 
 def measure(program: Program, rounds: int) -> tuple[int, float, float]:
-    """Kernel calls, median microseconds of a plain run, and the median of recorded over plain."""
+    """Returns the kernel calls per run, median microseconds of a plain run, and median ratio of recorded to plain."""
     recorder = Recorder()
     device = get_device()
     ways = device.load(program), Observed(device, program, recorder)
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--document", type=Path, help="write the table between the marks of this file")
     arguments = parser.parse_args()
-    lines = ["| model | kernels | a run, us | recording adds |", "|---|---:|---:|---:|"]
+    lines = ["| model | kernels | us per run | recording adds |", "|---|---:|---:|---:|"]
     for name, (make, shape) in MODELS.items():
         kernels, plain, ratio = measure(programs_of(make, shape), arguments.rounds)
         lines.append(f"| {name} | {kernels} | {plain:.0f} | {100 * (ratio - 1):.1f} % |")

@@ -1,6 +1,6 @@
-"""What a call costs beside its kernels: a tiny network beside torch's own compiler, and a long chain of small ops.
+"""Measures the overhead of a call: a tiny network compared with inductor, and a long chain of small ops.
 
-Least times count: they are what the code takes when nothing else runs.
+Minimum times count, because they are what the code takes when nothing else runs.
 """
 
 import pytest
@@ -32,7 +32,7 @@ def test_tiny_network(benchmark, dtype, call):
         expected = network(x)
         network, x = network.to(place), x.to(place)
         compiled = torch.compile(network, **options)
-        for _ in range(30):  # until the second engine has compiled it
+        for _ in range(30):  # until the fused kernel is compiled
             compiled(x)
         output = benchmark(compiled, x)
     torch.testing.assert_close(output.cpu(), expected, rtol=0.05, atol=0.02)
@@ -40,7 +40,7 @@ def test_tiny_network(benchmark, dtype, call):
 
 @pytest.fixture(scope="module")
 def chain():
-    """Bare kernels and the same as StableHLO, and the operands."""
+    """Returns a function of bare kernels, the same program as StableHLO text, and the operands."""
     import torch
 
     functions = [(torch.add, "add"), (torch.mul, "multiply"), (torch.sub, "subtract")] * (OPS // 3)
@@ -62,7 +62,7 @@ def chain():
 @pytest.mark.parametrize("way", ["bare kernels", "card", "card, trace"])
 @pytest.mark.benchmark(group=f"chain of {OPS} elementwise ops, 32 x 32", min_rounds=500)
 def test_chain(benchmark, chain, way, monkeypatch):
-    """Kernels one by one: compiled, all of them are one call."""
+    """Runs the kernels one by one; fused, all of them would be one call."""
     import torch
 
     monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", "off")

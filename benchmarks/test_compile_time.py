@@ -1,8 +1,7 @@
-"""Compile time of the digits network, StableHLO to a loadable Program, beside upstream's compiler on the same file.
+"""Compares the compile time of the digits network, StableHLO to a loadable Program, with upstream's compiler.
 
-Each measurement is a fresh process, as a user has it; the two compilers take turns, so that they share the machine's
-noise.
-Upstream's is measured where ``TTXLA_REFERENCE_COMPILER`` names a script that prints ``compile_seconds`` as JSON.
+Each measurement is a fresh process, as a user has it; both compilers take turns, so that other load affects them
+equally. Upstream's compiler is the script that ``TTXLA_REFERENCE_COMPILER`` names, which prints ``compile_seconds``.
 """
 
 import json
@@ -62,6 +61,6 @@ def test_beside_the_reference(network_mlir, capsys, request):
     reference = statistics.median(seconds["reference, level 0"])
     with capsys.disabled():
         print(f"\ncompile time of the digits network, fresh processes in turn, median of {ROUNDS}")
-        for name, found in seconds.items():
-            median = statistics.median(found)
+        for name, durations in seconds.items():
+            median = statistics.median(durations)
             print(f"  {name:20s} {median * 1e3:7.1f} ms   {median / reference:5.2f} x the reference")

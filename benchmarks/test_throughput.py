@@ -1,4 +1,4 @@
-"""The digits network on the emulated card beside the same model run eagerly by torch on the same CPU, both in bfloat16.
+"""Compares the digits network on the emulated card with eager torch on the same CPU, both in bfloat16.
 
 A call moves the batch to the device, runs the model and moves the output back, as the performance guide times it.
 """

@@ -1,8 +1,8 @@
-"""Losses of training steps on the emulated card beside the CPU's: a convolutional network and a transformer.
+"""Compares losses of training on the emulated card with the CPU's, for a convolutional network and a transformer.
 
-Both start from the same weights and see the same batches. The CPU trains in float32; on the card forward and backward
-are compiled, in bfloat16 under autocast or in float32, and the optimizer steps in float32. Controls say what the card's
-roundings do on the CPU.
+Both start from the same weights and see the same batches. The CPU trains in float32. On the card forward and backward
+passes are compiled, in bfloat16 under autocast or in float32, and the optimizer steps in float32. Controls apply the
+card's roundings on the CPU.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Batch = tuple[torch.Tensor, torch.Tensor]
 
 
 def digits(steps: int) -> tuple[nn.Module, list[Batch]]:
-    """The digits network without its dropout, and batches of 32 of scikit-learn's digits."""
+    """Returns the digits network without dropout, and batches of 32 of scikit-learn's digits."""
     from digits import load_digits
     from network import DigitsNetwork
 
@@ -40,7 +40,7 @@ def digits(steps: int) -> tuple[nn.Module, list[Batch]]:
 
 
 class Transformer(nn.Module):
-    """Two encoder layers over characters, with learned positions, that predict the next one."""
+    """Predicts the next character with two encoder layers and learned positions."""
 
     def __init__(self, symbols: int, length: int, width: int = 64) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Transformer(nn.Module):
 
 
 def characters(steps: int, length: int = 32) -> tuple[nn.Module, list[Batch]]:
-    """The transformer, and batches of 16 pieces of the zen of Python."""
+    """Returns the transformer, and batches of 16 pieces of the Zen of Python."""
     import codecs
     import contextlib
     import io
@@ -81,7 +81,7 @@ MODELS: dict[str, Callable[[int], tuple[nn.Module, list[Batch]]]] = {"digits": d
 
 
 class PoolInBfloat16(nn.Module):
-    """What the chip does whatever the type: it pools bfloat16."""
+    """Pools in bfloat16, as the chip does for every element type."""
 
     def __init__(self, pool: nn.Module) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class PoolInBfloat16(nn.Module):
 
 
 def pooling_in_bfloat16(model: nn.Module) -> nn.Module:
-    """A copy of the model whose poolings round what they are given."""
+    """Returns a copy of the model whose pooling layers round their inputs to bfloat16."""
     model = copy.deepcopy(model)
     for parent in list(model.modules()):
         for name, child in parent.named_children():
@@ -102,7 +102,7 @@ def pooling_in_bfloat16(model: nn.Module) -> nn.Module:
 
 
 def moved_by_a_bit(model: nn.Module) -> nn.Module:
-    """A copy of the model whose weights are each the next float32."""
+    """Returns a copy of the model with each weight replaced by the next larger float32."""
     model = copy.deepcopy(model)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -119,11 +119,14 @@ def losses(
     lazy: bool = False,
     options: dict[str, str] | None = None,
 ) -> list[float]:
-    """The loss of each step, before it is taken, of a copy of the model; on the card compiled, or recorded lazily."""
+    """Trains a copy of the model and returns the loss of each step before the update.
+
+    On the card the model is compiled, or with ``lazy`` recorded as lazy tensors.
+    """
     model = copy.deepcopy(model).to(device)
     call = torch.compile(model, backend="tt", options=options) if device == "tt" and not lazy else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    found = []
+    step_losses = []
     for inputs, targets in data:
         with torch.autocast(device, dtype=dtype, enabled=dtype is not torch.float32):
             output = call(inputs.to(device))
@@ -132,17 +135,17 @@ def losses(
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        found.append(loss.item())
-    return found
+        step_losses.append(loss.item())
+    return step_losses
 
 
 def furthest(one: list[float], other: list[float]) -> float:
-    """The largest difference of two curves, as a part of the first loss."""
+    """Returns the largest difference of two curves, relative to the first loss."""
     return max(abs(a - b) for a, b in zip(one, other, strict=True)) / one[0]
 
 
 def curves(model: nn.Module, data: list[Batch]) -> Iterator[tuple[str, list[float]]]:
-    """Each way to train, and its losses: on the card, and as controls on the CPU with the roundings of the card."""
+    """Yields each way of training with its losses: on the card, and controls on the CPU with the card's roundings."""
     yield "tt, float32", losses(model, data, "tt")
     yield "tt, bfloat16", losses(model, data, "tt", torch.bfloat16)
     yield "tt, float32, not compiled", losses(model, data, "tt", lazy=True)

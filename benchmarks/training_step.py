@@ -1,6 +1,7 @@
-"""A training step of the digits network in bfloat16 beside torch eager, into docs/benchmarks.md: ``make bench-step``.
+"""Compares a training step of the digits network in bfloat16 with eager torch: ``make bench-step``.
 
-Forward, backward and SGD with momentum, batch 64, silicon numerics. The two have a process each and take turns.
+A step is forward, backward and SGD with momentum on batch 64, with silicon numerics. Both implementations have a
+process each and take turns. The table goes into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from turns import Call, in_turns
 WAYS = ("torch eager", "tt")
 
 
-def made(way: str) -> Call:
-    """What is timed, in a process of its own."""
+def timed_step(way: str) -> Call:
+    """Creates the timed step of one implementation in a fresh process."""
     from network import DigitsNetwork
 
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     torch.manual_seed(0)
-    os.environ.setdefault("TTXLA_EMULATOR_CHAINS", "now")  # a timed program is one that runs for long
+    os.environ.setdefault("TTXLA_EMULATOR_CHAINS", "now")  # compile fused kernels before timing starts
     place = "tt" if way == "tt" else "cpu"
     if place == "tt":
         import tt_torch  # noqa: F401
@@ -46,13 +47,17 @@ def made(way: str) -> Call:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=30, help="rounds (default 30)")
-    parser.add_argument("--seconds", type=float, default=0.3, help="at least one step and up to these a turn")
+    parser.add_argument("--seconds", type=float, default=0.3, help="duration of a turn, at least one step")
     parser.add_argument("--document", type=Path, help="write the table into this document")
     arguments = parser.parse_args()
-    taken = in_turns({way: functools.partial(made, way) for way in WAYS}, arguments.rounds, seconds=arguments.seconds)
-    eager, ours = (taken[way] for way in WAYS)
+    steps = {way: functools.partial(timed_step, way) for way in WAYS}
+    durations = in_turns(steps, arguments.rounds, seconds=arguments.seconds)
+    eager, ours = (durations[way] for way in WAYS)
     ratio = statistics.median(our / theirs for our, theirs in zip(ours, eager, strict=True))
-    lines = ["| way | median, ms | least, ms | beside eager, median of the rounds |", "|---|---|---|---|"]
+    lines = [
+        "| implementation | median, ms | minimum, ms | ratio to eager, median of the rounds |",
+        "|---|---|---|---|",
+    ]
     for way, times, beside in zip(WAYS, (eager, ours), (1.0, ratio), strict=True):
         lines.append(f"| {way} | {statistics.median(times) * 1e3:.1f} | {min(times) * 1e3:.1f} | {beside:.2f} x |")
     print(*lines, sep="\n")

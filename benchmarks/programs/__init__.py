@@ -1,6 +1,6 @@
-"""The set of programs that compilers are compared on, as StableHLO, from 20 to 5,000 ops.
+"""Programs on which compilers are compared, from 20 to 5,000 StableHLO ops.
 
-``python -m programs FOLDER`` writes them all.
+``python -m programs FOLDER`` writes all of them as text.
 """
 
 from __future__ import annotations

@@ -22,18 +22,20 @@ def _attention_parameters(width, dtype):
 
 
 def block_parameters(width, dtype, *, cross=False):
-    found = {
+    parameters = {
         "attention": _attention_parameters(width, dtype),
         "norm1": norm(width),
         "norm2": norm(width),
         "up": fc(width, 4 * width, dtype),
         "down": fc(4 * width, width, dtype),
     }
-    return found | {"cross": _attention_parameters(width, dtype), "norm3": norm(width)} if cross else found
+    if cross:
+        parameters |= {"cross": _attention_parameters(width, dtype), "norm3": norm(width)}
+    return parameters
 
 
 def bert(params, tokens, mask, heads=4):
-    """Post-norm encoder with token, position and padding mask."""
+    """Runs a post-norm encoder with token and position embeddings and a padding mask."""
     x = params["tokens"][tokens] + params["positions"][None, : tokens.shape[1]]
     x = layer_norm(params["norm"], x)
     visible = mask[:, None, None, :] > 0
@@ -55,7 +57,7 @@ def bert_parameters(dtype, layers=2, width=256, vocabulary=1024, length=128):
 
 
 def gpt(params, tokens, heads=4):
-    """Pre-norm causal decoder; the output projection is the embedding."""
+    """Runs a pre-norm causal decoder whose output projection is the embedding."""
     x = params["tokens"][tokens] + params["positions"][None, : tokens.shape[1]]
     mask = causal_mask(tokens.shape[1])
     for block in params["blocks"]:
@@ -65,12 +67,12 @@ def gpt(params, tokens, heads=4):
 
 
 def gpt_parameters(dtype, layers=2, width=256, vocabulary=1024, length=128):
-    found = bert_parameters(dtype, layers, width, vocabulary, length)
-    return {name: value for name, value in found.items() if name != "pooler"}
+    parameters = bert_parameters(dtype, layers, width, vocabulary, length)
+    return {name: value for name, value in parameters.items() if name != "pooler"}
 
 
 def encoder_decoder(params, source, target, heads=4):
-    """Translation: the decoder attends to the encoder's result."""
+    """Translates: the decoder attends to the encoder's result."""
     memory = source
     for block in params["encoder"]:
         memory = memory + attention(block["attention"], layer_norm(block["norm1"], memory), heads)
@@ -143,7 +145,7 @@ def _llama_mlp(block, x):
 
 
 def llama_prefill(params, tokens, heads=8, kv_heads=2):
-    """All positions at once, causal."""
+    """Computes the logits of all positions at once, with a causal mask."""
     x = params["tokens"][tokens]
     tables = rotary_tables(jnp.arange(tokens.shape[1]), x.shape[-1] // heads, x.dtype)
     for block in params["blocks"]:
@@ -156,7 +158,7 @@ def llama_prefill(params, tokens, heads=8, kv_heads=2):
 
 
 def llama_decode(params, caches, token, position, heads=8, kv_heads=2):
-    """One token, with keys and values of earlier ones in caches; returns logits and new caches."""
+    """Decodes one token with the keys and values of earlier tokens in caches. Returns logits and new caches."""
     x = params["tokens"][token]
     tables = rotary_tables(position[None], x.shape[-1] // heads, x.dtype)
     mask = (jnp.arange(caches[0][0].shape[2]) <= position)[None, None, None]

@@ -1,4 +1,4 @@
-"""Layers as flax and common JAX code write them: plain formulas, nothing arranged for a compiler."""
+"""Layers as flax and common JAX code write them, with no regard for a compiler."""
 
 import jax
 import jax.numpy as jnp
@@ -32,8 +32,8 @@ def batch_norm(params, x, epsilon=1e-5):
 
 
 def conv(params, x, strides=(1, 1), padding="SAME", groups=1):
-    """NHWC by HWIO, as flax has it."""
-    found = lax.conv_general_dilated(
+    """Convolves NHWC images with an HWIO kernel, as flax does."""
+    result = lax.conv_general_dilated(
         x,
         params["kernel"].astype(x.dtype),
         strides,
@@ -41,12 +41,12 @@ def conv(params, x, strides=(1, 1), padding="SAME", groups=1):
         dimension_numbers=("NHWC", "HWIO", "NHWC"),
         feature_group_count=groups,
     )
-    return found + params["bias"].astype(x.dtype) if "bias" in params else found
+    return result + params["bias"].astype(x.dtype) if "bias" in params else result
 
 
 def conv_transpose(params, x, strides=(2, 2)):
-    found = lax.conv_transpose(x, params["kernel"], strides, "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-    return found + params["bias"]
+    result = lax.conv_transpose(x, params["kernel"], strides, "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return result + params["bias"]
 
 
 def max_pool(x, window=(2, 2), strides=(2, 2), padding="VALID"):
@@ -59,7 +59,7 @@ def split_heads(x, heads):
 
 
 def attention(params, x, heads, mask=None, memory=None):
-    """Multi-head attention over [batch, length, width]; ``memory`` makes it cross-attention."""
+    """Computes multi-head attention over [batch, length, width]; with ``memory``, cross-attention."""
     source = x if memory is None else memory
     query, key, value = (
         split_heads(dense(params[name], tensor), heads) for name, tensor in (("q", x), ("k", source), ("v", source))
@@ -83,7 +83,7 @@ def rotate_half(x):
 
 
 def rotary(x, cos, sin):
-    """Rotary embedding of [batch, heads, length, head width], as transformers writes it."""
+    """Applies the rotary embedding to [batch, heads, length, head width], as transformers writes it."""
     return x * cos + rotate_half(x) * sin
 
 
@@ -95,7 +95,7 @@ def rotary_tables(positions, width, dtype):
 
 
 def repeat_kv(x, times):
-    """Grouped-query attention: each key head serves several query heads."""
+    """Repeats key heads for grouped-query attention, where each serves several query heads."""
     batch, heads, length, width = x.shape
     spread = jnp.broadcast_to(x[:, :, None], (batch, heads, times, length, width))
     return spread.reshape(batch, heads * times, length, width)

@@ -1,4 +1,4 @@
-"""Shapes of parameters; values come when a program runs."""
+"""Shapes of parameters, without values."""
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,6 @@ def bn(width, dtype):
 
 
 def kernel(shape, dtype, *, bias=False):
-    """HWIO."""
-    found = {"kernel": jax.ShapeDtypeStruct(shape, dtype)}
-    return found | {"bias": jax.ShapeDtypeStruct(shape[-1:], dtype)} if bias else found
+    """Returns the shapes of a convolution: an HWIO kernel and an optional bias."""
+    shapes = {"kernel": jax.ShapeDtypeStruct(shape, dtype)}
+    return shapes | {"bias": jax.ShapeDtypeStruct(shape[-1:], dtype)} if bias else shapes

@@ -1,4 +1,4 @@
-"""Recurrent networks, and the steps around a language model: choosing the next token, and searching for the best."""
+"""Recurrent networks, and the steps around a language model: sampling a token and beam search."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ from jax import lax
 
 
 def lstm(params, x):
-    """[batch, length, width] to states of the same shape, by ``lax.scan``; the gates are columns of one kernel."""
+    """Maps [batch, length, width] to states of the same shape with ``lax.scan``; one kernel holds all gates."""
 
     def cell(carry, inputs):
         state, memory = carry
@@ -27,7 +27,7 @@ def lstm_parameters(dtype, width=64):
 
 
 def sample(logits, seed, kept=50, mass=0.9):
-    """A token of each row of logits: of the ``kept`` likeliest, those before ``mass`` is reached."""
+    """Samples a token per row of logits with top-k (``kept``) and nucleus (``mass``) sampling."""
     likely, tokens = lax.top_k(logits, kept)
     likely = jnp.where(jnp.cumsum(jax.nn.softmax(likely), axis=-1) < mass, likely, -1e9)
     chosen = jax.random.categorical(jax.random.key(seed), likely)
@@ -35,7 +35,7 @@ def sample(logits, seed, kept=50, mass=0.9):
 
 
 def beam_step(scores, sequences, logits):
-    """The best continuations of all beams: scores [batch, beams] and sequences [batch, beams, length + 1]."""
+    """Returns the best continuations: scores, [batch, beams], and sequences, [batch, beams, length + 1]."""
     beams, vocabulary = logits.shape[-2:]
     totals = scores[..., None] + jax.nn.log_softmax(logits)
     best, places = lax.top_k(totals.reshape(-1, beams * vocabulary), beams)

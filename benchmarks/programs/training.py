@@ -13,7 +13,7 @@ def mlp(params, x):
 
 
 def sgd_step(forward):
-    """A step of gradient descent for ``forward(params, inputs)``."""
+    """Returns a gradient descent step for ``forward(params, inputs)``."""
 
     def step(params, inputs, labels):
         loss, gradients = jax.value_and_grad(lambda p: cross_entropy(forward(p, inputs), labels))(params)
@@ -23,7 +23,7 @@ def sgd_step(forward):
 
 
 def adam_step(forward):
-    """A step of Adam for ``forward(params, inputs)``; the state is two trees like the parameters and a count."""
+    """Returns an Adam step for ``forward(params, inputs)``; its state is two trees like the parameters and a count."""
 
     def step(params, first, second, count, inputs, labels):
         loss, gradients = jax.value_and_grad(lambda p: cross_entropy(forward(p, inputs), labels))(params)

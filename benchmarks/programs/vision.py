@@ -33,7 +33,7 @@ def _basic_block(params, x, strides):
 
 
 def resnet(params, x):
-    """ResNet of basic blocks for small images."""
+    """Runs a ResNet of basic blocks for small images."""
     x = jax.nn.relu(batch_norm(params["bn"], conv(params["stem"], x, (2, 2))))
     x = max_pool(x, (3, 3), (2, 2), "SAME")
     for index, block in enumerate(params["blocks"]):
@@ -63,7 +63,7 @@ def resnet_parameters(dtype, widths=(64, 64, 128, 128, 256, 256, 512, 512)):
 
 
 def mobilenet(params, x):
-    """Inverted residual blocks: pointwise, depthwise, pointwise."""
+    """Runs inverted residual blocks: pointwise, depthwise, pointwise."""
     x = jnp.clip(batch_norm(params["bn"], conv(params["stem"], x, (2, 2))), 0, 6)
     for block in params["blocks"]:
         y = jnp.clip(batch_norm(block["bn1"], conv(block["expand"], x)), 0, 6)
@@ -120,7 +120,7 @@ def convnext_parameters(dtype, width=96, blocks=4):
 
 
 def mixer(params, x):
-    """MLP-Mixer: patches, then blocks that mix tokens and channels."""
+    """Runs an MLP-Mixer: patches, then blocks that mix tokens and channels."""
     x = conv(params["stem"], x, (4, 4), "VALID")
     x = x.reshape(x.shape[0], -1, x.shape[-1])
     for block in params["blocks"]:
@@ -169,7 +169,7 @@ def autoencoder_parameters(dtype, widths=(32, 64, 128)):
 
 
 def group_norm(params, x, groups=8, epsilon=1e-5):
-    """Statistics of each group of channels over all places."""
+    """Normalises each group of channels over all positions."""
     batch, height, width, channels = x.shape
     grouped = x.astype(jnp.float32).reshape(batch, height, width, groups, channels // groups)
     mean = grouped.mean((1, 2, 4), keepdims=True)
@@ -179,13 +179,13 @@ def group_norm(params, x, groups=8, epsilon=1e-5):
 
 
 def diffusion_block(params, x, time):
-    """A residual block of a denoiser: images [batch, height, width, channels], and the step of each."""
+    """Runs a residual block of a denoiser on images, [batch, height, width, channels], and time steps, [batch]."""
     frequencies = jnp.exp(-jnp.log(1e4) * jnp.arange(16, dtype=jnp.float32) / 16)
     angles = time[:, None].astype(jnp.float32) * frequencies
     embedding = jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], axis=-1).astype(x.dtype)
-    found = conv(params["conv1"], jax.nn.silu(group_norm(params["norm1"], x)))
-    found = found + dense(params["time"], jax.nn.silu(embedding))[:, None, None]
-    return x + conv(params["conv2"], jax.nn.silu(group_norm(params["norm2"], found)))
+    hidden = conv(params["conv1"], jax.nn.silu(group_norm(params["norm1"], x)))
+    hidden = hidden + dense(params["time"], jax.nn.silu(embedding))[:, None, None]
+    return x + conv(params["conv2"], jax.nn.silu(group_norm(params["norm2"], hidden)))
 
 
 def diffusion_block_parameters(dtype, width=32):
