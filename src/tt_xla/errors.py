@@ -5,6 +5,7 @@
     ├── CompileError             a module cannot become a Program
     │   ├── MalformedModuleError     text or bytecode that is not a StableHLO, TTIR or TTNN module
     │   ├── UnsupportedOpError       an op, or this use of it, has no lowering
+    │   ├── InternalCompilerError    a converter has a bug: our fault, please report
     │   └── VerificationError        a pass produced IR that breaks a rule: our fault, please report
     ├── OutputError              what was made cannot be written where it should go
     ├── ProgramFormatError       a .ttnn file is damaged or from another version
@@ -64,6 +65,10 @@ class UnsupportedOpError(CompileError, NotImplementedError):
 
 class VerificationError(CompileError):
     """A pass produced IR that breaks a rule of its dialect."""
+
+
+class InternalCompilerError(CompileError):
+    """A converter of the compiler failed with an error that it does not expect; the cause is that error."""
 
 
 class ProgramFormatError(TTXLAError, ValueError):

@@ -35,7 +35,7 @@ from tt_xla.compiler.stablehlo.types import (
     forget_types,
     is_empty,
 )
-from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
+from tt_xla.errors import InternalCompilerError, MalformedModuleError, TTXLAError, UnsupportedOpError
 from tt_xla.ir.base import Tensor, TTOp, shape, tensor_type
 from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, WEIGHT_DTYPES, Argument, Result, Role
 from tt_xla.ir.ttcore import ArgumentTypeAttr
@@ -234,44 +234,76 @@ def _import(
 
 
 def _convert(importer: Importer, op: Any) -> None:
+    """Converts one op and notes what its results became.
+
+    Raises:
+        UnsupportedOpError: neither the chip nor the host can run the op.
+        InternalCompilerError: the converter of the op has a bug. No fallback catches this error.
+    """
     importer.location = convert_location(str(op.location))
-    name = op.operation.name
-    converter = CONVERTERS.get(name)
+    try:
+        values = _converted(importer, op)
+        if values is not None:
+            _bind_results(importer, op, values)
+    except TTXLAError:
+        raise
+    except Exception as error:
+        raise InternalCompilerError(
+            f"The converter of '{op.operation.name}' failed with {type(error).__name__}: {error}.",
+            location=describe(importer.location),
+            hint="This is a fault of tt-xla; please report it with the module.",
+        ) from error
+
+
+def _converted(importer: Importer, op: Any) -> Sequence[SSAValue] | None:
+    """Returns what the results of an op become: on the chip, empty, or made by the host; None if they have no values.
+
+    Raises:
+        UnsupportedOpError: neither the chip nor the host can run the op.
+    """
     last, before = importer.block.last_op, len(importer.subprograms)
     try:
-        if converter is None:
-            raise importer.reject(op, "tt-xla has no lowering for it")
-        if importer.off_chip and not _takes_any(op) and not importer.off_chip.isdisjoint(op.operands):
-            _without_elements(op)
-            converter = _of_empty(importer, op)
-            if converter is None:
-                raise importer.reject(op, "it works on a tensor that the chip cannot hold")
-        if name in _FOLLOWERS and importer.follows_host(op):
-            raise importer.reject(op, "it shrinks what the host has made")
-        made = converter(importer, op)
+        values = _converted_on_chip(importer, op)
     except DynamicShapeError:
         raise
-    except NoElementsError:
-        importer.all_on_chip = False
-        made = [_empty(importer, result.type) for result in op.results]
     except UnsupportedOpError as error:
         error.location = error.location or describe(importer.location)
         _erase_after(importer.block, last)
         for begun in list(importer.subprograms)[before:]:
             del importer.subprograms[begun]
-        made = complex_pairs.expand(importer, op, _convert) or call_host(importer, op, error)
-        importer.all_on_chip &= not any(on_host(value) for value in made)
-    except CompileError:
-        raise
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise importer.reject(op, f"the importer failed with {type(error).__name__}: {error}") from error
-    if made is None:
-        return
-    found = (made,) if isinstance(made, SSAValue) else made
-    for result, value in zip(op.results, found, strict=True):
+        if isinstance(error, NoElementsError) and all(is_empty(convert_type(result.type)) for result in op.results):
+            importer.all_on_chip = False
+            return [_empty(importer, result.type) for result in op.results]
+        values = complex_pairs.expand(importer, op, _convert) or call_host(importer, op, error)
+        importer.all_on_chip &= not any(on_host(value) for value in values)
+    return (values,) if isinstance(values, SSAValue) else values
+
+
+def _converted_on_chip(importer: Importer, op: Any) -> SSAValue | Sequence[SSAValue] | None:
+    """Returns what the op's converter makes of it.
+
+    Raises:
+        UnsupportedOpError: the op has no converter, or the chip cannot run it.
+    """
+    name = op.operation.name
+    converter = CONVERTERS.get(name)
+    if converter is None:
+        raise importer.reject(op, "tt-xla has no lowering for it")
+    if importer.off_chip and not _takes_any(op) and not importer.off_chip.isdisjoint(op.operands):
+        _without_elements(op)
+        converter = _of_empty(importer, op)
+        if converter is None:
+            raise importer.reject(op, "it works on a tensor that the chip cannot hold")
+    if name in _FOLLOWERS and importer.follows_host(op):
+        raise importer.reject(op, "it shrinks what the host has made")
+    return converter(importer, op)
+
+
+def _bind_results(importer: Importer, op: Any, values: Sequence[SSAValue]) -> None:
+    for result, value in zip(op.results, values, strict=True):
         expected = convert_type(result.type).get_shape()
         if shape(value) != expected:
-            raise importer.reject(op, f"its lowering has shape {shape(value)}, expected {expected}")
+            raise ValueError(f"its lowering has shape {shape(value)}, expected {expected}")
         importer.bind(result, value)
 
 
