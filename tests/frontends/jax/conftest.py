@@ -29,23 +29,34 @@ def tt():
     return jax.devices("tt")[0]
 
 
+REGISTER = """
+import jax_plugin_tt, jax
+from jax._src import xla_bridge
+def register():
+    xla_bridge._discover_and_register_pjrt_plugins()
+    "tt" in xla_bridge._backend_factories or jax_plugin_tt.initialize()
+"""
+
+
 @pytest.fixture
 def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a script in a process of its own, which registers the plugin as JAX does."""
+    """Runs a script in a process of its own.
 
-    def run(script: str, *, timeout: float = 300, **environment: str) -> subprocess.CompletedProcess[str]:
-        register = "import jax_plugin_tt, jax\n"
-        register += "from jax._src import xla_bridge\n"
-        register += "xla_bridge._discover_and_register_pjrt_plugins()\n"
-        register += "'tt' in xla_bridge._backend_factories or jax_plugin_tt.initialize()\n"
-        given = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "TTXLA_"))}
-        given |= {"PYTHONPATH": str(ROOT / "src"), "PYTHONFAULTHANDLER": "1", **environment}
+    The script can use ``jax``. The plugin is registered before it starts, or by ``register()`` in the script where
+    ``register_first`` is False.
+    """
+
+    def run(
+        script: str, *, timeout: float = 300, register_first: bool = True, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        variables = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "TTXLA_"))}
+        variables |= {"PYTHONPATH": str(ROOT / "src"), "PYTHONFAULTHANDLER": "1", **environment}
         return subprocess.run(
-            [sys.executable, "-c", register + script],
+            [sys.executable, "-c", REGISTER + ("register()\n" if register_first else "") + script],
             capture_output=True,
             text=True,
             timeout=timeout,
-            env=given,
+            env=variables,
             check=False,
         )
 

@@ -209,7 +209,7 @@ def test_what_jax_compiles_is_read_in_this_process(run_python):
     result = run_python("""
 import jax.numpy as jnp
 from tt_xla.compiler.stablehlo import untrusted
-from tt_xla.frontends.jax.pjrt import trust
+from tt_xla.frontends.jax import trust
 assert float(jax.jit(lambda x: x + 1)(jnp.ones(()))) == 2
 assert untrusted._process is None and not trust.is_own()
 text = str(jax.jit(lambda x: x + 1).lower(jnp.ones(())).compiler_ir("stablehlo"))

@@ -97,7 +97,7 @@ def test_equinox():
 
 def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
     nn = pytest.importorskip("flax.linen", reason=NO_FLAX, exc_type=ImportError)
-    from tt_xla.frontends.jax.parameters import recognise_models
+    from tt_xla.frontends.jax.model_libraries import recognise_models
 
     recognise_models()
     model = nn.Dense(16, dtype=jnp.bfloat16, param_dtype=jnp.bfloat16)
@@ -117,7 +117,7 @@ def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
 @pytest.mark.parametrize("way", ["nnx.jit", "split and merge"])
 def test_nnx_state_is_parameters(tt, way):
     nnx = pytest.importorskip("flax.nnx", reason=NO_FLAX, exc_type=ImportError)
-    from tt_xla.frontends.jax.parameters import recognise_models
+    from tt_xla.frontends.jax.model_libraries import recognise_models
 
     recognise_models()
     model = nnx.Sequential(nnx.Linear(8, 16, rngs=nnx.Rngs(0)), nnx.Dropout(0.5, rngs=nnx.Rngs(1)))
@@ -141,7 +141,7 @@ def roles_of(function, *args):
 
 def test_layers_of_equinox_are_parameters_whatever_holds_them(tt):
     eqx = pytest.importorskip("equinox")
-    from tt_xla.frontends.jax.parameters import recognise_models
+    from tt_xla.frontends.jax.model_libraries import recognise_models
 
     recognise_models()
 
@@ -190,3 +190,20 @@ def test_marks_pass_through_transformations():
     np.testing.assert_array_equal(jax.grad(f)(X), 2 * X)
     np.testing.assert_allclose(jax.vmap(f)(X), (X**2).sum(1), rtol=0.01)
     np.testing.assert_allclose(jax.jvp(f, (X,), (X,))[1], 2 * (X**2).sum(), rtol=0.01)
+
+
+@pytest.mark.parametrize(("platforms", "marked"), [("tt,cpu", True), ("", True), ("cpu", False)])
+def test_parameters_may_be_marked_before_jax_has_a_backend(run_python, platforms, marked):
+    result = run_python(
+        """
+import jax.numpy as jnp
+import tt_jax
+shape = jax.ShapeDtypeStruct((64, 64), jnp.bfloat16)
+traced = jax.jit(lambda w, x: x @ tt_jax.mark_parameters(w)).trace(shape, shape)
+register()
+print("tt.mark_argument" in traced.lower().as_text())
+""",
+        register_first=False,
+        JAX_PLATFORMS=platforms,
+    )
+    assert result.stdout.strip() == str(marked), result.stderr[-2000:]

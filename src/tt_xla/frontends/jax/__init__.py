@@ -1,1 +1,1 @@
-"""JAX on platform ``tt``: ``plugin`` registers it, ``pjrt`` is what jaxlib calls."""
+"""JAX on platform ``tt``: ``plugin`` registers it with JAX, and ``pjrt`` implements the C API that jaxlib calls."""

@@ -1,59 +1,45 @@
-"""DLPack for arrays on ``tt``: other libraries read them where they are, which is in the host's memory.
-
-A plugin has no way to tell jaxlib which device of DLPack its own is, so that two methods of ``jax.Array`` are wrapped.
-"""
+"""DLPack export of arrays on platform ``tt``: other libraries read an array in the host memory where it stands."""
 
 from __future__ import annotations
 
 import ctypes
-import functools
 from typing import Any
 
 CPU = (1, 0)
-"""``kDLCPU`` and the number of the device."""
+"""DLPack's device type ``kDLCPU`` and device number 0."""
 
 
-def allow_dlpack(platform: str) -> None:
-    """Makes ``np.from_dlpack``, ``torch.from_dlpack`` and the like take arrays on a platform, as arrays of the CPU."""
-    from jax._src.array import ArrayImpl
+def export(array: Any, platform: str, **options: Any) -> Any:
+    """Returns a DLPack capsule over an array's memory, as ``__dlpack__`` does.
 
-    array: Any = ArrayImpl
-    if hasattr(array.__dlpack__, "knows_tt"):
-        return
-    export, device = array.__dlpack__, array.__dlpack_device__
+    Args:
+        array: a ``jax.Array`` on one device of ``platform``.
+        platform: the platform's name, for messages.
+        options: keyword arguments of ``__dlpack__``; ``dl_device`` and ``copy`` are honoured.
 
-    @functools.wraps(export)
-    def dlpack(self: Any, **options: Any) -> Any:
-        if self.platform() != platform or len(self.sharding.device_set) != 1:
-            return export(self, **options)
-        wanted = options.get("dl_device")
-        if wanted is not None and (int(wanted[0]), int(wanted[1])) != CPU:
-            raise BufferError(
-                f"An array on '{platform}' can be read on the CPU, {CPU}, not on DLPack's device {wanted}."
-            )
-        tensor = _tensor(self)
-        return (tensor.clone() if options.get("copy") else tensor).__dlpack__()
-
-    @functools.wraps(device)
-    def dlpack_device(self: Any) -> Any:
-        return CPU if self.platform() == platform else device(self)
-
-    dlpack.knows_tt = True  # type: ignore[attr-defined]
-    array.__dlpack__ = dlpack
-    array.__dlpack_device__ = dlpack_device
+    Raises:
+        BufferError: another device than the CPU was asked for, or DLPack has no such element type.
+    """
+    device = options.get("dl_device")
+    if device is not None and (int(device[0]), int(device[1])) != CPU:
+        raise BufferError(
+            f"An array on '{platform}' can be exported to DLPack's device {CPU}, the CPU, not to {device}."
+        )
+    tensor = _tensor(array)
+    return (tensor.clone() if options.get("copy") else tensor).__dlpack__()
 
 
 def _tensor(array: Any) -> Any:
-    """A tensor over an array's memory, which lives as long as the tensor does."""
+    """Returns a tensor over the memory of a ``jax.Array``. The tensor keeps the memory alive."""
     import numpy as np
     import torch
 
     dtype = getattr(torch, array.dtype.name, None)
     if not isinstance(dtype, torch.dtype):
-        raise BufferError(f"DLPack has no element type for {array.dtype.name} here; convert the array first.")
-    seen = np.asarray(array)
-    if not seen.size:
-        return torch.empty(seen.shape, dtype=dtype)
-    memory = (ctypes.c_char * seen.nbytes).from_address(seen.ctypes.data)
-    memory.owner = seen
-    return torch.frombuffer(memory, dtype=dtype).view(seen.shape)
+        raise BufferError(f"DLPack cannot export element type {array.dtype.name}; convert the array first.")
+    host_array = np.asarray(array)
+    if not host_array.size:
+        return torch.empty(host_array.shape, dtype=dtype)
+    memory = (ctypes.c_char * host_array.nbytes).from_address(host_array.ctypes.data)
+    memory.owner = host_array
+    return torch.frombuffer(memory, dtype=dtype).view(host_array.shape)

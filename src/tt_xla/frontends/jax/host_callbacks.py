@@ -1,84 +1,77 @@
-"""``jax.pure_callback``, ``io_callback``, ``jax.debug.callback`` and ``jax.debug.print`` on platform ``tt``.
+"""Calls of Python functions from programs on platform ``tt``.
 
-JAX's own rules do all but emit the call, for which they know some platforms only. Here the call becomes a custom call
-that names the function (:mod:`tt_xla.callbacks`).
+JAX's lowering rules for ``jax.pure_callback``, ``io_callback``, ``jax.debug.callback`` and ``jax.debug.print`` prepare
+the call. Here the call becomes a custom call that names the function (:mod:`tt_xla.callbacks`).
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tt_xla import callbacks
+from tt_xla.frontends.jax.custom_calls import custom_call
 
 
-def allow_callbacks(platform: str) -> None:
-    """Makes JAX lower calls of Python functions for a platform."""
-    from jax._src import callback, debugging
-    from jax._src.interpreters import mlir
+def emit(
+    ctx: Any,
+    function: Callable[..., Any],
+    token: Any,
+    operands: Sequence[Any],
+    result_avals: Sequence[Any],
+    *,
+    has_side_effect: bool,
+) -> tuple[Sequence[Any], Any, Any]:
+    """Emits the call of a Python function, in the place of JAX's ``emit_python_callback``.
 
-    callback.emit_python_callback = _emitting(callback.emit_python_callback, platform)
-    rules = {"debug_callback_p": "debug_callback_lowering", "debug_print_p": "debug_print_lowering_rule"}
-    for primitive, rule in rules.items():  # the second came with JAX 0.8
-        if hasattr(debugging, primitive):
-            mlir.register_lowering(
-                getattr(debugging, primitive), getattr(debugging, rule), platform=platform, cacheable=False
-            )
+    Args:
+        ctx: JAX's ``LoweringRuleContext``. Its module keeps ``function`` alive.
+        function: takes NumPy arrays and returns a sequence of NumPy arrays.
+        token: the token that orders the call, or None.
+        operands: MLIR values.
+        result_avals: shapes and element types of the results.
+        has_side_effect: whether the call must run even if nothing reads its results.
 
+    Returns:
+        The results, the next token (None without ``token``), and the registered function.
+    """
+    from jax.interpreters import mlir
+    from jaxlib.mlir import ir
 
-def _emitting(for_others: Callable[..., Any], platform: str) -> Callable[..., Any]:
-    @functools.wraps(for_others)
-    def emit_python_callback(
-        ctx: Any,
-        callback: Callable[..., Any],
-        token: Any,
-        operands: Sequence[Any],
-        operand_avals: Sequence[Any],
-        result_avals: Sequence[Any],
-        *,
-        has_side_effect: bool,
-        **others: Any,
-    ) -> tuple[Sequence[Any], Any, Any]:
-        """Results, the new token if there was one, and the function."""
-        if tuple(ctx.module_context.platforms) != (platform,):
-            return for_others(
-                ctx, callback, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect, **others
-            )
-        from jax._src.interpreters import mlir
-        from jaxlib.mlir import ir
-
-        registered = callbacks.register(functools.partial(_checked, callback, tuple(result_avals)))
-        ctx.module_context.add_keepalive(registered)
-        types = [ir.RankedTensorType.get(aval.shape, mlir.dtype_to_ir_type(aval.dtype)) for aval in result_avals]
-        call = mlir.custom_call(
-            callbacks.TARGET,
-            result_types=[*([token.type] if token else []), *types],
-            operands=[*([token] if token else []), *operands],
-            backend_config=registered.name,
-            has_side_effect=has_side_effect,
-        )
-        results = list(call.results)
-        return (results[1:], results[0], registered) if token else (results, None, registered)
-
-    return emit_python_callback
+    registered = callbacks.register(function)
+    ctx.module_context.add_keepalive(registered)
+    types = [ir.RankedTensorType.get(aval.shape, mlir.dtype_to_ir_type(aval.dtype)) for aval in result_avals]
+    results = custom_call(
+        callbacks.TARGET,
+        [*([token.type] if token else []), *types],
+        [*([token] if token else []), *operands],
+        backend_config=registered.name,
+        has_side_effect=has_side_effect,
+    )
+    return (results[1:], results[0], registered) if token else (results, None, registered)
 
 
-def _checked(function: Callable[..., Any], avals: Sequence[Any], *arrays: Any) -> list[Any]:
-    """Calls a function.
+def check_results(
+    function: Callable[..., Any], avals: Sequence[Any], canonicalize: Callable[[Any], Any]
+) -> Callable[..., list[Any]]:
+    """Wraps a function so that its results are checked against the shapes and types that the program expects.
 
-    Raises:
-        RuntimeError: its results are not of the shapes and types that the program was told.
+    Args:
+        function: the user's function.
+        avals: expected shape and element type of each result.
+        canonicalize: JAX's conversion of values to the enabled widths, such as float64 to float32.
+
+    Returns:
+        A function that raises ``RuntimeError`` when a result has another shape or type.
     """
     import numpy as np
-    from jax._src import dtypes
 
-    canonical = getattr(dtypes, "canonicalize_value", None)
-    results = [np.asarray(result) for result in function(*arrays)]
-    if canonical is not None:
-        results = [np.asarray(canonical(result)) for result in results]
-    found = [(result.shape, np.dtype(result.dtype)) for result in results]
-    expected = [(tuple(aval.shape), np.dtype(aval.dtype)) for aval in avals]
-    if found != expected:
-        raise RuntimeError(f"A callback returned {found}, expected {expected}.")
-    return results
+    def checked(*arrays: Any) -> list[Any]:
+        results = [np.asarray(canonicalize(np.asarray(result))) for result in function(*arrays)]
+        actual = [(result.shape, np.dtype(result.dtype)) for result in results]
+        expected = [(tuple(aval.shape), np.dtype(aval.dtype)) for aval in avals]
+        if actual != expected:
+            raise RuntimeError(f"A callback returned results of {actual}; expected {expected}.")
+        return results
+
+    return checked

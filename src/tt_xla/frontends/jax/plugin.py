@@ -1,20 +1,29 @@
-"""Registers platform ``tt`` with JAX. Cheap until JAX uses it: nothing but JAX's own registration is imported."""
+"""Registers platform ``tt`` with JAX, and holds every patch of JAX that the platform needs.
+
+:func:`initialize` is cheap: it imports JAX's registration code and no compiler, runtime or PyTorch. JAX has no public
+interface for what the patches below do; each patch is one function that says why it is needed.
+:data:`JAX_PRIVATE_NAMES` lists the private names of JAX that this file uses, and a test looks each one up.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from tt_xla.frontends.jax.dlpack import allow_dlpack
-from tt_xla.frontends.jax.host_callbacks import allow_callbacks
-from tt_xla.frontends.jax.parameters import recognise_models
+from tt_xla.frontends.jax import dlpack, host_callbacks
+from tt_xla.frontends.jax.model_libraries import recognise_models
+from tt_xla.frontends.jax.trust import own_compilation
 
 NAME = "tt"
 PRIORITY = 500
+"""Priority of the backend; JAX's default platform is the registered one with the highest priority."""
 
-_LINALG = {
+_LAPACK_PRIMITIVES = {
     "cholesky",
     "eig",
     "eigh",
@@ -30,84 +39,118 @@ _LINALG = {
     "tridiagonal",
     "tridiagonal_solve",
 }
+"""Names of JAX's primitives that JAX computes with LAPACK on the CPU."""
+
+
+@dataclass(frozen=True)
+class PrivateName:
+    """A private name of JAX that this file reads or replaces.
+
+    Attributes:
+        path: module and attribute, such as ``jax._src.compiler.backend_compile``.
+        added: the first version of JAX that has the name, where that is newer than the oldest supported one.
+        removed: the first version of JAX without the name, or None.
+    """
+
+    path: str
+    added: tuple[int, ...] = ()
+    removed: tuple[int, ...] | None = None
+
+    def exists_in(self, version: tuple[int, ...]) -> bool:
+        """Returns whether JAX of this version has the name."""
+        return self.added <= version and (self.removed is None or version < self.removed)
+
+
+JAX_PRIVATE_NAMES = (
+    PrivateName("jax._src.array.ArrayImpl.__dlpack__"),
+    PrivateName("jax._src.array.ArrayImpl.__dlpack_device__"),
+    PrivateName("jax._src.callback.emit_python_callback"),
+    PrivateName("jax._src.compilation_cache.is_cache_used"),
+    PrivateName("jax._src.compiler.backend_compile", removed=(0, 10)),
+    PrivateName("jax._src.compiler.backend_compile_and_load"),
+    PrivateName("jax._src.config.enable_compilation_cache"),
+    PrivateName("jax._src.debugging.debug_callback_lowering"),
+    PrivateName("jax._src.debugging.debug_callback_p"),
+    PrivateName("jax._src.debugging.debug_print_lowering_rule", added=(0, 8)),
+    PrivateName("jax._src.debugging.debug_print_p", added=(0, 8)),
+    PrivateName("jax._src.dtypes.canonicalize_value"),
+    PrivateName("jax._src.interpreters.mlir._platform_specific_lowerings"),
+    PrivateName("jax._src.interpreters.mlir._platforms_with_donation"),
+    PrivateName("jax._src.interpreters.mlir.register_lowering"),
+    PrivateName("jax._src.lib.xla_client.load_pjrt_plugin_with_c_api"),
+    PrivateName("jax._src.lib.xla_client.make_c_api_device_topology"),
+    PrivateName("jax._src.lib.xla_client.pjrt_plugin_loaded"),
+    PrivateName("jax._src.xla_bridge._backends"),
+    PrivateName("jax._src.xla_bridge.config.jax_platforms"),
+    PrivateName("jax._src.xla_bridge.make_pjrt_c_api_client"),
+    PrivateName("jax._src.xla_bridge.register_backend_factory"),
+)
+"""Every private name of JAX that this file uses."""
 
 
 def initialize() -> None:
-    """What JAX calls once, when it looks for backends (entry point group ``jax_plugins``)."""
+    """Registers platform ``tt``. JAX calls this once through entry point group ``jax_plugins``."""
     import jax
     from jax._src import xla_bridge
-    from jax._src.interpreters import mlir
 
     platforms = xla_bridge.config.jax_platforms.value
     if platforms and NAME not in platforms.split(","):
         return
-    from tt_xla.frontends.jax.pjrt.trust import trust_jax
-
-    # A missing C part must not take the other backends away from the user: the factory's error is then reported when
-    # someone asks for 'tt'.
-    # Compiling without a client ends the process in jaxlib 0.7.1.
+    # In jaxlib 0.7.1 compiling without a client ends the process.
     topology = make_topology if jax.version.__version_info__ >= (0, 10) else None
+    # `fail_quietly` keeps JAX's other backends usable where the C part of the plugin is missing. JAX reports the
+    # factory's error to those who ask for 'tt'.
     xla_bridge.register_backend_factory(NAME, make_client, priority=PRIORITY, fail_quietly=True, make_topology=topology)
-    mlir._platforms_with_donation.append(NAME)
-    _take_lowerings()
-    _allow_persistent_cache()
-    allow_callbacks(NAME)
+    for patch in (
+        _allow_donation,
+        _reuse_lapack_lowerings,
+        _allow_persistent_cache,
+        _lower_callbacks,
+        _trust_compilations_of_jax,
+        _export_arrays_by_dlpack,
+    ):
+        patch()
     recognise_models()
-    trust_jax()
-    allow_dlpack(NAME)
 
 
-def _take_lowerings() -> None:
-    """Decompositions of matrices run on the host, by the LAPACK calls that JAX has for its CPU platform."""
-    from jax._src.interpreters import mlir
-
-    for primitive, entry in list(mlir._platform_specific_lowerings["cpu"].items()):
-        if primitive.name in _LINALG:
-            mlir._platform_specific_lowerings[NAME].setdefault(primitive, entry)
-
-
-def _allow_persistent_cache() -> None:
-    """JAX keeps a list of the platforms that its compilation cache serves."""
-    from jax._src import compilation_cache, config
-
-    for_others = compilation_cache.is_cache_used
-
-    def is_cache_used(backend: Any) -> bool:
-        if backend.platform == NAME:
-            return bool(config.enable_compilation_cache.value)
-        return bool(for_others(backend))
-
-    compilation_cache.is_cache_used = is_cache_used
+# Clients -------------------------------------------------------------------------------------------------------------
 
 
 def make_client() -> Any:
-    """jaxlib's client over our table."""
+    """Returns jaxlib's client over the plugin's ``PJRT_Api``.
+
+    Raises:
+        MissingExtensionError: the C part of the plugin is not installed.
+    """
     from jax._src import xla_bridge
     from jax._src.lib import xla_client
 
-    from tt_xla.frontends.jax.pjrt.table import api_capsule
+    from tt_xla.frontends.jax.pjrt.api import api_capsule
 
     if not xla_client.pjrt_plugin_loaded(NAME):
         xla_client.load_pjrt_plugin_with_c_api(NAME, api_capsule())
-        os.register_at_fork(after_in_child=_keep_clients)
+        os.register_at_fork(after_in_child=_leak_clients)
     return xla_bridge.make_pjrt_c_api_client(NAME)
 
 
 def make_topology(name: str = "", **options: Any) -> Any:
-    """What ``jax.experimental.topologies.get_topology_desc(name, "tt")`` compiles for: no device is needed.
+    """Returns the topology that ``jax.experimental.topologies.get_topology_desc(name, "tt")`` compiles for.
+
+    No device is needed.
 
     Args:
-        name: a system (``n150``), a ``.ttsys`` file, or nothing for the selected system.
+        name: a system (``n150``), the path of a ``.ttsys`` file, or an empty string for the selected system.
+        options: passed to jaxlib unchanged.
     """
     from jax._src.lib import xla_client
 
-    from tt_xla.frontends.jax.pjrt.table import api_capsule
+    from tt_xla.frontends.jax.pjrt.api import api_capsule
 
     return xla_client.make_c_api_device_topology(api_capsule(), name, **options)
 
 
-def _keep_clients() -> None:
-    """In a forked process: no client of jaxlib's is freed, for its threads, which it would wait for, stayed behind."""
+def _leak_clients() -> None:
+    """Leaks jaxlib's clients in a forked process: their destructors would join threads that the child does not have."""
     from jax._src import xla_bridge
 
     clients = [*xla_bridge._backends.values()]
@@ -116,3 +159,118 @@ def _keep_clients() -> None:
         clients.append(host._client())
     for client in clients:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
+
+
+# Patches of JAX ------------------------------------------------------------------------------------------------------
+
+
+def _allow_donation() -> None:
+    """Adds ``tt`` to JAX's list of platforms that take donated arguments; JAX drops donations on all others."""
+    from jax._src.interpreters import mlir
+
+    mlir._platforms_with_donation.append(NAME)
+
+
+def _reuse_lapack_lowerings() -> None:
+    """Lowers matrix decompositions for ``tt`` as for the CPU: to LAPACK calls, which run on the host."""
+    from jax._src.interpreters import mlir
+
+    for primitive, entry in list(mlir._platform_specific_lowerings["cpu"].items()):
+        if primitive.name in _LAPACK_PRIMITIVES:
+            mlir._platform_specific_lowerings[NAME].setdefault(primitive, entry)
+
+
+def _allow_persistent_cache() -> None:
+    """Lets JAX's persistent compilation cache serve ``tt``; JAX has a fixed list of the platforms that it serves."""
+    from jax._src import compilation_cache, config
+
+    original = compilation_cache.is_cache_used
+
+    @functools.wraps(original)
+    def is_cache_used(backend: Any) -> bool:
+        if backend.platform == NAME:
+            return bool(config.enable_compilation_cache.value)
+        return bool(original(backend))
+
+    compilation_cache.is_cache_used = is_cache_used
+
+
+def _lower_callbacks() -> None:
+    """Lowers ``jax.pure_callback``, ``io_callback``, ``jax.debug.callback`` and ``jax.debug.print`` for ``tt``.
+
+    JAX's own rules do everything except emit the call, which ``emit_python_callback`` does for a fixed list of
+    platforms. The debug primitives have rules for those platforms only, so the rules are registered for ``tt`` too.
+    """
+    from jax._src import callback, debugging, dtypes
+    from jax._src.interpreters import mlir
+
+    original = callback.emit_python_callback
+
+    @functools.wraps(original)
+    def emit_python_callback(
+        ctx: Any, function: Any, token: Any, operands: Any, operand_avals: Any, result_avals: Any, **options: Any
+    ) -> Any:
+        if tuple(ctx.module_context.platforms) != (NAME,):
+            return original(ctx, function, token, operands, operand_avals, result_avals, **options)
+        checked_function = host_callbacks.check_results(function, tuple(result_avals), dtypes.canonicalize_value)
+        return host_callbacks.emit(
+            ctx, checked_function, token, operands, result_avals, has_side_effect=options["has_side_effect"]
+        )
+
+    callback.emit_python_callback = emit_python_callback
+    rules = {"debug_callback_p": "debug_callback_lowering", "debug_print_p": "debug_print_lowering_rule"}
+    for primitive, rule in rules.items():
+        if hasattr(debugging, primitive):
+            mlir.register_lowering(
+                getattr(debugging, primitive), getattr(debugging, rule), platform=NAME, cacheable=False
+            )
+
+
+def _trust_compilations_of_jax() -> None:
+    """Marks compilations that JAX starts from modules of this process, whose bytecode the plugin then trusts.
+
+    Bytecode that reaches the plugin in another way is read in a separate process first
+    (:mod:`tt_xla.frontends.jax.trust`).
+    """
+    from jax._src import compiler
+
+    def trusting(compile_module: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(compile_module)
+        def trusted(*args: Any, **kwargs: Any) -> Any:
+            with own_compilation():
+                return compile_module(*args, **kwargs)
+
+        trusted.trusted_by_tt = True  # type: ignore[attr-defined]
+        return trusted
+
+    for name in ("backend_compile_and_load", "backend_compile"):
+        compile_module = getattr(compiler, name, None)
+        if compile_module is not None and not hasattr(compile_module, "trusted_by_tt"):
+            setattr(compiler, name, trusting(compile_module))
+
+
+def _export_arrays_by_dlpack() -> None:
+    """Lets ``np.from_dlpack``, ``torch.from_dlpack`` and others read arrays on ``tt`` as arrays of the CPU.
+
+    A PJRT plugin cannot tell jaxlib which device type of DLPack it has, so jaxlib refuses to export its arrays.
+    """
+    from jax._src.array import ArrayImpl
+
+    array_class: Any = ArrayImpl
+    if hasattr(array_class.__dlpack__, "knows_tt"):
+        return
+    original, original_device = array_class.__dlpack__, array_class.__dlpack_device__
+
+    @functools.wraps(original)
+    def dlpack_capsule(self: Any, **options: Any) -> Any:
+        if self.platform() != NAME or len(self.sharding.device_set) != 1:
+            return original(self, **options)
+        return dlpack.export(self, NAME, **options)
+
+    @functools.wraps(original_device)
+    def dlpack_device(self: Any) -> Any:
+        return dlpack.CPU if self.platform() == NAME else original_device(self)
+
+    dlpack_capsule.knows_tt = True  # type: ignore[attr-defined]
+    array_class.__dlpack__ = dlpack_capsule
+    array_class.__dlpack_device__ = dlpack_device

@@ -1,1 +1,1 @@
-"""The PJRT C API, its slots written in Python; see :mod:`tt_xla.frontends.jax.pjrt.table`."""
+"""The PJRT C API with its slots written in Python; :mod:`tt_xla.frontends.jax.pjrt.api` assembles the table."""

@@ -227,9 +227,7 @@ def _copy(handle: int, device: int | None, memory: int | None) -> int:
     """A buffer of its own: a program may write to the memory of one that is donated to it."""
     library = trampoline()
     buffer: Buffer = library.object_of(handle)
-    from tt_xla.frontends.jax.pjrt.client import device_of
-
-    where = place(device or device_of(memory or 0), memory or buffer.memory)
+    where = place(device or library.object_of(memory).device, memory or buffer.memory)
     dims = tuple(buffer.tensor.shape)
     return where.new_handle(buffer.tensor.clone(), buffer.code, where.answers(buffer.code, dims))
 

@@ -1,8 +1,9 @@
-"""The client: one process's view of one card. Devices, their memories, and the topology."""
+"""The client: one process's view of one card, with its device, the device's memories, and the topology."""
 
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import Any
 
 import tt_xla
@@ -15,40 +16,56 @@ from tt_xla.target import Target, load_target
 
 PLATFORM = "tt"
 MEMORY_KINDS = ("device", "pinned_host")
+"""JAX's names of the device's memories; the first is the default."""
+
+
+@dataclass
+class Memory:
+    """The object behind the handle of a memory.
+
+    Attributes:
+        device: handle of the device that the memory belongs to; 0 until the device is created.
+    """
+
+    kind: str
+    device: int = 0
 
 
 class Client:
-    """One card as JAX sees it. Handles are numbers; what jaxlib asks of them is answered in C."""
+    """One card as JAX sees it. Handles are numbers; the C part answers jaxlib's queries about them."""
 
     def __init__(self, target: Target) -> None:
         library = trampoline()
         self.target = target
         answers = {name: Answers() for name in ("client", "device", "description", "topology", *MEMORY_KINDS)}
-        # Handles are needed inside answers, and answers to make handles: the bytes are filled in afterwards.
-        self.memories = [_memory(library, answers[kind], kind, number) for number, kind in enumerate(MEMORY_KINDS)]
+        # A memory answers with its device, and the device with its memories. Memories are created first, each with an
+        # empty list of devices, which is filled in when the device has a handle.
+        device_lists = [answers[kind].handles([0]) for kind in MEMORY_KINDS]
+        self.memories = [
+            _memory(library, answers[kind], kind, number, device_lists[number])
+            for number, kind in enumerate(MEMORY_KINDS)
+        ]
         self.description = _description(library, answers["description"], target)
         self.device = library.new_cell(self, _device(answers["device"], self.description, self.memories, target), 0)
         topology = _topology(answers["topology"], self.description, platform_version())
         self.topology = library.new_cell(self, topology, 0)
         self.handle = library.new_cell(self, _client(answers["client"], self.device, self.memories, self.topology), 0)
-        for memory in self.memories:
-            ctypes.c_void_p.from_address(_devices_of[memory]).value = self.device
+        for memory, devices in zip(self.memories, device_lists, strict=True):
+            ctypes.c_void_p.from_address(devices).value = self.device
+            library.object_of(memory).device = self.device
 
 
 class Topology:
-    """A system to compile for, without a client."""
+    """A system that programs can be compiled for without a client."""
 
     def __init__(self, target: Target) -> None:
         library = trampoline()
         self.target = target
         self.description = _description(library, Answers(), target)
-        # Of one version with a client, JAX would compile with that client, and wait for it holding Python's lock.
+        # The version differs from every client's. JAX compiles for a topology of a client's version with that client,
+        # and waits for it while it holds Python's lock.
         version = f"{platform_version()} for {target.name}"
         self.handle = library.new_cell(self, _topology(Answers(), self.description, version), 0)
-
-
-_devices_of: dict[int, int] = {}
-"""Per memory the address of its list of one device, which is made after it."""
 
 
 def _arch(target: Target) -> str:
@@ -56,7 +73,7 @@ def _arch(target: Target) -> str:
 
 
 def _attributes(target: Target) -> dict[str, int | float | str | bool]:
-    """What becomes Python attributes of the device."""
+    """Returns the attributes of JAX's device objects, by name."""
     return {
         "arch": _arch(target),
         "device_arch": _arch(target),
@@ -67,16 +84,15 @@ def _attributes(target: Target) -> dict[str, int | float | str | bool]:
     }
 
 
-def _memory(library: Any, answers: Answers, kind: str, number: int) -> int:
-    devices = answers.handles([0])
+def _memory(library: Any, answers: Answers, kind: str, number: int, devices: int) -> int:
+    """Returns the handle of a memory. ``devices`` is the address of its list of one device."""
     answers.set("PJRT_Memory_Id", id=number)
     answers.set("PJRT_Memory_Kind", kind=kind)
     answers.set("PJRT_Memory_Kind_Id", kind_id=number)
     answers.set("PJRT_Memory_DebugString", debug_string=f"TTMemory(id={number}, kind={kind}, device=0)")
     answers.set("PJRT_Memory_ToString", to_string=f"TT_{number}({kind})")
     answers.set("PJRT_Memory_AddressableByDevices", devices=devices, num_devices=1)
-    handle = library.new_cell(kind, answers.pack(), 0)
-    _devices_of[handle] = devices
+    handle: int = library.new_cell(Memory(kind), answers.pack(), 0)
     return handle
 
 
@@ -138,6 +154,7 @@ def _client(answers: Answers, device: int, memories: list[int], topology: int) -
 
 
 def platform_version() -> str:
+    """Returns the text that JAX shows as the backend's platform version."""
     return f"tt-xla {tt_xla.__version__}"
 
 
@@ -148,7 +165,7 @@ def create(args: Any) -> None:
 
 @slot("PJRT_TopologyDescription_Create")
 def create_topology(args: Any) -> None:
-    """The system of a name (``n150``), of a ``.ttsys`` file, or without a name the selected one."""
+    """Creates the topology of a named system (``n150``), of a ``.ttsys`` file, or of the selected system."""
     name = text_at(args.topology_name, args.topology_name_size)
     args.topology = Topology(load_target(name or selected_system())).handle
 
@@ -164,8 +181,13 @@ def lookup_addressable_device(args: Any) -> None:
 
 
 def _only_device(client: int, number: int) -> int:
+    """Returns the handle of a client's device.
+
+    Raises:
+        PluginError: ``number`` is not 0.
+    """
     if number != 0:
-        raise PluginError("INVALID_ARGUMENT", f"There is no device {number}; the one device is 0.")
+        raise PluginError("INVALID_ARGUMENT", f"There is no device {number}; the only device is 0.")
     device: int = trampoline().object_of(client).device
     return device
 
@@ -176,7 +198,7 @@ def default_device_assignment(args: Any) -> None:
     if count != 1 or args.default_assignment_size < 1:
         raise PluginError(
             "INVALID_ARGUMENT",
-            f"A program wants {args.num_replicas} replicas of {args.num_partitions} partitions; one device is there.",
+            f"{args.num_replicas} replicas of {args.num_partitions} partitions were asked for; 'tt' has one device.",
         )
     ctypes.c_int.from_address(args.default_assignment).value = 0
 
@@ -199,8 +221,3 @@ def memory_stats(args: Any) -> None:
             setattr(args, name, name.removesuffix("_is_set") in stats)
         else:
             setattr(args, name, stats.get(name, 0))
-
-
-def device_of(memory: int) -> int:
-    """The device that a memory belongs to."""
-    return ctypes.c_void_p.from_address(_devices_of[memory]).value or 0

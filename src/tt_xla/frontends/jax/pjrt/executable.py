@@ -15,15 +15,15 @@ import msgspec
 from tt_xla import __version__
 from tt_xla.callbacks import Callback, registered
 from tt_xla.errors import ProgramFormatError
-from tt_xla.frontends.jax.parameters import recognise_models
+from tt_xla.frontends.jax.model_libraries import recognise_models
 from tt_xla.frontends.jax.pjrt.answers import Answers
 from tt_xla.frontends.jax.pjrt.buffer import BY_MLIR, Buffer, itemsize, place
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
-from tt_xla.frontends.jax.pjrt.trust import is_own
 from tt_xla.frontends.jax.pjrt.wire import DEVICE_ASSIGNMENT, CompileRequest, OptionValue, read_compile_options
+from tt_xla.frontends.jax.trust import is_own
 from tt_xla.ir.program import Program, Result, Role
 from tt_xla.log import logger
 from tt_xla.options import CompileOptions
@@ -326,7 +326,7 @@ def _check_one_device(request: CompileRequest) -> None:
     if request.replicas * request.partitions > 1:
         raise PluginError(
             "UNIMPLEMENTED",
-            f"A program is for {request.replicas} replicas of {request.partitions} partitions; 'tt' has one device.",
+            f"The program is for {request.replicas} replicas of {request.partitions} partitions; 'tt' has one device.",
         )
 
 

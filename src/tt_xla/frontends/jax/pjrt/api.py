@@ -1,0 +1,63 @@
+"""The ``PJRT_Api`` that jaxlib gets. Each slot is a C trampoline to a registered function or to prepared answers.
+
+A slot that has neither returns UNIMPLEMENTED with its name.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import threading
+import time
+from typing import Any
+
+from tt_xla.frontends.jax.pjrt import buffer, client, errors, executable
+from tt_xla.frontends.jax.pjrt.answers import Answers, answered_by
+from tt_xla.frontends.jax.pjrt.structs import SLOTS, VERSION, struct
+from tt_xla.frontends.jax.pjrt.table import HANDLERS, trampoline
+
+SLOT_MODULES = (buffer, client, executable)
+"""Modules that register the functions of slots when they are imported."""
+
+EXIT_GRACE_S = 0.25
+"""Seconds that daemon threads get at exit to leave the plugin."""
+
+
+@functools.cache
+def api_capsule() -> Any:
+    """Returns the capsule in which jaxlib takes the ``PJRT_Api``; there is one per process.
+
+    Raises:
+        MissingExtensionError: the C part of the plugin is not installed.
+    """
+    library = trampoline()
+    plugin = Answers().set("PJRT_Plugin_Attributes", num_attributes=0)
+    addresses = library.setup(
+        SLOTS,
+        tuple(HANDLERS.get(name) for name in SLOTS),
+        bytes(answered_by(name) for name in SLOTS),
+        plugin.pack(),
+        errors.describe,
+        errors.find_interrupt,
+        errors.hold,
+        errors.let_go,
+    )
+    api = struct("PJRT_Api")(struct_size=ctypes.sizeof(struct("PJRT_Api")))
+    api.version.struct_size = ctypes.sizeof(api.version)
+    api.version.major_version, api.version.minor_version = VERSION
+    for name, address in zip(SLOTS, addresses, strict=True):
+        setattr(api, name, address)
+    # The table is never freed: jaxlib reads it after Python has released all modules.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(api))
+    atexit.register(_close, library)
+    return library.capsule(ctypes.addressof(api))
+
+
+def _close(library: Any) -> None:
+    """Keeps slots from calling Python after exit has begun, and gives daemon threads time to leave the plugin."""
+    library.close()
+    daemons = [thread for thread in threading.enumerate() if thread.daemon and thread is not threading.current_thread()]
+    deadline = time.monotonic() + EXIT_GRACE_S
+    while sum(thread.is_alive() for thread in daemons) > library.parked_threads() and time.monotonic() < deadline:
+        time.sleep(0.005)

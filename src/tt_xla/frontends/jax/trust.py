@@ -1,0 +1,28 @@
+"""Whether the plugin trusts the bytecode of the program that it is asked to compile.
+
+JAX compiles modules of this process, which jaxlib has just serialized. The plugin parses those directly. Bytecode from
+elsewhere, such as a file handed to the client, is parsed in a separate process first, because jaxlib's reader can end
+the process on damaged input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+
+_own_compilations: list[None] = []
+
+
+@contextlib.contextmanager
+def own_compilation() -> Generator[None]:
+    """Trusts every program that reaches the plugin inside the ``with`` block, on whichever thread it does."""
+    _own_compilations.append(None)
+    try:
+        yield
+    finally:
+        _own_compilations.pop()
+
+
+def is_own() -> bool:
+    """Returns whether a ``with own_compilation()`` block is active."""
+    return bool(_own_compilations)
