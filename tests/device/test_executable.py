@@ -10,7 +10,7 @@ import torch
 from tt_xla.errors import ExecutionError, OptionError, ResourceExhaustedError, TraceRegionError
 from tt_xla.ir.program import FunctionKind, MemoryPlan, Role
 from tt_xla.runtime import Device, lifetimes
-from tt_xla.runtime.transfer import owns_memory
+from tt_xla.runtime.ownership import owns_memory
 
 BF16 = torch.bfloat16
 
@@ -303,8 +303,8 @@ class TestConstEval:
         executable = device.load(model(trace=False))
         x, w = tensors()
         executable.run([x, w], [None, 1])
-        (entry,) = executable._const_evals.values()
-        assert entry.results[0].untyped_storage().data_ptr() == w.data_ptr()
+        (results,) = executable._const_evals.results.values()
+        assert results[0].untyped_storage().data_ptr() == w.data_ptr()
 
     def test_a_view_ends_with_the_contents_of_its_argument(self, device, model):
         executable = device.load(model(trace=False))
@@ -312,7 +312,7 @@ class TestConstEval:
         executable.run([x, w], [None, 1])
         w.mul_(2)
         lifetimes.ended(1)
-        assert not executable._const_evals
+        assert not executable._const_evals.results
         (result,) = executable.run([x, w], [None, 2])
         assert torch.equal(result, expected(x, w))
 
@@ -478,7 +478,7 @@ def test_a_declared_shape_that_a_kernel_does_not_give(device, function_builder, 
     x = f.argument((2,), "bf16")
     y = f.op("ttnn.relu", (3,), "bf16", input=x)
     executable = device.load(make_program([f.done(y)], [("x", Role.INPUT, (2,), "bf16")], [((3,), "bf16")]))
-    with pytest.raises(ExecutionError, match=r"gave shape \(2,\), the program declares \(3,\)"):
+    with pytest.raises(ExecutionError, match=r"returned shape \(2,\), the program declares \(3,\)"):
         executable.run([torch.ones(2, dtype=BF16)], [None])
 
 

@@ -49,7 +49,7 @@ def model(function_builder, make_program, make_trace):
 
 
 def kept_bytes(executable):
-    kept = [entry.results for entry in executable._const_evals.values()]
+    kept = executable._const_evals.results.values()
     return sum(tensor.untyped_storage().nbytes() for results in kept for tensor in results)
 
 

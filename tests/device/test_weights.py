@@ -10,7 +10,7 @@ import torch
 
 from tt_xla.runtime.emulator.kernels.matrix import ACTIVATIONS
 from tt_xla.runtime.emulator.registry import Weighted
-from tt_xla.runtime.weights import Prepared
+from tt_xla.runtime.weights import WeightedCall
 
 BF16 = torch.bfloat16
 
@@ -33,7 +33,7 @@ class Counted:
 
 def test_weights_are_prepared_when_they_come_a_second_time():
     counted = Counted()
-    call, x, w = Prepared(counted.kernel), torch.ones(3), torch.ones(3)
+    call, x, w = WeightedCall(counted.kernel), torch.ones(3), torch.ones(3)
     counts = []
     for _ in range(4):
         assert torch.equal(call(x, w), x + w)
@@ -43,7 +43,7 @@ def test_weights_are_prepared_when_they_come_a_second_time():
 
 def test_weights_that_change_are_never_prepared():
     counted = Counted()
-    call, x = Prepared(counted.kernel), torch.ones(3)
+    call, x = WeightedCall(counted.kernel), torch.ones(3)
     for number in range(4):
         w = torch.full((3,), float(number))
         assert torch.equal(call(x, w), x + w)
@@ -52,7 +52,7 @@ def test_weights_that_change_are_never_prepared():
 
 def test_what_was_made_of_weights_ends_with_them():
     counted = Counted()
-    call, x, w = Prepared(counted.kernel), torch.ones(3), torch.ones(3)
+    call, x, w = WeightedCall(counted.kernel), torch.ones(3), torch.ones(3)
     call(x, w)
     call(x, w)
     made = weakref.ref(counted.made.pop())

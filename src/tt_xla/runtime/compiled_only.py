@@ -16,7 +16,7 @@ class CompiledOnly(Executable):
     """An executable of a compile-only process (``TT_COMPILE_ONLY_SYSTEM_DESC``) or ``dry_run``, as upstream."""
 
     def run(
-        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()
+        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int] = ()
     ) -> list[torch.Tensor]:
         """Zeros of the declared shapes and dtypes.
 

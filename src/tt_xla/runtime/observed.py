@@ -13,6 +13,7 @@ from tt_xla.ir.program import Function, Program
 from tt_xla.runtime.binding import Step
 from tt_xla.runtime.emulator.registry import Call
 from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.first_run import FirstRun
 from tt_xla.runtime.transfer import Version
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Observer(Protocol):
 class Observed(Executable):
     """An executable of which every run and every kernel call is told to an observer."""
 
-    drops_spent = False  # observers may look at what a call is given
+    releases_weights = False  # observers may read the operands of a call
     has_second_engine = False  # and are told of each
 
     def __init__(self, device: Device, program: Program, observer: Observer) -> None:
@@ -54,12 +55,12 @@ class Observed(Executable):
         self._observer = observer
 
     def run(
-        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()
+        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int] = ()
     ) -> list[torch.Tensor]:
         state, start = self.state, time.perf_counter_ns()
         self._observer.began(self, tensors)
         try:
-            results = super().run(tensors, versions, given)
+            results = super().run(tensors, versions, donated)
             self._observer.returned(self, results)
             return results
         finally:
@@ -71,14 +72,14 @@ class Observed(Executable):
             return call
         return self._observer.timed(self, function, step, call)
 
-    def _checked(self, function: Function, step: Step, call: Call) -> Call:
-        checked = super()._checked(function, step, call)
+    def _checked(self, first_run: FirstRun, function: Function, step: Step, call: Call) -> Call:
+        checked = super()._checked(first_run, function, step, call)
 
         def told(*tensors: torch.Tensor) -> Any:
             made = checked(*tensors)
-            ledger = self._ledger
-            if ledger is not None:
-                self._observer.taken(step, ledger.dram.used * ledger.target.dram_banks, ledger.l1.used)
+            memory = first_run.memory_in_use
+            if memory is not None:
+                self._observer.taken(step, *memory)
             return made
 
         return told

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,11 +12,6 @@ from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Argument, Function, Program, Result, Role, TensorSpec
 from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.containers import CONTAINERS, DECLARED, INTEGER_RANGES, fills_container, hold
-
-_TENSOR_AND_STORAGE = 2
-"""Owners of memory that one tensor has, while its storage is looked at."""
-
-_use_count = torch._C._storage_Use_Count  # pyright: ignore[reportPrivateUsage]
 
 Version = int | None
 Token = tuple[object, ...] | None
@@ -241,49 +234,3 @@ def widen(tensor: torch.Tensor, declared: Declared) -> torch.Tensor:
     if tensor.shape != shape:
         tensor = tensor.reshape(shape)
     return tensor if tensor.is_contiguous() else tensor.contiguous()
-
-
-def storage(tensor: torch.Tensor) -> int:
-    """Address of the memory behind a tensor; views of one memory have one address."""
-    return tensor.untyped_storage().data_ptr()
-
-
-def owns_memory(tensor: torch.Tensor) -> bool:
-    """Whether no other tensor shares the memory, and no part of it is someone else's.
-
-    Other references to the very same tensor do not count.
-    """
-    return _owners(tensor) == _TENSOR_AND_STORAGE
-
-
-def without_base(tensor: torch.Tensor) -> torch.Tensor | None:
-    """A view as a tensor of its own, where nothing but the view still has the tensor that it is one of; else None."""
-    if _base_references(tensor) != _least_references() or _owners(tensor) != _TENSOR_AND_STORAGE + 1:
-        return None
-    return as_base(tensor)
-
-
-def as_base(tensor: torch.Tensor) -> torch.Tensor:
-    """Another tensor over the same memory that is no view of a tensor, where this one is; else itself."""
-    if tensor._base is None:
-        return tensor
-    found = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
-    return found.set_(tensor.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
-
-
-def _base_references(view: torch.Tensor) -> int:
-    """To the Python object of the tensor that it is a view of; 0 where there is none."""
-    return 0 if view._base is None else sys.getrefcount(view._base)
-
-
-@functools.cache
-def _least_references() -> int:
-    """What :func:`_base_references` says where nobody else has the tensor, which differs between versions of torch."""
-    with torch.no_grad():
-        return _base_references(torch.empty(2, device="cpu").view(2, 1))
-
-
-def _owners(tensor: torch.Tensor) -> int:
-    """Of the memory of a tensor, while its storage is looked at; 0 where it is a part of some memory."""
-    memory = tensor.untyped_storage()
-    return _use_count(memory._cdata) if memory.nbytes() == tensor.nbytes else 0  # pyright: ignore[reportPrivateUsage]

@@ -1,21 +1,36 @@
-"""Weights that stay: which values of a Program they are, and kernels that work with what was made of them once."""
+"""Weights that stay the same from run to run: kernels prepare them once, and then their own bytes can be released."""
 
 from __future__ import annotations
 
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from tt_xla.ir.program import DEALLOCATE, LOAD_CACHED, TRACE, Operand, Program, Role
-from tt_xla.runtime.emulator.registry import Weighted
-from tt_xla.runtime.transfer import owns_memory, storage
+from tt_xla.runtime.emulator.registry import Call, Weighted
+from tt_xla.runtime.ownership import owns_memory, storage
+from tt_xla.runtime.traces import TraceCall
+from tt_xla.runtime.transfer import ArgumentReader, Version
+
+_RUNS_TO_PREPARE = 3
+"""Number of runs with the same parameters after which their weights are prepared."""
+
+
+class Spare(NamedTuple):
+    """A parameter whose bytes its owner may release, because prepared weights stand for it."""
+
+    version: Version
+    stand_in: torch.Tensor
+    """Tensor without bytes that is passed to later runs instead of the parameter."""
+    restore: Callable[[], torch.Tensor]
+    """Makes the parameter's tensor again, bit by bit."""
 
 
 def flat(operands: Iterable[Operand]) -> Iterator[int]:
-    """The values of operands, those of variadic ones in their place."""
+    """Yields the value numbers of operands; variadic operands are flattened in place."""
     for operand in operands:
         if isinstance(operand, int):
             yield operand
@@ -23,13 +38,14 @@ def flat(operands: Iterable[Operand]) -> Iterator[int]:
             yield from operand
 
 
-class Prepared:
-    """One instruction with weights of its own; they are prepared when the same tensor comes a second time.
+class WeightedCall:
+    """Call of one kernel that prepares its weights when the same tensor comes a second time.
 
-    The tensor itself is not kept: who passes it has to pass another object when its contents are others.
+    The call keeps no reference to the weights. A caller that changes the contents of its weights has to pass another
+    tensor object.
     """
 
-    __slots__ = ("_call", "_made", "_prepare", "_restore", "_seen", "_with_prepared")
+    __slots__ = ("_call", "_prepare", "_prepared", "_restore", "_seen", "_with_prepared")
 
     def __init__(self, kernel: Weighted) -> None:
         self._call = kernel.call
@@ -37,144 +53,175 @@ class Prepared:
         self._with_prepared = kernel.with_prepared
         self._restore = kernel.restore
         self._seen: weakref.ref[torch.Tensor] | None = None
-        self._made: torch.Tensor | None = None
+        self._prepared: torch.Tensor | None = None
 
     def __call__(self, input: torch.Tensor, weights: torch.Tensor, *rest: torch.Tensor) -> Any:
         seen = self._seen
         if seen is None or seen() is not weights:
-            self._made, self._seen = None, weakref.ref(weights)
+            self._prepared, self._seen = None, weakref.ref(weights)
             return self._call(input, weights, *rest)
-        made = self._made
-        if made is None:
-            made = self._made = self._prepare(weights)
-        return self._with_prepared(input, made, *rest)
+        prepared = self._prepared
+        if prepared is None:
+            prepared = self._prepared = self._prepare(weights)
+        return self._with_prepared(input, prepared, *rest)
 
     def has_prepared(self, weights: torch.Tensor) -> bool:
-        """Whether what was made of these weights stands for them, so that no call reads them."""
-        return self._made is not None and self._seen is not None and self._seen() is weights
+        """Returns whether the call holds a prepared form of these weights and does not read the weights any more."""
+        return self._prepared is not None and self._seen is not None and self._seen() is weights
 
     def is_view_of(self, weights: torch.Tensor) -> bool:
-        """Whether what was made of weights lies in their memory."""
-        made = self._made
-        return made is not None and made.layout is torch.strided and storage(made) == storage(weights)
+        """Returns whether the prepared form lies in the memory of the weights."""
+        prepared = self._prepared
+        return prepared is not None and prepared.layout is torch.strided and storage(prepared) == storage(weights)
 
     def restorer(self, weights: torch.Tensor) -> Callable[[], torch.Tensor] | None:
-        """What makes these weights again, bit by bit, of what was made of them; None where that cannot be."""
-        made, restore = self._made, self._restore
-        if made is None or restore is None or not self.has_prepared(weights) or self.is_view_of(weights):
+        """Returns a function that makes these weights again, bit by bit, from their prepared form.
+
+        Returns None when the prepared form does not hold all bits of the weights, or lies in their memory.
+        """
+        prepared, restore = self._prepared, self._restore
+        if prepared is None or restore is None or not self.has_prepared(weights) or self.is_view_of(weights):
             return None
         bits = torch.int16 if weights.element_size() == 2 else torch.int32
-        again = restore(made)
-        if again.shape != weights.shape or not torch.equal(again.view(bits), weights.contiguous().view(bits)):
+        restored = restore(prepared)
+        if restored.shape != weights.shape or not torch.equal(restored.view(bits), weights.contiguous().view(bits)):
             return None
-        return lambda: restore(made)
+        return lambda: restore(prepared)
 
-    def stand(self, stand_in: torch.Tensor) -> None:
-        """Has another tensor stand for the same contents from here on; nobody reads it."""
+    def accept(self, stand_in: torch.Tensor) -> None:
+        """Treats another tensor as the same weights from now on; its bytes are never read."""
         self._seen = weakref.ref(stand_in)
 
     def release(self) -> None:
-        """Drops what was made of weights that are gone."""
+        """Drops the prepared form of weights that no longer exist."""
         if self._seen is not None and self._seen() is None:
-            self._seen = self._made = None
+            self._seen = self._prepared = None
 
 
-class Spent:
-    """Const-eval results and parameters that prepared weights stand for everywhere. Bytes of the first go, the tensors
-    stay as keys; those of the second are for their owner to give up.
+class ProgramWeights:
+    """The lasting values of one Program: parameters, constants and const-eval results, and the calls that prepare them.
+
+    Once every reader of a lasting value holds a prepared form of it, its bytes are no longer needed. Bytes of
+    const-eval results are released here, while their tensors stay as keys of the prepared forms. Bytes of parameters
+    belong to the frontend, which asks for :meth:`spare_parameters`.
 
     Args:
-        traced: of each trace, its operands and the function behind it.
+        program: the Program.
+        traces: its traces as the entry calls them.
     """
 
-    def __init__(self, program: Program, traced: Iterable[tuple[tuple[int, ...], str]]) -> None:
+    def __init__(self, program: Program, traces: Iterable[TraceCall]) -> None:
         entry = program.functions[0]
-        functions = {function.name: function for function in program.functions}
-        made = [value for step in entry.body if step.op == LOAD_CACHED for value in step.results]
-        self._arguments = {
+        self._functions = {function.name: function for function in program.functions}
+        cached = [value for step in entry.body if step.op == LOAD_CACHED for value in step.results]
+        self._positions = {
             value: position
             for position, (value, argument) in enumerate(zip(entry.arguments, program.arguments, strict=True))
             if argument.role is not Role.INPUT and not argument.written
         }
-        """Positions of parameters and constants by their values in the entry."""
-        made += self._arguments
-        self._entry_value = {(entry.name, value): value for value in made}
-        """Of each value, in the entry or behind a trace, that is a const-eval result or a lasting argument."""
-        for operands, name in traced:
-            inner = zip(functions[name].arguments, operands, strict=False)
-            self._entry_value.update({(name, value): operand for value, operand in inner if operand in made})
-        self._uses: Counter[int] = Counter()
-        for name in {name for name, _ in self._entry_value}:
-            steps = (step for step in functions[name].body if step.op not in (TRACE, DEALLOCATE))
-            used = [value for step in steps for value in flat(step.operands.values())] + [*functions[name].results]
-            self._uses.update(self._entry_value[name, value] for value in used if (name, value) in self._entry_value)
-        self._prepared: dict[int, list[Prepared]] = {}
+        """Positions of parameters and constants, by their values in the entry."""
+        lasting = {*cached, *self._positions}
+        self._entry_values = {(entry.name, value): value for value in lasting}
+        """Value in the entry of each lasting value, by function name and value there."""
+        for operands, name in traces:
+            passed = zip(self._functions[name].arguments, operands, strict=False)
+            self._entry_values |= {(name, value): operand for value, operand in passed if operand in lasting}
+        self._readers = Counter(self._reads())
+        """Number of instructions that read each lasting value."""
+        self._calls: list[WeightedCall] = []
+        """All calls that prepare weights."""
+        self._releasing: dict[int, list[WeightedCall]] = {}
+        """Calls by the lasting value, in the entry, whose bytes they can do without."""
+        self.spare_run = 0
+        """Number of runs after which :meth:`spare_parameters` is to be asked next."""
+        self.settled_generation = 0
+        """Generation of const-eval results for which no more bytes can be released."""
 
-    def takes(self, function: str, value: int, prepared: Prepared) -> None:
-        """Says that an instruction of a function has this value as its weights."""
-        kept = self._entry_value.get((function, value))
-        if kept is not None:
-            self._prepared.setdefault(kept, []).append(prepared)
+    def _reads(self) -> Iterator[int]:
+        """Yields the entry's number of a lasting value once for each time that an instruction reads it."""
+        for name in {name for name, _ in self._entry_values}:
+            function = self._functions[name]
+            steps = (step for step in function.body if step.op not in (TRACE, DEALLOCATE))
+            for value in (*(value for step in steps for value in flat(step.operands.values())), *function.results):
+                if (name, value) in self._entry_values:
+                    yield self._entry_values[name, value]
 
-    def spare(self, read: Callable[[int], torch.Tensor | None]) -> dict[int, list[Prepared]]:
-        """Arguments that nobody reads any more, with what stands for them.
-
-        Args:
-            read: gives the tensor that is passed to the entry for the argument at a position.
-        """
-        found: dict[int, list[Prepared]] = {}
-        for value, instructions in self._prepared.items():
-            position = self._arguments.get(value)
-            if position is None or len(instructions) != self._uses[value]:
-                continue
-            tensor = read(position)
-            if tensor is not None and all(each.has_prepared(tensor) for each in instructions):
-                found[position] = instructions
-        return found
-
-    def drop(self, kept: Mapping[int, torch.Tensor]) -> bool:
-        """Frees the bytes of what nobody reads any more.
+    def bind(self, function: str, value: int, kernel: Weighted, *, may_release: bool) -> Call | None:
+        """Returns a call that prepares the weights of an instruction, or None when its weights do not last.
 
         Args:
-            kept: const-eval results by their values in the entry.
-
-        Returns:
-            Whether nothing is left that may be freed after the next run.
+            function: name of the function that the instruction is in.
+            value: the weights' value number there.
+            kernel: the instruction's kernel.
+            may_release: whether the bytes of these weights may be released once they are prepared.
         """
-        waiting = False
-        for value, instructions in self._prepared.items():
-            tensor = kept.get(value)
-            if tensor is None or len(instructions) != self._uses[value] or not tensor.untyped_storage().nbytes():
+        entry_value = self._entry_values.get((function, value))
+        if entry_value is None:
+            return None
+        call = WeightedCall(kernel)
+        self._calls.append(call)
+        if may_release and not kernel.stay:
+            self._releasing.setdefault(entry_value, []).append(call)
+        return call
+
+    def parameters_changed(self, runs: int) -> None:
+        """Records that a run was given new parameters.
+
+        Args:
+            runs: number of runs before that one.
+        """
+        self.spare_run = runs + _RUNS_TO_PREPARE
+
+    def spare_parameters(self, reader: ArgumentReader) -> dict[int, Spare]:
+        """Returns the parameters that no call reads any more, by argument position, and makes calls accept stand-ins.
+
+        Args:
+            reader: holds the tensors that the last run was given.
+        """
+        spares: dict[int, Spare] = {}
+        for value, calls in self._releasing.items():
+            position = self._positions.get(value)
+            if position is None or len(calls) != self._readers[value]:
                 continue
-            if not all(each.has_prepared(tensor) for each in instructions):
-                waiting = True
-            elif any(each.is_view_of(tensor) for each in instructions):
+            weights = reader.kept(position)
+            if weights is None or not all(call.has_prepared(weights) for call in calls):
+                continue
+            restore = calls[0].restorer(weights)
+            if restore is None:
+                continue
+            version, stand_in = reader.stand(position)
+            for call in calls:
+                call.accept(stand_in)
+            spares[position] = Spare(version, stand_in, restore)
+        return spares
+
+    def release_results(self, generation: int, results: Mapping[int, torch.Tensor]) -> None:
+        """Releases the bytes of const-eval results that no call reads any more.
+
+        Args:
+            generation: generation of the results.
+            results: const-eval results by their values in the entry.
+        """
+        all_released = True
+        for value, calls in self._releasing.items():
+            tensor = results.get(value)
+            if tensor is None or len(calls) != self._readers[value] or not tensor.untyped_storage().nbytes():
+                continue
+            if not all(call.has_prepared(tensor) for call in calls):
+                all_released = False
+            elif any(call.is_view_of(tensor) for call in calls):
                 continue
             elif owns_memory(tensor) and tensor.untyped_storage().resizable():
                 tensor.untyped_storage().resize_(0)
-        return not waiting
+        if all_released:
+            self.settled_generation = generation
+
+    def forget_ended(self) -> None:
+        """Drops prepared forms of weights that no longer exist."""
+        for call in self._calls:
+            call.release()
 
     def clear(self) -> None:
-        """Forgets the instructions, which are bound anew."""
-        self._prepared.clear()
-
-
-def lasting(program: Program, traced: Iterable[tuple[tuple[int, ...], str]]) -> dict[str, set[int]]:
-    """For each function, its values that are the same tensors in run after run: parameters, constants, what was
-    computed of them, and the arguments that these are of functions behind a trace.
-
-    Args:
-        traced: of each trace, its operands and the function behind it.
-    """
-    entry = program.functions[0]
-    arguments = zip(entry.arguments, program.arguments, strict=True)
-    found = {value for value, argument in arguments if argument.role is not Role.INPUT and not argument.written}
-    for step in entry.body:
-        if step.op == LOAD_CACHED:
-            found.update(step.results)
-    lasting = {entry.name: found}
-    functions = {function.name: function for function in program.functions}
-    for operands, name in traced:
-        inner = functions[name].arguments
-        lasting[name] = {value for value, operand in zip(inner, operands, strict=False) if operand in found}
-    return lasting
+        """Forgets all calls, because their instructions are bound anew."""
+        self._calls.clear()
+        self._releasing.clear()

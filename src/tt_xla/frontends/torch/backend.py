@@ -39,7 +39,8 @@ from tt_xla.ir.program import Program, Role
 from tt_xla.options import COMPILE_OPTIONS, CompileOptions, selected_system
 
 if TYPE_CHECKING:
-    from tt_xla.runtime.executable import Executable, Spare
+    from tt_xla.runtime.executable import Executable
+    from tt_xla.runtime.weights import Spare
 
 Callee = Callable[..., list[torch.Tensor]]
 """Tensors, their versions, and perhaps the positions of those that may be written to, to results."""

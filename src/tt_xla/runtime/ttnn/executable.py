@@ -87,9 +87,9 @@ class TTNNExecutable(Executable):
         return self._worker
 
     def run(
-        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], given: Container[int] = ()
+        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int] = ()
     ) -> list[torch.Tensor]:
-        """As on the emulated card; memory of arguments that are written to and ``given`` becomes that of results.
+        """As on the emulated card; memory of arguments that are written to and ``donated`` becomes that of results.
 
         Raises:
             ExecutionError: arguments do not match, TT-NN refuses a call, or its process ends or does not answer.
@@ -99,10 +99,10 @@ class TTNNExecutable(Executable):
                 self.device.check_memory(self)
             arguments, tokens = self._reader.read(tensors, versions)
             if self._reader.new_versions:
-                self._ask_to_be_told()
+                self._watch_new_versions()
             self._start()
             try:
-                results = self._run(tensors, arguments, tokens, given)
+                results = self._run(tensors, arguments, tokens, donated)
             except BaseException:
                 self._loaded = 0  # who knows how far it came
                 raise
@@ -147,7 +147,7 @@ class TTNNExecutable(Executable):
         tensors: Sequence[torch.Tensor],
         arguments: Sequence[torch.Tensor],
         tokens: Sequence[Token],
-        given: Container[int],
+        donated: Container[int],
     ) -> list[torch.Tensor]:
         if self._loaded != self._worker.generation:
             self._load()
@@ -182,7 +182,7 @@ class TTNNExecutable(Executable):
         results = [widen(tensor, declared(result)) for tensor, result in zip(made, self.program.results, strict=True)]
         count = Counter(map(id, tensors))
         for at, index in self._returned.items():
-            free = at in given and count[id(tensors[at])] == 1
+            free = at in donated and count[id(tensors[at])] == 1
             results[index] = self._given_back(at, results[index], tensors[at] if free else None)
         return results
 

@@ -1,0 +1,119 @@
+"""Decides which tensors own their memory, so that no two callers ever share a buffer that one of them may write to."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
+
+import torch
+
+from tt_xla.runtime.transfer import Declared, widen
+
+_TENSOR_AND_STORAGE = 2
+"""Number of owners that the memory of a single tensor has while this module looks at its storage."""
+
+_use_count = torch._C._storage_Use_Count  # pyright: ignore[reportPrivateUsage]
+
+
+def storage(tensor: torch.Tensor) -> int:
+    """Returns the address of the memory behind a tensor; all views of one memory return the same address."""
+    return tensor.untyped_storage().data_ptr()
+
+
+def owns_memory(tensor: torch.Tensor) -> bool:
+    """Returns whether the tensor is the only one over its memory and covers all of it.
+
+    Further references to the same tensor object do not count as owners.
+    """
+    return _owners(tensor) == _TENSOR_AND_STORAGE
+
+
+def without_base(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Detaches a view from its base when the view holds the last reference to it; otherwise returns None."""
+    if _base_references(tensor) != _least_references() or _owners(tensor) != _TENSOR_AND_STORAGE + 1:
+        return None
+    return as_base(tensor)
+
+
+def as_base(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a tensor over the same memory that is not a view of another tensor; a tensor without base is returned as
+    it is."""
+    if tensor._base is None:
+        return tensor
+    detached = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+    return detached.set_(tensor.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
+def copy_unless_donated(
+    arguments: list[torch.Tensor], tensors: Sequence[torch.Tensor], written: Iterable[int], donated: Container[int]
+) -> list[torch.Tensor]:
+    """Replaces each argument that the program writes to by a copy, unless its caller donated the memory.
+
+    Args:
+        arguments: on-device tensors by position; changed in place.
+        tensors: the caller's tensors that ``arguments`` were converted from.
+        written: positions of the arguments that the program writes to.
+        donated: positions of the arguments whose memory the program may overwrite.
+
+    Returns:
+        The written arguments, in the order of ``written``. A result may share memory with one of them.
+    """
+    count = Counter(map(id, tensors))
+    writable: list[torch.Tensor] = []
+    for position in written:
+        argument, tensor = arguments[position], tensors[position]
+        may_overwrite = position in donated and count[id(tensor)] == 1 and tensor.is_contiguous()
+        if not may_overwrite and storage(argument) == storage(tensor):
+            arguments[position] = argument.clone(memory_format=torch.contiguous_format)
+        writable.append(arguments[position])
+    return writable
+
+
+def owned_results(
+    results: Iterable[torch.Tensor],
+    declared: Iterable[Declared],
+    borrowed: Iterable[int],
+    writable: Sequence[torch.Tensor],
+) -> list[torch.Tensor]:
+    """Widens results to their declared types and copies those whose memory belongs to somebody else.
+
+    Args:
+        results: on-device tensors that the program returned.
+        declared: dtype and shape of each result.
+        borrowed: ``id`` of each tensor that the executable or its caller keeps.
+        writable: written arguments; each may be returned once without a copy.
+    """
+    owned = list(map(widen, results, declared))
+    borrowed_ids = {*borrowed}
+    free_ids = {*map(id, writable)} if writable else ()
+    for index, tensor in enumerate(owned):
+        if free_ids and id(tensor) in free_ids:
+            free_ids.discard(id(tensor))
+            continue
+        if id(tensor) in borrowed_ids:
+            owned[index] = tensor = tensor.clone()
+        elif not owns_memory(tensor):
+            detached = without_base(tensor)
+            owned[index] = tensor = tensor.clone() if detached is None else detached
+        borrowed_ids.add(id(tensor))
+    return owned
+
+
+def _base_references(view: torch.Tensor) -> int:
+    """Returns the reference count of the Python object of a view's base, or 0 when there is no base."""
+    return 0 if view._base is None else sys.getrefcount(view._base)
+
+
+@functools.cache
+def _least_references() -> int:
+    """Returns what :func:`_base_references` gives for a base without other owners; the number depends on torch."""
+    with torch.no_grad():
+        return _base_references(torch.empty(2, device="cpu").view(2, 1))
+
+
+def _owners(tensor: torch.Tensor) -> int:
+    """Returns the number of owners of a tensor's memory, or 0 when the tensor covers only a part of it."""
+    memory = tensor.untyped_storage()
+    return _use_count(memory._cdata) if memory.nbytes() == tensor.nbytes else 0  # pyright: ignore[reportPrivateUsage]
