@@ -19,8 +19,9 @@ from xdsl.ir import SSAValue
 
 from tt_xla.compiler.analysis import ranges
 from tt_xla.compiler.pipeline import compile_module
-from tt_xla.ir.base import si32, tensor
+from tt_xla.ir.base import tensor
 from tt_xla.ir.program import Program
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device

@@ -1,5 +1,6 @@
 """Rules about the repository itself."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+
+
+def _sources():
+    return sorted((ROOT / "src").rglob("*.py"))
 
 
 def _python(code):
@@ -30,3 +35,10 @@ def test_import_order():
 def test_files_stay_readable():
     long = [path for path in (ROOT / "src").rglob("*.py") if len(path.read_text().splitlines()) > 600]
     assert not long
+
+
+def test_properties_are_read_as_fields():
+    """``op.value(name)`` is for names that are computed; a literal name is read as ``op.<field>``, which is typed."""
+    literal = re.compile(r"""\.value\(\s*["']""")
+    readers = [str(path.relative_to(ROOT)) for path in _sources() if literal.search(path.read_text())]
+    assert not readers

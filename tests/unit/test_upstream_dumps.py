@@ -65,7 +65,7 @@ def test_the_stride_of_a_dimension_of_one_element_is_any_number():
 def test_padding_of_transposed_convolutions_in_either_order(padding: str, rows: int, found: tuple[int, ...]):
     module = parse_module(_transposed(padding, rows))
     [convolution] = [op for op in module.walk() if isinstance(op, ConvTranspose2dOp)]
-    assert convolution.value("padding") == found
+    assert convolution.padding == found
 
 
 def test_padding_that_fits_in_no_order_is_refused():

@@ -3,7 +3,7 @@
 import pytest
 from xdsl.utils.exceptions import VerifyException
 
-from tt_xla.ir.base import F32
+from tt_xla.ir.properties import F32
 from tt_xla.ir.text import parse_module
 from tt_xla.ir.ttir.contraction import MatmulOp
 

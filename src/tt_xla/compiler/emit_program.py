@@ -92,7 +92,7 @@ def emit_functions(module: ModuleOp, target: Target) -> list[Function]:
 def _host_ops(function: FuncOp) -> Iterator[str]:
     for op in body(function).ops:
         if isinstance(op, HostCallOp):
-            yield from op.value("ops")
+            yield from op.ops
 
 
 def _function(function: FuncOp, target: Target) -> Function:

@@ -1,21 +1,14 @@
-"""What the ops of both dialects stand on: kinds of properties, the op base class, and reading types.
-
-A property kind is an xDSL constraint that also turns a Python value into its attribute and back, so that one
-declaration, ``permutation = prop_def(I64S)``, serves verifier, builder and reader.
-"""
+"""The base class of the ops of all dialects, and functions that read types and uses of values."""
 
 from __future__ import annotations
 
-import struct
 from abc import ABCMeta
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     ComplexType,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float4E2M1FNType,
     Float8E3M4Type,
@@ -26,37 +19,30 @@ from xdsl.dialects.builtin import (
     Float8E5M2FNUZType,
     Float8E5M2Type,
     Float8E8M0FNUType,
-    FloatAttr,
-    IntegerAttr,
     IntegerType,
     Signedness,
     StringAttr,
-    SymbolRefAttr,
     TensorType,
     bf16,
     f16,
     f32,
     f64,
-    i1,
-    i32,
-    i64,
 )
-from xdsl.ir import Attribute, Data, ErasedSSAValue, Operation, OpResult, SSAValue
-from xdsl.irdl import AttrConstraint, AttrSizedOperandSegments, IRDLOperation, VerificationContext, opt_prop_def
-from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct
+from xdsl.ir import Attribute, ErasedSSAValue, Operation, OpResult, SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
+from xdsl.irdl.operations import (
+    BeforeVariadicSingleAccessor,
+    OptionalPropertyAccessor,
+    PropertyAccessor,
+    VarIRConstruct,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from tt_xla.ir.layout import DataType
+from tt_xla.ir.properties import I32S, LARGEST_CACHED, PropertyKind, si32, si64, typed_accessor, ui8, ui16, ui32
 
 Tensor: TypeAlias = TensorType[Attribute]
 T = TypeVar("T")
-
-si8 = IntegerType(8, Signedness.SIGNED)
-si32 = IntegerType(32, Signedness.SIGNED)
-si64 = IntegerType(64, Signedness.SIGNED)
-ui8 = IntegerType(8, Signedness.UNSIGNED)
-ui16 = IntegerType(16, Signedness.UNSIGNED)
-ui32 = IntegerType(32, Signedness.UNSIGNED)
 
 ELEMENT_TYPES: dict[DataType, Attribute] = {
     DataType.F32: f32,
@@ -94,138 +80,6 @@ DATA_TYPES: dict[Attribute, DataType] = {
 }
 
 
-_LARGEST_KEPT = 1 << 12
-"""Bytes, or characters, of elements and texts that outlive their program, in what serves later ones as well."""
-
-
-class Kind(AttrConstraint[Attribute], Generic[T]):
-    """A kind of property: checks an attribute, makes one from a value, reads the value back."""
-
-    def __init__(
-        self,
-        text: str,
-        encode: Callable[[T], Attribute],
-        decode: Callable[[Any], T],
-        check: type,
-        default: T | None = None,
-    ) -> None:
-        self.text = text
-        self.default = default
-        self._make = encode
-        self._encode = lru_cache(maxsize=1024, typed=True)(encode)
-        self._decode = decode
-        self._check = check
-
-    def or_else(self, default: T) -> Kind[T]:
-        """This kind with the value that an absent property stands for."""
-        return Kind(self.text, self._make, self._decode, self._check, default)
-
-    def encode(self, value: T) -> Attribute:
-        if isinstance(value, float) or (isinstance(value, tuple) and value and isinstance(value[0], float)):
-            return self._make(value)  # 0.0 and -0.0 are equal, which a cache would take for the same
-        if isinstance(value, Attribute) or (isinstance(value, str) and len(value) > _LARGEST_KEPT):
-            return self._make(value)
-        return self._encode(value)
-
-    def decode(self, attribute: Attribute) -> T:
-        return self._decode(attribute)
-
-    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        try:
-            good = isinstance(attr, self._check) and self.encode(self.decode(attr)) == attr
-        except (ValueError, TypeError, AttributeError, OverflowError, struct.error):
-            good = False
-        if not good:
-            raise VerifyException(f"expected {self.text}, got {attr}")
-
-    def mapping_type_vars(self, type_var_mapping: Mapping[Any, Any]) -> AttrConstraint[Attribute]:
-        return self
-
-
-def _integer(text: str, type_: IntegerType) -> Kind[int]:
-    return Kind(
-        text,
-        lambda value: IntegerAttr(value, type_),
-        lambda attr: cast(int, attr.value.data),
-        IntegerAttr,
-    )
-
-
-def _dense(text: str, type_: IntegerType) -> Kind[tuple[int, ...]]:
-    return Kind(
-        text,
-        lambda value: DenseArrayBase.from_list(type_, list(value)),
-        lambda attr: tuple(cast(Sequence[int], attr.get_values())),
-        DenseArrayBase,
-    )
-
-
-def _bool_decode(attr: Any) -> bool:
-    if attr.type != i1:
-        raise ValueError(attr)
-    return bool(attr.value.data)
-
-
-def _scalar_encode(value: float | int) -> Attribute:
-    return FloatAttr(value, f32) if isinstance(value, float) else IntegerAttr(value, i32)
-
-
-def defaulted(kind: Kind[T], default: T, *, prop_name: str | None = None) -> Any:
-    """A property that may be left out, and then has the value ``default``."""
-    return opt_prop_def(kind.or_else(default), prop_name=prop_name)
-
-
-def enumeration(text: str, attribute: type[Data[Any]]) -> Kind[Any]:
-    """The kind of an attribute that holds one plain value."""
-    return Kind(text, lambda value: attribute(value), lambda attr: attr.data, attribute)
-
-
-I32 = _integer("an i32 integer", i32)
-I64 = _integer("an i64 integer", i64)
-SI8 = _integer("an si8 integer", si8)
-SI32 = _integer("an si32 integer", si32)
-SI64 = _integer("an si64 integer", si64)
-UI32 = _integer("a ui32 integer", ui32)
-I64S = _dense("array<i64: ...>", i64)
-I32S = _dense("array<i32: ...>", i32)
-I32_LIST: Kind[tuple[int, ...]] = Kind(
-    "a list of i32 integers, [1 : i32, ...]",
-    lambda value: ArrayAttr([IntegerAttr(item, i32) for item in value]),
-    lambda attr: tuple(item.value.data for item in attr.data),
-    ArrayAttr,
-)
-F32: Kind[float] = Kind("an f32 float", lambda value: FloatAttr(value, f32), lambda attr: attr.value.data, FloatAttr)
-SCALAR: Kind[float | int] = Kind(
-    "an f32 float or i32 integer",
-    _scalar_encode,
-    lambda attr: attr.value.data,
-    (FloatAttr | IntegerAttr),  # pyright: ignore[reportArgumentType]
-)
-WINDOW: Kind[int | tuple[int, ...]] = Kind(
-    "an i32 integer or array<i32: ...>",
-    lambda value: IntegerAttr(value, i32) if isinstance(value, int) else DenseArrayBase.from_list(i32, list(value)),
-    lambda attr: attr.value.data if isinstance(attr, IntegerAttr) else tuple(attr.get_values()),
-    (IntegerAttr | DenseArrayBase),  # pyright: ignore[reportArgumentType]
-)
-SCALE: Kind[int | tuple[int, ...]] = Kind(
-    "an si32 integer or array<i32: ...>",
-    lambda value: IntegerAttr(value, si32) if isinstance(value, int) else DenseArrayBase.from_list(i32, list(value)),
-    lambda attr: attr.value.data if isinstance(attr, IntegerAttr) else tuple(attr.get_values()),
-    (IntegerAttr | DenseArrayBase),  # pyright: ignore[reportArgumentType]
-)
-BOOL: Kind[bool] = Kind("a bool", lambda value: IntegerAttr.from_bool(value), _bool_decode, IntegerAttr)
-STR: Kind[str] = Kind("a string", lambda value: StringAttr(value), lambda attr: attr.data, StringAttr)
-STRS: Kind[tuple[str, ...]] = Kind(
-    'a list of strings, ["a", "b"]',
-    lambda value: ArrayAttr([StringAttr(item) for item in value]),
-    lambda attr: tuple(item.data for item in attr.data),
-    ArrayAttr,
-)
-SYMBOL: Kind[str] = Kind(
-    "a symbol, @name", lambda value: SymbolRefAttr(value), lambda attr: attr.root_reference.data, SymbolRefAttr
-)
-ELEMENTS: Kind[Any] = Kind("dense elements", lambda value: value, lambda attr: attr, DenseIntOrFPElementsAttr)
-
 _VERIFIED: dict[tuple[object, ...], tuple[Attribute, ...]] = {}
 """What ops were verified: class, names of properties and attributes, identities of types and attributes, which are kept
 alive here so that no other object takes their identity."""
@@ -236,11 +90,11 @@ OperandLike: TypeAlias = "SSAValue | Sequence[SSAValue] | None"
 
 def _is_large(attribute: Attribute) -> bool:
     if isinstance(attribute, DenseIntOrFPElementsAttr):
-        return len(attribute.data.data) > _LARGEST_KEPT
-    return isinstance(attribute, StringAttr) and len(attribute.data) > _LARGEST_KEPT
+        return len(attribute.data.data) > LARGEST_CACHED
+    return isinstance(attribute, StringAttr) and len(attribute.data) > LARGEST_CACHED
 
 
-class _OpKind(ABCMeta):
+class _OpMeta(ABCMeta):
     """The class of op classes: an op belongs to those that its class inherits from, and to no other. Abstract base
     classes ask each of their subclasses in turn, which passes, that ask for kinds of ops all the time, wait for."""
 
@@ -248,7 +102,12 @@ class _OpKind(ABCMeta):
     __subclasscheck__ = type.__subclasscheck__
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        super().__setattr__(name, _reader(value) if type(value) is BeforeVariadicSingleAccessor else value)
+        """Replaces the accessors that ``irdl_op_definition`` sets by faster and by typed ones."""
+        if type(value) is BeforeVariadicSingleAccessor:
+            value = _reader(value)
+        elif isinstance(value, PropertyAccessor | OptionalPropertyAccessor):
+            value = typed_accessor(cls, name, value)
+        super().__setattr__(name, value)
 
 
 def _reader(accessor: BeforeVariadicSingleAccessor) -> Any:
@@ -266,7 +125,7 @@ def _reader(accessor: BeforeVariadicSingleAccessor) -> Any:
     return readers.get(accessor.construct, accessor)
 
 
-class TTOp(IRDLOperation, metaclass=_OpKind):
+class TTOp(IRDLOperation, metaclass=_OpMeta):
     """An op of ``ttcore``, ``ttir`` or ``ttnn``."""
 
     @classmethod
@@ -296,7 +155,7 @@ class TTOp(IRDLOperation, metaclass=_OpKind):
             flat.extend(group)
             sizes.append(len(group))
         properties = {
-            name: value if isinstance(value, Attribute) else kinds(cls)[name].encode(value)
+            name: value if isinstance(value, Attribute) else property_kinds(cls)[name].encode(value)
             for name, value in values.items()
             if value is not None
         }
@@ -308,14 +167,17 @@ class TTOp(IRDLOperation, metaclass=_OpKind):
         """Nothing, where xDSL fills in default properties: a property left out stands for its kind's default."""
 
     def value(self, name: str) -> Any:
-        """A property as a Python value; when it is absent, its default, or None."""
+        """Returns a property's value by a name that is computed; code that knows the name reads ``op.<field>``.
+
+        An absent property has the value of its default, or None.
+        """
         attribute = self.properties.get(name)
-        kind = kinds(type(self))[name]
+        kind = property_kinds(type(self))[name]
         return kind.default if attribute is None else kind.decode(attribute)
 
     def values(self) -> dict[str, Any]:
         """All properties but operandSegmentSizes as Python values, absent ones with their defaults."""
-        table = kinds(type(self))
+        table = property_kinds(type(self))
         given = {name: table[name].decode(attribute) for name, attribute in self.properties.items() if name in table}
         for name, kind in table.items():
             if kind.default is not None and name not in given:
@@ -345,11 +207,11 @@ class TTOp(IRDLOperation, metaclass=_OpKind):
 
 
 @cache
-def kinds(cls: type[TTOp]) -> dict[str, Kind[Any]]:
+def property_kinds(cls: type[TTOp]) -> dict[str, PropertyKind[Any]]:
     """Property name to kind."""
     definition = cls.get_irdl_definition()
     found = {name: prop.constr for name, prop in definition.properties.items()}
-    return {name: kind for name, kind in found.items() if isinstance(kind, Kind)}
+    return {name: kind for name, kind in found.items() if isinstance(kind, PropertyKind)}
 
 
 @cache

@@ -14,8 +14,6 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
-    prop_def,
     traits_def,
     var_operand_def,
     var_result_def,
@@ -24,7 +22,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolTable
 
-from tt_xla.ir.base import BOOL, I32, I32S, SYMBOL, Kind, TTOp
+from tt_xla.ir.base import TTOp
+from tt_xla.ir.properties import BOOL, I32, I32S, SYMBOL, PropertyKind, opt_prop_def, prop_def
 
 
 @irdl_attr_definition
@@ -50,10 +49,10 @@ class LoopBoundAttr(Data[tuple[int, int | None]]):
         printer.print_string(f"<{number}>" if operand is None else f"<{number}, {operand} : i32>")
 
 
-BOUND: Kind[tuple[int, int | None]] = Kind(
+BOUND: PropertyKind[tuple[int, int | None]] = PropertyKind(
     "a #ttcore.loop_bound", lambda value: LoopBoundAttr((value[0], value[1])), lambda attr: attr.data, LoopBoundAttr
 )
-SYMBOLS: Kind[tuple[str, ...]] = Kind(
+SYMBOLS: PropertyKind[tuple[str, ...]] = PropertyKind(
     "a list of symbols, [@a, @b]",
     lambda value: ArrayAttr([SymbolRefAttr(name) for name in value]),
     lambda attr: tuple(item.root_reference.data for item in attr.data),
@@ -116,7 +115,7 @@ class WhileLoopOp(_Calling):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        count, outputs = self.value("state_count"), self.value("output_indices")
+        count, outputs = self.state_count, self.output_indices
         if not 0 <= count <= len(self.inputs):
             self.fail(f"state_count is {count}, with {len(self.inputs)} operands")
         if len(outputs) != len(self.results) or not all(0 <= index < count for index in outputs):
@@ -126,13 +125,13 @@ class WhileLoopOp(_Calling):
             if result.type != states[index]:
                 self.fail(f"a result has type {result.type}, its state {states[index]}")
         self._check_bounds()
-        self.check_call(self.value("body_program"), self.inputs, states)
-        if self.value("condition_program") is not None:
-            self.check_call(self.value("condition_program"), self.inputs, None)
+        self.check_call(self.body_program, self.inputs, states)
+        if self.condition_program is not None:
+            self.check_call(self.condition_program, self.inputs, None)
 
     def _check_bounds(self) -> None:
         bounds = [self.value(name) for name in ("initial", "limit", "step")]
-        counted = self.value("condition_program") is None
+        counted = self.condition_program is None
         if any((bound is not None) != counted for bound in bounds):
             self.fail("expected initial, limit and step, or a condition_program")
         for number, operand in filter(None, bounds):
@@ -157,7 +156,7 @@ class CaseOp(_Calling):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        branches = self.value("branch_programs")
+        branches = self.branch_programs
         if not branches:
             self.fail("branch_programs is empty")
         for name in branches:
@@ -167,6 +166,6 @@ class CaseOp(_Calling):
 def subprograms(op: Operation) -> tuple[str, ...]:
     """The functions that an op runs, by name; none for other ops than loops and cases."""
     if isinstance(op, WhileLoopOp):
-        condition = op.value("condition_program")
-        return (op.value("body_program"),) if condition is None else (condition, op.value("body_program"))
-    return op.value("branch_programs") if isinstance(op, CaseOp) else ()
+        condition = op.condition_program
+        return (op.body_program,) if condition is None else (condition, op.body_program)
+    return op.branch_programs if isinstance(op, CaseOp) else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, DenseArrayBase, ModuleOp, i32
+from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
@@ -85,10 +85,9 @@ def _settle_padding(module: ModuleOp) -> None:
     Upstream's dumps keep TTIR's order there (top, left, bottom, right), where TT-NN's is top, bottom, left, right.
     """
     for op in module.walk():
-        if isinstance(op, ConvTranspose2dOp) and len(op.value("padding")) == 4 and not _fits(op):
-            before = op.padding
-            top, left, bottom, right = op.value("padding")
-            op.padding = DenseArrayBase.from_list(i32, [top, bottom, left, right])
+        if isinstance(op, ConvTranspose2dOp) and len(op.padding) == 4 and not _fits(op):
+            top, left, bottom, right = before = op.padding
+            op.padding = (top, bottom, left, right)
             if not _fits(op):
                 op.padding = before
 

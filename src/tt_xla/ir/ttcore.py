@@ -5,15 +5,14 @@ from __future__ import annotations
 import enum
 from abc import ABC
 
+from xdsl import irdl
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Data, Dialect, ParametrizedAttribute, Region, TypeAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     param_def,
-    prop_def,
     region_def,
     result_def,
     traits_def,
@@ -25,10 +24,11 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface, SymbolTable
 
 from tt_xla.ir.attributes import LabelAttr, RawAttr, parse_label
-from tt_xla.ir.base import I32, SI32, STR, SYMBOL, Kind, TTOp, enumeration
+from tt_xla.ir.base import TTOp
 from tt_xla.ir.control import CaseOp, LoopBoundAttr, WhileLoopOp
 from tt_xla.ir.layout import TILE, DataType
 from tt_xla.ir.program import Role
+from tt_xla.ir.properties import I32, SI32, STR, SYMBOL, PropertyKind, enumeration, opt_prop_def, prop_def
 
 
 class ReduceType(enum.StrEnum):
@@ -234,8 +234,12 @@ TOPOLOGY = enumeration("#ttcore.topology<...>", TopologyAttr)
 MASK_TYPE = enumeration("#ttcore.attention_mask_type<...>", AttentionMaskAttr)
 MOE_ACTIVATION = enumeration("#ttcore.moe_activation_function<...>", MoEActivationAttr)
 DTYPE = enumeration("#ttcore.supportedDataTypes<...>", DataTypeAttr)
-DICTIONARY: Kind[DictionaryAttr] = Kind("a dictionary", lambda value: value, lambda attr: attr, DictionaryAttr)
-DEVICE: Kind[str] = Kind("#ttcore.device<...>", lambda value: DeviceAttr(value), lambda attr: attr.data, DeviceAttr)
+DICTIONARY: PropertyKind[DictionaryAttr] = PropertyKind(
+    "a dictionary", lambda value: value, lambda attr: attr, DictionaryAttr
+)
+DEVICE: PropertyKind[str] = PropertyKind(
+    "#ttcore.device<...>", lambda value: DeviceAttr(value), lambda attr: attr.data, DeviceAttr
+)
 
 
 class _ModuleOfModule(TTOp, ABC):
@@ -292,11 +296,11 @@ class DeviceOp(TTOp):
     traits = traits_def(SymbolOpInterface())
 
     def verify_(self) -> None:
-        if "workerGrid" not in self.value("device_attr"):
+        if "workerGrid" not in self.device_attr:
             self.fail("device_attr lacks workerGrid")
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" @{self.value('sym_name')} = <{self.value('device_attr')}>")
+        printer.print_string(f" @{self.sym_name} = <{self.device_attr}>")
 
     @classmethod
     def parse(cls, parser: Parser) -> DeviceOp:
@@ -370,7 +374,7 @@ class CompositeOp(TTOp):
     outputs = var_result_def()
 
     def verify_(self) -> None:
-        if not self.value("composite_name"):
+        if not self.composite_name:
             self.fail("composite_name is empty")
 
 
@@ -400,7 +404,7 @@ class GetTupleElementOp(TTOp):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        members, index = self.operand.type, self.value("index")
+        members, index = self.operand.type, self.index
         types = members.types.data if isinstance(members, TupleType) else ()
         if not 0 <= index < len(types):
             self.fail(f"index {index} is not one of {len(types)} members")
@@ -414,12 +418,12 @@ class GlobalOp(TTOp):
 
     name = "ttcore.global"
     sym_name = prop_def(STR)
-    type_ = prop_def(prop_name="type")
+    type_ = irdl.prop_def(prop_name="type")
     index = opt_prop_def(SI32)
     traits = traits_def(SymbolOpInterface())
 
     def verify_(self) -> None:
-        if not self.value("sym_name"):
+        if not self.sym_name:
             self.fail("sym_name is empty")
 
 

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, bf16, f32
 from xdsl.ir import Attribute
 
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.ir.base import Tensor, si32, ui8, ui16, ui32
+from tt_xla.ir.base import Tensor
+from tt_xla.ir.properties import si32, ui8, ui16, ui32
 from tt_xla.ir.ttir.creation import ConstantOp
 
 _NUMPY: dict[Attribute, str] = {

@@ -11,7 +11,8 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from tt_xla.compiler.rewriting import both_ways, producer
 from tt_xla.ir import shapes, ttir
-from tt_xla.ir.base import shape, si32, tensor_type, ui32
+from tt_xla.ir.base import shape, tensor_type
+from tt_xla.ir.properties import si32, ui32
 from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp, splat
 from tt_xla.ir.ttir.indexing import SortOp, TopKOp
 from tt_xla.ir.ttir.reduction import ArgmaxOp, MaxOp, MinOp
@@ -117,8 +118,8 @@ def _constant(value: OpResult, ask: Ask) -> Range:
 def _arange(value: OpResult, ask: Ask) -> Range:
     op = value.op
     assert isinstance(op, ArangeOp)
-    last = op.value("start") + op.value("step") * (shape(value)[op.value("arange_dimension")] - 1)
-    return Range(min(op.value("start"), last), max(op.value("start"), last))
+    last = op.start + op.step * (shape(value)[op.arange_dimension] - 1)
+    return Range(min(op.start, last), max(op.start, last))
 
 
 def _position(value: OpResult, ask: Ask) -> Range:
@@ -128,16 +129,16 @@ def _position(value: OpResult, ask: Ask) -> Range:
         return ask(op.operands[0])
     sizes = shape(op.operands[0])
     if isinstance(op, ArgmaxOp):
-        dims = shapes.normalise_dims(op.value("dim_arg"), len(sizes))
+        dims = shapes.normalise_dims(op.dim_arg, len(sizes))
         return Range(0, math.prod(sizes[dim] for dim in dims) - 1)
     assert isinstance(op, SortOp | TopKOp)
-    return Range(0, sizes[op.value("dim")] - 1)
+    return Range(0, sizes[op.dim] - 1)
 
 
 def _clamp(value: OpResult, ask: Ask) -> Range:
     op = value.op
     assert isinstance(op, ClampScalarOp)
-    inner, low, high = ask(op.input), float(op.value("min")), float(op.value("max"))
+    inner, low, high = ask(op.input), float(op.min), float(op.max)
     return Range(min(max(inner.low, low), high), min(max(inner.high, low), high))
 
 

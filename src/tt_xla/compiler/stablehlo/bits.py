@@ -12,7 +12,8 @@ from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.elementwise import choose
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.ir import ttir
-from tt_xla.ir.base import shape, si32, tensor, tensor_type
+from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.structure import TypecastOp
 
 

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, bf16, f32
+from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import OpResult, SSAValue
 
 from tt_xla.compiler.stablehlo.creation import full
@@ -20,7 +20,8 @@ from tt_xla.compiler.stablehlo.importer import Importer
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, scalar_constant
 from tt_xla.ir import ttir
 from tt_xla.ir.abstract.cache import CacheOp
-from tt_xla.ir.base import shape, si32, tensor, tensor_type
+from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.attention import FillCacheOp, PagedUpdateCacheOp
 from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp
 from tt_xla.ir.ttir.structure import BroadcastOp, ReshapeOp, TypecastOp, WhereOp
@@ -164,10 +165,9 @@ def _counts(positions: SSAValue) -> bool:
         elif isinstance(op, WhereOp) and _wraps(op):
             positions = op.third
         elif isinstance(op, ArangeOp):
-            return op.value("start") == 0 and op.value("step") == 1
+            return op.start == 0 and op.step == 1
         elif isinstance(op, ConstantOp):
-            data = op.properties["value"]
-            return isinstance(data, DenseIntOrFPElementsAttr) and list(data.get_values()) == list(range(len(data)))
+            return list(op.value_.get_values()) == list(range(len(op.value_)))
         else:
             return False
     return False

@@ -14,8 +14,9 @@ from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo import outline
 from tt_xla.compiler.stablehlo.types import TOKEN, convert_type, host_type, is_empty
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.ir.base import DATA_TYPES, Tensor, si32, tensor, tensor_type
+from tt_xla.ir.base import DATA_TYPES, Tensor, tensor, tensor_type
 from tt_xla.ir.layout import DataType
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import ConstantOp
 from tt_xla.ir.ttir.host import HostCallbackOp, HostCallOp
 

@@ -16,7 +16,8 @@ from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, take
 from tt_xla.ir import ttir
-from tt_xla.ir.base import shape, si32, tensor, tensor_type, ui32
+from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.properties import si32, ui32
 from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, EmbeddingOp, GatherOp, TypecastOp
 

@@ -82,7 +82,7 @@ def reduce(importer: Importer, op: Any) -> SSAValue | list[SSAValue]:
 def _argmax(importer: Importer, op: Any, dims: tuple[int, ...]) -> list[SSAValue]:
     """The variadic reduction over (values, iota) that ``jax.lax.argmax``, ``argmin`` and ``max`` with indices make."""
     indices = importer[op.operands[1]].owner
-    is_range = isinstance(indices, ttir.creation.ArangeOp) and (indices.value("arange_dimension"),) == dims
+    is_range = isinstance(indices, ttir.creation.ArangeOp) and (indices.arange_dimension,) == dims
     greatest = _first_of_extremes(op)
     if not is_range or greatest is None:
         raise importer.reject(op, "a reduction of two tensors that is neither argmax nor argmin")

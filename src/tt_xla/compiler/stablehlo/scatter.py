@@ -18,7 +18,8 @@ from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.reduction import body_op
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, scalar_constant
 from tt_xla.ir import ttir
-from tt_xla.ir.base import TTOp, shape, si32, tensor, tensor_type
+from tt_xla.ir.base import TTOp, shape, tensor, tensor_type
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttcore import ReduceType
 from tt_xla.ir.ttir.contraction import MatmulOp
 from tt_xla.ir.ttir.indexing import ScatterOp

@@ -11,7 +11,8 @@ from xdsl.ir import OpResult, SSAValue
 
 from tt_xla.compiler.stablehlo.elementwise import is_total_order
 from tt_xla.compiler.stablehlo.importer import Importer, converts
-from tt_xla.ir.base import shape, si32, tensor, tensor_type
+from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.indexing import SortOp, TopKOp
 from tt_xla.ir.ttir.structure import GatherOp, PermuteOp, ReshapeOp, SliceStaticOp, TypecastOp
@@ -92,7 +93,7 @@ def _retyped(importer: Importer, value: SSAValue, element: Any) -> SSAValue:
 def _counts_along(value: SSAValue, dim: int) -> bool:
     """Whether each element is its position along a dimension."""
     made = value.op if isinstance(value, OpResult) else None
-    return isinstance(made, ArangeOp) and made.value("arange_dimension") == dim
+    return isinstance(made, ArangeOp) and made.arange_dimension == dim
 
 
 def _key_and_order(op: Any) -> tuple[int, bool] | None:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, OpResult, Region, SSAValue
 
@@ -54,8 +54,7 @@ class Captures:
 def _copied(value: SSAValue) -> bool:
     op = value.owner
     if isinstance(op, ConstantOp):
-        data = op.value("value")
-        return isinstance(data, DenseIntOrFPElementsAttr) and len(data.data.data) <= MOST_COPIED_BYTES
+        return len(op.value_.data.data) <= MOST_COPIED_BYTES
     if isinstance(op, ReshapeOp | BroadcastOp | TypecastOp | PermuteOp):
         return _copied(op.operands[0])
     return isinstance(op, FullOp | ArangeOp)
@@ -122,7 +121,7 @@ def set_roles(functions: Iterable[FuncOp]) -> None:
     for function in by_name.values():
         for op in function.body.block.ops:
             for name in subprograms(op):
-                states = op.value("state_count") if isinstance(op, WhileLoopOp) else 0
+                states = op.state_count if isinstance(op, WhileLoopOp) else 0
                 inputs = op.operands[1:] if isinstance(op, CaseOp) else op.operands
                 constant = [place >= states and is_constant(value) for place, value in enumerate(inputs)]
                 roles = [Role.PARAMETER if found else Role.INPUT for found in constant]

@@ -16,8 +16,9 @@ from xdsl.ir import Attribute
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir import base as tt
-from tt_xla.ir.base import Tensor, si32, tensor, ui8, ui16, ui32
+from tt_xla.ir.base import Tensor, tensor
 from tt_xla.ir.parsing import MLIRParser
+from tt_xla.ir.properties import si32, ui8, ui16, ui32
 
 ELEMENT_TYPES: dict[str, Attribute] = {
     "bf16": bf16,

@@ -19,7 +19,8 @@ from tt_xla.compiler.stablehlo.reduction import body_op, is_identity
 from tt_xla.compiler.stablehlo.sliding import ON_BOOLEANS, every, slide
 from tt_xla.compiler.stablehlo.structure import crop, extend, permute, reshape, spread
 from tt_xla.ir import shapes, ttir
-from tt_xla.ir.base import Tensor, shape, si32, tensor, tensor_type
+from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttcore import ReduceType
 from tt_xla.ir.ttir.indexing import ScatterOp
 from tt_xla.ir.ttir.reduction import CumsumOp

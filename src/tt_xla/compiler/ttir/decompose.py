@@ -11,7 +11,8 @@ from xdsl.pattern_rewriter import PatternRewriter
 from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_patterns
 from tt_xla.compiler.ttir.decompose_elementwise import ELEMENTWISE
 from tt_xla.ir import shapes
-from tt_xla.ir.base import shape, si32, tensor, tensor_type
+from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.contraction import DotGeneralOp, LinearOp, MatmulOp
 from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.structure import BroadcastOp, EmbeddingOp, GatherOp, PermuteOp, ReshapeOp, ReverseOp
@@ -24,8 +25,8 @@ def dot_general(op: DotGeneralOp, rewriter: PatternRewriter) -> None:
 
     The free dimensions of lhs stay apart where there are no batch dimensions, since a matrix product takes them so.
     """
-    batch, batch_rhs = op.value("batch_dims_lhs"), op.value("batch_dims_rhs")
-    inner, inner_rhs = op.value("contract_dims_lhs"), op.value("contract_dims_rhs")
+    batch, batch_rhs = op.batch_dims_lhs, op.batch_dims_rhs
+    inner, inner_rhs = op.contract_dims_lhs, op.contract_dims_rhs
     left, right = shape(op.lhs), shape(op.rhs)
     free = tuple(dim for dim in range(len(left)) if dim not in batch + inner)
     free_rhs = tuple(dim for dim in range(len(right)) if dim not in batch_rhs + inner_rhs)
@@ -67,13 +68,8 @@ def convolution_of_one_window(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     batch, height, width, channels = shape(op.result)
     depth = math.prod(shape(op.weight)[1:])
     window = (batch, *shape(op.weight)[2:], shape(op.weight)[1])
-    whole = op.dims == (0, 1, 2, 3) and op.value("groups") == 1 and shape(op.input) == window
-    if (
-        not whole
-        or (height, width) != (1, 1)
-        or math.prod(window[1:3]) == 1
-        or any(shapes.borders(op.value("padding")))
-    ):
+    whole = op.dims == (0, 1, 2, 3) and op.groups == 1 and shape(op.input) == window
+    if not whole or (height, width) != (1, 1) or math.prod(window[1:3]) == 1 or any(shapes.borders(op.padding)):
         return
     rows = _reshape(rewriter, op, op.input, (batch, depth))
     columns = _reshape(rewriter, op, _permute(rewriter, op, op.weight, (2, 3, 1, 0)), (depth, channels))
@@ -90,7 +86,7 @@ def convolution_of_one_window(op: Conv2dOp, rewriter: PatternRewriter) -> None:
 @pattern(ArangeOp)
 def arange(op: ArangeOp, rewriter: PatternRewriter) -> None:
     """A range of rank 1, then spread over the other dimensions."""
-    whole, dim = shape(op.result), op.value("arange_dimension")
+    whole, dim = shape(op.result), op.arange_dimension
     if len(whole) == 1:
         return
     values = op.values() | {"arange_dimension": 0}
@@ -110,7 +106,7 @@ def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
     TT-NN has tables of bfloat16 alone; of other types, elements are gathered.
     """
     sizes, element = shape(op.input), tensor_type(op.input).element_type
-    dims = tuple(dim for dim in sorted(op.value("dimensions")) if sizes[dim] != 1)
+    dims = tuple(dim for dim in sorted(op.dimensions) if sizes[dim] != 1)
     count = math.prod(sizes[dim] for dim in dims)
     if count <= 1 or not math.prod(sizes):
         rewriter.replace(op, [], [op.input])

@@ -14,7 +14,8 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import Pattern, insert_before
 from tt_xla.ir import ttir
-from tt_xla.ir.base import Tensor, TTOp, si32, tensor, tensor_type
+from tt_xla.ir.base import Tensor, TTOp, tensor, tensor_type
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import FullOp
 from tt_xla.ir.ttir.structure import TypecastOp, WhereOp
 

@@ -102,7 +102,7 @@ def before(op: Operation, dims: Dims) -> Dims | None:
     if isinstance(op, ReshapeOp):
         return regrouped(dims, shape(op.input))
     if isinstance(op, PermuteOp):
-        return permuted(dims, _inverse(op.value("permutation")))
+        return permuted(dims, _inverse(op.permutation))
     return dims
 
 
@@ -110,7 +110,7 @@ def after(op: Operation, dims: Dims) -> Dims | None:
     """The dimensions of the result of a reshape, permute or elementwise op, from those of its operand."""
     if isinstance(op, ReshapeOp):
         return regrouped(dims, shape(op.result))
-    return permuted(dims, op.value("permutation")) if isinstance(op, PermuteOp) else dims
+    return permuted(dims, op.permutation) if isinstance(op, PermuteOp) else dims
 
 
 def through(source: SSAValue, value: SSAValue, dims: Dims) -> Dims | None:

@@ -27,7 +27,7 @@ def drop_identity(op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter
     """reshape, broadcast, permute and typecast to the same type."""
     if not same_type(op.result, op.input):
         return
-    if isinstance(op, PermuteOp) and op.value("permutation") != tuple(range(len(shape(op.input)))):
+    if isinstance(op, PermuteOp) and op.permutation != tuple(range(len(shape(op.input)))):
         return
     rewriter.replace(op, [], [op.input])
 
@@ -51,7 +51,7 @@ def join_reshapes(op: ReshapeOp, rewriter: PatternRewriter) -> None:
     """reshape(reshape(x)) is reshape(x)."""
     inner = producer(op.input, ReshapeOp)
     if inner is not None:
-        replace_with(rewriter, op, ReshapeOp, [inner.input], shape=op.value("shape"))
+        replace_with(rewriter, op, ReshapeOp, [inner.input], shape=op.shape_)
 
 
 @pattern(PermuteOp)
@@ -60,7 +60,7 @@ def join_permutes(op: PermuteOp, rewriter: PatternRewriter) -> None:
     inner = producer(op.input, PermuteOp)
     if inner is None:
         return
-    first, second = inner.value("permutation"), op.value("permutation")
+    first, second = inner.permutation, op.permutation
     replace_with(rewriter, op, PermuteOp, [inner.input], permutation=tuple(first[dim] for dim in second))
 
 
@@ -69,7 +69,7 @@ def join_broadcasts(op: BroadcastOp, rewriter: PatternRewriter) -> None:
     """broadcast(broadcast(x)) is one broadcast."""
     inner = producer(op.input, BroadcastOp)
     if inner is not None:
-        pairs = zip(inner.value("broadcast_dimensions"), op.value("broadcast_dimensions"), strict=True)
+        pairs = zip(inner.broadcast_dimensions, op.broadcast_dimensions, strict=True)
         replace_with(rewriter, op, BroadcastOp, [inner.input], broadcast_dimensions=tuple(a * b for a, b in pairs))
 
 
@@ -89,7 +89,7 @@ def join_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
 def permute_as_reshape(op: PermuteOp, rewriter: PatternRewriter) -> None:
     """A permutation that only moves dimensions of size 1 leaves the elements in order."""
     sizes = shape(op.input)
-    moved = [dim for dim in op.value("permutation") if sizes[dim] != 1]
+    moved = [dim for dim in op.permutation if sizes[dim] != 1]
     if moved == sorted(moved):
         replace_with(rewriter, op, ReshapeOp, [op.input], shape=shape(op.result))
 

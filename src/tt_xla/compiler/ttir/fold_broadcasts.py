@@ -62,7 +62,7 @@ def delay_broadcast(op: Any, rewriter: PatternRewriter) -> None:
         operands=[broadcast.input], result_types=[type_], properties=op.properties, location=op.location
     )
     rewriter.insert(inner, InsertPoint.before(op))
-    factors = broadcast.value("broadcast_dimensions")
+    factors = broadcast.broadcast_dimensions
     replace_with(rewriter, op, BroadcastOp, [inner.results[0]], broadcast_dimensions=factors)
 
 

@@ -16,11 +16,11 @@ def transposed_product(op: PermuteOp, rewriter: PatternRewriter) -> None:
     product = producer(op.input, DotGeneralOp)
     if product is None or only_user(op.input) is not op:
         return
-    batches = len(product.value("batch_dims_lhs"))
-    left = len(shape(product.lhs)) - batches - len(product.value("contract_dims_lhs"))
+    batches = len(product.batch_dims_lhs)
+    left = len(shape(product.lhs)) - batches - len(product.contract_dims_lhs)
     rank = len(shape(product.result))
     swapped = (*range(batches), *range(batches + left, rank), *range(batches, batches + left))
-    if not 0 < left < rank - batches or op.value("permutation") != swapped:
+    if not 0 < left < rank - batches or op.permutation != swapped:
         return
     values = product.values()
     names = ("batch_dims", "contract_dims")

@@ -14,7 +14,8 @@ from xdsl.pattern_rewriter import PatternRewriter
 from tt_xla.compiler.analysis.constants import splat_of
 from tt_xla.compiler.analysis.ranges import BINARY, EXACT, TRUTH, UNARY, Range, bounds, fits, is_integer, is_integral
 from tt_xla.compiler.rewriting import both_ways, look_through, pattern, producer, replace_with
-from tt_xla.ir.base import only_user, si32, tensor_type
+from tt_xla.ir.base import only_user, tensor_type
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import ClampScalarOp, TypecastOp
 
@@ -76,7 +77,7 @@ def needless_clamp(op: ClampScalarOp, rewriter: PatternRewriter) -> None:
     if not is_integer(op.input) or op.input.type != op.result.type:
         return
     found = bounds(op.input)
-    if float(op.value("min")) <= found.low and found.high <= float(op.value("max")):
+    if float(op.min) <= found.low and found.high <= float(op.max):
         rewriter.replace(op, [], [op.input])
 
 

@@ -23,7 +23,7 @@ Reduced = SumOp | MeanOp | MaxOp | MinOp | ProdOp
 def of_single_elements(op: Reduced, rewriter: PatternRewriter) -> None:
     """A reduction over dimensions of size 1 is a reshape."""
     sizes = shape(op.input)
-    dims = shapes.normalise_dims(op.value("dim_arg"), len(sizes))
+    dims = shapes.normalise_dims(op.dim_arg, len(sizes))
     if all(sizes[dim] == 1 for dim in dims) and _same_element(op):
         replace_with(rewriter, op, ReshapeOp, [op.input], shape=shape(op.result))
 
@@ -34,12 +34,12 @@ def of_repeated(op: SumOp | MeanOp | MaxOp | MinOp, rewriter: PatternRewriter) -
     spread = producer(op.input, BroadcastOp)
     if spread is None or only_user(op.input) is not op or not _same_element(op):
         return
-    times, sizes = spread.value("broadcast_dimensions"), shape(op.input)
-    dims = shapes.normalise_dims(op.value("dim_arg"), len(sizes))
+    times, sizes = spread.broadcast_dimensions, shape(op.input)
+    dims = shapes.normalise_dims(op.dim_arg, len(sizes))
     if any(count > 1 and (dim not in dims or shape(spread.input)[dim] != 1) for dim, count in enumerate(times)):
         return
     count = math.prod(times)
-    kept = op.value("keep_dim")
+    kept = op.keep_dim
     if not isinstance(op, SumOp) or count == 1:
         replace_with(rewriter, op, type(op), [spread.input], dim_arg=dims, keep_dim=kept)
         return

@@ -152,7 +152,7 @@ def mean_over(value: SSAValue, whole: SSAValue) -> tuple[SSAValue, tuple[int, ..
 def last_dims(mean: MeanOp) -> tuple[int, ...] | None:
     """The dimensions that a mean is taken over, when they are the last ones; not all of a scalar's none."""
     rank = len(shape(mean.input))
-    dims = ttir.shared.shapes.normalise_dims(mean.value("dim_arg"), rank)
+    dims = ttir.shared.shapes.normalise_dims(mean.dim_arg, rank)
     return tuple(sorted(dims)) if dims and sorted(dims) == list(range(rank - len(dims), rank)) else None
 
 

@@ -59,7 +59,7 @@ def run(module: ModuleOp) -> None:
             if isinstance(op, HostCallOp):
                 _check(op)
                 if not op.operands and all(_may_be_constant(result) for result in op.results):
-                    _fold(op, _evaluated(op.value("module")))
+                    _fold(op, _evaluated(op.module))
 
 
 def _groups(block: Block, constants: set[SSAValue]) -> list[_Group]:
@@ -100,7 +100,7 @@ def _merge(calls: list[HostCallOp]) -> None:
         [value.type for value in outputs],
         calls[-1].location,
         module=_join(calls, inputs, outputs),
-        ops=tuple(op for call in calls for op in call.value("ops")),
+        ops=tuple(op for call in calls for op in call.ops),
         input_types=tuple(types[value] for value in inputs),
         output_types=tuple(types[value] for value in outputs),
     )
@@ -114,10 +114,10 @@ def _merge(calls: list[HostCallOp]) -> None:
 
 def _join(calls: list[HostCallOp], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> str:
     """One module whose ``@main`` calls the ``@main`` of each, in order."""
-    size = sum(len(call.value("module")) for call in calls)
+    size = sum(len(call.module) for call in calls)
     with context(size), ir.Location.unknown():
         joined: Any = ir.Module.create()
-        parts = [_bring(joined, call.value("module"), f"part{index}_") for index, call in enumerate(calls)]
+        parts = [_bring(joined, call.module, f"part{index}_") for index, call in enumerate(calls)]
         types: dict[SSAValue, Any] = {}
         for call, part in zip(calls, parts, strict=True):
             types |= dict(zip(call.operands, part.type.inputs, strict=True))
@@ -185,9 +185,9 @@ def _fold(call: HostCallOp, arrays: Sequence[Any]) -> None:
 
 def _check(call: HostCallOp) -> None:
     try:
-        host.check(call.value("module"))
+        host.check(call.module)
     except UnsupportedOpError as error:
-        name = call.value("ops")[0].partition(" at ")[0]
+        name = call.ops[0].partition(" at ")[0]
         raise UnsupportedOpError(
             f"failed to legalize operation '{name}': TT-NN has no op for it. {error.message}",
             location=describe(call.location),

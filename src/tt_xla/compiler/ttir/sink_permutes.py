@@ -40,12 +40,12 @@ def sink_past_elementwise(op: TTOp, rewriter: PatternRewriter) -> None:
 def sink_past_concat(op: ConcatOp, rewriter: PatternRewriter) -> None:
     """concat(permute(x), permute(y)) is permute(concat(x, y))."""
     found = [producer(value, PermuteOp) for value in op.operands]
-    permutations: set[Permutation] = {permute.value("permutation") for permute in found if permute}
+    permutations: set[Permutation] = {permute.permutation for permute in found if permute}
     operands = [permute.input for permute in found if permute]
     if len(permutations) != 1 or len(operands) != len(found):
         return
     permutation = permutations.pop()
-    dim = ConcatOp.make([operands], [], dim=permutation[op.value("dim")]).properties
+    dim = ConcatOp.make([operands], [], dim=permutation[op.dim]).properties
     _rebuild(rewriter, op, operands, permutation, dim)
 
 
@@ -55,12 +55,12 @@ def sink_past_reduction(op: shared.Reduction, rewriter: PatternRewriter) -> None
     permute = producer(op.input, PermuteOp)
     if permute is None or only_user(op.input) is not op:
         return
-    if isinstance(op, ArgmaxOp) and op.value("dim_arg") is None:
+    if isinstance(op, ArgmaxOp) and op.dim_arg is None:
         return  # a position among all elements depends on their order
-    permutation: Permutation = permute.value("permutation")
-    dims = shapes.normalise_dims(op.value("dim_arg"), len(permutation))
+    permutation: Permutation = permute.permutation
+    dims = shapes.normalise_dims(op.dim_arg, len(permutation))
     mapped = tuple(sorted(permutation[dim] for dim in dims))
-    keep = op.value("keep_dim")
+    keep = op.keep_dim
     type_ = tensor(shapes.reduce(shape(permute.input), mapped, keep), tensor_type(op.result).element_type)
     found = insert_before(rewriter, op, type(op), [permute.input], type_, dim_arg=mapped, keep_dim=keep)
     if not keep:
@@ -78,7 +78,7 @@ def _common_permutation(op: Operation) -> Permutation | None:
         if permute is not None and shape(value) == whole:
             if only_user(value) is not op and any(use.operation is not op for use in value.uses):
                 return None
-            found.add(permute.value("permutation"))
+            found.add(permute.permutation)
         elif math.prod(shape(value)) * 32 > math.prod(whole):
             return None
     return found.pop() if len(found) == 1 else None
@@ -87,7 +87,7 @@ def _common_permutation(op: Operation) -> Permutation | None:
 def _unpermuted(rewriter: PatternRewriter, op: Operation, value: SSAValue, permutation: Permutation) -> SSAValue:
     """``value`` in the order of dimensions before the permutation."""
     permute = producer(value, PermuteOp)
-    if permute is not None and permute.value("permutation") == permutation:
+    if permute is not None and permute.permutation == permutation:
         return permute.input
     element, rank = tensor_type(value).element_type, len(permutation)
     if len(shape(value)) < rank:

@@ -26,7 +26,7 @@ def paged_update_cache(lowering: Lowering, op: source.PagedUpdateCacheOp) -> lis
     index = lowering.row_major(op.update_index, DataType.SI32)
     pages = None if op.page_table is None else lowering.row_major(op.page_table, DataType.SI32)
     operands = [lowering.tiled(op.cache), lowering.tiled(op.input), index, pages]
-    return _written(lowering, op, target.PagedUpdateCacheOp, operands, share_cache=op.value("share_cache"))
+    return _written(lowering, op, target.PagedUpdateCacheOp, operands, share_cache=op.share_cache)
 
 
 @lowers(source.UpdateCacheOp)
@@ -47,7 +47,7 @@ def update_cache(lowering: Lowering, op: source.UpdateCacheOp) -> list[SSAValue]
 @lowers(source.FillCacheOp)
 def fill_cache(lowering: Lowering, op: source.FillCacheOp) -> list[SSAValue]:
     operands = [lowering.tiled(op.cache), lowering.tiled(op.input)]
-    return _written(lowering, op, target.FillCacheOp, operands, batch_offset=op.value("batch_offset"))
+    return _written(lowering, op, target.FillCacheOp, operands, batch_offset=op.batch_offset)
 
 
 def _written(lowering: Lowering, op: CacheOp, kind: type[TTOp], operands: list[Any], **values: Any) -> list[SSAValue]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, host_layout, lowers, stays_on_host
@@ -16,8 +15,7 @@ from tt_xla.ir.ttnn.attributes import laid_out
 def constant(lowering: Lowering, op: source.ConstantOp) -> SSAValue:
     """One value everywhere is made on the device; other data comes from the host, row-major."""
     sizes, dtype = lowering.result(op)
-    data = op.properties["value"]
-    assert isinstance(data, DenseIntOrFPElementsAttr)
+    data = op.value_
     if stays_on_host(op.result):
         return lowering.add(target.ConstantOp, [None], laid_out(sizes, host_layout(op.result)), value=data)
     if data.is_splat():
@@ -27,7 +25,7 @@ def constant(lowering: Lowering, op: source.ConstantOp) -> SSAValue:
 
 @lowers(source.FullOp)
 def full(lowering: Lowering, op: source.FullOp) -> SSAValue:
-    return _full(lowering, *lowering.result(op), op.value("fill_value"))
+    return _full(lowering, *lowering.result(op), op.fill_value)
 
 
 def _full(lowering: Lowering, sizes: tuple[int, ...], dtype: DataType, value: float | int) -> SSAValue:

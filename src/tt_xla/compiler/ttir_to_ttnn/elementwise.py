@@ -37,8 +37,8 @@ def where(lowering: Lowering, op: source.WhereOp) -> SSAValue:
 
 @lowers(source.ClampScalarOp)
 def clamp_scalar(lowering: Lowering, op: source.ClampScalarOp) -> SSAValue:
-    bounds = {"min": op.value("min"), "max": op.value("max")}
-    return lowering.emit(target.ClampScalarOp, [lowering.tiled(op.input)], *lowering.result(op), **bounds)
+    operand = lowering.tiled(op.input)
+    return lowering.emit(target.ClampScalarOp, [operand], *lowering.result(op), min=op.min, max=op.max)
 
 
 @lowers(source.ClampTensorOp)
@@ -50,7 +50,7 @@ def clamp_tensor(lowering: Lowering, op: source.ClampTensorOp) -> SSAValue:
 @lowers(source.LeakyReluOp)
 def leaky_relu(lowering: Lowering, op: source.LeakyReluOp) -> SSAValue:
     operands = [lowering.tiled(op.input)]
-    return lowering.emit(target.LeakyReluOp, operands, *lowering.result(op), parameter=op.value("parameter"))
+    return lowering.emit(target.LeakyReluOp, operands, *lowering.result(op), parameter=op.parameter)
 
 
 @lowers(source.TypecastOp)

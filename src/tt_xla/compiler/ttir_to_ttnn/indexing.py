@@ -21,7 +21,7 @@ _U16_POSITIONS = 1 << 16
 def scatter(lowering: Lowering, op: source.ScatterOp) -> SSAValue:
     """All row-major, as TT-NN wants float32."""
     operands = [lowering.row_major(value) for value in (op.input, op.index, op.source)]
-    values = {"dim": op.value("dim"), "scatter_reduce_type": op.value("scatter_reduce_type")}
+    values = {"dim": op.dim, "scatter_reduce_type": op.scatter_reduce_type}
     return lowering.emit(target.ScatterOp, operands, *lowering.result(op), tiled=False, **values)
 
 
@@ -42,7 +42,7 @@ def _values_and_positions(
 ) -> Sequence[SSAValue]:
     """Positions are u32 for float32, which is sorted as it is, u16 for bfloat16 along dimensions that those count."""
     given, wanted = (DATA_TYPES[tensor_type(value).element_type] for value in op.results)
-    narrow = given is DataType.BF16 and shape(operand)[op.value("dim")] < _U16_POSITIONS
+    narrow = given is DataType.BF16 and shape(operand)[op.dim] < _U16_POSITIONS
     types = (given, DataType.U16 if narrow else DataType.U32)
     sizes = shape(op.results[0])
     results = [laid_out(sizes, TensorLayout.of(sizes, type_)) for type_ in types]

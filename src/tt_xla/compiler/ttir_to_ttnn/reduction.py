@@ -27,8 +27,8 @@ def reduce(lowering: Lowering, op: source.SumOp) -> SSAValue:
     sizes, dtype = lowering.result(op)
     computed = dtype if dtype.is_float or lowering.exact else DataType.F32
     operand = lowering.tiled(op.input, computed)
-    values = {"dim_arg": op.value("dim_arg"), "keep_dim": op.value("keep_dim")}
-    found = lowering.emit(_KINDS[type(op)], [operand], sizes, computed, **values)
+    kind = _KINDS[type(op)]
+    found = lowering.emit(kind, [operand], sizes, computed, dim_arg=op.dim_arg, keep_dim=op.keep_dim)
     return lowering.convert(found, tiled=True, dtype=dtype)
 
 
@@ -38,7 +38,7 @@ def prod(lowering: Lowering, op: source.ProdOp) -> SSAValue:
     sizes, dtype = lowering.result(op)
     computed = dtype if dtype.is_float or lowering.exact else DataType.F32
     value, rank = lowering.tiled(op.input, computed), len(shape(op.input))
-    dims = shapes.normalise_dims(op.value("dim_arg"), rank)
+    dims = shapes.normalise_dims(op.dim_arg, rank)
     for dim in reversed(dims):
         reduced = shapes.reduce(shape(value), (dim,), True)
         value = lowering.emit(target.ProdOp, [value], reduced, computed, dim_arg=dim, keep_dim=True)
@@ -48,7 +48,7 @@ def prod(lowering: Lowering, op: source.ProdOp) -> SSAValue:
 @lowers(source.ArgmaxOp)
 def argmax(lowering: Lowering, op: source.ArgmaxOp) -> SSAValue:
     sizes, dtype = lowering.result(op)
-    dims = op.value("dim_arg")
+    dims = op.dim_arg
     operand = lowering.row_major(op.input)
     found = lowering.emit(
         target.ArgmaxOp,
@@ -57,20 +57,22 @@ def argmax(lowering: Lowering, op: source.ArgmaxOp) -> SSAValue:
         DataType.U32,
         tiled=False,
         dim=dims[0] if dims else None,
-        keep_dim=op.value("keep_dim"),
+        keep_dim=op.keep_dim,
     )
     return lowering.convert(found, tiled=True, dtype=dtype)
 
 
 @lowers(source.CumsumOp)
 def cumsum(lowering: Lowering, op: source.CumsumOp) -> SSAValue:
-    return lowering.emit(target.CumsumOp, [lowering.tiled(op.input)], *lowering.result(op), dim=op.value("dim"))
+    return lowering.emit(target.CumsumOp, [lowering.tiled(op.input)], *lowering.result(op), dim=op.dim)
 
 
 @lowers(source.SoftmaxOp)
 def softmax(lowering: Lowering, op: source.SoftmaxOp) -> SSAValue:
-    values = {"dimension": op.value("dimension"), "numericStable": op.value("numericStable")}
-    return lowering.emit(target.SoftmaxOp, [lowering.tiled(op.input)], *lowering.result(op), **values)
+    operand = lowering.tiled(op.input)
+    return lowering.emit(
+        target.SoftmaxOp, [operand], *lowering.result(op), dimension=op.dimension, numericStable=op.numericStable
+    )
 
 
 @lowers(source.LayerNormOp, source.RmsNormOp)
@@ -78,12 +80,12 @@ def normalise(lowering: Lowering, op: source.LayerNormOp | source.RmsNormOp) -> 
     """TT-NN normalises over the last dimension; several are brought into one."""
     sizes, dtype = lowering.result(op)
     kind = target.LayerNormOp if isinstance(op, source.LayerNormOp) else target.RmsNormOp
-    count = len(op.value("normalized_shape"))
+    count = len(op.normalized_shape)
     flat = (*sizes[: len(sizes) - count], _product(sizes[len(sizes) - count :]))
     operands: list[SSAValue | None] = [_reshaped(lowering, lowering.tiled(op.input), flat)]
     for operand in (op.weight, op.bias):
         operands.append(None if operand is None else _reshaped(lowering, lowering.tiled(operand), flat[-1:]))
-    found = lowering.emit(kind, operands, flat, dtype, epsilon=op.value("epsilon"))
+    found = lowering.emit(kind, operands, flat, dtype, epsilon=op.epsilon)
     return _reshaped(lowering, found, sizes)
 
 

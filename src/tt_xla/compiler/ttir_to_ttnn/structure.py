@@ -17,25 +17,25 @@ from tt_xla.ir.ttnn.attributes import layout_of
 @lowers(source.ReshapeOp)
 def reshape(lowering: Lowering, op: source.ReshapeOp) -> SSAValue:
     operand = lowering.tiled(op.input)
-    return lowering.emit(target.ReshapeOp, [operand], *lowering.result(op), shape=op.value("shape"))
+    return lowering.emit(target.ReshapeOp, [operand], *lowering.result(op), shape=op.shape_)
 
 
 @lowers(source.PermuteOp)
 def permute(lowering: Lowering, op: source.PermuteOp) -> SSAValue:
     operand = lowering.tiled(op.input)
-    return lowering.emit(target.PermuteOp, [operand], *lowering.result(op), permutation=op.value("permutation"))
+    return lowering.emit(target.PermuteOp, [operand], *lowering.result(op), permutation=op.permutation)
 
 
 @lowers(source.BroadcastOp)
 def broadcast(lowering: Lowering, op: source.BroadcastOp) -> SSAValue:
-    factors = op.value("broadcast_dimensions")
+    factors = op.broadcast_dimensions
     return lowering.emit(target.RepeatOp, [lowering.tiled(op.input)], *lowering.result(op), repeat_dims=factors)
 
 
 @lowers(source.ConcatOp)
 def concat(lowering: Lowering, op: source.ConcatOp) -> SSAValue:
     operands = [[lowering.tiled(value) for value in op.operands]]
-    return lowering.emit(target.ConcatOp, operands, *lowering.result(op), dim=op.value("dim"))
+    return lowering.emit(target.ConcatOp, operands, *lowering.result(op), dim=op.dim)
 
 
 @lowers(source.SliceStaticOp)
@@ -47,10 +47,10 @@ def slice_static(lowering: Lowering, op: source.SliceStaticOp) -> SSAValue:
 @lowers(source.PadOp)
 def pad(lowering: Lowering, op: source.PadOp) -> SSAValue:
     """Padding in front works on row-major tensors alone."""
-    padding = op.value("padding")
+    padding = op.padding
     tiled = not any(padding[::2])
     operand = lowering.tiled(op.input) if tiled else lowering.row_major(op.input)
-    values = {"padding": padding, "value": op.value("value"), "use_multicore": True}
+    values = {"padding": padding, "value": op.value_, "use_multicore": True}
     return lowering.emit(target.PadOp, [operand], *lowering.result(op), tiled=tiled, **values)
 
 
@@ -58,7 +58,7 @@ def pad(lowering: Lowering, op: source.PadOp) -> SSAValue:
 def gather(lowering: Lowering, op: source.GatherOp) -> SSAValue:
     """TT-NN gathers from two dimensions on."""
     sizes, dtype = lowering.result(op)
-    operands, dim = [lowering.tiled(op.input), lowering.tiled(op.index, DataType.U32)], op.value("dim")
+    operands, dim = [lowering.tiled(op.input), lowering.tiled(op.index, DataType.U32)], op.dim
     if len(sizes) > 1:
         return lowering.emit(target.GatherOp, operands, sizes, dtype, dim=dim)
     rows = [_reshaped(lowering, operand, (1, *shape(operand))) for operand in operands]

@@ -32,15 +32,16 @@ def conv2d(lowering: Lowering, op: source.Conv2dOp | source.ConvTranspose2dOp) -
         "input_height": height,
         "input_width": width,
         "kernel_size": shape(op.weight)[2:],
-        "stride": op.value("stride"),
-        "padding": _torch_order(op.value("padding")),
-        "dilation": op.value("dilation"),
-        "groups": op.value("groups"),
+        "stride": shapes.pair(op.stride, "stride"),
+        "padding": _torch_order(op.padding),
+        "dilation": shapes.pair(op.dilation, "dilation"),
+        "groups": op.groups,
         "conv2d_config": Conv2dConfigAttr.of(weights_dtype=dtype, config_tensors_in_dram=True),
     }
     kind: type[TTOp] = target.Conv2dOp
     if isinstance(op, source.ConvTranspose2dOp):
-        kind, geometry["output_padding"] = target.ConvTranspose2dOp, op.value("output_padding")
+        kind = target.ConvTranspose2dOp
+        geometry["output_padding"] = shapes.pair(op.output_padding, "output_padding")
     activation = _flat(lowering, lowering.tiled(op.input), (1, 1, batch * height * width, channels))
     weight, bias = lowering.host(op.weight), None
     if op.bias is not None:
@@ -84,16 +85,16 @@ def _prepared(
 
 
 @lowers(source.MaxPool2dOp, source.AvgPool2dOp)
-def pool2d(lowering: Lowering, op: TTOp) -> SSAValue:
+def pool2d(lowering: Lowering, op: source.MaxPool2dOp | source.AvgPool2dOp) -> SSAValue:
     """Pooling reads and writes row-major bfloat16; float32 stays as it is under exact numerics."""
     sizes, dtype = lowering.result(op)
-    operand, padding = lowering.tiled(op.operands[0], _pooled_type(lowering, dtype)), _torch_order(op.value("padding"))
-    if _exceeds(padding, op.value("kernel")):
+    operand, padding = lowering.tiled(op.operands[0], _pooled_type(lowering, dtype)), _torch_order(op.padding)
+    if _exceeds(padding, shapes.pair(op.kernel, "kernel")):
         operand, padding = _padded(lowering, op, operand, padding), (0, 0, 0, 0)
     values = _pool_geometry(op, shape(operand), padding)
     kind: type[TTOp] = target.MaxPool2dOp
     if isinstance(op, source.AvgPool2dOp):
-        kind, values["count_include_pad"] = target.AvgPool2dOp, op.value("count_include_pad")
+        kind, values["count_include_pad"] = target.AvgPool2dOp, op.count_include_pad
     operand = _flat_sticks(lowering, operand)
     found = lowering.emit(kind, [operand], _rows(sizes), layout_of(operand).dtype, tiled=False, **values)
     return _flat(lowering, lowering.convert(found, tiled=True, dtype=dtype), sizes)
@@ -103,7 +104,7 @@ def pool2d(lowering: Lowering, op: TTOp) -> SSAValue:
 def max_pool2d_with_indices(lowering: Lowering, op: source.MaxPool2dWithIndicesOp) -> Sequence[SSAValue]:
     """As pooling; positions are u16."""
     sizes, dtype = lowering.result(op)
-    values = _pool_geometry(op, shape(op.input), _torch_order(op.value("padding")))
+    values = _pool_geometry(op, shape(op.input), _torch_order(op.padding))
     operand = _flat_sticks(lowering, lowering.tiled(op.input, _pooled_type(lowering, dtype)))
     types = (layout_of(operand).dtype, DataType.U16)
     results = [laid_out(_rows(sizes), TensorLayout.of(_rows(sizes), type_, tiled=False)) for type_ in types]
@@ -119,18 +120,22 @@ def _pooled_type(lowering: Lowering, dtype: DataType) -> DataType:
     return dtype if lowering.exact and dtype.is_float else DataType.BF16
 
 
-def _pool_geometry(op: TTOp, whole: tuple[int, ...], padding: tuple[int, int, int, int]) -> dict[str, Any]:
+def _pool_geometry(
+    op: source.MaxPool2dOp | source.MaxPool2dWithIndicesOp | source.AvgPool2dOp,
+    whole: tuple[int, ...],
+    padding: tuple[int, int, int, int],
+) -> dict[str, Any]:
     batch, height, width, channels = whole
     return {
         "batch_size": batch,
         "input_height": height,
         "input_width": width,
         "channels": channels,
-        "kernel_size": op.value("kernel"),
-        "stride": op.value("stride"),
+        "kernel_size": shapes.pair(op.kernel, "kernel"),
+        "stride": shapes.pair(op.stride, "stride"),
         "padding": padding,
-        "dilation": op.value("dilation"),
-        "ceil_mode": op.value("ceil_mode"),
+        "dilation": shapes.pair(op.dilation, "dilation"),
+        "ceil_mode": op.ceil_mode,
     }
 
 
@@ -154,7 +159,7 @@ def _padded(lowering: Lowering, op: TTOp, value: SSAValue, padding: tuple[int, i
     Raises:
         UnsupportedOpError: the mean leaves padding out of its count.
     """
-    if isinstance(op, source.AvgPool2dOp) and not op.value("count_include_pad"):
+    if isinstance(op, source.AvgPool2dOp) and not op.count_include_pad:
         raise UnsupportedOpError(
             f"'{op.name}' pads by {padding}, more than half of its window, and does not count padding; TT-NN has no "
             "such pooling.",
@@ -169,9 +174,9 @@ def _padded(lowering: Lowering, op: TTOp, value: SSAValue, padding: tuple[int, i
     return lowering.emit(PadOp, [operand], sizes, layout_of(value).dtype, tiled=False, **values)
 
 
-def _torch_order(padding: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+def _torch_order(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
     """TTIR's top, left, bottom, right as TT-NN's top, bottom, left, right."""
-    top, left, bottom, right = padding
+    top, left, bottom, right = shapes.borders(padding)
     return (top, bottom, left, right)
 
 

@@ -92,7 +92,7 @@ def _typecast(op: Operation, index: int, dtype: DataType) -> None:
 
 def _convert_convolution(op: Conv2dOp, dtype: DataType) -> None:
     """The convolution's config says the format; weights that are prepared beforehand have it from then on."""
-    config = Conv2dConfigAttr.of(**(dict(op.value("conv2d_config") or ()) | {"weights_dtype": dtype}))
+    config = Conv2dConfigAttr.of(**(dict(op.conv2d_config or ()) | {"weights_dtype": dtype}))
     op.properties["conv2d_config"] = config
     prepare = op.weight.owner
     if isinstance(prepare, PrepareConv2dWeightsOp):

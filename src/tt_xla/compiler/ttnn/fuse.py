@@ -13,8 +13,9 @@ from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patte
 from tt_xla.compiler.ttnn import fuse_rotary, fuse_unary
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import ttnn
-from tt_xla.ir.base import STR, TTOp, only_user, shape, users
+from tt_xla.ir.base import TTOp, only_user, shape, users
 from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.properties import STR
 from tt_xla.ir.ttnn.attributes import Activation, Conv2dConfigAttr, laid_out, layout_of
 from tt_xla.ir.ttnn.configs import UnaryAttr
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
@@ -40,7 +41,7 @@ def fuse_into_convolution(op: Operation, rewriter: PatternRewriter) -> None:
     conv = producer(source, Conv2dOp) or producer(source, ConvTranspose2dOp) if source is not None else None
     if conv is None or activation not in _CONV:
         return
-    config = dict(conv.value("conv2d_config") or ())
+    config = dict(conv.conv2d_config or ())
     if "activation" not in config:
         config["activation"] = UnaryAttr.of(activation.value)
         conv.properties["conv2d_config"] = Conv2dConfigAttr.of(**config)
@@ -52,7 +53,7 @@ def fuse_into_product(op: Operation, rewriter: PatternRewriter) -> None:
     """f(matmul(x)), also with a reshape in between."""
     activation, source = _ACTIVATION_OPS[type(op)], _own_operand(op)
     matmul = producer(source, MatmulOp) or producer(source, LinearOp) if source is not None else None
-    if matmul is not None and activation in _MATMUL and matmul.value("activation") is None:
+    if matmul is not None and activation in _MATMUL and matmul.activation is None:
         matmul.properties["activation"] = STR.encode(activation.value)
         rewriter.replace(op, [], [op.operands[0]])
 
@@ -119,7 +120,7 @@ def sink_reshape_past_rows(op: LayerNormOp | RmsNormOp | MatmulOp | LinearOp, re
     source, whole = shape(made.input), shape(op.operands[0])
     if len(source) < 2 or len(whole) < 2 or source[-1] != whole[-1] or not layout_of(made.input).tiled:
         return
-    if isinstance(op, MatmulOp | LinearOp) and (op.value("transpose_a") or len(shape(op.operands[1])) != 2):
+    if isinstance(op, MatmulOp | LinearOp) and (op.transpose_a or len(shape(op.operands[1])) != 2):
         return
     if isinstance(op, LinearOp) and op.bias is not None and len(shape(op.bias)) > len(source):
         return
@@ -163,7 +164,7 @@ def _has_integers(value: SSAValue) -> bool:
     """Whether a float was made of integers, by a product or by clamping rounded numbers."""
     clamp = producer(value, ClampScalarOp)
     if clamp is not None:
-        ends = (clamp.value("min"), clamp.value("max"))
+        ends = (clamp.min, clamp.max)
         whole = all(float(end).is_integer() and abs(end) <= 2**24 for end in ends)
         return whole and producer(clamp.input, _Round) is not None
     product = producer(value, MatmulOp)

@@ -51,7 +51,7 @@ def rotary_embedding(op: TTOp, rewriter: PatternRewriter) -> None:
 def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
     """concat(a * cos - b * sin, b * cos + a * sin) of the halves a and b of x [B, H, S, D], by tables [S, D / 2]."""
     sizes = shape(op.result)
-    if len(op.operands) != 2 or len(sizes) != 4 or op.value("dim") % 4 != 3:
+    if len(op.operands) != 2 or len(sizes) != 4 or op.dim % 4 != 3:
         return
     if not (sizes[3] == TILE or sizes[3] % (2 * TILE) == 0) or not layout_of(op.result).dtype.is_float:
         return
@@ -80,7 +80,7 @@ def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
 def _twice(rewriter: PatternRewriter, op: TTOp, table: SSAValue) -> SSAValue:
     """A table beside itself, by a concatenation right behind it that all its users share."""
     for user in users(table):
-        if isinstance(user, ConcatOp) and [*user.operands] == [table, table] and user.value("dim") % 4 == 3:
+        if isinstance(user, ConcatOp) and [*user.operands] == [table, table] and user.dim % 4 == 3:
             return user.result
     wanted = (*shape(table)[:-1], 2 * shape(table)[-1])
     type_ = laid_out(wanted, TensorLayout.of(wanted, layout_of(table).dtype))
@@ -105,7 +105,7 @@ def _rotate(rewriter: PatternRewriter, op: TTOp, operands: list[SSAValue]) -> No
 def _rotated_half(value: SSAValue) -> SSAValue | None:
     """x of concat(-x[..., d / 2 :], x[..., : d / 2]) along the last dimension."""
     joined = producer(value, ConcatOp)
-    if joined is None or len(joined.operands) != 2 or joined.value("dim") % len(shape(value)) != len(shape(value)) - 1:
+    if joined is None or len(joined.operands) != 2 or joined.dim % len(shape(value)) != len(shape(value)) - 1:
         return None
     negation, first = producer(joined.operands[0], _Neg), producer(joined.operands[1], SliceStaticOp)
     second = producer(negation.operands[0], SliceStaticOp) if negation is not None else None

@@ -124,9 +124,9 @@ def _of_constant(op: TTOp) -> tuple[SSAValue, tuple[Step, ...]] | None:
 def _number(value: SSAValue) -> float | None:
     """The element of a floating-point constant of one element."""
     full = producer(value, FullOp)
-    if full is None or math.prod(full.value("shape")) != 1:
+    if full is None or math.prod(full.shape_) != 1:
         return None
-    number = float(full.value("fill_value"))
+    number = float(full.fill_value)
     return number if math.isfinite(number) else None
 
 

@@ -54,7 +54,7 @@ def _fixed(op: WhileLoopOp | CaseOp, callee: FuncOp) -> set[SSAValue]:
     """Arguments that are alike in every round; of a branch, which may never run, parameters."""
     arguments = body(callee).args
     if isinstance(op, WhileLoopOp):
-        return set(arguments[op.value("state_count") :])
+        return set(arguments[op.state_count :])
     return {argument for argument in arguments if argument_role(callee, argument.index) is not Role.INPUT}
 
 
@@ -150,7 +150,7 @@ def _set_attributes(function: FuncOp, attributes: Sequence[DictionaryAttr]) -> N
 def _drop_unused(op: WhileLoopOp | CaseOp, callees: Sequence[FuncOp]) -> None:
     """Captured operands that no function reads any more are not given to them."""
     offset = _first_input(op)
-    first = op.value("state_count") if isinstance(op, WhileLoopOp) else 0
+    first = op.state_count if isinstance(op, WhileLoopOp) else 0
     bounds = _bounds(op)
     for index in reversed(range(first, len(op.operands) - offset)):
         used = any(body(function).args[index].first_use is not None for function in callees)

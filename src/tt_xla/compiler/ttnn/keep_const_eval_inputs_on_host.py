@@ -30,7 +30,7 @@ def run(module: ModuleOp) -> None:
             loads = [use.operation for use in argument.uses if isinstance(use.operation, LoadCachedOp)]
             if loads and len(loads) == len(list(argument.uses)) and layout_of(argument).on_device:
                 for load in loads:
-                    _read_from_host(load, argument, by_name[load.value("callee")])
+                    _read_from_host(load, argument, by_name[load.callee])
                 _to_host(argument)
         function.update_function_type()
 

@@ -36,6 +36,6 @@ def _fidelity(op: ComputeOp, options: CompileOptions) -> MathFidelity | None:
 
 def _block_float_weights(op: MatmulOp | LinearOp | Conv2dOp) -> bool:
     if isinstance(op, Conv2dOp):
-        dtype = dict(op.value("conv2d_config") or ()).get("weights_dtype")
+        dtype = dict(op.conv2d_config or ()).get("weights_dtype")
         return dtype is not None and dtype.is_block_float
     return layout_of(op.b).dtype.is_block_float

@@ -28,7 +28,7 @@ def run(module: ModuleOp) -> None:
 def _transpose(op: MatmulOp | LinearOp) -> None:
     """Matrices alone: a vector has nothing to transpose."""
     rank = len(shape(op.b))
-    if not op.value("transpose_b") or rank < 2:
+    if not op.transpose_b or rank < 2:
         return
     order = (*range(rank - 2), rank - 1, rank - 2)
     turned = tuple(shape(op.b)[axis] for axis in order)

@@ -7,13 +7,13 @@ converted afterwards, the bias in the type of the weights: in another one it cou
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import insert_before, pattern, replace_with
-from tt_xla.ir.base import TTOp, shape
+from tt_xla.ir.base import shape
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.ttnn.attributes import laid_out, layout_of
 from tt_xla.ir.ttnn.configs import Conv2dConfigAttr
@@ -25,20 +25,24 @@ from tt_xla.ir.ttnn.window import (
     PrepareConvTranspose2dWeightsOp,
 )
 
+_Configured: TypeAlias = Conv2dOp | ConvTranspose2dOp | PrepareConv2dWeightsOp | PrepareConvTranspose2dWeightsOp
 
-def _weights_dtype(op: TTOp) -> DataType | None:
+
+def _weights_dtype(op: _Configured) -> DataType | None:
     """The block float that the weights are to be in; None for other types."""
-    found: Any = dict(op.value("conv2d_config") or ()).get("weights_dtype")
+    found: Any = dict(op.conv2d_config or ()).get("weights_dtype")
     return DataType(found) if found is not None and DataType(found).is_block_float else None
 
 
 @pattern(PrepareConv2dWeightsOp, PrepareConvTranspose2dWeightsOp)
-def converted_after_preparation(op: TTOp, rewriter: PatternRewriter) -> None:
+def converted_after_preparation(
+    op: PrepareConv2dWeightsOp | PrepareConvTranspose2dWeightsOp, rewriter: PatternRewriter
+) -> None:
     """prepare(w) as block floats to prepare(w) as bfloat16, converted."""
     if _weights_dtype(op) is None:
         return
     result: SSAValue = op.results[0]
-    config = Conv2dConfigAttr.of(**(dict(op.value("conv2d_config")) | {"weights_dtype": DataType.BF16}))
+    config = Conv2dConfigAttr.of(**(dict(op.conv2d_config or ()) | {"weights_dtype": DataType.BF16}))
     type_ = laid_out(shape(result), layout_of(result).retyped(DataType.BF16))
     values = op.values() | {"conv2d_config": config}
     prepared = insert_before(rewriter, op, type(op), list(op.operands), type_, **values)

@@ -27,8 +27,8 @@ def widened(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     batch, rows, width, channels = shape(op.result)
     if width >= WIDE_ENOUGH or batch * rows < FEWEST_ROWS or _in_one_stretch(op):
         return
-    top, left, bottom, right = shapes.borders(op.value("padding"))
-    _, stride = shapes.pair(op.value("stride"), "stride")
+    top, left, bottom, right = shapes.borders(op.padding)
+    _, stride = shapes.pair(op.stride, "stride")
     values = op.values() | {"padding": (top, left, bottom, right + (WIDE_ENOUGH - width) * stride)}
     type_ = tensor((batch, rows, WIDE_ENOUGH, channels), tensor_type(op.result).element_type)
     wide = insert_before(rewriter, op, Conv2dOp, [op.input, op.weight, op.bias], type_, **values)
@@ -38,8 +38,8 @@ def widened(op: Conv2dOp, rewriter: PatternRewriter) -> None:
 
 def _in_one_stretch(op: Conv2dOp) -> bool:
     """Whether a row begins where the one before ends, or windows lie side by side, which is a product for TT-NN."""
-    _, left, _, right = padding = shapes.borders(op.value("padding"))
-    strides, kernel = shapes.pair(op.value("stride"), "stride"), shape(op.weight)[2:]
+    _, left, _, right = padding = shapes.borders(op.padding)
+    strides, kernel = shapes.pair(op.stride, "stride"), shape(op.weight)[2:]
     rows_meet = strides[1] == 1 and shape(op.input)[2] + left + right == shape(op.result)[2]
     return rows_meet or (strides == kernel and not any(padding))
 

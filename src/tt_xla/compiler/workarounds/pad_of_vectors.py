@@ -23,7 +23,7 @@ def pad_as_a_matrix(op: PadOp, rewriter: PatternRewriter) -> None:
     row, wide = (1, *before), (1, *after)
     type_ = laid_out(row, layout_of(op.input).with_(row))
     matrix = insert_before(rewriter, op, ReshapeOp, [op.input], type_, shape=row)
-    values = op.values() | {"padding": (0, 0, *op.value("padding"))}
+    values = op.values() | {"padding": (0, 0, *op.padding)}
     type_ = laid_out(wide, layout_of(op.results[0]).with_(wide))
     padded = insert_before(rewriter, op, PadOp, [matrix], type_, **values)
     replace_with(rewriter, op, ReshapeOp, [padded], shape=after)

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -26,7 +24,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from tt_xla.ir import shapes
-from tt_xla.ir.base import (
+from tt_xla.ir.base import TTOp, shape, tensor_type
+from tt_xla.ir.properties import (
     BOOL,
     ELEMENTS,
     F32,
@@ -37,10 +36,9 @@ from tt_xla.ir.base import (
     SI32,
     STR,
     STRS,
-    TTOp,
     defaulted,
-    shape,
-    tensor_type,
+    opt_prop_def,
+    prop_def,
 )
 
 
@@ -172,14 +170,18 @@ class Reduction(TensorOp, ABC):
     keep_dim = prop_def(BOOL)
 
     def result_shape(self) -> shapes.Shape:
-        return shapes.reduce(shape(self.input), self.value("dim_arg"), self.value("keep_dim"))
+        return shapes.reduce(shape(self.input), self.dim_arg, self.keep_dim)
 
 
 class Cumulative(ElementwiseUnary, ABC):
     """A running reduction along ``dim``."""
 
+    if TYPE_CHECKING:
+        dim: int
+        """Declared by each dialect, as ``i32`` or ``si32``."""
+
     def result_shape(self) -> shapes.Shape:
-        shapes.normalise_dims((self.value("dim"),), len(shape(self.input)))
+        shapes.normalise_dims((self.dim,), len(shape(self.input)))
         return shape(self.input)
 
 
@@ -188,7 +190,7 @@ class Softmax(ElementwiseUnary, ABC):
     numericStable = defaulted(BOOL, False)
 
     def result_shape(self) -> shapes.Shape:
-        shapes.normalise_dims((self.value("dimension"),), len(shape(self.input)))
+        shapes.normalise_dims((self.dimension,), len(shape(self.input)))
         return shape(self.input)
 
 
@@ -199,7 +201,7 @@ class Matmul(TensorOp, ABC):
     transpose_b = defaulted(BOOL, False)
 
     def result_shape(self) -> shapes.Shape:
-        return shapes.matmul(shape(self.a), shape(self.b), self.value("transpose_a"), self.value("transpose_b"))
+        return shapes.matmul(shape(self.a), shape(self.b), self.transpose_a, self.transpose_b)
 
 
 class Linear(TensorOp, ABC):
@@ -212,7 +214,7 @@ class Linear(TensorOp, ABC):
     transpose_b = defaulted(BOOL, False)
 
     def result_shape(self) -> shapes.Shape:
-        product = shapes.matmul(shape(self.a), shape(self.b), self.value("transpose_a"), self.value("transpose_b"))
+        product = shapes.matmul(shape(self.a), shape(self.b), self.transpose_a, self.transpose_b)
         return product if self.bias is None else shapes.broadcast(product, shape(self.bias))
 
 
@@ -221,7 +223,7 @@ class Reshape(TensorOp, ABC):
     shape_ = prop_def(I32_LIST, prop_name="shape")
 
     def result_shape(self) -> shapes.Shape:
-        new = self.value("shape")
+        new = self.shape_
         before = tensor_type(self.operands[0])
         count = 1
         for size in new:
@@ -238,7 +240,7 @@ class Permute(TensorOp, ABC):
     permutation = prop_def(I64S)
 
     def result_shape(self) -> shapes.Shape:
-        return shapes.permute(shape(self.input), self.value("permutation"))
+        return shapes.permute(shape(self.input), self.permutation)
 
 
 class Concat(TensorOp, ABC):
@@ -248,7 +250,7 @@ class Concat(TensorOp, ABC):
     def result_shape(self) -> shapes.Shape:
         if not self.operands:
             raise ValueError("expected one input or more, got none")
-        return shapes.concat([shape(value) for value in self.operands], self.value("dim"))
+        return shapes.concat([shape(value) for value in self.operands], self.dim)
 
 
 class SliceStatic(TensorOp, ABC):
@@ -260,7 +262,7 @@ class SliceStatic(TensorOp, ABC):
     step = prop_def(I32_LIST)
 
     def result_shape(self) -> shapes.Shape:
-        return shapes.slice_static(shape(self.input), self.value("begins"), self.value("ends"), self.value("step"))
+        return shapes.slice_static(shape(self.input), self.begins, self.ends, self.step)
 
 
 class Pad(TensorOp, ABC):
@@ -271,7 +273,7 @@ class Pad(TensorOp, ABC):
     value_ = prop_def(F32, prop_name="value")
 
     def result_shape(self) -> shapes.Shape:
-        return shapes.pad(shape(self.input), self.value("padding"))
+        return shapes.pad(shape(self.input), self.padding)
 
 
 class Embedding(TensorOp, ABC):
@@ -291,9 +293,12 @@ class Gather(TensorOp, ABC):
 
     input = operand_def(TensorType)
     index = operand_def(TensorType)
+    if TYPE_CHECKING:
+        dim: int
+        """Declared by each dialect, as ``i32`` or ``si32``."""
 
     def result_shape(self) -> shapes.Shape:
-        whole, wanted, dim = shape(self.input), shape(self.index), self.value("dim")
+        whole, wanted, dim = shape(self.input), shape(self.index), self.dim
         shapes.normalise_dims((dim,), len(whole))
         if len(whole) != len(wanted) or any(
             size > limit for d, (size, limit) in enumerate(zip(wanted, whole, strict=True)) if d != dim % len(whole)

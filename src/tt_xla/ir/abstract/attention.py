@@ -6,20 +6,13 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    opt_result_def,
-    prop_def,
-    result_def,
-)
+from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def, opt_result_def, result_def
 
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import LikeInput, ShapedOp, TensorOp
-from tt_xla.ir.base import BOOL, F32, UI32, defaulted, shape
+from tt_xla.ir.base import shape
 from tt_xla.ir.layout import TILE, round_up
+from tt_xla.ir.properties import BOOL, F32, UI32, defaulted, opt_prop_def, prop_def
 from tt_xla.ir.ttcore import MASK_TYPE, AttentionMask
 
 
@@ -63,9 +56,7 @@ class ScaledDotProductAttention(_Attention, ABC):
 
     def result_shape(self) -> shapes.Shape:
         query, key, value = check_heads(self)
-        self.need(
-            not (self.value("is_causal") and self.attention_mask is not None), "is_causal excludes an attention_mask"
-        )
+        self.need(not (self.is_causal and self.attention_mask is not None), "is_causal excludes an attention_mask")
         check_mask(self, self.attention_mask, (*query[:3], key[2]))
         return (*query[:3], value[3])
 
@@ -147,7 +138,7 @@ class PagedLatentAttentionDecode(_Attention, ABC):
         query, key = self.rank("query", 4), self.rank("key", 4)
         self.need(key[3] == query[3], f"query has head size {query[3]}, key has {key[3]}")
         self.need(self.rank("page_table", 2)[0] == query[1], f"page_table has no row for each of {query[1]} sequences")
-        return (*query[:3], self.value("head_dim_v"))
+        return (*query[:3], self.head_dim_v)
 
 
 class LatentAttentionPrefill(_Attention, ABC):
@@ -165,7 +156,7 @@ class LatentAttentionPrefill(_Attention, ABC):
             query[0] == key[0] and query[3] == key[3], f"query {query} and key {key} differ in batch or head size"
         )
         check_mask(self, self.attention_mask, (*query[:3], key[2]))
-        return (*query[:3], self.value("head_dim_v"))
+        return (*query[:3], self.head_dim_v)
 
 
 class AttentionForward(ShapedOp, ABC):
@@ -185,14 +176,14 @@ class AttentionForward(ShapedOp, ABC):
         query, _, value = check_heads(self)
         check_mask_type(self)
         self.need(
-            (self.intermediates is not None) == self.value("return_intermediates"),
+            (self.intermediates is not None) == self.return_intermediates,
             "there are intermediates exactly with return_intermediates",
         )
         return (*query[:3], value[3]), (*query[:3], 32)
 
 
 def check_mask_type(op: AttentionForward | AttentionBackward) -> None:
-    arbitrary = op.value("mask_type") is AttentionMask.ARBITRARY
+    arbitrary = op.mask_type is AttentionMask.ARBITRARY
     op.need((op.attention_mask is not None) == arbitrary, "an attention_mask goes with mask_type arbitrary alone")
 
 
@@ -246,8 +237,8 @@ class SplitHeads(ShapedOp, ABC):
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
         batch, rows, width = self.rank("input_tensor", 3)
-        heads = self.value("num_heads")
-        groups = self.value("num_kv_heads") or heads
+        heads = self.num_heads
+        groups = self.num_kv_heads or heads
         key_rows = rows
         parts = heads + 2 * groups
         if self.kv_input_tensor is not None:
@@ -262,7 +253,7 @@ class SplitHeads(ShapedOp, ABC):
         key = (batch, groups, key_rows, size)
         return (
             (batch, heads, rows, size),
-            shapes.permute(key, (0, 1, 3, 2)) if self.value("transpose_key") else key,
+            shapes.permute(key, (0, 1, 3, 2)) if self.transpose_key else key,
             key,
         )
 

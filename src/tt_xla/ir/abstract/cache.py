@@ -10,11 +10,12 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import operand_def, opt_operand_def, opt_result_def, prop_def
+from xdsl.irdl import operand_def, opt_operand_def, opt_result_def
 
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import ShapedOp
-from tt_xla.ir.base import BOOL, I32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, I32, defaulted, prop_def
 
 
 class CacheOp(ShapedOp, ABC):

@@ -6,11 +6,12 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import operand_def, opt_prop_def, prop_def
+from xdsl.irdl import operand_def
 
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import LikeInput, TensorOp
-from tt_xla.ir.base import SI32, UI32, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import SI32, UI32, opt_prop_def, prop_def
 from tt_xla.ir.ttcore import REDUCE_TYPE
 
 

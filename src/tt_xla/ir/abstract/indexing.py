@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import ShapedOp, TensorOp
-from tt_xla.ir.base import BOOL, I32, I64S, UI32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, I32, I64S, UI32, defaulted, opt_prop_def, prop_def
 from tt_xla.ir.ttcore import REDUCE_TYPE
 
 
@@ -23,10 +25,13 @@ class Scatter(TensorOp, ABC):
     index = operand_def(TensorType)
     source = operand_def(TensorType)
     scatter_reduce_type = prop_def(REDUCE_TYPE)
+    if TYPE_CHECKING:
+        dim: int
+        """Declared by each dialect, as ``i32`` or ``si32``."""
 
     def result_shape(self) -> shapes.Shape:
         whole, index = shape(self.input), shape(self.index)
-        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole))
+        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
         self.expect("source", index)
         inside = len(index) == len(whole) and all(
             size <= limit for at, (size, limit) in enumerate(zip(index, whole, strict=True)) if at != dim
@@ -55,11 +60,14 @@ class Sort(ShapedOp, ABC):
     input = operand_def(TensorType)
     descending = defaulted(BOOL, False)
     stable = defaulted(BOOL, False)
+    if TYPE_CHECKING:
+        dim: int
+        """Declared by each dialect, as ``i32`` or ``si32``."""
     values_ = result_def(TensorType)
     indices = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        shapes.normalise_dims((self.value("dim"),), len(shape(self.input)))
+        shapes.normalise_dims((self.dim,), len(shape(self.input)))
         return (shape(self.input),) * 2
 
 
@@ -71,12 +79,15 @@ class TopK(ShapedOp, ABC):
     k = prop_def(I32)
     largest = defaulted(BOOL, True)
     sorted = defaulted(BOOL, False)
+    if TYPE_CHECKING:
+        dim: int
+        """Declared by each dialect, as ``i32`` or ``si32``."""
     values_ = result_def(TensorType)
     indices = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        whole, count = shape(self.input_tensor), self.value("k")
-        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole))
+        whole, count = shape(self.input_tensor), self.k
+        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
         self.need(0 < count <= whole[dim], f"k = {count} is not within 1 to {whole[dim]}, the size along {dim}")
         return ((*whole[:dim], count, *whole[dim + 1 :]),) * 2
 
@@ -96,11 +107,11 @@ class TopKRouter(ShapedOp, ABC):
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
         rows, inner = self.rank("input", 2)
-        experts = self.value("num_experts")
+        experts = self.num_experts
         self.expect("weight", (inner, experts))
         self.expect("bias", (rows, experts))
-        self.need(0 < self.value("k") <= experts, f"k = {self.value('k')} is not within 1 to {experts} experts")
-        return ((rows, -(-self.value("k") // 8) * 8),) * 2
+        self.need(0 < self.k <= experts, f"k = {self.k} is not within 1 to {experts} experts")
+        return ((rows, -(-self.k // 8) * 8),) * 2
 
 
 class Sampling(TensorOp, ABC):
@@ -158,5 +169,5 @@ class RowsScatter(TensorOp, ABC):
 
 def check_rows(op: RowsGather | RowsScatter) -> None:
     op.rank("input", 3)
-    sizes, windows = op.value("sizes"), op.value("windows")
+    sizes, windows = op.sizes, op.windows
     op.need(len(sizes) == len(windows), f"sizes {sizes} and windows {windows} differ in length")

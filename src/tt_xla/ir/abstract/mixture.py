@@ -9,11 +9,12 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, result_def
 
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import ShapedOp, TensorOp
-from tt_xla.ir.base import BOOL, I64, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, I64, defaulted, opt_prop_def, prop_def
 
 
 class SparseMatmul(TensorOp, ABC):
@@ -29,8 +30,8 @@ class SparseMatmul(TensorOp, ABC):
     def result_shape(self) -> shapes.Shape:
         a, (one, experts, inner, columns) = self.rank("a", 4), self.rank("b", 4)
         self.need(one == 1 and a[3] == inner, f"a of shape {a} does not multiply with b of shape {shape(self.b)}")
-        if not self.value("is_input_a_sparse"):
-            self.need(self.value("is_input_b_sparse"), "one of the inputs must be sparse")
+        if not self.is_input_a_sparse:
+            self.need(self.is_input_b_sparse, "one of the inputs must be sparse")
             self.expect("sparsity", (a[0], a[1], 1, experts))
             return (a[0], a[1], 1, experts, a[2], columns)
         self.need(a[1] == experts, f"a has {a[1]} blocks, b has {experts}")
@@ -53,7 +54,7 @@ class AllToAllDispatch(ShapedOp, ABC):
         batch, rows, _, hidden = self.rank("input_tensor", 4)
         chosen = self.rank("expert_indices", 4)[3]
         self.expect("expert_indices", (batch, rows, 1, chosen))
-        spread = batch * self.value("num_devices")
+        spread = batch * self.num_devices
         return (1, spread, rows, hidden), (1, spread, rows, chosen)
 
 
@@ -74,7 +75,7 @@ class AllToAllDispatchMetadata(ShapedOp, ABC):
         *_, rows, hidden = self.rank("input_tensor", 4)
         chosen = self.rank("expert_indices", 4)[3]
         self.expect("expert_scores", shape(self.expert_indices))
-        tokens = rows * self.value("num_devices")
+        tokens = rows * self.num_devices
         return (1, tokens, hidden), (1, tokens, chosen), (1, tokens, chosen)
 
 
@@ -93,8 +94,8 @@ class AllToAllCombine(TensorOp, ABC):
         *_, hidden = self.rank("input_tensor", 4)
         result = shape(self.result)
         self.need(
-            len(result) == 4 and result[0] == self.value("num_experts_per_tok") and result[3] == hidden,
-            f"result {result} is not [{self.value('num_experts_per_tok')}, batch, rows, {hidden}]",
+            len(result) == 4 and result[0] == self.num_experts_per_tok and result[3] == hidden,
+            f"result {result} is not [{self.num_experts_per_tok}, batch, rows, {hidden}]",
         )
 
 
@@ -110,6 +111,6 @@ class ExpertTokenRemap(ShapedOp, ABC):
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
         _, batch, rows, _ = self.rank("topk_tensor", 4)
-        experts, block = shape(self.mapping)[-1], self.value("reduction_size")
+        experts, block = shape(self.mapping)[-1], self.reduction_size
         self.need(block > 0, f"reduction_size {block} must be positive")
         return (1, batch, rows, experts), (1, 1, -(-batch * rows // block), experts)

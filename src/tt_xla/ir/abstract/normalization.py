@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def, prop_def
+from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def
 
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import LikeInput, Normalization
-from tt_xla.ir.base import F32, I64, UI32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import F32, I64, UI32, defaulted, prop_def
 
 
 class GroupNorm(LikeInput, ABC):
@@ -23,11 +24,11 @@ class GroupNorm(LikeInput, ABC):
     num_groups = prop_def(I64)
     epsilon = defaulted(F32, 1e-12)
 
-    def channel_dim(self) -> int:
+    def channel_axis(self) -> int:
         return -1
 
     def result_shape(self) -> shapes.Shape:
-        whole, groups, dim = shape(self.input), self.value("num_groups"), self.channel_dim()
+        whole, groups, dim = shape(self.input), self.num_groups, self.channel_axis()
         shapes.normalise_dims((dim,), len(whole))
         self.need(groups > 0 and whole[dim] % groups == 0, f"{whole[dim]} channels do not split into {groups} groups")
         return whole

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import operand_def, opt_prop_def
+from xdsl.irdl import operand_def
 
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import LikeInput
-from tt_xla.ir.base import I32, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import I32, opt_prop_def
 
 
 class _Quantization(LikeInput, ABC):
@@ -17,7 +18,7 @@ class _Quantization(LikeInput, ABC):
 
     def check_parameters(self, *names: str) -> None:
         """That each is one number, or one for each index along ``axis``."""
-        axis, whole = self.value("axis"), shape(self.input)
+        axis, whole = self.axis, shape(self.input)
         if axis is not None:
             shapes.normalise_dims((axis,), len(whole))
         for name in names:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import operand_def, opt_prop_def, prop_def
+from xdsl.irdl import operand_def
 
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import TensorOp
-from tt_xla.ir.base import I32_LIST, SCALE, SI32, STR, UI32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import I32_LIST, SCALE, SI32, STR, UI32, defaulted, opt_prop_def, prop_def
 
 
 class Transpose(TensorOp, ABC):
@@ -21,8 +22,8 @@ class Transpose(TensorOp, ABC):
 
     def result_shape(self) -> shapes.Shape:
         whole = list(shape(self.input))
-        (first,) = shapes.normalise_dims((self.value("dim0"),), len(whole))
-        (second,) = shapes.normalise_dims((self.value("dim1"),), len(whole))
+        (first,) = shapes.normalise_dims((self.dim0,), len(whole))
+        (second,) = shapes.normalise_dims((self.dim1,), len(whole))
         whole[first], whole[second] = whole[second], whole[first]
         return tuple(whole)
 
@@ -36,8 +37,8 @@ class RepeatInterleave(TensorOp, ABC):
 
     def result_shape(self) -> shapes.Shape:
         whole = list(shape(self.input))
-        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole))
-        whole[dim] *= self.value("repeats")
+        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
+        whole[dim] *= self.repeats
         return tuple(whole)
 
 
@@ -53,7 +54,7 @@ class SliceDynamic(TensorOp, ABC):
         rank = len(shape(self.input))
         for name in ("begins", "ends"):
             self.expect(name, (rank,))
-        step = self.value("step")
+        step = self.step
         self.need(step is None or len(step) == rank, f"step {step} needs one entry for each of {rank} dimensions")
         self.need(len(shape(self.result)) == rank, f"result has shape {shape(self.result)}, expected rank {rank}")
 
@@ -67,10 +68,8 @@ class Upsample2d(TensorOp, ABC):
 
     def result_shape(self) -> shapes.Shape:
         batch, height, width, channels = self.rank("input", 4)
-        down, right = shapes.pair(self.value("scale_factor"), "scale_factor")
-        self.need(
-            self.value("mode") in ("nearest", "bilinear"), f"mode '{self.value('mode')}' is not nearest or bilinear"
-        )
+        down, right = shapes.pair(self.scale_factor, "scale_factor")
+        self.need(self.mode in ("nearest", "bilinear"), f"mode '{self.mode}' is not nearest or bilinear")
         return (batch, height * down, width * right, channels)
 
 

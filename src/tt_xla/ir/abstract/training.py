@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import operand_def, opt_operand_def, prop_def
+from xdsl.irdl import operand_def, opt_operand_def
 
 from tt_xla.ir.abstract import LikeInput, ShapedOp
-from tt_xla.ir.base import BOOL, F32, UI32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, F32, UI32, defaulted, prop_def
 
 
 class AdamW(ShapedOp, ABC):
@@ -42,5 +43,5 @@ class Dropout(LikeInput, ABC):
     use_per_device_seed = defaulted(BOOL, True)
 
     def result_shape(self) -> tuple[int, ...]:
-        self.need(0 <= self.value("prob") <= 1, f"prob {self.value('prob')} is no probability")
+        self.need(0 <= self.prob <= 1, f"prob {self.prob} is no probability")
         return shape(self.input)

@@ -6,20 +6,13 @@ import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-)
+from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from tt_xla.ir import abstract, shapes
 from tt_xla.ir.abstract import collective as shared
 from tt_xla.ir.abstract import mixture
-from tt_xla.ir.base import ELEMENTS, I64S, SI32, UI32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import ELEMENTS, I64S, SI32, UI32, defaulted, opt_prop_def, prop_def
 from tt_xla.ir.ttcore import (
     MOE_ACTIVATION,
     SHARD_DIRECTION,
@@ -78,11 +71,11 @@ class MeshShardOp(abstract.TensorOp):
     shard_dims = prop_def(I64S)
 
     def result_shape(self) -> shapes.Shape:
-        whole, parts = shape(self.input), self.value("shard_shape")
-        if self.value("shard_type") is not MeshShardType.DEVICES:
+        whole, parts = shape(self.input), self.shard_shape
+        if self.shard_type is not MeshShardType.DEVICES:
             return whole
         self.need(len(parts) == len(whole) and min(parts, default=1) > 0, f"shard_shape {parts} does not fit {whole}")
-        if self.value("shard_direction") is MeshShardDirection.SHARD_TO_FULL:
+        if self.shard_direction is MeshShardDirection.SHARD_TO_FULL:
             return tuple(size * count for size, count in zip(whole, parts, strict=True))
         self.need(
             all(size % count == 0 for size, count in zip(whole, parts, strict=True)), f"{whole} / {parts}: not whole"
@@ -98,7 +91,7 @@ class CollectivePermuteOp(abstract.LikeInput):
     source_target_pairs = prop_def(ELEMENTS)
 
     def result_shape(self) -> shapes.Shape:
-        pairs = self.value("source_target_pairs").type.get_shape()
+        pairs = self.source_target_pairs.type.get_shape()
         self.need(len(pairs) == 2 and pairs[1] == 2, f"source_target_pairs has shape {pairs}, expected (count, 2)")
         return shape(self.input)
 
@@ -115,9 +108,9 @@ class AllToAllOp(abstract.TensorOp):
     replica_groups = prop_def(ELEMENTS)
 
     def result_shape(self) -> shapes.Shape:
-        whole, count = list(shape(self.input)), self.value("split_count")
-        (split,) = shapes.normalise_dims((self.value("split_dim"),), len(whole))
-        (join,) = shapes.normalise_dims((self.value("concat_dim"),), len(whole))
+        whole, count = list(shape(self.input)), self.split_count
+        (split,) = shapes.normalise_dims((self.split_dim,), len(whole))
+        (join,) = shapes.normalise_dims((self.concat_dim,), len(whole))
         self.need(count > 0 and whole[split] % count == 0, f"{whole[split]} does not split into {count} parts")
         whole[split] //= count
         whole[join] *= count
@@ -132,7 +125,7 @@ class CollectiveBroadcastOp(abstract.LikeInput):
     replica_groups = prop_def(ELEMENTS)
 
     def result_shape(self) -> shapes.Shape:
-        groups = self.value("replica_groups").type.get_shape()
+        groups = self.replica_groups.type.get_shape()
         self.need(len(groups) == 2, f"replica_groups has shape {groups}, expected rank 2")
         return shape(self.input)
 
@@ -181,7 +174,7 @@ class SelectiveReduceCombineOp(abstract.TensorOp):
     experts = prop_def(UI32)
 
     def result_shape(self) -> None:
-        hidden = self.value("hidden_size")
+        hidden = self.hidden_size
         self.need(
             shape(self.result)[-1:] == (hidden,), f"result has shape {shape(self.result)}, expected ..., {hidden}"
         )
@@ -226,7 +219,7 @@ class MoeGptOp(abstract.ShapedOp):
 
     def result_shapes(self) -> Sequence[shapes.Shape | None]:
         tokens, hidden = self.rank("input_tensor", 2)
-        self.need(hidden == self.value("hidden_size"), f"input_tensor has {hidden} columns, hidden_size is another")
+        self.need(hidden == self.hidden_size, f"input_tensor has {hidden} columns, hidden_size is another")
         experts = self.rank("w0_w1_tensor", 6)[2]
         self.expect("expert_scores", shape(self.expert_indices))
         records = (tokens + 1) * _aligned(2 * experts + 1)
@@ -258,7 +251,7 @@ class MoeComputeOp(abstract.ShapedOp):
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
         layers, experts, hidden, inner = self.rank("w0", 4)
-        self.need(inner == self.value("intermediate_size"), f"w0 has {inner} columns, intermediate_size is another")
+        self.need(inner == self.intermediate_size, f"w0 has {inner} columns, intermediate_size is another")
         self.expect("w1", (layers, experts, hidden, inner))
         self.expect("w2", (layers, experts, inner, hidden))
         count = math.prod(shape(self.tilize_input_tensor)[:-1])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import I64S, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import I64S, prop_def
 
 
 @irdl_op_definition
@@ -24,8 +25,8 @@ class DotGeneralOp(shared.TensorOp):
 
     def result_shape(self) -> shapes.Shape:
         left, right = shape(self.lhs), shape(self.rhs)
-        batch, batch_rhs = self.value("batch_dims_lhs"), self.value("batch_dims_rhs")
-        inner, inner_rhs = self.value("contract_dims_lhs"), self.value("contract_dims_rhs")
+        batch, batch_rhs = self.batch_dims_lhs, self.batch_dims_rhs
+        inner, inner_rhs = self.contract_dims_lhs, self.contract_dims_rhs
         for dims, whole in ((batch + inner, left), (batch_rhs + inner_rhs, right)):
             shapes.normalise_dims(dims, len(whole))
         if [left[d] for d in batch + inner] != [right[d] for d in batch_rhs + inner_rhs]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import cast
+from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import OpResult, SSAValue
-from xdsl.irdl import irdl_op_definition, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import F32, I32_LIST, I32S, I64, SCALAR, SI64, UI32, TTOp, defaulted, shape
+from tt_xla.ir.base import TTOp, shape
+from tt_xla.ir.properties import F32, I32_LIST, I32S, I64, SCALAR, SI64, UI32, defaulted, prop_def
 
 
 @irdl_op_definition
@@ -32,7 +33,7 @@ class FullOp(shared.TensorOp):
     fill_value = prop_def(SCALAR)
 
     def result_shape(self) -> shapes.Shape:
-        return self.value("shape")
+        return self.shape_
 
 
 @irdl_op_definition
@@ -46,12 +47,12 @@ class ArangeOp(shared.TensorOp):
     arange_dimension = prop_def(I64)
 
     def result_shape(self) -> None:
-        whole, dim = shape(self.result), self.value("arange_dimension")
+        whole, dim = shape(self.result), self.arange_dimension
         shapes.normalise_dims((dim,), len(whole))
-        step = self.value("step")
+        step = self.step
         if step == 0:
             raise ValueError("step must not be 0")
-        count = max(0, -(-(self.value("end") - self.value("start")) // step))
+        count = max(0, -(-(self.end - self.start) // step))
         if whole[dim] != count:
             raise ValueError(f"the range has {count} elements, dimension {dim} of the result {whole} has {whole[dim]}")
 
@@ -60,7 +61,7 @@ class _Filled(shared.TensorOp, ABC):
     shape_ = prop_def(I32S, prop_name="shape")
 
     def result_shape(self) -> shapes.Shape:
-        return self.value("shape")
+        return self.shape_
 
 
 @irdl_op_definition
@@ -88,7 +89,7 @@ class RandOp(shared.TensorOp):
     seed = defaulted(UI32, 0)
 
     def result_shape(self) -> shapes.Shape:
-        return self.value("size")
+        return self.size
 
 
 @irdl_op_definition
@@ -113,15 +114,15 @@ class EmptyOp(TTOp):
 def splat(value: SSAValue) -> float | int | None:
     """The one value of all elements of a constant; None for any other value."""
     constant = value.op if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None
-    data = constant.properties["value"] if constant else None
-    if not isinstance(data, DenseIntOrFPElementsAttr):
+    if constant is None:
         return None
-    # Not one element after another: constants are large, and asked about often.
-    kind, raw = data.get_element_type(), data.data.data
-    first = raw[: kind.size]
+    # Comparing bytes is faster than comparing elements, and constants may be large.
+    element: Any = constant.value_.get_element_type()
+    raw = constant.value_.data.data
+    first = raw[: element.size]
     if len(raw) != len(first) and (raw[-len(first) :] != first or raw != first * (len(raw) // len(first))):
         return None
-    return cast(float | int, kind.unpack(first, 1)[0])
+    return cast(float | int, element.unpack(first, 1)[0])
 
 
 OPS = (ConstantOp, FullOp, ArangeOp, ZerosOp, OnesOp, RandOp, EmptyOp)

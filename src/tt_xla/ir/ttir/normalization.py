@@ -6,12 +6,13 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_result_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_result_def, result_def
 
 from tt_xla.ir import abstract, shapes
 from tt_xla.ir.abstract import normalization as shared
 from tt_xla.ir.abstract import quantization, training
-from tt_xla.ir.base import F32, I32, I64, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import F32, I32, I64, defaulted, prop_def
 
 
 class _BatchNorm(abstract.ShapedOp, ABC):
@@ -24,7 +25,7 @@ class _BatchNorm(abstract.ShapedOp, ABC):
     def channels(self, *names: str) -> shapes.Shape:
         """The shape of a statistic, which the operands ``names`` must have."""
         whole = shape(self.operand)
-        (dim,) = shapes.normalise_dims((self.value("dimension"),), len(whole))
+        (dim,) = shapes.normalise_dims((self.dimension,), len(whole))
         for name in names:
             self.expect(name, (whole[dim],))
         return (whole[dim],)
@@ -72,10 +73,10 @@ class GroupNormOp(shared.GroupNorm):
     """Normalisation over groups of channels."""
 
     name = "ttir.group_norm"
-    channel_dim_ = defaulted(I64, 3, prop_name="channel_dim")
+    channel_dim = defaulted(I64, 3)
 
-    def channel_dim(self) -> int:
-        return self.value("channel_dim")
+    def channel_axis(self) -> int:
+        return self.channel_dim
 
 
 @irdl_op_definition

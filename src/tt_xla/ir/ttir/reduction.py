@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC
 
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, F32, I32_LIST, I64, I64S, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, F32, I32_LIST, I64, I64S, defaulted, opt_prop_def, prop_def
 
 
 @irdl_op_definition
@@ -97,7 +98,7 @@ class _OverLastDims(shared.Normalization, ABC):
     epsilon = defaulted(F32, 1e-5)
 
     def normalized(self) -> shapes.Shape:
-        return self.value("normalized_shape")
+        return self.normalized_shape
 
     def result_shape(self) -> shapes.Shape:
         sizes, whole = self.normalized(), shape(self.input)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, var_result_def
+from xdsl.irdl import irdl_op_definition, operand_def, var_result_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import structure as more
-from tt_xla.ir.base import BOOL, F32, I32, I64S, SI32, STR, TTOp, defaulted, shape
+from tt_xla.ir.base import TTOp, shape
+from tt_xla.ir.properties import BOOL, F32, I32, I64S, SI32, STR, defaulted, prop_def
 
 
 @irdl_op_definition
@@ -36,7 +37,7 @@ class BroadcastOp(shared.TensorOp):
     broadcast_dimensions = prop_def(I64S)
 
     def result_shape(self) -> shapes.Shape:
-        whole, factors = shape(self.input), self.value("broadcast_dimensions")
+        whole, factors = shape(self.input), self.broadcast_dimensions
         if len(whole) != len(factors) or any(f != 1 and size != 1 for size, f in zip(whole, factors, strict=True)):
             raise ValueError(f"broadcast_dimensions {factors} repeat a dimension of {whole} that is not 1")
         return tuple(size * factor for size, factor in zip(whole, factors, strict=True))
@@ -72,7 +73,7 @@ class ReverseOp(shared.TensorOp):
     dimensions = prop_def(I64S)
 
     def result_shape(self) -> shapes.Shape:
-        shapes.normalise_dims(self.value("dimensions"), len(shape(self.input)))
+        shapes.normalise_dims(self.dimensions, len(shape(self.input)))
         return shape(self.input)
 
 
@@ -107,7 +108,7 @@ class RepeatOp(shared.TensorOp):
     repeat_dimensions = prop_def(I64S)
 
     def result_shape(self) -> shapes.Shape:
-        whole, factors = shape(self.input), self.value("repeat_dimensions")
+        whole, factors = shape(self.input), self.repeat_dimensions
         self.need(len(whole) == len(factors), f"repeat_dimensions {factors} need one factor for each of {whole}")
         return tuple(size * factor for size, factor in zip(whole, factors, strict=True))
 
@@ -128,7 +129,7 @@ class RearrangeOp(shared.TensorOp):
     pattern = prop_def(STR)
 
     def result_shape(self) -> None:
-        pattern = self.value("pattern")
+        pattern = self.pattern
         self.need(pattern.count("->") == 1, f"pattern '{pattern}' has no '->'")
         self.need(
             math.prod(shape(self.input)) == math.prod(shape(self.result)),
@@ -156,8 +157,8 @@ class IndexOp(shared.TensorOp):
 
     def result_shape(self) -> shapes.Shape:
         whole = shape(self.input)
-        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole))
-        begin, end, step = self.value("begin"), self.value("end"), self.value("step")
+        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
+        begin, end, step = self.begin, self.end, self.step
         self.need(0 <= begin <= end <= whole[dim] and step >= 1, f"{begin}:{end}:{step} is not within {whole[dim]}")
         return (*whole[:dim], -(-(end - begin) // step), *whole[dim + 1 :])
 
@@ -175,9 +176,9 @@ class IndexSelectOp(shared.TensorOp):
 
     def result_shape(self) -> shapes.Shape:
         whole = shape(self.input)
-        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole))
-        begin, length = self.value("begin"), self.value("length")
-        stride = self.value("stride") or length
+        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
+        begin, length = self.begin, self.length
+        stride = self.stride or length
         self.need(
             begin >= 0 and 0 < length <= stride, f"begin {begin}, length {length}, stride {stride} do not go together"
         )
@@ -195,7 +196,7 @@ class SqueezeOp(shared.TensorOp):
 
     def result_shape(self) -> shapes.Shape:
         whole = shape(self.input)
-        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole))
+        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
         self.need(whole[dim] == 1, f"dimension {dim} of {whole} is not 1")
         return (*whole[:dim], *whole[dim + 1 :])
 
@@ -210,7 +211,7 @@ class UnsqueezeOp(shared.TensorOp):
 
     def result_shape(self) -> shapes.Shape:
         whole = shape(self.input)
-        (dim,) = shapes.normalise_dims((self.value("dim"),), len(whole) + 1)
+        (dim,) = shapes.normalise_dims((self.dim,), len(whole) + 1)
         return (*whole[:dim], 1, *whole[dim:])
 
 
@@ -238,7 +239,7 @@ class GetDimensionSizeOp(shared.TensorOp):
     dimension = prop_def(I32)
 
     def result_shape(self) -> shapes.Shape:
-        shapes.normalise_dims((self.value("dimension"),), len(shape(self.operand)))
+        shapes.normalise_dims((self.dimension,), len(shape(self.operand)))
         return (1,)
 
 

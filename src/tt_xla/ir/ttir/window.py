@@ -10,23 +10,16 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
+from xdsl import irdl
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import structure as more
-from tt_xla.ir.base import BOOL, I32, I64, STR, WINDOW, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, I32, I64, STR, WINDOW, defaulted, prop_def
 
 
 class _Convolution(shared.TensorOp, ABC):
@@ -52,7 +45,7 @@ class _Convolution(shared.TensorOp, ABC):
             raise ValueError(f"expected operands of rank {rank}, got {whole} and {weight}")
         if sorted(self.dims) != list(range(rank)):
             raise ValueError(f"dimensions {', '.join(self.DIMS)} {self.dims} are not 0 to {rank - 1} in some order")
-        groups, channels = self.value("groups"), whole[self.dims[-1]]
+        groups, channels = self.groups, whole[self.dims[-1]]
         factor = 1 if inputs == 0 else groups
         if groups < 1 or channels != weight[inputs] * factor or weight[0] % groups:
             raise ValueError(f"{channels} channels do not fit weight {weight} in {groups} groups")
@@ -98,8 +91,8 @@ class Conv1dOp(_Convolution):
 
     def result_shape(self) -> shapes.Shape:
         whole, weight = self.checked(1, 0)
-        (stride,), (dilation,) = each(self.value("stride"), 1, "stride"), each(self.value("dilation"), 1, "dilation")
-        left, right = shapes.pair(self.value("padding"), "padding")
+        (stride,), (dilation,) = each(self.stride, 1, "stride"), each(self.dilation, 1, "dilation")
+        left, right = shapes.pair(self.padding, "padding")
         length = shapes.window(whole[self.dims[1]], weight[2], stride, left, right, dilation)
         return self.placed(whole[self.dims[0]], (length,), weight[0])
 
@@ -112,7 +105,7 @@ class _Convolution2d(_Convolution, ABC):
     height_dim = defaulted(I64, 1)
     width_dim = defaulted(I64, 2)
     channel_dim = defaulted(I64, 3)
-    flattened_compat_info = opt_prop_def()
+    flattened_compat_info = irdl.opt_prop_def()
     DIMS: ClassVar[tuple[str, ...]] = ("batch_dim", "height_dim", "width_dim", "channel_dim")
     POSITIONS: ClassVar[int] = 2
 
@@ -125,8 +118,8 @@ class Conv2dOp(_Convolution2d):
 
     def result_shape(self) -> shapes.Shape:
         whole, weight = self.checked(1, 0)
-        stride, dilation = shapes.pair(self.value("stride"), "stride"), shapes.pair(self.value("dilation"), "dilation")
-        top, left, bottom, right = padding = shapes.borders(self.value("padding"))
+        stride, dilation = shapes.pair(self.stride, "stride"), shapes.pair(self.dilation, "dilation")
+        top, left, bottom, right = padding = shapes.borders(self.padding)
         shapes.check_window(padding=padding)
         _, high, wide, _ = self.dims
         height = shapes.window(whole[high], weight[2], stride[0], top, bottom, dilation[0])
@@ -143,15 +136,15 @@ class ConvTranspose2dOp(_Convolution2d):
 
     def result_shape(self) -> shapes.Shape:
         whole, weight = self.checked(0, 1)
-        stride, dilation = shapes.pair(self.value("stride"), "stride"), shapes.pair(self.value("dilation"), "dilation")
-        extra = shapes.pair(self.value("output_padding"), "output_padding")
-        top, left, bottom, right = shapes.borders(self.value("padding"))
+        stride, dilation = shapes.pair(self.stride, "stride"), shapes.pair(self.dilation, "dilation")
+        extra = shapes.pair(self.output_padding, "output_padding")
+        top, left, bottom, right = shapes.borders(self.padding)
         _, high, wide, _ = self.dims
         sizes = (
             shapes.transposed_window(whole[high], weight[2], stride[0], top, bottom, dilation[0], extra[0]),
             shapes.transposed_window(whole[wide], weight[3], stride[1], left, right, dilation[1], extra[1]),
         )
-        return self.placed(whole[self.dims[0]], sizes, weight[1] * self.value("groups"))
+        return self.placed(whole[self.dims[0]], sizes, weight[1] * self.groups)
 
 
 @irdl_op_definition
@@ -172,7 +165,7 @@ class Conv3dOp(_Convolution):
 
     def result_shape(self) -> shapes.Shape:
         whole, weight = self.checked(1, 0)
-        strides, paddings = each(self.value("stride"), 3, "stride"), each(self.value("padding"), 3, "padding")
+        strides, paddings = each(self.stride, 3, "stride"), each(self.padding, 3, "padding")
         sizes = tuple(
             shapes.window(whole[dim], kernel, stride, padding, padding, 1)
             for dim, kernel, stride, padding in zip(self.dims[1:4], weight[2:], strides, paddings, strict=True)
@@ -190,7 +183,7 @@ class _Pool2d(shared.ShapedOp, ABC):
     dilation = prop_def(WINDOW)
     padding = prop_def(WINDOW)
     ceil_mode = prop_def(BOOL)
-    flattened_compat_info = opt_prop_def()
+    flattened_compat_info = irdl.opt_prop_def()
     result = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
@@ -198,9 +191,9 @@ class _Pool2d(shared.ShapedOp, ABC):
         if len(whole) != 4:
             raise ValueError(f"expected an operand [N, H, W, C], got {whole}")
         kernel, stride, dilation = (shapes.pair(self.value(name), name) for name in ("kernel", "stride", "dilation"))
-        top, left, bottom, right = padding = shapes.borders(self.value("padding"))
+        top, left, bottom, right = padding = shapes.borders(self.padding)
         shapes.check_window(padding=padding)
-        ceil_mode = self.value("ceil_mode")
+        ceil_mode = self.ceil_mode
         height = shapes.window(whole[1], kernel[0], stride[0], top, bottom, dilation[0], ceil_mode)
         width = shapes.window(whole[2], kernel[1], stride[1], left, right, dilation[1], ceil_mode)
         return ((whole[0], height, width, whole[3]),) * 2

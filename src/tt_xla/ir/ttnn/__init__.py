@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 from xdsl.ir import Attribute, Dialect
-from xdsl.irdl import opt_prop_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir.base import TTOp
 from tt_xla.ir.elementwise import BINARY, UNARY, define
+from tt_xla.ir.properties import opt_prop_def
 from tt_xla.ir.ttnn import (
     attention,
     collective,

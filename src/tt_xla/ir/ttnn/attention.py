@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from tt_xla.ir import abstract, shapes
 from tt_xla.ir.abstract import attention as shared
 from tt_xla.ir.abstract import cache
-from tt_xla.ir.base import BOOL, UI32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, UI32, defaulted, opt_prop_def, prop_def
 from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
 from tt_xla.ir.ttnn.configs import SDPA_CONFIG
 
@@ -123,8 +124,8 @@ class NlpConcatHeadsDecodeOp(TTNNOp, abstract.TensorOp):
 
     def result_shape(self) -> shapes.Shape:
         one, batch, heads, size = self.rank("input", 4)
-        self.need(self.value("num_heads") <= heads, f"num_heads {self.value('num_heads')} is more than {heads}")
-        return (one, 1, batch, self.value("num_heads") * size)
+        self.need(self.num_heads <= heads, f"num_heads {self.num_heads} is more than {heads}")
+        return (one, 1, batch, self.num_heads * size)
 
 
 @irdl_op_definition
@@ -151,11 +152,11 @@ class NlpCreateQkvHeadsDecodeOp(TTNNOp, abstract.ShapedOp):
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
         one, _, batch, width = self.rank("input", 4)
-        heads = self.value("num_heads")
-        groups = self.value("num_kv_heads") or heads
+        heads = self.num_heads
+        groups = self.num_kv_heads or heads
         parts = heads + 2 * groups
         self.need(parts > 0 and width % parts == 0, f"{width} columns do not split into {parts} heads")
-        batch = self.value("slice_size") or batch
+        batch = self.slice_size or batch
         key = (one, batch, groups, width // parts)
         return (one, batch, heads, width // parts), key, key
 

@@ -6,20 +6,13 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-)
+from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from tt_xla.ir import abstract, shapes
 from tt_xla.ir.abstract import collective as shared
 from tt_xla.ir.abstract import mixture
-from tt_xla.ir.base import BOOL, I64S, UI32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, I64S, UI32, defaulted, opt_prop_def, prop_def
 from tt_xla.ir.ttcore import MOE_ACTIVATION, TOPOLOGY, MoEActivation
 from tt_xla.ir.ttnn.attributes import DeviceType
 from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp

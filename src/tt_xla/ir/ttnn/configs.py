@@ -13,8 +13,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tt_xla.ir.attributes import LabelAttr, RawAttr, StructAttr, bare, nested, parse_label
-from tt_xla.ir.base import Kind, enumeration
 from tt_xla.ir.layout import BufferType, CoreRange, DataType, MemoryLayout
+from tt_xla.ir.properties import PropertyKind, enumeration
 
 
 class Layout(enum.StrEnum):
@@ -473,10 +473,10 @@ ATTRIBUTES: tuple[type[Attribute], ...] = (
 )
 
 
-def _struct(*classes: type[StructAttr]) -> Kind[Any]:
+def _struct(*classes: type[StructAttr]) -> PropertyKind[Any]:
     """The kind of a config of one class: its fields as pairs."""
     cls = classes[0]
-    return Kind(f"#{cls.name}<...>", lambda fields: cls(fields), lambda attr: attr.data, cls)
+    return PropertyKind(f"#{cls.name}<...>", lambda fields: cls(fields), lambda attr: attr.data, cls)
 
 
 COMPUTE_CONFIG = _struct(ComputeConfigAttr)
@@ -485,7 +485,7 @@ CONV3D_CONFIG = _struct(Conv3dConfigAttr)
 SDPA_CONFIG = _struct(SDPAConfigAttr)
 LAYERNORM_CONFIG = _struct(LayerNormConfigAttr)
 MATMUL_1D_CONFIG = _struct(MatmulMultiCast1DConfigAttr)
-MATMUL_CONFIG: Kind[Any] = Kind(
+MATMUL_CONFIG: PropertyKind[Any] = PropertyKind(
     "a matmul program config such as #ttnn.matmul_multi_core_reuse_multi_cast_1d_program_config<...>",
     lambda config: config,
     lambda attr: attr,
@@ -501,7 +501,7 @@ MESH_OFFSET = enumeration("#ttnn.mesh_offset<...>", MeshOffsetAttr)
 CORE_RANGE_SET = enumeration("#ttnn.core_range_set<...>", CoreRangeSetAttr)
 MESH_MAPPER = enumeration("#ttnn.mesh_mapper_config<...>", MeshMapperAttr)
 MESH_COMPOSER = enumeration("#ttnn.mesh_composer_config<...>", MeshComposerAttr)
-UNARIES: Kind[Any] = Kind(
+UNARIES: PropertyKind[Any] = PropertyKind(
     "a list of #ttnn.unary_with_param<...>",
     lambda items: ArrayAttr([UnaryAttr(item) for item in items]),
     lambda attr: tuple(item.data for item in attr.data),

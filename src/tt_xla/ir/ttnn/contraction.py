@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.irdl import irdl_op_definition, opt_prop_def
+from xdsl.irdl import irdl_op_definition
 
 from tt_xla.ir import abstract as shared
-from tt_xla.ir.base import STR
+from tt_xla.ir.properties import STR, opt_prop_def
 from tt_xla.ir.ttnn.base import ComputeOp
 from tt_xla.ir.ttnn.configs import MATMUL_CONFIG
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
 from tt_xla.ir.abstract import indexing as shared
-from tt_xla.ir.base import SI8, SI32, defaulted
+from tt_xla.ir.properties import SI8, SI32, defaulted, prop_def
 from tt_xla.ir.ttnn.base import TTNNOp
 
 

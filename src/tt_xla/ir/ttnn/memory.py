@@ -8,20 +8,13 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, F32, SCALAR, SI64, STR, UI32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, F32, SCALAR, SI64, STR, UI32, defaulted, opt_prop_def, prop_def
 from tt_xla.ir.ttnn.attributes import DeviceType
 from tt_xla.ir.ttnn.base import TTNNOp
 from tt_xla.ir.ttnn.configs import MESH_OFFSET, MESH_SHAPE, SHAPE
@@ -107,7 +100,7 @@ class FullOp(TTNNOp, shared.TensorOp):
     fill_value = prop_def(SCALAR)
 
     def result_shape(self) -> shapes.Shape:
-        return self.value("shape")
+        return self.shape_
 
 
 @irdl_op_definition
@@ -121,10 +114,10 @@ class ArangeOp(TTNNOp, shared.TensorOp):
     step = prop_def(SI64)
 
     def result_shape(self) -> shapes.Shape:
-        step = self.value("step")
+        step = self.step
         if step == 0:
             raise ValueError("step must not be 0")
-        return (max(0, -(-(self.value("end") - self.value("start")) // step)),)
+        return (max(0, -(-(self.end - self.start) // step)),)
 
 
 @irdl_op_definition
@@ -149,7 +142,7 @@ class _Filled(TTNNOp, shared.TensorOp, ABC):
     shape_ = prop_def(SHAPE, prop_name="shape")
 
     def result_shape(self) -> shapes.Shape:
-        return self.value("shape")
+        return self.shape_
 
 
 @irdl_op_definition
@@ -175,7 +168,7 @@ class EmptyOp(TTNNOp, shared.TensorOp):
     shape_ = prop_def(SHAPE, prop_name="shape")
 
     def result_shape(self) -> shapes.Shape:
-        return self.value("shape")
+        return self.shape_
 
 
 @irdl_op_definition
@@ -190,7 +183,7 @@ class RandOp(TTNNOp, shared.TensorOp):
     seed = defaulted(UI32, 0)
 
     def result_shape(self) -> shapes.Shape:
-        return self.value("size")
+        return self.size
 
 
 @irdl_op_definition

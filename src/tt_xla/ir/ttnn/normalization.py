@@ -6,12 +6,13 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_operand_def, opt_prop_def
+from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, opt_operand_def
 
 from tt_xla.ir import abstract, shapes
 from tt_xla.ir.abstract import normalization as shared
 from tt_xla.ir.abstract import quantization, training
-from tt_xla.ir.base import BOOL, F32, STR, UI32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, F32, STR, UI32, defaulted, opt_prop_def
 from tt_xla.ir.ttcore import DTYPE, TOPOLOGY
 from tt_xla.ir.ttnn.attributes import DeviceType
 from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp

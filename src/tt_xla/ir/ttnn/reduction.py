@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
-from tt_xla.ir.base import BOOL, F32, SI32, SI64, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, F32, SI32, SI64, defaulted, opt_prop_def, prop_def
 from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
 
 
@@ -55,8 +56,8 @@ class ProdOp(TTNNOp, shared.TensorOp):
     keep_dim = prop_def(BOOL)
 
     def result_shape(self) -> shapes.Shape:
-        dim = self.value("dim_arg")
-        return shapes.reduce(shape(self.input), None if dim is None else (dim,), self.value("keep_dim"))
+        dim = self.dim_arg
+        return shapes.reduce(shape(self.input), None if dim is None else (dim,), self.keep_dim)
 
 
 @irdl_op_definition
@@ -69,8 +70,8 @@ class ArgmaxOp(TTNNOp, shared.TensorOp):
     keep_dim = defaulted(BOOL, False)
 
     def result_shape(self) -> shapes.Shape:
-        dim = self.value("dim")
-        return shapes.reduce(shape(self.input), None if dim is None else (dim,), self.value("keep_dim"))
+        dim = self.dim
+        return shapes.reduce(shape(self.input), None if dim is None else (dim,), self.keep_dim)
 
 
 @irdl_op_definition

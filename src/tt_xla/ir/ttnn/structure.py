@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import structure as more
-from tt_xla.ir.base import BOOL, F32, SCALAR, SI32, defaulted, shape
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, F32, SCALAR, SI32, defaulted, prop_def
 from tt_xla.ir.ttnn.attributes import SHAPE
 from tt_xla.ir.ttnn.base import TTNNOp
 
@@ -37,7 +38,7 @@ class RepeatOp(TTNNOp, shared.TensorOp):
     repeat_dims = prop_def(SHAPE)
 
     def result_shape(self) -> shapes.Shape:
-        factors = self.value("repeat_dims")
+        factors = self.repeat_dims
         if len(factors) != len(shape(self.input)):
             raise ValueError(f"repeat_dims {factors} need one factor for each dimension of {shape(self.input)}")
         return tuple(size * factor for size, factor in zip(shape(self.input), factors, strict=True))

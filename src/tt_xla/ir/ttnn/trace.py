@@ -9,13 +9,13 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
-    prop_def,
     result_def,
     var_operand_def,
     var_result_def,
 )
 
-from tt_xla.ir.base import BOOL, I32, SYMBOL, UI32, defaulted, shape, ui32
+from tt_xla.ir.base import shape
+from tt_xla.ir.properties import BOOL, I32, SYMBOL, UI32, defaulted, prop_def, ui32
 from tt_xla.ir.ttnn.attributes import DeviceType, TraceIdAttr
 from tt_xla.ir.ttnn.base import TTNNOp
 
@@ -83,7 +83,7 @@ class CaptureOrExecuteTraceOp(TTNNOp):
 
     def verify_(self) -> None:
         super().verify_()
-        count = self.value("device_resident_input_count")
+        count = self.device_resident_input_count
         if not 0 <= count <= len(self.inputs):
             self.fail(f"device_resident_input_count {count} is not within the {len(self.inputs)} inputs")
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.abstract import structure as more
-from tt_xla.ir.base import BOOL, I32, I32S, SI32, STR, defaulted, shape
+from tt_xla.ir.base import shape
 from tt_xla.ir.layout import TILE, round_up
+from tt_xla.ir.properties import BOOL, I32, I32S, SI32, STR, defaulted, opt_prop_def, prop_def
 from tt_xla.ir.ttcore import DTYPE
 from tt_xla.ir.ttnn.attributes import DeviceType
 from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
@@ -36,7 +38,7 @@ class _Channels(TTNNOp, ABC):
 
     def group_channels(self) -> tuple[int, int]:
         """Input and output channels of a group."""
-        groups, inputs, outputs = self.value("groups"), self.value("in_channels"), self.value("out_channels")
+        groups, inputs, outputs = self.groups, self.in_channels, self.out_channels
         if groups < 1 or inputs % groups or outputs % groups:
             raise ValueError(f"{groups} groups do not divide {inputs} input and {outputs} output channels")
         return inputs // groups, outputs // groups
@@ -55,32 +57,32 @@ class _Conv2dGeometry(_Channels, ABC):
     conv2d_slice_config = opt_prop_def(CONV2D_SLICE)
 
     def output_size(self) -> tuple[int, int]:
-        kernel, stride, dilation = self.value("kernel_size"), self.value("stride"), self.value("dilation")
-        padding = _borders(self.value("padding"))
+        kernel, stride, dilation = self.kernel_size, self.stride, self.dilation
+        padding = _borders(self.padding)
         shapes.check_window(padding=padding, kernel_size=kernel, stride=stride, dilation=dilation)
         top, bottom, left, right = padding
         return (
-            shapes.window(self.value("input_height"), kernel[0], stride[0], top, bottom, dilation[0]),
-            shapes.window(self.value("input_width"), kernel[1], stride[1], left, right, dilation[1]),
+            shapes.window(self.input_height, kernel[0], stride[0], top, bottom, dilation[0]),
+            shapes.window(self.input_width, kernel[1], stride[1], left, right, dilation[1]),
         )
 
     def weight_shape(self) -> shapes.Shape:
         """[O, I / groups, kernel height, kernel width]."""
         inputs, _ = self.group_channels()
-        return (self.value("out_channels"), inputs, *self.value("kernel_size"))
+        return (self.out_channels, inputs, *self.kernel_size)
 
     def bias_shape(self) -> shapes.Shape:
-        return (1, 1, 1, self.value("out_channels"))
+        return (1, 1, 1, self.out_channels)
 
     def prepared_shape(self) -> shapes.Shape:
         """Of the matrix that the weights become; those of groups become one matrix with zeros between groups."""
-        height, width = self.value("kernel_size")
-        return (1, 1, height * width * self.value("in_channels"), self.value("out_channels"))
+        height, width = self.kernel_size
+        return (1, 1, height * width * self.in_channels, self.out_channels)
 
     def prepared_shapes(self) -> set[shapes.Shape]:
         """:meth:`prepared_shape`, and those that TT-NN pads: channels in to its alignments, channels out to tiles."""
-        height, width = self.value("kernel_size")
-        rows = {height * width * round_up(self.value("in_channels"), unit) for unit in (1, 8, 16, TILE)}
+        height, width = self.kernel_size
+        rows = {height * width * round_up(self.in_channels, unit) for unit in (1, 8, 16, TILE)}
         columns = self.prepared_shape()[3]
         return {(1, 1, row, column) for row in rows for column in (columns, round_up(columns, TILE))}
 
@@ -98,15 +100,15 @@ def _borders(padding: tuple[int, ...]) -> tuple[int, ...]:
 
 class _Convolution2d(ComputeOp, _Conv2dGeometry, shared.TensorOp, ABC):
     def result_shape(self) -> shapes.Shape:
-        batch, channels = self.value("batch_size"), self.value("in_channels")
-        rows = batch * self.value("input_height") * self.value("input_width")
+        batch, channels = self.batch_size, self.in_channels
+        rows = batch * self.input_height * self.input_width
         self.expect("input", (1, 1, rows, channels))
         height, width = self.output_size()
         weight = shape(self.operands[1])
         if weight not in (self.weight_shape(), *self.prepared_shapes()):
             raise ValueError(f"weight has shape {weight}, expected {self.weight_shape()} or {self.prepared_shape()}")
         self.expect("bias", self.bias_shape())
-        return (1, 1, batch * height * width, self.value("out_channels"))
+        return (1, 1, batch * height * width, self.out_channels)
 
 
 @irdl_op_definition
@@ -123,16 +125,20 @@ class Conv2dOp(_Convolution2d):
 class _Transposed(_Conv2dGeometry, ABC):
     """Of a transposed convolution; weight is [I, O / groups, kernel height, kernel width]."""
 
+    if TYPE_CHECKING:
+        output_padding: tuple[int, ...]
+        """Declared by each op, with a default by some."""
+
     def weight_shape(self) -> shapes.Shape:
         _, outputs = self.group_channels()
-        return (self.value("in_channels"), outputs, *self.value("kernel_size"))
+        return (self.in_channels, outputs, *self.kernel_size)
 
     def output_size(self) -> tuple[int, int]:
-        kernel, stride, dilation = self.value("kernel_size"), self.value("stride"), self.value("dilation")
-        padding, extra = _borders(self.value("padding")), self.value("output_padding")
+        kernel, stride, dilation = self.kernel_size, self.stride, self.dilation
+        padding, extra = _borders(self.padding), self.output_padding
         shapes.check_window(padding=padding, kernel_size=kernel, stride=stride, dilation=dilation, output_padding=extra)
         top, bottom, left, right = padding
-        size, across = self.value("input_height"), self.value("input_width")
+        size, across = self.input_height, self.input_width
         return (
             shapes.transposed_window(size, kernel[0], stride[0], top, bottom, dilation[0], extra[0]),
             shapes.transposed_window(across, kernel[1], stride[1], left, right, dilation[1], extra[1]),
@@ -169,14 +175,14 @@ class Conv1dOp(ComputeOp, _Channels, shared.TensorOp):
     conv2d_slice_config = opt_prop_def(CONV2D_SLICE)
 
     def result_shape(self) -> shapes.Shape:
-        batch, length, kernel = self.value("batch_size"), self.value("input_length"), self.value("kernel_size")
+        batch, length, kernel = self.batch_size, self.input_length, self.kernel_size
         inputs, _ = self.group_channels()
-        self.expect("input", (batch, length, self.value("in_channels")))
-        self.expect("weight", (self.value("out_channels"), inputs, kernel))
-        self.expect("bias", (1, 1, 1, self.value("out_channels")))
-        left, right = shapes.pair(self.value("padding"), "padding")
-        size = shapes.window(length, kernel, self.value("stride"), left, right, self.value("dilation"))
-        return (batch, size, self.value("out_channels"))
+        self.expect("input", (batch, length, self.in_channels))
+        self.expect("weight", (self.out_channels, inputs, kernel))
+        self.expect("bias", (1, 1, 1, self.out_channels))
+        left, right = shapes.pair(self.padding, "padding")
+        size = shapes.window(length, kernel, self.stride, left, right, self.dilation)
+        return (batch, size, self.out_channels)
 
 
 @irdl_op_definition
@@ -198,13 +204,13 @@ class Conv3dOp(ComputeOp, _Channels, shared.TensorOp):
     conv3d_config = opt_prop_def(CONV3D_CONFIG)
 
     def result_shape(self) -> shapes.Shape:
-        kernel, stride, padding = self.value("kernel_size"), self.value("stride"), self.value("padding")
+        kernel, stride, padding = self.kernel_size, self.stride, self.padding
         for name, found in (("kernel_size", kernel), ("stride", stride), ("padding", padding)):
             self.need(len(found) == 3, f"{name} {found} needs 3 entries")
-        sizes = (self.value("input_depth"), self.value("input_height"), self.value("input_width"))
-        batch, outputs = self.value("batch_size"), self.value("out_channels")
+        sizes = (self.input_depth, self.input_height, self.input_width)
+        batch, outputs = self.batch_size, self.out_channels
         inputs, _ = self.group_channels()
-        self.expect("input", (batch, *sizes, self.value("in_channels")))
+        self.expect("input", (batch, *sizes, self.in_channels))
         rows = kernel[0] * kernel[1] * kernel[2] * inputs
         weight = self.rank("weight", 2)
         self.need(weight[0] >= rows and weight[1] == outputs, f"weight has shape {weight}, expected {(rows, outputs)}")
@@ -234,7 +240,7 @@ class _Prepare(_Conv2dGeometry, shared.TensorOp, ABC):
         self.output_size()
         self.weight_shape()
         self.expect("bias_tensor", self.bias_shape())
-        padded = (1, 1, 1, round_up(self.value("out_channels"), TILE))
+        padded = (1, 1, 1, round_up(self.out_channels, TILE))
         return padded if shape(self.result) == padded else self.bias_shape()
 
 
@@ -310,7 +316,7 @@ class PrepareConv3dWeightsOp(TTNNOp, shared.TensorOp):
 
     def result_shape(self) -> shapes.Shape:
         outputs, inputs, depth, height, width = self.rank("weight_tensor", 5)
-        unit = self.value("alignment")
+        unit = self.alignment
         self.need(unit > 0, f"alignment {unit} must be positive")
         return (depth * height * width * -(-inputs // unit) * unit, outputs)
 
@@ -335,16 +341,16 @@ class _Pool2d(TTNNOp, shared.ShapedOp, ABC):
     result = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        kernel, stride, dilation = self.value("kernel_size"), self.value("stride"), self.value("dilation")
-        padding = _borders(self.value("padding"))
+        kernel, stride, dilation = self.kernel_size, self.stride, self.dilation
+        padding = _borders(self.padding)
         shapes.check_window(padding=padding, kernel_size=kernel, stride=stride, dilation=dilation)
-        rows = self.value("batch_size") * self.value("input_height") * self.value("input_width")
-        self.expect("input", (1, 1, rows, self.value("channels")))
+        rows = self.batch_size * self.input_height * self.input_width
+        self.expect("input", (1, 1, rows, self.channels))
         top, bottom, left, right = padding
-        ceil = self.value("ceil_mode")
-        height = shapes.window(self.value("input_height"), kernel[0], stride[0], top, bottom, dilation[0], ceil)
-        width = shapes.window(self.value("input_width"), kernel[1], stride[1], left, right, dilation[1], ceil)
-        return ((1, 1, self.value("batch_size") * height * width, self.value("channels")),) * 2
+        ceil = self.ceil_mode
+        height = shapes.window(self.input_height, kernel[0], stride[0], top, bottom, dilation[0], ceil)
+        width = shapes.window(self.input_width, kernel[1], stride[1], left, right, dilation[1], ceil)
+        return ((1, 1, self.batch_size * height * width, self.channels),) * 2
 
 
 @irdl_op_definition

@@ -61,7 +61,7 @@ def relu6(op: Operation, rewriter: PatternRewriter) -> None:
 @pattern(ClampScalarOp)
 def relu6_as_clamp(op: ClampScalarOp, rewriter: PatternRewriter) -> None:
     """clamp(x, 0, 6)."""
-    if (op.value("min"), op.value("max")) == (0, 6) and is_float(op.result):
+    if (op.min, op.max) == (0, 6) and is_float(op.result):
         replace_with(rewriter, op, UNARY["relu6"], [op.input])
 
 

@@ -123,7 +123,7 @@ def attention(op: MatmulOp, rewriter: PatternRewriter) -> None:
     if weights is None or scores is None:
         return
     outer = scores.product
-    width = shape(outer.a)[-2 if outer.value("transpose_a") else -1]
+    width = shape(outer.a)[-2 if outer.transpose_a else -1]
     other = op.a if weights.is_transposed else op.b
     if any(tensor_type(uncast(value)).element_type != bf16 for value in (outer.a, outer.b, other)) or width % TILE:
         return
@@ -138,8 +138,8 @@ def _replace(
 ) -> None:
     depth, outer = [Factor(width)], scores.product
     *batch, rows, columns = refined(scores.result)
-    first = outer.a, [*batch, depth, rows] if outer.value("transpose_a") else [*batch, rows, depth]
-    second = outer.b, [*batch, columns, depth] if outer.value("transpose_b") else [*batch, depth, columns]
+    first = outer.a, [*batch, depth, rows] if outer.transpose_a else [*batch, rows, depth]
+    second = outer.b, [*batch, columns, depth] if outer.transpose_b else [*batch, depth, columns]
     (asked, asked_dims), key = (second, first) if rows == parts.keys else (first, second)
     scale, plain = scores.scale, uncast(asked)
     scaled = _by_constant(plain)
@@ -148,7 +148,7 @@ def _replace(
     *batch, free, contracted = refined(weights.operand)
     if free == parts.keys:
         free, contracted = contracted, free
-    turned = op.value("transpose_a") if weights.is_transposed else op.value("transpose_b")
+    turned = op.transpose_a if weights.is_transposed else op.transpose_b
     is_deep_first = turned != weights.is_transposed
     value = (
         op.a if weights.is_transposed else op.b,
@@ -180,14 +180,14 @@ def _replace(
 
 def _weights(op: MatmulOp) -> _Weights | None:
     for operand, is_transposed in ((op.a, False), (op.b, True)):
-        flag = op.value("transpose_b") if is_transposed else op.value("transpose_a")
+        flag = op.transpose_b if is_transposed else op.transpose_a
         weights = behind(operand, *VIEWS)
         guarded = _behind_guard(weights)
         softmax = producer(weights, SoftmaxOp) or guarded
         if softmax is None or only_user(weights) is None:
             continue
         scores = whole(shape(softmax.result))
-        keys = scores[softmax.value("dimension")]
+        keys = scores[softmax.dimension]
         dims = through(weights, operand, scores) if _same_batch(op) else None
         if dims is not None and leaves(dims[-2 if flag != is_transposed else -1]) == leaves(keys):
             return _Weights(softmax, guarded is not None, scores, keys, dims, is_transposed)
@@ -200,11 +200,11 @@ def _behind_guard(value: SSAValue) -> SoftmaxOp | None:
     softmax = producer(uncast(guard.third), SoftmaxOp) if guard is not None else None
     if guard is None or softmax is None or splat(unspread(guard.second)) != 0 or only_user(softmax.result) is None:
         return None
-    dim = softmax.value("dimension")
+    dim = softmax.dimension
     test = producer(behind(guard.first, BroadcastOp, ReshapeOp), BINARY["eq"])
     for one, other in both_ways(test) if test is not None else ():
         greatest = producer(uncast(one), MaxOp)
-        if greatest is None or splat(unspread(other)) != -math.inf or greatest.value("dim_arg") != (dim,):
+        if greatest is None or splat(unspread(other)) != -math.inf or greatest.dim_arg != (dim,):
             continue
         spread = shape(behind(guard.first, BroadcastOp))
         rows = shapes.reduce(shape(softmax.input), (dim,), True)
@@ -374,7 +374,7 @@ def _is_range(value: SSAValue, dim: int) -> bool:
     value = behind(value, BroadcastOp)
     sizes = (1, 1, *shape(value))
     made = producer(value if len(shape(value)) == 1 else unshaped(value), ArangeOp)
-    if made is None or (made.value("start"), made.value("step")) != (0, 1):
+    if made is None or (made.start, made.step) != (0, 1):
         return False
     return sizes[dim] == math.prod(shape(value)) == shape(made.result)[-1] and len(shape(made.result)) == 1
 

@@ -13,7 +13,7 @@ from tt_xla.ir.ttir.structure import ConcatOp, SliceStaticOp
 @pattern(ConcatOp)
 def concat_of_slices(op: ConcatOp, rewriter: PatternRewriter) -> None:
     """concat(x[a:b], x[b:c]) is x[a:c], and x itself where that is all of it; among other parts too."""
-    dim = op.value("dim") % len(shape(op.result))
+    dim = op.dim % len(shape(op.result))
     parts: list[SSAValue] = []
     for value in op.operands:
         joined = _joined(parts[-1], value, dim) if parts else None

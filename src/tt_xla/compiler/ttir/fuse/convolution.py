@@ -17,7 +17,8 @@ from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer
 from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, behind, cast, reshaped
 from tt_xla.ir import shapes
-from tt_xla.ir.base import TTOp, only_user, shape, si32, tensor, tensor_type
+from tt_xla.ir.base import TTOp, only_user, shape, tensor, tensor_type
+from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PadOp, ReshapeOp, TypecastOp
 from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
@@ -34,7 +35,7 @@ class _Convolution(NamedTuple):
 
     @property
     def outputs(self) -> int:
-        return shape(self.conv.result)[self.conv.value("channel_dim")]
+        return shape(self.conv.result)[self.conv.channel_dim]
 
 
 def _convolution(op: Operation, value: SSAValue) -> _Convolution | None:
@@ -42,7 +43,7 @@ def _convolution(op: Operation, value: SSAValue) -> _Convolution | None:
     conv = producer(source, Conv2dOp) or producer(source, ConvTranspose2dOp)
     if conv is None or not _used_by_one(op, value, source):
         return None
-    channel, height, whole = conv.value("channel_dim"), conv.value("height_dim"), shape(source)
+    channel, height, whole = conv.channel_dim, conv.height_dim, shape(source)
     if shape(value) == whole:
         return _Convolution(conv, value, channel)
     if whole[height] == 1 and shape(value) == whole[:height] + whole[height + 1 :]:
@@ -102,7 +103,7 @@ def _unrounded(rewriter: PatternRewriter, op: Operation, scale: SSAValue) -> SSA
 
 
 def _groups(found: _Convolution) -> int:
-    return found.conv.value("groups")
+    return found.conv.groups
 
 
 @pattern(Add, Subtract)
@@ -194,11 +195,13 @@ def _margins(large: Conv2dOp, small: Conv2dOp) -> tuple[int, int, int, int] | No
     if any(small.value(name) != value for name, value in same.items()):
         return None
     margins: list[int] = []
+    steps, small_steps = shapes.pair(large.dilation, "dilation"), shapes.pair(small.dilation, "dilation")
+    paddings, small_paddings = shapes.borders(large.padding), shapes.borders(small.padding)
     for axis in range(2):
         size, inner = (shape(conv.weight)[2 + axis] for conv in (large, small))
-        step = large.value("dilation")[axis]
-        before, rest = divmod(large.value("padding")[axis] - small.value("padding")[axis], step)
-        if inner > 1 and step != small.value("dilation")[axis]:
+        step = steps[axis]
+        before, rest = divmod(paddings[axis] - small_paddings[axis], step)
+        if inner > 1 and step != small_steps[axis]:
             return None
         if rest or not 0 <= before <= size - inner:
             return None
@@ -219,7 +222,9 @@ def identity_as_conv(op: Operation, rewriter: PatternRewriter) -> None:
         conv = found.conv
         if isinstance(conv, ConvTranspose2dOp):
             continue
-        if tuple(conv.value("stride")) != (1, 1) or conv.input.type != conv.result.type or not is_constant(conv.weight):
+        if shapes.pair(conv.stride, "stride") != (1, 1):
+            continue
+        if conv.input.type != conv.result.type or not is_constant(conv.weight):
             continue
         first = _start_of_scaling(op, other, found)
         if first is None:

@@ -28,7 +28,7 @@ _HEADS_FIRST, _HEADS_LAST_KEY = (0, 2, 1, 3), (0, 2, 3, 1)
 def concatenate_heads(op: ReshapeOp, rewriter: PatternRewriter) -> None:
     """A reshape of permute([B, H, S, D], (0, 2, 1, 3)) that keeps the rows, S or B * S, and joins H and D."""
     permute = producer(op.input, PermuteOp)
-    if permute is None or only_user(op.input) is not op or permute.value("permutation") != _HEADS_FIRST:
+    if permute is None or only_user(op.input) is not op or permute.permutation != _HEADS_FIRST:
         return
     batch, heads, rows, width = shape(permute.input)
     result = shape(op.result)
@@ -93,13 +93,13 @@ def _place(found: list[_Projection], block: Block, order: dict[Operation, int]) 
 
 
 def _projection(op: Operation) -> _Projection | None:
-    if not isinstance(op, MatmulOp | LinearOp) or op.value("transpose_a") or len(shape(op.operands[1])) != 2:
+    if not isinstance(op, MatmulOp | LinearOp) or op.transpose_a or len(shape(op.operands[1])) != 2:
         return None
     if isinstance(op, LinearOp) and op.bias is None:
         return None
     reshape = only_user(op.result)
     permute = only_user(reshape.results[0]) if isinstance(reshape, ReshapeOp) else None
-    if not isinstance(permute, PermuteOp) or permute.value("permutation") not in (_HEADS_FIRST, _HEADS_LAST_KEY):
+    if not isinstance(permute, PermuteOp) or permute.permutation not in (_HEADS_FIRST, _HEADS_LAST_KEY):
         return None
     batch, rows, heads, width = shape(permute.input)
     if width % TILE or shape(op.result)[-1] != heads * width:
@@ -112,7 +112,7 @@ def _alike(found: list[_Projection]) -> bool:
     return all(
         made.sizes[0] == first.sizes[0]
         and made.sizes[2:] == first.sizes[2:]
-        and made.product.value("transpose_b") == first.product.value("transpose_b")
+        and made.product.transpose_b == first.product.transpose_b
         and tensor_type(made.product.result).element_type == tensor_type(first.product.result).element_type
         for made in found
     )
@@ -123,7 +123,7 @@ def _merge(rewriter: PatternRewriter, op: MatmulOp | LinearOp, found: list[_Proj
     batch, heads, rows, width = found[0].sizes
     groups = found[1].sizes[1]
     element, columns = tensor_type(op.result).element_type, (heads + 2 * groups) * width
-    transposed, depth = op.value("transpose_b"), shape(op.a)[-1]
+    transposed, depth = op.transpose_b, shape(op.a)[-1]
     sizes = (columns, depth) if transposed else (depth, columns)
     weight = _joined(rewriter, place, [made.product.operands[1] for made in found], sizes, 0 if transposed else 1)
     operands = [op.a, weight]
@@ -147,7 +147,7 @@ def _merge(rewriter: PatternRewriter, op: MatmulOp | LinearOp, found: list[_Proj
     )
     rewriter.insert(split, InsertPoint.before(place))
     for made, value in zip(found, split.results, strict=True):
-        if made.permute.value("permutation") == _HEADS_FIRST:
+        if made.permute.permutation == _HEADS_FIRST:
             rewriter.replace(made.permute, [], [value])
         else:
             replace_with(rewriter, made.permute, PermuteOp, [value], permutation=(0, 1, 3, 2))

@@ -18,11 +18,11 @@ from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp
 @pattern(MatmulOp, LinearOp)
 def transposed_matmul(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
     """A swap of the last two dimensions in front of a matrix product is its transpose flag."""
-    flags = [op.value("transpose_a"), op.value("transpose_b")]
+    flags = [op.transpose_a, op.transpose_b]
     operands = list(op.operands)
     for index in range(2):
         permute = producer(operands[index], PermuteOp)
-        if permute is not None and swaps_last_two(permute.value("permutation")):
+        if permute is not None and swaps_last_two(permute.permutation):
             operands[index] = permute.input
             flags[index] = not flags[index]
     if operands != list(op.operands):
@@ -66,16 +66,16 @@ def flattened_permute(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> Non
     the rows of these are permuted instead, once."""
     reshape = producer(op.a, ReshapeOp)
     permute = producer(reshape.input, PermuteOp) if reshape is not None else None
-    if reshape is None or permute is None or op.value("transpose_a"):
+    if reshape is None or permute is None or op.transpose_a:
         return
     if only_user(op.a) is not op or only_user(permute.result) is not reshape or not is_constant(op.b):
         return
-    (rows, *sizes), permutation, weights = shape(permute.result), permute.value("permutation"), shape(op.b)
+    (rows, *sizes), permutation, weights = shape(permute.result), permute.permutation, shape(op.b)
     width = math.prod(sizes)
     if permutation[0] != 0 or shape(op.a) != (rows, width) or len(weights) != 2:
         return
     back = [permutation.index(dim) for dim in range(1, len(permutation))]
-    if op.value("transpose_b"):
+    if op.transpose_b:
         apart, order = (weights[0], *sizes), (0, *back)
     else:
         apart, order = (*sizes, weights[1]), (*(dim - 1 for dim in back), len(sizes))

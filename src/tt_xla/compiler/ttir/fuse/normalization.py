@@ -197,7 +197,7 @@ def _open_norm(op: Operation, value: SSAValue) -> LayerNormOp | RmsNormOp | None
 def _vector(
     rewriter: PatternRewriter, op: Operation, value: SSAValue, norm: LayerNormOp | RmsNormOp
 ) -> SSAValue | None:
-    sizes: Dims = norm.value("normalized_shape")
+    sizes: Dims = norm.normalized_shape
     source = behind(value, BroadcastOp)
     found = shape(source)
     leading = len(found) - len(sizes)
@@ -227,7 +227,7 @@ def unit_length(op: Operation, rewriter: PatternRewriter) -> None:
             continue
         total, x = producer(unshaped(root.statistic), SumOp), uncast(value)
         dims, count = (len(shape(x)) - 1,), shape(x)[-1]
-        if total is None or total.value("dim_arg") != dims or not is_square_of(total.input, x):
+        if total is None or total.dim_arg != dims or not is_square_of(total.input, x):
             continue
         if root.sizes != _kept(x, dims):
             continue

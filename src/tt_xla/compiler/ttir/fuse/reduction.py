@@ -21,9 +21,9 @@ from tt_xla.ir.ttir.structure import ReshapeOp
 def keep_dim(op: ReshapeOp, rewriter: PatternRewriter) -> None:
     """A reshape that puts back the dimensions of size 1 that a reduction took away."""
     reduction = producer(op.input, shared.Reduction)  # pyright: ignore[reportArgumentType]
-    if reduction is None or reduction.value("keep_dim") or only_user(op.input) is not op:
+    if reduction is None or reduction.keep_dim or only_user(op.input) is not op:
         return
-    dims = reduction.value("dim_arg")
+    dims = reduction.dim_arg
     if dims is None or shape(op.result) != shapes.reduce(shape(reduction.input), dims, True):
         return
     replace_with(rewriter, op, type(reduction), [reduction.input], dim_arg=dims, keep_dim=True)
@@ -41,7 +41,7 @@ def mean(op: Operation, rewriter: PatternRewriter) -> None:
         count = math.prod(shape(total.input)) // max(1, math.prod(shape(total.result)))
         expected = rounded(count if isinstance(op, Div) else 1 / count, other)
         if math.isclose(factor, expected, rel_tol=2**-20):
-            dims, keep = total.value("dim_arg"), total.value("keep_dim")
+            dims, keep = total.dim_arg, total.keep_dim
             type_ = tensor_type(total.result)
             made = insert_before(rewriter, op, MeanOp, [total.input], type_, dim_arg=dims, keep_dim=keep)
             replace_with(rewriter, op, ReshapeOp, [made], shape=shape(op.results[0]))

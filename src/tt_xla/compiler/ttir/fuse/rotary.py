@@ -90,7 +90,7 @@ def _interleaved(op: ConcatOp) -> list[SSAValue] | None:
     sizes = shape(op.result)
     if len(sizes) < 3 or sizes[-1] != 2 or 2 * sizes[-2] > _WIDEST or not is_float(op.result):
         return None
-    if op.value("dim") % len(sizes) != len(sizes) - 1:
+    if op.dim % len(sizes) != len(sizes) - 1:
         return None
     parts = [producer(value, ReshapeOp) for value in op.operands]
     if any(made is None or shape(made.input) != sizes[:-1] for made in parts):

@@ -48,7 +48,7 @@ def _softmax(op: Operation, rewriter: PatternRewriter, value: SSAValue, divisor:
     exp, total = producer(uncast(value), UNARY["exp"]), producer(unspread(divisor), SumOp)
     if exp is None or total is None or not is_float(op.results[0]) or not same(total.input, exp.results[0]):
         return
-    dims = total.value("dim_arg")
+    dims = total.dim_arg
     if dims is None or len(dims) != 1 or not _kept(divisor, total, dims[0]):
         return
     x, stable = exp.operands[0], False
@@ -77,7 +77,7 @@ def _maximum(value: SSAValue, dims: tuple[int, ...]) -> SSAValue | None:
                 value = one
                 source = unspread(one)
     greatest = producer(source, MaxOp)
-    if greatest is None or greatest.value("dim_arg") != dims or not _kept(value, greatest, dims[0]):
+    if greatest is None or greatest.dim_arg != dims or not _kept(value, greatest, dims[0]):
         return None
     return greatest.input
 
@@ -90,9 +90,9 @@ def _is_turned_maximum(value: SSAValue, x: SSAValue, dim: int) -> bool:
     seen = through(greatest.input, x, dims) if greatest is not None else None
     if greatest is None or seen is None:
         return False
-    reduced = shapes.normalise_dims(greatest.value("dim_arg"), len(dims))
+    reduced = shapes.normalise_dims(greatest.dim_arg, len(dims))
     left = [[] if place in reduced else factors for place, factors in enumerate(dims)]
-    if not greatest.value("keep_dim"):
+    if not greatest.keep_dim:
         left = [factors for place, factors in enumerate(left) if place not in reduced]
     found = through(greatest.result, value, left)
     wanted = [[] if place == dim else factors for place, factors in enumerate(refined(seen))]

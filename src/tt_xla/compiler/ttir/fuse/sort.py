@@ -18,9 +18,9 @@ def reversed_sort(op: ReverseOp, rewriter: PatternRewriter) -> None:
     if sort is None or op.input is not sort.values_ or sort.indices.first_use is not None:
         return
     rank = len(shape(op.input))
-    if [dim % rank for dim in op.value("dimensions")] != [sort.value("dim") % rank]:
+    if [dim % rank for dim in op.dimensions] != [sort.dim % rank]:
         return
-    values = sort.values() | {"descending": not sort.value("descending")}
+    values = sort.values() | {"descending": not sort.descending}
     types = [tensor_type(result) for result in sort.results]
     made = SortOp.make([sort.input], types, op.location, **values)
     rewriter.insert(made, InsertPoint.before(op))
@@ -34,14 +34,14 @@ def first_of_sort(op: SliceStaticOp, rewriter: PatternRewriter) -> None:
     if sort is None or op.input is not sort.values_ or sort.indices.first_use is not None:
         return
     whole, result = shape(op.input), shape(op.result)
-    dim = sort.value("dim") % len(whole)
+    dim = sort.dim % len(whole)
     count = result[dim]
-    if any(op.value("begins")) or any(step != 1 for step in op.value("step")):
+    if any(op.begins) or any(step != 1 for step in op.step):
         return
     if dim != len(whole) - 1 or not 0 < count < whole[dim] or result[:dim] != whole[:dim]:
         return
     types = [tensor(result, tensor_type(value).element_type) for value in sort.results]
-    flags = {"largest": sort.value("descending"), "sorted": True}
+    flags = {"largest": sort.descending, "sorted": True}
     made = TopKOp.make([sort.input], types, op.location, k=count, dim=dim, **flags)
     rewriter.insert(made, InsertPoint.before(op))
     rewriter.replace(op, [], [made.values_])

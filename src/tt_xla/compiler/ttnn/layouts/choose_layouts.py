@@ -36,6 +36,7 @@ from tt_xla.ir.ttnn.configs import (
     UnaryAttr,
 )
 from tt_xla.ir.ttnn.memory import GetDeviceOp, ToDeviceOp, ToMemoryConfigOp
+from tt_xla.ir.ttnn.window import Conv2dOp, ConvTranspose2dOp
 from tt_xla.target import Target
 
 USAGE_CAP = 0.95
@@ -164,7 +165,7 @@ class _Line:
         """A constant with another layout, which it has from where it is made, or from the caller."""
         type_ = laid_out(shape(value), layout)
         if isinstance(value, OpResult) and isinstance(value.op, LoadCachedOp):
-            _return_as(self.by_name[value.op.value("callee")], value.index, type_)
+            _return_as(self.by_name[value.op.callee], value.index, type_)
         return Rewriter.replace_value_with_new_type(value, type_)
 
     def apply(self, steps: list[Step]) -> None:
@@ -210,7 +211,8 @@ def _return_as(function: FuncOp, index: int, type_: Attribute) -> None:
 def _configure(op: TTOp, config: dict[str, Any]) -> None:
     """Puts a form's config into an op. A fused activation stands in the config alone."""
     if "shard_layout" in config:
-        known = dict(op.value("conv2d_config") or ())
+        assert isinstance(op, Conv2dOp | ConvTranspose2dOp)
+        known = dict(op.conv2d_config or ())
         known["shard_layout"] = MemoryLayout(config["shard_layout"])
         op.properties["conv2d_config"] = Conv2dConfigAttr.of(**known)
         return
