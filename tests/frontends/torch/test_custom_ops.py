@@ -114,6 +114,21 @@ def paged_update(shared=False):
     return ops.paged_update_cache, (cache, rows, at, TABLE[:1] if shared else TABLE, shared), expected
 
 
+def paged_update_beside_an_idle_user(shared):
+    """The idle user's first block is the one that the other user writes to."""
+    cache, rows = drawn(6, 2, 4, 8), drawn(1, 2, 3, 8)
+    table = torch.tensor([[0, 3]] if shared else [[0, 3], [0, 5]], dtype=torch.int32)
+    expected = cache.clone()
+    expected[0, :, 0] = rows[0, 0, :2]
+    return ops.paged_update_cache, (cache, rows, torch.tensor([0, -1], dtype=torch.int32), table, shared), expected
+
+
+def paged_update_without_active_users():
+    cache, rows = drawn(6, 2, 4, 8), drawn(1, 2, 3, 8)
+    idle = torch.tensor([-1, -1], dtype=torch.int32)
+    return ops.paged_update_cache, (cache, rows, idle, TABLE, False), cache
+
+
 def paged_fill():
     cache, rows = drawn(6, 2, 4, 8), drawn(1, 2, 7, 8)
     expected = cache.clone()
@@ -133,6 +148,9 @@ CASES = {
     "fill": fill,
     "paged_update": paged_update,
     "paged_update_of_one_row": lambda: paged_update(shared=True),
+    "paged_update_beside_an_idle_user": lambda: paged_update_beside_an_idle_user(shared=False),
+    "paged_update_of_one_row_beside_an_idle_user": lambda: paged_update_beside_an_idle_user(shared=True),
+    "paged_update_without_active_users": paged_update_without_active_users,
     "paged_fill": paged_fill,
 }
 

@@ -232,13 +232,16 @@ def paged_update_cache(
     _check(
         cache.dim() == 4 and fill_value.dim() == 4, name, "expected 4 dimensions", cache=cache, fill_value=fill_value
     )
-    places = update_indices.long()
-    size, written = cache.shape[2], places >= 0
-    users = torch.zeros_like(places) if share_cache else _places(places, places.shape[0])
-    inside = torch.where(written, places, 0)
-    blocks, offsets = page_table.long()[users, inside // size], inside % size
-    kept = cache[blocks, :, offsets]
-    rows = torch.where(written[:, None, None], fill_value[0, :, : cache.shape[1]].to(cache.dtype), kept)
+    positions = update_indices.long()
+    block_size, active = cache.shape[2], positions >= 0
+    # An idle user repeats the write of the first active one: its own old row could overwrite what another user wrote to
+    # a shared block. Where all users are idle, each writes back the row that the cache holds.
+    writers = torch.where(active, _places(positions, positions.shape[0]), active.long().argmax())
+    positions, active = positions[writers].clamp(min=0), active[writers]
+    table_rows = torch.zeros_like(writers) if share_cache else writers
+    blocks, offsets = page_table.long()[table_rows, positions // block_size], positions % block_size
+    tokens = fill_value[0, :, : cache.shape[1]].to(cache.dtype)[writers]
+    rows = torch.where(active[:, None, None], tokens, cache[blocks, :, offsets])
     result = cache.clone()
     result[blocks, :, offsets] = rows
     return result
