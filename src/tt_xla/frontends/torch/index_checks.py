@@ -52,10 +52,9 @@ def _of_rows(table: Node, positions: Node, *rest: Any) -> Iterator[_Use]:
 
 
 def _along(x: Node, dim: int, positions: Node, *rest: Any) -> Iterator[_Use]:
-    shape = _shape(x)
-    if shape:
-        dim %= len(shape)
-        yield _Use(positions, 0, shape[dim], dim)
+    shape = _shape(x) or (1,)  # a 0-dim tensor is indexed as a vector of one element
+    dim %= len(shape)
+    yield _Use(positions, 0, shape[dim], dim)
 
 
 def _points(x: Node, positions: Sequence[Node | None], *rest: Any) -> Iterator[_Use]:

@@ -16,6 +16,7 @@ from tt_xla.frontends.torch.aten import (
     resizing,
     selection,
     shapes,
+    sorting,
     strided,
 )
 from tt_xla.frontends.torch.aten.registry import LOWERINGS, Context
@@ -38,5 +39,6 @@ __all__ = [
     "resizing",
     "selection",
     "shapes",
+    "sorting",
     "strided",
 ]

@@ -236,14 +236,3 @@ def masked_scatter(ctx: Context, x: Array, mask: Array, source: Array) -> Array:
     places = lax.clamp(np.int32(0), counted, np.int32(rows - 1))
     taken = _take_rows(lax.reshape(source, (rows, width)), places)
     return lax.select(broadcast(mask, shape), lax.reshape(taken, shape), broadcast(x, shape))
-
-
-@lower(aten.bucketize.Tensor, aten.bucketize.Scalar)
-def bucketize(ctx: Context, x: Any, boundaries: Array, *, out_int32: bool = False, right: bool = False) -> Array:
-    """How many boundaries lie below: with few of them, counting is cheaper than a search."""
-    dtype = np.promote_types(x.dtype, boundaries.dtype) if hasattr(x, "dtype") else boundaries.dtype
-    shape = (*ctx.shape, boundaries.size)
-    edges = lax.broadcast_in_dim(cast(boundaries, dtype), shape, (len(shape) - 1,))
-    values = lax.broadcast_in_dim(spread(x, ctx.shape, dtype), shape, range(len(shape) - 1))
-    below = lax.ge(values, edges) if right else lax.gt(values, edges)
-    return total(cast(below, ctx.dtype), (len(shape) - 1,))

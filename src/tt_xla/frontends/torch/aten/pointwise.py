@@ -10,7 +10,18 @@ import numpy as np
 import torch
 from jax import lax
 
-from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast, full, like, lower, pointwise, spread
+from tt_xla.frontends.torch.aten.registry import (
+    Array,
+    Context,
+    broadcast,
+    cast,
+    full,
+    like,
+    lower,
+    pointwise,
+    spread,
+    wide,
+)
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -109,12 +120,29 @@ pointwise(aten.div.Tensor, aten.div.Scalar)(lax.div)
 @pointwise(aten.floor_divide.default, aten.floor_divide.Scalar)
 def floor_divide(x: Array, y: Array) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.integer):
-        return lax.floor(lax.div(x, y))
+        return cast(_floor_of_quotient(cast(x, wide(x.dtype)), cast(y, wide(y.dtype))), x.dtype)
     quotient, rest = lax.div(x, y), lax.rem(x, y)
     if jnp.issubdtype(x.dtype, jnp.unsignedinteger):
         return quotient
     rounds_down = lax.bitwise_and(lax.ne(rest, like(rest, 0)), lax.ne(lax.sign(rest), lax.sign(y)))
     return lax.select(rounds_down, lax.sub(quotient, like(quotient, 1)), quotient)
+
+
+def _floor_of_quotient(x: Array, y: Array) -> Array:
+    """Returns the floor of the exact quotient, which the floor of the rounded quotient may exceed by one.
+
+    The steps are those of ``div_floor_floating`` in PyTorch's c10/util/generic_math.h, which also define the results
+    for infinities: NaN for an infinite dividend, -1 or a zero for an infinite divisor.
+    """
+    zero, one = like(x, 0), like(x, 1)
+    rest, rounded = lax.rem(x, y), lax.div(x, y)
+    quotient = lax.div(lax.sub(x, rest), y)
+    rounds_down = lax.bitwise_and(lax.ne(rest, zero), lax.ne(lax.lt(y, zero), lax.lt(rest, zero)))
+    quotient = lax.select(rounds_down, lax.sub(quotient, one), quotient)
+    floored = lax.floor(quotient)
+    floored = lax.select(lax.gt(lax.sub(quotient, floored), like(x, 0.5)), lax.add(floored, one), floored)
+    floored = lax.select(lax.eq(quotient, zero), copysign(zero, rounded), floored)
+    return lax.select(lax.eq(y, zero), rounded, floored)
 
 
 @pointwise(aten.remainder.Tensor, aten.remainder.Scalar, aten.remainder.Scalar_Tensor)
@@ -158,7 +186,12 @@ def abs_(x: Array) -> Array:
 
 @pointwise(aten.sign.default, aten.sgn.default)
 def sign(x: Array) -> Array:
-    return x if x.dtype == np.bool_ else lax.sign(x)
+    """Returns 0 for NaN, as torch does; ``lax.sign`` returns NaN."""
+    if x.dtype == np.bool_:
+        return x
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return lax.sign(x)
+    return lax.select(lax.ne(x, x), like(x, 0), lax.sign(x))
 
 
 @pointwise(aten.reciprocal.default)

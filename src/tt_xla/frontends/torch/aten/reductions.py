@@ -1,4 +1,4 @@
-"""Reductions, scans and sorting."""
+"""Reductions, scans and softmax."""
 
 from __future__ import annotations
 
@@ -267,44 +267,6 @@ def _doubled(x: Array, dim: int, combine: Callable[..., Array]) -> Array:
         x = lax.concatenate([slice_along(x, dim, 0, step), reached], dim)
         step *= 2
     return x
-
-
-# Sorting -------------------------------------------------------------------------------------------------------------
-
-
-@lower(aten.sort.default)
-def sort(ctx: Context, x: Array, dim: int = -1, descending: bool = False) -> list[Array]:
-    return sorted_with_indices(x, dim, descending)
-
-
-@lower(aten.sort.stable)
-def sort_stable(
-    ctx: Context, x: Array, *, stable: bool | None = None, dim: int = -1, descending: bool = False
-) -> list[Array]:
-    return sorted_with_indices(x, dim, descending)
-
-
-def sorted_with_indices(x: Array, dim: int, descending: bool) -> list[Array]:
-    """Values and positions, in a stable order."""
-    if x.ndim == 0:
-        return [x, full((), 0, np.dtype("int64"))]
-    dim %= x.ndim
-    positions = lax.broadcasted_iota(np.dtype("int64"), x.shape, dim)
-    if not descending:
-        return list(lax.sort((x, positions), dimension=dim, is_stable=True, num_keys=1))
-    key = lax.neg(x) if jnp.issubdtype(x.dtype, jnp.floating) else lax.bitwise_not(x)
-    _, values, indices = lax.sort((key, x, positions), dimension=dim, is_stable=True, num_keys=1)
-    return [values, indices]
-
-
-@lower(aten.topk.default)
-def topk(
-    ctx: Context, x: Array, k: int, dim: int = -1, largest: bool = True, is_sorted: bool = True, **options: Any
-) -> list[Array]:
-    if x.ndim == 0:
-        return sorted_with_indices(x, dim, largest)
-    dim %= x.ndim
-    return [slice_along(part, dim, 0, k) for part in sorted_with_indices(x, dim, largest)]
 
 
 # Softmax -------------------------------------------------------------------------------------------------------------

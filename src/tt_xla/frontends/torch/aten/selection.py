@@ -11,42 +11,10 @@ import torch
 from jax import lax
 
 from tt_xla.frontends.torch.aten.indexing import combine_at
-from tt_xla.frontends.torch.aten.reductions import expand_back, maximum, sorted_with_indices, total
-from tt_xla.frontends.torch.aten.registry import Array, Context, cast, full, like, lower, wide
-from tt_xla.frontends.torch.aten.shapes import slice_along
+from tt_xla.frontends.torch.aten.reductions import maximum, minimum, total
+from tt_xla.frontends.torch.aten.registry import Array, Context, cast, full, like, lower, spread, wide
 
 aten = torch.ops.aten
-
-
-@lower(aten.kthvalue.default)
-def kthvalue(ctx: Context, x: Array, k: int, dim: int = -1, keepdim: bool = False) -> list[Array]:
-    if x.ndim == 0:
-        return sorted_with_indices(x, dim, False)
-    dim %= x.ndim
-    found = [slice_along(part, dim, k - 1, k) for part in sorted_with_indices(x, dim, False)]
-    return [lax.reshape(part, ctx.shape) for part in found]
-
-
-@lower(aten.median.dim)
-def median_along(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> list[Array]:
-    """The lower one of two in the middle; the first NaN where there is one."""
-    if x.ndim == 0:
-        return sorted_with_indices(x, dim, False)
-    dim %= x.ndim
-    values, positions = sorted_with_indices(x, dim, False)
-    size = x.shape[dim]
-    middle = full((), (size - 1) // 2, np.dtype("int32"))
-    counted = total(cast(lax.ne(x, x), np.dtype("int32")), (dim,))  # NaN stands last
-    place = lax.select(
-        lax.gt(counted, like(counted, 0)),
-        lax.sub(like(counted, size), counted),
-        lax.broadcast(middle, counted.shape),
-    )
-    line = lax.broadcasted_iota(np.dtype("int32"), x.shape, dim)
-    chosen = lax.eq(line, expand_back(place, x.shape, (dim,)))
-    index = total(lax.select(chosen, positions, like(positions, 0)), (dim,))
-    value = total(lax.select(chosen, values, like(values, 0)), (dim,))
-    return [lax.reshape(value, ctx.shape), lax.reshape(index, ctx.shape)]
 
 
 @lower(aten.searchsorted.Tensor)
@@ -60,18 +28,32 @@ def searchsorted(
     side: str | None = None,
     sorter: Any = None,
 ) -> Array:
-    """How many edges lie below: with few of them, counting is cheaper than a search."""
     if sorter is not None:
         ctx.unsupported("with a sorter")
     dtype = jnp.promote_types(x.dtype, edges.dtype)
+    return _first_edge_after(ctx, cast(edges, dtype), cast(x, dtype), right or side == "right")
+
+
+@lower(aten.bucketize.Tensor, aten.bucketize.Scalar)
+def bucketize(ctx: Context, x: Any, boundaries: Array, *, out_int32: bool = False, right: bool = False) -> Array:
+    dtype = jnp.promote_types(x.dtype, boundaries.dtype) if hasattr(x, "dtype") else boundaries.dtype
+    return _first_edge_after(ctx, cast(boundaries, dtype), spread(x, ctx.shape, dtype), right)
+
+
+def _first_edge_after(ctx: Context, edges: Array, x: Array, right: bool) -> Array:
+    """Returns the position of the first edge that is not below ``x`` (above it with ``right``).
+
+    Comparing with every edge is cheaper than a search where edges are few. NaN comes after every edge, and an edge that
+    is NaN after every number, so both are past the edges that compare true.
+    """
     shape = (*ctx.shape, edges.shape[-1])
     last = len(shape) - 1
     along = (last,) if edges.ndim == 1 else (*range(last - 1), last)
-    values = lax.broadcast_in_dim(cast(x, dtype), shape, range(last))
-    below = (lax.ge if right or side == "right" else lax.gt)(
-        values, lax.broadcast_in_dim(cast(edges, dtype), shape, along)
-    )
-    return total(cast(below, ctx.dtype), (last,))
+    edges = lax.broadcast_in_dim(edges, shape, along)
+    reached = (lax.gt if right else lax.ge)(edges, lax.broadcast_in_dim(x, shape, range(last)))
+    positions = lax.broadcasted_iota(ctx.dtype, shape, last)
+    end = full(shape, shape[last], ctx.dtype)
+    return minimum(lax.select(reached, positions, end), (last,)) if shape[last] else full(ctx.shape, 0, ctx.dtype)
 
 
 @lower(aten._cdist_forward.default)
