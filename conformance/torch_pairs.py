@@ -68,16 +68,16 @@ def check_pair(name: str, dtype: str, count: int) -> dict[str, Any]:
 
     (op,) = [op for op in op_db if full_name(op) == name][:1]
     ran, host = 0, set[str]()
-    compared = "shapes" if op.name in UNDEFINED or _is_random(op) else "values"
+    compared = "shapes" if op.name in UNDEFINED or is_random(op) else "values"
     for sample in samples_of(op, DTYPES[dtype], count):
         host_ops.reset()
         try:
-            expected = _eager(op, sample)
+            expected = eager(op, sample)
         except Exception:
             continue  # what the CPU refuses has no result to compare with
         ran += 1
         try:
-            _compare(op, *(_settled(op, sample, result) for result in (_compiled(op, sample), expected)))
+            compare(op, *(settled(op, sample, result) for result in (_compiled(op, sample), expected)))
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             return {
@@ -85,19 +85,19 @@ def check_pair(name: str, dtype: str, count: int) -> dict[str, Any]:
                 "reason": reason,
                 "samples": ran,
                 "host": sorted(host),
-                "sample": _text(sample),
+                "sample": short_text(sample),
             }
         host |= set(host_ops.counts())
     outcome = "passed" if ran else "none"
     return {"outcome": outcome, "reason": "", "samples": ran, "host": sorted(host), "compared": compared}
 
 
-def _eager(op: OpInfo, sample: Any) -> Any:
+def eager(op: OpInfo, sample: Any) -> Any:
     torch.manual_seed(0)
-    args, kwargs = _copied(sample.args), _copied(sample.kwargs)
+    args, kwargs = copied(sample.args), copied(sample.kwargs)
     if op.name in ("sort", "argsort"):  # equals stand in any order, unless one is asked for; ours is stable
         args, kwargs = (), {**dict(zip(("dim", "descending"), args, strict=False)), "stable": True, **kwargs}
-    return op.op(_copied(sample.input), *args, **kwargs)
+    return op.op(copied(sample.input), *args, **kwargs)
 
 
 def _compiled(op: OpInfo, sample: Any) -> Any:
@@ -109,20 +109,20 @@ def _compiled(op: OpInfo, sample: Any) -> Any:
     def function(tensor: Any, args: Any, kwargs: Any) -> Any:
         return op.op(tensor, *args, **kwargs)
 
-    moved = [_moved(_copied(value)) for value in (sample.input, sample.args, sample.kwargs)]
+    arguments = [moved(copied(value)) for value in (sample.input, sample.args, sample.kwargs)]
     if op.name == "tensor_split":  # where to split is read on the host, also on other devices
-        moved[1] = sample.args
+        arguments[1] = sample.args
     torch.manual_seed(0)
     with _counted() as calls, torch.no_grad():
-        result = torch.compile(function, backend="tt", dynamic=False)(*moved)
+        result = torch.compile(function, backend="tt", dynamic=False)(*arguments)
         result = torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), result)
-    visible = calls or host_ops.counts() or op.name in MOVED_ALONE or _is_random(op)
+    visible = calls or host_ops.counts() or op.name in MOVED_ALONE or is_random(op)
     if not visible and not _unchanged(result, sample.input):
         raise AssertionError("nothing was compiled, and nothing is reported to have run on the host")
     return result
 
 
-def _is_random(op: OpInfo) -> bool:
+def is_random(op: OpInfo) -> bool:
     """Whether it draws numbers, which happens on the host by torch's own generator, in compiled graphs as well."""
     packet = getattr(torch.ops.aten, op.name, None)
     names = packet.overloads() if packet is not None else []
@@ -157,11 +157,11 @@ def _counted() -> Iterator[list[str]]:
         yield calls
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     return torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), value)
 
 
-def _moved(value: Any) -> Any:
+def moved(value: Any) -> Any:
     """Tensors, and devices asked for, on ``tt``."""
     device = torch.device("tt")
 
@@ -173,7 +173,7 @@ def _moved(value: Any) -> Any:
     return torch.utils._pytree.tree_map(move, value)
 
 
-def _settled(op: OpInfo, sample: Any, result: Any) -> Any:
+def settled(op: OpInfo, sample: Any, result: Any) -> Any:
     """Positions of equals, which these ops may choose freely, become the elements there."""
     if op.name not in ("kthvalue", "topk") or not sample.input.ndim:
         return result
@@ -183,21 +183,21 @@ def _settled(op: OpInfo, sample: Any, result: Any) -> Any:
     return values, positions.shape, sample.input.gather(dim, full)
 
 
-def _compare(op: OpInfo, got: Any, expected: Any) -> None:
+def compare(op: OpInfo, got: Any, expected: Any) -> None:
     got, expected = torch.utils._pytree.tree_leaves(got), torch.utils._pytree.tree_leaves(expected)
     assert len(got) == len(expected), f"{len(got)} results instead of {len(expected)}"
     for one, other in zip(got, expected, strict=True):
         if not isinstance(other, torch.Tensor):
             assert type(one) is type(other), f"{one!r} instead of {other!r}"
             torch.testing.assert_close(one, other, equal_nan=True)
-        elif op.name in UNDEFINED or _is_random(op):
+        elif op.name in UNDEFINED or is_random(op):
             assert (one.shape, one.dtype) == (other.shape, other.dtype)
         else:
             rtol, atol = TOLERANCES.get(other.dtype, (None, None))
             torch.testing.assert_close(one, other, rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
 
 
-def _text(sample: Any) -> str:
+def short_text(sample: Any) -> str:
     def short(value: Any) -> Any:
         return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
 
