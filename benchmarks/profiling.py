@@ -23,7 +23,7 @@ from tt_xla.ir.program import Program
 from tt_xla.profiling.recording import Recorder
 from tt_xla.runtime import get_device
 from tt_xla.runtime.emulator.containers import DECLARED
-from tt_xla.runtime.observed import Observed
+from tt_xla.runtime.observed import ObservedExecutable
 
 
 def digits() -> nn.Module:
@@ -54,7 +54,7 @@ def measure(program: Program, rounds: int) -> tuple[int, float, float]:
     """Returns the kernel calls per run, median microseconds of a plain run, and median ratio of recorded to plain."""
     recorder = Recorder()
     device = get_device()
-    ways = device.load(program), Observed(device, program, recorder)
+    ways = device.load(program), ObservedExecutable(device, program, recorder)
     arguments = [torch.ones(each.shape).to(DECLARED[each.dtype]) for each in program.arguments]
     versions = list(range(10**9, 10**9 + len(arguments)))
     pairs: list[list[float]] = []

@@ -46,6 +46,7 @@ from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Program
 from tt_xla.ir.text import print_module
 from tt_xla.log import VERBOSE, logger
+from tt_xla.observers import Observers
 from tt_xla.options import CompileOptions, weight_overrides
 from tt_xla.target import Target
 
@@ -361,9 +362,9 @@ def compile_module(
         ResourceExhaustedError: the Program does not fit in the target's memory.
     """
     with _without_garbage_collection():
-        if not _LISTENERS:
+        if not _RECORDERS:
             return _compile(module, options, target, name, dumps, choices, without, changes)
-        return _compile_heard(module, options, target, name, dumps, choices, without, changes)
+        return _compile_recorded(module, options, target, name, dumps, choices, without, changes)
 
 
 @dataclass
@@ -387,21 +388,29 @@ class Compilation:
         return (self.ended - self.started) / 1e9
 
 
-_LISTENERS: list[tuple[list[Compilation], bool]] = []
+@dataclass(eq=False)
+class _Recorder:
+    """Records compilations, with the text of each stage where ``texts`` is set."""
+
+    texts: bool
+    compilations: list[Compilation] = field(default_factory=lambda: [])
+
+
+_RECORDERS: Observers[_Recorder] = Observers()
 
 
 @contextlib.contextmanager
 def recorded_compilations(*, texts: bool) -> Generator[list[Compilation]]:
-    """Every compilation of the process in here, whichever frontend asked for it; with the text of each stage or not."""
-    heard: tuple[list[Compilation], bool] = [], texts
-    _LISTENERS.append(heard)
-    try:
-        yield heard[0]
-    finally:
-        _LISTENERS[:] = [other for other in _LISTENERS if other is not heard]  # equal ones are other listeners
+    """Records every compilation of the process, whichever frontend asked for it.
+
+    Args:
+        texts: whether the text of the module at each stage is recorded too.
+    """
+    with _RECORDERS.added(_Recorder(texts)) as recorder:
+        yield recorder.compilations
 
 
-def _compile_heard(
+def _compile_recorded(
     module: ir.Module,
     options: CompileOptions,
     target: Target,
@@ -411,13 +420,14 @@ def _compile_heard(
     without: Container[str],
     changes: Changes | None,
 ) -> Program:
-    if dumps is None and any(texts for _, texts in _LISTENERS):
+    needs_texts = any(recorder.texts for recorder in _RECORDERS)
+    if dumps is None and needs_texts:
         dumps = {}
     compilation = Compilation(name, {} if dumps is None else dumps)
-    if any(texts for _, texts in _LISTENERS):
+    if needs_texts:
         compilation.source = str(module.operation.get_asm(enable_debug_info=True))
-    for found, _ in _LISTENERS:
-        found.append(compilation)
+    for recorder in _RECORDERS:
+        recorder.compilations.append(compilation)
     try:
         compilation.program = _compile(module, options, target, name, dumps, choices, without, changes)
     except BaseException as error:

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Program, TensorSpec
+from tt_xla.observers import Observers
 
 if TYPE_CHECKING:
     from tt_xla.compiler.pipeline import Compilation
     from tt_xla.runtime.binding import Step
-    from tt_xla.runtime.observed import Observed
+    from tt_xla.runtime.executable import Executable
     from tt_xla.target import Target
 
 
@@ -124,7 +125,7 @@ class Recording:
 
 
 class Recorder:
-    """Fills a :class:`Recording`; what :mod:`tt_xla.runtime.observed` and torch's optimizers tell.
+    """Fills a :class:`Recording`; what :mod:`tt_xla.runtime.observation` and torch's optimizers tell.
 
     Args:
         keep_results: keep what the first run of each program gives.
@@ -143,13 +144,13 @@ class Recorder:
         self.recording = Recording()
         self._enough = enough
         self._programs: dict[int, LoadedProgram] = {}
-        self._executables: list[Observed] = []
+        self._executables: list[Executable] = []
         """Kept, so that no other one has their ``id``."""
         self._ops: dict[int, Op] = {}
         self._first = [0]
         """Of the runs in progress: the number of their first event."""
 
-    def timed(self, executable: Observed, function: Function, step: Step, call: Callable[..., Any]) -> Any:
+    def timed(self, executable: Executable, function: Function, step: Step, call: Callable[..., Any]) -> Any:
         op = self._ops.get(id(step)) or self._add(executable, function, step)
         record, clock, number = self.recording.events.append, time.perf_counter_ns, op.number
 
@@ -161,7 +162,7 @@ class Recorder:
 
         return timed_call
 
-    def _add(self, executable: Observed, function: Function, step: Step) -> Op:
+    def _add(self, executable: Executable, function: Function, step: Step) -> Op:
         context = step.context
         assert context is not None
         inputs: list[TensorSpec] = []
@@ -182,7 +183,7 @@ class Recorder:
         self._ops[id(step)] = op
         return op
 
-    def _program(self, executable: Observed) -> LoadedProgram:
+    def _program(self, executable: Executable) -> LoadedProgram:
         found = self._programs.get(id(executable))
         if found is None:
             target: Any = executable.device.target
@@ -197,17 +198,17 @@ class Recorder:
         if op is not None:
             op.dram_bytes, op.l1_bytes = dram_bytes, l1_bytes
 
-    def began(self, executable: Observed, tensors: Sequence[Any]) -> None:
+    def began(self, executable: Executable, tensors: Sequence[Any]) -> None:
         if self._keep_arguments and (number := self._program(executable).number) not in self.recording.arguments:
             self.recording.arguments[number] = [tensor.detach().clone() for tensor in tensors]
         self._first.append(len(self.recording.events))
 
-    def returned(self, executable: Observed, results: Sequence[Any]) -> None:
+    def returned(self, executable: Executable, results: Sequence[Any]) -> None:
         number = self._program(executable).number
         if self._keep_results and number not in self.recording.results:
             self.recording.results[number] = [result.clone() for result in results]
 
-    def ended(self, executable: Observed, state: str, start: int) -> None:
+    def ended(self, executable: Executable, state: str, start: int) -> None:
         first, recording = self._first.pop(), self.recording
         program = self._program(executable).number
         recording.runs.append(Run(program, state, start, time.perf_counter_ns(), first, len(recording.events)))
@@ -225,25 +226,19 @@ class Recorder:
             raise StopScript
 
 
-_current: list[Recorder] = []
-
-
-def current() -> Recording | None:
-    """What is being recorded, if anything is."""
-    return _current[-1].recording if _current else None
+_RECORDINGS: Observers[Recording] = Observers()
+"""The recordings in progress."""
 
 
 def signpost(name: str, message: str = "") -> None:
     """Marks a moment of the recording; does nothing where nothing is recorded."""
-    recording = current()
-    if recording is not None:
+    for recording in _RECORDINGS:
         recording.signpost(name, message)
 
 
 def report_metric(name: str, value: float) -> None:
     """Tells what a script is judged by, such as its accuracy, to whoever tunes it; does nothing otherwise."""
-    recording = current()
-    if recording is not None:
+    for recording in _RECORDINGS:
         recording.metrics[name] = float(value)
 
 
@@ -261,18 +256,17 @@ def recorded(
         keep_arguments: keep what it is given, and the StableHLO of each compilation.
     """
     from tt_xla.compiler.pipeline import recorded_compilations
-    from tt_xla.runtime.observed import observed_by
+    from tt_xla.runtime.observation import observed_kernels
 
     recorder = Recorder(enough, keep_results=keep_results, keep_arguments=keep_arguments)
     recording = recorder.recording
-    with observed_by(recorder), recorded_compilations(texts=keep_arguments) as compilations, _optimizers(recorder):
+    with observed_kernels(recorder), recorded_compilations(texts=keep_arguments) as compilations, _optimizers(recorder):
         recording.compilations = compilations
         _load_again()
-        _current.append(recorder)
         try:
-            yield recording
+            with _RECORDINGS.added(recording):
+                yield recording
         finally:
-            _current.remove(recorder)
             _load_again()
             recording.ended = time.perf_counter_ns()
 

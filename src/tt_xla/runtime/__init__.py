@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device, MemoryReport, get_device
     from tt_xla.runtime.executable import Counters, Executable
-    from tt_xla.runtime.listeners import recorded_runs
+    from tt_xla.runtime.observation import recorded_runs
 
 __all__ = ["Counters", "Device", "Executable", "MemoryReport", "get_device", "recorded_runs"]
 
@@ -24,7 +24,7 @@ _HOMES = {
     "Executable": "executable",
     "MemoryReport": "device",
     "get_device": "device",
-    "recorded_runs": "listeners",
+    "recorded_runs": "observation",
 }
 
 

@@ -18,7 +18,7 @@ from tt_xla.runtime.emulator import heap
 from tt_xla.runtime.emulator.registry import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.largest import largest_op, largest_tensors
-from tt_xla.runtime.observed import loaded
+from tt_xla.runtime.observed import make_executable
 from tt_xla.runtime.status import Reporter, Status
 
 
@@ -120,7 +120,7 @@ class Device:
             return CompiledOnly(self, program)
         if options.selected_runtime() == "emulated":
             heap.keep_freed()
-            return loaded(self, program)
+            return make_executable(self, program)
         from tt_xla.runtime.ttnn.executable import TTNNExecutable
 
         return TTNNExecutable(self, program)

@@ -21,7 +21,7 @@ import torch
 from tt_xla import options
 from tt_xla.cost.residency import called
 from tt_xla.ir.program import LOAD_CACHED, Function, FunctionKind, Instruction, Program
-from tt_xla.runtime import control, lifetimes, listeners
+from tt_xla.runtime import control, lifetimes, observation
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.const_evals import ConstEvalCache
 from tt_xla.runtime.emulator.chains.engine import SecondEngine
@@ -168,8 +168,9 @@ class Executable:
             ExecutionError: arguments do not match, a value does not fit its on-device type, or an op fails.
             ResourceExhaustedError: by now other programs hold the DRAM or trace region this one needs.
         """
-        if listeners.LISTENERS:
-            listeners.tell(self.program, tensors)
+        if observation.RUNS:
+            for observer in observation.RUNS:
+                observer(self.program, tensors)
         with self.device.lock, torch.no_grad() if torch.is_grad_enabled() else _NO_CONTEXT:
             self.device.begin_run()
             try:
@@ -220,7 +221,7 @@ class Executable:
 
     def stands(self, position: int, tensor: torch.Tensor) -> bool:
         """Returns whether this tensor without bytes may be passed for an argument, because nobody reads it."""
-        return not listeners.LISTENERS and self._reader.stands(position, tensor)
+        return not observation.RUNS and self._reader.stands(position, tensor)
 
     def forget(self, version: int) -> None:
         """Drops everything that was computed from an argument whose contents no longer exist."""

@@ -1,7 +1,8 @@
-"""What is kept of an argument between runs ends with the argument: frontends say when contents are gone.
+"""Ends what is cached for an argument when the argument's contents no longer exist.
 
-A version stands for contents (:data:`tt_xla.runtime.transfer.Version`). Who keeps something made of them asks to be
-told.
+A version stands for the contents of a tensor (:data:`tt_xla.runtime.transfer.Version`). An executable that caches
+something computed from them registers for their end. Frontends report the end, once for each version, so this is a
+table by version rather than a list of :class:`~tt_xla.observers.Observers`.
 """
 
 from __future__ import annotations
@@ -11,23 +12,24 @@ from typing import Protocol
 
 
 class Keeper(Protocol):
-    """Keeps something made of an argument's contents."""
+    """An object that caches something computed from an argument's contents."""
 
     def forget(self, version: int) -> None:
-        """Drops what was made of contents that nobody can pass any more."""
+        """Drops what was computed from contents that no caller can pass any more."""
 
 
 _KEEPERS: dict[int, list[weakref.ref[Keeper]]] = {}
+"""Keepers by the version whose end they wait for."""
 
 
 def keep(version: int, keeper: weakref.ref[Keeper]) -> None:
-    """Has ``keeper`` told when the contents are gone."""
+    """Has ``keeper`` called once the contents with this version no longer exist."""
     alive = [reference for reference in _KEEPERS.get(version, ()) if reference() is not None]
     _KEEPERS[version] = [*alive, keeper]
 
 
 def ended(version: int) -> None:
-    """Says that no argument has these contents any more: the tensor was written to, or is gone."""
+    """Reports that no argument has these contents any more: the tensor was written to, or no longer exists."""
     for reference in _KEEPERS.pop(version, ()):
         keeper = reference()
         if keeper is not None:

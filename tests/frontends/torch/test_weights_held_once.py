@@ -10,7 +10,7 @@ from torch import nn
 
 from tt_xla.frontends.torch.device import buffer_of
 from tt_xla.frontends.torch.device.buffers import MEMORY
-from tt_xla.runtime import listeners
+from tt_xla.runtime import recorded_runs
 from tt_xla.runtime.emulator import onednn
 
 pytestmark = pytest.mark.skipif(not onednn.available(), reason="this CPU's oneDNN does not multiply bfloat16")
@@ -107,7 +107,7 @@ def test_listeners_are_shown_bytes():
     made, parameters = model()
     call = compiled(made, {})
     run(call)
-    with listeners.recorded_runs() as heard:
+    with recorded_runs() as heard:
         run(call, 1)
     ((_, shown),) = heard
     assert any(torch.equal(tensor, parameters[0].cpu()) for tensor in shown if tensor.shape == parameters[0].shape)

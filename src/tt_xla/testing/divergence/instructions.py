@@ -22,7 +22,8 @@ from tt_xla.options import CompileOptions, selected_system
 from tt_xla.runtime import get_device
 from tt_xla.runtime.binding import Step
 from tt_xla.runtime.emulator.registry import Call, Context, Specs, Weighted, bind
-from tt_xla.runtime.observed import Observed, observed_by
+from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.observation import observed_kernels
 from tt_xla.target import load_target
 from tt_xla.testing.divergence.modules import Source
 from tt_xla.testing.divergence.parts import Comparison, Error, Golden, Line, Row
@@ -49,7 +50,7 @@ def compare_instructions(
         untraced = dataclasses.replace(options, enable_trace=False)
         program = compile_module(module, untraced, load_target(selected_system()))
         watch = _Watch(program)
-        with observed_by(watch):
+        with observed_kernels(watch):
             executable = get_device(selected_system()).load(program)
         tensors = tensors_of(golden.of(taken), program)
         results = [to_array(result) for result in executable.run(tensors, [None] * len(tensors))]
@@ -72,7 +73,7 @@ class _Watch:
         self._last: dict[int, Any] = {}
         """Values of the entry, in float32."""
 
-    def timed(self, executable: Observed, function: Function, step: Step, call: Call) -> Call:
+    def timed(self, executable: Executable, function: Function, step: Step, call: Call) -> Call:
         exact = _exact(step)
 
         def both(*tensors: torch.Tensor) -> Any:
@@ -125,9 +126,9 @@ class _Watch:
         return [(self._last[value], entry.values[value]) for value in entry.results]
 
     def taken(self, step: Step, dram_bytes: int, l1_bytes: int) -> None: ...
-    def began(self, executable: Observed, tensors: Sequence[torch.Tensor]) -> None: ...
-    def returned(self, executable: Observed, results: Sequence[torch.Tensor]) -> None: ...
-    def ended(self, executable: Observed, state: str, start: int) -> None: ...
+    def began(self, executable: Executable, tensors: Sequence[torch.Tensor]) -> None: ...
+    def returned(self, executable: Executable, results: Sequence[torch.Tensor]) -> None: ...
+    def ended(self, executable: Executable, state: str, start: int) -> None: ...
 
 
 def _exact(step: Step) -> Call | None:

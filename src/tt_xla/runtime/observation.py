@@ -1,0 +1,84 @@
+"""The events of the runtime that others can observe: runs of programs, and the kernel calls of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+
+from tt_xla.ir.program import Function, Program
+from tt_xla.observers import Observers
+
+if TYPE_CHECKING:
+    from tt_xla.runtime.binding import Step
+    from tt_xla.runtime.executable import Executable
+
+RunObserver = Callable[[Program, Sequence[torch.Tensor]], None]
+"""Called before each run with the program and the caller's tensors, which the observer must not change or keep."""
+
+RUNS: Observers[RunObserver] = Observers()
+"""Observers of all runs in the process, also of programs that were loaded before the observer was added."""
+
+Run = tuple[Program, tuple[torch.Tensor, ...]]
+"""A program, and copies of the tensors that one run was given."""
+
+
+class KernelObserver(Protocol):
+    """Observes the kernel calls and runs of executables. Times are those of :func:`time.perf_counter_ns`."""
+
+    def timed(self, executable: Executable, function: Function, step: Step, call: Callable[..., Any]) -> Any:
+        """Returns ``call``, the call of a kernel, wrapped so that the observer learns when it begins and ends."""
+        ...
+
+    def taken(self, step: Step, dram_bytes: int, l1_bytes: int) -> None:
+        """Records what lies in DRAM, all banks together, and in a core's L1 after ``step`` of a first run."""
+        ...
+
+    def began(self, executable: Executable, tensors: Sequence[torch.Tensor]) -> None:
+        """Records that a run on ``tensors`` begins. The tensors belong to the run's caller."""
+        ...
+
+    def returned(self, executable: Executable, results: Sequence[torch.Tensor]) -> None:
+        """Records the results of a run. The tensors belong to the run's caller."""
+        ...
+
+    def ended(self, executable: Executable, state: str, start: int) -> None:
+        """Records that a run ended just now, with or without an error.
+
+        Args:
+            executable: what ran.
+            state: its :attr:`~tt_xla.runtime.Executable.state` when the run began.
+            start: time at which the run began.
+        """
+        ...
+
+
+KERNELS: Observers[KernelObserver] = Observers()
+"""Observers of the programs that are loaded while the observer is added, for as long as those programs live."""
+
+
+@contextmanager
+def observed_kernels(observer: KernelObserver) -> Generator[None]:
+    """Observes the kernel calls of all programs that are loaded in the context.
+
+    Raises:
+        RuntimeError: another observer is active; profilers cannot be nested.
+    """
+    if KERNELS:
+        raise RuntimeError("Kernel calls are observed already: profilers cannot be nested.")
+    with KERNELS.added(observer):
+        yield
+
+
+@contextmanager
+def recorded_runs() -> Generator[list[Run]]:
+    """Records every run of a program in the process, whichever frontend asked for it."""
+    runs: list[Run] = []
+
+    def record(program: Program, tensors: Sequence[torch.Tensor]) -> None:
+        runs.append((program, tuple(tensor.detach().clone() for tensor in tensors)))
+
+    with RUNS.added(record):
+        yield runs
