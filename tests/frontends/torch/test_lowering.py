@@ -13,8 +13,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.aten import LOWERINGS
+from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.aten.registry import lower
-from tt_xla.frontends.torch.decompositions import decompositions
 from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
 from tt_xla.ir.program import Role
 

@@ -108,3 +108,14 @@ def test_index_beyond_a_tensor_without_dimensions_is_refused(name):
     torch.testing.assert_close(function(x, inside), ZERO_DIM[name](x, inside))
     with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
         function(x, torch.tensor([1]))
+
+
+def test_no_positions_may_have_more_dimensions_than_what_they_point_into():
+    positions = torch.empty(2, 0, dtype=torch.long)
+    assert_same(lambda x, positions: x.gather(0, positions), torch.ones(5), positions)
+    assert_same(lambda x, positions: x.scatter(0, positions, 2.0), torch.ones(5), positions)
+
+
+def test_distance_of_order_0_counts_no_nan():
+    x, y = torch.tensor([[1.0, NAN], [INF, 2.0]]), torch.tensor([[1.0, 1.5], [INF, 2.0], [1.0, 3.0]])
+    assert_same(lambda x, y: torch.cdist(x, y, 0.0), x, y)

@@ -22,8 +22,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tt_xla.codegen.export import Part, Whole
 from tt_xla.errors import OptionError, ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import program_cache, settings
+from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.bytecode import write_less
-from tt_xla.frontends.torch.decompositions import decompositions
 from tt_xla.frontends.torch.device import DEVICE_TYPE, Mold, buffer_of, new_version, register
 from tt_xla.frontends.torch.device.buffers import MEMORY, Seen, find, find_again
 from tt_xla.frontends.torch.device.geometry import contiguous_strides

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch._decomp import decomposition_table
 
-from tt_xla.frontends.torch.aten import LOWERINGS
+from tt_xla.frontends.torch.aten.registry import LOWERINGS
 from tt_xla.frontends.torch.drawn import DRAWN, RANDOM
 from tt_xla.frontends.torch.fused_steps import STEPS
 

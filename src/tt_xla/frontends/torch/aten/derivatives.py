@@ -13,6 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.aten.registry import DTYPES, Array, Context, apply, full, lower, rule_of
 
 aten = torch.ops.aten
@@ -33,8 +34,6 @@ def derivative(ctx: Context, forward: Callable[..., torch.Tensor], grad: Array, 
 
 def _in_jax(ctx: Context, function: Callable[..., torch.Tensor], arrays: Sequence[Array]) -> Callable[..., Array]:
     """The function by the rules of the ops that it decomposes into."""
-    from tt_xla.frontends.torch.decompositions import decompositions
-
     with FakeTensorMode(allow_non_fake_inputs=True):
         fakes = [torch.empty(x.shape, dtype=_TORCH_TYPES[x.dtype], device="cpu") for x in arrays]
         traced = make_fx(function, decomposition_table=decompositions(), tracing_mode="real")(*fakes)

@@ -104,6 +104,8 @@ def _coordinates(positions: Array, dim: int) -> Array:
 
 @lower(aten.gather.default)
 def gather(ctx: Context, x: Array, dim: int, positions: Array, *, sparse_grad: bool = False) -> Array:
+    if not positions.size:  # no positions may have another rank than x
+        return full(ctx.shape, 0, x.dtype)
     if x.ndim == 0:
         return broadcast(x, ctx.shape)
     dim %= x.ndim
@@ -118,6 +120,8 @@ def gather(ctx: Context, x: Array, dim: int, positions: Array, *, sparse_grad: b
 def combine_at(x: Array, dim: int, positions: Array, updates: Array, combine: Any) -> Array:
     """``x`` with ``updates`` combined into the positions that they name along a dimension."""
     shape = x.shape
+    if not positions.size:  # no positions may have another rank than x
+        return x
     if x.ndim == 0:
         x, positions, updates = (lax.reshape(value, (1,)) for value in (x, positions, updates))
     dim %= x.ndim

@@ -72,7 +72,7 @@ def distances(ctx: Context, x: Array, y: Array, order: float, compute_mode: int 
     if order == math.inf:
         return maximum(apart, (last,))
     if order == 0:
-        return total(cast(lax.ne(apart, like(apart, 0)), width), (last,))
+        return total(lax.min(lax.ceil(apart), like(apart, 1)), (last,))  # NaN stays NaN
     if order == 1:
         return total(apart, (last,))
     if order == 2:

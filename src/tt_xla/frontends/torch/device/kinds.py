@@ -339,6 +339,6 @@ def _decompositions(beyond: tuple[torch._ops.OpOverload, ...]) -> Mapping[Any, C
     """Decompositions of ops without a rule, and torch's of those ``beyond``, whose rule does not cover all uses."""
     from torch._decomp import decomposition_table
 
-    from tt_xla.frontends.torch.decompositions import decompositions
+    from tt_xla.frontends.torch.aten.decompositions import decompositions
 
     return decompositions() | {op: decomposition_table[op] for op in beyond if op in decomposition_table}
