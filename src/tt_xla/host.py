@@ -15,56 +15,6 @@ from tt_xla.errors import UnsupportedOpError
 
 Array = Any
 
-_NUMPY = {
-    "i1": "bool",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "ui8": "uint8",
-    "ui16": "uint16",
-    "ui32": "uint32",
-    "ui64": "uint64",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "complex<f32>": "complex64",
-    "complex<f64>": "complex128",
-}
-ML_DTYPES = {
-    "bf16": "bfloat16",
-    "i2": "int2",
-    "i4": "int4",
-    "ui2": "uint2",
-    "ui4": "uint4",
-    "f4E2M1FN": "float4_e2m1fn",
-    "f8E3M4": "float8_e3m4",
-    "f8E4M3": "float8_e4m3",
-    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E4M3FNUZ": "float8_e4m3fnuz",
-    "f8E5M2": "float8_e5m2",
-    "f8E5M2FNUZ": "float8_e5m2fnuz",
-    "f8E8M0FNU": "float8_e8m0fnu",
-}
-"""StableHLO element types that NumPy knows by way of ml_dtypes."""
-
-
-@cache
-def numpy_dtype(element: str) -> Any:
-    """The NumPy dtype of a StableHLO element type.
-
-    Raises:
-        KeyError: NumPy and ml_dtypes have none.
-    """
-    import numpy as np
-
-    if element in _NUMPY:
-        return np.dtype(_NUMPY[element])
-    import ml_dtypes
-
-    return np.dtype(getattr(ml_dtypes, ML_DTYPES[element]))
-
 
 class HostProgram:
     """A compiled StableHLO module."""

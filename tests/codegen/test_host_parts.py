@@ -23,6 +23,7 @@ from tt_xla.codegen.host import NoTorchCodeError, torch_function
 from tt_xla.codegen.host.op import dtype
 from tt_xla.codegen.host.rules import UNARY
 from tt_xla.compiler import compile_module, parse_module
+from tt_xla.ir.element_types import ElementType
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
@@ -67,7 +68,7 @@ def _module(monkeypatch: pytest.MonkeyPatch, name: str, path: Path) -> ModuleTyp
 
 
 def _array(kind: str, numbers: list[Any]) -> np.ndarray[Any, Any]:
-    return np.array(numbers, host.numpy_dtype(kind))
+    return np.array(numbers, ElementType(kind).numpy_dtype())
 
 
 def _held(array: np.ndarray[Any, Any], kind: str) -> torch.Tensor:
@@ -86,7 +87,7 @@ def _seen(tensor: torch.Tensor, kind: str) -> np.ndarray[Any, Any]:
 def compare(host_ops: ModuleType, module: str, *arrays: np.ndarray[Any, Any], rtol: float = 2e-6) -> str:
     """Runs a module both ways; its torch code."""
     expected = host.load(module)(arrays)
-    kinds = {value: key for key, value in ((k, host.numpy_dtype(k)) for k in NUMBERS)}
+    kinds = {value: key for key, value in ((k, ElementType(k).numpy_dtype()) for k in NUMBERS)}
     lines = torch_function(module, "part", "A part.")
     namespace: dict[str, Any] = {"torch": torch, "host_ops": host_ops}
     exec("\n".join(lines), namespace)
@@ -175,7 +176,7 @@ def test_unary(host_ops: ModuleType, kind: str) -> None:
     for group, numbers in ((positive, np.abs(x) + 1.5), (bounded, x * 0.009), (rest, x)):
         for name in group:
             tolerance = 1e-6 if kind == "f64" else 2e-5
-            given = np.asarray(numbers).clip(-5, 5).astype(host.numpy_dtype(kind))
+            given = np.asarray(numbers).clip(-5, 5).astype(ElementType(kind).numpy_dtype())
             compare(host_ops, module([kind], _results([name], kind)), given, rtol=tolerance)
 
 

@@ -143,11 +143,14 @@ def host_call(module, inputs, input_dtypes, output_dtypes):
     """
     try:
         from tt_xla.host import load as load_host_program
-        from tt_xla.host import numpy_dtype
+        from tt_xla.ir.element_types import ElementType
     except ImportError as error:
         raise SystemExit(f"{module} runs on the host and needs tt_xla in this environment: {error}.") from error
     program = load_host_program((FOLDER / module).read_text())
-    arrays = [array_of(given).astype(numpy_dtype(kind)) for given, kind in zip(inputs, input_dtypes, strict=True)]
+    arrays = [
+        array_of(given).astype(ElementType(kind).numpy_dtype())
+        for given, kind in zip(inputs, input_dtypes, strict=True)
+    ]
     return [held(result, dtype) for result, dtype in zip(program(arrays), output_dtypes, strict=True)]
 
 

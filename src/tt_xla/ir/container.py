@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from tt_xla.errors import ProgramFormatError
-from tt_xla.ir.layout import DataType
+from tt_xla.ir.element_types import numpy_dtype
 from tt_xla.ir.program import FORMAT_VERSION, MAGIC, Function, Instruction, Program
 
 CONSTANT = "$constant"
@@ -24,16 +24,6 @@ HEADER_BYTES = 64
 _INLINE_BYTES = 64
 """Constants up to this size stay in the instruction."""
 _ALIGNMENT = 64
-_NUMPY = {
-    DataType.F32: "float32",
-    DataType.BF16: "bfloat16",
-    DataType.BFP_BF8: "bfloat16",
-    DataType.BFP_BF4: "bfloat16",
-    DataType.SI32: "int32",
-    DataType.U32: "uint32",
-    DataType.U16: "uint16",
-}
-"""How the elements of a constant are stored by the data type of its tensor; others as bytes."""
 
 
 def pack(program: Program) -> bytes:
@@ -138,7 +128,7 @@ class _Constants:
 
     names: dict[bytes, str] = field(default_factory=lambda: {})
     types: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=lambda: {})
-    """Element type in NumPy's terms and shape by name."""
+    """NumPy type and shape of each constant, by name; bytes where the tensor's type has no place in safetensors."""
 
     def taken_out(self, function: Function) -> Function:
         if not any(_is_large(value) for each in function.body for value in each.attributes.values()):
@@ -157,24 +147,23 @@ class _Constants:
         name = self.names.setdefault(value, f"constant_{len(self.names)}")
         if name not in self.types:
             spec = function.values[instruction.results[0]] if instruction.results else None
-            element = _NUMPY.get(spec.layout.dtype, "uint8") if spec else "uint8"
-            size = {"float32": 4, "int32": 4, "uint32": 4, "bfloat16": 2, "uint16": 2, "uint8": 1}[element]
-            whole = spec is not None and math.prod(spec.shape) * size == len(value)
-            self.types[name] = (element, spec.shape) if spec and whole else ("uint8", (len(value),))
+            self.types[name] = ("uint8", (len(value),))
+            if spec is not None and not spec.layout.dtype.is_host_only:
+                element = spec.layout.dtype.numpy
+                if math.prod(spec.shape) * numpy_dtype(element).itemsize == len(value):
+                    self.types[name] = (element, spec.shape)
         return name
 
     def to_bytes(self) -> bytes:
         if not self.names:
             return b""
-        import ml_dtypes
         import numpy as np
         from safetensors.numpy import save
 
         arrays: dict[str, Any] = {}
         for value, name in self.names.items():
             element, shape = self.types[name]
-            dtype = ml_dtypes.bfloat16 if element == "bfloat16" else np.dtype(element)
-            arrays[name] = np.frombuffer(value, dtype).reshape(shape)
+            arrays[name] = np.frombuffer(value, numpy_dtype(element)).reshape(shape)
         return save(arrays)
 
 

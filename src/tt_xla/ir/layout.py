@@ -1,4 +1,4 @@
-"""Element types, tiles and tensor layouts as plain values, shared by dialects, Programs, cost model and runtime.
+"""Tensor layouts as plain values, shared by the dialects, Programs, the cost model and the runtime.
 
 Nothing here depends on xDSL, torch or JAX. Labels are the ones upstream's IR uses
 (``#ttcore.supportedDataTypes<bf16>``, ``#ttnn.ttnn_layout<...>``).
@@ -12,96 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-TILE = 32
-"""Rows and columns of a tile, in elements."""
-
-FACE = 16
-"""Rows and columns of a face, in elements; a tile holds 2 x 2 faces."""
-
-
-class DataType(enum.StrEnum):
-    """An element type by its label in IR: those that a chip can hold, then those of tensors that stay on the host."""
-
-    F32 = "f32"
-    BF16 = "bf16"
-    BFP_BF8 = "bfp_bf8"
-    BFP_BF4 = "bfp_bf4"
-    U32 = "u32"
-    U16 = "u16"
-    U8 = "u8"
-    SI32 = "si32"
-
-    COMPLEX64 = "complex<f32>"
-    COMPLEX128 = "complex<f64>"
-    F64 = "f64"
-    F16 = "f16"
-    SI64 = "si64"
-    U64 = "ui64"
-    SI4 = "si4"
-    U4 = "ui4"
-    SI2 = "si2"
-    U2 = "ui2"
-    F8E3M4 = "f8E3M4"
-    F8E4M3 = "f8E4M3"
-    F8E4M3B11FNUZ = "f8E4M3B11FNUZ"
-    F8E4M3FN = "f8E4M3FN"
-    F8E4M3FNUZ = "f8E4M3FNUZ"
-    F8E5M2 = "f8E5M2"
-    F8E5M2FNUZ = "f8E5M2FNUZ"
-    F8E8M0FNU = "f8E8M0FNU"
-    F4E2M1FN = "f4E2M1FN"
-
-    @property
-    def is_host_only(self) -> bool:
-        """Whether no chip holds it, so that its tensors stay in system memory."""
-        return self not in _ON_CHIP
-
-    @property
-    def is_block_float(self) -> bool:
-        """Whether 16 elements of a face row share one exponent; such types exist in tiles only."""
-        return self in (DataType.BFP_BF8, DataType.BFP_BF4)
-
-    @property
-    def is_float(self) -> bool:
-        return self in (DataType.F32, DataType.BF16, DataType.BFP_BF8, DataType.BFP_BF4)
-
-    @property
-    def element_bytes(self) -> int:
-        """Bytes of one element outside a tile.
-
-        Raises:
-            ValueError: for block-float types, which have no size below a tile.
-        """
-        if self.is_block_float:
-            raise ValueError(f"{self} has no element size; use tile_bytes")
-        return _ELEMENT_BYTES.get(self.value, 1)
-
-    @property
-    def tile_bytes(self) -> int:
-        """Bytes of a 32 x 32 tile, shared exponents included (1088 for bfp_bf8, 576 for bfp_bf4)."""
-        if self is DataType.BFP_BF8:
-            return 1088
-        if self is DataType.BFP_BF4:
-            return 576
-        return TILE * TILE * self.element_bytes
-
-
-_ON_CHIP = frozenset(DataType(label) for label in ("f32", "bf16", "bfp_bf8", "bfp_bf4", "u32", "u16", "u8", "si32"))
-
-_ELEMENT_BYTES = {
-    "complex<f64>": 16,
-    "complex<f32>": 8,
-    "f64": 8,
-    "si64": 8,
-    "ui64": 8,
-    "f32": 4,
-    "u32": 4,
-    "si32": 4,
-    "bf16": 2,
-    "f16": 2,
-    "u16": 2,
-}
-"""Bytes of an element where it is not 1; a type of fewer than 8 bits takes a byte on the host."""
+from tt_xla.ir.element_types import FACE as FACE
+from tt_xla.ir.element_types import TILE as TILE
+from tt_xla.ir.element_types import DataType as DataType
 
 
 class BufferType(enum.StrEnum):

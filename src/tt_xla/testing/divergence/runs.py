@@ -14,6 +14,7 @@ from tt_xla.compiler import compile_module, parse_module
 from tt_xla.compiler.rewriting import Changes
 from tt_xla.compiler.stablehlo.untrusted import checked
 from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions, selected_system
 from tt_xla.runtime import get_device
@@ -71,7 +72,7 @@ def for_cpu(module: Any) -> Compiled:
     if "arg_attrs" in main.attributes:
         del main.attributes["arg_attrs"]  # of dialects that XLA does not know
     types = [argument.type for argument in main.body.blocks[0].arguments]
-    dtypes = [host.numpy_dtype(str(type_.element_type)) for type_ in types]
+    dtypes = [ElementType(str(type_.element_type)).numpy_dtype() for type_ in types]
     program = host.load(wide.operation.get_asm())
 
     def run(inputs: Sequence[Array]) -> list[Array]:
@@ -85,7 +86,7 @@ def rounded(array: Array, type_: Any) -> Array:
     element = str(type_.element_type)
     if element not in ("bf16", "f16"):
         return array
-    return np.asarray(array).astype(host.numpy_dtype(element)).astype(np.float32)
+    return np.asarray(array).astype(ElementType(element).numpy_dtype()).astype(np.float32)
 
 
 def random_inputs(types: Sequence[Any], seed: int = 0) -> list[Array]:
@@ -94,7 +95,7 @@ def random_inputs(types: Sequence[Any], seed: int = 0) -> list[Array]:
     found: list[Array] = []
     for type_ in types:
         shape, element = tuple(type_.shape), str(type_.element_type)
-        dtype = host.numpy_dtype(element)
+        dtype = ElementType(element).numpy_dtype()
         if element == "i1":
             found.append(generator.integers(0, 2, shape).astype(bool))
         elif dtype.kind in "iu":
@@ -154,7 +155,7 @@ def tensors_of(inputs: Sequence[Array], program: Program) -> list[torch.Tensor]:
 def _tensor(array: Array, dtype: str) -> torch.Tensor:
     if dtype == "bf16":
         return torch.from_numpy(np.array(array, dtype=np.float32)).to(torch.bfloat16)
-    return torch.from_numpy(np.array(array, dtype=host.numpy_dtype(dtype)))
+    return torch.from_numpy(np.array(array, dtype=ElementType(dtype).numpy_dtype()))
 
 
 def to_array(tensor: torch.Tensor) -> Array:

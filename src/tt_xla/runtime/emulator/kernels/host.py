@@ -10,6 +10,7 @@ import torch
 
 from tt_xla import callbacks, host
 from tt_xla.errors import ExecutionError
+from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.layout import DataType
 from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.containers import DECLARED, INTEGER_RANGES, hold
@@ -55,11 +56,11 @@ def host_callback(
 
 def to_numpy(tensor: Tensor, declared: str) -> np.ndarray[Any, Any]:
     """A tensor as the device holds it, in a StableHLO element type."""
-    dtype = host.numpy_dtype(declared)
+    dtype = ElementType(declared).numpy_dtype()
     tensor = tensor.detach().cpu()
     if declared == "i1":
         return tensor.ne(0).numpy()
-    if declared not in host.ML_DTYPES:
+    if not ElementType(declared).is_ml_dtype:
         return tensor.to(DECLARED[declared]).contiguous().numpy()
     container = tensor.to(DECLARED[declared]).contiguous()
     if declared in ("i2", "i4", "ui2", "ui4"):
@@ -72,7 +73,7 @@ def from_numpy(array: np.ndarray[Any, Any], declared: str) -> Tensor:
     container = DECLARED[declared]
     if declared in ("i2", "i4", "ui2", "ui4"):
         return torch.from_numpy(array.astype(np.uint8 if declared.startswith("u") else np.int8))
-    if declared not in host.ML_DTYPES:
+    if not ElementType(declared).is_ml_dtype:
         return torch.from_numpy(np.array(array))
     bits = np.array(array).view(f"i{array.dtype.itemsize}" if array.dtype.itemsize > 1 else "u1")
     return torch.from_numpy(bits).view(container)
