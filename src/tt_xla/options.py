@@ -208,6 +208,11 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "TT_COMPILE_ONLY_SYSTEM_DESC", "", ".ttsys file of the system to compile for; nothing is computed then"
         ),
         EnvironmentVariable("TTXLA_EAGER", "0", "1 runs each torch op at once instead of recording it"),
+        EnvironmentVariable(
+            "TTXLA_DYNAMO_DEFAULTS",
+            "0",
+            "1 leaves the recompile limit and the bytecode of torch.compile as PyTorch has them for other backends",
+        ),
         EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
         EnvironmentVariable("TT_XLA_DISABLE_MODEL_REQS", "", "1 runs models without installing what they require"),
         EnvironmentVariable("TT_XLA_REQS_DEBUG", "", "1 shows pip's output for what models require"),
@@ -250,6 +255,22 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
 def environment(name: str) -> str:
     """The value of a variable of the table, or its default when unset or empty."""
     return os.environ.get(name, "") or ENVIRONMENT[name].default
+
+
+def set_environment(name: str, value: str) -> None:
+    """Sets a variable of the table for this process and the processes that it starts.
+
+    Raises:
+        OptionError: the table has no such variable.
+    """
+    if name not in ENVIRONMENT:
+        raise _unknown("environment variable", name, ENVIRONMENT)
+    os.environ[name] = value
+
+
+def keeps_dynamo_defaults() -> bool:
+    """Returns whether ``TTXLA_DYNAMO_DEFAULTS`` asks for PyTorch's own settings of dynamo."""
+    return environment("TTXLA_DYNAMO_DEFAULTS") == "1"
 
 
 def selected_system() -> str:

@@ -11,7 +11,7 @@ from jax.extend import backend as jax_backend
 from torch._functorch.aot_autograd import aot_module_simplified
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tt_xla.frontends.torch import backend, settings
+from tt_xla.frontends.torch import backend, compilation, settings
 from tt_xla.frontends.torch.aten.registry import DTYPES
 from tt_xla.frontends.torch.lowering import lower_to_stablehlo
 
@@ -128,9 +128,9 @@ def on_jax(monkeypatch):
 
     def compile_and_load(module, options, part=None):
         loads.append((module, options))
-        return backend.Loaded(run_on_jax_cpu(module))
+        return compilation.Loaded(run_on_jax_cpu(module))
 
-    monkeypatch.setattr(backend, "compile_and_load", compile_and_load)
+    monkeypatch.setattr(compilation, "compile_and_load", compile_and_load)
     monkeypatch.setattr(settings, "_current", None)
     torch.compiler.reset()
     yield loads

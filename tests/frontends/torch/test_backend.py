@@ -10,7 +10,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from tt_xla.errors import OptionError
-from tt_xla.frontends.torch import backend, settings
+from tt_xla.frontends.torch import compilation, settings
 
 pytestmark = pytest.mark.usefixtures("on_jax")
 
@@ -118,9 +118,9 @@ def test_versions_reach_the_runtime(monkeypatch):
             seen.append(list(versions))
             return [torch.zeros(2, 2)]
 
-        return backend.Loaded(call)
+        return compilation.Loaded(call)
 
-    monkeypatch.setattr(backend, "compile_and_load", compile_and_load)
+    monkeypatch.setattr(compilation, "compile_and_load", compile_and_load)
     model = nn.Linear(2, 2, bias=False).to("tt")
     compiled = torch.compile(model, backend="tt")
     x = torch.ones(2, 2)

@@ -10,8 +10,8 @@ import torch
 import torch.nn as nn
 
 from tt_xla.errors import OptionError, ResourceExhaustedError
-from tt_xla.frontends.torch import dynamic
-from tt_xla.frontends.torch.outputs import View
+from tt_xla.frontends.torch import frame_settings
+from tt_xla.frontends.torch.outputs import OutputView
 from tt_xla.log import logger
 
 
@@ -156,8 +156,7 @@ class Messages(logging.Handler):
 
 
 def test_each_size_compiles_once_and_the_limit_is_reported(on_jax, monkeypatch):
-    monkeypatch.setattr(dynamic, "RECOMPILE_LIMIT", 10)
-    torch._dynamo.config.recompile_limit = 8
+    monkeypatch.setattr(frame_settings, "RECOMPILE_LIMIT", 10)
     messages = Messages()
     logger().addHandler(messages)
     call = compiled(lambda x: x.sum(0))
@@ -166,7 +165,6 @@ def test_each_size_compiles_once_and_the_limit_is_reported(on_jax, monkeypatch):
             assert call(torch.ones(size, 2)).tolist() == [size, size]
     finally:
         logger().removeHandler(messages)
-        torch._dynamo.config.recompile_limit = 8
     assert len(on_jax) == 10
     (message,) = messages.texts
     assert "compiled 10 times" in message
@@ -300,7 +298,7 @@ def test_weights_kept_for_the_backward_are_not_copied(on_jax):
 def test_outputs_that_share_memory_are_no_views_to_autograd():
     """A user may write to them: to a view made within a function of its own autograd lets nobody write."""
     base = torch.arange(4.0).to("tt")
-    part = View(of_input=False, index=0, size=(2,), stride=(1,), offset=1).of(base)
+    part = OutputView(of_input=False, index=0, size=(2,), stride=(1,), offset=1).of(base)
     assert not part._is_view()
     part.fill_(7)
     assert base.tolist() == [0, 7, 7, 3]

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 import torch_xla
 
-from tt_xla.frontends.torch import backend
+from tt_xla.frontends.torch import compilation
 from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.runtime import get_device
 
@@ -29,13 +29,13 @@ def _fresh():
 def loads(monkeypatch):
     """What was compiled, or taken from the programs that were."""
     found: list[object] = []
-    original = backend.compile_and_load
+    original = compilation.compile_and_load
 
     def compile_and_load(module, options, part=None):
         found.append(module)
         return original(module, options, part)
 
-    monkeypatch.setattr(backend, "compile_and_load", compile_and_load)
+    monkeypatch.setattr(compilation, "compile_and_load", compile_and_load)
     return found
 
 

@@ -30,7 +30,7 @@ def compiled(made, options):
 
 
 def away(made):
-    return [buffer_of(parameter).away is not None for parameter in made.parameters()]
+    return [buffer_of(parameter).offloaded is not None for parameter in made.parameters()]
 
 
 def run(call, times=5, seed=1):

@@ -1,8 +1,8 @@
 """Sizes that change from call to call: a program has fixed sizes, so each set of sizes is compiled once.
 
-Torch stops compiling a function after ``recompile_limit`` times and runs it eagerly from there on. That limit, 8, is
-meant for compilers of dynamic sizes; here it is :data:`RECOMPILE_LIMIT`, unless the user has set one, and the last
-compilation that it allows is reported.
+PyTorch stops compiling a function after ``torch._dynamo.config.recompile_limit`` compilations and runs it eagerly from
+then on. That limit, 8, is meant for compilers of dynamic sizes; frames compiled for ``tt`` get :data:`RECOMPILE_LIMIT`
+unless the user has set another limit (:mod:`.frame_settings`). The last compilation that the limit allows is reported.
 """
 
 from __future__ import annotations
@@ -11,42 +11,40 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch._guards import CompileContext, TracingContext
 
+from tt_xla.frontends.torch.private.dynamo import config
+from tt_xla.frontends.torch.private.guards import CompileContext, TracingContext
 from tt_xla.log import logger
 
-RECOMPILE_LIMIT = 64
-_TORCH_LIMIT = 8
 
-
-def allow_recompiles(example_inputs: Sequence[Any]) -> None:
-    """Raises torch's limit for this process, and says so when the limit is reached.
+def report_recompilation(example_inputs: Sequence[Any]) -> None:
+    """Logs that a function is compiled again, and warns when the limit allows no further compilation.
 
     Args:
-        example_inputs: of the graph being compiled, for the report.
+        example_inputs: inputs of the graph that is being compiled.
     """
-    config = torch._dynamo.config
-    if config.recompile_limit == _TORCH_LIMIT:
-        config.recompile_limit = RECOMPILE_LIMIT
-    compiled = CompileContext.current_compile_id()
-    times = (compiled.frame_compile_id or 0) + 1 if compiled else 1
+    compile_id = CompileContext.current_compile_id()
+    times = (compile_id.frame_compile_id or 0) + 1 if compile_id else 1
     if times == 1:
         return
-    shapes = ", ".join(str(list(value.shape)) for value in example_inputs if _is_input(value))
-    logger().info("compiling %s for the %d. time, for inputs of shapes %s", _user_frame(), times, shapes)
+    shapes = ", ".join(str(list(value.shape)) for value in example_inputs if _is_user_input(value))
+    logger().info("%s is compiled for the %d. time, for inputs of shapes %s", _user_function(), times, shapes)
     if times == config.recompile_limit:
         logger().warning(
             "%s has been compiled %d times, as often as torch._dynamo.config.recompile_limit allows; the last inputs "
             "have the shapes %s. Further shapes are not compiled: their ops run one by one. Pad inputs to a few "
             "sizes, or raise the limit.",
-            _user_frame(),
+            _user_function(),
             times,
             shapes,
         )
 
 
 def fix_marked_sizes() -> None:
-    """Lifts the demand of ``torch._dynamo.mark_dynamic`` that a size stays symbolic: here it costs a program a size."""
+    """Drops the constraints of ``torch._dynamo.mark_dynamic``, which demand that a size stays symbolic.
+
+    A program has fixed sizes, so a marked size costs one program per value.
+    """
     context = TracingContext.try_get()
     shapes = context.fake_mode.shape_env if context and context.fake_mode else None
     for tracked in (shapes.tracked_fakes or ()) if shapes else ():
@@ -55,10 +53,13 @@ def fix_marked_sizes() -> None:
             constraints[:] = [None] * len(constraints)
 
 
-def _is_input(value: Any) -> bool:
+def _is_user_input(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter)
 
 
-def _user_frame() -> str:
+def _user_function() -> str:
     stack = TracingContext.extract_stack() if TracingContext.try_get() else []
     return f"{stack[0].name} ({stack[0].filename}:{stack[0].lineno})" if stack else "a function"
+
+
+__all__ = ["fix_marked_sizes", "report_recompilation"]

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, GraphModule, Node
 
 from tt_xla.errors import IndexOutOfBoundsError
 from tt_xla.frontends.torch.aten.registry import describe
 from tt_xla.frontends.torch.graph.regions import MARK
 from tt_xla.frontends.torch.higher_order import attribute_of
+from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 
 aten = torch.ops.aten
 

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from jaxlib import xla_client
 from jaxlib.mlir import ir
-from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.aten import Context
@@ -23,7 +22,9 @@ from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
 from tt_xla.frontends.torch.numbers import open_numbers, reader
-from tt_xla.frontends.torch.outputs import memory_order, views_of_bases
+from tt_xla.frontends.torch.outputs import memory_permutation, views_of_bases
+from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
+from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
 from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, Role
 
@@ -116,10 +117,10 @@ def module_path(node: torch.fx.Node) -> str:
 
 def is_lowered(node: torch.fx.Node) -> bool:
     """Whether a call has a lowering rule, or needs none."""
-    if isinstance(node.target, torch._ops.HigherOrderOperator):
+    if isinstance(node.target, HigherOrderOperator):
         inner = [call for graph in graphs_of(node) for call in graph.graph.nodes if call.op == "call_function"]
         return node.target in HIGHER_ORDER and all(is_lowered(call) and call.target not in RANDOM for call in inner)
-    if not isinstance(node.target, torch._ops.OpOverload):
+    if not isinstance(node.target, OpOverload):
         return True
     known = rule_of(node.target) is not None or node.target in RANDOM
     return known or isinstance(node.meta.get("val"), bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool)
@@ -359,7 +360,7 @@ class _Lowering:
                 return HIGHER_ORDER[node.target](*args, **kwargs)
             except UnsupportedOpError as error:
                 raise RefusedError(node, error) from error
-        if not isinstance(node.target, torch._ops.OpOverload):
+        if not isinstance(node.target, OpOverload):
             if "getitem" in node.name or getattr(node.target, "__name__", "") == "getitem":
                 return args[0][args[1]]
             raise UnsupportedOpError(
@@ -413,7 +414,7 @@ def _with_inner(nodes: Iterable[torch.fx.Node]) -> Iterator[torch.fx.Node]:
     """The nodes, and those of the graphs that they call."""
     for node in nodes:
         yield node
-        if isinstance(node.target, torch._ops.HigherOrderOperator):
+        if isinstance(node.target, HigherOrderOperator):
             for graph_module in graphs_of(node):
                 yield from _with_inner(graph_module.graph.nodes)
 
@@ -425,7 +426,7 @@ def _tracing_device() -> Any:
 
 
 def _permutation(value: torch.Tensor) -> list[int] | None:
-    order = memory_order(value)
+    order = memory_permutation(value)
     return None if order is None or order == sorted(order) else order
 
 
@@ -442,7 +443,7 @@ def _inverse(order: Sequence[int]) -> list[int]:
 
 def _is_taken(number: torch.fx.Node) -> bool:
     """Whether an op on tensors takes a number."""
-    return any(isinstance(user.target, torch._ops.OpOverload) for user in number.users)
+    return any(isinstance(user.target, OpOverload) for user in number.users)
 
 
 def _spec(value: torch.Tensor | torch.SymInt, order: Sequence[int] | None) -> jax.ShapeDtypeStruct:

@@ -14,10 +14,11 @@ from torch.fx import Node
 from torch.fx.experimental.symbolic_shapes import free_symbols
 
 from tt_xla.frontends.torch.device.scalars import SCALARS
+from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
 
 aten = torch.ops.aten
 
-_TAKES: dict[torch._ops.OpOverload, frozenset[int | str]] = {
+_TAKES: dict[OpOverload, frozenset[int | str]] = {
     aten.arange.start: frozenset([0, 1]),
     aten.arange.start_step: frozenset([0, 1]),
     torch.ops.prims.iota.default: frozenset(["start"]),
@@ -62,7 +63,7 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 def _is_arithmetic(node: Node) -> bool:
     """Whether a node is a function of Python on integers."""
-    plain = not isinstance(node.target, torch._ops.OpOverload | torch._ops.HigherOrderOperator) and not node.kwargs
+    plain = not isinstance(node.target, OpOverload | HigherOrderOperator) and not node.kwargs
     return plain and all(isinstance(arg, int) or _is_integer(arg) for arg in node.args)
 
 

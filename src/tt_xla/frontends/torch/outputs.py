@@ -13,9 +13,12 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from tt_xla.frontends.torch.device.geometry import memory_order
+from tt_xla.frontends.torch.private.dispatcher import below_autograd, storage_identity
+
 
 @dataclass(frozen=True)
-class View:
+class OutputView:
     """A view of a graph's input or of a program's result; ``offset`` is counted from where that begins."""
 
     of_input: bool
@@ -26,13 +29,13 @@ class View:
 
     def of(self, base: torch.Tensor) -> torch.Tensor:
         """The view, of which autograd knows no base: a user may write to it, as to any output of a function."""
-        with torch._C._AutoDispatchBelowADInplaceOrView():
+        with below_autograd():
             return base.as_strided(self.size, self.stride, base.storage_offset() + self.offset)
 
 
 def views_of_bases(
     nodes: Sequence[Node], wanted: Sequence[Node], written: Collection[Node]
-) -> dict[Node, tuple[Node, View]]:
+) -> dict[Node, tuple[Node, OutputView]]:
     """For each output that shares memory, the node that made the memory, and the view of it; ``index`` is still 0.
 
     Args:
@@ -47,12 +50,12 @@ def views_of_bases(
     for node in dict.fromkeys(wanted):
         if isinstance(node.meta.get("val"), torch.Tensor) and node.op != "get_attr":
             sharing.setdefault(makers[_memory(node)], []).append(node)
-    found: dict[Node, tuple[Node, View]] = {}
+    found: dict[Node, tuple[Node, OutputView]] = {}
     for base, sharers in sharing.items():
         alone = len(sharers) == 1 and (sharers[0] is base or sharers[0].meta["val"].numel() < base.meta["val"].numel())
         if base.op == "placeholder":
             alone = base in written
-        if alone or (base.op != "placeholder" and memory_order(base.meta["val"]) is None):
+        if alone or (base.op != "placeholder" and memory_permutation(base.meta["val"]) is None):
             continue
         for node in sharers:
             if node is not base and _is_plain_view(node.meta["val"], base.meta["val"]):
@@ -60,26 +63,26 @@ def views_of_bases(
     return found
 
 
-def memory_order(value: torch.Tensor) -> list[int] | None:
-    """Dimensions from the outermost in memory to the innermost; None where elements do not lie side by side."""
-    order = sorted(range(value.dim()), key=lambda axis: (-int(value.stride(axis)), int(value.size(axis)) != 1))
-    expected = 1
-    for axis in reversed(order):
-        if int(value.size(axis)) != 1 and int(value.stride(axis)) != expected:
-            return None
-        expected *= int(value.size(axis))
-    return order if not int(value.storage_offset()) else None
+def memory_permutation(value: torch.Tensor) -> list[int] | None:
+    """Returns the dimensions from the outermost in memory to the innermost.
+
+    The result is None where the elements of ``value`` do not fill one range from the start of its storage.
+    """
+    if int(value.storage_offset()):
+        return None
+    order = memory_order([int(size) for size in value.shape], [int(step) for step in value.stride()])
+    return None if order is None else list(order)
 
 
 def _memory(node: Node) -> int:
-    return node.meta["val"].untyped_storage()._cdata
+    return storage_identity(node.meta["val"])
 
 
 def _is_plain_view(value: Any, base: Any) -> bool:
     return value.dtype is base.dtype and not value.dtype.is_complex and not value.is_neg()
 
 
-def _view(value: torch.Tensor, base: Node) -> View:
+def _view(value: torch.Tensor, base: Node) -> OutputView:
     offset = int(value.storage_offset()) - int(base.meta["val"].storage_offset())
     size, stride = tuple(int(s) for s in value.shape), tuple(int(s) for s in value.stride())
-    return View(base.op == "placeholder", 0, size, stride, offset)
+    return OutputView(base.op == "placeholder", 0, size, stride, offset)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch._guards import detect_fake_mode
-from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state
+
+from tt_xla.frontends.torch.private.guards import detect_fake_mode
+from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.frontends.torch.private.random import run_and_save_rng_state, run_with_rng_state
 
 
 def describe_random_ops(graph_module: torch.fx.GraphModule) -> None:
@@ -31,7 +33,7 @@ def _state(nodes: Any) -> torch.Tensor:
         return torch.empty(size, dtype=torch.uint8, device="cpu")
 
 
-def _result(nodes: Any, op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
+def _result(nodes: Any, op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     args, kwargs = torch.fx.node.map_arg((args, kwargs), lambda given: given.meta["val"])
     with _fake_mode(nodes):
         return op(*args, **kwargs)

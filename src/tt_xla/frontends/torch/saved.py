@@ -10,10 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import GraphModule, Node
 
 from tt_xla.frontends.torch.graph.regions import MARK
+from tt_xla.frontends.torch.private.dispatcher import storage_identity
+from tt_xla.frontends.torch.private.fake import FakeTensor
+from tt_xla.frontends.torch.private.guards import TracingContext, forward_metadata
+from tt_xla.frontends.torch.private.ops import OpOverload
 
 aten = torch.ops.aten
 
@@ -30,8 +33,7 @@ def lay_out_saved(graph_module: GraphModule) -> None:
 
     Only those change that nothing else shares memory with, but for aliases that are saved too.
     """
-    context = torch._guards.TracingContext.try_get()
-    metadata = context.fw_metadata if context else None
+    metadata = forward_metadata()
     if metadata is None:
         return
     returned = graph_module.graph.output_node().args[0]
@@ -42,7 +44,7 @@ def lay_out_saved(graph_module: GraphModule) -> None:
     for node in graph_module.graph.nodes:
         value = node.meta.get("val")
         if isinstance(value, FakeTensor):
-            sharers.setdefault(value.untyped_storage()._cdata, []).append(node)
+            sharers.setdefault(storage_identity(value), []).append(node)
     own = {node for node in returned[: metadata.num_forward] if isinstance(node, Node)}
     for nodes in sharers.values():
         if saved.isdisjoint(nodes) or not own.isdisjoint(nodes):
@@ -57,7 +59,7 @@ def lay_out_saved(graph_module: GraphModule) -> None:
 
 def report_strides(graph_module: GraphModule) -> None:
     """Tells AOTAutograd what strides the results of the forward graph have, for the backward graph's inputs."""
-    context = torch._guards.TracingContext.try_get()
+    context = TracingContext.try_get()
     if context is None or context.output_strides is None:
         return
     returned = graph_module.graph.output_node().args[0]
@@ -99,7 +101,7 @@ def _in_channels_last(graph_module: GraphModule) -> set[Node]:
 
 def _is_elementwise(node: Node) -> bool:
     target = node.target
-    return isinstance(target, torch._ops.OpOverload) and (target in _ALIASES or torch.Tag.pointwise in target.tags)
+    return isinstance(target, OpOverload) and (target in _ALIASES or torch.Tag.pointwise in target.tags)
 
 
 __all__ = ["lay_out_saved", "report_strides", "take_strides"]

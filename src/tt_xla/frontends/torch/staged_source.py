@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch._ops import OpOverload
 from torch.fx import Node
 
 from tt_xla import __version__
@@ -25,7 +24,8 @@ from tt_xla.codegen.naming import RESERVED, identifier, unique
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.lowering import Argument, Lowered, module_path, number, source_line
-from tt_xla.frontends.torch.outputs import View
+from tt_xla.frontends.torch.outputs import OutputView
+from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.frontends.torch.stages import DeviceStage, Stage, StagedExecutor, on_host
 from tt_xla.ir.program import Program, Role
 
@@ -403,7 +403,7 @@ def _module_name(node: Node) -> str:
     return path[-1] if path else _op_name(node)
 
 
-def _viewed(base: str, fake: torch.Tensor, view: View) -> str:
+def _viewed(base: str, fake: torch.Tensor, view: OutputView) -> str:
     """A view as source: dimensions in another order where it is no more than that."""
     if not view.offset and len(view.size) == fake.dim():
         of_view, of_base = (

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, GraphModule, Node
 
 from tt_xla.frontends.torch import host_ops
@@ -16,6 +15,8 @@ from tt_xla.frontends.torch.aten.registry import DTYPES, describe
 from tt_xla.frontends.torch.device import DEVICE_TYPE, buffer_of, lift
 from tt_xla.frontends.torch.graph.regions import MARK
 from tt_xla.frontends.torch.lowering import is_lowered, number, source_line
+from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
+from tt_xla.frontends.torch.private.ops import OpOverload
 
 
 @dataclass(eq=False)
@@ -47,7 +48,7 @@ def host_nodes(graph_module: GraphModule, refused: Collection[str] = ()) -> set[
     for node in graph_module.graph.nodes:
         if node.op != "call_function":
             continue
-        follows = not isinstance(node.target, torch._ops.OpOverload) and any(n in found for n in node.all_input_nodes)
+        follows = not isinstance(node.target, OpOverload) and any(n in found for n in node.all_input_nodes)
         if follows or node.name in refused or _only_on_host(node) or not is_lowered(node):
             found.add(node)
     return found
@@ -228,7 +229,7 @@ def _run_on_host(node: Node, values: dict[Node, Any]) -> Any:
     args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda given: on_host(values[given]))
     kwargs = {name: torch.device("cpu") if isinstance(value, torch.device) else value for name, value in kwargs.items()}
     target: Any = node.target
-    if isinstance(target, torch._ops.OpOverload):
+    if isinstance(target, OpOverload):
         if "device" in kwargs or any(argument.name == "device" for argument in target._schema.arguments):
             kwargs["device"] = torch.device("cpu")
         host_ops.record(str(target), location=source_line(node))

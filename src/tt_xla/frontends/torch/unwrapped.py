@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch._functorch._aot_autograd.schemas import PlainTensorMeta, ViewAndMutationMeta
+
+from tt_xla.frontends.torch.private.dispatcher import is_any_autocast_enabled
+from tt_xla.frontends.torch.private.functorch import PlainTensorMeta, ViewAndMutationMeta
+from tt_xla.frontends.torch.private.guards import forward_metadata
 
 
 def needs_no_wrapper(graph_module: torch.fx.GraphModule, inputs: int) -> bool:
@@ -16,9 +19,8 @@ def needs_no_wrapper(graph_module: torch.fx.GraphModule, inputs: int) -> bool:
         graph_module: AOT's inference graph.
         inputs: how many inputs dynamo's graph has.
     """
-    context = torch._guards.TracingContext.try_get()
-    metadata: ViewAndMutationMeta | None = context.fw_metadata if context else None
-    if metadata is None or torch._C._is_any_autocast_enabled():
+    metadata: ViewAndMutationMeta | None = forward_metadata()
+    if metadata is None or is_any_autocast_enabled():
         return False
     repairs = (
         metadata.num_outputs_aliased,

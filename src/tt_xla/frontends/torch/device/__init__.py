@@ -5,15 +5,16 @@ A ``tt`` tensor is an ordinary ``torch.Tensor`` whose storage has the device ``t
 (:mod:`.programs`); ops that cannot run there run on the host and are counted (:mod:`.host_ops`).
 """
 
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, buffer_of, host_alias, lift, new_version
-from tt_xla.frontends.torch.device.molds import Mold
+from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, buffer_of, host_alias, lift
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.registration import register
+from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
+from tt_xla.frontends.torch.device.values import new_version
 
 __all__ = [
     "DEVICE_TYPE",
     "Buffer",
-    "Mold",
+    "TensorFactory",
     "buffer_of",
     "host_alias",
     "lift",

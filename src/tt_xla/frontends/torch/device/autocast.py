@@ -9,6 +9,7 @@ import torch
 
 from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE
 from tt_xla.frontends.torch.device.signatures import overload_named
+from tt_xla.frontends.torch.private.dispatcher import without_autocast
 
 LOWER = (
     "_convolution",
@@ -111,7 +112,6 @@ WIDEST = (
 """Ops whose operands must agree."""
 
 _FLOATS = (torch.bfloat16, torch.float16, torch.float32)
-_AUTOCAST = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
 
 Choice = Callable[[Sequence[torch.Tensor]], torch.dtype | None]
 
@@ -142,7 +142,7 @@ def _widest(tensors: Sequence[torch.Tensor]) -> torch.dtype | None:
 def _casting(name: str, choose: Choice) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         op = overload_named(name)
-        with torch._C._ExcludeDispatchKeyGuard(_AUTOCAST):
+        with without_autocast():
             tensors = [tensor for tensor in _tensors((*args, *kwargs.values())) if _casts(tensor)]
             dtype = choose(tensors) if tensors else None
             if dtype is None:

@@ -1,80 +1,69 @@
-"""What a ``tt`` storage holds, and how tensors on it are made.
+"""The contents of ``tt`` storages, and ways to make tensors over them.
 
-A storage's Python object, which torch keeps alive as long as any tensor shares the storage, carries a
-:class:`Buffer`. Its contents are a :class:`Value`, of a contiguous base shape that covers the whole storage: either
-bytes, or the result of a recorded op that has not run. A value never changes; a write gives the buffer another one.
-Views, Parameters and autograd therefore need no code here.
+PyTorch keeps the Python object of a storage alive as long as a tensor shares the storage, and that object carries a
+:class:`Buffer` in its attribute ``tt_buffer``. The contents of a buffer are a :class:`~.values.Value` whose contiguous
+base shape covers the whole storage: either bytes, or the result of a recorded op that has not run. A value never
+changes; a write gives the buffer another value. Views, Parameters and autograd therefore need no code here.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
-import itertools
 import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import torch
 
 from tt_xla.frontends.torch.device.geometry import memory_order
+from tt_xla.frontends.torch.device.values import VERSIONS, Value
+from tt_xla.frontends.torch.private.dispatcher import new_storage, new_tensor_on
 from tt_xla.runtime.lifetimes import ended
-
-if TYPE_CHECKING:
-    from tt_xla.frontends.torch.device.recording import Node
 
 aten = torch.ops.aten
 
 DEVICE_TYPE = "tt"
-CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
-META_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.Meta)
-_VERSIONS = itertools.count(1)
 _ALIGNMENT = 64
 _SMALLEST_DRAM = 1 << 33
-"""In bytes: less than any chip has."""
-_NO_ELEMENTS = [0]
-_set_storage = aten.set_.source_Storage_storage_offset._handle.redispatch_boxed
+"""Bytes of DRAM that every supported chip has; below this total the runtime is not asked for exact numbers."""
 
-_COMING_BACK = threading.Lock()
+_RESTORING = threading.Lock()
 
 LOCK = threading.RLock()
-"""Held while recorded ops run: backward records from threads of its own."""
+"""Held while recorded ops run: backward passes record from threads of their own."""
 
 
 @functools.cache
 def device() -> torch.device:
-    """The one torch device; more chips stand behind it."""
+    """Returns the one torch device. Several chips may stand behind it."""
     return torch.device(DEVICE_TYPE, 0)
 
 
-def check_ordinal(asked: torch.device | None) -> None:
-    """That a device that is asked for is there.
+def check_ordinal(requested: torch.device | None) -> None:
+    """Checks that a requested device exists.
 
     Raises:
-        RuntimeError: it has a number that no device has.
+        RuntimeError: the device is ``tt`` with an index other than 0.
     """
-    if asked is not None and asked.index and asked.type == DEVICE_TYPE:
+    if requested is not None and requested.index and requested.type == DEVICE_TYPE:
         raise RuntimeError(
-            f"{asked}: invalid device ordinal. There is one torch device, {device()}; more chips stand behind it."
+            f"{requested}: invalid device ordinal. There is one torch device, {device()}; more chips stand behind it."
         )
 
 
-def new_version() -> int:
-    """A version that nothing else in the process has."""
-    return next(_VERSIONS)
-
-
 class _Addresses:
-    """Addresses for storages: unique, never null, and never read or written."""
+    """Hands out addresses for storages. They are unique, never null, and never read or written."""
 
     def __init__(self) -> None:
         self._next = 1 << 46
         self._lock = threading.Lock()
 
-    def take(self, nbytes: int) -> int:
+    def reserve(self, nbytes: int) -> int:
+        """Returns the first address of a range of at least ``nbytes`` bytes."""
         size = (nbytes // _ALIGNMENT + 1) * _ALIGNMENT
         with self._lock:
             address = self._next
@@ -86,7 +75,14 @@ ADDRESSES = _Addresses()
 
 
 class Memory:
-    """Bytes of all buffers that have bytes."""
+    """Account of the bytes of all buffers that hold bytes.
+
+    Attributes:
+        allocated: bytes held now.
+        peak: the largest value of ``allocated`` so far.
+        allocations: number of allocations so far.
+        frees: number of releases so far.
+    """
 
     def __init__(self) -> None:
         self.allocated = 0
@@ -95,13 +91,14 @@ class Memory:
         self.frees = 0
 
     def current(self) -> int:
+        """Returns the bytes held now."""
         return self.allocated
 
     def check(self, nbytes: int) -> None:
-        """That a copy to the device of so many bytes fits beside the tensors that are there.
+        """Checks that ``nbytes`` more bytes fit on the device beside the tensors that are there.
 
         Raises:
-            OutOfMemoryError: it does not, in the words of torch.cuda.
+            OutOfMemoryError: they do not fit. The message has the form of ``torch.cuda``'s.
         """
         if self.allocated + nbytes <= _SMALLEST_DRAM:
             return
@@ -109,7 +106,7 @@ class Memory:
 
         report = get_device().memory()
         if self.allocated + nbytes + report.resident > report.usable:
-            gc.collect()  # tensors may wait for it in cycles
+            gc.collect()  # reference cycles may hold tensors that nothing else uses
         free = report.usable - report.resident - self.allocated
         if nbytes > free:
             raise torch.OutOfMemoryError(
@@ -118,12 +115,14 @@ class Memory:
                 f"{report.resident}; {max(free, 0)} are free."
             )
 
-    def take(self, nbytes: int) -> None:
+    def count_allocation(self, nbytes: int) -> None:
+        """Adds ``nbytes`` bytes to the account."""
         self.allocations += 1
         self.allocated += nbytes
         self.peak = max(self.peak, self.allocated)
 
-    def give(self, nbytes: int) -> None:
+    def count_free(self, nbytes: int) -> None:
+        """Takes ``nbytes`` bytes off the account."""
         self.frees += 1
         self.allocated -= nbytes
 
@@ -131,113 +130,100 @@ class Memory:
 MEMORY = Memory()
 
 
-class Value:
-    """Contents that never change: the bytes of a base, or result ``index`` of a recorded node.
+@dataclass(slots=True)
+class Offloaded:
+    """Released bytes that a program can restore from the copy it keeps in a form of its own.
 
     Attributes:
-        data: a contiguous CPU tensor of this shape and dtype, once there is one.
-        version: of ``data``, for the runtime.
-        node: what computes it while there is no ``data``.
-        owner: the buffer whose memory ``data`` is; others copy it.
+        program: the executable that keeps the copy.
+        stand_in: CPU tensor of the same shape without bytes, which only that program accepts as an argument.
+        restore: returns the bytes as a new CPU tensor.
+        host: tensor on the meta device with the size and strides of the released CPU tensor.
     """
-
-    __slots__ = ("data", "dtype", "index", "node", "owner", "shape", "version")
-
-    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, node: Node | None = None, index: int = 0) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.node = node
-        self.index = index
-        self.data: torch.Tensor | None = None
-        self.version = 0
-        self.owner: weakref.ref[Buffer] | None = None
-
-    @staticmethod
-    def of(data: torch.Tensor) -> Value:
-        """A value of bytes that are there; nobody writes to ``data`` from here on."""
-        value = Value(tuple(data.shape), data.dtype)
-        value.data = data
-        value.version = new_version()
-        return value
-
-    def computed(self, data: torch.Tensor) -> None:
-        """Gives it the bytes that its node computed."""
-        self.data = data
-        self.version = new_version()
-        self.node = None
-
-
-@dataclass(slots=True)
-class Away:
-    """Bytes that a program can make again of what it keeps of them."""
 
     program: object
     stand_in: torch.Tensor
-    """A CPU tensor of their shape without bytes, for that program alone."""
     restore: Callable[[], torch.Tensor]
     host: torch.Tensor
-    """On the meta device: what the CPU tensor was like."""
 
 
 class Buffer:
     """The contents of one ``tt`` storage.
 
     Attributes:
-        version: unique in the process; renewed at each write, so that equal versions mean equal contents.
+        version: content version, unique in the process. Every write renews it, so equal versions mean equal contents.
+        offloaded: how to restore the bytes, while they are released.
     """
 
-    __slots__ = ("__weakref__", "_alias", "_alias_key", "_came_back", "_host", "_taken", "_value", "away", "version")
+    __slots__ = (
+        "__weakref__",
+        "_alias",
+        "_alias_key",
+        "_counted_bytes",
+        "_host",
+        "_value",
+        "_was_restored",
+        "offloaded",
+        "version",
+    )
 
     def __init__(self, host: torch.Tensor | None = None, value: Value | None = None, nbytes: int | None = None) -> None:
-        """``nbytes`` is the size of the host tensor's memory, where that is known."""
+        """Makes a buffer of a CPU tensor or of a value.
+
+        Args:
+            host: CPU tensor whose memory the buffer takes over.
+            value: contents, when there is no ``host``.
+            nbytes: size of the memory of ``host`` in bytes, where the caller knows it.
+        """
         self._host = host
         self._value = value
-        self.version = next(_VERSIONS)
+        self.version = next(VERSIONS)
         self._alias_key: object = None
         self._alias: torch.Tensor | None = None
-        self.away: Away | None = None
-        self._came_back = False
-        self._taken: int | None = None
+        self.offloaded: Offloaded | None = None
+        self._was_restored = False
+        self._counted_bytes: int | None = None
         if host is not None:
-            self._take(host.untyped_storage().nbytes() if nbytes is None else nbytes)
+            self._count_bytes(host.untyped_storage().nbytes() if nbytes is None else nbytes)
         elif value is not None and value.data is None:
             PENDING[id(self)] = weakref.ref(self)
 
     def __del__(self) -> None:
-        if self._taken is not None:
-            MEMORY.give(self._taken)
+        if self._counted_bytes is not None:
+            MEMORY.count_free(self._counted_bytes)
         ended(self.version)
 
-    def _take(self, nbytes: int) -> None:
-        self._taken = nbytes
-        MEMORY.take(nbytes)
+    def _count_bytes(self, nbytes: int) -> None:
+        self._counted_bytes = nbytes
+        MEMORY.count_allocation(nbytes)
 
-    def _let_go(self) -> None:
-        """Of the bytes."""
-        if self._taken is not None:
-            MEMORY.give(self._taken)
-            self._taken = self._host = self.away = None
+    def _release(self) -> None:
+        """Releases the bytes."""
+        if self._counted_bytes is not None:
+            MEMORY.count_free(self._counted_bytes)
+            self._counted_bytes = self._host = self.offloaded = None
 
-    def leave(self, program: object, stand_in: torch.Tensor, restore: Callable[[], torch.Tensor]) -> None:
-        """Lets go of the bytes, which a program can make again; of the card's memory they go on to take their part.
+    def offload(self, program: object, stand_in: torch.Tensor, restore: Callable[[], torch.Tensor]) -> None:
+        """Releases host bytes that a program can restore.
 
-        Bytes that had to come back once stay.
+        The account of the card's memory still counts them. Bytes that had to be restored once are not released again.
         """
         host = self._host
-        if host is None or self._came_back or not host.is_contiguous() or host.numel() != stand_in.numel():
+        if host is None or self._was_restored or not host.is_contiguous() or host.numel() != stand_in.numel():
             return
         if host.untyped_storage().nbytes() == host.numel() * host.element_size():
-            self.away = Away(program, stand_in, restore, torch.empty_like(host, device="meta"))
+            self.offloaded = Offloaded(program, stand_in, restore, torch.empty_like(host, device="meta"))
             self._host = self._value = self._alias = self._alias_key = None
 
-    def _come_back(self) -> torch.Tensor:
-        with _COMING_BACK:
-            away, host = self.away, self._host
+    def _restore(self) -> torch.Tensor:
+        """Restores offloaded bytes and returns the CPU tensor over them."""
+        with _RESTORING:
+            offloaded, host = self.offloaded, self._host
             if host is None:
-                assert away is not None
-                host = self._host = away.restore().view(away.host.shape)
-                self._came_back = True
-                self.away = None
+                assert offloaded is not None
+                host = self._host = offloaded.restore().view(offloaded.host.shape)
+                self._was_restored = True
+                self.offloaded = None
             return host
 
     @property
@@ -247,24 +233,24 @@ class Buffer:
 
     @property
     def host(self) -> torch.Tensor:
-        """A CPU tensor over the bytes; its own shape is that of the tensor that made it. Runs what is pending."""
+        """CPU tensor over the bytes, in the shape of the tensor that made the buffer. Runs pending ops."""
         host = self._host
         if host is not None:
             return host
-        if self.away is not None:
-            return self._come_back()
+        if self.offloaded is not None:
+            return self._restore()
         value = self._value
         assert value is not None
         if value.data is None:
             synchronize_for(self)
         if self._host is None:
-            self.claim()
+            self.claim_bytes()
         assert self._host is not None
         return self._host
 
     @property
     def value(self) -> Value:
-        """The contents as a base that covers the storage. They are not to be written in place while it is in use."""
+        """The contents as a base that covers the storage. Nobody may write to its bytes in place while it is in use."""
         if self._value is None:
             self._value = Value.of(_base_of(self.host))
             self._value.version = self.version
@@ -272,7 +258,7 @@ class Buffer:
         return self._value
 
     def value_as(self, dtype: torch.dtype) -> Value:
-        """The contents, with the bytes read as another type. Runs what is pending."""
+        """Returns the contents with their bytes read as ``dtype``. Runs pending ops."""
         host = self.host.untyped_storage()
         flat = torch.empty(0, dtype=dtype, device="cpu")
         self._value = Value.of(flat.set_(host, 0, [host.nbytes() // dtype.itemsize], [1]))
@@ -280,19 +266,19 @@ class Buffer:
         self._value.owner = weakref.ref(self)
         return self._value
 
-    def become(self, value: Value) -> None:
-        """A write: other contents for the whole storage."""
-        self._let_go()
+    def set_value(self, value: Value) -> None:
+        """Replaces the contents of the whole storage by a value."""
+        self._release()
         self._value = value
         self._alias_key = self._alias = None
-        self._renew()
+        self._renew_version()
         if value.data is None:
             PENDING[id(self)] = weakref.ref(self)
         elif value.owner is None:
-            self.claim()  # so that its version ends with this buffer's
+            self.claim_bytes()  # makes the value's version end together with this buffer's
 
-    def claim(self) -> None:
-        """Takes over the bytes of a value that has them, or copies them where they are another buffer's."""
+    def claim_bytes(self) -> None:
+        """Takes over the bytes of the current value, or copies them when they belong to another buffer."""
         value = self._value
         assert value is not None
         assert value.data is not None
@@ -304,41 +290,42 @@ class Buffer:
         else:
             self._host = value.data.clone()
             self._value = None
-        self._take(self._host.untyped_storage().nbytes())
+        self._count_bytes(self._host.untyped_storage().nbytes())
 
-    def written(self) -> None:
-        """Says that the bytes were changed in place."""
-        self._renew()
+    def mark_written(self) -> None:
+        """Records that the bytes were changed in place."""
+        self._renew_version()
         self._value = None
 
-    def _renew(self) -> None:
+    def _renew_version(self) -> None:
         ended(self.version)
-        self.version = next(_VERSIONS)
+        self.version = next(VERSIONS)
 
-    def replace(self, host: torch.Tensor) -> None:
-        """A write: these bytes for the whole storage."""
-        self._let_go()
-        self._take(host.untyped_storage().nbytes())
+    def set_host(self, host: torch.Tensor) -> None:
+        """Replaces the contents of the whole storage by the bytes of a CPU tensor."""
+        self._release()
+        self._count_bytes(host.untyped_storage().nbytes())
         self._host, self._value = host, None
         self._alias_key = self._alias = None
-        self._renew()
+        self._renew_version()
 
     def writable_alias(self, tensor: torch.Tensor) -> torch.Tensor:
-        """An alias that may be written through: recorded ops that read the contents keep the bytes of now."""
+        """Returns an alias that may be written through; recorded ops that read the contents keep the present bytes."""
         host = self.host
         if self._value is not None:
-            bytes_now = host.untyped_storage().clone()
+            copied_bytes = host.untyped_storage().clone()
             copy = torch.empty(0, dtype=host.dtype, device="cpu")
-            self._host = copy.set_(bytes_now, host.storage_offset(), host.shape, host.stride())
+            self._host = copy.set_(copied_bytes, host.storage_offset(), host.shape, host.stride())
             self._value = None
             self.forget_alias()
         return self.alias(tensor)
 
     def forget_alias(self) -> None:
+        """Drops the cached alias."""
         self._alias_key = self._alias = None
 
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
-        """A CPU tensor over the same elements as ``tensor``, whose storage this is; kept for the next call."""
+        """Returns a CPU tensor over the elements of ``tensor``, whose storage this is. The last alias is cached."""
         key = (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
         alias = self._alias
         if alias is None or key != self._alias_key:
@@ -349,61 +336,78 @@ class Buffer:
         return alias._neg_view() if tensor.is_neg() else alias
 
 
-Seen = tuple[weakref.ref[torch.Tensor], int, weakref.ref[Buffer], object]
-"""A tensor that a program was given, its address, its buffer and the key of the alias: one object, as threads may call
-at once."""
+class CachedArgument(NamedTuple):
+    """An argument of a program's last call. It is replaced as a whole, because threads may call at once.
+
+    Attributes:
+        tensor: the ``tt`` tensor.
+        address: its address.
+        buffer: its buffer.
+        alias_key: key of the alias that the buffer cached for it.
+    """
+
+    tensor: weakref.ref[torch.Tensor]
+    address: int
+    buffer: weakref.ref[Buffer]
+    alias_key: object
 
 
-def find_again(last: Sequence[Seen | None], tensors: list[Any], versions: list[int | None]) -> list[int]:
-    """Puts aliases and versions in the places of the ``tt`` tensors that were given last, without a look at storages.
+def reuse_aliases(cached: Sequence[CachedArgument | None], tensors: list[Any], versions: list[int | None]) -> list[int]:
+    """Replaces ``tt`` tensors that the last call was given too by their cached aliases, without a look at storages.
 
-    Such a tensor still has the shape and strides that it had; dynamo checks them before each call.
+    Such a tensor still has the shape and strides that it had: dynamo checks them before each call.
+
+    Args:
+        cached: arguments of the last call, by position.
+        tensors: arguments of this call; replaced in place by aliases on the CPU.
+        versions: content versions; set in place for each replaced argument.
 
     Returns:
-        The positions of all others.
+        The positions of all arguments that were not replaced.
     """
     others: list[int] = []
-    for index, seen in enumerate(last):
-        if seen is not None:
-            tensor, buffer = tensors[index], seen[2]()
-            if seen[0]() is tensor and buffer is not None and tensor.data_ptr() == seen[1]:
+    for position, argument in enumerate(cached):
+        if argument is not None:
+            tensor_reference, address, buffer_reference, alias_key = argument
+            tensor, buffer = tensors[position], buffer_reference()
+            if tensor_reference() is tensor and buffer is not None and tensor.data_ptr() == address:
                 alias = buffer._alias
-                if alias is not None and buffer._alias_key is seen[3]:
-                    tensors[index], versions[index] = alias, buffer.version
+                if alias is not None and buffer._alias_key is alias_key:
+                    tensors[position], versions[position] = alias, buffer.version
                     continue
-        others.append(index)
+        others.append(position)
     return others
 
 
-def find(tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor, Seen | None]:
-    """The buffer of a ``tt`` tensor, its :meth:`Buffer.alias`, and what it is found again by."""
+def resolve_argument(tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor, CachedArgument | None]:
+    """Returns the buffer of a ``tt`` tensor, its alias on the CPU, and the entry for :func:`reuse_aliases`."""
     buffer = buffer_of(tensor)
     alias = buffer.alias(tensor)
     if alias is not buffer._alias:
         return buffer, alias, None
-    return buffer, alias, (weakref.ref(tensor), tensor.data_ptr(), weakref.ref(buffer), buffer._alias_key)
+    return buffer, alias, CachedArgument(weakref.ref(tensor), tensor.data_ptr(), weakref.ref(buffer), buffer._alias_key)
 
 
 PENDING: dict[int, weakref.ref[Buffer]] = {}
-"""Buffers that became pending since recorded ops last ran, some of which may be gone or written again."""
+"""Buffers that became pending since recorded ops last ran. Some may have been freed or written since."""
 
 _synchronize: Callable[[Buffer], None] | None = None
 
 
 def synchronize_for(buffer: Buffer) -> None:
-    """Runs what is pending, because the bytes of this buffer are needed."""
+    """Runs the recorded ops on which the bytes of ``buffer`` depend."""
     assert _synchronize is not None
     _synchronize(buffer)
 
 
 def set_synchronize(run: Callable[[Buffer], None]) -> None:
-    """Names the function behind :func:`synchronize_for`, which lies in a layer above."""
+    """Sets the function that :func:`synchronize_for` calls. :mod:`.programs`, a layer above, provides it."""
     global _synchronize
     _synchronize = run
 
 
 def _base_of(host: torch.Tensor) -> torch.Tensor:
-    """The whole memory of a tensor as a contiguous one: in its own shape where that covers it, else flat."""
+    """Returns the whole memory of ``host`` as a contiguous tensor: in its own shape where that covers it, else flat."""
     elements = host.untyped_storage().nbytes() // host.element_size()
     if host.numel() == elements:
         if host.is_contiguous():
@@ -424,44 +428,40 @@ def _view_of(
 
 
 def buffer_of(tensor: torch.Tensor) -> Buffer:
-    """The buffer of a ``tt`` tensor."""
+    """Returns the buffer of a ``tt`` tensor.
+
+    Raises:
+        NotImplementedError: the tensor has no contents. PyTorch tries kernels on such tensors and expects this error.
+    """
     try:
         return tensor.untyped_storage().tt_buffer  # type: ignore[attr-defined]
-    except AttributeError:  # torch tries kernels on tensors without contents, and goes on after this error
+    except AttributeError:
         raise NotImplementedError("a tensor without contents has no buffer") from None
 
 
 def host_alias(tensor: torch.Tensor) -> torch.Tensor:
-    """A CPU tensor over the memory of a ``tt`` tensor. Whoever writes through it calls :meth:`Buffer.written`."""
+    """Returns a CPU tensor over the memory of a ``tt`` tensor. After a write, call :meth:`Buffer.mark_written`."""
     return buffer_of(tensor).alias(tensor)
 
 
 def storage_for(buffer: Buffer, nbytes: int) -> torch.UntypedStorage:
-    """A new storage of the device with these contents."""
-    storage = torch._C._construct_storage_from_data_pointer(ADDRESSES.take(nbytes), device(), nbytes)
+    """Returns a new storage of the device with these contents."""
+    storage = new_storage(ADDRESSES.reserve(nbytes), device(), nbytes)
     storage.tt_buffer = buffer
     return storage
 
 
 def storage_of_host(host: torch.Tensor) -> torch.UntypedStorage:
+    """Returns a new storage of the device that takes over the memory of a CPU tensor."""
     return storage_for(Buffer(host), host.untyped_storage().nbytes())
 
 
-def tensor_on(
-    storage: torch.UntypedStorage, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], offset: int
-) -> torch.Tensor:
-    """A tensor over a storage of the device."""
-    tensor = torch._C._acc.create_empty_tensor(_NO_ELEMENTS, dtype)
-    _set_storage(CPU_KEYS, tensor, storage, offset, [*size], [*stride])  # lists: torch takes up tuples slowly
-    return tensor
-
-
 def lift(host: torch.Tensor) -> torch.Tensor:
-    """A ``tt`` tensor that takes over the memory of a CPU tensor, without a copy."""
-    return tensor_on(storage_of_host(host), host.dtype, host.shape, host.stride(), host.storage_offset())
+    """Returns a ``tt`` tensor that takes over the memory of a CPU tensor without a copy."""
+    return new_tensor_on(storage_of_host(host), host.dtype, host.shape, host.stride(), host.storage_offset())
 
 
 def tensor_of(value: Value, size: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
-    """A new tensor whose whole storage has these contents."""
+    """Returns a new ``tt`` tensor whose whole storage has the contents ``value``."""
     nbytes = math.prod(value.shape) * value.dtype.itemsize
-    return tensor_on(storage_for(Buffer(value=value), nbytes), value.dtype, size, stride, 0)
+    return new_tensor_on(storage_for(Buffer(value=value), nbytes), value.dtype, size, stride, 0)

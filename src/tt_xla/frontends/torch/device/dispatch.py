@@ -6,23 +6,27 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
 
 from tt_xla.frontends.torch import fused_steps
 from tt_xla.frontends.torch.device import metrics, on_host
-from tt_xla.frontends.torch.device.buffers import CPU_KEYS, DEVICE_TYPE, Value, aten, buffer_of, check_ordinal
+from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, aten, buffer_of, check_ordinal
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.recording import (
     Pressure,
     converted,
+    full,
     new_tensor,
     new_tensors,
     record,
     write,
 )
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
+from tt_xla.frontends.torch.device.values import Value
 from tt_xla.frontends.torch.drawn import DRAWN
+from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS
+from tt_xla.frontends.torch.private.functions import tree_leaves
+from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.options import environment
 
 MAX_NODES = 10_000
@@ -49,7 +53,7 @@ class Mode:
 MODE = Mode()
 
 
-def fallback(op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
+def fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     """The kernel of every op that has none of its own."""
     return run(signature_of(op), args, kwargs)
 
@@ -84,7 +88,7 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     return result
 
 
-def kernel(op: torch._ops.OpOverload) -> Callable[..., Any]:
+def kernel(op: OpOverload) -> Callable[..., Any]:
     """:func:`fallback` for one op, for torch's table."""
     signature = signature_of(op)
 
@@ -129,7 +133,7 @@ def _step(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 
 
 def _for_functional(
-    functional: torch._ops.OpOverload, signature: Signature, targets: Sequence[Any], kwargs: dict[str, Any]
+    functional: OpOverload, signature: Signature, targets: Sequence[Any], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
     """Keyword arguments for the functional op; a factory gets type and device from ``out``."""
     if not signature.is_out:
@@ -141,7 +145,7 @@ def _for_functional(
     return given
 
 
-def store(target: torch.Tensor, value: Value, op: torch._ops.OpOverload) -> None:
+def store(target: torch.Tensor, value: Value, op: OpOverload) -> None:
     """Writes the result of an in-place or out= op, as torch allows it.
 
     Raises:
@@ -183,8 +187,6 @@ def resize(tensor: torch.Tensor, size: Sequence[int], **options: Any) -> None:
 
 def tensor_of_zeros(size: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
     """A new contiguous tensor."""
-    from tt_xla.frontends.torch.device.recording import full
-
     return new_tensor(full(size, 0, dtype))
 
 

@@ -1,18 +1,19 @@
-"""``torch.Generator(device="tt")``. Torch lets no device written in Python make generators, so the class is asked.
+"""``torch.Generator(device="tt")``.
 
-Random numbers of the device are the CPU's, so that a seed gives the same ones on both; its generators are CPU
-generators that name another device.
+PyTorch offers devices written in Python no way to make generators, so the metaclass of ``torch.Generator`` is asked.
+Random numbers of the device come from the CPU, so that a seed gives the same numbers on both: a generator of the device
+is a CPU generator that names another device.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
-import torch._prims.rng_prims  # sets the metaclass
-from torch._dynamo.variables.builder import VariableBuilder
 
 from tt_xla.frontends.torch.device import buffers
+from tt_xla.frontends.torch.private import random as _sets_the_metaclass  # noqa: F401
 
 
 class Generator(torch.Generator):
@@ -30,24 +31,37 @@ class Generator(torch.Generator):
 
 
 def _restored(seed: int, state: torch.Tensor) -> Generator:
-    made = Generator().manual_seed(seed)
-    made.set_state(state)
-    return made
+    generator = new_generator().manual_seed(seed)
+    generator.set_state(state)
+    return generator
 
 
-def _call(cls: type, *args: Any, **kwargs: Any) -> Any:
-    device = args[0] if args else kwargs.get("device")
-    if cls is not torch.Generator or device is None or torch.device(device).type != buffers.DEVICE_TYPE:
-        return type.__call__(cls, *args, **kwargs)
+def new_generator() -> Generator:
+    """Returns a new generator of the device."""
+    _tell_dynamo()
     return Generator()
 
 
-def register() -> None:
-    """Makes ``torch.Generator`` know the device: its metaclass, which torch sets once and for all, makes instances.
+@functools.cache
+def _tell_dynamo() -> None:
+    """Makes dynamo break the graph where a generator of the device is used, as it does for ``torch.Generator``.
 
-    Dynamo breaks the graph where a generator of torch's own class is used, and would trace one of a class derived of it
-    as an object without contents; so it is told to take this one for any object of Python, which breaks the graph too.
+    Without this, dynamo would trace an instance of the subclass as an object without contents. Dynamo is imported here,
+    with the first generator, and not with PyTorch, because that takes about half a second.
     """
+    from tt_xla.frontends.torch.private.dynamo import treat_as_opaque
+
+    treat_as_opaque(Generator)
+
+
+def _call(cls: type, *args: Any, **kwargs: Any) -> Any:
+    """``type.__call__`` of the metaclass: ``torch.Generator(device="tt")`` makes a generator of the device."""
+    device = args[0] if args else kwargs.get("device")
+    if cls is not torch.Generator or device is None or torch.device(device).type != buffers.DEVICE_TYPE:
+        return type.__call__(cls, *args, **kwargs)
+    return new_generator()
+
+
+def register() -> None:
+    """Makes ``torch.Generator`` know the device."""
     type(torch.Generator).__call__ = _call  # type: ignore[method-assign]
-    for trace_numpy in (True, False):  # dynamo has a table for either setting
-        VariableBuilder._type_dispatch_impl(trace_numpy)[Generator] = VariableBuilder.wrap_user_defined

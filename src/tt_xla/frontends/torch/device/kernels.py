@@ -9,11 +9,8 @@ import torch
 
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import (
-    CPU_KEYS,
     DEVICE_TYPE,
     MEMORY,
-    META_KEYS,
-    Value,
     aten,
     check_ordinal,
     device,
@@ -32,6 +29,9 @@ from tt_xla.frontends.torch.device.recording import (
     write,
 )
 from tt_xla.frontends.torch.device.signatures import signature_of
+from tt_xla.frontends.torch.device.values import Value
+from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, META_KEYS, DispatchKeySet
+from tt_xla.frontends.torch.private.ops import OpOverload
 
 
 def _is_ours(tensor: torch.Tensor) -> bool:
@@ -254,7 +254,7 @@ def _dropout_backward(grad: torch.Tensor, mask: torch.Tensor, scale: float) -> t
     return grad * mask * scale
 
 
-def _redispatched(op: torch._ops.OpOverload, keys: torch._C.DispatchKeySet) -> Callable[..., torch.Tensor]:
+def _redispatched(op: OpOverload, keys: DispatchKeySet) -> Callable[..., torch.Tensor]:
     """A view kernel: torch's own, which only computes sizes and shares the storage."""
 
     def kernel(*args: Any, **kwargs: Any) -> torch.Tensor:

@@ -9,6 +9,7 @@ import torch
 
 from tt_xla.frontends.torch import host_ops
 from tt_xla.frontends.torch.device.buffers import MEMORY
+from tt_xla.frontends.torch.device.programs import synchronize
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,6 @@ class DeviceModule:
 
     def synchronize(self, device: object = None) -> None:
         """Runs what was recorded; its results are there when this returns."""
-        from tt_xla.frontends.torch.device.programs import synchronize
-
         synchronize()
 
     def _is_in_bad_fork(self) -> bool:

@@ -8,17 +8,16 @@ import torch
 
 from tt_xla.frontends.torch import host_ops
 from tt_xla.frontends.torch.device.buffers import (
-    CPU_KEYS,
     DEVICE_TYPE,
     aten,
     buffer_of,
     host_alias,
     lift,
     storage_of_host,
-    tensor_on,
 )
 from tt_xla.frontends.torch.device.recording import user_line
 from tt_xla.frontends.torch.device.signatures import Signature
+from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, new_tensor_on, storage_identity
 
 
 def run(signature: Signature, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -61,11 +60,11 @@ def _lower(value: Any, written: set[int]) -> Any:
 def _lift_results(value: Any, sources: list[torch.Tensor] | None) -> Any:
     if isinstance(value, torch.Tensor):
         if sources is not None:
-            address = value.untyped_storage()._cdata
+            storage = storage_identity(value)
             for source in sources:
-                if host_alias(source).untyped_storage()._cdata == address:
+                if storage_identity(host_alias(source)) == storage:
                     layout = value.dtype, value.shape, value.stride(), value.storage_offset()
-                    return tensor_on(source.untyped_storage(), *layout)
+                    return new_tensor_on(source.untyped_storage(), *layout)
         return lift(value)
     if isinstance(value, list | tuple):
         return type(value)([_lift_results(item, sources) for item in value])
@@ -87,8 +86,8 @@ def _as_list(value: Any) -> list[Any]:
 def take_over(tensor: torch.Tensor, host: torch.Tensor) -> None:
     """After a write through ``host``: renews the version, and follows a resize."""
     buffer = buffer_of(tensor)
-    buffer.written()
-    same_memory = host.untyped_storage()._cdata == buffer.host.untyped_storage()._cdata
+    buffer.mark_written()
+    same_memory = storage_identity(host) == storage_identity(buffer.host)
     if same_memory and host.untyped_storage().nbytes() <= tensor.untyped_storage().nbytes():
         if host.shape == tensor.shape and host.stride() == tensor.stride():
             return

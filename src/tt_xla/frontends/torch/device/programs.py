@@ -6,19 +6,23 @@ import gc
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tt_xla.errors import ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import metrics
-from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, Value, new_version, set_synchronize
-from tt_xla.frontends.torch.device.kinds import fake, outside_dynamo, scalar_dtype
-from tt_xla.frontends.torch.device.recording import Node, Pressure, location
-from tt_xla.frontends.torch.index_checks import IndexCheck
-from tt_xla.ir.program import Role
+from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
+from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, scalar_dtype
+from tt_xla.frontends.torch.device.recording import Pressure
+from tt_xla.frontends.torch.device.values import Node, Value, new_version
+from tt_xla.frontends.torch.errors import as_torch_error
+from tt_xla.frontends.torch.private.dispatcher import outside_dynamo, storage_identity
+from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 from tt_xla.log import logger
+
+if TYPE_CHECKING:
+    from tt_xla.frontends.torch.index_checks import IndexCheck
 
 _MAX_STRUCTURES = 4096
 _MAX_ATTEMPTS = 24
@@ -100,7 +104,7 @@ def synchronize() -> None:
         finally:
             for buffer in live:
                 if not buffer.pending:
-                    buffer.claim()
+                    buffer.claim_bytes()
         if failure is not None:
             raise failure
 
@@ -147,15 +151,7 @@ def _run_or_split(outputs: list[Value]) -> Exception | None:
                 parts += [part[middle:], part[:middle]]
     if not failed:
         return None
-    return _as_torch_error(min(failed, key=lambda each: each[0])[1])  # the fewer values, the closer to the cause
-
-
-def _as_torch_error(error: Exception) -> Exception:
-    """Ours as kinds of torch's own, which scripts catch."""
-    if isinstance(error, TTXLAError) and not isinstance(error, RuntimeError):
-        base = torch.OutOfMemoryError if isinstance(error, ResourceExhaustedError) else RuntimeError
-        error.__class__ = type(type(error).__name__, (type(error), base), {"__module__": type(error).__module__})
-    return error
+    return as_torch_error(min(failed, key=lambda each: each[0])[1])  # the fewer values, the closer to the cause
 
 
 def _run(outputs: list[Value]) -> None:
@@ -174,11 +170,11 @@ def _run(outputs: list[Value]) -> None:
         results = program.call(arguments, given)  # type: ignore[arg-type]
     for value, position in zip(outputs, program.outputs, strict=True):
         # Sizes of 1 may stand elsewhere in what the program gives; the elements lie in the same order.
-        value.computed(results[position].reshape(value.shape))
+        value.set_computed(results[position].reshape(value.shape))
     taken: set[int] = set()
     for value in outputs:
         assert value.data is not None
-        address = value.data.untyped_storage()._cdata
+        address = storage_identity(value.data)
         if address in taken:
             value.data = value.data.clone()
         taken.add(address)
@@ -266,10 +262,9 @@ def _bytes(value: Value) -> int:
 
 
 def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> _Program:
-    from torch._subclasses.fake_tensor import unset_fake_temporarily
-
-    from tt_xla.frontends.torch import backend
+    from tt_xla.frontends.torch import compilation
     from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
+    from tt_xla.ir.program import Role
 
     was_enabled = gc.isenabled()
     gc.disable()  # what tracing makes lives until the end of it
@@ -280,7 +275,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
             arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
             arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
             lowered = lower_to_stablehlo(module, arguments)
-            call = backend.compile_and_load(lowered.module, settings.current().with_own({})).run
+            call = compilation.compile_and_load(lowered.module, settings.current().with_own({})).run
     finally:
         if was_enabled:
             gc.enable()
@@ -302,12 +297,12 @@ def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
     first = 0
     for node in trace.nodes:
         here = [number for number in range(first, first + len(node.scalars)) if number in inputs]
-        variant = node.kind.graph_with(frozenset(number - first for number in here), node.scalars)
+        variant = graph_with_inputs(node.kind, frozenset(number - first for number in here), node.scalars)
         operands = [
             results[value.node, value.index] if value.data is None and value.node is not None else leaves[value]
             for value in node.inputs
         ]
-        made = _inline(graph, owner, variant, [*operands, *(scalars[number] for number in here)], location(node))
+        made = _inline(graph, owner, variant, [*operands, *(scalars[number] for number in here)], node.location)
         for index, result in enumerate(made):
             results[node, index] = result
         first += len(node.scalars)

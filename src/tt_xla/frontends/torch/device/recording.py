@@ -16,14 +16,15 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, Value, buffer_of, device, tensor_of
+from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, buffer_of, device, tensor_of
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
-from tt_xla.frontends.torch.device.kinds import Kind, Number, Operand, Output, fake, make_kind, plain_kind
+from tt_xla.frontends.torch.device.kinds import fake, make_kind, plain_kind
 from tt_xla.frontends.torch.device.scalars import SCALARS
+from tt_xla.frontends.torch.device.values import Kind, Node, Number, Operand, Output, Value
+from tt_xla.frontends.torch.private.ops import OpOverload
 
 aten = torch.ops.aten
 
-_SERIALS = itertools.count()
 _KINDS: dict[Any, Kind] = {}
 _GATHERS: dict[Any, Value] = {}
 _OWN_FILES: dict[str, bool] = {}
@@ -35,24 +36,6 @@ _TAKE_CPU_INDICES = {
 }
 _MAX_KINDS = 1 << 16
 _OWN_FOLDERS = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1]), "<frozen")
-
-
-class Node:
-    """One recorded op.
-
-    Attributes:
-        serial: nodes are in the order of their serials.
-        where: code object and line of the user's frame.
-    """
-
-    __slots__ = ("inputs", "kind", "scalars", "serial", "where")
-
-    def __init__(self, kind: Kind, inputs: tuple[Value, ...], scalars: tuple[float, ...]) -> None:
-        self.kind = kind
-        self.inputs = inputs
-        self.scalars = scalars
-        self.serial = next(_SERIALS)
-        self.where = _user_frame()
 
 
 class Pressure:
@@ -82,15 +65,10 @@ def user_line() -> str:
     return f"{where[0].co_filename}:{where[1]}" if where else ""
 
 
-def location(node: Node) -> str:
-    """``file:line`` of the user's code that recorded a node."""
-    return f"{node.where[0].co_filename}:{node.where[1]}" if node.where else ""
-
-
 # Arguments -----------------------------------------------------------------------------------------------------------
 
 
-def record(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Kind, list[Value]]:
+def record(op: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Kind, list[Value]]:
     """Records a functional op; gives its kind and its results, none when it has to run on the host.
 
     Raises:
@@ -120,7 +98,7 @@ def record(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: dict[str, Any
     if kind.graph is None:
         return kind, []
     Pressure.nodes += 1
-    node = Node(kind, tuple(values), tuple(numbers))
+    node = Node(kind, tuple(values), tuple(numbers), _user_frame())
     return kind, [Value(output.shape, output.dtype, node, index) for index, output in enumerate(kind.outputs)]
 
 
@@ -133,7 +111,7 @@ def _varies(arg: Any) -> bool:
     )
 
 
-def _encode(op: torch._ops.OpOverload, arg: Any, key: list[Any], values: list[Value]) -> None:
+def _encode(op: OpOverload, arg: Any, key: list[Any], values: list[Value]) -> None:
     if isinstance(arg, torch.Tensor):
         key += (arg.dtype, arg.shape, arg.stride())
         if arg.device.type == DEVICE_TYPE:
@@ -151,7 +129,7 @@ def _encode(op: torch._ops.OpOverload, arg: Any, key: list[Any], values: list[Va
         key += (type(arg), arg)
 
 
-def _of_host(op: torch._ops.OpOverload, tensor: torch.Tensor) -> Value:
+def _of_host(op: OpOverload, tensor: torch.Tensor) -> Value:
     if tensor.device.type != "cpu" or (tensor.dim() > 0 and op not in _TAKE_CPU_INDICES):
         raise RuntimeError(
             "Expected all tensors to be on the same device, but found at least two devices, "
@@ -162,7 +140,7 @@ def _of_host(op: torch._ops.OpOverload, tensor: torch.Tensor) -> Value:
 
 def _new_kind(
     entry: tuple[Any, ...],
-    op: torch._ops.OpOverload,
+    op: OpOverload,
     args: Sequence[Any],
     kwargs: dict[str, Any],
     numbers: list[float],
@@ -191,7 +169,7 @@ def _new_kind(
     return kind
 
 
-def emit(op: torch._ops.OpOverload, operands: Sequence[Value], rest: Sequence[Any], shape: Sequence[int]) -> Value:
+def emit(op: OpOverload, operands: Sequence[Value], rest: Sequence[Any], shape: Sequence[int]) -> Value:
     """Records an op of ours: operands first, then plain arguments; one result of this shape and the first's dtype."""
     dtype = rest[-1] if rest and isinstance(rest[-1], torch.dtype) else operands[0].dtype
     shape = tuple(shape)
@@ -208,7 +186,7 @@ def emit(op: torch._ops.OpOverload, operands: Sequence[Value], rest: Sequence[An
             template = [*arguments, *rest]
         kind = _KINDS[key] = plain_kind(op, template, fakes, fake(shape, dtype))
     Pressure.nodes += 1
-    return Value(shape, dtype, Node(kind, tuple(operands), ()))
+    return Value(shape, dtype, Node(kind, tuple(operands), (), _user_frame()))
 
 
 def _frozen(arg: Any) -> Any:
@@ -276,11 +254,11 @@ def write(tensor: torch.Tensor, value: Value) -> None:
     nbytes = tensor.numel() * tensor.element_size()
     if nbytes == tensor.untyped_storage().nbytes():
         if tensor.is_contiguous():
-            buffer.become(value)
+            buffer.set_value(value)
             return
         order = memory_order(size, stride)
         if order is not None:
-            buffer.become(permuted(value, order))
+            buffer.set_value(permuted(value, order))
             return
     if any(s == 0 and n > 1 for n, s in zip(size, stride, strict=True)):
         raise RuntimeError(
@@ -289,7 +267,7 @@ def write(tensor: torch.Tensor, value: Value) -> None:
         )
     base = _typed(buffer, tensor.dtype)
     view = find_view(base.shape, size, stride, offset)
-    buffer.become(_put(base, view, value) if view is not None else _scattered(base, value, size, stride, offset))
+    buffer.set_value(_put(base, view, value) if view is not None else _scattered(base, value, size, stride, offset))
 
 
 def permuted(value: Value, order: Sequence[int]) -> Value:

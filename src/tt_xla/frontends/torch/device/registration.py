@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from tt_xla.frontends.torch.device import autocast, cells, dispatch, generators, kernels, patches
-from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE
+from tt_xla.frontends.torch.device import autocast, cells, dispatch, generators, kernels
+from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, storage_of_host
 from tt_xla.frontends.torch.device.module import DeviceModule
 from tt_xla.frontends.torch.device.signatures import overload_named
+from tt_xla.frontends.torch.private import patches
+from tt_xla.frontends.torch.private.dispatcher import structured_op_names
+from tt_xla.frontends.torch.private.functions import setup_python_device
 
 _LIBRARIES: list[torch.library.Library] = []  # a Library that is collected takes its kernels with it
 
@@ -43,7 +45,7 @@ def register() -> None:
     """Registers the device with torch. Calls after the first do nothing."""
     if _LIBRARIES:
         return
-    _setup_privateuseone_for_python_backend(DEVICE_TYPE, backend_module=DeviceModule())
+    setup_python_device(DEVICE_TYPE, backend_module=DeviceModule())
     ops = torch.library.Library("aten", "IMPL")
     everything_else = torch.library.Library("_", "IMPL")
     _LIBRARIES.extend((ops, everything_else))
@@ -58,15 +60,13 @@ def register() -> None:
     everything_else.fallback(dispatch.fallback, "PrivateUse1")
     everything_else.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     autocast.register(ops)
-    patches.patch()
+    patches.apply(DEVICE_TYPE, storage_of_host)
     generators.register()
 
 
 def _recorded() -> list[str]:
     """Ops whose own kernels would allocate a result and write into it, and those of :data:`_RECORDED_WHOLE`."""
-    structured = torch._C._dispatch_get_registrations_for_dispatch_key("CompositeExplicitAutogradNonFunctional")
-    names = {name.removeprefix("aten::") for name in structured if name.startswith("aten::")}
-    return sorted((names | set(_RECORDED_WHOLE)) - kernels.KERNELS.keys())
+    return sorted((structured_op_names() | set(_RECORDED_WHOLE)) - kernels.KERNELS.keys())
 
 
 def _recorder(name: str) -> Callable[..., Any]:

@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch.private.ops import OpOverload
+
 aten = torch.ops.aten
 
 
@@ -68,7 +70,7 @@ def _masked_fill(x: Any, mask: Any, value: Any) -> torch.Tensor:
     return torch.where(mask, value, x)
 
 
-SCALARS: dict[torch._ops.OpOverload, Scalars] = {
+SCALARS: dict[OpOverload, Scalars] = {
     aten.add.Tensor: Scalars(frozenset([0, 1, "alpha"]), _add),
     aten.add.Scalar: Scalars(frozenset([1]), lambda x, y, alpha=1: _add(x, y, alpha=alpha)),
     aten.addcdiv.default: Scalars(frozenset(["value"]), _addcdiv),

@@ -8,6 +8,9 @@ from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch.private.dispatcher import accepts_numbers_as_tensors
+from tt_xla.frontends.torch.private.ops import OpOverload
+
 _NUMBERS = frozenset((bool, int, float, complex))
 
 
@@ -24,7 +27,7 @@ class Signature:
         tensors: positions of tensors in whose place the op takes no numbers.
     """
 
-    def __init__(self, op: torch._ops.OpOverload) -> None:
+    def __init__(self, op: OpOverload) -> None:
         schema = op._schema
         self.op = op
         self.writes = [
@@ -40,7 +43,7 @@ class Signature:
         self.is_out = any(argument.is_out for argument in schema.arguments)
         self.is_random = any(argument.name == "generator" for argument in schema.arguments)
         self.functional = self._find_functional() if self.writes else op
-        takes_numbers = torch._C._should_allow_numbers_as_tensors(schema.name.partition("::")[2])
+        takes_numbers = accepts_numbers_as_tensors(schema.name.partition("::")[2])
         self.tensors = () if takes_numbers else _places(op, "Tensor")
 
     def written(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
@@ -61,7 +64,7 @@ class Signature:
                 return _overload_for_numbers(self, numbers)
         return self
 
-    def _find_functional(self) -> torch._ops.OpOverload | None:
+    def _find_functional(self) -> OpOverload | None:
         namespace, _, name = self.op._schema.name.partition("::")
         if not self.is_out:
             if not name.endswith("_") or name.endswith("__") or len(self.writes) != 1 or self.writes[0][0] != 0:
@@ -79,7 +82,7 @@ class Signature:
         return None
 
 
-def _arguments(op: torch._ops.OpOverload) -> list[tuple[str, str]]:
+def _arguments(op: OpOverload) -> list[tuple[str, str]]:
     """Names and types of the arguments that are read."""
     names = ("dtype", "layout", "device", "pin_memory")  # factories take more options than their out= form
     return [
@@ -89,7 +92,7 @@ def _arguments(op: torch._ops.OpOverload) -> list[tuple[str, str]]:
     ]
 
 
-def _places(op: torch._ops.OpOverload, kind: str) -> tuple[int, ...]:
+def _places(op: OpOverload, kind: str) -> tuple[int, ...]:
     """Positions of the arguments of a type that are read."""
     arguments = op._schema.arguments
     return tuple(i for i, a in enumerate(arguments) if str(a.type) == kind and not a.is_out and not a.kwarg_only)
@@ -110,7 +113,7 @@ def _overload_for_numbers(signature: Signature, places: tuple[int, ...]) -> Sign
     return signature
 
 
-def overload_named(name: str) -> torch._ops.OpOverload:
+def overload_named(name: str) -> OpOverload:
     """The aten op of a name such as ``add.Tensor``."""
     packet, _, overload = name.partition(".")
     return getattr(getattr(torch.ops.aten, packet), overload or "default")

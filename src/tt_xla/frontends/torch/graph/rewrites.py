@@ -7,7 +7,12 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from torch._higher_order_ops.flex_attention import math_attention
+
+from tt_xla.frontends.torch.private.functions import (
+    flex_math_attention,
+    native_multi_head_attention,
+    transformer_encoder_layer_forward,
+)
 
 
 def rewrite(graph_module: torch.fx.GraphModule) -> None:
@@ -174,8 +179,8 @@ def encoder_layer(
 
 
 _PLAIN: dict[object, Callable[..., object]] = {
-    torch.ops.higher_order.flex_attention: math_attention,
+    torch.ops.higher_order.flex_attention: flex_math_attention,
     F.scaled_dot_product_attention: attention,
-    torch._native_multi_head_attention: multi_head_attention,
-    torch._transformer_encoder_layer_fwd: encoder_layer,
+    native_multi_head_attention: multi_head_attention,
+    transformer_encoder_layer_forward: encoder_layer,
 }

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map_only
+
+from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_only
 
 
 class MpDeviceLoader:
@@ -22,7 +23,7 @@ class MpDeviceLoader:
 
     def __iter__(self) -> Iterator[Any]:
         for batch in self._loader:
-            yield tree_map_only(torch.Tensor, lambda tensor: tensor.to(self._device), batch)
+            yield _tree_map_only(torch.Tensor, lambda tensor: tensor.to(self._device), batch)
 
     def __len__(self) -> int:
         return len(self._loader)  # type: ignore[arg-type]

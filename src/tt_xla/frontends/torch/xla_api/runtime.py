@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
 from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.options import set_environment as _set_environment
 
 _KINDS = ("TT",)
 
@@ -19,7 +19,7 @@ def set_device_type(pjrt_device: str) -> None:
     """
     if pjrt_device.upper() not in _KINDS:
         raise ValueError(f"set_device_type({pjrt_device!r}): this torch_xla has the device 'TT' and no other.")
-    os.environ["PJRT_DEVICE"] = pjrt_device.upper()
+    _set_environment("PJRT_DEVICE", pjrt_device.upper())
 
 
 def device_type() -> str:

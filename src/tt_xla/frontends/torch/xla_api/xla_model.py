@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch_xla
 
+from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_only
 from tt_xla.frontends.torch.xla_api import finder as _finder
 
 
@@ -172,7 +173,7 @@ def save(
     data: Any, file_or_path: str | os.PathLike[str], master_only: bool = True, global_master: bool = False
 ) -> None:
     """Saves with all tensors on the CPU."""
-    torch.save(torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), data), file_or_path)
+    torch.save(_tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), data), file_or_path)
 
 
 def master_print(*args: Any, **options: Any) -> None:

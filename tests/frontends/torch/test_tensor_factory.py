@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import tt_torch  # noqa: F401
-from tt_xla.frontends.torch.device import Mold, buffer_of
+from tt_xla.frontends.torch.device import TensorFactory, buffer_of
 
 TYPES = [torch.bfloat16, torch.float32, torch.float64, torch.int64, torch.uint8, torch.bool, torch.complex64]
 
@@ -16,7 +16,7 @@ TYPES = [torch.bfloat16, torch.float32, torch.float64, torch.int64, torch.uint8,
 @pytest.mark.parametrize(("size", "stride"), [((2, 3), (3, 1)), ((3, 2), (1, 3)), ((), ()), ((0, 4), (4, 1))])
 def test_a_tensor_is_what_was_asked_for(dtype, size, stride):
     host = torch.randint(2, size).to(dtype)
-    made = Mold(dtype, size, stride).lift(host)
+    made = TensorFactory(dtype, size, stride).lift(host)
     assert (made.device.type, made.dtype, made.shape, made.stride()) == ("tt", dtype, size, stride)
     assert made.untyped_storage().nbytes() == host.nbytes
     flat = made.cpu().as_strided((host.numel(),), (1,)) if host.numel() else made.cpu().reshape(0)
@@ -25,7 +25,7 @@ def test_a_tensor_is_what_was_asked_for(dtype, size, stride):
 
 def test_tensors_outlive_their_mold():
     """Torch asks each tensor's description for a deleter when the tensor ends."""
-    made = [Mold(torch.float32, (4,), (1,)).lift(torch.full((4,), float(i))) for i in range(500)]
+    made = [TensorFactory(torch.float32, (4,), (1,)).lift(torch.full((4,), float(i))) for i in range(500)]
     gc.collect()
     noise = [bytes([255]) * 72 for _ in range(5000)]
     assert [tensor[0].item() for tensor in made] == list(range(500))
@@ -34,10 +34,10 @@ def test_tensors_outlive_their_mold():
 
 
 def test_threads_get_memory_of_their_own():
-    mold, another = Mold(torch.float32, (4,), (1,)), Mold(torch.int64, (2, 2), (2, 1))
+    factory, other_factory = TensorFactory(torch.float32, (4,), (1,)), TensorFactory(torch.int64, (2, 2), (2, 1))
 
     def make(i):
-        return (mold if i % 2 else another).lift(torch.zeros(4 if i % 2 else (2, 2)))
+        return (factory if i % 2 else other_factory).lift(torch.zeros(4 if i % 2 else (2, 2)))
 
     with ThreadPoolExecutor(8) as pool:
         made = [*pool.map(make, range(4000))]

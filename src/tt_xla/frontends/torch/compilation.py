@@ -1,0 +1,94 @@
+"""Compiles and loads StableHLO modules: the one place where the frontend meets compiler and runtime.
+
+Compiled graphs (:mod:`.executor`) and recorded ops (:mod:`.device.programs`) share the programs that this module keeps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+from tt_xla.frontends.torch import program_cache, settings
+from tt_xla.frontends.torch.device.buffers import MEMORY
+from tt_xla.ir.program import Program
+from tt_xla.options import CompileOptions, selected_system
+
+if TYPE_CHECKING:
+    from tt_xla.codegen.export import Part
+    from tt_xla.runtime.executable import Executable
+
+Callee = Callable[..., list[torch.Tensor]]
+"""Runs a program. Takes argument tensors, their content versions and, optionally, the arguments that it may write to by
+position. Returns the results."""
+
+
+class Loaded(NamedTuple):
+    """A program that can be run.
+
+    Attributes:
+        run: runs it.
+        written: positions of the arguments that it writes to.
+        executable: the runtime's object, which may keep parameters in a form of its own; None in tests.
+    """
+
+    run: Callee
+    written: frozenset[int] = frozenset()
+    executable: Executable | None = None
+
+
+_PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
+"""Compiled programs by hash of the module, options and system, the least recently requested first."""
+
+
+def compile_and_load(module: Any, options: CompileOptions, part: Part | None = None) -> Loaded:
+    """Compiles a StableHLO module, or finds its program in a cache, and loads it on the device.
+
+    Args:
+        module: StableHLO module of ``jaxlib.mlir``.
+        options: compile options.
+        part: place of the program in the source of a model that is exported in several programs.
+
+    Raises:
+        CompileError: the module cannot be compiled.
+        ResourceExhaustedError: the program does not fit on the device.
+    """
+    from tt_xla.codegen.export import exporting
+    from tt_xla.compiler import compile_module
+    from tt_xla.runtime import get_device
+    from tt_xla.target import load_target
+
+    system = selected_system()
+    key = (hashlib.sha256(str(module).encode()).hexdigest(), options, system)
+    modules: dict[str, str] = {}
+    cache = None if options.export_path else program_cache.current()  # an export needs the modules of a compilation
+    program = None if options.generates_source else _PROGRAMS.pop(key, None)
+    if program is None and cache is not None:
+        program = cache.load(key)
+    if program is None:
+        dumps = modules if options.generates_source or cache is not None else None
+        program = compile_module(module, options, load_target(system), dumps=dumps)
+        if cache is not None:
+            cache.store(key, program, modules)
+    _PROGRAMS[key] = program
+    device = get_device()
+    device.resident = MEMORY.current
+    written = frozenset(position for position, argument in enumerate(program.arguments) if argument.written)
+    executable = device.load(program)
+    return Loaded(exporting(program, modules, executable.run, part), written, executable)
+
+
+def compiled_programs() -> list[Program]:
+    """Returns the programs compiled in this process. The one requested last is at the end."""
+    return list(_PROGRAMS.values())
+
+
+def clear_programs() -> None:
+    """Forgets every compiled program. Models compile again at their next call."""
+    _PROGRAMS.clear()
+    settings.renew()
+
+
+__all__ = ["Callee", "Loaded", "clear_programs", "compile_and_load", "compiled_programs"]

@@ -1,0 +1,151 @@
+"""Plain data of recorded ops: :class:`Kind` describes an op, :class:`Node` is a use of it, :class:`Value` a result.
+
+The modules that compute with these import each other in one direction: values <- buffers <- kinds <- recording <-
+programs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tt_xla.frontends.torch.device.geometry import Shape
+from tt_xla.frontends.torch.private.ops import OpOverload
+
+if TYPE_CHECKING:
+    from tt_xla.frontends.torch.private.fake import FakeTensor
+
+_KIND_SERIALS = itertools.count()
+_NODE_SERIALS = itertools.count()
+VERSIONS = itertools.count(1)
+"""Source of content versions; each is unique in the process."""
+
+
+def new_version() -> int:
+    """Returns a content version that nothing else in the process has."""
+    return next(VERSIONS)
+
+
+class Operand(int):
+    """Placeholder in a template: the index of a tensor operand."""
+
+
+class Number(int):
+    """Placeholder in a template: the index of a scalar that may differ between uses of a kind."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Layout of one result.
+
+    Attributes:
+        shape: sizes of the result as the user sees it.
+        stride: strides, in elements.
+        dtype: element type.
+        order: permutation from the contiguous storage to ``shape``; None where the result itself is contiguous.
+        base: shape of the contiguous storage.
+    """
+
+    shape: Shape
+    stride: Shape
+    dtype: torch.dtype
+    order: Shape | None
+    base: Shape
+
+
+@dataclass(eq=False)
+class Kind:
+    """An op together with the shapes and dtypes of its arguments.
+
+    Attributes:
+        op: the op.
+        template: positional and keyword arguments, with :class:`Operand` in place of tensors and :class:`Number` in
+            place of numbers that may vary.
+        operands: fake tensors for the operands.
+        outputs: layouts of the results.
+        structure: 0 for a single result; otherwise a list or tuple of result indices and None.
+        graph: FX graph to compile; None where the op runs on the host.
+        reason: why there is no graph.
+        variants: graphs with some scalars as 0-dim inputs, keyed by the indices of those scalars.
+        serial: unique number of the kind.
+    """
+
+    op: OpOverload
+    template: tuple[list[Any], dict[str, Any]]
+    operands: list[FakeTensor]
+    outputs: list[Output] = field(default_factory=list)
+    structure: Any = None
+    graph: torch.fx.Graph | None = None
+    reason: str = ""
+    variants: dict[frozenset[int], torch.fx.Graph] = field(default_factory=dict)
+    serial: int = field(default_factory=lambda: next(_KIND_SERIALS))
+
+
+class Node:
+    """One recorded op.
+
+    Attributes:
+        kind: the op and the shapes of its arguments.
+        inputs: tensor operands.
+        scalars: numbers that may vary, in the order of the kind's :class:`Number` indices.
+        where: code object and line of the user's frame, or None when there is none.
+        serial: position in the order of recording.
+    """
+
+    __slots__ = ("inputs", "kind", "scalars", "serial", "where")
+
+    def __init__(
+        self, kind: Kind, inputs: tuple[Value, ...], scalars: tuple[float, ...], where: tuple[CodeType, int] | None
+    ) -> None:
+        self.kind = kind
+        self.inputs = inputs
+        self.scalars = scalars
+        self.where = where
+        self.serial = next(_NODE_SERIALS)
+
+    @property
+    def location(self) -> str:
+        """``file:line`` of the user's code that recorded the op, or an empty string."""
+        return f"{self.where[0].co_filename}:{self.where[1]}" if self.where else ""
+
+
+class Value:
+    """Immutable contents: either bytes, or result ``index`` of a recorded node that has not run.
+
+    Attributes:
+        data: contiguous CPU tensor of this shape and dtype; None until the node has run.
+        version: content version of ``data``, by which the runtime recognises arguments.
+        node: the node that computes the contents while ``data`` is None.
+        index: which result of the node this is.
+        owner: the buffer whose memory ``data`` is. Any other buffer copies ``data`` before it writes.
+    """
+
+    __slots__ = ("data", "dtype", "index", "node", "owner", "shape", "version")
+
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, node: Node | None = None, index: int = 0) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.node = node
+        self.index = index
+        self.data: torch.Tensor | None = None
+        self.version = 0
+        self.owner: weakref.ref[Any] | None = None
+
+    @staticmethod
+    def of(data: torch.Tensor) -> Value:
+        """Returns a value with the bytes of ``data``, which nobody may write to afterwards."""
+        value = Value(tuple(data.shape), data.dtype)
+        value.data = data
+        value.version = new_version()
+        return value
+
+    def set_computed(self, data: torch.Tensor) -> None:
+        """Stores the bytes that the node computed."""
+        self.data = data
+        self.version = new_version()
+        self.node = None

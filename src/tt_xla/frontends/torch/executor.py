@@ -1,0 +1,215 @@
+"""Calls of one compiled graph: host tensors are gathered, the executable runs, the results are wrapped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tt_xla.errors import ResourceExhaustedError
+from tt_xla.frontends.torch import compilation, settings
+from tt_xla.frontends.torch.device.buffers import (
+    DEVICE_TYPE,
+    CachedArgument,
+    buffer_of,
+    resolve_argument,
+    reuse_aliases,
+)
+from tt_xla.frontends.torch.device.geometry import contiguous_strides
+from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
+from tt_xla.frontends.torch.device.values import new_version
+from tt_xla.frontends.torch.errors import as_torch_error
+from tt_xla.frontends.torch.lowering import Lowered
+from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
+
+if TYPE_CHECKING:
+    from tt_xla.codegen.export import Part
+    from tt_xla.runtime.executable import Executable
+    from tt_xla.runtime.weights import Spare
+
+Wrap = Callable[[torch.Tensor], torch.Tensor]
+"""Makes the graph's result of a contiguous result of the program."""
+
+
+class Executor:
+    """A compiled graph as AOTAutograd calls it: takes a list of arguments and returns the outputs.
+
+    Args:
+        lowered: the StableHLO module and how to call it.
+        options: compile options of this model, on top of the process's.
+        part: place of the program in the source of a model that is exported in several programs.
+    """
+
+    _boxed_call = True  # tells AOTAutograd that the list of arguments may be emptied
+
+    def __init__(self, lowered: Lowered, options: Mapping[str, Any], part: Part | None = None) -> None:
+        self._options, self._part = options, part
+        self._module = lowered.module
+        self._tensors = lowered.tensors
+        self._checks = lowered.checks
+        self._views = lowered.views
+        self._numbers = lowered.numbers
+        self._permuted = [(position, order) for position, order in enumerate(lowered.given) if order is not None]
+        self._extras = [
+            (make, new_version() if constant else None)
+            for make, constant in zip(lowered.extras, lowered.constant, strict=True)
+        ]
+        self._outputs = lowered.outputs
+        self._wraps = [_wrapper(*pair) for pair in zip(lowered.results, lowered.orders, strict=True)]
+        self._needs_no_wrap = not any(self._wraps)
+        self._in_order = [order is None for order in lowered.orders]
+        self._outputs_are_results = lowered.outputs == [("result", i) for i in range(len(lowered.results))]
+        self._settings: settings.Settings | None = None
+        self._call: compilation.Callee | None = None
+        self._written: frozenset[int] = frozenset()
+        self._executable: Executable | None = None
+        self._cached: list[CachedArgument | None] = [None] * len(self._tensors)
+        self._offloaded: set[int] = set()
+        """Positions of arguments whose host bytes were offloaded at least once."""
+        if lowered.results:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        """Compiles and loads the program under the current settings."""
+        current = settings.current()
+        options = current.with_own(self._options)
+        with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
+            self._call, self._written, self._executable = compilation.compile_and_load(
+                self._module, options, self._part
+            )
+        self._settings, self._cached = current, [None] * len(self._tensors)
+
+    def __call__(self, args: list[Any]) -> Sequence[Any]:
+        results = self._run(args) if self._wraps else []
+        if self._outputs_are_results:
+            args.clear()
+            return results
+        outputs: list[Any] = []
+        for kind, value in self._outputs:
+            if kind == "result":
+                outputs.append(results[value])
+            elif kind == "input":
+                outputs.append(args[value])
+            elif kind == "number":
+                outputs.append(value(args))
+            elif kind == "view":
+                outputs.append(value.of(args[value.index] if value.of_input else results[value.index]))
+            else:
+                outputs.append(value)
+        args.clear()
+        return outputs
+
+    def _run(self, args: list[Any]) -> list[torch.Tensor]:
+        """Runs the program and returns its results, wrapped."""
+        if self._settings is not settings.current():
+            self._prepare()
+        tensors: list[torch.Tensor] = [args[position] for position in self._tensors]
+        versions: list[int | None] = [None] * len(tensors)
+        donated = self._gather(tensors, versions)
+        for check in self._checks:
+            check(tensors, versions)
+        for position in self._views:
+            tensors[position] = tensors[position].resolve_conj().resolve_neg()
+        for position, order in self._permuted:
+            tensors[position] = tensors[position].permute(order)
+        for make, version in self._extras:
+            tensors.append(make())
+            versions.append(version)
+        for read in self._numbers:
+            tensors.append(torch.tensor(read(args), device="cpu"))
+            versions.append(None)
+        assert self._call is not None
+        try:
+            results = self._call(tensors, versions, donated)
+        except ResourceExhaustedError as error:
+            as_torch_error(error)
+            raise
+        finally:
+            for tensor in donated.values():
+                buffer_of(tensor).mark_written()
+        if self._executable is not None and (spare := self._executable.spare()):
+            self._offload(self._executable, spare, args)
+        if self._needs_no_wrap:
+            return results
+        if donated:
+            inputs = {tensors[position].data_ptr(): tensor for position, tensor in donated.items()}
+            triples = zip(results, self._wraps, self._in_order, strict=True)
+            return [_reuse_input(result, wrap, inputs, in_order=in_order) for result, wrap, in_order in triples]
+        pairs = zip(results, self._wraps, strict=True)
+        return [result if wrap is None else wrap(result) for result, wrap in pairs]
+
+    def _gather(self, tensors: list[torch.Tensor], versions: list[int | None]) -> dict[int, torch.Tensor]:
+        """Replaces ``tt`` tensors by CPU tensors over their memory, in place, and sets their versions.
+
+        Returns:
+            The arguments that the program may write to, by position.
+        """
+        donated: dict[int, torch.Tensor] = {}
+        for position in reuse_aliases(self._cached, tensors, versions):
+            tensor = tensors[position]
+            if tensor.is_cpu:
+                continue
+            if position in self._written and tensor.is_contiguous():
+                donated[position] = tensor
+                buffer = buffer_of(tensor)
+                tensors[position] = buffer.writable_alias(tensor)
+            elif position in self._offloaded and (stand_in := self._stand_in(position, tensor)) is not None:
+                buffer = buffer_of(tensor)
+                tensors[position] = stand_in
+            else:
+                buffer, tensors[position], self._cached[position] = resolve_argument(tensor)
+            versions[position] = buffer.version
+        return donated
+
+    def _offload(self, executable: Executable, spare: Mapping[int, Spare], args: list[Any]) -> None:
+        """Offloads the host bytes of parameters that the program keeps in a form of its own."""
+        permuted = {position for position, _ in self._permuted}
+        for position, (version, stand_in, restore) in spare.items():
+            is_argument = position < len(self._tensors) and position not in permuted
+            tensor = args[self._tensors[position]] if is_argument else None
+            if tensor is not None and not tensor.is_cpu and buffer_of(tensor).version == version:
+                buffer_of(tensor).offload(executable, stand_in, restore)
+                self._offloaded.add(position)
+
+    def _stand_in(self, position: int, tensor: torch.Tensor) -> torch.Tensor | None:
+        """Returns the stand-in for offloaded bytes when this program itself keeps them; otherwise None."""
+        executable, offloaded = self._executable, buffer_of(tensor).offloaded
+        if executable is None or offloaded is None or offloaded.program is not executable:
+            return None
+        return offloaded.stand_in if executable.stands(position, offloaded.stand_in) else None
+
+
+def _reuse_input(
+    result: torch.Tensor, wrap: Wrap | None, inputs: Mapping[int, torch.Tensor], *, in_order: bool
+) -> torch.Tensor:
+    """Wraps a result. Returns the input whose memory it fills, so that AOTAutograd's copy back to it costs nothing.
+
+    Args:
+        result: contiguous result of the program.
+        wrap: how to wrap it.
+        inputs: arguments that the program may write to, by address of their host memory.
+        in_order: whether the program left the dimensions in the graph's order.
+    """
+    written = inputs.get(result.data_ptr())
+    if written is not None and wrap is not None and in_order and result.shape == written.shape:
+        return written
+    return result if wrap is None else wrap(result if written is None else result.clone())
+
+
+def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Wrap | None:
+    """Returns what makes the graph's result of the program's; None where they are the same.
+
+    Args:
+        fake: the graph's result.
+        order: permutation that the program applied to its dimensions, or None.
+    """
+    inverse = None if order is None else [order.index(axis) for axis in range(len(order))]
+    if fake.device.type != DEVICE_TYPE:
+        return None if inverse is None else lambda result: result.permute(inverse)
+    size = [int(fake.shape[axis]) for axis in order] if order is not None else [int(n) for n in fake.shape]
+    stride = contiguous_strides(size)
+    return TensorFactory(fake.dtype, fake.shape, stride if inverse is None else [stride[axis] for axis in inverse]).lift
+
+
+__all__ = ["Executor"]

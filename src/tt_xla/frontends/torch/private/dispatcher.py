@@ -1,0 +1,87 @@
+"""``torch._C``: dispatch keys, the dispatcher's tables, and tensors made without an op."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+import torch
+
+CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+META_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.Meta)
+_AUTOCAST_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
+DispatchKeySet = torch._C.DispatchKeySet
+
+set_storage = torch.ops.aten.set_.source_Storage_storage_offset._handle.redispatch_boxed
+"""``set_storage(keys, tensor, storage, offset, size, stride)`` without the Python layers of ``torch.ops``."""
+
+tensor_from_dlpack = torch._C._from_dlpack
+"""Makes a tensor from a DLPack capsule."""
+
+below_autograd = torch._C._AutoDispatchBelowADInplaceOrView
+"""Context manager within which results of view ops have no base that autograd knows."""
+
+is_any_autocast_enabled = torch._C._is_any_autocast_enabled
+
+all_op_names = torch._C._dispatch_get_all_op_names
+"""Returns the qualified names (``aten::add.Tensor``) of all ops that the dispatcher knows."""
+
+
+def accepts_numbers_as_tensors(name: str) -> bool:
+    """Returns whether the dispatcher passes Python numbers to the op ``name`` where its schema says ``Tensor``."""
+    return torch._C._should_allow_numbers_as_tensors(name)
+
+
+def structured_op_names() -> set[str]:
+    """Returns the aten ops whose generated kernel allocates a result and calls the out= variant, as ``add.Tensor``."""
+    names = torch._C._dispatch_get_registrations_for_dispatch_key("CompositeExplicitAutogradNonFunctional")
+    return {name.removeprefix("aten::") for name in names if name.startswith("aten::")}
+
+
+def new_storage(address: int, device: torch.device, nbytes: int) -> torch.UntypedStorage:
+    """Returns a storage of ``nbytes`` bytes on ``device`` at an address that PyTorch neither allocates nor frees."""
+    return torch._C._construct_storage_from_data_pointer(address, device, nbytes)
+
+
+_NO_ELEMENTS = [0]
+
+
+def new_tensor_on(
+    storage: torch.UntypedStorage, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], offset: int
+) -> torch.Tensor:
+    """Returns a tensor over ``storage``. Strides and offset count elements."""
+    tensor = torch._C._acc.create_empty_tensor(_NO_ELEMENTS, dtype)
+    set_storage(CPU_KEYS, tensor, storage, offset, [*size], [*stride])  # PyTorch converts lists faster than tuples
+    return tensor
+
+
+def storage_identity(tensor: torch.Tensor) -> int:
+    """Returns a number that two tensors, real or fake, have in common exactly when they share a storage."""
+    return tensor.untyped_storage()._cdata
+
+
+def without_autocast() -> contextlib.AbstractContextManager[object]:
+    """Returns a context manager within which ops on the device skip autocast."""
+    return torch._C._ExcludeDispatchKeyGuard(_AUTOCAST_KEYS)
+
+
+@contextlib.contextmanager
+def dispatching_to_modes() -> Iterator[None]:
+    """Makes Python dispatch modes see every op in the block.
+
+    PyTorch turns modes off around some ops, for example while a fake tensor computes with constants.
+    """
+    with torch._C._PreserveDispatchKeyGuard():
+        for key in (torch._C.DispatchKey.Python, torch._C.DispatchKey.PythonTLSSnapshot):
+            torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
+        yield
+
+
+@contextlib.contextmanager
+def outside_dynamo() -> Iterator[None]:
+    """Keeps dynamo from compiling frames in the block, so that an op which compiled code runs is traced once, by us."""
+    prior = torch._C._dynamo.eval_frame.set_eval_frame(None)
+    try:
+        yield
+    finally:
+        torch._C._dynamo.eval_frame.set_eval_frame(prior)

@@ -1,0 +1,37 @@
+"""``torch._dynamo``: the compiler of Python frames. Importing it takes 0.5 s, so ``import torch`` does not."""
+
+from __future__ import annotations
+
+from types import CodeType
+
+from torch._dynamo import config, convert_frame, graph_bytecode_inputs, trace_rules
+from torch._dynamo.eval_frame import skip_code
+from torch._dynamo.exc import ShortenTraceback
+from torch._dynamo.variables.builder import VariableBuilder
+
+
+def never_trace_module(name: str) -> None:
+    """Makes dynamo run functions of a module, or of a package with this name, as they are."""
+    trace_rules.add(name)
+
+
+def never_trace_code(code: CodeType) -> None:
+    """Makes dynamo run one function as it is. For code without a file, such as methods that ``dataclass`` writes."""
+    skip_code(code)
+
+
+def treat_as_opaque(kind: type) -> None:
+    """Makes dynamo break the graph where an instance of a class is used."""
+    for trace_numpy in (True, False):  # dynamo has a table for each setting
+        VariableBuilder._type_dispatch_impl(trace_numpy)[kind] = VariableBuilder.wrap_user_defined
+
+
+__all__ = [
+    "ShortenTraceback",
+    "config",
+    "convert_frame",
+    "graph_bytecode_inputs",
+    "never_trace_code",
+    "never_trace_module",
+    "treat_as_opaque",
+]

@@ -1,0 +1,10 @@
+"""``torch._subclasses.fake_tensor``: tensors that have a shape, a dtype and a device, and no elements."""
+
+from __future__ import annotations
+
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
+
+LOGGER_NAME = "torch._subclasses.fake_tensor"
+"""Name of the logger to which fake tensors report ops that they refuse."""
+
+__all__ = ["LOGGER_NAME", "FakeTensor", "FakeTensorMode", "unset_fake_temporarily"]

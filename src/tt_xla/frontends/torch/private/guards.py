@@ -1,0 +1,16 @@
+"""``torch._guards``: what PyTorch knows about the graph that it compiles at the moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch._guards import CompileContext, TracingContext, detect_fake_mode
+
+
+def forward_metadata() -> Any:
+    """Returns AOTAutograd's ``ViewAndMutationMeta`` of the graph being compiled, or None outside a compilation."""
+    context = TracingContext.try_get()
+    return context.fw_metadata if context else None
+
+
+__all__ = ["CompileContext", "TracingContext", "detect_fake_mode", "forward_metadata"]

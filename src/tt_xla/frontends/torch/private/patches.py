@@ -1,0 +1,256 @@
+"""Functions of PyTorch that the device replaces, because PyTorch offers no dispatcher or hook at these places.
+
+Each replacement acts for the device ``tt`` alone and passes every other call on; its docstring says why it is needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.nn.attention import flex_attention
+
+from tt_xla.frontends.torch.private.functions import decomposition_table
+
+StorageOfHost = Callable[[torch.Tensor], torch.UntypedStorage]
+"""Returns a new storage of the device that takes over the memory of a CPU tensor."""
+
+REPLACED = (
+    (torch.UntypedStorage, "__new__"),
+    (torch.UntypedStorage, "clone"),
+    (torch.UntypedStorage, "cpu"),
+    (torch.UntypedStorage, "_write_file"),
+    (torch.UntypedStorage, "_set_from_file"),
+    (torch.nn.Module, "to"),
+    (torch.nn.Module, "cpu"),
+    (torch._tensor_str, "_tensor_str"),
+    (flex_attention, "_validate_device"),
+)
+"""Owner and name of each attribute that :func:`apply` replaces."""
+
+
+class _Compilation(threading.local):
+    depth = 0
+
+
+_COMPILATION = _Compilation()
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """Marks a block in which this thread compiles for ``tt``, where tensors may also be on the CPU."""
+    _COMPILATION.depth += 1
+    try:
+        yield
+    finally:
+        _COMPILATION.depth -= 1
+
+
+def apply(device_type: str, storage_of_host: StorageOfHost) -> None:
+    """Applies all replacements.
+
+    Args:
+        device_type: name of the device, ``tt``.
+        storage_of_host: makes storages of the device.
+    """
+    _patch_storage(device_type, storage_of_host)
+    _patch_module_moves(device_type)
+    _patch_printing(device_type)
+    _patch_flex_attention(device_type)
+    _patch_multilabel_margin_loss(device_type)
+    _register_serialization(device_type, storage_of_host)
+
+
+def _patch_storage(device_type: str, storage_of_host: StorageOfHost) -> None:
+    """Makes ``copy.deepcopy``, ``torch.save`` and ``pickle`` work: they access storages directly.
+
+    PyTorch would ask the device's allocator for a new storage. A device written in Python has none, and the process
+    would abort.
+    """
+    new = torch.UntypedStorage.__new__
+
+    def storage_new(cls: type, *args: Any, **options: Any) -> torch.UntypedStorage:
+        device = options.get("device")
+        if device is None or torch.device(device).type != device_type:
+            return new(cls, *args, **options)
+        return storage_of_host(torch.empty(0, dtype=torch.uint8, device="cpu").set_(new(cls, *args)))
+
+    torch.UntypedStorage.__new__ = storage_new
+    clone, cpu = torch.UntypedStorage.clone, torch.UntypedStorage.cpu
+
+    def storage_clone(self: torch.UntypedStorage) -> torch.UntypedStorage:
+        if self.device.type != device_type:
+            return clone(self)
+        return storage_of_host(_bytes_of(self).clone())
+
+    def storage_cpu(self: torch.UntypedStorage) -> torch.UntypedStorage:
+        if self.device.type != device_type:
+            return cpu(self)
+        return _bytes_of(self).clone().untyped_storage()
+
+    write, read = torch.UntypedStorage._write_file, torch.UntypedStorage._set_from_file
+
+    def storage_write(self: torch.UntypedStorage, *args: Any) -> None:
+        write(self if self.device.type != device_type else _bytes_of(self).untyped_storage(), *args)
+
+    def storage_read(self: torch.UntypedStorage, *args: Any) -> torch.UntypedStorage:
+        if self.device.type != device_type:
+            return read(self, *args)
+        host = _bytes_of(self).clone()
+        read(host.untyped_storage(), *args)
+        self.tt_buffer.set_host(host)
+        return self
+
+    torch.UntypedStorage.clone = storage_clone
+    torch.UntypedStorage._write_file = storage_write
+    torch.UntypedStorage._set_from_file = storage_read
+    torch.UntypedStorage.cpu = storage_cpu
+
+
+def _bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:
+    """Returns the bytes of a storage of the device as a uint8 CPU tensor over the same memory."""
+    host = storage.tt_buffer.host.untyped_storage()
+    return torch.empty(0, dtype=torch.uint8, device="cpu").set_(host, 0, [storage.nbytes()], [1])
+
+
+def _patch_module_moves(device_type: str) -> None:
+    """Makes ``Module.to("tt")`` and moves back keep each Parameter object.
+
+    When a module moves to another kind of device, PyTorch makes new Parameters unless a process-wide flag is set. New
+    Parameters untie tied weights, which silently gives wrong gradients, and an optimizer made before keeps the old
+    ones. The flag makes PyTorch swap the contents of two tensors, which fails while an autograd graph or a weak
+    reference holds the old contents, as in a script that ran its model on the CPU first. The flag is therefore set
+    during moves to and from ``tt`` alone; where swapping fails, the module gets new Parameters, tied as before.
+    """
+
+    def keeps_parameters(method: Callable[..., torch.nn.Module]) -> Callable[..., torch.nn.Module]:
+        is_move_to_device = device_type in method.__name__
+
+        @functools.wraps(method)
+        def moved(self: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+            leaves = any(parameter.device.type == device_type for parameter in self.parameters())
+            if not leaves and not is_move_to_device and not _names_device(device_type, args, kwargs):
+                return method(self, *args, **kwargs)
+            return _move(self, functools.partial(method, self, *args, **kwargs))
+
+        return moved
+
+    for name in ("to", "cpu", device_type):
+        setattr(torch.nn.Module, name, keeps_parameters(getattr(torch.nn.Module, name)))
+
+
+def _names_device(device_type: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Returns whether the arguments of ``Module.to`` name the device."""
+    target = kwargs.get("device", args[0] if args else None)
+    device = target.device if isinstance(target, torch.Tensor) else target
+    return device is not None and str(device).partition(":")[0] == device_type
+
+
+def _move(module: torch.nn.Module, move: Callable[[], torch.nn.Module]) -> torch.nn.Module:
+    """Calls ``move`` so that Parameters keep their identity, or at least stay tied."""
+    owners: dict[torch.nn.Parameter, list[tuple[torch.nn.Module, str]]] = {}
+    for owner in module.modules():
+        for name, parameter in owner._parameters.items():
+            if parameter is not None:
+                owners.setdefault(parameter, []).append((owner, name))
+    tied = [names for names in owners.values() if len(names) > 1]
+    owners.clear()  # a swap fails while anything but the module holds the Parameters
+    before = torch.__future__.get_swap_module_params_on_conversion()
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        return move()
+    except RuntimeError as error:
+        if "Couldn't swap" not in str(error):
+            raise
+        torch.__future__.set_swap_module_params_on_conversion(False)
+        result = move()
+        for (first, first_name), *others in tied:
+            for owner, name in others:
+                owner._parameters[name] = first._parameters[first_name]
+        return result
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(before)
+
+
+def _patch_printing(device_type: str) -> None:
+    """Copies a tensor to the host before it is formatted, as PyTorch does for the lazy devices that it knows."""
+    tensor_str = torch._tensor_str._tensor_str
+
+    def on_host(self: torch.Tensor, indent: int) -> str:
+        return tensor_str(self.cpu() if self.device.type == device_type else self, indent)
+
+    torch._tensor_str._tensor_str = on_host
+
+
+def _patch_flex_attention(device_type: str) -> None:
+    """Makes ``flex_attention`` accept the device: its code fits all devices, but it refuses names it does not know."""
+    validate = flex_attention._validate_device
+
+    def validated(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
+        if query.device.type != device_type:
+            validate(query, key, value)
+
+    flex_attention._validate_device = validated
+
+
+def _patch_multilabel_margin_loss(device_type: str) -> None:
+    """Corrects PyTorch's decomposition (2.13) for ``tt``: it adds the margins of labels after the first -1.
+
+    Tensors on ``tt``, and compilations for ``tt``, use :func:`_multilabel_margin_loss`; other backends keep PyTorch's
+    decomposition.
+    """
+    op = torch.ops.aten.multilabel_margin_loss_forward.default
+    original = decomposition_table[op]
+
+    @functools.wraps(original)
+    def decomposed(input: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, Any]:
+        is_ours = _COMPILATION.depth > 0 or input.device.type == device_type
+        return (_multilabel_margin_loss if is_ours else original)(input, target, reduction)
+
+    decomposition_table[op] = decomposed
+    op.py_kernels[torch._C.DispatchKey.Autograd] = decomposed
+    op._dispatch_cache.clear()
+
+
+def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, Any]:
+    """Computes ``multilabel_margin_loss_forward``.
+
+    Args:
+        input: scores [N, C] or [C].
+        target: labels of the same shape; those of a row end before the first -1.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    Returns:
+        The loss, and a mask of the classes that are targets.
+    """
+    scores, labels = torch.atleast_2d(input), torch.atleast_2d(target)
+    class_count = scores.shape[1]
+    classes = torch.arange(class_count, device=target.device)
+    end = torch.where(labels == -1, classes, class_count).amin(-1, keepdim=True)
+    is_label = classes < end
+    label_scores = scores.gather(-1, torch.where(is_label, labels, 0))
+    is_target = (classes == torch.where(is_label, labels, -1).unsqueeze(-1)).any(1)
+    margins = (1 - label_scores.unsqueeze(-1) + scores.unsqueeze(1)).clamp_min(0) / class_count
+    counts = is_label.unsqueeze(-1) & ~is_target.unsqueeze(1)
+    loss = torch.where(counts, margins, 0).sum((1, 2))
+    loss = {0: lambda: loss.reshape(input.shape[:-1]), 1: loss.mean, 2: loss.sum}[reduction]()
+    return loss, is_target.to(input.dtype).reshape(target.shape)
+
+
+def _register_serialization(device_type: str, storage_of_host: StorageOfHost) -> None:
+    """Tells ``torch.save`` and ``torch.load`` how storages of the device are named and restored."""
+
+    def tag(storage: torch.UntypedStorage) -> str | None:
+        return device_type if storage.device.type == device_type else None
+
+    def restore(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
+        if location.partition(":")[0] != device_type:
+            return None
+        host = torch.empty(0, dtype=torch.uint8, device="cpu").set_(storage.cpu(), 0, [storage.nbytes()], [1])
+        return storage_of_host(host)
+
+    torch.serialization.register_package(15, tag, restore)
