@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tt_xla.frontends.torch.private.ops import OpOverload
+
 aten = torch.ops.aten
 
 RANDOM = {
@@ -74,7 +76,7 @@ def _draw(
     return function(shape, dtype=dtype, device=device, **own)
 
 
-DRAWN: dict[torch._ops.OpOverload, Callable[..., Tensor]] = {
+DRAWN: dict[OpOverload, Callable[..., Tensor]] = {
     aten.bernoulli.default: _bernoulli,
     aten.bernoulli.Tensor: _bernoulli_like,
     aten.normal.Tensor_Tensor: _normal,

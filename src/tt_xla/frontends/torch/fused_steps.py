@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tt_xla.frontends.torch.private.ops import OpOverload
+
 aten = torch.ops.aten
 Lists = tuple[list[Tensor], ...]
 
@@ -164,7 +166,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "_fused_sgd": _sgd,
 }
 
-STEPS: dict[torch._ops.OpOverload, Callable[..., Any]] = {
+STEPS: dict[OpOverload, Callable[..., Any]] = {
     getattr(getattr(aten, name), overload): rule
     for name, rule in _RULES.items()
     for overload in getattr(aten, name).overloads()
@@ -172,7 +174,7 @@ STEPS: dict[torch._ops.OpOverload, Callable[..., Any]] = {
 }
 """Rules by functional op."""
 
-IN_PLACE: dict[torch._ops.OpOverload, Callable[..., Any]] = {
+IN_PLACE: dict[OpOverload, Callable[..., Any]] = {
     getattr(getattr(aten, f"{name}_"), overload): rule
     for name, rule in _RULES.items()
     for overload in getattr(aten, f"{name}_").overloads()

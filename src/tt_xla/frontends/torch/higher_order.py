@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import torch
-from torch._higher_order_ops.scan import scan_op
 
+from tt_xla.frontends.torch.private.tracing import scan_op
 from tt_xla.registry import Registry
 
 Branch = Callable[[Sequence[Any]], list[Any]]

@@ -7,24 +7,26 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._decomp import decomposition_table
 
 from tt_xla.frontends.torch.aten.registry import LOWERINGS
 from tt_xla.frontends.torch.drawn import DRAWN, RANDOM
 from tt_xla.frontends.torch.fused_steps import STEPS
+from tt_xla.frontends.torch.private.dispatcher import all_op_names
+from tt_xla.frontends.torch.private.functions import decomposition_table
+from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.frontends.torch.private.tracing import register_traced_ops
 
 aten = torch.ops.aten
 Decomposition = Callable[..., Any]
 
 
 @functools.cache
-def decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
+def decompositions() -> dict[OpOverload, Decomposition]:
     """An op with a lowering rule stays whole; any other is decomposed where torch or this file knows how.
 
     Torch's rules for ops that write to their arguments stay out, as AOT makes those functional.
     """
-    import torch._dynamo._trace_wrapped_higher_order_op
-    import torch._inductor.inductor_prims
+    register_traced_ops()
 
     kept = RANDOM | {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under lifts
     own = {
@@ -39,13 +41,13 @@ def decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
 
 
 def _writes(op: object) -> bool:
-    return isinstance(op, torch._ops.OpOverload) and op._schema.is_mutable
+    return isinstance(op, OpOverload) and op._schema.is_mutable
 
 
-def _foreach_decompositions() -> dict[torch._ops.OpOverload, Decomposition]:
+def _foreach_decompositions() -> dict[OpOverload, Decomposition]:
     """``_foreach_add.List`` and the like, by which optimizers step, as one op a tensor."""
-    found: dict[torch._ops.OpOverload, Decomposition] = {}
-    for qualified in torch._C._dispatch_get_all_op_names():
+    found: dict[OpOverload, Decomposition] = {}
+    for qualified in all_op_names():
         name, _, overload = qualified.partition(".")
         base = name.removeprefix("aten::_foreach_")
         if base == name or base.endswith("_") or overload.endswith("out"):
@@ -77,7 +79,7 @@ def _addcdiv(tensor: Any, one: Any, other: Any, value: Any = 1) -> Any:
     return tensor + _scaled(one / other, value)
 
 
-_WITH_FACTOR: dict[torch._ops.OpOverload, Decomposition] = {
+_WITH_FACTOR: dict[OpOverload, Decomposition] = {
     aten.add.Tensor: _add,
     aten.addcdiv.default: _addcdiv,
     aten.addcmul.default: _addcmul,

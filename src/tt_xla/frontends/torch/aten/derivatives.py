@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.aten.registry import DTYPES, Array, Context, apply, full, lower, rule_of
+from tt_xla.frontends.torch.private.fake import FakeTensorMode
 
 aten = torch.ops.aten
 

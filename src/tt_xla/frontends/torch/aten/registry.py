@@ -18,12 +18,13 @@ import torch
 from jax import lax
 
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.registry import Registry
 
 Array = jax.Array
 Rule = Callable[..., Any]
 
-LOWERINGS: Registry[torch._ops.OpOverload, Rule] = Registry("lowering rules")
+LOWERINGS: Registry[OpOverload, Rule] = Registry("lowering rules")
 
 NAMED: Registry[str, Rule] = Registry("lowering rules")
 """Rules for ops of other libraries by name, as they may be loaded later or never."""
@@ -122,12 +123,12 @@ lower_named = NAMED.register
 """The same for ops of other libraries, such as ``"library::op"``."""
 
 
-def rule_of(op: torch._ops.OpOverload) -> Rule | None:
+def rule_of(op: OpOverload) -> Rule | None:
     """The rule that lowers an op, if it has one."""
     return LOWERINGS.get(op) or NAMED.get(op._schema.name)
 
 
-def pointwise(*ops: torch._ops.OpOverload, operands: int = 0, promote_inputs: bool = False) -> Callable[[Rule], Rule]:
+def pointwise(*ops: OpOverload, operands: int = 0, promote_inputs: bool = False) -> Callable[[Rule], Rule]:
     """Registers ``rule(*operands, **rest)`` for elementwise ops.
 
     The first ``operands`` arguments (all positional ones, when 0) arrive with the result's shape and one dtype: the

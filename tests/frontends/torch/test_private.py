@@ -1,0 +1,98 @@
+"""Private APIs of PyTorch are used in one folder, and what it replaces still exists."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tt_torch
+import tt_xla
+from tt_xla.frontends.torch import private
+from tt_xla.frontends.torch.private import dynamo_patches, patches
+
+SOURCES = [Path(tt_xla.__file__).parent, Path(tt_torch.__file__).parent]
+PRIVATE = Path(private.__file__).parent
+OUTSIDE_OF_THE_FRONTEND = {
+    "runtime/ownership.py": {"torch._C", "torch._C._storage_Use_Count"},
+    "testing/frameworks.py": {"torch.utils._pytree"},
+    "testing/torch_model.py": {"torch.utils._pytree"},
+}
+"""Private names that other folders use. The runtime may not import a frontend, and it has to know whether a storage has
+other owners; the test tools map over nested containers as PyTorch does."""
+
+
+def _private_names(tree: ast.AST) -> set[str]:
+    """Private names of torch in a module: imports of them, and attributes of torch that a chain of names leads to."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Attribute):
+            names.add(ast.unparse(node))
+    return {name for name in names if _is_private(name)}
+
+
+def _is_private(name: str) -> bool:
+    first, *rest = name.split(".")
+    public_ops = rest[:1] == ["ops"]
+    return (
+        first == "torch" and not public_ops and any(part.startswith("_") and not part.startswith("__") for part in rest)
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import torch._dynamo", {"torch._dynamo"}),
+        ("from torch._C import DispatchKey", {"torch._C.DispatchKey"}),
+        ("from torch import _ops", {"torch._ops"}),
+        ("torch.nn.attention._validate(x)", {"torch.nn.attention._validate"}),
+        ("torch.ops.aten._softmax(x); torch.__version__; self._x; import torch.fx", set()),
+    ],
+)
+def test_private_names_are_recognised(source, names):
+    assert _private_names(ast.parse(source)) == names
+
+
+def test_private_names_of_torch_are_used_in_one_folder():
+    outside = {}
+    for folder in SOURCES:
+        for path in folder.rglob("*.py"):
+            names = _private_names(ast.parse(path.read_text()))
+            if names and not path.is_relative_to(PRIVATE):
+                outside[path.relative_to(folder).as_posix()] = names
+    assert outside == OUTSIDE_OF_THE_FRONTEND
+
+
+@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules([str(PRIVATE)])])
+def test_every_private_name_exists(name):
+    module = importlib.import_module(f"{private.__name__}.{name}")
+    assert [missing for missing in getattr(module, "__all__", ()) if not hasattr(module, missing)] == []
+
+
+def test_every_replaced_name_is_one_of_pytorch():
+    """Asks a process in which nothing is replaced."""
+    code = ["import importlib, torch", "missing = []"]
+    for owner, name in [*patches.REPLACED, *dynamo_patches.REPLACED]:
+        module, attribute = (owner.__module__, owner.__name__) if isinstance(owner, type) else (owner.__name__, "")
+        code += [f"owner = importlib.import_module({module!r})"]
+        code += [f"owner = getattr(owner, {attribute!r})"] if attribute else []
+        code += [f"missing += [] if hasattr(owner, {name!r}) else [(str(owner), {name!r})]"]
+    code += ["import sys", "assert 'tt_xla.frontends' not in sys.modules and not missing, missing"]
+    environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    subprocess.run([sys.executable, "-c", "\n".join(code)], check=True, env=environment)
+
+
+def test_importing_torch_imports_neither_jax_nor_dynamo():
+    code = "import sys, torch; torch.device('tt'); print(sorted({'jax', 'torch._dynamo'} & {*sys.modules}))"
+    output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert output.strip() == "[]"
