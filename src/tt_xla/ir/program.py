@@ -22,6 +22,12 @@ FUNCTION_TYPE = "tt.function_type"
 """The attribute of a function in text that has its kind; entries of our own have none."""
 
 
+ARGUMENT_MARK = "tt.mark_argument"
+"""Target of the custom call that marks its operand, an argument, as a model's parameter.
+
+The ``backend_config`` of the call is the parameter's name.
+"""
+
 DONOR = "jax.buffer_donor"
 """The attribute of an argument in text whose memory the program may write to."""
 

@@ -12,11 +12,13 @@ from jaxlib.mlir.passmanager import PassManager
 from xdsl.ir import SSAValue
 
 from tt_xla import callbacks
+from tt_xla.compiler.stablehlo.annotations import check_sharding
 from tt_xla.compiler.stablehlo.fallback import call_back
 from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.outline import outline
 from tt_xla.compiler.stablehlo.types import chip_type
 from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.program import ARGUMENT_MARK
 
 _DYNAMIC = (
     "stablehlo.dynamic_broadcast_in_dim",
@@ -69,6 +71,7 @@ _SAME = (
     "SPMDFullToShardShape",
     "SPMDShardToFullShape",
     "Sharding",
+    ARGUMENT_MARK,
     "dce_sink",
     "annotate_device_placement",
     "xla.sdy.FuncResultSharding",
@@ -126,7 +129,15 @@ def refine(module: Any) -> Any:
 def custom_call(importer: Importer, op: Any) -> Sequence[SSAValue]:
     target = op.attributes["call_target_name"].value
     if target in _SAME:
+        check_sharding(op)
         return importer.operands(op)[: len(op.results)]
     if target == callbacks.TARGET:
         return call_back(importer, op)
     raise importer.reject(op, f"tt-xla does not know its target '{target}'")
+
+
+@converts("sdy.sharding_constraint")
+def sharding_constraint(importer: Importer, op: Any) -> Sequence[SSAValue]:
+    """Drops the constraint, which keeps the tensor on the one device."""
+    check_sharding(op)
+    return importer.operands(op)

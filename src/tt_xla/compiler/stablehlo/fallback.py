@@ -12,6 +12,7 @@ from tt_xla import callbacks
 from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo import outline
+from tt_xla.compiler.stablehlo.annotations import check_group_sizes
 from tt_xla.compiler.stablehlo.types import TOKEN, convert_type, host_type, is_empty
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, Tensor, tensor, tensor_type
@@ -54,6 +55,8 @@ def call_host(importer: Any, op: Any, reason: UnsupportedOpError) -> Sequence[SS
     if op.operation.name in ("stablehlo.maximum", "stablehlo.minimum") and "complex" in str(op.operands[0].type):
         raise importer.reject(op, "XLA orders complex numbers in another way than StableHLO")
     module, captured = outline.outline(op, importer.functions)
+    for inner in outline.walk(module.operation):
+        check_group_sizes(inner)
     if unknown := _unregistered(module):
         raise importer.reject(op, f"no dialect has an op '{unknown}'")
     operands = [importer.values[value] for value in captured]

@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo import complex_pairs, scalars
+from tt_xla.compiler.stablehlo.annotations import check_one_device, marked_arguments
 from tt_xla.compiler.stablehlo.fallback import call_host, is_callback, on_host
 from tt_xla.compiler.stablehlo.types import (
     DynamicShapeError,
@@ -205,6 +206,7 @@ def _import(
     module: Any, *, host_fallback: bool, approximate: bool
 ) -> tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]:
     function = _public_function(module)
+    check_one_device(module, function)
     source = function.regions[0].blocks[0]
     arguments = tuple(_arguments(function))
     block = Block(arg_types=[convert_type(argument.type) for argument in source.arguments])
@@ -410,16 +412,18 @@ def _visibility(function: Any) -> str:
 def _arguments(function: Any) -> Iterable[Argument]:
     attributes = function.arg_attrs if "arg_attrs" in function.attributes else ()
     given = list(attributes) or [{}] * len(function.regions[0].blocks[0].arguments)
+    marks = marked_arguments(function)
     for index, (argument, attrs) in enumerate(zip(function.regions[0].blocks[0].arguments, given, strict=True)):
-        role = Role.INPUT
+        role = Role.PARAMETER if index in marks else Role.INPUT
         if "ttcore.argument_type" in attrs:
             role = _role(index, attrs["ttcore.argument_type"])
-        yield Argument(_name(index, attrs), role, *_declared(argument.type))
+        name = _name(index, attrs, marks.get(index, f"arg{index}"))
+        yield Argument(name, role, *_declared(argument.type))
 
 
-def _name(index: int, attrs: Any) -> str:
+def _name(index: int, attrs: Any, default: str) -> str:
     if "ttir.name" not in attrs:
-        return f"arg{index}"
+        return default
     name = attrs["ttir.name"]
     if not isinstance(name, ir.StringAttr):
         raise MalformedModuleError(f"ttir.name of argument {index} is {name}, expected a string.")

@@ -62,7 +62,6 @@ def _codegen(
 
     from tt_xla.codegen.export import begin, exporting
     from tt_xla.compiler import compile_module
-    from tt_xla.frontends.jax.pjrt.prepare import remove_annotations
     from tt_xla.frontends.jax.tools import is_of_arrays
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
@@ -75,7 +74,6 @@ def _codegen(
     static_names = tuple(name for name, arg in kwargs.items() if not is_of_arrays(arg))
     jitted = jax.jit(func, static_argnums=static, static_argnames=static_names, keep_unused=True)
     module = jitted.lower(*args, **kwargs).compiler_ir("stablehlo")
-    remove_annotations(module)
     leaves = _leaves(args, kwargs, static, static_names)
     _name_arguments(module, [name for name, _ in leaves])
     begin(Path(options.export_path))

@@ -1,6 +1,6 @@
 """Marks the parameters of a model in a jitted function, so that computations on parameters alone run once.
 
-:func:`mark` is an identity that leaves a custom call in the module; :mod:`tt_xla.frontends.jax.pjrt.prepare` turns the
+:func:`mark` is an identity that leaves a custom call in the module; :func:`tt_xla.compiler.compile_module` turns the
 custom call into the role of the argument. :mod:`tt_xla.frontends.jax.model_libraries` calls it for models of Flax and
 Equinox. JAX does not tell the parameters in a plain tree of arrays from other arrays, such as an optimizer's state, so
 users mark them with ``tt_jax.mark_parameters``, which is :func:`mark`.
@@ -12,9 +12,7 @@ import functools
 from typing import Any
 
 from tt_xla.frontends.jax.custom_calls import custom_call
-
-MARK = "tt.mark_argument"
-"""Target of the custom call; its backend config is the parameter's name."""
+from tt_xla.ir.program import ARGUMENT_MARK
 
 PLATFORM = "tt"
 
@@ -42,7 +40,7 @@ def _lower(ctx: Any, x: Any, *, name: str) -> list[Any]:
     """Lowers a mark to a custom call for platform ``tt``, and to ``x`` for all others."""
     if tuple(ctx.module_context.platforms) != (PLATFORM,):
         return [x]
-    return custom_call(MARK, [x.type], [x], backend_config=name)
+    return custom_call(ARGUMENT_MARK, [x.type], [x], backend_config=name)
 
 
 def mark(tree: Any, prefix: str = "") -> Any:

@@ -23,14 +23,12 @@ def serialize_compiled_artifacts(
     import jax
 
     from tt_xla.compiler import compile_module
-    from tt_xla.frontends.jax.pjrt.prepare import remove_annotations
     from tt_xla.target import load_target
 
     static = tuple(i for i, arg in enumerate(args) if not is_of_arrays(arg))
     static_names = tuple(name for name, arg in kwargs.items() if not is_of_arrays(arg))
     jitted = jax.jit(func, static_argnums=static, static_argnames=static_names)
     module = jitted.lower(*args, **kwargs).compiler_ir("stablehlo")
-    remove_annotations(module)
     dumps: dict[str, str] = {}
     program = compile_module(
         module,

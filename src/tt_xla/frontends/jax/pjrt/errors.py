@@ -14,6 +14,7 @@ from tt_xla.frontends.jax.pjrt.structs import ERROR_CODES
 CODES: list[tuple[type[BaseException], str]] = [
     (errors.ResourceExhaustedError, "RESOURCE_EXHAUSTED"),
     (errors.UnsupportedOpError, "UNIMPLEMENTED"),
+    (errors.InternalCompilerError, "INTERNAL"),
     (errors.VerificationError, "INTERNAL"),
     (errors.OptionError, "INVALID_ARGUMENT"),
     (errors.CompileError, "INVALID_ARGUMENT"),

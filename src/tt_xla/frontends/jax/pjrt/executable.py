@@ -284,7 +284,7 @@ def compile_bytes(
     from tt_xla.compiler import compile_module
     from tt_xla.compiler.stablehlo import DONATION, parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
-    from tt_xla.frontends.jax.pjrt.prepare import remove_annotations, replace_tokens
+    from tt_xla.frontends.jax.pjrt.prepare import replace_tokens
 
     request = read_compile_options(options)
     _check_one_device(request)
@@ -292,7 +292,6 @@ def compile_bytes(
     function = next((op for op in module.body.operations if _text(op, "sym_name") == "main"), None)
     arguments = _attributes_of(function, "arg_attrs")
     results = _attributes_of(function, "res_attrs")
-    remove_annotations(module)
     replace_tokens(module)
     parsed = CompileOptions.parse(_own(request.options))
     program = compile_module(
