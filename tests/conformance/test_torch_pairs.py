@@ -73,7 +73,7 @@ def test_wrong_values_fail():
 def test_eager_runs_on_nothing_fail(monkeypatch):
     """A compile that hands the function back is no pass."""
     monkeypatch.setattr(torch, "compile", lambda function, **_: function)
-    monkeypatch.setattr(judge, "_moved", lambda value: value)
+    monkeypatch.setattr(judge, "moved", lambda value: value)
     (op,) = [op for op in judge.op_db if op.name == "exp"]
     with pytest.raises(AssertionError, match="nothing was compiled"):
         judge._compiled(op, judge.samples_of(op, torch.float32, 1)[0])
