@@ -1,64 +1,48 @@
-"""The ``.ttnn`` file: a header, the Program as MessagePack, its large constants as safetensors.
+"""The ``.ttnn`` file: a header, a document in MessagePack, and large constants as safetensors.
 
-``docs/program-format.md`` describes it.
+This module knows bytes only; :mod:`tt_xla.ir.program` says what the document holds. ``docs/program-format.md``
+describes the format.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from tt_xla.errors import ProgramFormatError
-from tt_xla.ir.element_types import numpy_dtype
-from tt_xla.ir.program import FORMAT_VERSION, MAGIC, Function, Instruction, Program
+from tt_xla.ir.element_types import DataType, numpy_dtype
+
+MAGIC = b"TTXLAPRG"
+FORMAT_VERSION = 4
 
 CONSTANT = "$constant"
-"""An attribute ``{"$constant": name}`` stands for the bytes of a constant."""
+"""Key of the attribute ``{"$constant": name}``, which stands for the bytes of a constant."""
 
 HEADER_BYTES = 64
-_INLINE_BYTES = 64
-"""Constants up to this size stay in the instruction."""
 _ALIGNMENT = 64
+"""The constants begin at a multiple of this many bytes."""
 
 
-def pack(program: Program) -> bytes:
-    """The bytes of a ``.ttnn`` file."""
-    constants = _Constants()
-    functions = tuple(constants.taken_out(function) for function in program.functions)
-    document = msgspec.msgpack.encode(msgspec.structs.replace(program, functions=functions))
-    tensors = constants.to_bytes()
-    padding = bytes(_start_of_constants(len(document)) - HEADER_BYTES - len(document)) if tensors else b""
+def pack(document: bytes, tensors: bytes) -> bytes:
+    """Returns the bytes of a file.
+
+    Args:
+        document: the document in MessagePack.
+        tensors: the constants in safetensors; empty without constants.
+    """
+    padding = bytes(_constants_offset(len(document)) - HEADER_BYTES - len(document)) if tensors else b""
     head = MAGIC + FORMAT_VERSION.to_bytes(4, "little") + bytes(4)
     head += len(document).to_bytes(8, "little") + len(tensors).to_bytes(8, "little")
     return b"".join((head, _digest(head, document, padding, tensors), document, padding, tensors))
 
 
-def unpack(data: bytes) -> Program:
-    """The Program of a ``.ttnn`` file.
-
-    Raises:
-        ProgramFormatError: the bytes are cut, changed, of another format or of another version.
-    """
-    document, tensors = sections(data)
-    try:
-        program = msgspec.msgpack.decode(document, type=Program)
-        if CONSTANT.encode() in document:
-            constants = read_constants(tensors)
-            functions = tuple(_put_back(function, constants) for function in program.functions)
-            program = msgspec.structs.replace(program, functions=functions)
-        _check(program)
-    except (msgspec.MsgspecError, ValueError, KeyError) as error:
-        raise ProgramFormatError(f"This .ttnn program does not follow the format: {error}.") from error
-    return program
-
-
 def sections(data: bytes) -> tuple[bytes, bytes]:
-    """The two parts of a file, checked: MessagePack, and safetensors, empty without constants.
+    """Returns the document and the constants of a file after checking header, length and checksum.
+
+    Returns:
+        The document in MessagePack, and the constants in safetensors, empty without constants.
 
     Raises:
         ProgramFormatError: the bytes are cut, changed, of another format or of another version.
@@ -75,9 +59,9 @@ def sections(data: bytes) -> tuple[bytes, bytes]:
             hint="Compile it again with `tt-xla compile`.",
         )
     head, digest = data[:32], data[32:HEADER_BYTES]
-    length, count = (int.from_bytes(head[at : at + 8], "little") for at in (16, 24))
-    start = _start_of_constants(length) if count else HEADER_BYTES + length
-    expected = start + count
+    document_bytes, tensor_bytes = (int.from_bytes(head[offset : offset + 8], "little") for offset in (16, 24))
+    start = _constants_offset(document_bytes) if tensor_bytes else HEADER_BYTES + document_bytes
+    expected = start + tensor_bytes
     if len(data) != expected:
         raise ProgramFormatError(
             f"This .ttnn program is damaged: it has {len(data)} bytes, its header says {expected}.",
@@ -88,73 +72,71 @@ def sections(data: bytes) -> tuple[bytes, bytes]:
             f"This .ttnn program is damaged: the checksum of its {len(data)} bytes does not match.",
             hint="Copy the file again, or compile it again with `tt-xla compile`.",
         )
-    return data[HEADER_BYTES : HEADER_BYTES + length], data[start:]
+    return data[HEADER_BYTES : HEADER_BYTES + document_bytes], data[start:]
 
 
-def _start_of_constants(length: int) -> int:
-    """Where the constants begin after a document of ``length`` bytes."""
-    return -(-(HEADER_BYTES + length) // _ALIGNMENT) * _ALIGNMENT
+def _constants_offset(document_bytes: int) -> int:
+    """Returns the offset of the constants in a file whose document has ``document_bytes`` bytes."""
+    return -(-(HEADER_BYTES + document_bytes) // _ALIGNMENT) * _ALIGNMENT
 
 
 def read_constants(tensors: bytes) -> dict[str, bytes]:
-    """The bytes of constants by name.
+    """Returns the bytes of each constant by name.
 
     Raises:
-        ValueError: they are not safetensors.
+        ValueError: ``tensors`` is not in safetensors.
     """
     from safetensors import SafetensorError, deserialize
 
     try:
-        return {name: bytes(found["data"]) for name, found in deserialize(tensors)}
+        return {name: bytes(tensor["data"]) for name, tensor in deserialize(tensors)}
     except SafetensorError as error:
         raise ValueError(f"its constants are not safetensors: {error}") from error
 
 
 def constant_name(value: Any) -> str | None:
-    """The name that an attribute of a stored Program refers to, if it refers to a constant."""
+    """Returns the name of the constant that an attribute of a stored document refers to; None for other attributes."""
     return value.get(CONSTANT) if isinstance(value, dict) else None  # pyright: ignore
 
 
-def _digest(*parts: bytes | memoryview) -> bytes:
+def _digest(*pieces: bytes | memoryview) -> bytes:
     digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
+    for piece in pieces:
+        digest.update(piece)
     return digest.digest()
 
 
 @dataclass
-class _Constants:
-    """What is taken out of the instructions: equal bytes once."""
+class Constants:
+    """Constants that a file stores apart from its document; equal bytes are stored once."""
 
     names: dict[bytes, str] = field(default_factory=lambda: {})
+    """Name of each constant by its bytes."""
     types: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=lambda: {})
-    """NumPy type and shape of each constant, by name; bytes where the tensor's type has no place in safetensors."""
+    """NumPy type and shape of each constant by name."""
 
-    def taken_out(self, function: Function) -> Function:
-        if not any(_is_large(value) for each in function.body for value in each.attributes.values()):
-            return function
-        body = tuple(self._without(each, function) for each in function.body)
-        return msgspec.structs.replace(function, body=body)
+    def reference(self, value: bytes, shape: tuple[int, ...] | None, dtype: DataType | None) -> dict[str, str]:
+        """Adds a constant and returns the attribute that stands for it, ``{"$constant": name}``.
 
-    def _without(self, instruction: Instruction, function: Function) -> Instruction:
-        large = {name: value for name, value in instruction.attributes.items() if _is_large(value)}
-        if not large:
-            return instruction
-        named = {name: {CONSTANT: self._named(value, instruction, function)} for name, value in large.items()}
-        return msgspec.structs.replace(instruction, attributes=instruction.attributes | named)
-
-    def _named(self, value: bytes, instruction: Instruction, function: Function) -> str:
+        Args:
+            value: little-endian elements.
+            shape: shape of the tensor that has these elements; None where there is no such tensor.
+            dtype: element type of that tensor. Constants of types that only the host has are stored as bytes.
+        """
         name = self.names.setdefault(value, f"constant_{len(self.names)}")
         if name not in self.types:
-            spec = function.values[instruction.results[0]] if instruction.results else None
             self.types[name] = ("uint8", (len(value),))
-            if spec is not None and not spec.layout.dtype.is_host_only:
-                element = spec.layout.dtype.numpy
-                if math.prod(spec.shape) * numpy_dtype(element).itemsize == len(value):
-                    self.types[name] = (element, spec.shape)
-        return name
+            if (
+                shape is not None
+                and dtype is not None
+                and not dtype.is_host_only
+                and math.prod(shape) * numpy_dtype(dtype.numpy).itemsize == len(value)
+            ):
+                self.types[name] = (dtype.numpy, shape)
+        return {CONSTANT: name}
 
     def to_bytes(self) -> bytes:
+        """Returns the constants in safetensors; empty without constants."""
         if not self.names:
             return b""
         import numpy as np
@@ -165,40 +147,3 @@ class _Constants:
             element, shape = self.types[name]
             arrays[name] = np.frombuffer(value, numpy_dtype(element)).reshape(shape)
         return save(arrays)
-
-
-def _is_large(value: object) -> bool:
-    return isinstance(value, bytes) and len(value) > _INLINE_BYTES
-
-
-def _put_back(function: Function, constants: dict[str, bytes]) -> Function:
-    def filled(instruction: Instruction) -> Instruction:
-        named = {name: constant_name(value) for name, value in instruction.attributes.items()}
-        found = {name: constants[constant] for name, constant in named.items() if constant is not None}
-        return msgspec.structs.replace(instruction, attributes=instruction.attributes | found) if found else instruction
-
-    return msgspec.structs.replace(function, body=tuple(filled(each) for each in function.body))
-
-
-def _check(program: Program) -> None:
-    """That there is an entry, and that instructions refer to values that are there.
-
-    Raises:
-        ValueError: they do not.
-    """
-    if not program.functions:
-        raise ValueError("it has no function")
-    for function in program.functions:
-        numbers = [*function.arguments, *function.results, *_numbers(function)]
-        if numbers and not 0 <= min(numbers) <= max(numbers) < len(function.values):
-            raise ValueError(f"function '{function.name}' refers to a value that it does not have")
-
-
-def _numbers(function: Function) -> Iterator[int]:
-    for instruction in function.body:
-        yield from instruction.results
-        for operand in instruction.operands.values():
-            if isinstance(operand, int):
-                yield operand
-            else:
-                yield from operand

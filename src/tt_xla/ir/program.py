@@ -1,4 +1,4 @@
-"""The Program: what the compiler hands to the runtime, and its file format.
+"""The Program: what the compiler hands to the runtime.
 
 A Program is plain data: no xDSL, torch or JAX object is in it. Values of a function are numbered; an instruction names
 its operands as its TTNN op does, so that a kernel is called by keyword.
@@ -7,20 +7,21 @@ its operands as its TTNN op does, so that a kernel is called by keyword.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from tt_xla.errors import ProgramFormatError
+from tt_xla.ir import container
+from tt_xla.ir.container import FORMAT_VERSION as FORMAT_VERSION
+from tt_xla.ir.container import MAGIC as MAGIC
 from tt_xla.ir.layout import TensorLayout
-
-MAGIC = b"TTXLAPRG"
-FORMAT_VERSION = 4
 
 Operand = int | tuple[int, ...]
 
 FUNCTION_TYPE = "tt.function_type"
-"""The attribute of a function in text that has its kind; entries of our own have none."""
-
+"""Attribute of a function in MLIR text that names its :class:`FunctionKind`; our own entry functions have none."""
 
 ARGUMENT_MARK = "tt.mark_argument"
 """Target of the custom call that marks its operand, an argument, as a model's parameter.
@@ -29,32 +30,33 @@ The ``backend_config`` of the call is the parameter's name.
 """
 
 DONOR = "jax.buffer_donor"
-"""The attribute of an argument in text whose memory the program may write to."""
+"""Attribute of an argument in MLIR text whose memory the program may write to."""
 
 KV_CACHE = "ttcore.kv_cache"
-"""The attribute of an argument in text that the program writes to."""
+"""Attribute of an argument in MLIR text that the program writes to."""
+
+WEIGHT_DTYPE = "ttcore.weight_dtype"
+"""Attribute of an argument in MLIR text: the element type in which matrix products and convolutions keep it."""
+
+WEIGHT_DTYPES = ("bfp_bf4", "bfp_bf8", "bf16")
 
 
 class FunctionKind(enum.StrEnum):
+    """The purpose of a function in a Program."""
+
     FORWARD = "forward_device"
     SUBPROGRAM = "subprogram"
-    """What a loop or a case of another function runs; in text, a private one of kind ``forward_device``."""
+    """Body, condition or branch of a loop or case of another function; in text, a private ``forward_device`` one."""
     CONST_EVAL = "const_eval"
     TRACE = "trace_main"
-    """What is recorded and replayed: its arguments are inputs, then the slots that its results are copied to."""
+    """Function that is recorded and replayed: its arguments are inputs, then the slots that receive its results."""
     TRACE_ALLOCATE_SLOTS = "trace_allocate_slots"
     TRACE_CAPTURE = "trace_run_and_capture"
     TRACE_EXECUTE = "trace_execute"
 
 
-WEIGHT_DTYPE = "ttcore.weight_dtype"
-"""The attribute of an argument that says in which element type its products and convolutions keep it."""
-
-WEIGHT_DTYPES = ("bfp_bf4", "bfp_bf8", "bf16")
-
-
 class Role(enum.StrEnum):
-    """What an argument is to its program (``ttcore.argument_type``)."""
+    """The role of an argument in its program (``ttcore.argument_type``)."""
 
     INPUT = "input"
     PARAMETER = "parameter"
@@ -80,18 +82,22 @@ class Cost(msgspec.Struct, frozen=True):
 
     @property
     def bound(self) -> str:
-        parts = {"compute": self.compute_us, "dram": self.dram_us, "noc": self.noc_us, "launch": self.launch_us}
-        return max(parts, key=lambda name: parts[name])
+        """Name of the largest part: ``compute``, ``dram``, ``noc`` or ``launch``."""
+        durations = {"compute": self.compute_us, "dram": self.dram_us, "noc": self.noc_us, "launch": self.launch_us}
+        return max(durations, key=lambda name: durations[name])
 
 
 class Instruction(msgspec.Struct, frozen=True):
+    """One TTNN op of a function."""
+
     op: str
     """Full name, ``ttnn.matmul``."""
     operands: dict[str, Operand]
-    """Operand name to value number; a tuple for a variadic one; absent optional operands are left out."""
+    """Value number by operand name; a tuple for a variadic operand; absent optional operands are left out."""
     results: tuple[int, ...]
+    """Value number of each result."""
     attributes: dict[str, Any]
-    """Attribute name to plain value. Dense data (``ttnn.constant``) is bytes, little-endian, in the result's dtype."""
+    """Plain value by attribute name. Dense data (``ttnn.constant``) is bytes, little-endian, in the result's dtype."""
     location: str = ""
     """The user's source line."""
     cost: Cost = Cost()
@@ -105,20 +111,22 @@ TRACE = "ttnn.capture_or_execute_trace"
 
 
 class Loop(msgspec.Struct, frozen=True):
-    """What a ``ttcore.while_loop`` says: its first ``states`` operands are the states before the first round."""
+    """The attributes of a ``ttcore.while_loop``, whose first ``states`` operands are the states before round one."""
 
     body: str
+    """Name of the function that computes the next states."""
     condition: str | None
-    """None for a counted loop."""
+    """Name of the function that decides on another round; None for a counted loop."""
     states: int
+    """Number of states."""
     outputs: tuple[int, ...]
-    """The state that each result is."""
+    """Index of the state that each result is."""
     bounds: tuple[tuple[int, int | None], ...] = ()
-    """Initial, limit and step of a counted loop: a number, or the operand that has it."""
+    """Initial, limit and step of a counted loop: a number and None, or 0 and the index of the operand that holds it."""
 
     @property
     def trips(self) -> int | None:
-        """The number of rounds; None when it is known only as the program runs."""
+        """Number of rounds; None where only the run can tell."""
         if self.condition is not None or any(operand is not None for _, operand in self.bounds):
             return None
         initial, limit, step = (number for number, _ in self.bounds)
@@ -126,16 +134,16 @@ class Loop(msgspec.Struct, frozen=True):
 
 
 def loop_of(instruction: Instruction) -> Loop:
-    """A ``ttcore.while_loop`` read."""
-    found = instruction.attributes
-    given = [found.get(name) for name in ("initial", "limit", "step")]
-    bounds = tuple((int(bound[0]), bound[1]) for bound in given if bound is not None)
-    outputs, condition = tuple(found["output_indices"]), found.get("condition_program")
-    return Loop(str(found["body_program"]), condition, int(found["state_count"]), outputs, bounds)
+    """Returns the attributes of a ``ttcore.while_loop`` instruction."""
+    attributes = instruction.attributes
+    stored_bounds = [attributes.get(name) for name in ("initial", "limit", "step")]
+    bounds = tuple((int(bound[0]), bound[1]) for bound in stored_bounds if bound is not None)
+    outputs, condition = tuple(attributes["output_indices"]), attributes.get("condition_program")
+    return Loop(str(attributes["body_program"]), condition, int(attributes["state_count"]), outputs, bounds)
 
 
 def subprograms_of(instruction: Instruction) -> tuple[str, ...]:
-    """The functions that a loop or a case runs, by name; none for other instructions."""
+    """Returns the names of the functions that a loop or a case runs; empty for other instructions."""
     if instruction.op == WHILE_LOOP:
         loop = loop_of(instruction)
         return (loop.body,) if loop.condition is None else (loop.condition, loop.body)
@@ -143,70 +151,159 @@ def subprograms_of(instruction: Instruction) -> tuple[str, ...]:
 
 
 class Function(msgspec.Struct, frozen=True):
+    """A function of a Program: numbered values and the instructions that compute them, in order."""
+
     name: str
     kind: FunctionKind
     arguments: tuple[int, ...]
+    """Value number of each argument."""
     results: tuple[int, ...]
+    """Value number of each result."""
     values: tuple[TensorSpec, ...]
+    """Shape and layout of each value, by number."""
     body: tuple[Instruction, ...]
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """An argument as the frontend declared it; its on-device spec is the forward function's."""
+    """An argument as the frontend declared it; the forward function has its shape and layout on the device."""
 
     name: str
     role: Role
     shape: tuple[int, ...]
     dtype: str
-    """Declared StableHLO element type, such as ``i64``; narrowed on the device where the chip has none."""
+    """Declared StableHLO element type, such as ``i64``; narrowed on the device where the chip has no such type."""
     written: bool = False
-    """Whether the program writes to its memory: who calls gives it up, or a copy is written to."""
+    """Whether the program writes to the argument's memory: callers give the tensor up, or pass a copy."""
 
 
 class Result(msgspec.Struct, frozen=True):
+    """A result as the frontend declared it."""
+
     shape: tuple[int, ...]
     dtype: str
+    """Declared StableHLO element type."""
 
 
 class MemoryPlan(msgspec.Struct, frozen=True):
-    """Peak use of the chip's memory, worked out at compile time, bytes with padding and alignment."""
+    """Peak use of the chip's memory, computed at compile time, in bytes with padding and alignment."""
 
     dram_peak_bytes: int = 0
-    """Over all DRAM banks together."""
+    """Sum over all DRAM banks."""
     l1_peak_bytes_per_core: int = 0
     trace_bytes: int = 0
-    """What a captured trace takes of the trace region; 0 without ``enable_trace``."""
+    """Bytes of the trace region that a captured trace takes; 0 without ``enable_trace``."""
 
 
 class Program(msgspec.Struct, frozen=True):
+    """A compiled program."""
+
     name: str
     target: str
+    """Name of the system that the program is compiled for, such as ``n150``."""
     options: dict[str, Any]
+    """Value of every compile option by name."""
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
     functions: tuple[Function, ...]
-    """The first one is the entry."""
+    """The functions, the entry first."""
     memory: MemoryPlan
     predicted_device_us: float
     host_ops: tuple[str, ...] = ()
-    """Ops that run on the host, by name and location."""
+    """Name and location of each op that runs on the host."""
 
     def function(self, name: str) -> Function:
+        """Returns the function of a name.
+
+        Raises:
+            StopIteration: the program has no such function.
+        """
         return next(function for function in self.functions if function.name == name)
 
     def to_bytes(self) -> bytes:
-        """The ``.ttnn`` file, see :mod:`tt_xla.ir.container`."""
-        from tt_xla.ir.container import pack
-
-        return pack(self)
+        """Returns the bytes of the ``.ttnn`` file, see :mod:`tt_xla.ir.container`."""
+        constants = container.Constants()
+        functions = tuple(_without_large_constants(function, constants) for function in self.functions)
+        document = msgspec.msgpack.encode(msgspec.structs.replace(self, functions=functions))
+        return container.pack(document, constants.to_bytes())
 
     @staticmethod
     def from_bytes(data: bytes) -> Program:
-        """Reads what :meth:`to_bytes` wrote.
+        """Reads the bytes that :meth:`to_bytes` returned.
 
         Raises:
             ProgramFormatError: the bytes are cut, changed, of another format or of another version.
         """
-        from tt_xla.ir.container import unpack
+        document, tensors = container.sections(data)
+        try:
+            program = msgspec.msgpack.decode(document, type=Program)
+            if container.CONSTANT.encode() in document:
+                constants = container.read_constants(tensors)
+                functions = tuple(_with_constants(function, constants) for function in program.functions)
+                program = msgspec.structs.replace(program, functions=functions)
+            _check(program)
+        except (msgspec.MsgspecError, ValueError, KeyError) as error:
+            raise ProgramFormatError(f"This .ttnn program does not follow the format: {error}.") from error
+        return program
 
-        return unpack(data)
+
+_INLINE_BYTES = 64
+"""Largest size of a constant that stays in its instruction."""
+
+
+def _is_large(value: object) -> bool:
+    return isinstance(value, bytes) and len(value) > _INLINE_BYTES
+
+
+def _without_large_constants(function: Function, constants: container.Constants) -> Function:
+    """Moves large constants of a function's instructions into ``constants``."""
+
+    def shrunk(instruction: Instruction) -> Instruction:
+        large = {name: value for name, value in instruction.attributes.items() if _is_large(value)}
+        if not large:
+            return instruction
+        spec = function.values[instruction.results[0]] if instruction.results else None
+        shape, dtype = (spec.shape, spec.layout.dtype) if spec else (None, None)
+        references = {name: constants.reference(value, shape, dtype) for name, value in large.items()}
+        return msgspec.structs.replace(instruction, attributes=instruction.attributes | references)
+
+    if not any(_is_large(value) for instruction in function.body for value in instruction.attributes.values()):
+        return function
+    return msgspec.structs.replace(function, body=tuple(map(shrunk, function.body)))
+
+
+def _with_constants(function: Function, constants: dict[str, bytes]) -> Function:
+    """Puts the bytes of constants in the place of the attributes that refer to them."""
+
+    def filled(instruction: Instruction) -> Instruction:
+        names = {name: container.constant_name(value) for name, value in instruction.attributes.items()}
+        values = {name: constants[constant] for name, constant in names.items() if constant is not None}
+        if not values:
+            return instruction
+        return msgspec.structs.replace(instruction, attributes=instruction.attributes | values)
+
+    return msgspec.structs.replace(function, body=tuple(map(filled, function.body)))
+
+
+def _check(program: Program) -> None:
+    """Checks that the program has an entry, and that functions refer to values that they have.
+
+    Raises:
+        ValueError: a check failed.
+    """
+    if not program.functions:
+        raise ValueError("it has no function")
+    for function in program.functions:
+        numbers = [*function.arguments, *function.results, *_numbers(function)]
+        if numbers and not 0 <= min(numbers) <= max(numbers) < len(function.values):
+            raise ValueError(f"function '{function.name}' refers to a value that it does not have")
+
+
+def _numbers(function: Function) -> Iterator[int]:
+    """Yields the numbers of all values that a function's instructions use or compute."""
+    for instruction in function.body:
+        yield from instruction.results
+        for operand in instruction.operands.values():
+            if isinstance(operand, int):
+                yield operand
+            else:
+                yield from operand
