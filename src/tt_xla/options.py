@@ -247,6 +247,8 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM kept for traces; as needed when 0 or unset"
         ),
         EnvironmentVariable("TT_RUNTIME_ENABLE_PROGRAM_CACHE", "1", "0 turns the program cache off"),
+        EnvironmentVariable("TT_METAL_HOME", "", "checkout of TT-Metal; its Python environment may have ttnn"),
+        EnvironmentVariable("TT_METAL_SIMULATOR", "", "simulator that TT-NN runs programs on in place of a card"),
         EnvironmentVariable("PJRT_DEVICE", "", "TT selects the device as xr.set_device_type('TT') does"),
     )
 }
@@ -271,6 +273,30 @@ def set_environment(name: str, value: str) -> None:
 def keeps_dynamo_defaults() -> bool:
     """Returns whether ``TTXLA_DYNAMO_DEFAULTS`` asks for PyTorch's own settings of dynamo."""
     return environment("TTXLA_DYNAMO_DEFAULTS") == "1"
+
+
+def variables_in_force() -> dict[str, str]:
+    """Returns the values of the table's variables that are set and not empty, by name."""
+    return {name: os.environ[name] for name in ENVIRONMENT if os.environ.get(name)}
+
+
+def child_environment(changes: Mapping[str, str] | None = None, *, without: tuple[str, ...] = ()) -> dict[str, str]:
+    """Returns the environment for a child process.
+
+    Args:
+        changes: variables to add or replace.
+        without: prefixes; variables of this process whose names begin with one of them are left out.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(without)}
+    return inherited | dict(changes or {})
+
+
+def quieten_xla() -> None:
+    """Raises the level of XLA's log to warnings, as JAX does, unless the user set one.
+
+    jaxlib reads the variable when it is loaded, which may happen before JAX is imported.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 
 def selected_system() -> str:

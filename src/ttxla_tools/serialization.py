@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from tt_xla.frontends.executables import parse_executable
+from tt_xla.options import is_compile_only
 
 
 def save_system_descriptor_to_disk(output_prefix: str | os.PathLike[str], as_json: bool = False) -> None:
@@ -27,11 +28,6 @@ def save_system_descriptor_to_disk(output_prefix: str | os.PathLike[str], as_jso
     target = load_target(selected_system())
     facts = {field.name: getattr(target, field.name) for field in fields(target)}
     path.write_text(json.dumps(facts, indent=2, default=dict))
-
-
-def is_compile_only() -> bool:
-    """Whether programs are compiled for a described system and none is run."""
-    return os.environ.get("TT_COMPILE_ONLY_SYSTEM_DESC") is not None
 
 
 __all__ = ["is_compile_only", "parse_executable", "save_system_descriptor_to_disk"]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tt_xla.errors import OptionError, RuntimeUnavailableError
-from tt_xla.options import cache_directory, environment
+from tt_xla.options import cache_directory, child_environment, environment
 
 _CLUSTER = """\
 # One p150, two columns of cores harvested as on the cards that are sold: 120 cores, of which programs see 110.
@@ -90,7 +90,7 @@ def ttnn_python(given: str | Path | None = None) -> Path:
 
 def candidates() -> list[Path]:
     """Interpreters that may have ``ttnn``, the likelier ones first."""
-    home = os.environ.get("TT_METAL_HOME")
+    home = environment("TT_METAL_HOME")
     built = [Path(home, "python_env/bin/python")] if home else []
     on_path = (shutil.which(name) for name in ("python3", "python3.12", "python3.10", "python3.11"))
     return list(dict.fromkeys([Path(sys.executable), *built, *(Path(path) for path in on_path if path)]))
@@ -127,14 +127,13 @@ def mock(python: Path, system: str, *, kernels: bool = False) -> Mock:
         raise OptionError(f"TT-NN's mock mode was asked for {system}; it is known for p150.", hint="Use --arch p150.")
     package = _package(python)
     folder = cache_directory() / "ttnn-mock" / hashlib.sha256(str(package).encode()).hexdigest()[:16]
-    variables = {
-        name: value for name, value in os.environ.items() if not name.startswith(("TT_METAL_", "PYTHON", "LOGURU_"))
-    } | {
+    changes = {
         "TT_METAL_MOCK_CLUSTER_DESC_PATH": str(_cluster(folder)),
         "TT_METAL_DISABLE_SFPLOADMACRO": "1",
         "TT_METAL_LOGGER_LEVEL": "fatal",
         "LOGURU_LEVEL": "ERROR",
     }
+    variables = child_environment(changes, without=("TT_METAL_", "PYTHON", "LOGURU_"))
     if kernels:
         return Mock(python, variables)
     tree = folder / "package"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
+
+from tt_xla.options import quieten_xla
 
 if TYPE_CHECKING:
     from tt_xla.compiler.pipeline import compile_module
     from tt_xla.compiler.stablehlo import parse_module
 
-# As JAX does for XLA's log; it is read when jaxlib loads, which may be before JAX.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+quieten_xla()
 
 __all__ = ["compile_module", "parse_module"]
 

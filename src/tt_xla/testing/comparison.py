@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -16,6 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tt_xla.options import is_compile_only
 
 Array = NDArray[Any]
 
@@ -81,7 +82,7 @@ class ComparisonConfig:
     assert_on_failure: bool = True
 
     def __post_init__(self) -> None:
-        if os.environ.get("TT_COMPILE_ONLY_SYSTEM_DESC"):
+        if is_compile_only():
             _log.warning("TT_COMPILE_ONLY_SYSTEM_DESC is set: nothing runs, so results are not compared")
             self.disable_all()
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 from tt_xla import __version__
-from tt_xla.options import ENVIRONMENT, cache_directory, environment, log_directory, selected_system
+from tt_xla.options import ENVIRONMENT, cache_directory, environment, log_directory, selected_system, variables_in_force
 from tt_xla.target import load_target, system_names
 
 _PACKAGES = ("torch", "jax", "jaxlib", "xdsl", "numpy")
@@ -42,9 +41,9 @@ def lines() -> Iterator[str]:
     yield f"  {'logs':<10} {environment('TTXLA_LOGGER_FILE') or log_directory()}"
 
     yield "Environment variables in force"
-    in_force = [name for name in ENVIRONMENT if os.environ.get(name)]
-    for name in in_force:
-        yield f"  {name}={os.environ[name]}    ({ENVIRONMENT[name].meaning})"
+    in_force = variables_in_force()
+    for name, value in in_force.items():
+        yield f"  {name}={value}    ({ENVIRONMENT[name].meaning})"
     if not in_force:
         yield f"  none; known are {', '.join(ENVIRONMENT)}"
 

@@ -17,6 +17,7 @@ from typing import IO
 
 from tt_xla.compiler.stablehlo.reader_process import HEADER
 from tt_xla.errors import MalformedModuleError
+from tt_xla.options import child_environment
 
 TIME_LIMIT = 10.0
 """Seconds that reading may take, with the start of the process, and a second more for each MB."""
@@ -97,7 +98,7 @@ def _running() -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path},
+            env=child_environment({"PYTHONPATH": path}),
             start_new_session=True,  # Ctrl-C is for the user's program
         )
         _process, _owner = process, os.getpid()

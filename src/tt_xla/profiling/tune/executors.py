@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.errors import OptionError
+from tt_xla.options import child_environment
 from tt_xla.profiling.tune.choice import Outcome
 from tt_xla.profiling.tune.trial import Spec
 
@@ -33,7 +34,7 @@ def run_in_process(data: dict[str, Any], started: list[subprocess.Popen[str]] | 
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env=os.environ | {"PYTHONPATH": paths},
+            env=child_environment({"PYTHONPATH": paths}),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

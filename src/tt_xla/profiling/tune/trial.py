@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tt_xla.options import set_environment
 from tt_xla.profiling.tune.choice import Choice, Outcome
 from tt_xla.profiling.tune.reference import in_float32
 
@@ -45,7 +46,7 @@ def run(spec: Spec) -> Outcome:
     """Runs a trial in this process, whose compile options it sets for good."""
     from tt_xla.errors import TTXLAError
 
-    os.environ["TTXLA_COMPILE_OPTIONS"] = json.dumps(spec.choice.options())
+    set_environment("TTXLA_COMPILE_OPTIONS", json.dumps(spec.choice.options()))
     try:
         if spec.program.endswith((".mlir", ".mlirbc", ".stablehlo")):
             recording = _run_module(spec)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from functools import cache
 from pathlib import Path
@@ -32,8 +31,8 @@ def launch() -> Launch:
         found = mock(ttnn_python(), "p150")
         return Launch(found.python, found.environment, "mock", seconds)
     python = ttnn_python()
-    environment = {"TT_METAL_LOGGER_LEVEL": "error", "LOGURU_LEVEL": "WARNING"} | dict(os.environ)
-    if not CARDS.exists() and "TT_METAL_SIMULATOR" not in environment:
+    environment = {"TT_METAL_LOGGER_LEVEL": "error", "LOGURU_LEVEL": "WARNING"} | options.child_environment()
+    if not CARDS.exists() and not options.environment("TT_METAL_SIMULATOR"):
         raise RuntimeUnavailableError(
             f"TTXLA_RUNTIME=ttnn needs a Tenstorrent card; {CARDS} does not exist, and TT_METAL_SIMULATOR names none.",
             hint="Unset TTXLA_RUNTIME for the emulated card, or set it to ttnn-mock to have TT-NN check the calls.",
