@@ -106,10 +106,9 @@ def test_a_killed_runner_takes_its_model_with_it(tmp_path):
     wait_for(lambda: not is_alive(int(pid.read_text())))
 
 
-def wait_for(condition, seconds=120.0):
-    end = time.monotonic() + seconds
+def wait_for(condition):
+    """Waits without a limit of its own; pytest-timeout ends a test that hangs."""
     while not condition():
-        assert time.monotonic() < end
         time.sleep(0.05)
 
 

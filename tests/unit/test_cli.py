@@ -59,15 +59,13 @@ def run(*arguments: object) -> int:
     return int(exit_.value.code or 0)
 
 
-def test_help_is_quick_and_imports_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\nfrom tt_xla.tools.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: print([m for m in ('torch', 'jax', 'jaxlib', 'xdsl', 'numpy', 'rich') if m in sys.modules])"
     )
-    start = time.perf_counter()
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert time.perf_counter() - start < 2  # 0.06 s when nothing else runs
     assert "compile" in result.stdout
     assert "info" in result.stdout
     assert result.stdout.splitlines()[-1] == "[]"

@@ -17,7 +17,7 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target, system_names
 
-REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
+SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 FIELDS = {
     "l1_size": (3, "Uint64"),
     "dram_banks": (4, "Uint32"),
@@ -96,10 +96,7 @@ def test_the_description_of_a_known_system_is_that_system(name: str, tmp_path: P
 
 @pytest.mark.parametrize("name", ["n150", "n300", "n300-llmbox", "p150"])
 def test_upstreams_files_are_those_systems(name: str) -> None:
-    path = REFERENCE / f"{name}.ttsys"
-    if not path.exists():
-        pytest.skip(f"no description of upstream's at {path}")
-    assert load_target(str(path)) is load_target(name)
+    assert load_target(str(SYSTEMS / f"{name}.ttsys")) is load_target(name)
 
 
 def test_a_system_that_is_not_known_has_the_facts_of_its_file(tmp_path: Path) -> None:

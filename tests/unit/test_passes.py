@@ -67,7 +67,8 @@ def run(capsys: pytest.CaptureFixture[str]):
         with pytest.raises(SystemExit) as exit_:
             main([str(argument) for argument in arguments])
         found = capsys.readouterr()
-        assert int(exit_.value.code or 0) == status, found.err
+        code = exit_.value.code
+        assert (0 if code is None else int(code)) == status, found.err
         return found.out if status == 0 else found.err
 
     return call

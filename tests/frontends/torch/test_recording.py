@@ -86,6 +86,11 @@ RESULTS = [
 STEPS = [("view", f) for f in VIEWS] + [("write", f) for f in WRITES] + [("result", f) for f in RESULTS]
 
 
+def strides(x):
+    """Strides of the dimensions that have more than one element; those of the others mean nothing."""
+    return [stride for stride, size in zip(x.stride(), x.shape, strict=True) if size > 1]
+
+
 def overlapping(x):
     return any(s == 0 and n > 1 for s, n in zip(x.stride(), x.shape, strict=True)) or (
         x.dim() == 2 and x.stride()[0] == x.stride()[1] and min(x.shape) > 1
@@ -114,7 +119,7 @@ def test_chains_of_views_and_writes_give_what_the_cpu_gives(steps, shape):
             assert torch.equal(ours[-1].cpu(), theirs[-1])
     for one, other in zip(ours, theirs, strict=True):
         assert torch.equal(one.cpu(), other)
-        assert one.stride() == other.stride() or 1 in one.shape
+        assert strides(one) == strides(other)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -269,7 +274,8 @@ def test_ops_that_run_on_the_host_are_counted():
     x = torch.tensor([1.0, 0.0, 2.0]).to("tt") + 0
     assert x.nonzero().tolist() == [[0], [2]]
     assert x[x > 0].tolist() == [1, 2]
-    assert met.counter_value("aten::nonzero") == 2 or met.counter_value("aten::index") == 1
+    assert met.counter_value("aten::nonzero") == 1
+    assert met.counter_value("aten::index") == 1
     assert sum(torch.tt.host_ops().values()) == 2
     assert "Counter: aten::" in met.metrics_report()
     assert "TotalSamples" in met.metrics_report()
