@@ -62,7 +62,7 @@ class Op:
 
 
 CallRule = Callable[[Op], "Call | Data"]
-CALLS: Registry[str, CallRule] = Registry("calls of TT-NN")
+CALLS: Registry[str, CallRule] = Registry("TT-NN call")
 calls = CALLS.register
 """Registers the call of TTNN ops, by full name."""
 

@@ -23,7 +23,7 @@ from tt_xla.registry import Registry
 
 Converter = Callable[[Importer, Any, Mapping[str, Any]], "list[SSAValue] | None"]
 _FLOATS = {bf16, f32}
-COMPOSITES: Registry[str, Converter] = Registry("composites")
+COMPOSITES: Registry[str, Converter] = Registry("composite")
 legalises = COMPOSITES.register
 """Registers what a composite of a name becomes; None says that this use of it is its decomposition."""
 

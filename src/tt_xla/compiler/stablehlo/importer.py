@@ -46,11 +46,11 @@ from tt_xla.registry import Registry
 
 Converter = Callable[["Importer", Any], "SSAValue | Sequence[SSAValue] | None"]
 """Gives what the results of an op become; None when they have no values."""
-CONVERTERS: Registry[str, Converter] = Registry("converters of StableHLO")
+CONVERTERS: Registry[str, Converter] = Registry("converter")
 converts = CONVERTERS.register
 """Registers the converter of StableHLO ops by their full names."""
 
-FOLDS_EMPTY: Registry[str, Converter] = Registry("what ops give for operands without elements")
+FOLDS_EMPTY: Registry[str, Converter] = Registry("fold of empty operands")
 folds_empty = FOLDS_EMPTY.register
 """Registers what StableHLO ops give, with elements, where an operand has none."""
 

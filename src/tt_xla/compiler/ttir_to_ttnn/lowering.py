@@ -29,7 +29,7 @@ from tt_xla.registry import Registry
 from tt_xla.target.accepted_types import ACCEPTED_TYPES
 
 LoweringRule = Callable[["Lowering", Any], "SSAValue | Sequence[SSAValue]"]
-RULES: Registry[type[Operation], LoweringRule] = Registry("lowerings of TTIR")
+RULES: Registry[type[Operation], LoweringRule] = Registry("lowering")
 lowers = RULES.register
 """Registers the lowering of TTIR ops."""
 

@@ -15,7 +15,7 @@ from tt_xla.registry import Registry
 Branch = Callable[[Sequence[Any]], list[Any]]
 """A graph: takes arrays, gives arrays."""
 
-HIGHER_ORDER: Registry[Any, Callable[..., list[Any]]] = Registry("lowerings of higher order ops")
+HIGHER_ORDER: Registry[Any, Callable[..., list[Any]]] = Registry("lowering")
 """By operator: a function of its arguments, in which each graph is a :data:`Branch`."""
 
 

@@ -102,7 +102,7 @@ class Kernel:
     """Where all operands and results are small floats, ``function`` is given float64 (:mod:`small`)."""
 
 
-_TABLE: Registry[str, Kernel] = Registry("kernels")
+_TABLE: Registry[str, Kernel] = Registry("kernel")
 
 
 def kernel(

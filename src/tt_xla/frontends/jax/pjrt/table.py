@@ -11,7 +11,7 @@ from tt_xla.frontends.jax.pjrt.structs import arguments
 from tt_xla.registry import Registry
 
 Handler = Callable[..., Any]
-HANDLERS: Registry[str, Handler] = Registry("functions for PJRT slots")
+HANDLERS: Registry[str, Handler] = Registry("PJRT function")
 
 
 class MissingExtensionError(TTXLAError, ImportError):

@@ -24,9 +24,9 @@ from tt_xla.registry import Registry
 Array = jax.Array
 Rule = Callable[..., Any]
 
-LOWERINGS: Registry[OpOverload, Rule] = Registry("lowering rules")
+LOWERINGS: Registry[OpOverload, Rule] = Registry("lowering rule")
 
-NAMED: Registry[str, Rule] = Registry("lowering rules")
+NAMED: Registry[str, Rule] = Registry("lowering rule")
 """Rules for ops of other libraries by name, as they may be loaded later or never."""
 
 DTYPES: dict[torch.dtype, np.dtype] = {
