@@ -53,7 +53,12 @@ def _reader() -> Any:
         chlo.register_dialect(context)
         stablehlo.register_dialect(context)
         reasons: list[str] = []
-        context.attach_diagnostic_handler(lambda diagnostic: not reasons.append(_describe(diagnostic)))
+
+        def collect(diagnostic: Any) -> bool:
+            reasons.append(_describe(diagnostic))
+            return True  # MLIR then prints nothing itself
+
+        context.attach_diagnostic_handler(collect)
         try:
             if data.startswith(BYTECODE):
                 module: Any = stablehlo.deserialize_portable_artifact(context, data)
