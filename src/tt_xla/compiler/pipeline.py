@@ -70,18 +70,26 @@ def _alone(run: Callable[[ModuleOp], object]) -> Callable[[ModuleOp, CompileOpti
     return lambda module, options, target: run(module)
 
 
+def _is_exact(options: CompileOptions) -> bool:
+    """Returns whether stages leave out what may change a program's results (:attr:`Pattern.approximate`)."""
+    return options.numerics == "exact"
+
+
+def _fold(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    fold.run(module, exact=_is_exact(options))
+
+
 def _fuse_bias(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    fuse.run(module, permute_matmul=False, approximate=options.numerics != "exact")
+    fuse.run(module, permute_matmul=False, exact=_is_exact(options))
 
 
 def _fuse_ttir(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     permute_matmul = options.experimental_enable_permute_matmul_fusion
-    fuse.run(module, permute_matmul=permute_matmul, approximate=options.numerics != "exact")
+    fuse.run(module, permute_matmul=permute_matmul, exact=_is_exact(options))
 
 
 def _fuse_ttnn(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    approximate = options.numerics != "exact"
-    fuse_ttnn.run(module, optimise=options.optimization_level >= 1, approximate=approximate)
+    fuse_ttnn.run(module, optimise=options.optimization_level >= 1, exact=_is_exact(options))
 
 
 def _hoist_on_captured(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -119,7 +127,7 @@ def _choose_layouts(
 TTIR_STAGES = (
     Stage(
         "ttir-fold",
-        _alone(fold.run),
+        _fold,
         "Frontends write broadcasts and constants out in full; everything after this matches the short forms.",
     ),
     Stage(
@@ -154,7 +162,7 @@ TTIR_STAGES = (
         _alone(sink_permutes.run),
         "Between two convolutions the permutes to channels last and back cancel.",
     ),
-    Stage("ttir-fold", _alone(fold.run), "The stages above leave moves of moves."),
+    Stage("ttir-fold", _fold, "The stages above leave moves of moves."),
     Stage(
         "ttir-fold-broadcasts",
         _alone(fold_broadcasts.run),
@@ -162,7 +170,7 @@ TTIR_STAGES = (
     ),
     Stage("ttir-fuse", _fuse_ttir, "Matrix products can take their bias, and permutes if the option is on."),
     Stage("ttir-cse", _alone(cse.run), "Decompositions compute some values twice."),
-    Stage("ttir-fold", _alone(fold.run), "Fusions leave moves of moves."),
+    Stage("ttir-fold", _fold, "Fusions leave moves of moves."),
 )
 """What happens to a TTIR module, in order."""
 
@@ -278,7 +286,7 @@ def stage_named(name: str) -> Stage:
 def lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     """The TTNN module of a TTIR module; a traced program prepares its weights, as a trace holds device work alone."""
     prepare = options.optimization_level >= 1 or options.enable_trace
-    return ttir_to_ttnn.run(module, prepare_weights=prepare, exact=options.numerics == "exact")
+    return ttir_to_ttnn.run(module, prepare_weights=prepare, exact=_is_exact(options))
 
 
 _BY_PATTERNS = ("ttir-fold", "ttir-fuse", "ttir-sink-permutes", "ttnn-fuse")

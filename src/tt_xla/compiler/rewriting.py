@@ -31,6 +31,11 @@ class Pattern(Generic[OpKind]):
 
     roots: tuple[type[OpKind], ...]
     apply: Callable[[OpKind, PatternRewriter], None]
+    approximate: bool = False
+    """Whether results may change: their rounding, or what becomes of infinities, NaN and signed zeros.
+
+    Exact numerics leave such patterns out.
+    """
 
     @property
     def name(self) -> str:
@@ -39,9 +44,15 @@ class Pattern(Generic[OpKind]):
 
 def pattern(
     *roots: type[OpKind],
+    approximate: bool = False,
 ) -> Callable[[Callable[[OpKind, PatternRewriter], None]], Pattern[OpKind]]:
-    """Makes a function of an op and a rewriter a :class:`Pattern` for ops of the classes ``roots``."""
-    return lambda apply: Pattern(roots, apply)
+    """Makes a function of an op and a rewriter a :class:`Pattern` for ops of the classes ``roots``.
+
+    Args:
+        roots: Classes of the ops that the function is called with.
+        approximate: Whether the rewriting may change results, see :attr:`Pattern.approximate`.
+    """
+    return lambda apply: Pattern(roots, apply, approximate)
 
 
 class Worklist:
@@ -197,12 +208,19 @@ class Changes:
 _counted: ContextVar[Changes | None] = ContextVar("changes", default=None)
 
 
-def run_patterns(module: ModuleOp, *patterns: RewritePattern | Pattern[Any]) -> None:
+def run_patterns(module: ModuleOp, *patterns: RewritePattern | Pattern[Any], exact: bool = False) -> None:
     """Applies patterns until none matches; ops whose results nothing uses disappear.
 
     The first of the patterns that changes something wins; the ops around the change are looked at again, and all of
     them once more after the last change, since a pattern may look further than that.
+
+    Args:
+        module: Module that is changed in place.
+        patterns: Patterns in the order in which they are tried.
+        exact: Leaves out patterns that may change results, see :attr:`Pattern.approximate`.
     """
+    if exact:
+        patterns = tuple(one for one in patterns if not (isinstance(one, Pattern) and one.approximate))
     dispatch, worklist, changes = _dispatch(patterns), Worklist(), _counted.get()
     rewriter = Rewriter(module, worklist)
     changed = True

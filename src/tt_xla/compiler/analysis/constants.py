@@ -69,6 +69,42 @@ def _elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:
     return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
 
 
+def is_float_type(element: Attribute) -> bool:
+    """Returns whether an element type is one of the chip's floats."""
+    return element in (bf16, f32)
+
+
+def wrapped(value: int, element: Attribute) -> int:
+    """Returns an integer as an integer type of the chip holds it: modulo 2^bits, with the type's sign.
+
+    Raises:
+        KeyError: The chip has no such element type.
+    """
+    limits = np.iinfo(numpy_dtype(element))
+    return (value - int(limits.min)) % 2**limits.bits + int(limits.min)
+
+
+def converted(value: float | int, source: Attribute, target: Attribute) -> float | int:
+    """Returns a number of one element type as another one holds it, as the chip converts it.
+
+    Integers wrap. A float becomes an integer by truncation towards zero within the integer's range; NaN becomes 0.
+
+    Raises:
+        KeyError: The chip has no such target type.
+    """
+    if is_float_type(target):
+        return float(value)
+    if not is_float_type(source):
+        return wrapped(int(value), target)
+    limits = np.iinfo(numpy_dtype(target))
+    return 0 if np.isnan(value) else int(min(max(value, float(limits.min)), float(limits.max)))
+
+
+def is_held(element: Attribute) -> bool:
+    """Returns whether the chip holds an element type; tensors of the others stay on the host."""
+    return element in _NUMPY
+
+
 def splat_of(value: float, type_: Tensor, location: Attribute | None) -> ConstantOp:
     """A constant of one value everywhere."""
     return ConstantOp.make([], [type_], location, value=elements(value, type_))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.analysis.constants import splat_of
+from tt_xla.compiler.analysis.constants import converted, is_held, splat_of
 from tt_xla.compiler.analysis.ranges import TRUTH
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
 from tt_xla.compiler.ttir import fold_arithmetic, fold_products, fold_ranges, fold_reductions, fold_views
+from tt_xla.compiler.ttir.match import is_float
 from tt_xla.ir.base import same_type, shape, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.structure import (
@@ -38,12 +39,9 @@ def move_constant(op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter
     value = splat(op.input)
     if value is None:
         return
-    type_ = tensor_type(op.result)
-    if type_.element_type not in (bf16, f32):
-        if not -(2**31) <= value < 2**31:
-            return
-        value = int(value)
-    rewriter.replace(op, splat_of(value, type_, op.location))
+    type_, source = tensor_type(op.result), tensor_type(op.input).element_type
+    if is_held(source) and is_held(type_.element_type):
+        rewriter.replace(op, splat_of(converted(value, source, type_.element_type), type_, op.location))
 
 
 @pattern(ReshapeOp)
@@ -96,9 +94,11 @@ def permute_as_reshape(op: PermuteOp, rewriter: PatternRewriter) -> None:
 
 @pattern(ClampTensorOp)
 def clamp_by_constants(op: ClampTensorOp, rewriter: PatternRewriter) -> None:
-    """clamp_tensor with constant bounds is clamp_scalar."""
+    """clamp_tensor with constant bounds is clamp_scalar, whose integer bounds are i32."""
     low, high = splat(op.min), splat(op.max)
-    if low is not None and high is not None and shape(op.input) == shape(op.result):
+    if low is None or high is None or shape(op.input) != shape(op.result):
+        return
+    if is_float(op.input) or max(low, high) < 2**31:
         replace_with(rewriter, op, ClampScalarOp, [op.input], min=low, max=high)
 
 
@@ -134,5 +134,11 @@ PATTERNS = (
 )
 
 
-def run(module: ModuleOp) -> None:
-    run_patterns(module, *PATTERNS)
+def run(module: ModuleOp, *, exact: bool = False) -> None:
+    """Folds until nothing is left to fold.
+
+    Args:
+        module: TTIR module that is changed in place.
+        exact: Leaves out what may change results.
+    """
+    run_patterns(module, *PATTERNS, exact=exact)

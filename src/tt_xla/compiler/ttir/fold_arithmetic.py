@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.analysis.constants import numpy_dtype, splat_of
+from tt_xla.compiler.analysis.constants import is_held, numpy_dtype, splat_of, wrapped
 from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.analysis.ranges import TRUTH
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
@@ -49,77 +49,140 @@ _MOVES = (ReshapeOp, PermuteOp, BroadcastOp)
 _ONE_WAY = (Subtract, Div, BINARY["pow"])
 _Maximum, _Minimum = BINARY["maximum"], BINARY["minimum"]
 
-_UNARY_VALUES: dict[str, Callable[[Any], Any]] = {
-    "abs": np.abs,
-    "ceil": np.ceil,
-    "cos": np.cos,
-    "exp": np.exp,
-    "floor": np.floor,
-    "log": np.log,
-    "neg": np.negative,
-    "reciprocal": lambda x: 1 / x,
-    "round": np.round,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sign": np.sign,
-    "sin": np.sin,
-    "sqrt": np.sqrt,
-    "tanh": np.tanh,
-}
-_BINARY_VALUES: dict[str, Callable[[Any, Any], Any]] = {
-    "add": np.add,
-    "div": np.divide,
-    "eq": np.equal,
-    "ge": np.greater_equal,
-    "gt": np.greater,
-    "le": np.less_equal,
-    "lt": np.less,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "multiply": np.multiply,
-    "ne": np.not_equal,
-    "pow": np.power,
-    "subtract": np.subtract,
-}
-_VALUES: dict[type[Operation], Callable[..., Any]] = {
-    **{UNARY[name]: value for name, value in _UNARY_VALUES.items()},
-    **{BINARY[name]: value for name, value in _BINARY_VALUES.items()},
-}
-_COMPARISONS = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne"))
+
+def _reciprocal(x: Any) -> Any:
+    return 1 / x
 
 
-@pattern(*_VALUES)
+def _reciprocal_root(x: Any) -> Any:
+    return 1 / np.sqrt(x)
+
+
+def _sign(x: Any) -> Any:
+    """Returns NaN for NaN and keeps the sign of zero, as StableHLO requires."""
+    return x if x == 0 or np.isnan(x) else np.sign(x)
+
+
+def _integer_sign(x: int) -> int:
+    return (x > 0) - (x < 0)
+
+
+_FLOAT_VALUES: dict[type[Operation], Callable[..., Any]] = {
+    UNARY["abs"]: np.abs,
+    UNARY["ceil"]: np.ceil,
+    UNARY["floor"]: np.floor,
+    UNARY["neg"]: np.negative,
+    UNARY["reciprocal"]: _reciprocal,
+    UNARY["round"]: np.round,
+    UNARY["sign"]: _sign,
+    UNARY["sqrt"]: np.sqrt,
+    Add: np.add,
+    Div: np.divide,
+    Multiply: np.multiply,
+    Subtract: np.subtract,
+    BINARY["eq"]: np.equal,
+    BINARY["ge"]: np.greater_equal,
+    BINARY["gt"]: np.greater,
+    BINARY["le"]: np.less_equal,
+    BINARY["lt"]: np.less,
+    BINARY["ne"]: np.not_equal,
+    _Maximum: np.maximum,
+    _Minimum: np.minimum,
+}
+"""Float ops whose result IEEE 754 defines: compile time and run time agree on every bit."""
+
+_FLOAT_FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
+    UNARY["cos"]: np.cos,
+    UNARY["exp"]: np.exp,
+    UNARY["log"]: np.log,
+    UNARY["rsqrt"]: _reciprocal_root,
+    UNARY["sin"]: np.sin,
+    UNARY["tanh"]: np.tanh,
+    BINARY["pow"]: np.power,
+}
+"""Float functions whose last digit depends on the library that computes them."""
+
+_INTEGER_VALUES: dict[type[Operation], Callable[..., int]] = {
+    Add: operator.add,
+    Subtract: operator.sub,
+    Multiply: operator.mul,
+    UNARY["sign"]: _integer_sign,
+    BINARY["eq"]: operator.eq,
+    BINARY["ge"]: operator.ge,
+    BINARY["gt"]: operator.gt,
+    BINARY["le"]: operator.le,
+    BINARY["lt"]: operator.lt,
+    BINARY["ne"]: operator.ne,
+}
+
+
+@pattern(*_FLOAT_VALUES)
 def known_result(op: Operation, rewriter: PatternRewriter) -> None:
-    """Constants of one value each give one value; integers only add, subtract, multiply, compare and have a sign."""
-    numbers: list[float | int] = []
-    for operand in op.operands:
-        number = splat(operand)
-        if number is None:
-            return
-        numbers.append(number)
-    type_, operand_type = tensor_type(op.results[0]), tensor_type(op.operands[0])
-    floats = is_float(op.operands[0])
-    if not floats and not isinstance(op, (Add, Subtract, Multiply, UNARY["sign"], *_COMPARISONS)):
+    """Arithmetic on constants of one value each is a constant; integers wrap at the width of the result's type."""
+    numbers = [number for operand in op.operands if (number := splat(operand)) is not None]
+    if len(numbers) < len(op.operands):
         return
-    kind = np.float32 if floats else np.int64
-    arrays = [np.asarray(number).astype(numpy_dtype(operand_type.element_type)).astype(kind) for number in numbers]
+    if is_float(op.operands[0]):
+        _replace_by_float(op, rewriter, _FLOAT_VALUES[type(op)], numbers)
+        return
+    function, type_ = _INTEGER_VALUES.get(type(op)), tensor_type(op.results[0])
+    if function is not None and is_held(type_.element_type):
+        value = int(function(*map(int, numbers)))
+        number = float(value) if is_float(op.results[0]) else wrapped(value, type_.element_type)
+        rewriter.replace(op, splat_of(number, type_, op.location))
+
+
+@pattern(*_FLOAT_FUNCTIONS, approximate=True)
+def known_function(op: Operation, rewriter: PatternRewriter) -> None:
+    """A function of float constants of one value each is a constant."""
+    numbers = [number for operand in op.operands if (number := splat(operand)) is not None]
+    if len(numbers) == len(op.operands) and is_float(op.operands[0]):
+        _replace_by_float(op, rewriter, _FLOAT_FUNCTIONS[type(op)], numbers)
+
+
+def _replace_by_float(
+    op: Operation, rewriter: PatternRewriter, function: Callable[..., Any], numbers: Sequence[float]
+) -> None:
+    """Replaces an op by the function of its operands' numbers, computed in float32."""
+    type_ = tensor_type(op.results[0])
+    dtypes = [numpy_dtype(tensor_type(operand).element_type) for operand in op.operands]
+    arrays = [np.asarray(n).astype(dtype).astype(np.float32) for n, dtype in zip(numbers, dtypes, strict=True)]
     with np.errstate(all="ignore"):
-        found = _VALUES[type(op)](*arrays)
-    value = float(found) if type_.element_type in (bf16, f32) else int(found)
-    if isinstance(value, int) and not -(2**31) <= value < 2**31:
-        return
-    rewriter.replace(op, splat_of(value, type_, op.location))
+        value = function(*arrays)
+    number = float(value) if is_float(op.results[0]) else int(value)
+    rewriter.replace(op, splat_of(number, type_, op.location))
 
 
 @pattern(*_NEUTRAL)
 def drop_neutral(op: Operation, rewriter: PatternRewriter) -> None:
-    """x + 0, x - 0, x * 1, x / 1, x ** 1, max(x, -inf), min(x, inf), x and true, x or false, where x has the result's
+    """x + -0, x - 0, x * 1, x / 1, x ** 1, max(x, -inf), min(x, inf), x and true, x or false, where x has the result's
     type; or where it is of lower rank, repeated as the neutral constant's shape asks for."""
+    _drop(op, rewriter, _is_neutral)
+
+
+@pattern(Add, Subtract, approximate=True)
+def drop_zero(op: Operation, rewriter: PatternRewriter) -> None:
+    """x + 0 and x - -0 of floats, which are 0 where x is -0."""
+    _drop(op, rewriter, lambda op, value, number: number == 0)
+
+
+def _is_neutral(op: Operation, value: SSAValue, number: float) -> bool:
+    """Returns whether ``op`` gives back ``value`` exactly when its other operand is ``number``."""
+    if number != _NEUTRAL[type(op)]:
+        return False
+    if isinstance(op, _LOGICAL):
+        return _is_truth(value) or _is_only_tested(op.results[0])
+    if isinstance(op, Add | Subtract) and is_float(value):
+        return (math.copysign(1, number) < 0) == isinstance(op, Add)
+    return True
+
+
+def _drop(op: Operation, rewriter: PatternRewriter, is_neutral: Callable[[Operation, SSAValue, float], bool]) -> None:
+    """Replaces an op by one operand, repeated if need be, where its other operand is neutral."""
     pairs = [(op.operands[0], op.operands[1])] if isinstance(op, _ONE_WAY) else both_ways(op)
     for value, other in pairs:
-        type_ = tensor_type(op.results[0])
-        if splat(other) != _NEUTRAL[type(op)] or (
-            isinstance(op, _LOGICAL) and not _is_truth(value) and not _is_only_tested(op.results[0])
-        ):
+        type_, number = tensor_type(op.results[0]), splat(other)
+        if number is None or not is_neutral(op, value, number):
             continue
         if value.type == type_:
             rewriter.replace(op, [], [value])
@@ -147,7 +210,7 @@ def _is_truth(value: SSAValue) -> bool:
     return isinstance(source.owner, TRUTH)
 
 
-@pattern(Multiply, Div)
+@pattern(Multiply, Div, approximate=True)
 def join_factors(op: Operation, rewriter: PatternRewriter) -> None:
     """(x * a) * b, (x / a) * b and their like are x * (a * b) of floats; so is -x * b."""
     if not is_float(op.results[0]):
@@ -163,7 +226,7 @@ def join_factors(op: Operation, rewriter: PatternRewriter) -> None:
         _scale(rewriter, op, inner[0], factor)
 
 
-@pattern(Multiply)
+@pattern(Multiply, approximate=True)
 def small_factors_first(op: Operation, rewriter: PatternRewriter) -> None:
     """(x * a) * b is x * (a * b) of floats, where a and b together are smaller than x."""
     if not is_float(op.results[0]):
@@ -267,16 +330,16 @@ def add_negated(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(Add, Subtract)
 def join_terms(op: Operation, rewriter: PatternRewriter) -> None:
-    """(x + a) + b is x + (a + b) for integers, whose sums are exact."""
+    """(x + a) + b is x + (a + b) for integers, whose sums wrap."""
     if is_float(op.results[0]):
         return
     outer = _plus(op)
     inner = _plus(outer[0].owner) if outer is not None else None
     if outer is None or inner is None or only_user(outer[0]) is not op or inner[0].type != op.results[0].type:
         return
-    total = outer[1] + inner[1]
-    if -(2**31) <= total < 2**31:
-        constant = _constant(rewriter, op, total)
+    element = tensor_type(op.results[0]).element_type
+    if is_held(element):
+        constant = _constant(rewriter, op, wrapped(outer[1] + inner[1], element))
         replace_with(rewriter, op, Add, [inner[0], constant])
 
 
@@ -299,7 +362,7 @@ def _constant(rewriter: PatternRewriter, op: Operation, value: float) -> SSAValu
     return made.results[0]
 
 
-@pattern(BINARY["pow"])
+@pattern(BINARY["pow"], approximate=True)
 def known_power(op: Operation, rewriter: PatternRewriter) -> None:
     """x ** 2, x ** 3, x ** 0.5, x ** -0.5 and x ** -1 of floats have ops of their own."""
     exponent, base = splat(op.operands[1]), op.operands[0]
@@ -317,7 +380,7 @@ def known_power(op: Operation, rewriter: PatternRewriter) -> None:
 _POWERS = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
 
 
-@pattern(_Minimum, _Maximum)
+@pattern(_Minimum, _Maximum, approximate=True)
 def clamp(op: Operation, rewriter: PatternRewriter) -> None:
     """min(max(x, a), b) and max(min(x, b), a) with constants a <= b of floats."""
     if not is_float(op.results[0]):
@@ -343,7 +406,9 @@ def _bound(op: Operation) -> tuple[SSAValue, float] | None:
 
 PATTERNS = (
     known_result,
+    known_function,
     drop_neutral,
+    drop_zero,
     join_factors,
     small_factors_first,
     sink_factor,

@@ -105,19 +105,25 @@ def needless_remainder(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 @pattern(TypecastOp)
-def there_and_back(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """int(float(x)) is x where the float type holds all that x can be; float(int(x)) is x where x is integral."""
+def integer_by_way_of_float(op: TypecastOp, rewriter: PatternRewriter) -> None:
+    """int(float(x)) is x where the float type holds all that x can be."""
     inner = producer(op.input, TypecastOp)
-    if inner is None or inner.input.type != op.result.type:
+    middle = tensor_type(op.input).element_type
+    if inner is None or inner.input.type != op.result.type or not is_integer(op.result) or middle not in EXACT:
         return
-    middle, ends = tensor_type(op.input).element_type, tensor_type(op.result).element_type
-    if is_integer(op.result) and middle in EXACT:
-        found = bounds(inner.input)
-        if max(-found.low, found.high) > EXACT[middle]:
-            return
-    elif not (ends in EXACT and middle == si32 and is_integral(inner.input) and fits(bounds(inner.input), si32)):
+    limits = bounds(inner.input)
+    if max(-limits.low, limits.high) <= EXACT[middle]:
+        rewriter.replace(op, [], [inner.input])
+
+
+@pattern(TypecastOp, approximate=True)
+def float_by_way_of_integer(op: TypecastOp, rewriter: PatternRewriter) -> None:
+    """float(int(x)) is x where x is integral and fits; where x is -0 it is 0."""
+    inner = producer(op.input, TypecastOp)
+    if inner is None or inner.input.type != op.result.type or tensor_type(op.result).element_type not in EXACT:
         return
-    rewriter.replace(op, [], [inner.input])
+    if tensor_type(op.input).element_type == si32 and is_integral(inner.input) and fits(bounds(inner.input), si32):
+        rewriter.replace(op, [], [inner.input])
 
 
 @pattern(BINARY["logical_and"])
@@ -177,7 +183,8 @@ PATTERNS = (
     needless_clamp,
     needless_limit,
     needless_remainder,
-    there_and_back,
+    integer_by_way_of_float,
+    float_by_way_of_integer,
     implied,
     rounds_down,
     truth_of_truth,

@@ -19,18 +19,38 @@ from tt_xla.ir.ttir.structure import BroadcastOp, ReshapeOp
 Reduced = SumOp | MeanOp | MaxOp | MinOp | ProdOp
 
 
-@pattern(SumOp, MeanOp, MaxOp, MinOp, ProdOp)
-def of_single_elements(op: Reduced, rewriter: PatternRewriter) -> None:
-    """A reduction over dimensions of size 1 is a reshape."""
+@pattern(MaxOp, MinOp, ProdOp)
+def extreme_of_single_elements(op: MaxOp | MinOp | ProdOp, rewriter: PatternRewriter) -> None:
+    """A maximum, minimum or product over dimensions of size 1 is a reshape."""
+    _drop_reduction(op, rewriter)
+
+
+@pattern(SumOp, MeanOp, approximate=True)
+def sum_of_single_elements(op: SumOp | MeanOp, rewriter: PatternRewriter) -> None:
+    """A sum or mean over dimensions of size 1 is a reshape, but for -0, whose sum is 0."""
+    _drop_reduction(op, rewriter)
+
+
+def _drop_reduction(op: Reduced, rewriter: PatternRewriter) -> None:
     sizes = shape(op.input)
     dims = shapes.normalise_dims(op.dim_arg, len(sizes))
     if all(sizes[dim] == 1 for dim in dims) and _same_element(op):
         replace_with(rewriter, op, ReshapeOp, [op.input], shape=shape(op.result))
 
 
-@pattern(SumOp, MeanOp, MaxOp, MinOp)
-def of_repeated(op: SumOp | MeanOp | MaxOp | MinOp, rewriter: PatternRewriter) -> None:
-    """A reduction over dimensions along which a tensor was repeated: the others' reduction, a sum times the count."""
+@pattern(MaxOp, MinOp)
+def extreme_of_repeated(op: MaxOp | MinOp, rewriter: PatternRewriter) -> None:
+    """The maximum or minimum over dimensions along which a tensor was repeated is that over the other dimensions."""
+    _reduce_before_repeating(op, rewriter)
+
+
+@pattern(SumOp, MeanOp, approximate=True)
+def sum_of_repeated(op: SumOp | MeanOp, rewriter: PatternRewriter) -> None:
+    """The sum over dimensions along which a tensor was repeated is that over the others times the count."""
+    _reduce_before_repeating(op, rewriter)
+
+
+def _reduce_before_repeating(op: SumOp | MeanOp | MaxOp | MinOp, rewriter: PatternRewriter) -> None:
     spread = producer(op.input, BroadcastOp)
     if spread is None or only_user(op.input) is not op or not _same_element(op):
         return
@@ -56,4 +76,4 @@ def _same_element(op: Reduced) -> bool:
     return element in (bf16, f32) and tensor_type(op.input).element_type == element
 
 
-PATTERNS = (of_single_elements, of_repeated)
+PATTERNS = (extreme_of_single_elements, sum_of_single_elements, extreme_of_repeated, sum_of_repeated)

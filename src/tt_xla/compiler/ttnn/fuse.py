@@ -34,7 +34,7 @@ _TRUTH = tuple(
 )
 
 
-@pattern(*_ACTIVATION_OPS)
+@pattern(*_ACTIVATION_OPS, approximate=True)
 def fuse_into_convolution(op: Operation, rewriter: PatternRewriter) -> None:
     """f(conv2d(x)), also with a reshape in between; as upstream, at each level."""
     activation, source = _ACTIVATION_OPS[type(op)], _own_operand(op)
@@ -48,7 +48,7 @@ def fuse_into_convolution(op: Operation, rewriter: PatternRewriter) -> None:
         rewriter.replace(op, [], [op.operands[0]])
 
 
-@pattern(*_ACTIVATION_OPS)
+@pattern(*_ACTIVATION_OPS, approximate=True)
 def fuse_into_product(op: Operation, rewriter: PatternRewriter) -> None:
     """f(matmul(x)), also with a reshape in between."""
     activation, source = _ACTIVATION_OPS[type(op)], _own_operand(op)
@@ -149,7 +149,7 @@ def join_unsigned_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
         rewriter.replace(op, [], [inner.input])
 
 
-@pattern(TypecastOp)
+@pattern(TypecastOp, approximate=True)
 def join_integer_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
     """float(int(x)) is x where x has integers of at most 2^24: products of integers are computed in float32, and what
     quantises rounds and clamps before. NaN, of which the chip's integers have none, stays NaN."""
@@ -321,11 +321,13 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
         rewriter.notify_op_modified(op)
 
 
-def run(module: ModuleOp, *, optimise: bool, approximate: bool) -> None:
-    """Joins moves, and functions with convolutions; with ``optimise``, from level 1 on, more of what computes.
+def run(module: ModuleOp, *, optimise: bool, exact: bool) -> None:
+    """Joins moves, and functions with the ops that they follow.
 
     Args:
-        approximate: where infinities and NaN are not kept as they are.
+        module: TTNN module that is changed in place.
+        optimise: Also fuses functions into matrix products and reads row-major tensors in convolutions.
+        exact: Leaves out what may change results.
     """
     moves = (
         join_reshapes,
@@ -337,9 +339,8 @@ def run(module: ModuleOp, *, optimise: bool, approximate: bool) -> None:
         reshape_on_host,
         fill_as_wanted,
     )
-    casts = (join_unsigned_casts, truth_in_its_type, cast_truth_once)
-    casts += (join_integer_casts,) if approximate else ()
+    casts = (join_unsigned_casts, truth_in_its_type, cast_truth_once, join_integer_casts)
     optimised = (fuse_into_product, row_major_convolution) if optimise else ()
-    run_patterns(module, fuse_into_convolution, *optimised, *fuse_rotary.PATTERNS, *casts, *moves)
+    run_patterns(module, fuse_into_convolution, *optimised, *fuse_rotary.PATTERNS, *casts, *moves, exact=exact)
     # After the others, which know the functions as ops of their own.
-    run_patterns(module, *fuse_unary.PATTERNS)
+    run_patterns(module, *fuse_unary.PATTERNS, exact=exact)

@@ -22,7 +22,7 @@ _Add, _Subtract, _Multiply = (ttnn.BINARY_OPS[name] for name in ("add", "subtrac
 _Neg = ttnn.UNARY_OPS["neg"]
 
 
-@pattern(_Add)
+@pattern(_Add, approximate=True)
 def rotary_embedding(op: TTOp, rewriter: PatternRewriter) -> None:
     """x * cos + concat(-second half of x, first half of x) * sin, over [B, H, S, D]."""
     sizes = shape(op.results[0])
@@ -47,7 +47,7 @@ def rotary_embedding(op: TTOp, rewriter: PatternRewriter) -> None:
             return
 
 
-@pattern(ConcatOp)
+@pattern(ConcatOp, approximate=True)
 def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
     """concat(a * cos - b * sin, b * cos + a * sin) of the halves a and b of x [B, H, S, D], by tables [S, D / 2]."""
     sizes = shape(op.result)

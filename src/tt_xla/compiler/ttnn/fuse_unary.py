@@ -43,7 +43,7 @@ _LONGEST = 8
 """Functions in a row: TT-NN gave up at no number that was tried (10), but a core holds a kernel of bounded size."""
 
 
-@pattern(*_BINARY)
+@pattern(*_BINARY, approximate=True)
 def function_before(op: TTOp, rewriter: PatternRewriter) -> None:
     """op(f(x), y) and op(x, f(y)), where nothing else uses f, which may be several functions in a row."""
     for index, name in enumerate(_BEFORE):
@@ -62,7 +62,7 @@ def function_before(op: TTOp, rewriter: PatternRewriter) -> None:
             return
 
 
-@pattern(*_FUNCTIONS, *_BINARY)
+@pattern(*_FUNCTIONS, *_BINARY, approximate=True)
 def function_after(op: Operation, rewriter: PatternRewriter) -> None:
     """f(op(x, y)), where nothing else uses the result of op."""
     found = _function(op.results[0])

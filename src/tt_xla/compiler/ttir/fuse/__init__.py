@@ -33,16 +33,17 @@ PATTERNS = (
     *convolution.PATTERNS,
     *sort.PATTERNS,
     *concat.PATTERNS,
+    *rotary.PATTERNS,
 )
 
 
-def run(module: ModuleOp, *, permute_matmul: bool = True, approximate: bool = True) -> None:
+def run(module: ModuleOp, *, permute_matmul: bool = True, exact: bool = False) -> None:
     """Fuses until nothing is left to fuse.
 
     Args:
-        permute_matmul: make transposes of operands flags of matrix products.
-        approximate: also where the fused op differs from its parts by more than rounding.
+        module: TTIR module that is changed in place.
+        permute_matmul: Makes transposes of operands flags of matrix products.
+        exact: Leaves out what may change results.
     """
     transposes = linear.TRANSPOSES if permute_matmul else ()
-    inexact = (*activation.APPROXIMATE, *rotary.PATTERNS) if approximate else ()
-    run_patterns(module, *fold.MOVES, *transposes, *PATTERNS, *inexact)
+    run_patterns(module, *fold.MOVES, *transposes, *PATTERNS, exact=exact)

@@ -39,7 +39,7 @@ def _replace(rewriter: PatternRewriter, op: Operation, name: str, value: SSAValu
     return True
 
 
-@pattern(BINARY["maximum"])
+@pattern(BINARY["maximum"], approximate=True)
 def relu(op: Operation, rewriter: PatternRewriter) -> None:
     """max(x, 0)."""
     for value, other in both_ways(op):
@@ -48,7 +48,7 @@ def relu(op: Operation, rewriter: PatternRewriter) -> None:
             return
 
 
-@pattern(BINARY["minimum"])
+@pattern(BINARY["minimum"], approximate=True)
 def relu6(op: Operation, rewriter: PatternRewriter) -> None:
     """min(relu(x), 6)."""
     for value, other in both_ways(op):
@@ -58,14 +58,14 @@ def relu6(op: Operation, rewriter: PatternRewriter) -> None:
             return
 
 
-@pattern(ClampScalarOp)
+@pattern(ClampScalarOp, approximate=True)
 def relu6_as_clamp(op: ClampScalarOp, rewriter: PatternRewriter) -> None:
     """clamp(x, 0, 6)."""
     if (op.min, op.max) == (0, 6) and is_float(op.result):
         replace_with(rewriter, op, UNARY["relu6"], [op.input])
 
 
-@pattern(Multiply, Div)
+@pattern(Multiply, Div, approximate=True)
 def hardsigmoid(op: Operation, rewriter: PatternRewriter) -> None:
     """relu6(x + 3) / 6."""
     found = scaled(op.results[0]) if is_float(op.results[0]) else None
@@ -77,7 +77,7 @@ def hardsigmoid(op: Operation, rewriter: PatternRewriter) -> None:
         _replace(rewriter, op, "hardsigmoid", shifted[0])
 
 
-@pattern(Div)
+@pattern(Div, approximate=True)
 def sigmoid(op: Operation, rewriter: PatternRewriter) -> None:
     """1 / (1 + exp(-x))."""
     if is_float(op.results[0]) and is_splat(op.operands[0], 1):
@@ -86,7 +86,7 @@ def sigmoid(op: Operation, rewriter: PatternRewriter) -> None:
             _replace(rewriter, op, "sigmoid", value)
 
 
-@pattern(UNARY["reciprocal"])
+@pattern(UNARY["reciprocal"], approximate=True)
 def sigmoid_as_reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
     """The reciprocal of 1 + exp(-x)."""
     value = _logistic_argument(op.operands[0])
@@ -102,7 +102,7 @@ def _logistic_argument(value: SSAValue) -> SSAValue | None:
     return None if negation is None else negation.operands[0]
 
 
-@pattern(Multiply, Div)
+@pattern(Multiply, Div, approximate=True)
 def times_itself(op: Operation, rewriter: PatternRewriter) -> None:
     """x * sigmoid(x), x / (1 + exp(-x)), x * tanh(softplus(x))."""
     result = op.results[0]
@@ -175,13 +175,13 @@ _GATES: tuple[tuple[str, Callable[[SSAValue], SSAValue | None]], ...] = (
 _GATED = {"sigmoid": "silu", "tanh": "mish"}
 
 
-@pattern(Multiply, Div)
+@pattern(Multiply, Div, approximate=True)
 def gelu(op: Operation, rewriter: PatternRewriter) -> None:
     """x / 2 * (1 + erf(x / sqrt(2))), however it is bracketed, and x / 2 * erfc(-x / sqrt(2))."""
     _gelu(op, rewriter, _normal_cdf_argument)
 
 
-@pattern(Multiply, Div)
+@pattern(Multiply, Div, approximate=True)
 def gelu_by_tanh(op: Operation, rewriter: PatternRewriter) -> None:
     """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))), within 5e-4 of the function itself."""
     _gelu(op, rewriter, _tanh_argument)
@@ -263,7 +263,7 @@ def reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
         replace_with(rewriter, op, UNARY["reciprocal"], [op.operands[1]])
 
 
-@pattern(UNARY["reciprocal"])
+@pattern(UNARY["reciprocal"], approximate=True)
 def rsqrt(op: Operation, rewriter: PatternRewriter) -> None:
     """1 / sqrt(x)."""
     sqrt = unary(op.operands[0], "sqrt")
@@ -271,7 +271,7 @@ def rsqrt(op: Operation, rewriter: PatternRewriter) -> None:
         replace_with(rewriter, op, UNARY["rsqrt"], [sqrt.operands[0]])
 
 
-@pattern(Div)
+@pattern(Div, approximate=True)
 def divided_by_root(op: Operation, rewriter: PatternRewriter) -> None:
     """x / sqrt(y) is x * rsqrt(y), which reads as a normalisation does, where nothing else needs the root."""
     sqrt = unary(op.operands[1], "sqrt")
@@ -294,5 +294,5 @@ PATTERNS = (
     reciprocal,
     rsqrt,
     divided_by_root,
+    gelu_by_tanh,
 )
-APPROXIMATE = (gelu_by_tanh,)

@@ -109,7 +109,7 @@ class _Parts(NamedTuple):
         return product(self.batch), product(self.heads + self.groups), product(self.rows), product(self.keys)
 
 
-@pattern(MatmulOp)
+@pattern(MatmulOp, approximate=True)
 def attention(op: MatmulOp, rewriter: PatternRewriter) -> None:
     """softmax(query @ key.T * scale + mask) @ value, whatever the order of dimensions and products.
 

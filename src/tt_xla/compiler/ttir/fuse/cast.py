@@ -23,7 +23,7 @@ _NORMS = (LayerNormOp, RmsNormOp)
 _NARROWS = (*UNARY.values(), *_ARITHMETIC, *_MOVES, *_NORMS, SumOp, MeanOp, MaxOp, MinOp, SoftmaxOp, MatmulOp, LinearOp)
 
 
-@pattern(TypecastOp)
+@pattern(TypecastOp, approximate=True)
 def narrow(op: TypecastOp, rewriter: PatternRewriter) -> None:
     """bf16(f(f32(x), f32(y))) is f(x, y) in bf16, as f rounds its own result; weights of norms stay as they are."""
     if tensor_type(op.result).element_type != bf16 or tensor_type(op.input).element_type != f32:

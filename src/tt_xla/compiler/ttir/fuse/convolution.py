@@ -106,7 +106,7 @@ def _groups(found: _Convolution) -> int:
     return found.conv.groups
 
 
-@pattern(Add, Subtract)
+@pattern(Add, Subtract, approximate=True)
 def conv_with_bias(op: Operation, rewriter: PatternRewriter) -> None:
     """conv2d(x) + bias or - bias, the bias one value a channel; also a second bias, where both are parameters."""
     for product, other in both_ways(op) if isinstance(op, Add) else [(op.operands[0], op.operands[1])]:
@@ -129,7 +129,7 @@ def conv_with_bias(op: Operation, rewriter: PatternRewriter) -> None:
         return
 
 
-@pattern(Multiply, Div)
+@pattern(Multiply, Div, approximate=True)
 def scaled_conv(op: TTOp, rewriter: PatternRewriter) -> None:
     """conv2d(x) times or divided by one value a channel, or one for all, where it, weight and bias are parameters."""
     for product, other in both_ways(op) if isinstance(op, Multiply) else [(op.operands[0], op.operands[1])]:
@@ -156,7 +156,7 @@ def scaled_conv(op: TTOp, rewriter: PatternRewriter) -> None:
         return
 
 
-@pattern(Add)
+@pattern(Add, approximate=True)
 def sum_of_convs(op: Operation, rewriter: PatternRewriter) -> None:
     """conv2d(x, v) + conv2d(x, w) is conv2d(x, v + w), the smaller kernel padded; where both are parameters."""
     found = [each for value in op.operands if (each := _convolution(op, value)) is not None]
@@ -209,7 +209,7 @@ def _margins(large: Conv2dOp, small: Conv2dOp) -> tuple[int, int, int, int] | No
     return (margins[0], margins[1], margins[2], margins[3])
 
 
-@pattern(Add)
+@pattern(Add, approximate=True)
 def identity_as_conv(op: Operation, rewriter: PatternRewriter) -> None:
     """conv2d(x, w) + (x * s + b), where parameters are all but x, has x as its convolution with the identity.
 

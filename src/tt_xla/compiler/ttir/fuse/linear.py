@@ -34,7 +34,7 @@ def swaps_last_two(permutation: tuple[int, ...]) -> bool:
     return rank >= 2 and permutation == (*range(rank - 2), rank - 1, rank - 2)
 
 
-@pattern(Add, Subtract)
+@pattern(Add, Subtract, approximate=True)
 def matmul_with_bias(op: Operation, rewriter: PatternRewriter) -> None:
     """matmul(a, b) + bias or - bias, the bias one row; also of a product that is reshaped, keeping its columns."""
     for product, other in both_ways(op) if isinstance(op, Add) else [(op.operands[0], op.operands[1])]:
@@ -60,7 +60,7 @@ def matmul_with_bias(op: Operation, rewriter: PatternRewriter) -> None:
         return
 
 
-@pattern(MatmulOp, LinearOp)
+@pattern(MatmulOp, LinearOp, approximate=True)
 def flattened_permute(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
     """Rows that are flattened from permuted dimensions, as of images whose channels come first again, times parameters:
     the rows of these are permuted instead, once."""

@@ -37,7 +37,7 @@ from tt_xla.ir.ttir.structure import BroadcastOp, TypecastOp
 Dims = tuple[int, ...]
 
 
-@pattern(Multiply)
+@pattern(Multiply, approximate=True)
 def normalization(op: Operation, rewriter: PatternRewriter) -> None:
     """(x - mean(x)) * rsqrt(variance(x) + epsilon) and x * rsqrt(mean(x * x) + epsilon).
 
@@ -160,7 +160,7 @@ def _kept(x: SSAValue, dims: Dims) -> Dims:
     return tuple(1 if dim in dims else size for dim, size in enumerate(shape(x)))
 
 
-@pattern(Multiply)
+@pattern(Multiply, approximate=True)
 def weight(op: Operation, rewriter: PatternRewriter) -> None:
     """A normalisation times a vector over the normalised dimensions."""
     for value, other in both_ways(op):
@@ -173,7 +173,7 @@ def weight(op: Operation, rewriter: PatternRewriter) -> None:
             return
 
 
-@pattern(Add)
+@pattern(Add, approximate=True)
 def bias(op: Operation, rewriter: PatternRewriter) -> None:
     """A normalisation plus a vector over the normalised dimensions."""
     for value, other in both_ways(op):
@@ -216,7 +216,7 @@ def _extend(
     replace_with(rewriter, op, type(norm), [norm.input, scale, shift], **norm.values())
 
 
-@pattern(Multiply)
+@pattern(Multiply, approximate=True)
 def unit_length(op: Operation, rewriter: PatternRewriter) -> None:
     """x * rsqrt(sum(x * x) + epsilon) over n elements is RMS normalisation by epsilon / n, divided by sqrt(n)."""
     if not is_float(op.results[0]) or not shape(op.results[0]):

@@ -29,7 +29,7 @@ def keep_dim(op: ReshapeOp, rewriter: PatternRewriter) -> None:
     replace_with(rewriter, op, type(reduction), [reduction.input], dim_arg=dims, keep_dim=True)
 
 
-@pattern(Multiply, Div)
+@pattern(Multiply, Div, approximate=True)
 def mean(op: Operation, rewriter: PatternRewriter) -> None:
     """sum(x) * (1 / n) or sum(x) / n, where n elements are summed."""
     pairs = [(op.operands[0], op.operands[1])] if isinstance(op, Div) else list(both_ways(op))

@@ -32,7 +32,7 @@ class _Half(NamedTuple):
     odd: bool
 
 
-@pattern(ConcatOp)
+@pattern(ConcatOp, approximate=True)
 def turned_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
     """Pairs (-b, a) of the pairs (a, b) of x [..., D]: x times a matrix."""
     parts = _interleaved(op)
@@ -45,7 +45,7 @@ def turned_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
         rewriter.replace(op, [], [reshaped(rewriter, op, _exchanged(rewriter, op, x), shape(op.result))])
 
 
-@pattern(ConcatOp)
+@pattern(ConcatOp, approximate=True)
 def rotary_by_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
     """Pairs (a * cos - b * sin, b * cos + a * sin) of the pairs (a, b) of x [..., D]: x * cos + turned x * sin, each
     element of the tables twice."""

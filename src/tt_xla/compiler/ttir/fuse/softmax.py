@@ -28,13 +28,13 @@ from tt_xla.ir.ttir.reduction import MaxOp, SoftmaxOp, SumOp
 from tt_xla.ir.ttir.structure import BroadcastOp, TypecastOp, WhereOp
 
 
-@pattern(Div)
+@pattern(Div, approximate=True)
 def softmax(op: Operation, rewriter: PatternRewriter) -> None:
     """exp(x) / sum(exp(x)); with the maximum of x subtracted first it is the numerically stable form of the same."""
     _softmax(op, rewriter, op.operands[0], op.operands[1])
 
 
-@pattern(Multiply)
+@pattern(Multiply, approximate=True)
 def softmax_by_reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
     """exp(x) * (1 / sum(exp(x)))."""
     for value, other in both_ways(op):

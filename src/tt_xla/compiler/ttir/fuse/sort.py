@@ -11,7 +11,7 @@ from tt_xla.ir.ttir.indexing import SortOp, TopKOp
 from tt_xla.ir.ttir.structure import ReverseOp, SliceStaticOp
 
 
-@pattern(ReverseOp)
+@pattern(ReverseOp, approximate=True)
 def reversed_sort(op: ReverseOp, rewriter: PatternRewriter) -> None:
     """Sorted values in reverse order are sorted in the other direction; positions of equal values would differ."""
     sort = producer(op.input, SortOp)
@@ -27,7 +27,7 @@ def reversed_sort(op: ReverseOp, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, [], [made.values_])
 
 
-@pattern(SliceStaticOp)
+@pattern(SliceStaticOp, approximate=True)
 def first_of_sort(op: SliceStaticOp, rewriter: PatternRewriter) -> None:
     """The first k of sorted values are the k greatest or least; of equal values any, so positions have no other use."""
     sort = producer(op.input, SortOp)
