@@ -66,6 +66,7 @@ KEPT: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "clipped_after_a_wrap": (lambda x: jnp.clip(jnp.maximum(x, 0) + 2**30, 0, 2**31 - 2), (NUMBERS,)),
     "sign_and_rest": (lambda x: (jnp.sign(x) != 1) & (lax.rem(x, 4) != 0), (NUMBERS,)),
     "of_an_unsigned": (lambda x: jnp.where(x < 5, x + 1, x), (WORDS,)),
+    "nan_as_an_integer": (lambda x: jnp.clip(x, 5, 9).astype(jnp.int32) >= 5, (np.array([1, np.nan], np.float32),)),
     "chosen_by_another": (lambda x, y: jnp.clip(jnp.where(x < 0, y, x), 0, 5), (NUMBERS, -NUMBERS[::-1])),
 }
 

@@ -147,7 +147,11 @@ def _cast(value: OpResult, ask: Ask) -> Range:
     source, target = tensor_type(value.op.operands[0]).element_type, tensor_type(value).element_type
     inner = ask(value.op.operands[0])
     if target in _TYPES:
-        return Range(math.trunc(inner.low), math.trunc(inner.high)) if math.isfinite(sum(inner)) else _ANY
+        if not math.isfinite(sum(inner)):
+            return _ANY
+        low, high = math.trunc(inner.low), math.trunc(inner.high)
+        may_be_nan = source not in _TYPES and not is_integral(value.op.operands[0])
+        return Range(min(low, 0), max(high, 0)) if may_be_nan else Range(low, high)
     magnitude = max(-inner.low, inner.high)
     if source in EXACT or magnitude <= EXACT.get(target, 0):
         return inner
