@@ -213,6 +213,11 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "0",
             "1 leaves the recompile limit and the bytecode of torch.compile as PyTorch has them for other backends",
         ),
+        EnvironmentVariable(
+            "TTXLA_PAUSE_COLLECTOR",
+            "1",
+            "0 leaves Python's garbage collector on during compilations",
+        ),
         EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
         EnvironmentVariable("TT_XLA_DISABLE_MODEL_REQS", "", "1 runs models without installing what they require"),
         EnvironmentVariable("TT_XLA_REQS_DEBUG", "", "1 shows pip's output for what models require"),
@@ -297,6 +302,11 @@ def quieten_xla() -> None:
     jaxlib reads the variable when it is loaded, which may happen before JAX is imported.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
+
+def pauses_collector() -> bool:
+    """Returns whether compilations pause Python's garbage collector (``TTXLA_PAUSE_COLLECTOR``)."""
+    return environment("TTXLA_PAUSE_COLLECTOR") != "0"
 
 
 def selected_system() -> str:

@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import difflib
 import functools
-import gc
 import logging
 import time
 from collections.abc import Callable, Container, Generator, Iterable
@@ -21,6 +20,7 @@ from jaxlib.mlir import ir
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from tt_xla.collector import collector_paused
 from tt_xla.compiler import cse, emit_program, plan_memory, stablehlo, ttir_to_ttnn, workarounds
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.rewriting import Change, Changes
@@ -369,7 +369,7 @@ def compile_module(
         CompileError: the module cannot become a Program; with the user's source line where it is known.
         ResourceExhaustedError: the Program does not fit in the target's memory.
     """
-    with _without_garbage_collection():
+    with collector_paused():
         if not _RECORDERS:
             return _compile(module, options, target, name, dumps, choices, without, changes)
         return _compile_recorded(module, options, target, name, dumps, choices, without, changes)
@@ -444,19 +444,6 @@ def _compile_recorded(
     finally:
         compilation.ended = time.perf_counter_ns()
     return compilation.program
-
-
-@contextlib.contextmanager
-def _without_garbage_collection() -> Generator[None]:
-    """Operations and values refer to each other, and compiling drops few of them: looking for garbage among them finds
-    little and takes up to half of a compilation."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _compile(

@@ -65,3 +65,13 @@ def test_a_checkpoint_drops_the_same_elements_again(compiled):
     passed = (y.detach().cpu() > 0).float() * 2
     assert 0 < passed.count_nonzero() < passed.numel()
     torch.testing.assert_close(x.grad.cpu(), passed @ linear.weight.detach().cpu(), rtol=2e-2, atol=2e-2)
+
+
+def test_control_flow_under_autocast():
+    def f(x):
+        with torch.autocast("tt", dtype=torch.bfloat16):
+            return torch.cond(x.sum() > 0, lambda t: t @ t, lambda t: t @ -t, (x,))
+
+    x = torch.eye(4)
+    result = torch.compile(f, backend="tt")(x.to("tt"))
+    torch.testing.assert_close(result.cpu().float(), x)

@@ -1,25 +1,56 @@
-"""What dynamo leaves out around graphs of ``tt``, and keeps for others."""
+"""Settings of dynamo for frames of ``tt``. Other backends in the process keep PyTorch's."""
 
 from __future__ import annotations
 
 import dis
+import gc
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch._dynamo import config
+
+from tt_torch.backend.backend import tt_backend
+from tt_xla.frontends.torch import frame_settings
 
 X = torch.arange(6.0)
 
 
 def _names(function, *args) -> set[str]:
-    """Names in the bytecode that dynamo wrote in place of a function."""
-    found: list[object] = []
-    hook = torch._dynamo.convert_frame.register_bytecode_hook(lambda old, new: found.append(new))
+    """Calls a compiled function and returns the names in the bytecode that dynamo wrote for it."""
+    codes: list[object] = []
+    hook = torch._dynamo.convert_frame.register_bytecode_hook(lambda old, new: codes.append(new))
     try:
         function(*args)
     finally:
         hook.remove()
-    return {str(each.argval) for code in found for each in dis.get_instructions(code)}
+    return {str(instruction.argval) for code in codes for instruction in dis.get_instructions(code)}
+
+
+def _settings() -> dict[str, object]:
+    return {name: getattr(config, name) for name in dir(config) if not name.startswith("_")}
+
+
+def _records_overhead(names: set[str]) -> bool:
+    return any("record_pregraph" in name for name in names)
+
+
+def _stores_streams(names: set[str]) -> bool:
+    return any("store_user_object" in name for name in names)
+
+
+def _compilations(backend, sizes: range) -> int:
+    """Number of graphs that ``backend`` gets when a function is called with each size, sizes being static."""
+    graphs = []
+
+    def counted(graph, inputs):
+        graphs.append(graph)
+        return backend(graph, inputs)
+
+    call = torch.compile(lambda x: x.sum(0) + 1, backend=counted, dynamic=False)
+    for size in sizes:
+        call(torch.ones(size, 2))
+    return len(graphs)
 
 
 @pytest.fixture(autouse=True)
@@ -29,21 +60,66 @@ def _fresh():
 
 def test_calls_look_for_no_stream_and_record_nothing():
     names = _names(torch.compile(lambda x: x + 1, backend="tt"), X)
-    for helper in ("record_pregraph", "store_user_object"):
-        assert not [name for name in names if helper in name]
+    assert not _records_overhead(names)
+    assert not _stores_streams(names)
 
 
-def test_other_backends_are_left_alone():
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_other_backends_are_left_alone(backend):
     torch.compile(lambda x: x + 2, backend="tt")(X)
-    assert config.record_runtime_overhead
-    names = _names(torch.compile(lambda x: x + 3, backend="eager"), X)
-    assert [name for name in names if "record_pregraph" in name]
+    names = _names(torch.compile(lambda x: x + 3, backend=backend), X)
+    assert _records_overhead(names)
+    assert _stores_streams(names)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_settings_and_the_collector_are_as_before(backward):
+    before, collects = _settings(), gc.isenabled()
+    x = X.clone().requires_grad_(backward)
+    result = torch.compile(lambda x: (x * 3).sum(), backend="tt")(x)
+    if backward:
+        result.backward()
+    assert _settings() == before
+    assert gc.isenabled() == collects
+
+
+def test_settings_are_as_before_after_an_error():
+    before = _settings()
+    with pytest.raises(Exception, match="unknown"):
+        torch.compile(lambda x: x * 3, backend="tt", options={"tt_nothing": True})(X)
+    assert _settings() == before
+
+
+def test_more_sizes_are_compiled_for_tt_and_for_no_other_backend():
+    sizes = range(2, 14)
+    assert _compilations(tt_backend, sizes) == len(sizes)
+    torch._dynamo.reset()
+    assert _compilations(lambda graph, inputs: graph.forward, sizes) == config.recompile_limit == 8
+
+
+def test_a_limit_of_the_users_counts():
+    with config.patch(recompile_limit=3):
+        assert _compilations(tt_backend, range(2, 14)) == 3
 
 
 def test_a_setting_of_the_users_stays():
     with config.patch(record_runtime_overhead=False):
         torch.compile(lambda x: x + 4, backend="tt")(X)
         assert not config.record_runtime_overhead
+
+
+def test_the_environment_keeps_the_settings_of_pytorch(monkeypatch):
+    monkeypatch.setenv("TTXLA_DYNAMO_DEFAULTS", "1")
+    names = _names(torch.compile(lambda x: x + 7, backend="tt"), X)
+    assert _records_overhead(names)
+    assert _stores_streams(names)
+    torch._dynamo.reset()
+    assert _compilations(tt_backend, range(2, 14)) == 8
+
+
+def test_the_limit_of_tt_also_counts_in_backends_that_wrap_it(monkeypatch):
+    monkeypatch.setattr(frame_settings, "RECOMPILE_LIMIT", 5)
+    assert _compilations(tt_backend, range(2, 14)) == 5
 
 
 def test_the_current_stream_can_still_be_asked_for():
@@ -54,3 +130,17 @@ def test_the_current_stream_can_still_be_asked_for():
     torch.compile(lambda x: x + 6, backend="tt")(X)
     torch.testing.assert_close(result, X + 5)
     assert stream == torch.accelerator.current_stream()
+
+
+def test_other_backends_keep_the_decompositions_of_pytorch():
+    """PyTorch's decomposition is wrong after the first -1, and tt corrects it for itself alone.
+
+    When this fails because PyTorch has become right, the replacement in ``private/patches.py`` can go.
+    """
+    scores, labels = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, -1, 0, -1]])
+    expected = F.multilabel_margin_loss(scores, labels)
+    compiled = torch.compile(F.multilabel_margin_loss, backend="tt")
+    torch.testing.assert_close(compiled(scores, labels), expected)
+    decompose = torch._decomp.decomposition_table[torch.ops.aten.multilabel_margin_loss_forward.default]
+    assert not torch.allclose(decompose(scores, labels, 1)[0], expected)
+    torch.testing.assert_close(decompose(scores.to("tt"), labels.to("tt"), 1)[0].cpu(), expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tt_xla.collector import collector_paused
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
@@ -266,19 +266,13 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
     from tt_xla.ir.program import Role
 
-    was_enabled = gc.isenabled()
-    gc.disable()  # what tracing makes lives until the end of it
-    try:
-        with outside_dynamo(), unset_fake_temporarily():
-            module = _graph_module(trace, inputs)
-            roles = [Role.CONSTANT if number in constant else Role.INPUT for number in range(len(trace.leaves))]
-            arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
-            arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
-            lowered = lower_to_stablehlo(module, arguments)
-            call = compilation.compile_and_load(lowered.module, settings.current().with_own({})).run
-    finally:
-        if was_enabled:
-            gc.enable()
+    with collector_paused(), outside_dynamo(), unset_fake_temporarily():
+        module = _graph_module(trace, inputs)
+        roles = [Role.CONSTANT if number in constant else Role.INPUT for number in range(len(trace.leaves))]
+        arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
+        arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
+        lowered = lower_to_stablehlo(module, arguments)
+        call = compilation.compile_and_load(lowered.module, settings.current().with_own({})).run
     assert all(kind == "result" for kind, _ in lowered.outputs)
     versions = [new_version() if fixed else None for fixed in lowered.constant]
     extras = list(zip(lowered.extras, versions, strict=True))

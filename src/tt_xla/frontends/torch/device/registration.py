@@ -12,7 +12,7 @@ from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, storage_of_host
 from tt_xla.frontends.torch.device.module import DeviceModule
 from tt_xla.frontends.torch.device.signatures import overload_named
 from tt_xla.frontends.torch.private import patches
-from tt_xla.frontends.torch.private.dispatcher import structured_op_names
+from tt_xla.frontends.torch.private.dispatcher import let_higher_order_ops_pass_autocast, structured_op_names
 from tt_xla.frontends.torch.private.functions import setup_python_device
 
 _LIBRARIES: list[torch.library.Library] = []  # a Library that is collected takes its kernels with it
@@ -60,6 +60,7 @@ def register() -> None:
     everything_else.fallback(dispatch.fallback, "PrivateUse1")
     everything_else.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     autocast.register(ops)
+    let_higher_order_ops_pass_autocast()
     patches.apply(DEVICE_TYPE, storage_of_host)
     generators.register()
 

@@ -65,6 +65,18 @@ def without_autocast() -> contextlib.AbstractContextManager[object]:
     return torch._C._ExcludeDispatchKeyGuard(_AUTOCAST_KEYS)
 
 
+def let_higher_order_ops_pass_autocast() -> None:
+    """Makes ``torch.cond`` and other operators that take functions run under ``torch.autocast`` for the device.
+
+    PyTorch lists the dispatch keys that such operators ignore. The list has autocast of the CPU, CUDA and XPU, but not
+    of devices written in Python.
+    """
+    key = torch._C.DispatchKey.AutocastPrivateUse1
+    torch._ops._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(key)  # for operators defined later
+    for operator in torch._ops._higher_order_ops.values():
+        operator.fallthrough(key)
+
+
 @contextlib.contextmanager
 def dispatching_to_modes() -> Iterator[None]:
     """Makes Python dispatch modes see every op in the block.
