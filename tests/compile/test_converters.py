@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.compiler.stablehlo import importer as importing
+from tt_xla.compiler.stablehlo import conversion
 from tt_xla.compiler.stablehlo.structure import reshape
 from tt_xla.errors import CompileError, UnsupportedOpError
 from tt_xla.ir.program import Program
@@ -51,7 +51,7 @@ def compiled(source: str) -> Program:
 
 
 def replace_converter(monkeypatch: pytest.MonkeyPatch, name: str, converter: Any) -> None:
-    monkeypatch.setattr(importing, "CONVERTERS", {**importing.CONVERTERS, name: converter})
+    monkeypatch.setattr(conversion, "CONVERTERS", {**conversion.CONVERTERS, name: converter})
 
 
 @pytest.mark.parametrize("place", PROGRAMS)
@@ -59,7 +59,7 @@ def replace_converter(monkeypatch: pytest.MonkeyPatch, name: str, converter: Any
 def test_a_bug_in_a_converter_is_reported_as_a_bug(
     place: str, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(importer: Any, op: Any) -> None:
+    def broken(context: Any, op: Any) -> None:
         raise kind("a bug in the converter")
 
     replace_converter(monkeypatch, "stablehlo.sine", broken)
@@ -72,8 +72,8 @@ def test_a_bug_in_a_converter_is_reported_as_a_bug(
 
 @pytest.mark.parametrize("place", PROGRAMS)
 def test_a_lowering_of_another_shape_is_a_bug(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def reshaped(importer: Any, op: Any) -> Any:
-        return reshape(importer, importer[op.operands[0]], (2, 2))
+    def reshaped(context: Any, op: Any) -> Any:
+        return reshape(context, context[op.operands[0]], (2, 2))
 
     replace_converter(monkeypatch, "stablehlo.sine", reshaped)
     with pytest.raises(CompileError, match=r"its lowering has shape \(2, 2\), expected \(4,\)") as caught:
@@ -83,8 +83,8 @@ def test_a_lowering_of_another_shape_is_a_bug(place: str, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("place", PROGRAMS)
 def test_an_op_that_a_converter_rejects_runs_on_the_host(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def rejecting(importer: Any, op: Any) -> None:
-        raise importer.reject(op, "the test wants it so")
+    def rejecting(context: Any, op: Any) -> None:
+        raise context.reject(op, "the test wants it so")
 
     replace_converter(monkeypatch, "stablehlo.sine", rejecting)
     (host_op,) = compiled(PROGRAMS[place]).host_ops

@@ -17,8 +17,9 @@ from tt_xla.compiler.stablehlo import (
     structure,
     window,
 )
-from tt_xla.compiler.stablehlo.importer import DONATION, import_module
+from tt_xla.compiler.stablehlo.importer import import_module
 from tt_xla.compiler.stablehlo.parse import parse_module, print_vhlo
+from tt_xla.compiler.stablehlo.signature import DONATION
 
 FAMILIES = (
     bits,

@@ -14,14 +14,15 @@ from jaxlib.mlir import ir
 from xdsl.dialects.builtin import TensorType, bf16, f32
 from xdsl.ir import SSAValue
 
-from tt_xla.compiler.stablehlo.importer import Importer, converts
+from tt_xla.compiler.stablehlo.context import ImportContext, converts
+from tt_xla.compiler.stablehlo.conversion import inline
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor_type
 from tt_xla.ir.ttir.reduction import LayerNormOp, RmsNormOp
 from tt_xla.ir.ttir.structure import TypecastOp
 from tt_xla.registry import Registry
 
-Converter = Callable[[Importer, Any, Mapping[str, Any]], "list[SSAValue] | None"]
+Converter = Callable[[ImportContext, Any, Mapping[str, Any]], "list[SSAValue] | None"]
 _FLOATS = {bf16, f32}
 COMPOSITES: Registry[str, Converter] = Registry("composite")
 legalises = COMPOSITES.register
@@ -29,71 +30,71 @@ legalises = COMPOSITES.register
 
 
 @converts("stablehlo.composite")
-def composite(importer: Importer, op: Any) -> list[SSAValue]:
+def composite(context: ImportContext, op: Any) -> list[SSAValue]:
     """The op that a composite names, else its decomposition."""
     converter = COMPOSITES.get(op.attributes["name"].value)
     if converter is not None:
-        made = converter(importer, op, _attributes(op))
+        made = converter(context, op, _attributes(op))
         if made is not None:
             return made
-    return importer.inline(importer.functions[op.attributes["decomposition"].value], importer.operands(op))
+    return inline(context, context.module.functions[op.attributes["decomposition"].value], context.operands(op))
 
 
 @legalises("tenstorrent.gelu", "tenstorrent.gelu_tanh")
-def gelu(importer: Importer, op: Any, _: Mapping[str, Any]) -> list[SSAValue] | None:
-    if len(op.operands) != 1 or not _plain(importer, op, importer.operands(op)):
+def gelu(context: ImportContext, op: Any, _: Mapping[str, Any]) -> list[SSAValue] | None:
+    if len(op.operands) != 1 or not _plain(context, op, context.operands(op)):
         return None
-    return [importer.emit(ttir.UNARY_OPS["gelu"], importer.operands(op), importer.result_type(op))]
+    return [context.emit(ttir.UNARY_OPS["gelu"], context.operands(op), context.result_type(op))]
 
 
 @legalises("tenstorrent.rms_norm")
-def rms_norm(importer: Importer, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
+def rms_norm(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
     """Operands are the input and, if there is one, the weight; epsilon is the element type's when it is not given."""
-    sizes = _normalised(importer, op, attributes, most=2)
+    sizes = _normalised(context, op, attributes, most=2)
     if sizes is None:
         return None
-    narrow = importer.result_type(op).element_type == bf16
+    narrow = context.result_type(op).element_type == bf16
     epsilon = float(attributes.get("epsilon", 2**-7 if narrow else 2**-23))
-    x, weight = (*_of_one_type(importer, op), None)[:2]
-    result = importer.result_type(op)
-    return [importer.emit(RmsNormOp, [x, weight, None], result, normalized_shape=sizes, epsilon=epsilon)]
+    x, weight = (*_of_one_type(context, op), None)[:2]
+    result = context.result_type(op)
+    return [context.emit(RmsNormOp, [x, weight, None], result, normalized_shape=sizes, epsilon=epsilon)]
 
 
 @legalises("tenstorrent.layer_norm")
-def layer_norm(importer: Importer, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
+def layer_norm(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
     """Operands are the input and, if there are any, weight and bias."""
-    sizes = _normalised(importer, op, attributes, most=3)
+    sizes = _normalised(context, op, attributes, most=3)
     if sizes is None:
         return None
-    x, weight, bias = (*_of_one_type(importer, op), None, None)[:3]
-    result, epsilon = importer.result_type(op), float(attributes.get("epsilon", 1e-5))
-    return [importer.emit(LayerNormOp, [x, weight, bias], result, normalized_shape=sizes, epsilon=epsilon)]
+    x, weight, bias = (*_of_one_type(context, op), None, None)[:3]
+    result, epsilon = context.result_type(op), float(attributes.get("epsilon", 1e-5))
+    return [context.emit(LayerNormOp, [x, weight, bias], result, normalized_shape=sizes, epsilon=epsilon)]
 
 
-def _normalised(importer: Importer, op: Any, attributes: Mapping[str, Any], *, most: int) -> tuple[int, ...] | None:
+def _normalised(context: ImportContext, op: Any, attributes: Mapping[str, Any], *, most: int) -> tuple[int, ...] | None:
     """The shape that a norm goes over; None where its op does not cover the use."""
     sizes = tuple(int(size) for size in np.ravel(attributes.get("normalized_shape", ())))
     if not 1 <= len(op.operands) <= most or not sizes:
         return None
-    x, *affine = importer.operands(op)
-    if not _plain(importer, op, [x]) or any(tensor_type(value).element_type not in _FLOATS for value in affine):
+    x, *affine = context.operands(op)
+    if not _plain(context, op, [x]) or any(tensor_type(value).element_type not in _FLOATS for value in affine):
         return None
     if shape(x)[-len(sizes) :] != sizes or any(shape(value) != sizes for value in affine):
         return None
     return sizes
 
 
-def _of_one_type(importer: Importer, op: Any) -> list[SSAValue]:
+def _of_one_type(context: ImportContext, op: Any) -> list[SSAValue]:
     """The operands of a norm: weight and bias become what the input is, as its op takes them."""
-    x, *affine = importer.operands(op)
+    x, *affine = context.operands(op)
     types = [TensorType(tensor_type(x).element_type, shape(value)) for value in affine]
     pairs = zip(affine, types, strict=True)
-    return [x, *(v if v.type == type_ else importer.emit(TypecastOp, [v], type_) for v, type_ in pairs)]
+    return [x, *(v if v.type == type_ else context.emit(TypecastOp, [v], type_) for v, type_ in pairs)]
 
 
-def _plain(importer: Importer, op: Any, operands: Sequence[SSAValue]) -> bool:
+def _plain(context: ImportContext, op: Any, operands: Sequence[SSAValue]) -> bool:
     """Whether operands are floats of the result's type, and the result is as large as the first."""
-    result = importer.result_type(op)
+    result = context.result_type(op)
     types = [tensor_type(value) for value in operands]
     elements = {type_.element_type for type_ in types} | {result.element_type}
     return len(elements) == 1 and elements <= _FLOATS and types[0].get_shape() == result.get_shape()

@@ -7,17 +7,17 @@ from typing import Any
 from jaxlib.mlir.dialects import stablehlo
 from xdsl.ir import SSAValue
 
-from tt_xla.compiler.stablehlo.importer import Importer, converts
+from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.ir.ttir.contraction import DotGeneralOp
 
 
 @converts("stablehlo.dot_general")
-def dot_general(importer: Importer, op: Any) -> SSAValue:
+def dot_general(context: ImportContext, op: Any) -> SSAValue:
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    return importer.emit(
+    return context.emit(
         DotGeneralOp,
-        importer.operands(op),
-        importer.result_type(op),
+        context.operands(op),
+        context.result_type(op),
         batch_dims_lhs=tuple(numbers.lhs_batching_dimensions),
         contract_dims_lhs=tuple(numbers.lhs_contracting_dimensions),
         batch_dims_rhs=tuple(numbers.rhs_batching_dimensions),

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.analysis.constants import elements
-from tt_xla.compiler.stablehlo.importer import Importer, converts
+from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.types import constant_values
 from tt_xla.ir.base import Tensor
 from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp
@@ -18,21 +18,21 @@ _EXTREMES = {"i64": {-(2**63): -(2**31), 2**63 - 1: 2**31 - 1}}
 """The first value of a maximum or minimum, beyond which no other lies, in the 32 bits that the chip has."""
 
 
-def full(importer: Importer, value: float | int, type_: Tensor) -> SSAValue:
+def full(context: ImportContext, value: float | int, type_: Tensor) -> SSAValue:
     """A tensor of one value everywhere."""
     typed = float(value) if type_.element_type in (bf16, f32) else int(value)
-    return importer.emit(ConstantOp, [], type_, value=elements(typed, type_))
+    return context.emit(ConstantOp, [], type_, value=elements(typed, type_))
 
 
 @converts("stablehlo.constant")
-def constant(importer: Importer, op: Any) -> SSAValue:
-    type_ = importer.result_type(op)
+def constant(context: ImportContext, op: Any) -> SSAValue:
+    type_ = context.result_type(op)
     values = constant_values(op.attributes["value"])
     if isinstance(values, int):
         values = _EXTREMES.get(str(op.results[0].type.element_type), {}).get(values, values)
     if str(op.results[0].type.element_type) == "f64" and _overflows(values):
-        raise importer.reject(op, "it holds values that are finite in float64 and not in float32")
-    return importer.emit(ConstantOp, [], type_, value=elements(values, type_))
+        raise context.reject(op, "it holds values that are finite in float64 and not in float32")
+    return context.emit(ConstantOp, [], type_, value=elements(values, type_))
 
 
 def _overflows(values: Any) -> bool:
@@ -41,7 +41,7 @@ def _overflows(values: Any) -> bool:
 
 
 @converts("stablehlo.iota")
-def iota(importer: Importer, op: Any) -> SSAValue:
-    type_ = importer.result_type(op)
+def iota(context: ImportContext, op: Any) -> SSAValue:
+    type_ = context.result_type(op)
     dim = int(op.attributes["iota_dimension"].value)
-    return importer.emit(ArangeOp, [], type_, start=0, end=type_.get_shape()[dim], step=1, arange_dimension=dim)
+    return context.emit(ArangeOp, [], type_, start=0, end=type_.get_shape()[dim], step=1, arange_dimension=dim)

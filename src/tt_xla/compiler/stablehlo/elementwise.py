@@ -8,8 +8,8 @@ from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
-from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.properties import si32, ui32
@@ -59,22 +59,22 @@ _ON_BOOLEANS = {"stablehlo.add": "logical_or", "stablehlo.multiply": "logical_an
 
 
 @converts(*_ONE_TO_ONE)
-def one_to_one(importer: Importer, op: Any) -> SSAValue:
+def one_to_one(context: ImportContext, op: Any) -> SSAValue:
     """The sum of booleans is their or, the product their and."""
     name = op.operation.name
     mnemonic = _ON_BOOLEANS.get(name, "") if _is_bool(op.operands[0]) else ""
     kind = ttir.ELEMENTWISE_OPS[mnemonic or _ONE_TO_ONE[name]]
-    type_ = importer.result_type(op)
+    type_ = context.result_type(op)
     if name == "stablehlo.power" and type_.element_type not in (bf16, f32):
-        raise importer.reject(op, "the chip raises floats alone to a power")
+        raise context.reject(op, "the chip raises floats alone to a power")
     if type_.element_type is ui32 and name in ("stablehlo.divide", "stablehlo.remainder"):
-        quotient, rest = _unsigned_quotient(importer, *importer.operands(op))
+        quotient, rest = _unsigned_quotient(context, *context.operands(op))
         return quotient if name == "stablehlo.divide" else rest
-    found = importer.emit(kind, importer.operands(op), type_)
-    return wrapped(importer, found, op) if type_.element_type is si32 and name in _LEAVES_RANGE else found
+    found = context.emit(kind, context.operands(op), type_)
+    return wrapped(context, found, op) if type_.element_type is si32 and name in _LEAVES_RANGE else found
 
 
-def _unsigned_quotient(importer: Importer, value: SSAValue, divisor: SSAValue) -> tuple[SSAValue, SSAValue]:
+def _unsigned_quotient(context: ImportContext, value: SSAValue, divisor: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Quotient and rest of 32 bits without a sign, as TT-NN divides integers with one.
 
     Twice the quotient of half the value is the quotient or one less. Of a divisor with its highest bit set the quotient
@@ -83,17 +83,17 @@ def _unsigned_quotient(importer: Importer, value: SSAValue, divisor: SSAValue) -
     type_ = tensor_type(value)
     signed, truth = tensor(type_.get_shape(), si32), tensor(type_.get_shape(), bf16)
     binary = ttir.BINARY_OPS
-    one = full(importer, 1, type_)
-    half = importer.emit(binary["logical_right_shift"], [value, one], type_)
-    halves = [importer.emit(TypecastOp, [side], signed) for side in (half, divisor)]
-    guess = importer.emit(TypecastOp, [importer.emit(binary["div"], halves, signed)], type_)
-    guess = importer.emit(binary["logical_left_shift"], [guess, one], type_)
-    large = importer.emit(binary["ge"], [divisor, full(importer, 1 << 31, type_)], truth)
-    guess = choose(importer, large, full(importer, 0, type_), guess)
-    rest = importer.emit(binary["subtract"], [value, importer.emit(binary["multiply"], [guess, divisor], type_)], type_)
-    more = importer.emit(binary["ge"], [rest, divisor], truth)
-    quotient = choose(importer, more, importer.emit(binary["add"], [guess, one], type_), guess)
-    return quotient, choose(importer, more, importer.emit(binary["subtract"], [rest, divisor], type_), rest)
+    one = full(context, 1, type_)
+    half = context.emit(binary["logical_right_shift"], [value, one], type_)
+    halves = [context.emit(TypecastOp, [side], signed) for side in (half, divisor)]
+    guess = context.emit(TypecastOp, [context.emit(binary["div"], halves, signed)], type_)
+    guess = context.emit(binary["logical_left_shift"], [guess, one], type_)
+    large = context.emit(binary["ge"], [divisor, full(context, 1 << 31, type_)], truth)
+    guess = choose(context, large, full(context, 0, type_), guess)
+    rest = context.emit(binary["subtract"], [value, context.emit(binary["multiply"], [guess, divisor], type_)], type_)
+    more = context.emit(binary["ge"], [rest, divisor], truth)
+    quotient = choose(context, more, context.emit(binary["add"], [guess, one], type_), guess)
+    return quotient, choose(context, more, context.emit(binary["subtract"], [rest, divisor], type_), rest)
 
 
 _LEAVES_RANGE = (
@@ -110,108 +110,108 @@ _SIGN_BITS = {"i8": 0x80, "i16": 0x8000}
 """The highest bit of integers that the chip holds in 32 bits."""
 
 
-def wrapped(importer: Importer, value: SSAValue, op: Any) -> SSAValue:
+def wrapped(context: ImportContext, value: SSAValue, op: Any) -> SSAValue:
     """A result of 32 bits as the type that the op declares has it: the low bits, the highest of them as the sign."""
     sign = _SIGN_BITS.get(str(op.results[0].type.element_type))
     if sign is None:
         return value
     type_ = tensor_type(value)
-    low = importer.emit(ttir.BINARY_OPS["bitwise_and"], [value, full(importer, 2 * sign - 1, type_)], type_)
-    turned = importer.emit(ttir.BINARY_OPS["bitwise_xor"], [low, full(importer, sign, type_)], type_)
-    return importer.emit(ttir.BINARY_OPS["subtract"], [turned, full(importer, sign, type_)], type_)
+    low = context.emit(ttir.BINARY_OPS["bitwise_and"], [value, full(context, 2 * sign - 1, type_)], type_)
+    turned = context.emit(ttir.BINARY_OPS["bitwise_xor"], [low, full(context, sign, type_)], type_)
+    return context.emit(ttir.BINARY_OPS["subtract"], [turned, full(context, sign, type_)], type_)
 
 
 @converts("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic")
-def shift(importer: Importer, op: Any) -> SSAValue:
+def shift(context: ImportContext, op: Any) -> SSAValue:
     """On the bits of the declared type. A shift by as many bits as there are or more leaves 0, or the sign."""
     name, element = op.operation.name.removeprefix("stablehlo."), str(op.results[0].type.element_type)
     if element == "i64":
-        raise importer.reject(op, "the chip shifts 32 bits")
+        raise context.reject(op, "the chip shifts 32 bits")
     if name == "shift_right_arithmetic" and element.startswith("u"):
-        raise importer.reject(op, "the highest bit of an unsigned integer is no sign to the chip")
-    type_ = importer.result_type(op)
-    value, by = importer.operands(op)
+        raise context.reject(op, "the highest bit of an unsigned integer is no sign to the chip")
+    type_ = context.result_type(op)
+    value, by = context.operands(op)
     binary, bits = ttir.BINARY_OPS, int(element.lstrip("ui"))
     sign = _SIGN_BITS.get(element)
     logical = name != "shift_right_arithmetic"
     if logical and sign and name != "shift_left":
-        value = importer.emit(binary["bitwise_and"], [value, full(importer, 2 * sign - 1, type_)], type_)
+        value = context.emit(binary["bitwise_and"], [value, full(context, 2 * sign - 1, type_)], type_)
     if logical:
         kind = binary["logical_left_shift" if name == "shift_left" else "logical_right_shift"]
-        moved = importer.emit(kind, [value, by], type_)
+        moved = context.emit(kind, [value, by], type_)
         if bits < 32:
             # Of 32 bits the chip makes 0 by itself.
-            inside = importer.emit(binary["lt"], [by, full(importer, bits, type_)], tensor(type_.get_shape(), bf16))
-            moved = choose(importer, inside, moved, full(importer, 0, type_))
-        return wrapped(importer, moved, op)
-    return _shift_right_arithmetic(importer, value, by)
+            inside = context.emit(binary["lt"], [by, full(context, bits, type_)], tensor(type_.get_shape(), bf16))
+            moved = choose(context, inside, moved, full(context, 0, type_))
+        return wrapped(context, moved, op)
+    return _shift_right_arithmetic(context, value, by)
 
 
-def _shift_right_arithmetic(importer: Importer, value: SSAValue, by: SSAValue) -> SSAValue:
+def _shift_right_arithmetic(context: ImportContext, value: SSAValue, by: SSAValue) -> SSAValue:
     """Of a negative number the complement is shifted, whose high bits are 0, as is all that the chip shifts too far."""
     type_ = tensor_type(value)
     binary, truth = ttir.BINARY_OPS, tensor(shape(value), bf16)
-    zero = full(importer, 0, type_)
-    negative = importer.emit(binary["lt"], [value, zero], truth)
-    complement = importer.emit(ttir.UNARY_OPS["bitwise_not"], [value], type_)
-    magnitude = choose(importer, negative, complement, value)
-    moved = importer.emit(binary["logical_right_shift"], [magnitude, by], type_)
-    back = importer.emit(ttir.UNARY_OPS["bitwise_not"], [moved], type_)
-    return choose(importer, negative, back, moved)
+    zero = full(context, 0, type_)
+    negative = context.emit(binary["lt"], [value, zero], truth)
+    complement = context.emit(ttir.UNARY_OPS["bitwise_not"], [value], type_)
+    magnitude = choose(context, negative, complement, value)
+    moved = context.emit(binary["logical_right_shift"], [magnitude, by], type_)
+    back = context.emit(ttir.UNARY_OPS["bitwise_not"], [moved], type_)
+    return choose(context, negative, back, moved)
 
 
 @converts("chlo.square")
-def square(importer: Importer, op: Any) -> SSAValue:
-    (operand,) = importer.operands(op)
-    return importer.emit(ttir.BINARY_OPS["multiply"], [operand, operand], importer.result_type(op))
+def square(context: ImportContext, op: Any) -> SSAValue:
+    (operand,) = context.operands(op)
+    return context.emit(ttir.BINARY_OPS["multiply"], [operand, operand], context.result_type(op))
 
 
 @converts("chlo.sinh", "chlo.cosh")
-def hyperbolic(importer: Importer, op: Any) -> SSAValue:
+def hyperbolic(context: ImportContext, op: Any) -> SSAValue:
     """(exp(x) + exp(-x)) / 2 and (expm1(x) - expm1(-x)) / 2, which keeps its digits near 0."""
-    (operand,) = importer.operands(op)
-    type_ = importer.result_type(op)
+    (operand,) = context.operands(op)
+    type_ = context.result_type(op)
     binary, unary = ttir.BINARY_OPS, ttir.UNARY_OPS
     function, join = ("exp", "add") if op.operation.name == "chlo.cosh" else ("expm1", "subtract")
-    negative = importer.emit(unary["neg"], [operand], type_)
-    sides = [importer.emit(unary[function], [value], type_) for value in (operand, negative)]
-    total = importer.emit(binary[join], sides, type_)
-    return importer.emit(binary["multiply"], [total, full(importer, 0.5, type_)], type_)
+    negative = context.emit(unary["neg"], [operand], type_)
+    sides = [context.emit(unary[function], [value], type_) for value in (operand, negative)]
+    total = context.emit(binary[join], sides, type_)
+    return context.emit(binary["multiply"], [total, full(context, 0.5, type_)], type_)
 
 
 @converts("chlo.atanh", "chlo.acosh")
-def inverse_hyperbolic(importer: Importer, op: Any) -> SSAValue:
+def inverse_hyperbolic(context: ImportContext, op: Any) -> SSAValue:
     """atanh(x) = (log1p(x) - log1p(-x)) / 2, acosh(x) = log(x + sqrt(x * x - 1))."""
-    (operand,) = importer.operands(op)
-    type_ = importer.result_type(op)
+    (operand,) = context.operands(op)
+    type_ = context.result_type(op)
     binary, unary = ttir.BINARY_OPS, ttir.UNARY_OPS
     if op.operation.name == "chlo.atanh":
-        negative = importer.emit(unary["neg"], [operand], type_)
-        logs = [importer.emit(unary["log1p"], [value], type_) for value in (operand, negative)]
-        difference = importer.emit(binary["subtract"], logs, type_)
-        return importer.emit(binary["multiply"], [difference, full(importer, 0.5, type_)], type_)
-    square = importer.emit(binary["multiply"], [operand, operand], type_)
-    less = importer.emit(binary["subtract"], [square, full(importer, 1, type_)], type_)
-    root = importer.emit(unary["sqrt"], [less], type_)
-    total = importer.emit(binary["add"], [operand, root], type_)
-    return importer.emit(unary["log"], [total], type_)
+        negative = context.emit(unary["neg"], [operand], type_)
+        logs = [context.emit(unary["log1p"], [value], type_) for value in (operand, negative)]
+        difference = context.emit(binary["subtract"], logs, type_)
+        return context.emit(binary["multiply"], [difference, full(context, 0.5, type_)], type_)
+    square = context.emit(binary["multiply"], [operand, operand], type_)
+    less = context.emit(binary["subtract"], [square, full(context, 1, type_)], type_)
+    root = context.emit(unary["sqrt"], [less], type_)
+    total = context.emit(binary["add"], [operand, root], type_)
+    return context.emit(unary["log"], [total], type_)
 
 
 @converts(*_BITWISE)
-def bitwise(importer: Importer, op: Any) -> SSAValue:
+def bitwise(context: ImportContext, op: Any) -> SSAValue:
     """Booleans are 0 and 1 in bfloat16 here, so they take the logical form."""
     prefix = "logical" if _is_bool(op.operands[0]) else "bitwise"
     kind = ttir.ELEMENTWISE_OPS[f"{prefix}_{_BITWISE[op.operation.name]}"]
-    return importer.emit(kind, importer.operands(op), importer.result_type(op))
+    return context.emit(kind, context.operands(op), context.result_type(op))
 
 
 @converts("stablehlo.compare")
-def compare(importer: Importer, op: Any) -> SSAValue:
+def compare(context: ImportContext, op: Any) -> SSAValue:
     direction = stablehlo.ComparisonDirectionAttr(op.attributes["comparison_direction"]).value.lower()
-    operands = importer.operands(op)
+    operands = context.operands(op)
     if is_total_order(op):
-        operands = [_in_total_order(importer, value) for value in operands]
-    return importer.emit(ttir.BINARY_OPS[direction], operands, importer.result_type(op))
+        operands = [_in_total_order(context, value) for value in operands]
+    return context.emit(ttir.BINARY_OPS[direction], operands, context.result_type(op))
 
 
 def is_total_order(op: Any) -> bool:
@@ -221,76 +221,76 @@ def is_total_order(op: Any) -> bool:
     return stablehlo.ComparisonTypeAttr(op.attributes["compare_type"]).value == "TOTALORDER"
 
 
-def _in_total_order(importer: Importer, value: SSAValue) -> SSAValue:
+def _in_total_order(context: ImportContext, value: SSAValue) -> SSAValue:
     """Integers in the order of floats: their bits, those below the sign turned over in a negative one."""
     wide, bits = tensor(shape(value), f32), tensor(shape(value), si32)
     if tensor_type(value) != wide:
-        value = importer.emit(TypecastOp, [value], wide)
-    value = importer.emit(ttir.UNARY_OPS["bitcast_convert"], [value], bits)
-    negative = importer.emit(ttir.BINARY_OPS["lt"], [value, full(importer, 0, bits)], tensor(shape(value), bf16))
-    turned = importer.emit(ttir.BINARY_OPS["bitwise_xor"], [value, full(importer, 0x7FFFFFFF, bits)], bits)
-    return choose(importer, negative, turned, value)
+        value = context.emit(TypecastOp, [value], wide)
+    value = context.emit(ttir.UNARY_OPS["bitcast_convert"], [value], bits)
+    negative = context.emit(ttir.BINARY_OPS["lt"], [value, full(context, 0, bits)], tensor(shape(value), bf16))
+    turned = context.emit(ttir.BINARY_OPS["bitwise_xor"], [value, full(context, 0x7FFFFFFF, bits)], bits)
+    return choose(context, negative, turned, value)
 
 
 @converts("stablehlo.select")
-def select(importer: Importer, op: Any) -> SSAValue:
-    importer.result_type(op)
-    return choose(importer, *importer.operands(op))
+def select(context: ImportContext, op: Any) -> SSAValue:
+    context.result_type(op)
+    return choose(context, *context.operands(op))
 
 
-def choose(importer: Importer, predicate: SSAValue, chosen: SSAValue, other: SSAValue) -> SSAValue:
+def choose(context: ImportContext, predicate: SSAValue, chosen: SSAValue, other: SSAValue) -> SSAValue:
     """``chosen`` where the predicate, a scalar or of the same shape, holds, else ``other``."""
     if shape(predicate) == () and shape(chosen) != ():
-        predicate = importer.emit(
+        predicate = context.emit(
             ttir.structure.ReshapeOp,
             [predicate],
             tensor((1,) * len(shape(chosen)), tensor_type(predicate).element_type),
             shape=(1,) * len(shape(chosen)),
         )
-    return importer.emit(WhereOp, [predicate, chosen, other], tensor_type(chosen))
+    return context.emit(WhereOp, [predicate, chosen, other], tensor_type(chosen))
 
 
 @converts("stablehlo.clamp")
-def clamp(importer: Importer, op: Any) -> SSAValue:
-    low, operand, high = importer.operands(op)
-    return importer.emit(ClampTensorOp, [operand, low, high], importer.result_type(op))
+def clamp(context: ImportContext, op: Any) -> SSAValue:
+    low, operand, high = context.operands(op)
+    return context.emit(ClampTensorOp, [operand, low, high], context.result_type(op))
 
 
 @converts("stablehlo.convert")
-def convert(importer: Importer, op: Any) -> SSAValue:
+def convert(context: ImportContext, op: Any) -> SSAValue:
     """To boolean is a comparison with 0; a conversion between types that the chip holds alike is nothing."""
-    (operand,) = importer.operands(op)
-    result = importer.result_type(op)
+    (operand,) = context.operands(op)
+    result = context.result_type(op)
     names = tuple(str(value.type.element_type) for value in (op.operands[0], op.results[0]))
     if names == ("ui32", "i64"):
-        raise importer.reject(op, "the chip has no integer type that holds all values of ui32 with a sign")
+        raise context.reject(op, "the chip has no integer type that holds all values of ui32 with a sign")
     if _is_bool(op.results[0]) and not _is_bool(op.operands[0]):
-        zero = full(importer, 0, tensor_type(operand))
-        return importer.emit(ttir.BINARY_OPS["ne"], [operand, zero], result)
+        zero = full(context, 0, tensor_type(operand))
+        return context.emit(ttir.BINARY_OPS["ne"], [operand, zero], result)
     source = tensor_type(operand).element_type
     if source != result.element_type:
-        operand = importer.emit(TypecastOp, [operand], result)
+        operand = context.emit(TypecastOp, [operand], result)
     sign = _SIGN_BITS.get(str(op.results[0].type.element_type)) if result.element_type is si32 else None
     if sign is None:
         return operand
     if source in (bf16, f32):
-        return importer.emit(ClampScalarOp, [operand], result, min=-sign, max=sign - 1)
-    return wrapped(importer, operand, op)
+        return context.emit(ClampScalarOp, [operand], result, min=-sign, max=sign - 1)
+    return wrapped(context, operand, op)
 
 
 @converts("stablehlo.round_nearest_afz")
-def round_nearest_afz(importer: Importer, op: Any) -> SSAValue:
+def round_nearest_afz(context: ImportContext, op: Any) -> SSAValue:
     """Through floor and what it leaves; half-way cases go away from zero."""
-    (operand,) = importer.operands(op)
+    (operand,) = context.operands(op)
     type_ = tensor_type(operand)
     binary = ttir.BINARY_OPS
-    magnitude = importer.emit(ttir.UNARY_OPS["abs"], [operand], type_)
-    floor = importer.emit(ttir.UNARY_OPS["floor"], [magnitude], type_)
-    rest = importer.emit(binary["subtract"], [magnitude, floor], type_)
-    up = importer.emit(binary["ge"], [rest, full(importer, 0.5, type_)], type_)
-    floor = importer.emit(binary["add"], [floor, up], type_)
-    sign = importer.emit(ttir.UNARY_OPS["sign"], [operand], type_)
-    return importer.emit(ttir.BINARY_OPS["multiply"], [floor, sign], type_)
+    magnitude = context.emit(ttir.UNARY_OPS["abs"], [operand], type_)
+    floor = context.emit(ttir.UNARY_OPS["floor"], [magnitude], type_)
+    rest = context.emit(binary["subtract"], [magnitude, floor], type_)
+    up = context.emit(binary["ge"], [rest, full(context, 0.5, type_)], type_)
+    floor = context.emit(binary["add"], [floor, up], type_)
+    sign = context.emit(ttir.UNARY_OPS["sign"], [operand], type_)
+    return context.emit(ttir.BINARY_OPS["multiply"], [floor, sign], type_)
 
 
 def _is_bool(value: Any) -> bool:

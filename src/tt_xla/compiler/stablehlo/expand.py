@@ -13,8 +13,9 @@ from xdsl.ir import SSAValue
 
 from tt_xla import callbacks
 from tt_xla.compiler.stablehlo.annotations import check_sharding
+from tt_xla.compiler.stablehlo.context import ImportContext, converts
+from tt_xla.compiler.stablehlo.conversion import inline
 from tt_xla.compiler.stablehlo.fallback import call_back
-from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.outline import outline
 from tt_xla.compiler.stablehlo.types import chip_type
 from tt_xla.errors import MalformedModuleError
@@ -87,11 +88,11 @@ def register_passes() -> None:
 
 
 @converts(*_CHLO, *_DYNAMIC)
-def expand(importer: Importer, op: Any) -> Sequence[SSAValue]:
+def expand(context: ImportContext, op: Any) -> Sequence[SSAValue]:
     """What jaxlib's passes make of the op, in its place."""
     for index in range(len(op.results)):
         chip_type(op.results[index].type)
-    module, captured = outline(op, importer.functions)
+    module, captured = outline(op, context.module.functions)
     register_passes()
     with module.context:
         PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-canonicalize-dynamism))").run(
@@ -100,10 +101,10 @@ def expand(importer: Importer, op: Any) -> Sequence[SSAValue]:
     main = next(function for function in module.body.operations if function.name.value == "main")
     name = op.operation.name
     if any(inner.operation.name == name for inner in main.entry_block.operations):
-        raise importer.reject(op, "jaxlib has no simpler form for it")
-    importer.kept.append(module)
-    ir.SymbolTable.set_symbol_name(main, f"{name} {len(importer.kept)}")
-    return importer.inline(main, [importer[value] for value in captured])
+        raise context.reject(op, "jaxlib has no simpler form for it")
+    context.module.kept_modules.append(module)
+    ir.SymbolTable.set_symbol_name(main, f"{name} {len(context.module.kept_modules)}")
+    return inline(context, main, [context[value] for value in captured])
 
 
 def refine(module: Any) -> Any:
@@ -126,18 +127,18 @@ def refine(module: Any) -> Any:
 
 
 @converts("stablehlo.custom_call")
-def custom_call(importer: Importer, op: Any) -> Sequence[SSAValue]:
+def custom_call(context: ImportContext, op: Any) -> Sequence[SSAValue]:
     target = op.attributes["call_target_name"].value
     if target in _SAME:
         check_sharding(op)
-        return importer.operands(op)[: len(op.results)]
+        return context.operands(op)[: len(op.results)]
     if target == callbacks.TARGET:
-        return call_back(importer, op)
-    raise importer.reject(op, f"tt-xla does not know its target '{target}'")
+        return call_back(context, op)
+    raise context.reject(op, f"tt-xla does not know its target '{target}'")
 
 
 @converts("sdy.sharding_constraint")
-def sharding_constraint(importer: Importer, op: Any) -> Sequence[SSAValue]:
+def sharding_constraint(context: ImportContext, op: Any) -> Sequence[SSAValue]:
     """Drops the constraint, which keeps the tensor on the one device."""
     check_sharding(op)
-    return importer.operands(op)
+    return context.operands(op)

@@ -13,7 +13,8 @@ from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo import outline
 from tt_xla.compiler.stablehlo.annotations import check_group_sizes
-from tt_xla.compiler.stablehlo.types import TOKEN, convert_type, host_type, is_empty
+from tt_xla.compiler.stablehlo.context import ImportContext, on_host
+from tt_xla.compiler.stablehlo.types import TOKEN, convert_type, host_type
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, Tensor, tensor, tensor_type
 from tt_xla.ir.layout import DataType
@@ -33,51 +34,43 @@ _OF_BITS = (
 """Ops whose 64-bit results are used bit by bit, or are 64 bits wide for a reason."""
 
 
-def on_host(value: SSAValue) -> bool:
-    """Whether a value has no place on the chip: its element type, or no elements at all."""
-    type_ = tensor_type(value)
-    return DATA_TYPES[type_.element_type].is_host_only or is_empty(type_)
-
-
-def call_host(importer: Any, op: Any, reason: UnsupportedOpError) -> Sequence[SSAValue]:
+def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Sequence[SSAValue]:
     """Emits ``ttir.host_call`` for an op.
 
     Raises:
         UnsupportedOpError: ``reason``, where the options forbid host ops or the host cannot do it either.
     """
-    if not importer.host_fallback or not _callable(op):
+    if not context.host_fallback or not _callable(op):
         if "failed to legalize" not in reason.message:
-            raise importer.reject(op, reason.message.rstrip(".")) from reason
+            raise context.reject(op, reason.message.rstrip(".")) from reason
         raise reason
     bits_of_f64 = op.operation.name == "stablehlo.bitcast_convert" and "f64" in str(op.operands[0].type)
-    if bits_of_f64 and not on_host(importer[op.operands[0]]):
-        raise importer.reject(op, "the chip holds f64 as f32, whose bits are others")
+    if bits_of_f64 and not on_host(context[op.operands[0]]):
+        raise context.reject(op, "the chip holds f64 as f32, whose bits are others")
     if op.operation.name in ("stablehlo.maximum", "stablehlo.minimum") and "complex" in str(op.operands[0].type):
-        raise importer.reject(op, "XLA orders complex numbers in another way than StableHLO")
-    module, captured = outline.outline(op, importer.functions)
+        raise context.reject(op, "XLA orders complex numbers in another way than StableHLO")
+    module, captured = outline.outline(op, context.module.functions)
     for inner in outline.walk(module.operation):
         check_group_sizes(inner)
     if unknown := _unregistered(module):
-        raise importer.reject(op, f"no dialect has an op '{unknown}'")
-    operands = [importer.values[value] for value in captured]
+        raise context.reject(op, f"no dialect has an op '{unknown}'")
+    operands = [context[value] for value in captured]
     wide = (
         op.operation.name in _OF_BITS
         or _widens(op)
-        or any(
-            DATA_TYPES[tensor_type(importer.values[value]).element_type] in _WIDE for value in (*op.operands, *captured)
-        )
+        or any(DATA_TYPES[tensor_type(context[value]).element_type] in _WIDE for value in (*op.operands, *captured))
     )
-    where = describe(importer.location)
+    where = describe(context.location)
     made = HostCallOp.make(
         [operands],
         [_result_type(result.type, wide=wide) for result in op.results],
-        importer.location,
+        context.location,
         module=module.operation.get_asm(),
         ops=(f"{op.operation.name} at {where}" if where else op.operation.name,),
         input_types=tuple(str(value.type.element_type) for value in captured),
         output_types=tuple(str(result.type.element_type) for result in op.results),
     )
-    importer.block.add_op(made)
+    context.block.add_op(made)
     return made.results
 
 
@@ -86,27 +79,27 @@ def is_callback(op: Any) -> bool:
     return op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value == callbacks.TARGET
 
 
-def call_back(importer: Any, op: Any) -> Sequence[SSAValue]:
+def call_back(context: ImportContext, op: Any) -> Sequence[SSAValue]:
     """Emits ``ttir.host_callback``. Tokens, operands or results, carry nothing."""
     operands = [value for value in op.operands if str(value.type) != TOKEN]
     results = [value for value in op.results if str(value.type) != TOKEN]
     made = HostCallbackOp.make(
-        [[importer[value] for value in operands]],
+        [[context[value] for value in operands]],
         [convert_type(value.type) for value in results],
-        importer.location,
+        context.location,
         callback=op.attributes["backend_config"].value,
         input_types=tuple(str(value.type.element_type) for value in operands),
         output_types=tuple(str(value.type.element_type) for value in results),
     )
-    importer.block.add_op(made)
-    importer.all_on_chip &= not any(on_host(value) for value in made.results)
+    context.block.add_op(made)
+    context.values.all_on_chip &= not any(on_host(value) for value in made.results)
     found = iter(made.results)
-    return [new_token(importer) if str(value.type) == TOKEN else next(found) for value in op.results]
+    return [new_token(context) if str(value.type) == TOKEN else next(found) for value in op.results]
 
 
-def new_token(importer: Any) -> SSAValue:
+def new_token(context: ImportContext) -> SSAValue:
     type_ = tensor((), si32)
-    return importer.emit(ConstantOp, [], type_, value=elements(0, type_))
+    return context.emit(ConstantOp, [], type_, value=elements(0, type_))
 
 
 def _widens(op: Any) -> bool:

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.analysis.ranges import bounds
+from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
-from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.structure import crop, permute, reshape, take
 from tt_xla.ir import ttir
 from tt_xla.ir.base import shape, tensor, tensor_type
@@ -23,45 +23,45 @@ from tt_xla.ir.ttir.structure import BroadcastOp, ClampScalarOp, EmbeddingOp, Ga
 
 
 @converts("stablehlo.gather")
-def gather(importer: Importer, op: Any) -> SSAValue:
+def gather(context: ImportContext, op: Any) -> SSAValue:
     """The indexed dimensions of the operand become the rows of a table, the others its columns; indices become row
     numbers, brought into range as StableHLO has it. A slice of several positions of an indexed dimension is that many
     rows. Single elements along one dimension are gathered as they lie."""
-    result = importer.result_type(op)
+    result = context.result_type(op)
     numbers = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
-    operand, indices = importer.operands(op)
+    operand, indices = context.operands(op)
     sizes = tuple(op.attributes["slice_sizes"])
     batching = tuple(numbers.operand_batching_dims)
     indexed = (*batching, *numbers.start_index_map)
     others = tuple(dim for dim in range(len(sizes)) if dim not in indexed)
     for dim in others:
-        operand = crop(importer, operand, dim, 0, sizes[dim])
+        operand = crop(context, operand, dim, 0, sizes[dim])
     whole = shape(operand)
     if not batching and sizes == whole and math.prod(whole) == math.prod(result.get_shape()):
-        return reshape(importer, operand, result.get_shape())  # one slice, which is all there is
-    starts = _starts(importer, numbers, indices, whole, sizes)
+        return reshape(context, operand, result.get_shape())  # one slice, which is all there is
+    starts = _starts(context, numbers, indices, whole, sizes)
     if not others and len(numbers.start_index_map) == 1 and max(sizes) == 1:
         dim = numbers.start_index_map[0]
         axis = Axis.of(dim, batching, numbers.start_indices_batching_dims, numbers.index_vector_dim, starts[dim])
-        index = axis.bring(importer, starts[dim])
-        found = importer.emit(GatherOp, [operand, index], tensor(shape(index), result.element_type), dim=dim)
-        found = axis.take_back(importer, found, shape(starts[dim]))
-        found = reshape(importer, found, (*shape(found), *(1 for _ in numbers.offset_dims)))
-        return _in_order(importer, found, tuple(numbers.offset_dims))
+        index = axis.bring(context, starts[dim])
+        found = context.emit(GatherOp, [operand, index], tensor(shape(index), result.element_type), dim=dim)
+        found = axis.take_back(context, found, shape(starts[dim]))
+        found = reshape(context, found, (*shape(found), *(1 for _ in numbers.offset_dims)))
+        return _in_order(context, found, tuple(numbers.offset_dims))
     collapsed = (*numbers.collapsed_slice_dims, *batching)
     windows = tuple(dim for dim in sorted(indexed) if dim not in collapsed)
-    rows = row_numbers(importer, starts, whole, sizes, windows)
-    table = permute(importer, operand, (*indexed, *others))
+    rows = row_numbers(context, starts, whole, sizes, windows)
+    table = permute(context, operand, (*indexed, *others))
     columns = math.prod(whole[dim] for dim in others)
-    table = reshape(importer, table, (math.prod(whole[dim] for dim in indexed), columns))
-    found = rows_of(importer, table, rows)
-    found = reshape(importer, found, (*shape(rows), *(whole[dim] for dim in others)))
+    table = reshape(context, table, (math.prod(whole[dim] for dim in indexed), columns))
+    found = rows_of(context, table, rows)
+    found = reshape(context, found, (*shape(rows), *(whole[dim] for dim in others)))
     batch = len(shape(rows)) - len(windows)
     order = sorted(range(len(windows) + len(others)), key=(*windows, *others).__getitem__)
-    found = permute(importer, found, (*range(batch), *(batch + position for position in order)))
+    found = permute(context, found, (*range(batch), *(batch + position for position in order)))
     slices = tuple(size for dim, size in enumerate(sizes) if dim not in collapsed)
-    found = reshape(importer, found, (*shape(rows)[:batch], *slices))
-    return _in_order(importer, found, tuple(numbers.offset_dims))
+    found = reshape(context, found, (*shape(rows)[:batch], *slices))
+    return _in_order(context, found, tuple(numbers.offset_dims))
 
 
 @dataclass(frozen=True)
@@ -89,37 +89,37 @@ class Axis:
     def order(self) -> tuple[int, ...]:
         return tuple(place for places in self.places for place in places)
 
-    def bring(self, importer: Importer, value: SSAValue) -> SSAValue:
+    def bring(self, context: ImportContext, value: SSAValue) -> SSAValue:
         """A value of the batch's shape with the operand's dimensions."""
         batch = shape(value)
         sizes = tuple(math.prod(batch[place] for place in places) for places in self.places)
-        return reshape(importer, permute(importer, value, self.order), sizes)
+        return reshape(context, permute(context, value, self.order), sizes)
 
-    def take_back(self, importer: Importer, value: SSAValue, batch: tuple[int, ...]) -> SSAValue:
+    def take_back(self, context: ImportContext, value: SSAValue, batch: tuple[int, ...]) -> SSAValue:
         """What :meth:`bring` undoes."""
-        value = reshape(importer, value, tuple(batch[place] for place in self.order))
-        return permute(importer, value, tuple(self.order.index(place) for place in range(len(batch))))
+        value = reshape(context, value, tuple(batch[place] for place in self.order))
+        return permute(context, value, tuple(self.order.index(place) for place in range(len(batch))))
 
 
 def _starts(
-    importer: Importer, numbers: Any, indices: SSAValue, whole: tuple[int, ...], sizes: tuple[int, ...]
+    context: ImportContext, numbers: Any, indices: SSAValue, whole: tuple[int, ...], sizes: tuple[int, ...]
 ) -> dict[int, SSAValue]:
     """Where each slice begins along each indexed dimension, brought into range."""
-    parts = index_parts(importer, indices, numbers.index_vector_dim)
-    lines = batch_lines(importer, shape(parts[0]), numbers.start_indices_batching_dims, numbers.index_vector_dim)
+    parts = index_parts(context, indices, numbers.index_vector_dim)
+    lines = batch_lines(context, shape(parts[0]), numbers.start_indices_batching_dims, numbers.index_vector_dim)
     found = dict(zip(numbers.operand_batching_dims, lines, strict=True))
     for dim, part in zip(numbers.start_index_map, parts, strict=True):
-        found[dim] = as_si32(importer, within(importer, wide(importer, part), whole[dim] - sizes[dim] + 1))
+        found[dim] = as_si32(context, within(context, wide(context, part), whole[dim] - sizes[dim] + 1))
     return found
 
 
-def batch_lines(importer: Importer, batch: tuple[int, ...], batching: Sequence[int], vector: int) -> list[SSAValue]:
+def batch_lines(context: ImportContext, batch: tuple[int, ...], batching: Sequence[int], vector: int) -> list[SSAValue]:
     """Positions along batching dimensions of indices whose components lie along ``vector``."""
-    return [line(importer, batch, dim - (dim > vector), si32) for dim in batching]
+    return [line(context, batch, dim - (dim > vector), si32) for dim in batching]
 
 
 def row_numbers(
-    importer: Importer,
+    context: ImportContext,
     starts: Mapping[int, SSAValue],
     whole: tuple[int, ...],
     sizes: tuple[int, ...],
@@ -137,84 +137,84 @@ def row_numbers(
     type_ = tensor(wanted, si32)
     total: SSAValue | None = None
     for dim, start in starts.items():
-        part = _spread(importer, start, wanted)
+        part = _spread(context, start, wanted)
         if sizes[dim] > 1:
-            offset = line(importer, wanted, len(batch) + windows.index(dim), si32)
-            part = importer.emit(ttir.BINARY_OPS["add"], [part, offset], type_)
+            offset = line(context, wanted, len(batch) + windows.index(dim), si32)
+            part = context.emit(ttir.BINARY_OPS["add"], [part, offset], type_)
         if total is not None:
-            scaled = importer.emit(ttir.BINARY_OPS["multiply"], [total, full(importer, whole[dim], type_)], type_)
-            part = importer.emit(ttir.BINARY_OPS["add"], [scaled, part], type_)
+            scaled = context.emit(ttir.BINARY_OPS["multiply"], [total, full(context, whole[dim], type_)], type_)
+            part = context.emit(ttir.BINARY_OPS["add"], [scaled, part], type_)
         total = part
     assert total is not None
     return total
 
 
-def _spread(importer: Importer, value: SSAValue, wanted: tuple[int, ...]) -> SSAValue:
+def _spread(context: ImportContext, value: SSAValue, wanted: tuple[int, ...]) -> SSAValue:
     """A value of the batch's shape over the windows, which come last."""
     sizes = shape(value)
     extra = len(wanted) - len(sizes)
-    value = reshape(importer, value, (*sizes, *(1,) * extra))
+    value = reshape(context, value, (*sizes, *(1,) * extra))
     factors = (*(1,) * len(sizes), *wanted[len(sizes) :])
     if all(factor == 1 for factor in factors):
         return value
     type_ = tensor(wanted, tensor_type(value).element_type)
-    return importer.emit(BroadcastOp, [value], type_, broadcast_dimensions=factors)
+    return context.emit(BroadcastOp, [value], type_, broadcast_dimensions=factors)
 
 
-def index_parts(importer: Importer, indices: SSAValue, vector: int) -> list[SSAValue]:
+def index_parts(context: ImportContext, indices: SSAValue, vector: int) -> list[SSAValue]:
     """The components of the index vectors, each of the shape of the batch."""
     whole = shape(indices)
     if vector == len(whole):
         return [indices]
     batch = (*whole[:vector], *whole[vector + 1 :])
     if whole[vector] == 1:
-        return [reshape(importer, indices, batch)]
-    return [reshape(importer, take(importer, indices, vector, at), batch) for at in range(whole[vector])]
+        return [reshape(context, indices, batch)]
+    return [reshape(context, take(context, indices, vector, at), batch) for at in range(whole[vector])]
 
 
-def as_si32(importer: Importer, indices: SSAValue) -> SSAValue:
+def as_si32(context: ImportContext, indices: SSAValue) -> SSAValue:
     """Indices as 32-bit ones, whose products hold row numbers."""
     if tensor_type(indices).element_type == si32:
         return indices
-    return importer.emit(TypecastOp, [indices], tensor(shape(indices), si32))
+    return context.emit(TypecastOp, [indices], tensor(shape(indices), si32))
 
 
-def wide(importer: Importer, indices: SSAValue) -> SSAValue:
+def wide(context: ImportContext, indices: SSAValue) -> SSAValue:
     """Indices of 32 bits, in which every bound can be said."""
-    return indices if tensor_type(indices).element_type == ui32 else as_si32(importer, indices)
+    return indices if tensor_type(indices).element_type == ui32 else as_si32(context, indices)
 
 
-def line(importer: Importer, batch: tuple[int, ...], dim: int, element: Any) -> SSAValue:
+def line(context: ImportContext, batch: tuple[int, ...], dim: int, element: Any) -> SSAValue:
     """0, 1, ... along one dimension of the batch."""
-    return importer.emit(ArangeOp, [], tensor(batch, element), start=0, end=batch[dim], step=1, arange_dimension=dim)
+    return context.emit(ArangeOp, [], tensor(batch, element), start=0, end=batch[dim], step=1, arange_dimension=dim)
 
 
-def within(importer: Importer, indices: SSAValue, size: int) -> SSAValue:
+def within(context: ImportContext, indices: SSAValue, size: int) -> SSAValue:
     """Indices brought into [0, size); nothing to do for those that lie there as far as their ops tell."""
     found = bounds(indices)
     if found.low >= 0 and found.high < size:
         return indices
-    return importer.emit(ClampScalarOp, [indices], tensor_type(indices), min=0, max=size - 1)
+    return context.emit(ClampScalarOp, [indices], tensor_type(indices), min=0, max=size - 1)
 
 
-def rows_of(importer: Importer, table: SSAValue, rows: SSAValue) -> SSAValue:
+def rows_of(context: ImportContext, table: SSAValue, rows: SSAValue) -> SSAValue:
     """Rows of a table by number: an embedding for bfloat16, which is all it takes, else a gather."""
     columns, element = shape(table)[1], tensor_type(table).element_type
     if element == bf16:
-        return importer.emit(EmbeddingOp, [rows, table], tensor((*shape(rows), columns), element))
+        return context.emit(EmbeddingOp, [rows, table], tensor((*shape(rows), columns), element))
     count = math.prod(shape(rows))
-    index = reshape(importer, rows, (count, 1))
+    index = reshape(context, rows, (count, 1))
     if columns != 1:
         spread = tensor((count, columns), tensor_type(rows).element_type)
-        index = importer.emit(BroadcastOp, [index], spread, broadcast_dimensions=(1, columns))
-    return importer.emit(GatherOp, [table, index], tensor((count, columns), element), dim=0)
+        index = context.emit(BroadcastOp, [index], spread, broadcast_dimensions=(1, columns))
+    return context.emit(GatherOp, [table, index], tensor((count, columns), element), dim=0)
 
 
-def _in_order(importer: Importer, found: SSAValue, offsets: tuple[int, ...]) -> SSAValue:
+def _in_order(context: ImportContext, found: SSAValue, offsets: tuple[int, ...]) -> SSAValue:
     """Slice dimensions, which come last, moved to where the result has them."""
     rank = len(shape(found))
     batch = [dim for dim in range(rank) if dim not in offsets]
     order = [0] * rank
     for position, dim in enumerate((*batch, *offsets)):
         order[dim] = position
-    return permute(importer, found, tuple(order))
+    return permute(context, found, tuple(order))

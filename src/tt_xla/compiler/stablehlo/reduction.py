@@ -8,8 +8,8 @@ from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.elementwise import wrapped
-from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.structure import scalar_constant
 from tt_xla.ir import ttir
 from tt_xla.ir.base import TTOp, tensor_type
@@ -62,38 +62,38 @@ def is_identity(reducer: str, initial: SSAValue, declared: str = "") -> bool:
 
 
 @converts("stablehlo.reduce")
-def reduce(importer: Importer, op: Any) -> SSAValue | list[SSAValue]:
+def reduce(context: ImportContext, op: Any) -> SSAValue | list[SSAValue]:
     dims = tuple(op.attributes["dimensions"])
     if len(op.results) == 2:
-        return _argmax(importer, op, dims)
+        return _argmax(context, op, dims)
     reducer = body_op(op)
     bitwise = reducer in ("stablehlo.and", "stablehlo.or")
     if len(op.results) != 1 or reducer not in _KINDS or (bitwise and not _is_bool(op)):
-        raise importer.reject(op, "its body is not one add, multiply, maximum, minimum, or boolean and or or")
-    operand, initial = importer.operands(op)
+        raise context.reject(op, "its body is not one add, multiply, maximum, minimum, or boolean and or or")
+    operand, initial = context.operands(op)
     kind, join = _KINDS[reducer]
-    result = importer.result_type(op)
-    found = importer.emit(kind, [operand], result, dim_arg=dims, keep_dim=False) if dims else operand
+    result = context.result_type(op)
+    found = context.emit(kind, [operand], result, dim_arg=dims, keep_dim=False) if dims else operand
     if not is_identity(reducer, initial):
-        found = importer.emit(ttir.BINARY_OPS[join], [found, initial], result)
-    return wrapped(importer, found, op)
+        found = context.emit(ttir.BINARY_OPS[join], [found, initial], result)
+    return wrapped(context, found, op)
 
 
-def _argmax(importer: Importer, op: Any, dims: tuple[int, ...]) -> list[SSAValue]:
+def _argmax(context: ImportContext, op: Any, dims: tuple[int, ...]) -> list[SSAValue]:
     """The variadic reduction over (values, iota) that ``jax.lax.argmax``, ``argmin`` and ``max`` with indices make."""
-    indices = importer[op.operands[1]].owner
+    indices = context[op.operands[1]].owner
     is_range = isinstance(indices, ttir.creation.ArangeOp) and (indices.arange_dimension,) == dims
     greatest = _first_of_extremes(op)
     if not is_range or greatest is None:
-        raise importer.reject(op, "a reduction of two tensors that is neither argmax nor argmin")
-    operand = importer[op.operands[0]]
+        raise context.reject(op, "a reduction of two tensors that is neither argmax nor argmin")
+    operand = context[op.operands[0]]
     kind = MaxOp if greatest else MinOp
-    values = importer.emit(kind, [operand], importer.result_type(op), dim_arg=dims, keep_dim=False)
+    values = context.emit(kind, [operand], context.result_type(op), dim_arg=dims, keep_dim=False)
     if not greatest:
         floating = tensor_type(operand).element_type in (bf16, f32)
         # The complement of an integer falls as it rises, and unlike its negative never overflows.
-        operand = importer.emit(ttir.UNARY_OPS["neg" if floating else "bitwise_not"], [operand], tensor_type(operand))
-    position = importer.emit(ArgmaxOp, [operand], importer.result_type(op, 1), dim_arg=dims, keep_dim=False)
+        operand = context.emit(ttir.UNARY_OPS["neg" if floating else "bitwise_not"], [operand], tensor_type(operand))
+    position = context.emit(ArgmaxOp, [operand], context.result_type(op, 1), dim_arg=dims, keep_dim=False)
     return [values, position]
 
 

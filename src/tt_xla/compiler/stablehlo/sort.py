@@ -9,8 +9,8 @@ from jaxlib.mlir.dialects import stablehlo
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import OpResult, SSAValue
 
+from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.elementwise import is_total_order
-from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import ArangeOp
@@ -26,52 +26,52 @@ _COUNTED = 1 << 24
 
 
 @converts("stablehlo.sort")
-def sort(importer: Importer, op: Any) -> list[SSAValue]:
+def sort(context: ImportContext, op: Any) -> list[SSAValue]:
     """One operand is sorted; positions along the dimension are what sorting gives besides, others are gathered."""
-    importer.result_type(op)
+    context.result_type(op)
     found = _key_and_order(op)
     if found is None:
-        raise importer.reject(op, "its comparator is more than one comparison of one operand's elements")
+        raise context.reject(op, "its comparator is more than one comparison of one operand's elements")
     number, descending = found
-    operands = importer.operands(op)
+    operands = context.operands(op)
     dim = int(op.attributes["dimension"].value) if "dimension" in op.attributes else len(shape(operands[0])) - 1
-    key = _sortable(importer, op, number)
+    key = _sortable(context, op, number)
     types = [tensor_type(key), tensor(shape(key), si32)]
-    made = SortOp.make([key], types, importer.location, dim=dim, descending=descending, stable=True)
-    importer.block.add_op(made)
+    made = SortOp.make([key], types, context.location, dim=dim, descending=descending, stable=True)
+    context.block.add_op(made)
     values, positions = made.results
     results: list[SSAValue] = []
     for at, operand in enumerate(operands):
         if at == number:
-            results.append(_retyped(importer, values, tensor_type(operand).element_type))
+            results.append(_retyped(context, values, tensor_type(operand).element_type))
         elif _counts_along(operand, dim):
-            results.append(_retyped(importer, positions, tensor_type(operand).element_type))
+            results.append(_retyped(context, positions, tensor_type(operand).element_type))
         else:
-            results.append(importer.emit(GatherOp, [operand, positions], tensor_type(operand), dim=dim))
+            results.append(context.emit(GatherOp, [operand, positions], tensor_type(operand), dim=dim))
     return results
 
 
 @converts("chlo.top_k")
-def top_k(importer: Importer, op: Any) -> list[SSAValue]:
+def top_k(context: ImportContext, op: Any) -> list[SSAValue]:
     """Along the last dimension; of equal elements the first."""
-    key = _sortable(importer, op, 0)
-    wanted = [importer.result_type(op, index) for index in range(2)]
+    key = _sortable(context, op, 0)
+    wanted = [context.result_type(op, index) for index in range(2)]
     types = [tensor(wanted[0].get_shape(), tensor_type(key).element_type), tensor(wanted[1].get_shape(), si32)]
     count = int(op.attributes["k"].value)
-    made = TopKOp.make([key], types, importer.location, k=count, dim=-1, largest=True, sorted=True)
-    importer.block.add_op(made)
+    made = TopKOp.make([key], types, context.location, k=count, dim=-1, largest=True, sorted=True)
+    context.block.add_op(made)
     pairs = zip(made.results, wanted, strict=True)
-    return [_retyped(importer, value, type_.element_type) for value, type_ in pairs]
+    return [_retyped(context, value, type_.element_type) for value, type_ in pairs]
 
 
-def _sortable(importer: Importer, op: Any, number: int) -> SSAValue:
+def _sortable(context: ImportContext, op: Any, number: int) -> SSAValue:
     """An operand in a type that TT-NN sorts without loss."""
-    value = importer[op.operands[number]]
+    value = context[op.operands[number]]
     if tensor_type(value).element_type in (bf16, f32):
         return value
     if str(op.operands[number].type.element_type) not in _SMALL and not _are_positions(value):
-        raise importer.reject(op, "TT-NN sorts floats, which do not hold all integers of this type")
-    return _retyped(importer, value, f32)
+        raise context.reject(op, "TT-NN sorts floats, which do not hold all integers of this type")
+    return _retyped(context, value, f32)
 
 
 def _are_positions(value: SSAValue) -> bool:
@@ -84,10 +84,10 @@ def _are_positions(value: SSAValue) -> bool:
     return False
 
 
-def _retyped(importer: Importer, value: SSAValue, element: Any) -> SSAValue:
+def _retyped(context: ImportContext, value: SSAValue, element: Any) -> SSAValue:
     if tensor_type(value).element_type == element:
         return value
-    return importer.emit(TypecastOp, [value], tensor(shape(value), element))
+    return context.emit(TypecastOp, [value], tensor(shape(value), element))
 
 
 def _counts_along(value: SSAValue, dim: int) -> bool:

@@ -9,8 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import OpResult, SSAValue
 
-from tt_xla.compiler.stablehlo.fallback import on_host
-from tt_xla.compiler.stablehlo.importer import Importer, converts
+from tt_xla.compiler.stablehlo.context import ImportContext, converts, on_host
 from tt_xla.ir import shapes
 from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import splat
@@ -26,17 +25,17 @@ from tt_xla.ir.ttir.structure import (
 )
 
 
-def reshape(importer: Importer, value: SSAValue, new: tuple[int, ...]) -> SSAValue:
+def reshape(context: ImportContext, value: SSAValue, new: tuple[int, ...]) -> SSAValue:
     if shape(value) == new:
         return value
-    return importer.emit(ReshapeOp, [value], tensor(new, tensor_type(value).element_type), shape=new)
+    return context.emit(ReshapeOp, [value], tensor(new, tensor_type(value).element_type), shape=new)
 
 
-def permute(importer: Importer, value: SSAValue, permutation: tuple[int, ...]) -> SSAValue:
+def permute(context: ImportContext, value: SSAValue, permutation: tuple[int, ...]) -> SSAValue:
     if permutation == tuple(range(len(permutation))):
         return value
     type_ = tensor(shapes.permute(shape(value), permutation), tensor_type(value).element_type)
-    return importer.emit(PermuteOp, [value], type_, permutation=permutation)
+    return context.emit(PermuteOp, [value], type_, permutation=permutation)
 
 
 def scalar_constant(value: SSAValue) -> float | int | None:
@@ -50,19 +49,19 @@ def scalar_constant(value: SSAValue) -> float | int | None:
     return splat(value)
 
 
-def spread_scalar(importer: Importer, value: SSAValue, type_: Tensor) -> SSAValue:
+def spread_scalar(context: ImportContext, value: SSAValue, type_: Tensor) -> SSAValue:
     """A computed scalar everywhere in a tensor."""
     whole = type_.get_shape()
-    one = reshape(importer, value, (1,) * len(whole))
-    return importer.emit(BroadcastOp, [one], type_, broadcast_dimensions=whole) if whole else one
+    one = reshape(context, value, (1,) * len(whole))
+    return context.emit(BroadcastOp, [one], type_, broadcast_dimensions=whole) if whole else one
 
 
-def take(importer: Importer, value: SSAValue, dim: int, index: int) -> SSAValue:
+def take(context: ImportContext, value: SSAValue, dim: int, index: int) -> SSAValue:
     """The slice at one position along a dimension, which stays with size 1."""
-    return crop(importer, value, dim, index, index + 1)
+    return crop(context, value, dim, index, index + 1)
 
 
-def crop(importer: Importer, value: SSAValue, dim: int, begin: int, end: int) -> SSAValue:
+def crop(context: ImportContext, value: SSAValue, dim: int, begin: int, end: int) -> SSAValue:
     """The part of a dimension from ``begin`` to ``end``."""
     sizes = shape(value)
     if (begin, end) == (0, sizes[dim]):
@@ -71,10 +70,10 @@ def crop(importer: Importer, value: SSAValue, dim: int, begin: int, end: int) ->
     ends = tuple(end if position == dim else size for position, size in enumerate(sizes))
     step = (1,) * len(sizes)
     type_ = tensor(shapes.slice_static(sizes, begins, ends, step), tensor_type(value).element_type)
-    return importer.emit(SliceStaticOp, [value], type_, begins=begins, ends=ends, step=step)
+    return context.emit(SliceStaticOp, [value], type_, begins=begins, ends=ends, step=step)
 
 
-def spread(importer: Importer, value: SSAValue, dim: int, factor: int, fill: float = 0.0) -> SSAValue:
+def spread(context: ImportContext, value: SSAValue, dim: int, factor: int, fill: float = 0.0) -> SSAValue:
     """Elements of a dimension ``factor`` apart, ``fill`` between them.
 
     What follows a position grows behind its elements: in a dimension of its own, of size 1, it would make tiles
@@ -84,87 +83,87 @@ def spread(importer: Importer, value: SSAValue, dim: int, factor: int, fill: flo
     if factor == 1 or sizes[dim] < 2:
         return value
     before, count, after = math.prod(sizes[:dim]), sizes[dim], math.prod(sizes[dim + 1 :])
-    value = reshape(importer, value, (before, count, after))
+    value = reshape(context, value, (before, count, after))
     type_ = tensor((before, count, after * factor), tensor_type(value).element_type)
-    value = importer.emit(PadOp, [value], type_, padding=(0, 0, 0, 0, 0, after * (factor - 1)), value=fill)
-    value = reshape(importer, value, (*sizes[:dim], count * factor, *sizes[dim + 1 :]))
-    return crop(importer, value, dim, 0, (count - 1) * factor + 1)
+    value = context.emit(PadOp, [value], type_, padding=(0, 0, 0, 0, 0, after * (factor - 1)), value=fill)
+    value = reshape(context, value, (*sizes[:dim], count * factor, *sizes[dim + 1 :]))
+    return crop(context, value, dim, 0, (count - 1) * factor + 1)
 
 
-def extend(importer: Importer, value: SSAValue, dim: int, edges: tuple[int, int], fill: SSAValue) -> SSAValue:
+def extend(context: ImportContext, value: SSAValue, dim: int, edges: tuple[int, int], fill: SSAValue) -> SSAValue:
     """Copies of ``fill``, a scalar of the value's element type, so many before and after it along a dimension."""
     sizes = shape(value)
     parts = [value]
     for at, count in ((0, edges[0]), (2, edges[1])):
         if count:
             whole = (*sizes[:dim], count, *sizes[dim + 1 :])
-            parts.insert(at, spread_scalar(importer, fill, tensor(whole, tensor_type(value).element_type)))
+            parts.insert(at, spread_scalar(context, fill, tensor(whole, tensor_type(value).element_type)))
     if len(parts) == 1:
         return value
     whole = (*sizes[:dim], sizes[dim] + sum(edges), *sizes[dim + 1 :])
-    made = ConcatOp.make([parts], [tensor(whole, tensor_type(value).element_type)], importer.location, dim=dim)
-    importer.block.add_op(made)
+    made = ConcatOp.make([parts], [tensor(whole, tensor_type(value).element_type)], context.location, dim=dim)
+    context.block.add_op(made)
     return made.results[0]
 
 
-def spread_with(importer: Importer, value: SSAValue, dim: int, factor: int, fill: SSAValue) -> SSAValue:
+def spread_with(context: ImportContext, value: SSAValue, dim: int, factor: int, fill: SSAValue) -> SSAValue:
     """:func:`spread` with a scalar that is computed, or that float32 does not hold."""
     sizes = shape(value)
     if factor == 1 or sizes[dim] < 2:
         return value
     before, count, after = math.prod(sizes[:dim]), sizes[dim], math.prod(sizes[dim + 1 :])
-    value = extend(importer, reshape(importer, value, (before, count, after)), 2, (0, after * (factor - 1)), fill)
-    value = reshape(importer, value, (*sizes[:dim], count * factor, *sizes[dim + 1 :]))
-    return crop(importer, value, dim, 0, (count - 1) * factor + 1)
+    value = extend(context, reshape(context, value, (before, count, after)), 2, (0, after * (factor - 1)), fill)
+    value = reshape(context, value, (*sizes[:dim], count * factor, *sizes[dim + 1 :]))
+    return crop(context, value, dim, 0, (count - 1) * factor + 1)
 
 
 @converts("stablehlo.reshape")
-def convert_reshape(importer: Importer, op: Any) -> SSAValue:
-    return reshape(importer, importer[op.operands[0]], importer.result_type(op).get_shape())
+def convert_reshape(context: ImportContext, op: Any) -> SSAValue:
+    return reshape(context, context[op.operands[0]], context.result_type(op).get_shape())
 
 
 @converts("stablehlo.transpose")
-def transpose(importer: Importer, op: Any) -> SSAValue:
-    return permute(importer, importer[op.operands[0]], tuple(op.attributes["permutation"]))
+def transpose(context: ImportContext, op: Any) -> SSAValue:
+    return permute(context, context[op.operands[0]], tuple(op.attributes["permutation"]))
 
 
 @converts("stablehlo.broadcast_in_dim")
-def broadcast_in_dim(importer: Importer, op: Any) -> SSAValue:
+def broadcast_in_dim(context: ImportContext, op: Any) -> SSAValue:
     """Dimensions put in order, 1 inserted where the operand has none, then repeated."""
-    operand = importer[op.operands[0]]
-    type_ = importer.result_type(op)
+    operand = context[op.operands[0]]
+    type_ = context.result_type(op)
     dims = tuple(op.attributes["broadcast_dimensions"])
     order = tuple(sorted(range(len(dims)), key=lambda position: dims[position]))
-    operand = permute(importer, operand, order)
+    operand = permute(context, operand, order)
     sizes = dict(zip(sorted(dims), shape(operand), strict=True))
     new = tuple(sizes.get(dim, 1) for dim in range(len(type_.get_shape())))
-    operand = reshape(importer, operand, new)
+    operand = reshape(context, operand, new)
     if new == type_.get_shape():
         return operand
     factors = tuple(size // old for size, old in zip(type_.get_shape(), new, strict=True))
-    return importer.emit(BroadcastOp, [operand], type_, broadcast_dimensions=factors)
+    return context.emit(BroadcastOp, [operand], type_, broadcast_dimensions=factors)
 
 
 @converts("stablehlo.concatenate")
-def concatenate(importer: Importer, op: Any) -> SSAValue:
-    type_ = importer.result_type(op)
-    inputs = [value for value in importer.operands(op) if math.prod(shape(value))]
+def concatenate(context: ImportContext, op: Any) -> SSAValue:
+    type_ = context.result_type(op)
+    inputs = [value for value in context.operands(op) if math.prod(shape(value))]
     if any(on_host(value) for value in inputs):
-        raise importer.reject(op, "it works on a tensor that the chip cannot hold")
+        raise context.reject(op, "it works on a tensor that the chip cannot hold")
     if len(inputs) == 1:
         return inputs[0]
-    made = ConcatOp.make([inputs], [type_], importer.location, dim=int(op.attributes["dimension"].value))
-    importer.block.add_op(made)
+    made = ConcatOp.make([inputs], [type_], context.location, dim=int(op.attributes["dimension"].value))
+    context.block.add_op(made)
     return made.results[0]
 
 
 @converts("stablehlo.slice")
-def slice_(importer: Importer, op: Any) -> SSAValue:
+def slice_(context: ImportContext, op: Any) -> SSAValue:
     begins, ends = tuple(op.attributes["start_indices"]), tuple(op.attributes["limit_indices"])
-    return importer.emit(
+    return context.emit(
         SliceStaticOp,
-        importer.operands(op),
-        importer.result_type(op),
+        context.operands(op),
+        context.result_type(op),
         begins=begins,
         ends=ends,
         step=tuple(op.attributes["strides"]),
@@ -172,32 +171,32 @@ def slice_(importer: Importer, op: Any) -> SSAValue:
 
 
 @converts("stablehlo.pad")
-def pad(importer: Importer, op: Any) -> SSAValue:
+def pad(context: ImportContext, op: Any) -> SSAValue:
     """By ``ttir.pad`` where its float32 holds the value, else by joining copies of the value."""
-    operand, value = importer.operands(op)
+    operand, value = context.operands(op)
     known = scalar_constant(value)
     held = known is not None and (isinstance(known, float) or float(np.float32(known)) == known)
     low, high = tuple(op.attributes["edge_padding_low"]), tuple(op.attributes["edge_padding_high"])
     for dim, between in enumerate(op.attributes["interior_padding"]):
         if known is not None and held:
-            operand = spread(importer, operand, dim, between + 1, float(known))
+            operand = spread(context, operand, dim, between + 1, float(known))
         else:
-            operand = spread_with(importer, operand, dim, between + 1, value)
+            operand = spread_with(context, operand, dim, between + 1, value)
     for dim, (first, last) in enumerate(zip(low, high, strict=True)):
-        operand = crop(importer, operand, dim, max(0, -first), shape(operand)[dim] - max(0, -last))
+        operand = crop(context, operand, dim, max(0, -first), shape(operand)[dim] - max(0, -last))
     low, high = (tuple(max(0, edge) for edge in edges) for edges in (low, high))
     padding = tuple(edge for pair in zip(low, high, strict=True) for edge in pair)
     if not any(padding):
         return operand
-    type_ = importer.result_type(op)
+    type_ = context.result_type(op)
     if known is not None and held:
-        return importer.emit(PadOp, [operand], type_, padding=padding, value=float(known))
+        return context.emit(PadOp, [operand], type_, padding=padding, value=float(known))
     for dim, edges in enumerate(zip(low, high, strict=True)):
-        operand = extend(importer, operand, dim, edges, value)
+        operand = extend(context, operand, dim, edges, value)
     return operand
 
 
 @converts("stablehlo.reverse")
-def reverse(importer: Importer, op: Any) -> SSAValue:
+def reverse(context: ImportContext, op: Any) -> SSAValue:
     dims = tuple(op.attributes["dimensions"])
-    return importer.emit(ReverseOp, importer.operands(op), importer.result_type(op), dimensions=dims)
+    return context.emit(ReverseOp, context.operands(op), context.result_type(op), dimensions=dims)

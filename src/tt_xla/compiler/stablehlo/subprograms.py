@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
@@ -11,7 +10,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, OpResult, Region, SSAValue
 
 from tt_xla.compiler.analysis.constness import is_constant
-from tt_xla.compiler.stablehlo.importer import Importer
+from tt_xla.compiler.stablehlo.context import ImportContext, ValueTable
+from tt_xla.compiler.stablehlo.conversion import convert_block
 from tt_xla.compiler.stablehlo.outline import walk
 from tt_xla.ir.control import CaseOp, WhileLoopOp, subprograms
 from tt_xla.ir.program import FUNCTION_TYPE, FunctionKind, Role
@@ -40,8 +40,8 @@ def _blocks(op: Any, ops: Iterable[Any]) -> list[Any]:
 class Captures:
     """What a function reads of its caller's values: arguments, and copies of small constants."""
 
-    def __init__(self, importer: Importer, outside: Iterable[Any]) -> None:
-        self.made = {value: importer[value] for value in outside}
+    def __init__(self, context: ImportContext, outside: Iterable[Any]) -> None:
+        self.made = {value: context[value] for value in outside}
         """TTIR values by StableHLO value."""
         self.passed = [value for value in dict.fromkeys(self.made.values()) if not _copied(value)]
 
@@ -74,7 +74,7 @@ def _copy(value: SSAValue, block: Block, copies: dict[SSAValue, SSAValue]) -> SS
 
 
 def subprogram(
-    importer: Importer,
+    context: ImportContext,
     name: str,
     source: Any,
     taken: Sequence[Any],
@@ -95,23 +95,23 @@ def subprogram(
         UnsupportedOpError: an op of it has no place on the chip, and the options forbid host ops.
     """
     block = Block(arg_types=[value.type for value in given])
-    name = importer.new_name(name)
+    name = context.module.reserve_name(name)
     inside = captures.enter(block, dict(zip(given[len(taken) :], block.args[len(taken) :], strict=True)))
-    with _filling(importer, block, name, inside):
-        for argument, place in zip(taken, block.args, strict=False):
-            importer.bind(argument, place)
-        for argument, outside in captured.items():
-            importer.bind(argument, inside[outside])
-        results = importer.convert_block(source)
-        results = results if returned is None else [results[index] for index in returned]
-        block.add_op(ReturnOp(*results))
+    inner = context.replace(values=ValueTable(inside), block=block, function=name, folds_scalars=True)
+    for argument, place in zip(taken, block.args, strict=False):
+        inner.bind(argument, place)
+    for argument, outside in captured.items():
+        inner.bind(argument, inside[outside])
+    results = convert_block(inner, source)
+    results = results if returned is None else [results[index] for index in returned]
+    block.add_op(ReturnOp(*results))
     signature: tuple[list[Attribute], list[Attribute]] = (
         [argument.type for argument in block.args],
         [value.type for value in results],
     )
     made = FuncOp(name, signature, Region(block), visibility="private")
     made.attributes[FUNCTION_TYPE] = StringAttr(FunctionKind.FORWARD.value)
-    importer.subprograms[name] = made
+    context.module.subprograms[name] = made
     return name
 
 
@@ -128,17 +128,3 @@ def set_roles(functions: Iterable[FuncOp]) -> None:
                 by_name[name].properties["arg_attrs"] = ArrayAttr(
                     [DictionaryAttr({"ttcore.argument_type": ArgumentTypeAttr(role)}) for role in roles]
                 )
-
-
-@contextlib.contextmanager
-def _filling(importer: Importer, block: Block, name: str, inside: Mapping[Any, SSAValue]) -> Generator[None]:
-    """Conversion goes to another block, where values from outside are others."""
-    before = (importer.block, importer.function, importer.location, importer.folds_scalars)
-    outside = {value: importer.values[value] for value in inside}
-    importer.block, importer.function, importer.folds_scalars = block, name, True
-    importer.values.update(inside)
-    try:
-        yield
-    finally:
-        importer.block, importer.function, importer.location, importer.folds_scalars = before
-        importer.values.update(outside)

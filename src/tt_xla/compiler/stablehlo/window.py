@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler.stablehlo.composites import legalises
+from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
-from tt_xla.compiler.stablehlo.importer import Importer, converts
 from tt_xla.compiler.stablehlo.reduction import body_op, is_identity
 from tt_xla.compiler.stablehlo.sliding import ON_BOOLEANS, every, slide
 from tt_xla.compiler.stablehlo.structure import crop, extend, permute, reshape, spread
@@ -29,28 +29,28 @@ from tt_xla.ir.ttir.window import AvgPool2dOp, Conv2dOp, ConvTranspose2dOp, MaxP
 
 
 @converts("stablehlo.convolution")
-def convolution(importer: Importer, op: Any) -> SSAValue:
+def convolution(context: ImportContext, op: Any) -> SSAValue:
     """To ``ttir.conv2d``; one spatial dimension becomes two, of three one goes to the channels, the kernel's layout
     becomes OIHW."""
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     spatial = len(numbers.input_spatial_dimensions)
     if spatial not in (1, 2, 3):
-        raise importer.reject(op, f"it has {spatial} spatial dimensions; 1, 2 and 3 are supported")
+        raise context.reject(op, f"it has {spatial} spatial dimensions; 1, 2 and 3 are supported")
     window = _Window(op, spatial)
-    operand, kernel = importer.operands(op)
+    operand, kernel = context.operands(op)
     batch_groups = int(op.attributes["batch_group_count"].value)
     groups = int(op.attributes["feature_group_count"].value) * batch_groups
     operand = _batch_as_features(
-        importer, operand, numbers.input_batch_dimension, numbers.input_feature_dimension, batch_groups
+        context, operand, numbers.input_batch_dimension, numbers.input_feature_dimension, batch_groups
     )
     transposed = _transposed_properties(op, window, shape(kernel), tuple(numbers.kernel_spatial_dimensions))
     if transposed is not None:
-        return _conv_transpose2d(importer, op, operand, kernel, transposed)
+        return _conv_transpose2d(context, op, operand, kernel, transposed)
     for dim, dilation in zip(numbers.input_spatial_dimensions, window.lhs_dilation, strict=True):
-        operand = spread(importer, operand, dim, dilation)
-    operand = window.crop_negative(importer, operand, tuple(numbers.input_spatial_dimensions))
+        operand = spread(context, operand, dim, dilation)
+    operand = window.crop_negative(context, operand, tuple(numbers.input_spatial_dimensions))
     kernel = permute(
-        importer,
+        context,
         kernel,
         (
             numbers.kernel_output_feature_dimension,
@@ -60,17 +60,17 @@ def convolution(importer: Importer, op: Any) -> SSAValue:
     )
     reversed_dims = tuple(2 + dim for dim, flag in enumerate(window.reversal) if flag)
     if reversed_dims:
-        kernel = importer.emit(ReverseOp, [kernel], tensor_type(kernel), dimensions=reversed_dims)
+        kernel = context.emit(ReverseOp, [kernel], tensor_type(kernel), dimensions=reversed_dims)
     dims = (numbers.input_batch_dimension, numbers.input_feature_dimension, *numbers.input_spatial_dimensions)
     results = (numbers.output_batch_dimension, numbers.output_feature_dimension, *numbers.output_spatial_dimensions)
-    result = importer.result_type(op)
+    result = context.result_type(op)
     if spatial == 1:
-        return _conv1d(importer, (operand, kernel), groups, window, (dims, results), result)
+        return _conv1d(context, (operand, kernel), groups, window, (dims, results), result)
     if spatial == 3:
-        return _conv3d(importer, (operand, kernel), groups, window, (dims, results), result)
+        return _conv3d(context, (operand, kernel), groups, window, (dims, results), result)
     if dims != results:
-        operand = permute(importer, operand, tuple(dims[results.index(d)] for d in range(4)))
-    return importer.emit(
+        operand = permute(context, operand, tuple(dims[results.index(d)] for d in range(4)))
+    return context.emit(
         Conv2dOp,
         [operand, kernel, None],
         result,
@@ -83,18 +83,18 @@ def convolution(importer: Importer, op: Any) -> SSAValue:
     )
 
 
-def _batch_as_features(importer: Importer, operand: SSAValue, batch: int, feature: int, groups: int) -> SSAValue:
+def _batch_as_features(context: ImportContext, operand: SSAValue, batch: int, feature: int, groups: int) -> SSAValue:
     """The groups of a batch side by side among the features: then features are grouped in the same way."""
     if groups == 1:
         return operand
     sizes = shape(operand)
-    apart = reshape(importer, operand, (*sizes[:batch], groups, sizes[batch] // groups, *sizes[batch + 1 :]))
+    apart = reshape(context, operand, (*sizes[:batch], groups, sizes[batch] // groups, *sizes[batch + 1 :]))
     order = [dim for dim in range(len(sizes) + 1) if dim != batch]
     order.insert(order.index(feature + (feature > batch)), batch)
     merged = tuple(
         size // groups if dim == batch else size * groups if dim == feature else size for dim, size in enumerate(sizes)
     )
-    return reshape(importer, permute(importer, apart, tuple(order)), merged)
+    return reshape(context, permute(context, apart, tuple(order)), merged)
 
 
 def _transposed_properties(
@@ -126,20 +126,20 @@ def _transposed_properties(
 
 
 def _conv_transpose2d(
-    importer: Importer, op: Any, operand: SSAValue, kernel: SSAValue, properties: dict[str, Any]
+    context: ImportContext, op: Any, operand: SSAValue, kernel: SSAValue, properties: dict[str, Any]
 ) -> SSAValue:
     """The kernel as [I, O, kh, kw], turned around, since a transposed convolution does not turn it."""
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     channels = (numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension)
-    kernel = permute(importer, kernel, (*channels, *numbers.kernel_spatial_dimensions))
+    kernel = permute(context, kernel, (*channels, *numbers.kernel_spatial_dimensions))
     if turned := properties.pop("reversed"):
-        kernel = importer.emit(ReverseOp, [kernel], tensor_type(kernel), dimensions=turned)
+        kernel = context.emit(ReverseOp, [kernel], tensor_type(kernel), dimensions=turned)
     dims = (numbers.input_batch_dimension, numbers.input_feature_dimension, *numbers.input_spatial_dimensions)
     results = (numbers.output_batch_dimension, numbers.output_feature_dimension, *numbers.output_spatial_dimensions)
-    operand = permute(importer, operand, tuple(dims[results.index(d)] for d in range(4)))
+    operand = permute(context, operand, tuple(dims[results.index(d)] for d in range(4)))
     places = dict(zip(("batch_dim", "channel_dim", "height_dim", "width_dim"), results, strict=True))
     operands = [operand, kernel, None]
-    return importer.emit(ConvTranspose2dOp, operands, importer.result_type(op), groups=1, **places, **properties)
+    return context.emit(ConvTranspose2dOp, operands, context.result_type(op), groups=1, **places, **properties)
 
 
 class _Window:
@@ -157,10 +157,10 @@ class _Window:
         self.reversal = read("window_reversal", 0)
         self.padding = _padding(given["padding"], spatial) if "padding" in given else ((0, 0),) * spatial
 
-    def crop_negative(self, importer: Importer, operand: SSAValue, spatial: tuple[int, ...]) -> SSAValue:
+    def crop_negative(self, context: ImportContext, operand: SSAValue, spatial: tuple[int, ...]) -> SSAValue:
         """Negative padding, which transposed convolutions have, as slices of the operand."""
         for dim, (low, high) in zip(spatial, self.padding, strict=True):
-            operand = crop(importer, operand, dim, max(0, -low), shape(operand)[dim] - max(0, -high))
+            operand = crop(context, operand, dim, max(0, -low), shape(operand)[dim] - max(0, -high))
         self.padding = tuple((max(0, low), max(0, high)) for low, high in self.padding)
         return operand
 
@@ -175,7 +175,7 @@ def _padding(attribute: Any, rank: int) -> tuple[tuple[int, int], ...]:
 
 
 def _conv1d(
-    importer: Importer,
+    context: ImportContext,
     operands: tuple[SSAValue, SSAValue],
     groups: int,
     window: _Window,
@@ -184,14 +184,14 @@ def _conv1d(
 ) -> SSAValue:
     """A convolution over [N, C, 1, L]."""
     operand, kernel = operands
-    moved = permute(importer, operand, dims[0])
+    moved = permute(context, operand, dims[0])
     batch, channels, length = shape(moved)
-    planar = reshape(importer, moved, (batch, channels, 1, length))
+    planar = reshape(context, moved, (batch, channels, 1, length))
     outputs, inputs, size = shape(kernel)
-    weight = reshape(importer, kernel, (outputs, inputs, 1, size))
+    weight = reshape(context, kernel, (outputs, inputs, 1, size))
     low, high = window.padding[0]
     out_length = shapes.window(length, size, window.stride[0], low, high, window.rhs_dilation[0])
-    found = importer.emit(
+    found = context.emit(
         Conv2dOp,
         [planar, weight, None],
         tensor((batch, outputs, 1, out_length), result.element_type),
@@ -204,12 +204,12 @@ def _conv1d(
         padding=(0, low, 0, high),
         dilation=(1, window.rhs_dilation[0]),
     )
-    flat = reshape(importer, found, (batch, outputs, out_length))
-    return permute(importer, flat, tuple(dims[1].index(d) for d in range(3)))
+    flat = reshape(context, found, (batch, outputs, out_length))
+    return permute(context, flat, tuple(dims[1].index(d) for d in range(3)))
 
 
 def _conv3d(
-    importer: Importer,
+    context: ImportContext,
     operands: tuple[SSAValue, SSAValue],
     groups: int,
     window: _Window,
@@ -219,22 +219,22 @@ def _conv3d(
     """A convolution over [N * D, H, W, kd * C]: planes that the kernel's depth spans lie side by side among the
     channels, in each group."""
     batch, channel, *space = dims[0]
-    moved = permute(importer, operands[0], (batch, *space, channel))
+    moved = permute(context, operands[0], (batch, *space, channel))
     outputs, inputs, depth, high, wide = shape(operands[1])
-    kernel = permute(importer, operands[1], (0, 2, 1, 3, 4))
-    kernel = reshape(importer, kernel, (outputs, depth * inputs, high, wide))
-    moved = extend(importer, moved, 1, window.padding[0], full(importer, 0, tensor((), result.element_type)))
+    kernel = permute(context, operands[1], (0, 2, 1, 3, 4))
+    kernel = reshape(context, kernel, (outputs, depth * inputs, high, wide))
+    moved = extend(context, moved, 1, window.padding[0], full(context, 0, tensor((), result.element_type)))
     planes = shapes.window(shape(moved)[1], depth, window.stride[0], 0, 0, window.rhs_dilation[0])
-    side_by_side = _depth_as_channels(importer, moved, (planes, depth, groups), window)
+    side_by_side = _depth_as_channels(context, moved, (planes, depth, groups), window)
     count, _, height, width, channels = shape(moved)
-    side_by_side = reshape(importer, side_by_side, (count * planes, height, width, depth * channels))
+    side_by_side = reshape(context, side_by_side, (count * planes, height, width, depth * channels))
     places = {name: dim for dim, name in enumerate(("batch_dim", "height_dim", "width_dim", "channel_dim"))}
     (top, bottom), (left, right) = window.padding[1:]
     out = [
         shapes.window(size, reach, window.stride[dim], *window.padding[dim], window.rhs_dilation[dim])
         for dim, (size, reach) in enumerate(((height, high), (width, wide)), start=1)
     ]
-    found = importer.emit(
+    found = context.emit(
         Conv2dOp,
         [side_by_side, kernel, None],
         tensor((count * planes, *out, outputs), result.element_type),
@@ -244,13 +244,15 @@ def _conv3d(
         dilation=window.rhs_dilation[1:],
         **places,
     )
-    found = reshape(importer, found, (count, planes, *out, outputs))
+    found = reshape(context, found, (count, planes, *out, outputs))
     to_batch, to_channel, *to_space = dims[1]
     order = (to_batch, *to_space, to_channel)
-    return permute(importer, found, tuple(order.index(dim) for dim in range(5)))
+    return permute(context, found, tuple(order.index(dim) for dim in range(5)))
 
 
-def _depth_as_channels(importer: Importer, value: SSAValue, sizes: tuple[int, int, int], window: _Window) -> SSAValue:
+def _depth_as_channels(
+    context: ImportContext, value: SSAValue, sizes: tuple[int, int, int], window: _Window
+) -> SSAValue:
     """Of a padded [N, D, H, W, C] the planes that the kernel's depth spans: [N * planes * H * W, groups, depth * C]."""
     planes, depth, groups = sizes
     stride, dilation = window.stride[0], window.rhs_dilation[0]
@@ -258,27 +260,27 @@ def _depth_as_channels(importer: Importer, value: SSAValue, sizes: tuple[int, in
     flat = (count * planes * height * width, groups, channels // groups)
     parts: list[SSAValue] = []
     for first in range(0, depth * dilation, dilation):
-        part = crop(importer, value, 1, first, first + (planes - 1) * stride + 1)
-        parts.append(reshape(importer, every(importer, part, 1, stride), flat))
+        part = crop(context, value, 1, first, first + (planes - 1) * stride + 1)
+        parts.append(reshape(context, every(context, part, 1, stride), flat))
     if depth == 1:
         return parts[0]
     type_ = tensor((flat[0], groups, depth * flat[2]), tensor_type(value).element_type)
-    made = ConcatOp.make([parts], [type_], importer.location, dim=2)
-    importer.block.add_op(made)
+    made = ConcatOp.make([parts], [type_], context.location, dim=2)
+    context.block.add_op(made)
     return made.results[0]
 
 
 @converts("stablehlo.reduce_window")
-def reduce_window(importer: Importer, op: Any) -> SSAValue:
+def reduce_window(context: ImportContext, op: Any) -> SSAValue:
     """A running sum, pooling of floats over one or two dimensions, or else shifted slices."""
     reducer = body_op(op)
     if len(op.results) != 1 or not reducer:
-        raise importer.reject(op, "its body is not one op")
-    operand, initial = importer.operands(op)
-    importer.result_type(op)
+        raise context.reject(op, "its body is not one op")
+    operand, initial = context.operands(op)
+    context.result_type(op)
     declared = str(op.results[0].type.element_type)
     if reducer not in ON_BOOLEANS or not is_identity(reducer, initial, declared):
-        raise importer.reject(op, "its initial value is not the identity of its body")
+        raise context.reject(op, "its initial value is not the identity of its body")
     window = _PoolWindow(op, shape(operand))
     dilates = any(dilation != 1 for dilation in window.base_dilations)
     native = not dilates and declared != "i1"
@@ -286,16 +288,16 @@ def reduce_window(importer: Importer, op: Any) -> SSAValue:
         return operand
     running = window.running_sum(shape(operand)) if native and reducer == "stablehlo.add" else None
     if running is not None:
-        return importer.emit(CumsumOp, [operand], importer.result_type(op), dim=running)
+        return context.emit(CumsumOp, [operand], context.result_type(op), dim=running)
     dilated = any(dilation != 1 for dilation in window.dilations)
     # TT-NN's pooling by average, unlike the one by maximum, takes neighbours alone.
     pools = native and (reducer == "stablehlo.maximum" or (reducer == "stablehlo.add" and not dilated))
     element = tensor_type(operand).element_type
     # TT-NN's pooling rounds to bfloat16: hardly an element would equal the maximum of its neighbours.
     suppresses = reducer == "stablehlo.maximum" and element == f32 and set(window.strides) == {1}
-    if pools and window.is_poolable() and element in (bf16, f32) and not (suppresses and importer.approximate):
-        return _pool2d(importer, operand, reducer, _planes(importer, op, shape(operand), window))
-    return slide(importer, op, reducer, window)
+    if pools and window.is_poolable() and element in (bf16, f32) and not (suppresses and context.module.approximate):
+        return _pool2d(context, operand, reducer, _planes(context, op, shape(operand), window))
+    return slide(context, op, reducer, window)
 
 
 class _PoolWindow:
@@ -352,18 +354,18 @@ class _Planes:
         height, width = (neutral if d is None else values[d] for d in self.spatial)
         return height, width
 
-    def flat(self, importer: Importer, value: SSAValue) -> SSAValue:
+    def flat(self, context: ImportContext, value: SSAValue) -> SSAValue:
         """A tensor of these dimensions, or of their windows, as [N, H, W, C]."""
         height, width = self.each(shape(value), 1)
         count = math.prod(shape(value)) // (height * width * self.channels)
-        return reshape(importer, permute(importer, value, self.order), (count, height, width, self.channels))
+        return reshape(context, permute(context, value, self.order), (count, height, width, self.channels))
 
-    def back(self, importer: Importer, value: SSAValue) -> SSAValue:
+    def back(self, context: ImportContext, value: SSAValue) -> SSAValue:
         """[N, H, W, C] with the dimensions apart and in their places."""
         _, height, width, _ = shape(value)
         after = dict(zip(self.spatial, (height, width), strict=True))
-        value = reshape(importer, value, tuple(after.get(d, self.whole[d]) for d in self.order))
-        return permute(importer, value, tuple(self.order.index(d) for d in range(len(self.whole))))
+        value = reshape(context, value, tuple(after.get(d, self.whole[d]) for d in self.order))
+        return permute(context, value, tuple(self.order.index(d) for d in range(len(self.whole))))
 
     def properties(self) -> dict[str, Any]:
         (top, bottom), (left, right) = self.each(self.window.padding, (0, 0))
@@ -384,72 +386,72 @@ class _Planes:
         return (flat[0], height, width, flat[3])
 
 
-def _pool2d(importer: Importer, operand: SSAValue, reducer: str, planes: _Planes) -> SSAValue:
-    flat = planes.flat(importer, operand)
+def _pool2d(context: ImportContext, operand: SSAValue, reducer: str, planes: _Planes) -> SSAValue:
+    flat = planes.flat(context, operand)
     type_ = tensor(planes.pooled(shape(flat)), tensor_type(operand).element_type)
     given = planes.properties()
     if reducer == "stablehlo.maximum":
-        found = importer.emit(MaxPool2dOp, [flat], type_, ceil_mode=False, **given)
+        found = context.emit(MaxPool2dOp, [flat], type_, ceil_mode=False, **given)
     else:
-        mean = importer.emit(AvgPool2dOp, [flat], type_, ceil_mode=False, count_include_pad=True, **given)
-        count = full(importer, math.prod(given["kernel"]), type_)
-        found = importer.emit(ttir.BINARY_OPS["multiply"], [mean, count], type_)
-    return planes.back(importer, found)
+        mean = context.emit(AvgPool2dOp, [flat], type_, ceil_mode=False, count_include_pad=True, **given)
+        count = full(context, math.prod(given["kernel"]), type_)
+        found = context.emit(ttir.BINARY_OPS["multiply"], [mean, count], type_)
+    return planes.back(context, found)
 
 
 @converts("stablehlo.select_and_scatter")
-def select_and_scatter(importer: Importer, op: Any) -> SSAValue:
+def select_and_scatter(context: ImportContext, op: Any) -> SSAValue:
     """The gradient of maximum pooling: the positions of the maxima, and a scatter of the gradients to them, channel by
     channel."""
-    importer.result_type(op)
-    operand, source, initial = importer.operands(op)
+    context.result_type(op)
+    operand, source, initial = context.operands(op)
     window = _PoolWindow(op, shape(operand))
     if tensor_type(operand).element_type not in (bf16, f32) or not _keeps_first_greatest(op):
-        raise importer.reject(op, "it is not the gradient of a pooling by maximum")
+        raise context.reject(op, "it is not the gradient of a pooling by maximum")
     if body_op(op, region=1) != "stablehlo.add" or not is_identity("stablehlo.add", initial):
-        raise importer.reject(op, "it does not add to zeros")
-    planes = _planes(importer, op, shape(operand), window)
-    flat = planes.flat(importer, operand)
+        raise context.reject(op, "it does not add to zeros")
+    planes = _planes(context, op, shape(operand), window)
+    flat = planes.flat(context, operand)
     batch, height, width, channels = shape(flat)
     kernel, (top, left, bottom, right) = planes.properties()["kernel"], planes.properties()["padding"]
     if height * width > _POSITIONS or max(top, bottom) > kernel[0] // 2 or max(left, right) > kernel[1] // 2:
-        raise importer.reject(op, "TT-NN finds no positions in planes or padding of this size")
+        raise context.reject(op, "TT-NN finds no positions in planes or padding of this size")
     pooled = planes.pooled(shape(flat))
     types = [tensor(pooled, tensor_type(flat).element_type), tensor(pooled, si32)]
-    made = MaxPool2dWithIndicesOp.make([flat, []], types, importer.location, ceil_mode=False, **planes.properties())
-    importer.block.add_op(made)
+    made = MaxPool2dWithIndicesOp.make([flat, []], types, context.location, ceil_mode=False, **planes.properties())
+    context.block.add_op(made)
     by_channel = (0, 3, 1, 2)
     index, gradient = (
-        reshape(importer, permute(importer, value, by_channel), (batch * channels, pooled[1] * pooled[2]))
-        for value in (made.results[1], planes.flat(importer, source))
+        reshape(context, permute(context, value, by_channel), (batch * channels, pooled[1] * pooled[2]))
+        for value in (made.results[1], planes.flat(context, source))
     )
     type_ = tensor((batch * channels, height * width), tensor_type(operand).element_type)
     overlaps = any(step < size for step, size in zip(planes.properties()["stride"], kernel, strict=True))
     kind = ReduceType.SUM if overlaps else ReduceType.INVALID
-    zeros = full(importer, 0, type_)
-    found = importer.emit(ScatterOp, [zeros, index, gradient], type_, dim=1, scatter_reduce_type=kind)
-    found = reshape(importer, found, (batch, channels, height, width))
-    return planes.back(importer, permute(importer, found, (0, 2, 3, 1)))
+    zeros = full(context, 0, type_)
+    found = context.emit(ScatterOp, [zeros, index, gradient], type_, dim=1, scatter_reduce_type=kind)
+    found = reshape(context, found, (batch, channels, height, width))
+    return planes.back(context, permute(context, found, (0, 2, 3, 1)))
 
 
 @legalises("tenstorrent.max_pool2d_with_indices")
-def max_pool2d_with_indices(importer: Importer, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
+def max_pool2d_with_indices(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
     """Of bfloat16 [N, C, H, W], the last operand; those before are the decomposition's constants.
 
     Padding is top, left, bottom, right; positions are counted in the plane of a channel.
     """
-    x = importer.operands(op)[-1]
+    x = context.operands(op)[-1]
     sizes = {name: tuple(int(size) for size in attributes[name]) for name in ("kernel", "stride", "dilation")}
     padding = tuple(int(size) for size in attributes["padding"])
     too_wide = any(edge > size // 2 for edge, size in zip(padding, sizes["kernel"] * 2, strict=True))
     if tensor_type(x).element_type != bf16 or math.prod(shape(x)[2:]) > _POSITIONS or too_wide:
         return None
-    flat = permute(importer, x, (0, 2, 3, 1))
-    batch, channels, height, width = importer.result_type(op).get_shape()
+    flat = permute(context, x, (0, 2, 3, 1))
+    batch, channels, height, width = context.result_type(op).get_shape()
     types = [tensor((batch, height, width, channels), element) for element in (bf16, si32)]
-    made = MaxPool2dWithIndicesOp.make([flat, []], types, importer.location, ceil_mode=False, padding=padding, **sizes)
-    importer.block.add_op(made)
-    return [permute(importer, result, (0, 3, 1, 2)) for result in made.results]
+    made = MaxPool2dWithIndicesOp.make([flat, []], types, context.location, ceil_mode=False, padding=padding, **sizes)
+    context.block.add_op(made)
+    return [permute(context, result, (0, 3, 1, 2)) for result in made.results]
 
 
 _POSITIONS = 1 << 16
@@ -465,10 +467,10 @@ def _keeps_first_greatest(op: Any) -> bool:
     return direction == "GE" and list(compare.operands) == list(block.arguments)
 
 
-def _planes(importer: Importer, op: Any, whole: tuple[int, ...], window: _PoolWindow) -> _Planes:
+def _planes(context: ImportContext, op: Any, whole: tuple[int, ...], window: _PoolWindow) -> _Planes:
     pooled = [d for d in range(len(whole)) if window.moves(d)]
     if len(pooled) > 2:
-        raise importer.reject(op, f"its window spans {len(pooled)} dimensions; 1 and 2 are supported")
+        raise context.reject(op, f"its window spans {len(pooled)} dimensions; 1 and 2 are supported")
     others = [d for d in range(len(whole)) if d not in pooled]
     channel = [max(others, key=lambda d: (d == 1, d))] if others else []
     batch = [d for d in others if d not in channel]

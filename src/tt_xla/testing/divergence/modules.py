@@ -12,8 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from tt_xla.compiler import parse_module
-from tt_xla.compiler.locations import describe
-from tt_xla.compiler.stablehlo.importer import convert_location
+from tt_xla.compiler.locations import convert_location, describe
 from tt_xla.compiler.stablehlo.outline import is_constant, outline_all, walk
 from tt_xla.errors import MalformedModuleError, OptionError
 from tt_xla.ir.program import WEIGHT_DTYPE

@@ -1,0 +1,155 @@
+"""Declarations of a StableHLO module's entry function: names, roles, types and attributes of arguments and results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from jaxlib.mlir import ir
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DictionaryAttr, StringAttr
+from xdsl.ir import Attribute, SSAValue
+
+from tt_xla.compiler.stablehlo.annotations import marked_arguments
+from tt_xla.compiler.stablehlo.types import convert_type
+from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, WEIGHT_DTYPES, Argument, Result, Role
+from tt_xla.ir.ttcore import ArgumentTypeAttr
+
+DONATION = ("tf.aliasing_output", DONOR)
+"""Attributes of an argument whose memory its caller gives up: to a certain result, or to any use."""
+
+
+def entry_function(module: Any) -> Any:
+    """Returns the one public function of a StableHLO module, or the one named main if there are several.
+
+    Raises:
+        MalformedModuleError: there is no such function, or it has no body.
+    """
+    public = [function for function in functions(module).values() if _visibility(function) == "public"]
+    if len(public) > 1:
+        public = [function for function in public if function.name.value == "main"] or public
+    if len(public) != 1:
+        raise MalformedModuleError(
+            f"Expected exactly one public function, found: {len(public)}.",
+            hint="Mark helper functions private, or name the entry function main.",
+        )
+    (entry,) = public
+    if not entry.regions[0].blocks:
+        raise MalformedModuleError(f"Function @{entry.name.value} has no body.")
+    return entry
+
+
+def functions(module: Any) -> dict[str, Any]:
+    """Returns the functions of a StableHLO module by name."""
+    return {op.name.value: op for op in module.body.operations if op.operation.name == "func.func"}
+
+
+def _visibility(function: Any) -> str:
+    if "sym_visibility" not in function.attributes:
+        return "public"
+    return function.attributes["sym_visibility"].value
+
+
+def arguments(function: Any) -> tuple[Argument, ...]:
+    """Returns the arguments that an entry function declares.
+
+    An explicit ``ttir.name`` or ``ttcore.argument_type`` goes before the mark of ``tt_jax.mark_parameters``.
+
+    Raises:
+        MalformedModuleError: the name or role of an argument is not one.
+    """
+    marks = marked_arguments(function)
+    block = function.regions[0].blocks[0]
+    declared: list[Argument] = []
+    for position, (argument, attributes) in enumerate(zip(block.arguments, _attributes(function), strict=True)):
+        role = Role.PARAMETER if position in marks else Role.INPUT
+        if "ttcore.argument_type" in attributes:
+            role = _role(position, attributes["ttcore.argument_type"])
+        name = marks.get(position, f"arg{position}")
+        if "ttir.name" in attributes:
+            name = _name(position, attributes["ttir.name"])
+        declared.append(Argument(name, role, *_shape_and_dtype(argument.type)))
+    return tuple(declared)
+
+
+def results(function: Any) -> tuple[Result, ...]:
+    """Returns the results that an entry function declares."""
+    return tuple(Result(*_shape_and_dtype(type_)) for type_ in function.type.results)
+
+
+def donated_positions(function: Any) -> set[int]:
+    """Returns the positions of arguments whose memory may receive results, because their caller gives it up."""
+    return {
+        position
+        for position, attributes in enumerate(_attributes(function))
+        if any(name in attributes for name in DONATION)
+    }
+
+
+def ttir_attributes(function: Any, declared: tuple[Argument, ...], donated: set[int]) -> ArrayAttr[DictionaryAttr]:
+    """Returns the attributes of an entry function's arguments in TTIR.
+
+    Args:
+        declared: the arguments.
+        donated: positions of arguments whose memory the program may write to.
+    """
+    dtypes = _weight_dtypes(function)
+    pairs = enumerate(zip(declared, dtypes, strict=True))
+    return ArrayAttr([_ttir_attributes(argument, position in donated, dtype) for position, (argument, dtype) in pairs])
+
+
+def name_hint(name: str) -> str | None:
+    """Returns an argument's name as a name in MLIR's text, or None if no such name is like it."""
+    hint = re.sub(r"\W", "_", name)
+    return hint if SSAValue.is_valid_name(hint) else None
+
+
+def _attributes(function: Any) -> list[Any]:
+    """Returns the attributes of each argument, as mappings."""
+    declared = list(function.arg_attrs) if "arg_attrs" in function.attributes else []
+    return declared or [{}] * len(function.regions[0].blocks[0].arguments)
+
+
+def _name(position: int, attribute: Any) -> str:
+    if not isinstance(attribute, ir.StringAttr):
+        raise MalformedModuleError(f"ttir.name of argument {position} is {attribute}, expected a string.")
+    return attribute.value
+
+
+def _role(position: int, attribute: Any) -> Role:
+    text = re.sub(r'^#ttcore\.argument_type<(.*)>$|^"(.*)"$', r"\1\2", str(attribute))
+    if text not in (*Role, "default"):
+        raise MalformedModuleError(
+            f"ttcore.argument_type of argument {position} is {attribute}, expected default, {', '.join(Role)}."
+        )
+    return Role.INPUT if text == "default" else Role(text)
+
+
+def _shape_and_dtype(type_: Any) -> tuple[tuple[int, ...], str]:
+    convert_type(type_)
+    ranked = ir.RankedTensorType(type_)
+    return tuple(ranked.shape), str(ranked.element_type)
+
+
+def _weight_dtypes(function: Any) -> Iterator[str]:
+    """Yields the ``ttcore.weight_dtype`` of each argument; an empty string for an argument without one."""
+    for position, attributes in enumerate(_attributes(function)):
+        dtype = str(attributes[WEIGHT_DTYPE]).strip('"') if WEIGHT_DTYPE in attributes else ""
+        if dtype and dtype not in WEIGHT_DTYPES:
+            raise MalformedModuleError(
+                f"{WEIGHT_DTYPE} of argument {position} is {dtype}, expected one of {', '.join(WEIGHT_DTYPES)}."
+            )
+        yield dtype
+
+
+def _ttir_attributes(argument: Argument, donated: bool, weight_dtype: str) -> DictionaryAttr:
+    attributes: dict[str, Attribute] = {
+        "ttcore.argument_type": ArgumentTypeAttr(argument.role),
+        "ttir.name": StringAttr(argument.name),
+    }
+    if donated:
+        attributes[DONOR] = BoolAttr.from_bool(True)
+    if weight_dtype:
+        attributes[WEIGHT_DTYPE] = StringAttr(weight_dtype)
+    return DictionaryAttr(attributes)
