@@ -1,4 +1,4 @@
-"""An op of TTNN as an instruction of a Program, and its properties as plain values."""
+"""Conversion of single TTNN ops and their properties to plain Program data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tt_xla.ir.ttnn.attributes import DeviceType
 
 
 def plain_instruction(op: TTOp) -> Instruction:
-    """An op alone as an instruction: its operands are the values 0, 1, ..., its results the ones after."""
+    """Returns one op as an instruction whose operands are values 0, 1, ... and whose results follow them."""
     operands: dict[str, Operand] = {}
     count = 0
     for name in operand_names(type(op)):
@@ -30,8 +30,10 @@ def plain_instruction(op: TTOp) -> Instruction:
 
 
 def plain_value(value: Any) -> Any:
-    """A property value as a ``.ttnn`` file gives it back: plain, tuples as lists, dense elements as bytes, of which one
-    stands for all when they are alike."""
+    """Returns a property value in the form in which a ``.ttnn`` file stores it.
+
+    Tuples become lists. Dense elements become bytes, where a splat has the bytes of one element.
+    """
     if isinstance(value, DenseIntOrFPElementsAttr):
         return value.data.data
     return plain(value)

@@ -1,28 +1,29 @@
-"""The MLIR context in which users' modules are read."""
+"""The MLIR context that users' modules are parsed in."""
 
 from __future__ import annotations
 
 from jaxlib.mlir import ir
 
 _MOST_READ = 1 << 20
-"""Bytes of modules that one context reads. It keeps every type, location and constant that it has seen."""
+"""Bytes of modules after which a context is replaced; it keeps every type, location and constant it has seen."""
 
 _context: tuple[ir.Context, int] | None = None
-"""The one in use, and how many bytes it has read."""
+"""The current context and the number of bytes parsed in it."""
 
 
 def context(reading: int) -> ir.Context:
-    """The MLIR context for modules that users bring; it knows JAX's dialects and lets others stand as they are.
+    """Returns the MLIR context for parsing users' modules. It knows JAX's dialects and accepts unregistered ones.
 
     Args:
-        reading: how many bytes will be read in it. One that has read enough is left to its modules.
+        reading: Number of bytes that the caller will parse. A context that has parsed too many is replaced; modules
+            in it stay valid.
     """
     global _context
-    found, read = _context or (None, 0)
-    if found is None or read >= _MOST_READ:
+    mlir_context, bytes_read = _context or (None, 0)
+    if mlir_context is None or bytes_read >= _MOST_READ:
         from jax._src.interpreters import mlir
 
-        found, read = mlir.make_ir_context(), 0
-        found.allow_unregistered_dialects = True
-    _context = found, read + reading
-    return found
+        mlir_context, bytes_read = mlir.make_ir_context(), 0
+        mlir_context.allow_unregistered_dialects = True
+    _context = mlir_context, bytes_read + reading
+    return mlir_context

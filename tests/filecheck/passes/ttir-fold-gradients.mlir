@@ -31,7 +31,7 @@ func.func @used_twice(%x: tensor<8x4xf32>, %g: tensor<8x6xf32>) -> (tensor<6x4xf
   func.return %0, %1 : tensor<6x4xf32>, tensor<4x6xf32>
 }
 
-// of_single_elements.
+// sum_of_single_elements.
 // CHECK-LABEL: func.func @one_row(
 func.func @one_row(%x: tensor<1x10xf32>, %n: tensor<1x10xsi32>) -> (tensor<10xf32>, tensor<10xf32>, tensor<10xsi32>) {
   // CHECK-NEXT: "ttir.reshape"(%x)
@@ -43,7 +43,7 @@ func.func @one_row(%x: tensor<1x10xf32>, %n: tensor<1x10xsi32>) -> (tensor<10xf3
   func.return %0, %1, %2 : tensor<10xf32>, tensor<10xf32>, tensor<10xsi32>
 }
 
-// of_repeated: four times what was repeated four times.
+// sum_of_repeated, extreme_of_repeated: four times what was repeated four times.
 // CHECK-LABEL: func.func @repeated(
 func.func @repeated(%x: tensor<3x1x5xf32>) -> (tensor<5xf32>, tensor<3x5xf32>, tensor<3xf32>) {
   // CHECK: %[[S:.*]] = "ttir.sum"(%x) <{dim_arg = [0 : i32, 1 : i32], keep_dim = false}>

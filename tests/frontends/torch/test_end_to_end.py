@@ -91,7 +91,8 @@ def test_attention_with_a_boolean_mask_is_one_op_of_the_chip(rows):
     mask = torch.rand(2, 1, rows, 40) > 0.3
     mask[0, 0, 0] = False  # a row that sees nothing
     attend = functools.partial(F.scaled_dot_product_attention, attn_mask=mask, enable_gqa=True)
-    got = torch.compile(attend, backend="tt", options={"optimization_level": 1})(query, key, value)
+    options = {"optimization_level": 1, "numerics": "silicon"}
+    got = torch.compile(attend, backend="tt", options=options)(query, key, value)
     ops = [step.op for function in compiled_programs()[-1].functions for step in function.body]
     assert ops.count("ttnn.scaled_dot_product_attention") == 1
     assert not {"ttnn.softmax", "ttnn.matmul"} & {*ops}

@@ -1,1 +1,1 @@
-"""What passes of several stages ask about values: constants, what depends on parameters alone, ranges of integers."""
+"""Analyses and helpers that several compiler stages share: constants, const-eval dependence, integer ranges."""

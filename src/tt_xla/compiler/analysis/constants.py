@@ -1,4 +1,4 @@
-"""Constants of TTIR: their elements, and ops that hold one value everywhere."""
+"""TTIR constants: converting numbers between element types, encoding elements, and building splat constants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ _NUMPY: dict[Attribute, str] = {
 
 
 def numpy_dtype(element: Attribute) -> Any:
-    """The NumPy dtype of an element type on the chip."""
+    """Returns the NumPy dtype of an element type that the chip holds.
+
+    Raises:
+        KeyError: The chip has no such element type.
+    """
     name = _NUMPY[element]
     if name == "bfloat16":
         import ml_dtypes
@@ -34,25 +38,31 @@ def numpy_dtype(element: Attribute) -> Any:
 
 
 def elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:
-    """Dense elements of a TTIR type from a scalar, for all elements, or an array of the type's shape.
+    """Returns the dense elements attribute of a TTIR constant.
+
+    Args:
+        values: A scalar, which fills the tensor, or an array of the type's shape.
+        type_: The constant's type.
 
     Raises:
-        UnsupportedOpError: an integer does not fit in the chip's 32 bits.
+        UnsupportedOpError: An integer does not fit in the element type.
     """
     if not isinstance(values, (int, float)):
         return _elements(values, type_)
     key = (id(type_), repr(values))
-    found = _SCALARS.get(key)
-    if found is None:
+    attribute = _SCALARS.get(key)
+    if attribute is None:
         if len(_SCALARS) >= _MOST_SCALARS:
             _SCALARS.clear()
-        found = _SCALARS[key] = _elements(values, type_)
-    return found
+        attribute = _SCALARS[key] = _elements(values, type_)
+    return attribute
 
 
 _SCALARS: dict[tuple[int, str], DenseIntOrFPElementsAttr[Any]] = {}
-"""Elements by the identity of their type, which they keep alive, and the text of their one value."""
+"""Cached attributes of splat constants by the identity of their type and the text of their value."""
 _MOST_SCALARS = 4096
+"""Number of cached attributes after which the cache is cleared."""
+"""Number of cached attributes after which the cache is cleared."""
 
 
 def _elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:
@@ -62,8 +72,8 @@ def _elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:
         limits = np.iinfo(numpy_dtype(element))
         if array.size and (array.min() < limits.min or array.max() > limits.max):
             raise UnsupportedOpError(
-                f"A constant holds {array.min()} to {array.max()}; integers on the chip hold {limits.min} to "
-                f"{limits.max}."
+                f"A constant has values from {array.min()} to {array.max()}; its type on the chip, {element}, holds "
+                f"{limits.min} to {limits.max}."
             )
     data = array.astype(numpy_dtype(element)).tobytes()
     return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
@@ -84,10 +94,11 @@ def wrapped(value: int, element: Attribute) -> int:
     return (value - int(limits.min)) % 2**limits.bits + int(limits.min)
 
 
-def converted(value: float | int, source: Attribute, target: Attribute) -> float | int:
-    """Returns a number of one element type as another one holds it, as the chip converts it.
+def converted(value: float | int, source: Attribute, target: Attribute) -> float | int | None:
+    """Returns a number of one element type as another one holds it: integers wrap, floats lose their fraction.
 
-    Integers wrap. A float becomes an integer by truncation towards zero within the integer's range; NaN becomes 0.
+    Returns:
+        None for NaN and floats outside the range of an integer type, which are left to the chip.
 
     Raises:
         KeyError: The chip has no such target type.
@@ -97,7 +108,7 @@ def converted(value: float | int, source: Attribute, target: Attribute) -> float
     if not is_float_type(source):
         return wrapped(int(value), target)
     limits = np.iinfo(numpy_dtype(target))
-    return 0 if np.isnan(value) else int(min(max(value, float(limits.min)), float(limits.max)))
+    return int(value) if limits.min - 1 < value < limits.max + 1 else None
 
 
 def is_held(element: Attribute) -> bool:
@@ -106,5 +117,5 @@ def is_held(element: Attribute) -> bool:
 
 
 def splat_of(value: float, type_: Tensor, location: Attribute | None) -> ConstantOp:
-    """A constant of one value everywhere."""
+    """Returns a new constant op that holds ``value`` in every element."""
     return ConstantOp.make([], [type_], location, value=elements(value, type_))

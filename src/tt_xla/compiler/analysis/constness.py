@@ -1,4 +1,4 @@
-"""Which values depend on parameters and constants alone."""
+"""Queries whether values depend only on parameters and constants, so that const-eval can compute them once."""
 
 from __future__ import annotations
 

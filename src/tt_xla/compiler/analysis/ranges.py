@@ -1,4 +1,4 @@
-"""Between which numbers the integers of a value lie, as far as the TTIR ops that made it tell."""
+"""Range analysis: bounds of a value's integers, derived from the TTIR ops that produce it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ UNARY, BINARY = ttir.UNARY_OPS, ttir.BINARY_OPS
 Add, Subtract, Multiply = (BINARY[name] for name in ("add", "subtract", "multiply"))
 
 TRUTH = tuple(BINARY[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or"))
-"""Ops whose results are 1 and 0."""
+"""Ops whose results are 0 or 1."""
 
 
 class Range(NamedTuple):
-    """Numbers from ``low`` to ``high``, both included."""
+    """A closed interval: numbers from ``low`` to ``high``, both included."""
 
     low: float
     high: float
@@ -47,75 +47,92 @@ class Range(NamedTuple):
 _ANY = Range(-math.inf, math.inf)
 _TYPES: dict[Attribute, Range] = {si32: Range(-(2**31), 2**31 - 1), ui32: Range(0, 2**32 - 1)}
 EXACT: dict[Attribute, int] = {f32: 2**24, bf16: 2**8}
-"""Up to which magnitude a float type holds every integer."""
+"""Largest magnitude up to which a float type represents every integer."""
 
 _DEPTH = 8
+"""Number of ops that the analysis looks back."""
 _MOST_ELEMENTS = 4096
-"""Of a constant that is looked at."""
+"""Number of elements up to which a constant that is not a splat is examined."""
 
 _SAME = (ReshapeOp, BroadcastOp, PermuteOp, SliceStaticOp, ReverseOp, MaxOp, MinOp, GatherOp)
 """Ops whose results are elements of their first operand."""
 
 
 def bounds(value: SSAValue) -> Range:
-    """The range of a value's elements: no narrower than they are, no wider than their type, and of what is neither an
-    integer nor a truth unlimited unless an op says more. NaN may be among floats all the same."""
+    """Returns an interval that contains every element of a value.
+
+    The interval is never wider than an integer type's own range. For values that are neither integers nor truth values
+    it is unbounded unless the op that produces them says more. Floats may be NaN in addition to the interval.
+    """
     return _bounds(value, _DEPTH, {})
 
 
 Ask = Callable[[SSAValue], Range]
-"""The range of a value that is one op further away from the one that was asked for."""
+"""A function that returns the range of an operand, one step closer to the depth limit."""
 Rule = Callable[[OpResult, Ask], Range]
+"""Function that returns the range of an op's result; it gets the result and an ``Ask`` for the operands."""
 
 
 def _bounds(value: SSAValue, depth: int, known: dict[tuple[SSAValue, int], Range]) -> Range:
-    """``known`` are ranges by value and depth: many paths lead to one value, as to an index that is guarded."""
-    found = known.get((value, depth))
-    if found is None:
-        whole = _TYPES.get(tensor_type(value).element_type, _ANY)
-        found = whole
+    """Returns the range of a value, looking back at most ``depth`` ops.
+
+    Args:
+        value: The value whose range is wanted.
+        depth: Number of ops that may still be looked through.
+        known: Ranges computed so far, by value and depth. Guarded indices reach one value along many paths.
+    """
+    limits = known.get((value, depth))
+    if limits is None:
+        type_range = _TYPES.get(tensor_type(value).element_type, _ANY)
+        limits = type_range
         if isinstance(value, OpResult) and depth > 0:
             rule = _RULES.get(type(value.op))
             if rule is not None:
-                found = rule(value, lambda operand: _bounds(operand, depth - 1, known))
-        if found.low < whole.low or found.high > whole.high:  # it wraps around
-            found = whole
-        known[value, depth] = found
-    return found
+                limits = rule(value, lambda operand: _bounds(operand, depth - 1, known))
+        if limits.low < type_range.low or limits.high > type_range.high:  # The op wraps around.
+            limits = type_range
+        known[value, depth] = limits
+    return limits
 
 
 def _of_element(value: OpResult, ask: Ask) -> Range:
+    """Returns the range of the first operand: the result's elements are elements of it."""
     return ask(value.op.operands[0])
 
 
 def _of_weight(value: OpResult, ask: Ask) -> Range:
+    """Returns the range of an embedding's table."""
     op = value.op
     assert isinstance(op, EmbeddingOp)
     return ask(op.weight)
 
 
 def _joined(value: OpResult, ask: Ask) -> Range:
+    """Returns the smallest range that contains the ranges of all operands."""
     return _either(*map(ask, value.op.operands))
 
 
 def _either(*ranges: Range) -> Range:
-    return Range(min(found.low for found in ranges), max(found.high for found in ranges))
+    """Returns the smallest range that contains all given ranges."""
+    return Range(min(one.low for one in ranges), max(one.high for one in ranges))
 
 
 def _constant(value: OpResult, ask: Ask) -> Range:
-    found = splat(value)
-    if found is not None:
-        return Range(found, found)
+    """Returns the range of a constant's elements."""
+    number = splat(value)
+    if number is not None:
+        return Range(number, number)
     data = value.op.properties["value"]
-    whole = _TYPES.get(tensor_type(value).element_type, _ANY)
+    type_range = _TYPES.get(tensor_type(value).element_type, _ANY)
     count = math.prod(shape(value))
-    if whole is _ANY or not isinstance(data, DenseIntOrFPElementsAttr) or not 0 < count <= _MOST_ELEMENTS:
-        return whole
+    if type_range is _ANY or not isinstance(data, DenseIntOrFPElementsAttr) or not 0 < count <= _MOST_ELEMENTS:
+        return type_range
     numbers = data.get_values()
     return Range(min(numbers), max(numbers))
 
 
 def _arange(value: OpResult, ask: Ask) -> Range:
+    """Returns the range from the first to the last element of an arange."""
     op = value.op
     assert isinstance(op, ArangeOp)
     last = op.start + op.step * (shape(value)[op.arange_dimension] - 1)
@@ -123,7 +140,7 @@ def _arange(value: OpResult, ask: Ask) -> Range:
 
 
 def _position(value: OpResult, ask: Ask) -> Range:
-    """Along one dimension, or several at once; values of a sort are those of its operand."""
+    """Returns the range of positions that argmax, sort or top-k return; sorted values have their operand's range."""
     op = value.op
     if isinstance(op, SortOp | TopKOp) and value.index == 0:
         return ask(op.operands[0])
@@ -136,6 +153,7 @@ def _position(value: OpResult, ask: Ask) -> Range:
 
 
 def _clamp(value: OpResult, ask: Ask) -> Range:
+    """Returns the operand's range limited by the bounds of the clamp."""
     op = value.op
     assert isinstance(op, ClampScalarOp)
     inner, low, high = ask(op.input), float(op.min), float(op.max)
@@ -143,7 +161,11 @@ def _clamp(value: OpResult, ask: Ask) -> Range:
 
 
 def _cast(value: OpResult, ask: Ask) -> Range:
-    """Between integers and floats as long as each number is held; floats lose their fraction."""
+    """Returns the range after a typecast.
+
+    A float that becomes an integer is truncated, and NaN becomes 0. A number that the target float type may not
+    represent exactly is rounded, which widens the range.
+    """
     source, target = tensor_type(value.op.operands[0]).element_type, tensor_type(value).element_type
     inner = ask(value.op.operands[0])
     if target in _TYPES:
@@ -155,20 +177,23 @@ def _cast(value: OpResult, ask: Ask) -> Range:
     magnitude = max(-inner.low, inner.high)
     if source in EXACT or magnitude <= EXACT.get(target, 0):
         return inner
-    return Range(-1.01 * magnitude, 1.01 * magnitude)  # of a number that is rounded
+    return Range(-1.01 * magnitude, 1.01 * magnitude)  # The number is rounded.
 
 
 def _sum(value: OpResult, ask: Ask) -> Range:
+    """Returns the range of a sum, before it wraps around."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     return Range(lhs.low + rhs.low, lhs.high + rhs.high)
 
 
 def _difference(value: OpResult, ask: Ask) -> Range:
+    """Returns the range of a difference, before it wraps around."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     return Range(lhs.low - rhs.high, lhs.high - rhs.low)
 
 
 def _product(value: OpResult, ask: Ask) -> Range:
+    """Returns the range of a product, before it wraps around."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     if not math.isfinite(sum(lhs) + sum(rhs)):
         return _ANY
@@ -177,17 +202,19 @@ def _product(value: OpResult, ask: Ask) -> Range:
 
 
 def _maximum(value: OpResult, ask: Ask) -> Range:
+    """Returns the range of the elementwise maximum."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     return Range(max(lhs.low, rhs.low), max(lhs.high, rhs.high))
 
 
 def _minimum(value: OpResult, ask: Ask) -> Range:
+    """Returns the range of the elementwise minimum."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     return Range(min(lhs.low, rhs.low), min(lhs.high, rhs.high))
 
 
 def _remainder(value: OpResult, ask: Ask) -> Range:
-    """It has the sign of the dividend; that by 0 is left open."""
+    """Returns the range of a remainder by a positive divisor. A remainder has the sign of its dividend."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     if tensor_type(value).element_type not in _TYPES or not rhs.low <= rhs.high or rhs.low <= 0:
         return _TYPES.get(tensor_type(value).element_type, _ANY)
@@ -196,7 +223,7 @@ def _remainder(value: OpResult, ask: Ask) -> Range:
 
 
 def _quotient(value: OpResult, ask: Ask) -> Range:
-    """Of integers that are not negative, by what is positive."""
+    """Returns the range of an integer quotient of a non-negative dividend and a positive divisor."""
     lhs, rhs = (ask(operand) for operand in value.op.operands)
     if not is_integer(value) or lhs.low < 0 or rhs.low <= 0:
         return _TYPES.get(tensor_type(value).element_type, _ANY)
@@ -204,25 +231,26 @@ def _quotient(value: OpResult, ask: Ask) -> Range:
 
 
 def _sign(value: OpResult, ask: Ask) -> Range:
-    found = ask(value.op.operands[0])
-    return Range(*((number > 0) - (number < 0) for number in found))
+    """Returns the range of signs: a part of -1, 0 and 1."""
+    inner = ask(value.op.operands[0])
+    return Range(*((number > 0) - (number < 0) for number in inner))
 
 
 def _left_shift(value: OpResult, ask: Ask) -> Range:
-    """As :func:`_right_shift`."""
+    """Returns 0 for shifts by 32 and more, which the chip defines as 0; otherwise the type's whole range."""
     far = ask(value.op.operands[1]).low > 31
     return Range(0, 0) if far else _TYPES.get(tensor_type(value).element_type, _ANY)
 
 
 def _bits(value: OpResult, ask: Ask) -> Range:
-    """Bits that are kept of a number that is not negative make no larger one."""
-    found = [ask(operand) for operand in value.op.operands]
-    limits = [one.high for one in found if one.low >= 0]
+    """Returns the range of a bitwise and. Masking a non-negative number never makes it larger."""
+    operand_ranges = [ask(operand) for operand in value.op.operands]
+    limits = [one.high for one in operand_ranges if one.low >= 0]
     return Range(0, min(limits)) if limits else _TYPES.get(tensor_type(value).element_type, _ANY)
 
 
 def _right_shift(value: OpResult, ask: Ask) -> Range:
-    """The chip shifts by 32 and more to 0, and by less than 0 too."""
+    """Returns the range of a logical right shift. Shifts by 32 and more, and by negative amounts, give 0."""
     inner, by = ask(value.op.operands[0]), ask(value.op.operands[1])
     if by.low > 31:
         return Range(0, 0)
@@ -233,27 +261,30 @@ def _right_shift(value: OpResult, ask: Ask) -> Range:
 
 
 def _choice(value: OpResult, ask: Ask) -> Range:
-    """Either side; the predicates ``x < c`` and ``x >= c`` of one of them, or of x + k, say more."""
+    """Returns the union of both branches' ranges.
+
+    A predicate ``x < c`` or ``x >= c`` narrows the branch that is x itself or x plus a constant.
+    """
     op = value.op
     assert isinstance(op, WhereOp)
     return _either(_under(op.second, op.first, True, ask), _under(op.third, op.first, False, ask))
 
 
 def _under(value: SSAValue, predicate: SSAValue, holds: bool, ask: Ask) -> Range:
-    """The range of a value where a predicate is so."""
-    whole = ask(value)
+    """Returns the range of a value in the elements where a predicate has the truth value ``holds``."""
+    unconstrained = ask(value)
     test = predicate.owner
     if not isinstance(test, (BINARY["lt"], BINARY["ge"])):
-        return whole
+        return unconstrained
     subject, limit = test.operands
     against = splat(limit)
     if against is None:
-        return whole
+        return unconstrained
     inner = ask(subject)
     below = isinstance(test, BINARY["lt"]) == holds
     limited = Range(inner.low, min(inner.high, against - 1)) if below else Range(max(inner.low, against), inner.high)
     if limited.low > limited.high:
-        return whole
+        return unconstrained
     if value is subject:
         return limited
     plus = producer(value, Add)
@@ -261,8 +292,8 @@ def _under(value: SSAValue, predicate: SSAValue, holds: bool, ask: Ask) -> Range
         step = splat(other)
         if term is subject and step is not None:
             moved = Range(limited.low + step, limited.high + step)
-            return moved if is_integer(value) and fits(moved, tensor_type(value).element_type) else whole
-    return whole
+            return moved if is_integer(value) and fits(moved, tensor_type(value).element_type) else unconstrained
+    return unconstrained
 
 
 _RULES: dict[type[Operation], Rule] = {
@@ -293,21 +324,21 @@ _RULES: dict[type[Operation], Rule] = {
 
 
 def is_integer(value: SSAValue) -> bool:
-    """Whether a value has a type of 32-bit integers."""
+    """Returns whether a value's element type is a 32-bit integer."""
     return tensor_type(value).element_type in _TYPES
 
 
-def fits(found: Range, element: Attribute) -> bool:
-    """Whether an integer type holds all of a range."""
-    whole = _TYPES[element]
-    return whole.low <= found.low and found.high <= whole.high
+def fits(numbers: Range, element: Attribute) -> bool:
+    """Returns whether an integer type represents every number of a range."""
+    type_range = _TYPES[element]
+    return type_range.low <= numbers.low and numbers.high <= type_range.high
 
 
 _KEEP_INTEGRAL = (Add, Subtract, Multiply, BINARY["maximum"], BINARY["minimum"], UNARY["neg"], UNARY["abs"])
 
 
 def is_integral(value: SSAValue, depth: int = _DEPTH) -> bool:
-    """Whether a float is finite and has no fraction, as far as the ops that made it tell."""
+    """Returns whether a float is known to be finite and without a fraction, from the ops that produce it."""
     if not isinstance(value, OpResult) or depth == 0:
         return False
     op = value.op

@@ -1,4 +1,4 @@
-"""Ops of TTIR that TT-NN has no op for, in terms of those it has."""
+"""Decomposition of TTIR ops that TT-NN lacks into ops that it has."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
 
 @pattern(DotGeneralOp)
 def dot_general(op: DotGeneralOp, rewriter: PatternRewriter) -> None:
-    """Permute to (batch, free, contracted) by (batch, contracted, free), then a matrix product, then reshape.
+    """Rewrites a dot_general to permutes, reshapes and one matrix product.
 
-    The free dimensions of lhs stay apart where there are no batch dimensions, since a matrix product takes them so.
+    The left operand becomes (batch, free, contracted), the right one (batch, contracted, free). Without batch
+    dimensions the free dimensions of the left operand stay apart, which a matrix product allows.
     """
     batch, batch_rhs = op.batch_dims_lhs, op.batch_dims_rhs
     inner, inner_rhs = op.contract_dims_lhs, op.contract_dims_rhs
@@ -47,29 +48,30 @@ def dot_general(op: DotGeneralOp, rewriter: PatternRewriter) -> None:
 
 @pattern(Conv2dOp, ConvTranspose2dOp)
 def channels_last(op: Conv2dOp | ConvTranspose2dOp, rewriter: PatternRewriter) -> None:
-    """A convolution over [N, H, W, C]."""
+    """Rewrites a convolution to one over [N, H, W, C], between two permutes."""
     order = op.dims
     if order == (0, 1, 2, 3):
         return
-    moved = _permute(rewriter, op, op.input, order)
+    activation = _permute(rewriter, op, op.input, order)
     result = tensor(shapes.permute(shape(op.result), order), tensor_type(op.result).element_type)
     values = op.values() | {"batch_dim": 0, "height_dim": 1, "width_dim": 2, "channel_dim": 3}
-    found = insert_before(rewriter, op, type(op), [moved, op.weight, op.bias], result, **values)
+    convolution = insert_before(rewriter, op, type(op), [activation, op.weight, op.bias], result, **values)
     inverse = tuple(order.index(dim) for dim in range(4))
-    rewriter.replace(op, [], [_permute(rewriter, op, found, inverse)])
+    rewriter.replace(op, [], [_permute(rewriter, op, convolution, inverse)])
 
 
 @pattern(Conv2dOp)
 def convolution_of_one_window(op: Conv2dOp, rewriter: PatternRewriter) -> None:
-    """A kernel as large as the image, as in gradients of 1 x 1 kernels: a product of matrices.
+    """Rewrites a convolution whose kernel covers the whole image to a matrix product.
 
-    TT-NN divides convolutions over the positions of the result, of which there is one, and runs out of L1.
+    Such convolutions occur in gradients of 1x1 kernels. TT-NN distributes a convolution over the result's positions, of
+    which there is one here, and runs out of L1.
     """
     batch, height, width, channels = shape(op.result)
     depth = math.prod(shape(op.weight)[1:])
     window = (batch, *shape(op.weight)[2:], shape(op.weight)[1])
-    whole = op.dims == (0, 1, 2, 3) and op.groups == 1 and shape(op.input) == window
-    if not whole or (height, width) != (1, 1) or math.prod(window[1:3]) == 1 or any(shapes.borders(op.padding)):
+    is_one_window = op.dims == (0, 1, 2, 3) and op.groups == 1 and shape(op.input) == window
+    if not is_one_window or (height, width) != (1, 1) or math.prod(window[1:3]) == 1 or any(shapes.borders(op.padding)):
         return
     rows = _reshape(rewriter, op, op.input, (batch, depth))
     columns = _reshape(rewriter, op, _permute(rewriter, op, op.weight, (2, 3, 1, 0)), (depth, channels))
@@ -85,25 +87,26 @@ def convolution_of_one_window(op: Conv2dOp, rewriter: PatternRewriter) -> None:
 
 @pattern(ArangeOp)
 def arange(op: ArangeOp, rewriter: PatternRewriter) -> None:
-    """A range of rank 1, then spread over the other dimensions."""
-    whole, dim = shape(op.result), op.arange_dimension
-    if len(whole) == 1:
+    """Rewrites an arange of higher rank to one of rank 1 that is broadcast over the other dimensions."""
+    sizes, dim = shape(op.result), op.arange_dimension
+    if len(sizes) == 1:
         return
     values = op.values() | {"arange_dimension": 0}
     line = insert_before(
-        rewriter, op, ArangeOp, [], tensor((whole[dim],), tensor_type(op.result).element_type), **values
+        rewriter, op, ArangeOp, [], tensor((sizes[dim],), tensor_type(op.result).element_type), **values
     )
-    flat = tuple(size if position == dim else 1 for position, size in enumerate(whole))
-    spread = tuple(1 if position == dim else size for position, size in enumerate(whole))
+    flat = tuple(size if position == dim else 1 for position, size in enumerate(sizes))
+    repeats = tuple(1 if position == dim else size for position, size in enumerate(sizes))
     line = _reshape(rewriter, op, line, flat)
-    replace_with(rewriter, op, BroadcastOp, [line], broadcast_dimensions=spread)
+    replace_with(rewriter, op, BroadcastOp, [line], broadcast_dimensions=repeats)
 
 
 @pattern(ReverseOp)
 def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
-    """Rows of a table, of which there is one for each position in the reversed dimensions, by falling numbers.
+    """Rewrites a reverse to a table look-up by falling indices.
 
-    TT-NN has tables of bfloat16 alone; of other types, elements are gathered.
+    The table has a row for each position in the reversed dimensions. TT-NN's embedding takes bfloat16 tables only;
+    other types are gathered element by element.
     """
     sizes, element = shape(op.input), tensor_type(op.input).element_type
     dims = tuple(dim for dim in sorted(op.dimensions) if sizes[dim] != 1)
@@ -117,16 +120,17 @@ def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
     falling = {"start": count - 1, "end": -1, "step": -1, "arange_dimension": 0}
     if element == bf16:
         rows = insert_before(rewriter, op, ArangeOp, [], tensor((count,), si32), **falling)
-        found = insert_before(rewriter, op, EmbeddingOp, [rows, table], tensor_type(table))
+        reversed_rows = insert_before(rewriter, op, EmbeddingOp, [rows, table], tensor_type(table))
     else:
         rows = insert_before(rewriter, op, ArangeOp, [], tensor((count, columns), si32), **falling)
-        found = insert_before(rewriter, op, GatherOp, [table, rows], tensor_type(table), dim=0)
-    found = _reshape(rewriter, op, found, tuple(sizes[dim] for dim in order))
+        reversed_rows = insert_before(rewriter, op, GatherOp, [table, rows], tensor_type(table), dim=0)
+    reversed_rows = _reshape(rewriter, op, reversed_rows, tuple(sizes[dim] for dim in order))
     inverse = tuple(order.index(dim) for dim in range(len(sizes)))
-    rewriter.replace(op, [], [_permute(rewriter, op, found, inverse)])
+    rewriter.replace(op, [], [_permute(rewriter, op, reversed_rows, inverse)])
 
 
 def _permute(rewriter: PatternRewriter, op: Operation, value: SSAValue, permutation: tuple[int, ...]) -> SSAValue:
+    """Returns ``value`` permuted, or the value itself where the permutation is the identity."""
     if permutation == tuple(range(len(permutation))):
         return value
     type_ = tensor(shapes.permute(shape(value), permutation), tensor_type(value).element_type)
@@ -134,6 +138,7 @@ def _permute(rewriter: PatternRewriter, op: Operation, value: SSAValue, permutat
 
 
 def _reshape(rewriter: PatternRewriter, op: Operation, value: SSAValue, new: tuple[int, ...]) -> SSAValue:
+    """Returns ``value`` in another shape, or the value itself where it has that shape."""
     if shape(value) == new:
         return value
     type_ = tensor(new, tensor_type(value).element_type)
@@ -141,4 +146,5 @@ def _reshape(rewriter: PatternRewriter, op: Operation, value: SSAValue, new: tup
 
 
 def run(module: ModuleOp) -> None:
+    """Decomposes until TT-NN has every op of the module."""
     run_patterns(module, dot_general, channels_last, convolution_of_one_window, arange, reverse, ELEMENTWISE)

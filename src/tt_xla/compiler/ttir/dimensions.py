@@ -1,8 +1,8 @@
-"""Dimensions followed through reshapes and permutes, by the factors that those split, join and reorder.
+"""Tracking of dimensions through reshapes and permutes, by the factors that these split, join and reorder.
 
-A reshape that splits ``[B, H * D]`` into ``[B, H, D]`` splits a factor in two; one that joins dimensions gives a
-dimension of several factors. A value at either end of such ops is then described in the same factors, whatever the
-order in which a program states them.
+A reshape of ``[B, H * D]`` to ``[B, H, D]`` splits a factor in two; one that joins dimensions gives a dimension of
+several factors. Values at both ends of such a chain are then described by the same factors, in whatever order the
+program states the ops.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.ttir.structure import PermuteOp, ReshapeOp, TypecastOp
 
 VIEWS = (TypecastOp, ReshapeOp, PermuteOp)
-"""What leaves a tensor's numbers as they are."""
+"""Ops that keep a tensor's numbers."""
 
 
 class Factor:
-    """A part of a dimension, of ``size`` elements; once split, the outer and inner one of its ``parts``."""
+    """A part of a dimension, of ``size`` elements; after a split, ``parts`` holds its outer and inner factor."""
 
     __slots__ = ("parts", "size")
 
@@ -33,9 +33,11 @@ class Factor:
         self.parts: tuple[Factor, Factor] | None = None
 
     def leaves(self) -> list[Factor]:
+        """Returns the factors that this one was split into, or the factor itself."""
         return [self] if self.parts is None else [leaf for part in self.parts for leaf in part.leaves()]
 
     def split(self, inner: int) -> tuple[Factor, Factor]:
+        """Splits the factor into an outer one and an inner one of ``inner`` elements."""
         self.parts = Factor(self.size // inner), Factor(inner)
         return self.parts
 
@@ -45,35 +47,36 @@ Dims = list[list[Factor]]
 
 
 def whole(sizes: Sequence[int]) -> Dims:
-    """Each dimension as one factor."""
+    """Returns dimensions of one factor each."""
     return [[Factor(size)] if size != 1 else [] for size in sizes]
 
 
 def leaves(factors: Iterable[Factor]) -> list[Factor]:
-    """Factors as they are after later splits."""
+    """Returns factors after later splits."""
     return [leaf for factor in factors for leaf in factor.leaves()]
 
 
 def refined(dims: Dims) -> Dims:
-    """Dimensions in factors as they are after later splits."""
+    """Returns dimensions in terms of factors after later splits."""
     return [leaves(dim) for dim in dims]
 
 
 def product(factors: Iterable[Factor]) -> int:
+    """Returns the number of elements that factors stand for."""
     return math.prod(factor.size for factor in factors)
 
 
 def regrouped(dims: Dims, sizes: Sequence[int]) -> Dims | None:
-    """The same elements in the same order as dimensions of other sizes; factors are split where that is needed.
+    """Returns the dimensions of a reshape's result; splits factors where the sizes demand it.
 
-    None where the sizes do not divide each other, as in [4, 6] and [8, 3].
+    Returns None where the sizes do not divide each other, as for [4, 6] and [8, 3].
     """
     flat = leaves(factor for dim in dims for factor in dim)
     if math.prod(sizes) != product(flat) or 0 in sizes:
         return None
     result: Dims = []
     for size in sizes:
-        found: list[Factor] = []
+        dimension: list[Factor] = []
         while size > 1:
             factor = flat.pop(0)
             if size % factor.size == 0:
@@ -84,21 +87,23 @@ def regrouped(dims: Dims, sizes: Sequence[int]) -> Dims | None:
                 size = 1
             else:
                 return None
-            found.append(factor)
-        result.append(found)
+            dimension.append(factor)
+        result.append(dimension)
     return result
 
 
 def permuted(dims: Dims, order: Sequence[int]) -> Dims:
+    """Returns dimensions in another order."""
     return [dims[dim] for dim in order]
 
 
 def _inverse(order: Sequence[int]) -> list[int]:
+    """Returns the inverse of a permutation."""
     return sorted(range(len(order)), key=lambda place: order[place])
 
 
 def before(op: Operation, dims: Dims) -> Dims | None:
-    """The dimensions of the operand of a reshape, permute or elementwise op, from those of its result."""
+    """Returns the dimensions of the operand of a reshape, permute or elementwise op, from those of its result."""
     if isinstance(op, ReshapeOp):
         return regrouped(dims, shape(op.input))
     if isinstance(op, PermuteOp):
@@ -107,16 +112,22 @@ def before(op: Operation, dims: Dims) -> Dims | None:
 
 
 def after(op: Operation, dims: Dims) -> Dims | None:
-    """The dimensions of the result of a reshape, permute or elementwise op, from those of its operand."""
+    """Returns the dimensions of the result of a reshape, permute or elementwise op, from those of its operand."""
     if isinstance(op, ReshapeOp):
         return regrouped(dims, shape(op.result))
     return permuted(dims, op.permutation) if isinstance(op, PermuteOp) else dims
 
 
 def through(source: SSAValue, value: SSAValue, dims: Dims) -> Dims | None:
-    """The dimensions of ``value``, which reshapes, permutes and casts made of ``source`` with dimensions ``dims``.
+    """Returns the dimensions of ``value``, which reshapes, permutes and casts made of ``source``.
 
-    None where it was made otherwise.
+    Args:
+        source: Value at the start of the chain.
+        value: Value at the end of the chain.
+        dims: Dimensions of ``source``.
+
+    Returns:
+        None where other ops lie between the two values, or sizes do not divide each other.
     """
     ops: list[Operation] = []
     while value is not source:
@@ -124,19 +135,26 @@ def through(source: SSAValue, value: SSAValue, dims: Dims) -> Dims | None:
             return None
         ops.append(value.op)
         value = value.op.operands[0]
-    found: Dims | None = dims
+    current: Dims | None = dims
     for op in reversed(ops):
-        found = after(op, found) if found is not None else None
-    return found
+        current = after(op, current) if current is not None else None
+    return current
 
 
 def arranged(
     rewriter: PatternRewriter, op: Operation, value: SSAValue, dims: Dims, wanted: Sequence[Sequence[Factor]]
 ) -> SSAValue:
-    """``value``, whose dimensions have the factors ``dims``, with those of ``wanted``.
+    """Returns ``value`` rearranged to the dimensions ``wanted``.
 
-    Starts behind the reshapes and permutes that made it where they keep the factors whole, so that a permute there and
-    one needed here become one. Inserts before ``op`` at most a reshape, a permute and a reshape.
+    Starts behind the reshapes and permutes that produced the value, where they keep its factors whole, so that a
+    permute there and the one needed here become one. Inserts at most a reshape, a permute and a reshape before ``op``.
+
+    Args:
+        rewriter: Rewriter of the current pattern.
+        op: Op that new ops are inserted before.
+        value: Value to rearrange.
+        dims: Factors of the value's dimensions.
+        wanted: Factors of the result's dimensions.
     """
     order = _flat(wanted)
     start = value, dims
@@ -155,21 +173,22 @@ def arranged(
 
 
 def _flat(dims: Iterable[Iterable[Factor]]) -> list[Factor]:
+    """Returns the factors of all dimensions in order."""
     return [factor for dim in dims for factor in dim]
 
 
 def _behind(op: ReshapeOp | PermuteOp, dims: Dims) -> tuple[SSAValue, Dims] | None:
-    """The operand of an op and its dimensions, unless those would split a factor of the result's."""
-    found = before(op, dims)
-    if found is not None and all(factor.parts is None for factor in _flat(dims)):
-        return op.input, found
+    """Returns an op's operand and its dimensions, or None where these would split a factor of the result."""
+    inner = before(op, dims)
+    if inner is not None and all(factor.parts is None for factor in _flat(dims)):
+        return op.input, inner
     for factor in _flat(dims):
         factor.parts = None
     return None
 
 
 def _turned(rewriter: PatternRewriter, op: Operation, value: SSAValue, dims: Dims, order: Sequence[Factor]) -> SSAValue:
-    """``value`` with its factors in another order; each is a dimension where some dimension has several."""
+    """Returns ``value`` with its factors in another order; dimensions of several factors are split first."""
     if any(len(dim) > 1 for dim in dims):
         dims = [[factor] for factor in _flat(dims)]
         value = reshaped(rewriter, op, value, tuple(product(dim) for dim in dims))

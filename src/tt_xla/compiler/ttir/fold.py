@@ -1,4 +1,4 @@
-"""Ops that change nothing disappear, chains of moves become one, constants are computed at compile time."""
+"""Folding: ops without effect disappear, chains of moves become one move, constants are computed at compile time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tt_xla.ir.ttir.structure import (
 
 @pattern(ReshapeOp, BroadcastOp, PermuteOp, TypecastOp)
 def drop_identity(op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter) -> None:
-    """reshape, broadcast, permute and typecast to the same type."""
+    """Removes a reshape, broadcast, permute or typecast that does not change its operand."""
     if not same_type(op.result, op.input):
         return
     if isinstance(op, PermuteOp) and op.permutation != tuple(range(len(shape(op.input)))):
@@ -35,18 +35,21 @@ def drop_identity(op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter
 
 @pattern(ReshapeOp, BroadcastOp, PermuteOp, TypecastOp)
 def move_constant(op: ReshapeOp | BroadcastOp | PermuteOp | TypecastOp, rewriter: PatternRewriter) -> None:
-    """A constant of one value everywhere has that value in every shape and type."""
+    """Replaces a reshape, broadcast, permute or typecast of a splat constant by a splat constant."""
     value = splat(op.input)
     if value is None:
         return
     type_, source = tensor_type(op.result), tensor_type(op.input).element_type
-    if is_held(source) and is_held(type_.element_type):
-        rewriter.replace(op, splat_of(converted(value, source, type_.element_type), type_, op.location))
+    if not (is_held(source) and is_held(type_.element_type)):
+        return
+    number = converted(value, source, type_.element_type)
+    if number is not None:
+        rewriter.replace(op, splat_of(number, type_, op.location))
 
 
 @pattern(ReshapeOp)
 def join_reshapes(op: ReshapeOp, rewriter: PatternRewriter) -> None:
-    """reshape(reshape(x)) is reshape(x)."""
+    """Rewrites reshape(reshape(x)) to reshape(x)."""
     inner = producer(op.input, ReshapeOp)
     if inner is not None:
         replace_with(rewriter, op, ReshapeOp, [inner.input], shape=op.shape_)
@@ -54,7 +57,7 @@ def join_reshapes(op: ReshapeOp, rewriter: PatternRewriter) -> None:
 
 @pattern(PermuteOp)
 def join_permutes(op: PermuteOp, rewriter: PatternRewriter) -> None:
-    """permute(permute(x)) is one permute."""
+    """Rewrites permute(permute(x)) to one permute."""
     inner = producer(op.input, PermuteOp)
     if inner is None:
         return
@@ -64,7 +67,7 @@ def join_permutes(op: PermuteOp, rewriter: PatternRewriter) -> None:
 
 @pattern(BroadcastOp)
 def join_broadcasts(op: BroadcastOp, rewriter: PatternRewriter) -> None:
-    """broadcast(broadcast(x)) is one broadcast."""
+    """Rewrites broadcast(broadcast(x)) to one broadcast."""
     inner = producer(op.input, BroadcastOp)
     if inner is not None:
         pairs = zip(inner.broadcast_dimensions, op.broadcast_dimensions, strict=True)
@@ -73,7 +76,7 @@ def join_broadcasts(op: BroadcastOp, rewriter: PatternRewriter) -> None:
 
 @pattern(TypecastOp)
 def join_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """A cast of bf16 to f32 loses nothing, so what follows may as well start from the bf16."""
+    """Removes a cast of bf16 to f32 before another cast, since the cast to f32 loses nothing."""
     inner = producer(op.input, TypecastOp)
     if inner is None or tensor_type(inner.input).element_type != bf16 or tensor_type(inner.result).element_type != f32:
         return
@@ -85,7 +88,7 @@ def join_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
 
 @pattern(PermuteOp)
 def permute_as_reshape(op: PermuteOp, rewriter: PatternRewriter) -> None:
-    """A permutation that only moves dimensions of size 1 leaves the elements in order."""
+    """Rewrites a permute that moves only dimensions of size 1 to a reshape."""
     sizes = shape(op.input)
     moved = [dim for dim in op.permutation if sizes[dim] != 1]
     if moved == sorted(moved):
@@ -94,7 +97,7 @@ def permute_as_reshape(op: PermuteOp, rewriter: PatternRewriter) -> None:
 
 @pattern(ClampTensorOp)
 def clamp_by_constants(op: ClampTensorOp, rewriter: PatternRewriter) -> None:
-    """clamp_tensor with constant bounds is clamp_scalar, whose integer bounds are i32."""
+    """Rewrites clamp_tensor with splat bounds to clamp_scalar, whose integer bounds are i32."""
     low, high = splat(op.min), splat(op.max)
     if low is None or high is None or shape(op.input) != shape(op.result):
         return
@@ -104,7 +107,11 @@ def clamp_by_constants(op: ClampTensorOp, rewriter: PatternRewriter) -> None:
 
 @pattern(WhereOp)
 def known_choice(op: WhereOp, rewriter: PatternRewriter) -> None:
-    """where with a constant predicate, with the same value on both sides, or with 1 for true and 0 for false."""
+    """Removes a where whose result is known.
+
+    Either the predicate is constant, or both branches are the same value, or the branches are 1 and 0, so that the
+    result is the predicate itself.
+    """
     predicate = splat(op.first)
     if op.second is op.third or predicate is not None:
         chosen = op.third if predicate == 0 else op.second

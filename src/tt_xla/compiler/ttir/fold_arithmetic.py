@@ -1,4 +1,4 @@
-"""Arithmetic with constants: computed, joined where one op follows another, dropped where neutral."""
+"""Folding of arithmetic with constants: computing it, joining consecutive constants, dropping neutral operands."""
 
 from __future__ import annotations
 
@@ -16,16 +16,7 @@ from tt_xla.compiler.analysis.constants import is_held, numpy_dtype, splat_of, w
 from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.analysis.ranges import TRUTH
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
-from tt_xla.compiler.ttir.match import (
-    BINARY,
-    UNARY,
-    Add,
-    Div,
-    Multiply,
-    Subtract,
-    is_float,
-    reshaped,
-)
+from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, is_float, reshaped
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.layout import TILE
@@ -43,6 +34,7 @@ _NEUTRAL: dict[type[Operation], float] = {
     BINARY["logical_and"]: 1.0,
     BINARY["logical_or"]: 0.0,
 }
+"""The constant operand, by op, that makes an op return its other operand."""
 _SCALES = (Multiply, Div, UNARY["neg"])
 _LOGICAL = (BINARY["logical_and"], BINARY["logical_or"])
 _MOVES = (ReshapeOp, PermuteOp, BroadcastOp)
@@ -118,7 +110,7 @@ _INTEGER_VALUES: dict[type[Operation], Callable[..., int]] = {
 
 @pattern(*_FLOAT_VALUES)
 def known_result(op: Operation, rewriter: PatternRewriter) -> None:
-    """Arithmetic on constants of one value each is a constant; integers wrap at the width of the result's type."""
+    """Computes arithmetic on splat constants; integers wrap at the width of the result's type."""
     numbers = [number for operand in op.operands if (number := splat(operand)) is not None]
     if len(numbers) < len(op.operands):
         return
@@ -134,7 +126,7 @@ def known_result(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(*_FLOAT_FUNCTIONS, approximate=True)
 def known_function(op: Operation, rewriter: PatternRewriter) -> None:
-    """A function of float constants of one value each is a constant."""
+    """Computes a function of float splat constants."""
     numbers = [number for operand in op.operands if (number := splat(operand)) is not None]
     if len(numbers) == len(op.operands) and is_float(op.operands[0]):
         _replace_by_float(op, rewriter, _FLOAT_FUNCTIONS[type(op)], numbers)
@@ -155,19 +147,22 @@ def _replace_by_float(
 
 @pattern(*_NEUTRAL)
 def drop_neutral(op: Operation, rewriter: PatternRewriter) -> None:
-    """x + -0, x - 0, x * 1, x / 1, x ** 1, max(x, -inf), min(x, inf), x and true, x or false, where x has the result's
-    type; or where it is of lower rank, repeated as the neutral constant's shape asks for."""
+    """Removes an op whose constant operand is neutral.
+
+    These are x + -0, x - 0, x * 1, x / 1, x ** 1, max(x, -inf), min(x, inf), x and true, x or false. Where x is smaller
+    than the result, it is broadcast instead.
+    """
     _drop(op, rewriter, _is_neutral)
 
 
 @pattern(Add, Subtract, approximate=True)
 def drop_zero(op: Operation, rewriter: PatternRewriter) -> None:
-    """x + 0 and x - -0 of floats, which are 0 where x is -0."""
+    """Removes x + 0 and x - -0 of floats; both are 0 where x is -0."""
     _drop(op, rewriter, lambda op, value, number: number == 0)
 
 
 def _is_neutral(op: Operation, value: SSAValue, number: float) -> bool:
-    """Returns whether ``op`` gives back ``value`` exactly when its other operand is ``number``."""
+    """Returns whether ``op`` returns exactly ``value`` when its other operand is ``number``."""
     if number != _NEUTRAL[type(op)]:
         return False
     if isinstance(op, _LOGICAL):
@@ -178,7 +173,7 @@ def _is_neutral(op: Operation, value: SSAValue, number: float) -> bool:
 
 
 def _drop(op: Operation, rewriter: PatternRewriter, is_neutral: Callable[[Operation, SSAValue, float], bool]) -> None:
-    """Replaces an op by one operand, repeated if need be, where its other operand is neutral."""
+    """Replaces an op by one operand, broadcast if it is smaller, when its other operand is neutral."""
     pairs = [(op.operands[0], op.operands[1])] if isinstance(op, _ONE_WAY) else both_ways(op)
     for value, other in pairs:
         type_, number = tensor_type(op.results[0]), splat(other)
@@ -196,7 +191,7 @@ def _drop(op: Operation, rewriter: PatternRewriter, is_neutral: Callable[[Operat
 
 
 def _is_only_tested(value: SSAValue) -> bool:
-    """Whether no more is asked of a value than where it is zero."""
+    """Returns whether all users of a value only ask where it is zero."""
     return all(
         isinstance(use.operation, _LOGICAL)
         or (isinstance(use.operation, WhereOp) and use.index == 0)
@@ -206,13 +201,14 @@ def _is_only_tested(value: SSAValue) -> bool:
 
 
 def _is_truth(value: SSAValue) -> bool:
+    """Returns whether a value consists of 0 and 1 because a comparison or logical op produced it."""
     source = look_through(value, *_MOVES)
     return isinstance(source.owner, TRUTH)
 
 
 @pattern(Multiply, Div, approximate=True)
 def join_factors(op: Operation, rewriter: PatternRewriter) -> None:
-    """(x * a) * b, (x / a) * b and their like are x * (a * b) of floats; so is -x * b."""
+    """Rewrites (x * a) * b, (x / a) * b and -x * b to x times one constant, for floats."""
     if not is_float(op.results[0]):
         return
     outer = _by_constant(op)
@@ -228,17 +224,17 @@ def join_factors(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(Multiply, approximate=True)
 def small_factors_first(op: Operation, rewriter: PatternRewriter) -> None:
-    """(x * a) * b is x * (a * b) of floats, where a and b together are smaller than x."""
+    """Rewrites (x * a) * b to x * (a * b), for floats, where a * b has fewer elements than x."""
     if not is_float(op.results[0]):
         return
-    whole = shape(op.results[0])
+    full = shape(op.results[0])
     for product, small in both_ways(op):
         inner = producer(product, Multiply)
-        if inner is None or only_user(product) is not op or shape(small) == whole or shape(product) != whole:
+        if inner is None or only_user(product) is not op or shape(small) == full or shape(product) != full:
             continue
         for big, other in both_ways(inner):
             sizes = shapes.broadcast(shape(other), shape(small))
-            if shape(big) == whole and math.prod(sizes) < math.prod(whole):
+            if shape(big) == full and math.prod(sizes) < math.prod(full):
                 joined = insert_before(
                     rewriter, op, Multiply, [other, small], tensor(sizes, tensor_type(op.results[0]).element_type)
                 )
@@ -247,14 +243,15 @@ def small_factors_first(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 def _tiles(sizes: shapes.Shape) -> int:
+    """Returns the number of tiles that a tensor occupies."""
     return math.prod([*sizes[:-2], *(-(-size // TILE) for size in sizes[-2:])])
 
 
 @pattern(ReshapeOp, PermuteOp)
 def sink_factor(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
-    """move(x * a) is move(x) * a, so that moves meet each other and factors too.
+    """Rewrites move(x * a) to move(x) * a, so that moves and factors each become adjacent.
 
-    Parameters stay where they take fewer tiles: a convolution's weights of 1x1 as a matrix.
+    A parameter stays where it takes fewer tiles, such as the weights of a 1x1 convolution as a matrix.
     """
     inner = op.input.owner
     if not isinstance(inner, (Multiply, Div)) or only_user(op.input) is not op or not is_float(op.result):
@@ -275,18 +272,18 @@ def sink_factor(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
 
 @pattern(UNARY["neg"])
 def negated_factor(op: Operation, rewriter: PatternRewriter) -> None:
-    """-(x * a) is x * -a, and -(-x) is x."""
+    """Rewrites -(x * a) to x * -a, and -(-x) to x."""
     inner = op.operands[0].owner
     if isinstance(inner, UNARY["neg"]):
         rewriter.replace(op, [], [inner.operands[0]])
     elif isinstance(inner, Multiply) and is_float(op.results[0]) and only_user(op.operands[0]) is op:
-        found = _by_constant(inner)
-        if found is not None and found[0].type == op.results[0].type:
-            _scale(rewriter, op, found[0], -found[1])
+        scaled = _by_constant(inner)
+        if scaled is not None and scaled[0].type == op.results[0].type:
+            _scale(rewriter, op, scaled[0], -scaled[1])
 
 
 def _by_constant(op: Operation) -> tuple[SSAValue, float] | None:
-    """x and c of an op that is c * x."""
+    """Returns x and c when an op computes x times the constant c."""
     if isinstance(op, UNARY["neg"]):
         return op.operands[0], -1.0
     if isinstance(op, Div):
@@ -300,6 +297,7 @@ def _by_constant(op: Operation) -> tuple[SSAValue, float] | None:
 
 
 def _scale(rewriter: PatternRewriter, op: Operation, value: SSAValue, factor: float) -> None:
+    """Replaces an op by ``value * factor``."""
     if factor == -1:
         replace_with(rewriter, op, UNARY["neg"], [value])
         return
@@ -311,15 +309,15 @@ def _scale(rewriter: PatternRewriter, op: Operation, value: SSAValue, factor: fl
 
 @pattern(Multiply)
 def times_minus_one(op: Operation, rewriter: PatternRewriter) -> None:
-    """x * -1 is -x."""
-    found = _by_constant(op)
-    if found is not None and found[1] == -1 and found[0].type == op.results[0].type:
-        replace_with(rewriter, op, UNARY["neg"], [found[0]])
+    """Rewrites x * -1 to -x."""
+    scaled = _by_constant(op)
+    if scaled is not None and scaled[1] == -1 and scaled[0].type == op.results[0].type:
+        replace_with(rewriter, op, UNARY["neg"], [scaled[0]])
 
 
 @pattern(Add, Subtract)
 def add_negated(op: Operation, rewriter: PatternRewriter) -> None:
-    """x + -y is x - y, and x - -y is x + y."""
+    """Rewrites x + -y to x - y, and x - -y to x + y."""
     swap = Subtract if isinstance(op, Add) else Add
     for value, other in both_ways(op) if isinstance(op, Add) else [(op.operands[0], op.operands[1])]:
         negation = producer(other, UNARY["neg"])
@@ -330,7 +328,7 @@ def add_negated(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(Add, Subtract)
 def join_terms(op: Operation, rewriter: PatternRewriter) -> None:
-    """(x + a) + b is x + (a + b) for integers, whose sums wrap."""
+    """Rewrites (x + a) + b to x + (a + b) for integers, whose sums wrap."""
     if is_float(op.results[0]):
         return
     outer = _plus(op)
@@ -344,6 +342,7 @@ def join_terms(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 def _plus(op: object) -> tuple[SSAValue, int] | None:
+    """Returns x and c when an op computes x plus the constant c."""
     if isinstance(op, Subtract):
         term = splat(op.operands[1])
         return None if term is None else (op.operands[0], -int(term))
@@ -355,16 +354,16 @@ def _plus(op: object) -> tuple[SSAValue, int] | None:
 
 
 def _constant(rewriter: PatternRewriter, op: Operation, value: float) -> SSAValue:
-    """A constant of one element that broadcasts to the result of ``op``."""
+    """Inserts a constant of one element that broadcasts to the result of ``op``."""
     type_ = tensor_type(op.results[0])
-    made = splat_of(value, tensor((1,) * len(type_.get_shape()), type_.element_type), op.location)
-    rewriter.insert(made, InsertPoint.before(op))
-    return made.results[0]
+    constant = splat_of(value, tensor((1,) * len(type_.get_shape()), type_.element_type), op.location)
+    rewriter.insert(constant, InsertPoint.before(op))
+    return constant.results[0]
 
 
 @pattern(BINARY["pow"], approximate=True)
 def known_power(op: Operation, rewriter: PatternRewriter) -> None:
-    """x ** 2, x ** 3, x ** 0.5, x ** -0.5 and x ** -1 of floats have ops of their own."""
+    """Rewrites x ** 2, x ** 3, x ** 0.5, x ** -0.5 and x ** -1 of floats to ops that compute these powers."""
     exponent, base = splat(op.operands[1]), op.operands[0]
     if exponent is None or not is_float(op.results[0]) or base.type != op.results[0].type:
         return
@@ -382,7 +381,7 @@ _POWERS = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
 
 @pattern(_Minimum, _Maximum, approximate=True)
 def clamp(op: Operation, rewriter: PatternRewriter) -> None:
-    """min(max(x, a), b) and max(min(x, b), a) with constants a <= b of floats."""
+    """Rewrites min(max(x, a), b) and max(min(x, b), a) with constants a <= b to a clamp, for floats."""
     if not is_float(op.results[0]):
         return
     outer, inner_kind = _bound(op), _Maximum if isinstance(op, _Minimum) else _Minimum
@@ -397,6 +396,7 @@ def clamp(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 def _bound(op: Operation) -> tuple[SSAValue, float] | None:
+    """Returns the operand and the constant of a maximum or minimum with a constant."""
     for value, other in both_ways(op):
         number = splat(other)
         if number is not None:

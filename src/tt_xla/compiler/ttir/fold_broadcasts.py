@@ -1,4 +1,4 @@
-"""Elementwise ops broadcast by themselves, so explicit broadcasts before them go."""
+"""Folding of broadcasts into elementwise ops, which broadcast their operands themselves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BROADCASTING: Any = (shared.ElementwiseBinary, shared.Where, shared.ClampTensor
 
 @pattern(*_BROADCASTING)
 def fold_broadcast(op: Any, rewriter: PatternRewriter) -> None:
-    """The operand in front of the broadcast, as long as the operands together still give the result's shape."""
+    """Reads an operand before its broadcast where the operands together still give the result's shape."""
     for index, operand in enumerate(op.operands):
         broadcast = producer(operand, BroadcastOp)
         if broadcast is not None and _still_broadcasts(op, index, shape(broadcast.input)):
@@ -32,7 +32,7 @@ def fold_broadcast(op: Any, rewriter: PatternRewriter) -> None:
 
 @pattern(*_BROADCASTING)
 def fold_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
-    """The operand in front of a reshape that only puts dimensions of size 1 in front of its own."""
+    """Reads an operand before a reshape that only adds leading dimensions of size 1."""
     for index, operand in enumerate(op.operands):
         unsqueeze = producer(operand, ReshapeOp)
         if unsqueeze is None:
@@ -41,7 +41,7 @@ def fold_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
         added = len(after) - len(before)
         others = [value for position, value in enumerate(op.operands) if position != index and splat(value) is None]
         if not any(len(shape(value)) == len(shape(op.result)) for value in others):
-            continue  # a constant, which has any shape, would be left to say how many dimensions there are
+            continue  # A constant, which has any shape, would have to give the rank.
         if before and added > 0 and after == (1,) * added + before and _still_broadcasts(op, index, before):
             op.operands[index] = unsqueeze.input
             rewriter.notify_op_modified(op)
@@ -49,7 +49,7 @@ def fold_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
 
 @pattern(shared.ElementwiseUnary)
 def delay_broadcast(op: Any, rewriter: PatternRewriter) -> None:
-    """f(broadcast(x)) is broadcast(f(x)): fewer elements to compute, and the user may broadcast by itself."""
+    """Rewrites f(broadcast(x)) to broadcast(f(x)), which computes fewer elements."""
     broadcast = producer(op.operands[0], BroadcastOp)
     if (
         broadcast is None
@@ -71,7 +71,7 @@ _NOT_BY_ELEMENT = (shared.Softmax, shared.Cumulative, shared.Typecast)
 
 @pattern(shared.ElementwiseUnary, shared.ElementwiseBinary)
 def sink_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
-    """f(unsqueeze(x), y) of fewer dimensions is unsqueeze(f(x, y)), whose user may broadcast by itself."""
+    """Rewrites f(unsqueeze(x), y) to unsqueeze(f(x, y)), so that the user may broadcast by itself."""
     after = shape(op.result)
     if after[:1] != (1,) or isinstance(op, _NOT_BY_ELEMENT):
         return
@@ -85,8 +85,8 @@ def sink_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
     for index, value in enumerate(sources):
         number = splat(value)
         if number is not None:
-            made = splat_of(number, tensor((1,), tensor_type(value).element_type), op.location)
-            sources[index] = rewriter.insert(made, InsertPoint.before(op)).results[0]
+            constant = splat_of(number, tensor((1,), tensor_type(value).element_type), op.location)
+            sources[index] = rewriter.insert(constant, InsertPoint.before(op)).results[0]
     type_ = tensor(before, tensor_type(op.result).element_type)
     inner = type(op).create(operands=sources, result_types=[type_], properties=op.properties, location=op.location)
     rewriter.insert(inner, InsertPoint.before(op))
@@ -94,7 +94,10 @@ def sink_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
 
 
 def _fewer_dimensions(op: Any, value: SSAValue) -> SSAValue | None:
-    """An operand with fewer dimensions than the result: behind an unsqueeze, as it is, or a constant, which has any."""
+    """Returns an operand in a form with fewer dimensions than the result, or None.
+
+    This is the value before an unsqueeze, a value of lower rank, or a splat constant, which has any rank.
+    """
     sizes = shape(value)
     unsqueeze = producer(value, ReshapeOp)
     if unsqueeze is not None and only_user(value) is op and not producer(unsqueeze.input, shared.Reduction):
@@ -106,22 +109,24 @@ def _fewer_dimensions(op: Any, value: SSAValue) -> SSAValue | None:
 
 @pattern(*_BROADCASTING)
 def shrink_constant(op: Any, rewriter: PatternRewriter) -> None:
-    """A constant of one value everywhere needs one element."""
+    """Replaces a splat constant by one of a single element."""
     for index, operand in enumerate(op.operands):
         if len(shape(operand)) == 1 == shape(operand)[0]:
             continue
         value = splat(operand)
         if value is not None and _still_broadcasts(op, index, (1,)):
-            made = splat_of(value, tensor((1,), tensor_type(operand).element_type), op.location)
-            rewriter.insert(made, InsertPoint.before(op))
-            op.operands[index] = made.results[0]
+            constant = splat_of(value, tensor((1,), tensor_type(operand).element_type), op.location)
+            rewriter.insert(constant, InsertPoint.before(op))
+            op.operands[index] = constant.results[0]
             rewriter.notify_op_modified(op)
 
 
 def _still_broadcasts(op: Any, index: int, sizes: shapes.Shape) -> bool:
+    """Returns whether the operands give the result's shape when operand ``index`` has shape ``sizes``."""
     others = [shape(value) for position, value in enumerate(op.operands) if position != index]
     return shapes.broadcast(sizes, *others) == shape(op.result)
 
 
 def run(module: ModuleOp) -> None:
+    """Folds broadcasts until nothing is left to fold."""
     run_patterns(module, delay_broadcast, fold_broadcast, fold_unsqueeze, sink_unsqueeze, shrink_constant)

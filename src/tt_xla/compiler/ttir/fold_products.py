@@ -1,4 +1,4 @@
-"""Matrix products whose result is transposed, as in the gradients of weights."""
+"""Folding of transposes into matrix products, as in the gradients of weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tt_xla.ir.ttir.structure import PermuteOp
 
 @pattern(PermuteOp)
 def transposed_product(op: PermuteOp, rewriter: PatternRewriter) -> None:
-    """(A B)ᵀ is Bᵀ Aᵀ: the product with its operands changed has its free dimensions the other way round."""
+    """Rewrites the transpose of A B to Bᵀ Aᵀ: exchanging the operands exchanges the result's free dimensions."""
     product = producer(op.input, DotGeneralOp)
     if product is None or only_user(op.input) is not op:
         return

@@ -1,7 +1,7 @@
-"""Comparisons and limits of integers that their ranges decide.
+"""Folding of integer comparisons and limits whose outcome the operands' ranges decide.
 
-JAX guards every index: negative ones are counted from the end, those beyond are replaced. Positions that the program
-computed itself, by iota, argmax, top-k or a remainder, need none of it.
+JAX guards every index: it counts negative ones from the end and replaces those out of bounds. Positions that the
+program computes by iota, argmax, top-k or a remainder need no guard.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ _NAMES: dict[type[Operation], str] = {BINARY[name]: name for name in _OPPOSITE}
 
 @pattern(*_COMPARISONS)
 def known_comparison(op: Operation, rewriter: PatternRewriter) -> None:
-    """A comparison of integers that their ranges decide, and of an integer with itself."""
+    """Replaces a comparison of integers by its result where their ranges decide it or both are the same value."""
     lhs, rhs = op.operands
     if not (is_integer(lhs) and is_integer(rhs)) or (splat(lhs) is not None and splat(rhs) is not None):
         return
     name = _NAMES[type(op)]
     if lhs is rhs:
-        found = float(name in ("eq", "le", "ge"))
+        outcome = float(name in ("eq", "le", "ge"))
     else:
         one, other = bounds(lhs), bounds(rhs)
         if _ALWAYS[name](one, other):
-            found = 1.0
+            outcome = 1.0
         elif _ALWAYS[_OPPOSITE[name]](one, other):
-            found = 0.0
+            outcome = 0.0
         else:
             return
     type_ = tensor_type(op.results[0])
-    rewriter.replace(op, splat_of(int(found) if is_integer(op.results[0]) else found, type_, op.location))
+    rewriter.replace(op, splat_of(int(outcome) if is_integer(op.results[0]) else outcome, type_, op.location))
 
 
 @pattern(*(BINARY[name] for name in ("bitwise_and", "div", "logical_left_shift", "logical_right_shift", "remainder")))
 def known_number(op: Operation, rewriter: PatternRewriter) -> None:
-    """What can be one integer alone, as x >> 32, x & 0 and x % 1."""
+    """Replaces an op by a constant where its range has one integer only, as for x >> 32, x & 0 and x % 1."""
     if not is_integer(op.results[0]):
         return
-    found = bounds(op.results[0])
-    if found.low == found.high and fits(found, si32):
-        rewriter.replace(op, splat_of(int(found.low), tensor_type(op.results[0]), op.location))
+    limits = bounds(op.results[0])
+    if limits.low == limits.high and fits(limits, si32):
+        rewriter.replace(op, splat_of(int(limits.low), tensor_type(op.results[0]), op.location))
 
 
 @pattern(BINARY["logical_and"], BINARY["logical_or"])
 def decided(op: Operation, rewriter: PatternRewriter) -> None:
-    """x and false is false, x or true is true."""
+    """Rewrites (x and false) to false, and (x or true) to true."""
     number = 0 if isinstance(op, BINARY["logical_and"]) else 1
     if any(splat(operand) == number for operand in op.operands):
         rewriter.replace(op, splat_of(number, tensor_type(op.results[0]), op.location))
@@ -73,17 +73,17 @@ def decided(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(ClampScalarOp)
 def needless_clamp(op: ClampScalarOp, rewriter: PatternRewriter) -> None:
-    """A clamp of integers that lie between its bounds."""
+    """Removes a clamp of integers that lie within its bounds."""
     if not is_integer(op.input) or op.input.type != op.result.type:
         return
-    found = bounds(op.input)
-    if float(op.min) <= found.low and found.high <= float(op.max):
+    limits = bounds(op.input)
+    if float(op.min) <= limits.low and limits.high <= float(op.max):
         rewriter.replace(op, [], [op.input])
 
 
 @pattern(BINARY["maximum"], BINARY["minimum"])
 def needless_limit(op: Operation, rewriter: PatternRewriter) -> None:
-    """The larger or smaller of two integers, where their ranges tell which that is."""
+    """Removes a maximum or minimum of integers where the ranges tell which operand it returns."""
     least = isinstance(op, BINARY["minimum"])
     for one, other in both_ways(op):
         if not is_integer(one) or one.type != op.results[0].type:
@@ -96,7 +96,7 @@ def needless_limit(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(BINARY["remainder"])
 def needless_remainder(op: Operation, rewriter: PatternRewriter) -> None:
-    """x % n of integers is x where 0 <= x < n."""
+    """Rewrites x % n of integers to x where 0 <= x < n."""
     lhs, rhs = op.operands
     if is_integer(lhs) and lhs.type == op.results[0].type:
         one, other = bounds(lhs), bounds(rhs)
@@ -106,7 +106,7 @@ def needless_remainder(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(TypecastOp)
 def integer_by_way_of_float(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """int(float(x)) is x where the float type holds all that x can be."""
+    """Rewrites int(float(x)) to x where the float type represents every number of x's range."""
     inner = producer(op.input, TypecastOp)
     middle = tensor_type(op.input).element_type
     if inner is None or inner.input.type != op.result.type or not is_integer(op.result) or middle not in EXACT:
@@ -118,7 +118,7 @@ def integer_by_way_of_float(op: TypecastOp, rewriter: PatternRewriter) -> None:
 
 @pattern(TypecastOp, approximate=True)
 def float_by_way_of_integer(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """float(int(x)) is x where x is integral and fits; where x is -0 it is 0."""
+    """Rewrites float(int(x)) to x where x is integral and fits; the original gives 0 for -0."""
     inner = producer(op.input, TypecastOp)
     if inner is None or inner.input.type != op.result.type or tensor_type(op.result).element_type not in EXACT:
         return
@@ -128,42 +128,48 @@ def float_by_way_of_integer(op: TypecastOp, rewriter: PatternRewriter) -> None:
 
 @pattern(BINARY["logical_and"])
 def implied(op: Operation, rewriter: PatternRewriter) -> None:
-    """(x != c) and (x < c) is x < c, as the remainder that rounds down writes it; also with > for <."""
+    """Rewrites (x != c) and (x < c) to x < c, which floor division in JAX contains; also with > for <."""
     for one, other in both_ways(op):
         differs, less = producer(one, BINARY["ne"]), other.owner
         if differs is None or not isinstance(less, (BINARY["lt"], BINARY["gt"])) or other.type != op.results[0].type:
             continue
-        same = differs.operands[1] is less.operands[1] or (
+        same_limit = differs.operands[1] is less.operands[1] or (
             splat(differs.operands[1]) is not None and splat(differs.operands[1]) == splat(less.operands[1])
         )
-        if same and differs.operands[0] is less.operands[0]:
+        if same_limit and differs.operands[0] is less.operands[0]:
             rewriter.replace(op, [], [other])
             return
 
 
 @pattern(BINARY["logical_and"])
 def rounds_down(op: Operation, rewriter: PatternRewriter) -> None:
-    """(sign(x) != 1) and (x % n != 0) is x % n < 0 for positive n: when a quotient that is rounded down is one less."""
+    """Rewrites (sign(x) != 1) and (x % n != 0) to x % n < 0 for positive n.
+
+    JAX's floor division contains this test: where it holds, the truncated quotient is one too large.
+    """
     for one, other in both_ways(op):
         signs, rest = producer(one, BINARY["ne"]), producer(other, BINARY["ne"])
         remainder = producer(rest.operands[0], BINARY["remainder"]) if rest is not None else None
         if signs is None or rest is None or remainder is None or splat(rest.operands[1]) != 0:
             continue
         sign = look_through(signs.operands[0], TypecastOp)
-        made = producer(sign, UNARY["sign"]) if splat(signs.operands[1]) == 1 else None
-        if made is None or not is_integer(remainder.operands[0]) or bounds(remainder.operands[1]).low <= 0:
+        sign_op = producer(sign, UNARY["sign"]) if splat(signs.operands[1]) == 1 else None
+        if sign_op is None or not is_integer(remainder.operands[0]) or bounds(remainder.operands[1]).low <= 0:
             continue
-        if look_through(made.operands[0], TypecastOp) is remainder.operands[0] and other.type == op.results[0].type:
+        if look_through(sign_op.operands[0], TypecastOp) is remainder.operands[0] and other.type == op.results[0].type:
             replace_with(rewriter, op, BINARY["lt"], list(rest.operands))
             return
 
 
 @pattern(BINARY["ne"], BINARY["eq"])
 def truth_of_truth(op: Operation, rewriter: PatternRewriter) -> None:
-    """(t != 0) and (t == 1) are t, a truth; (t == 0) is the opposite of the comparison of integers that made t."""
+    """Rewrites tests of a truth value t.
+
+    (t != 0) and (t == 1) become t; (t == 0) becomes the opposite of the integer comparison that produced t.
+    """
     for value, other in both_ways(op):
-        made, number = value.owner, splat(other)
-        if not isinstance(made, TRUTH) or number not in (0, 1):
+        truth_op, number = value.owner, splat(other)
+        if not isinstance(truth_op, TRUTH) or number not in (0, 1):
             continue
         if (number == 0) == isinstance(op, BINARY["ne"]):
             if value.type == op.results[0].type:
@@ -171,8 +177,8 @@ def truth_of_truth(op: Operation, rewriter: PatternRewriter) -> None:
             else:
                 replace_with(rewriter, op, TypecastOp, [value])
             return
-        if isinstance(made, _COMPARISONS) and is_integer(made.operands[0]) and only_user(value) is op:
-            replace_with(rewriter, op, BINARY[_OPPOSITE[_NAMES[type(made)]]], list(made.operands))
+        if isinstance(truth_op, _COMPARISONS) and is_integer(truth_op.operands[0]) and only_user(value) is op:
+            replace_with(rewriter, op, BINARY[_OPPOSITE[_NAMES[type(truth_op)]]], list(truth_op.operands))
             return
 
 

@@ -1,4 +1,4 @@
-"""Reductions that have nothing to add up, and gradients' sums over what was only repeated."""
+"""Folding of reductions over single elements, and over elements that a broadcast repeated."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ Reduced = SumOp | MeanOp | MaxOp | MinOp | ProdOp
 
 @pattern(MaxOp, MinOp, ProdOp)
 def extreme_of_single_elements(op: MaxOp | MinOp | ProdOp, rewriter: PatternRewriter) -> None:
-    """A maximum, minimum or product over dimensions of size 1 is a reshape."""
+    """Rewrites a maximum, minimum or product over dimensions of size 1 to a reshape."""
     _drop_reduction(op, rewriter)
 
 
 @pattern(SumOp, MeanOp, approximate=True)
 def sum_of_single_elements(op: SumOp | MeanOp, rewriter: PatternRewriter) -> None:
-    """A sum or mean over dimensions of size 1 is a reshape, but for -0, whose sum is 0."""
+    """Rewrites a sum or mean over dimensions of size 1 to a reshape; the sum of -0 alone is 0."""
     _drop_reduction(op, rewriter)
 
 
 def _drop_reduction(op: Reduced, rewriter: PatternRewriter) -> None:
+    """Replaces a reduction over dimensions of size 1 by a reshape."""
     sizes = shape(op.input)
     dims = shapes.normalise_dims(op.dim_arg, len(sizes))
     if all(sizes[dim] == 1 for dim in dims) and _same_element(op):
@@ -40,38 +41,39 @@ def _drop_reduction(op: Reduced, rewriter: PatternRewriter) -> None:
 
 @pattern(MaxOp, MinOp)
 def extreme_of_repeated(op: MaxOp | MinOp, rewriter: PatternRewriter) -> None:
-    """The maximum or minimum over dimensions along which a tensor was repeated is that over the other dimensions."""
+    """Takes a maximum or minimum before the broadcast that repeated its operand along the reduced dimensions."""
     _reduce_before_repeating(op, rewriter)
 
 
 @pattern(SumOp, MeanOp, approximate=True)
 def sum_of_repeated(op: SumOp | MeanOp, rewriter: PatternRewriter) -> None:
-    """The sum over dimensions along which a tensor was repeated is that over the others times the count."""
+    """Takes a sum or mean before the broadcast that repeated its operand, and multiplies a sum by the count."""
     _reduce_before_repeating(op, rewriter)
 
 
 def _reduce_before_repeating(op: SumOp | MeanOp | MaxOp | MinOp, rewriter: PatternRewriter) -> None:
-    spread = producer(op.input, BroadcastOp)
-    if spread is None or only_user(op.input) is not op or not _same_element(op):
+    """Replaces a reduction of a broadcast by the reduction of the broadcast's operand."""
+    broadcast = producer(op.input, BroadcastOp)
+    if broadcast is None or only_user(op.input) is not op or not _same_element(op):
         return
-    times, sizes = spread.broadcast_dimensions, shape(op.input)
+    times, sizes = broadcast.broadcast_dimensions, shape(op.input)
     dims = shapes.normalise_dims(op.dim_arg, len(sizes))
-    if any(count > 1 and (dim not in dims or shape(spread.input)[dim] != 1) for dim, count in enumerate(times)):
+    if any(count > 1 and (dim not in dims or shape(broadcast.input)[dim] != 1) for dim, count in enumerate(times)):
         return
     count = math.prod(times)
-    kept = op.keep_dim
+    keep_dim = op.keep_dim
     if not isinstance(op, SumOp) or count == 1:
-        replace_with(rewriter, op, type(op), [spread.input], dim_arg=dims, keep_dim=kept)
+        replace_with(rewriter, op, type(op), [broadcast.input], dim_arg=dims, keep_dim=keep_dim)
         return
     type_ = tensor_type(op.result)
-    total = insert_before(rewriter, op, SumOp, [spread.input], type_, dim_arg=dims, keep_dim=kept)
+    total = insert_before(rewriter, op, SumOp, [broadcast.input], type_, dim_arg=dims, keep_dim=keep_dim)
     factor = splat_of(float(count), type_, op.location)
     rewriter.insert(factor, InsertPoint.before(op))
     replace_with(rewriter, op, Multiply, [total, factor.results[0]])
 
 
 def _same_element(op: Reduced) -> bool:
-    """Whether a reduction of floats keeps their type."""
+    """Returns whether a reduction takes and returns the same float type."""
     element = tensor_type(op.result).element_type
     return element in (bf16, f32) and tensor_type(op.input).element_type == element
 

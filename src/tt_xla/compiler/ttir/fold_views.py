@@ -1,4 +1,4 @@
-"""Chains of reshapes and permutes in as few ops as their result needs: at most a reshape, a permute and a reshape."""
+"""Shortening of chains of reshapes and permutes to at most a reshape, a permute and a reshape."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.structure import PermuteOp, ReshapeOp
 
 _LONGEST = 8
+"""Number of ops up to which a chain is followed."""
 
 
 class _Plan(NamedTuple):
-    """How to get from one shape to another: by a reshape to ``split``, a permute by ``order`` and a reshape."""
+    """A way from one shape to another: a reshape to ``split``, a permute by ``order`` and a final reshape."""
 
     split: shapes.Shape
     order: tuple[int, ...]
 
     def length(self, source: shapes.Shape, result: shapes.Shape) -> int:
-        """The number of ops that it takes."""
+        """Returns the number of ops that the plan needs."""
         is_turned = self.order != tuple(range(len(self.order)))
         if not is_turned:
             return int(source != result)
@@ -35,7 +36,7 @@ class _Plan(NamedTuple):
 
 @pattern(ReshapeOp, PermuteOp)
 def shorten_moves(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
-    """reshape(permute(reshape(...))) by fewer ops, counting those of the chain that nothing else reads."""
+    """Replaces a chain of reshapes and permutes by fewer ops; ops with other users do not count as removed."""
     chain = _chain(op)
     if len(chain) < 3:
         return
@@ -51,17 +52,18 @@ def shorten_moves(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
 
 
 def _chain(op: Operation) -> list[Operation]:
-    """An op and the reshapes and permutes before it, last first."""
-    found = [op]
-    while len(found) < _LONGEST:
-        value = found[-1].operands[0]
+    """Returns an op and the reshapes and permutes before it, last first."""
+    chain = [op]
+    while len(chain) < _LONGEST:
+        value = chain[-1].operands[0]
         if not isinstance(value, OpResult) or not isinstance(value.op, ReshapeOp | PermuteOp):
             break
-        found.append(value.op)
-    return found
+        chain.append(value.op)
+    return chain
 
 
 def _plan(source: SSAValue, chain: Sequence[Operation]) -> _Plan | None:
+    """Returns the plan that has the effect of a chain, or None where dimensions do not divide each other."""
     start = whole(shape(source))
     end: Dims | None = start
     for op in chain:
@@ -76,7 +78,7 @@ def _plan(source: SSAValue, chain: Sequence[Operation]) -> _Plan | None:
     places = {piece[0]: place for place, piece in enumerate(split) if piece}
     ones = [place for place, piece in enumerate(split) if not piece]
     order = [places[factor] for factor in wanted if factor in places]
-    if len(ones) == sum(not dim for dim in end):  # they may go where the result has its own
+    if len(ones) == sum(not dim for dim in end):  # Dimensions of size 1 go where the result has them.
         turned = iter(order)
         order = []
         for dim in end:
@@ -85,7 +87,7 @@ def _plan(source: SSAValue, chain: Sequence[Operation]) -> _Plan | None:
 
 
 def _runs(dim: list[Factor], following: dict[Factor, Factor]) -> list[list[Factor]]:
-    """The factors of a dimension, those together that follow each other in the result too."""
+    """Groups the factors of a dimension that are also adjacent in the result."""
     runs: list[list[Factor]] = []
     for factor in dim:
         if runs and following.get(runs[-1][-1]) is factor:
@@ -96,6 +98,7 @@ def _runs(dim: list[Factor], following: dict[Factor, Factor]) -> list[list[Facto
 
 
 def _moved(rewriter: PatternRewriter, op: ReshapeOp | PermuteOp, value: SSAValue, plan: _Plan) -> SSAValue:
+    """Inserts the ops of a plan and returns the last result."""
     if plan.order != tuple(range(len(plan.order))):
         value = reshaped(rewriter, op, value, plan.split)
         type_ = tensor(shapes.permute(plan.split, plan.order), tensor_type(value).element_type)

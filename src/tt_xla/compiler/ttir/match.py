@@ -1,7 +1,7 @@
-"""What fusions match with: values as they are behind casts, reshapes and broadcasts; products; reductions.
+"""Matchers for fusions: values behind casts, reshapes and broadcasts, products with constants, and reductions.
 
-A float behind a cast between float types is the same number as far as the narrower type tells; TT-NN's fused ops
-compute in float32 inside, so a fused op that reads what lies before the cast is at least as accurate.
+A float behind a cast between float types is the same number within the narrower type's precision. TT-NN's fused ops
+compute in float32, so a fused op that reads the value before the cast is at least as accurate.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ _FLOATS = (BFloat16Type, Float32Type)
 
 
 def is_float(value: SSAValue) -> bool:
+    """Returns whether a value's element type is bf16 or f32."""
     return type(tensor_type(value).element_type) in _FLOATS
 
 
 def behind(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
-    """The value behind ops of the given kinds; casts only between floats: those of integers drop digits."""
+    """Returns the value behind ops of the given kinds. Casts are passed between floats only: integers lose digits."""
     while isinstance(value, OpResult) and isinstance(value.op, kinds):
         operand = value.op.operands[0]
         if isinstance(value.op, TypecastOp) and not (is_float(value) and is_float(operand)):
@@ -43,49 +44,52 @@ def behind(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
 
 
 def uncast(value: SSAValue) -> SSAValue:
+    """Returns the value behind casts between floats."""
     return behind(value, TypecastOp)
 
 
 def unshaped(value: SSAValue) -> SSAValue:
-    """The value behind casts and reshapes: the same numbers in the same order."""
+    """Returns the value behind casts and reshapes, which has the same numbers in the same order."""
     return behind(value, TypecastOp, ReshapeOp)
 
 
 def unspread(value: SSAValue) -> SSAValue:
-    """The value behind casts, reshapes and broadcasts."""
+    """Returns the value behind casts, reshapes and broadcasts."""
     return behind(value, TypecastOp, ReshapeOp, BroadcastOp)
 
 
 def unary(value: SSAValue, name: str) -> Operation | None:
-    """The elementwise op of a name that made a value."""
+    """Returns the elementwise op called ``name`` that produced a value, or None."""
     return producer(value, UNARY[name])
 
 
 def same(one: SSAValue, other: SSAValue) -> bool:
-    """Whether two values hold the same numbers, as far as casts between floats keep them."""
+    """Returns whether two values are equal up to casts between floats."""
     return one is other or uncast(one) is uncast(other)
 
 
 def rounded(number: float, like: SSAValue) -> float:
-    """A number as a tensor of the type of ``like`` holds it."""
+    """Returns a number as a tensor of the type of ``like`` holds it."""
     return float(np.asarray(number).astype(numpy_dtype(tensor_type(like).element_type)))
 
 
 def is_number(value: SSAValue, expected: float) -> bool:
-    """Whether a value is a constant that is ``expected`` as far as its element type tells numbers apart."""
-    found = splat(unspread(value))
-    return found is not None and is_close(float(found), expected, value)
+    """Returns whether a value is a constant equal to ``expected`` within its element type's precision."""
+    number = splat(unspread(value))
+    return number is not None and is_close(float(number), expected, value)
 
 
-def is_close(found: float, expected: float, like: SSAValue) -> bool:
+def is_close(number: float, expected: float, like: SSAValue) -> bool:
+    """Returns whether two numbers agree within the precision of the element type of ``like``."""
     is_bf16 = tensor_type(like).element_type == bf16
-    return math.isclose(found, expected, rel_tol=2**-7 if is_bf16 else 2**-20)
+    return math.isclose(number, expected, rel_tol=2**-7 if is_bf16 else 2**-20)
 
 
 def factors(value: SSAValue, depth: int = 5) -> tuple[list[SSAValue], float]:
-    """A product, or quotient by constants, as its non-constant factors and the product of its constant ones.
+    """Returns a product's factors that are not constant, and the product of its constant factors.
 
-    No deeper than ``depth`` ops, for products of products double with each one.
+    Quotients by constants and negations count as products. The search is limited to ``depth`` ops, because nested
+    products double the work with each level.
     """
     value = uncast(value)
     constant = splat(unspread(value))
@@ -98,28 +102,28 @@ def factors(value: SSAValue, depth: int = 5) -> tuple[list[SSAValue], float]:
     if isinstance(op, Div):
         divisor = splat(unspread(op.operands[1]))
         if divisor:
-            found, scale = factors(op.operands[0], depth - 1)
-            return found, scale / float(divisor)
+            variables, scale = factors(op.operands[0], depth - 1)
+            return variables, scale / float(divisor)
     if isinstance(op, UNARY["neg"]):
-        found, scale = factors(op.operands[0], depth - 1)
-        return found, -scale
+        variables, scale = factors(op.operands[0], depth - 1)
+        return variables, -scale
     return [value], 1.0
 
 
 def scaled(value: SSAValue) -> tuple[SSAValue, float] | None:
-    """x and c of c * x with a constant c; None for a product of several values."""
-    found, scale = factors(value)
-    return (found[0], scale) if len(found) == 1 else None
+    """Returns x and c when a value is c * x with a constant c; None for a product of several values."""
+    variables, scale = factors(value)
+    return (variables[0], scale) if len(variables) == 1 else None
 
 
 def plus_constant(value: SSAValue) -> tuple[SSAValue, float] | None:
-    """x and c of x + c or x - c, with a constant c."""
+    """Returns x and c when a value is x + c or x - (-c) with a constant c, else None."""
     add = producer(value, Add)
     if add is not None:
-        for one, other in both_ways(add):
+        for variable, other in both_ways(add):
             constant = splat(unspread(other))
             if constant is not None:
-                return one, float(constant)
+                return variable, float(constant)
     subtract = producer(value, Subtract)
     if subtract is not None:
         constant = splat(unspread(subtract.operands[1]))
@@ -129,41 +133,41 @@ def plus_constant(value: SSAValue) -> tuple[SSAValue, float] | None:
 
 
 def is_square_of(value: SSAValue, base: SSAValue) -> bool:
-    """Whether ``value`` is base * base, casts aside."""
+    """Returns whether a value is base * base, up to casts."""
     multiply = producer(uncast(value), Multiply)
     return multiply is not None and all(same(operand, base) for operand in multiply.operands)
 
 
-def mean_over(value: SSAValue, whole: SSAValue) -> tuple[SSAValue, tuple[int, ...]] | None:
-    """The operand and dimensions of a mean over the last dimensions that ``value`` spreads over ``whole`` again.
+def mean_over(value: SSAValue, full: SSAValue) -> tuple[SSAValue, tuple[int, ...]] | None:
+    """Returns the operand and dimensions of a mean over the last dimensions that ``value`` broadcasts over ``full``.
 
-    Reshapes in between only put back the dimensions of size 1, since the shape is compared in the end.
+    Reshapes in between may only restore dimensions of size 1, which the final comparison of shapes ensures.
     """
     mean = producer(unshaped(behind(value, BroadcastOp)), MeanOp)
     if mean is None:
         return None
     dims = last_dims(mean)
-    if dims is None or shape(mean.input) != shape(whole):
+    if dims is None or shape(mean.input) != shape(full):
         return None
     kept = ttir.shared.shapes.reduce(shape(mean.input), dims, True)
     return (mean.input, dims) if shape(behind(value, BroadcastOp, TypecastOp)) == kept else None
 
 
 def last_dims(mean: MeanOp) -> tuple[int, ...] | None:
-    """The dimensions that a mean is taken over, when they are the last ones; not all of a scalar's none."""
+    """Returns a mean's dimensions when they are the last ones of its operand, else None."""
     rank = len(shape(mean.input))
     dims = ttir.shared.shapes.normalise_dims(mean.dim_arg, rank)
     return tuple(sorted(dims)) if dims and sorted(dims) == list(range(rank - len(dims), rank)) else None
 
 
 def orders(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """The operands of a commutative op in both orders, each behind casts."""
+    """Yields the operands of a commutative op in both orders, each behind casts."""
     for one, other in both_ways(op):
         yield uncast(one), uncast(other)
 
 
 def cast(rewriter: PatternRewriter, op: Operation, value: SSAValue, like: SSAValue) -> SSAValue:
-    """``value`` in the element type of ``like``."""
+    """Returns ``value`` in the element type of ``like``, by a typecast before ``op`` where they differ."""
     element = tensor_type(like).element_type
     if tensor_type(value).element_type == element:
         return value
@@ -171,10 +175,12 @@ def cast(rewriter: PatternRewriter, op: Operation, value: SSAValue, like: SSAVal
 
 
 def reshaped(rewriter: PatternRewriter, op: Operation, value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
+    """Returns ``value`` in another shape, by a reshape before ``op`` where they differ."""
     if shape(value) == sizes:
         return value
     return insert_before(rewriter, op, ReshapeOp, [value], tensor(sizes, tensor_type(value).element_type), shape=sizes)
 
 
 def used_once(value: SSAValue) -> bool:
+    """Returns whether a value has one user."""
     return only_user(value) is not None

@@ -1,7 +1,7 @@
-"""Calls of the host that follow one another become one, so that what they pass on does not leave XLA's hands.
+"""Merging of consecutive host calls, so that intermediate results stay inside XLA.
 
-Every call is then checked, here: what the host cannot run either is an error of the compilation. One without inputs is
-run, too: its results are constants.
+Each call is then checked here: an op that the host cannot run either is a compile error. A call without inputs is
+evaluated, as its results are constants.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tt_xla.ir.ttir.creation import ConstantOp
 from tt_xla.ir.ttir.host import HostCallOp
 
 MOST_ELEMENTS = 1 << 16
-"""A larger result of a call without inputs is computed at the first run, not kept in the program."""
+"""Number of elements above which a result of a call without inputs is computed in the first run, not embedded."""
 
 
 @dataclass(eq=False)
 class _Group:
-    """Calls that nothing stands between; ``open`` until another op uses one of their results."""
+    """Consecutive host calls. A group is ``open`` until another op uses one of its results."""
 
     constant: bool
     calls: list[HostCallOp] = field(default_factory=lambda: [])
@@ -45,8 +45,10 @@ class _Group:
 
 
 def run(module: ModuleOp) -> None:
-    """Raises:
-    UnsupportedOpError: XLA's CPU compiler does not take a call.
+    """Merges, checks and evaluates host calls.
+
+    Raises:
+        UnsupportedOpError: XLA's CPU compiler does not support a call.
     """
     for function in functions(module):
         calls = [op for op in body(function).ops if isinstance(op, HostCallOp)]
@@ -63,17 +65,20 @@ def run(module: ModuleOp) -> None:
 
 
 def _groups(block: Block, constants: set[SSAValue]) -> list[_Group]:
-    """A call joins those whose results it uses, if no other op has used them before it and all of them, or none,
-    depend on constants alone."""
+    """Groups the host calls of a block.
+
+    A call joins the groups whose results it uses if no other op used them before, and if either all or none of the
+    calls depend on constants alone.
+    """
     groups: dict[Operation, _Group] = {}
     for op in block.ops:
-        used = {groups[value.owner] for value in op.operands if value.owner in groups}  # pyright: ignore[reportArgumentType]
+        used_groups = {groups[value.owner] for value in op.operands if value.owner in groups}  # pyright: ignore[reportArgumentType]
         if not isinstance(op, HostCallOp):
-            for group in used:
+            for group in used_groups:
                 group.open = False
             continue
         joined = _Group(constant=all(result in constants for result in op.results))
-        for group in used:
+        for group in used_groups:
             if group.open and group.constant == joined.constant:
                 joined.calls += group.calls
             group.open = False
@@ -86,6 +91,7 @@ def _groups(block: Block, constants: set[SSAValue]) -> list[_Group]:
 
 
 def _merge(calls: list[HostCallOp]) -> None:
+    """Replaces a group of calls by one call before the last of them."""
     members = set(calls)
     inputs = list(dict.fromkeys(v for call in calls for v in call.operands if v.owner not in members))
     types = {
@@ -113,7 +119,7 @@ def _merge(calls: list[HostCallOp]) -> None:
 
 
 def _join(calls: list[HostCallOp], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> str:
-    """One module whose ``@main`` calls the ``@main`` of each, in order."""
+    """Returns the text of one module whose ``@main`` calls the ``@main`` of each call in order."""
     size = sum(len(call.module) for call in calls)
     with context(size), ir.Location.unknown():
         joined: Any = ir.Module.create()
@@ -135,33 +141,37 @@ def _join(calls: list[HostCallOp], inputs: Sequence[SSAValue], outputs: Sequence
 
 
 def _bring(joined: Any, text: str, prefix: str) -> Any:
-    """Moves the functions of a module into another one under new names; the one that was ``@main``."""
+    """Copies a module's functions into another module under prefixed names, and returns the former ``@main``."""
     source: Any = ir.Module.parse(text)
     for function in list(source.body.operations):
         name = function.name.value
         ir.SymbolTable.replace_all_symbol_uses(name, prefix + name, source.operation)
         ir.SymbolTable.set_symbol_name(function, prefix + name)
         function.attributes["sym_visibility"] = ir.StringAttr.get("private")
-    found = {function.name.value: function for function in source.body.operations}
-    for function in found.values():
+    moved_functions = {function.name.value: function for function in source.body.operations}
+    for function in moved_functions.values():
         with ir.InsertionPoint(joined.body):
             function.operation.clone()
     return next(f for f in joined.body.operations if f.name.value == f"{prefix}main")
 
 
 def _may_be_constant(value: SSAValue) -> bool:
+    """Returns whether a value may be embedded in the program: the chip holds its type, and it is small."""
     type_ = tensor_type(value)
     return not DATA_TYPES[type_.element_type].is_host_only and 0 < math.prod(type_.get_shape()) <= MOST_ELEMENTS
 
 
 _FLOAT = re.compile(r"\b(?:\d+x)*(?:bf16|f16|f32|f64|complex)\b")
+"""Float types in a module's text."""
 _INTERPRETED_ELEMENTS = 1 << 14
-"""Of a tensor, at most, in a module that StableHLO's interpreter runs: it takes about a microsecond for each."""
+"""Number of elements up to which StableHLO's interpreter evaluates a tensor; it needs about 1 us per element."""
 
 
 def _evaluated(text: str) -> Sequence[Any]:
-    """The results of a module without arguments. Plain ops on integers are interpreted, in less time than XLA takes to
-    compile them."""
+    """Returns the results of a module without arguments.
+
+    Plain integer ops are interpreted, which takes less time than compiling them with XLA.
+    """
     sizes = [math.prod(map(int, shape.split("x")[:-1])) for shape in re.findall(r"tensor<((?:\d+x)+)", text)]
     if not host.is_plain(text) or _FLOAT.search(text) or max(sizes, default=1) > _INTERPRETED_ELEMENTS:
         return host.load(text)([])
@@ -170,20 +180,25 @@ def _evaluated(text: str) -> Sequence[Any]:
 
 
 def _fold(call: HostCallOp, arrays: Sequence[Any]) -> None:
-    """Puts constants in the place of a call, unless a value does not fit on the chip, which is an error of the run."""
+    """Replaces a call by constants; a value that does not fit on the chip leaves the call for run time."""
     try:
         values = [elements(array, tensor_type(result)) for array, result in zip(arrays, call.results, strict=True)]
     except UnsupportedOpError:
         return
     for value, result in zip(values, call.results, strict=True):
-        made = ConstantOp.make([], [result.type], call.location, value=value)
-        Rewriter.insert_op(made, InsertPoint.before(call))
-        result.replace_all_uses_with(made.results[0])
+        constant = ConstantOp.make([], [result.type], call.location, value=value)
+        Rewriter.insert_op(constant, InsertPoint.before(call))
+        result.replace_all_uses_with(constant.results[0])
     call.detach()
     call.erase()
 
 
 def _check(call: HostCallOp) -> None:
+    """Checks that XLA's CPU compiler supports a call.
+
+    Raises:
+        UnsupportedOpError: It does not; the message names the op.
+    """
     try:
         host.check(call.module)
     except UnsupportedOpError as error:

@@ -1,7 +1,7 @@
-"""Permutes move down past elementwise ops and reductions until they meet their inverse and both disappear.
+"""Sinking of permutes past elementwise ops and reductions until they meet their inverse and both disappear.
 
-A convolution or pooling permutes to channels last and back; what lies between two of them rarely cares about the order
-of dimensions. Upstream's counterpart is the erase-inverse-ops pass.
+A convolution or pooling permutes to channels last and back; ops between two of them rarely depend on the order of
+dimensions. tt-mlir's counterpart is the erase-inverse-ops pass.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Permutation = tuple[int, ...]
 
 @pattern(shared.ElementwiseUnary, shared.ElementwiseBinary, shared.Where, shared.ClampTensor)
 def sink_past_elementwise(op: TTOp, rewriter: PatternRewriter) -> None:
-    """f(permute(x), y) is permute(f(x, inverse permute(y))), where y is another such permute, or small."""
+    """Rewrites f(permute(x), y) to permute(f(x, y')), where y is another such permute, or small."""
     if isinstance(op, shared.Softmax | shared.Cumulative):
         return
     permutation = _common_permutation(op)
@@ -38,11 +38,11 @@ def sink_past_elementwise(op: TTOp, rewriter: PatternRewriter) -> None:
 
 @pattern(ConcatOp)
 def sink_past_concat(op: ConcatOp, rewriter: PatternRewriter) -> None:
-    """concat(permute(x), permute(y)) is permute(concat(x, y))."""
-    found = [producer(value, PermuteOp) for value in op.operands]
-    permutations: set[Permutation] = {permute.permutation for permute in found if permute}
-    operands = [permute.input for permute in found if permute]
-    if len(permutations) != 1 or len(operands) != len(found):
+    """Rewrites concat(permute(x), permute(y)) to permute(concat(x, y))."""
+    permutes = [producer(value, PermuteOp) for value in op.operands]
+    permutations: set[Permutation] = {permute.permutation for permute in permutes if permute}
+    operands = [permute.input for permute in permutes if permute]
+    if len(permutations) != 1 or len(operands) != len(permutes):
         return
     permutation = permutations.pop()
     dim = ConcatOp.make([operands], [], dim=permutation[op.dim]).properties
@@ -51,41 +51,41 @@ def sink_past_concat(op: ConcatOp, rewriter: PatternRewriter) -> None:
 
 @pattern(shared.Reduction)
 def sink_past_reduction(op: shared.Reduction, rewriter: PatternRewriter) -> None:
-    """reduce(permute(x), dims) is reduce(x, other dims), permuted where dimensions stay."""
+    """Rewrites reduce(permute(x), dims) to a reduction over x's own dimensions, permuted if any remain."""
     permute = producer(op.input, PermuteOp)
     if permute is None or only_user(op.input) is not op:
         return
     if isinstance(op, ArgmaxOp) and op.dim_arg is None:
-        return  # a position among all elements depends on their order
+        return  # A position among all elements depends on their order.
     permutation: Permutation = permute.permutation
     dims = shapes.normalise_dims(op.dim_arg, len(permutation))
     mapped = tuple(sorted(permutation[dim] for dim in dims))
     keep = op.keep_dim
     type_ = tensor(shapes.reduce(shape(permute.input), mapped, keep), tensor_type(op.result).element_type)
-    found = insert_before(rewriter, op, type(op), [permute.input], type_, dim_arg=mapped, keep_dim=keep)
+    reduced = insert_before(rewriter, op, type(op), [permute.input], type_, dim_arg=mapped, keep_dim=keep)
     if not keep:
-        kept = [dim for dim in permutation if dim not in mapped]
-        permutation = tuple(sorted(kept).index(dim) for dim in kept)
-    rewriter.replace(op, PermuteOp.make([found], [op.result.type], op.location, permutation=permutation))
+        remaining = [dim for dim in permutation if dim not in mapped]
+        permutation = tuple(sorted(remaining).index(dim) for dim in remaining)
+    rewriter.replace(op, PermuteOp.make([reduced], [op.result.type], op.location, permutation=permutation))
 
 
 def _common_permutation(op: Operation) -> Permutation | None:
-    """The permutation of the operands of the result's size; the others must be broadcast to it."""
-    found: set[Permutation] = set()
-    whole = shape(op.results[0])
+    """Returns the permutation that all operands of the result's size share; the others must be broadcast."""
+    permutations: set[Permutation] = set()
+    full = shape(op.results[0])
     for value in op.operands:
         permute = producer(value, PermuteOp)
-        if permute is not None and shape(value) == whole:
+        if permute is not None and shape(value) == full:
             if only_user(value) is not op and any(use.operation is not op for use in value.uses):
                 return None
-            found.add(permute.permutation)
-        elif math.prod(shape(value)) * 32 > math.prod(whole):
+            permutations.add(permute.permutation)
+        elif math.prod(shape(value)) * 32 > math.prod(full):
             return None
-    return found.pop() if len(found) == 1 else None
+    return permutations.pop() if len(permutations) == 1 else None
 
 
 def _unpermuted(rewriter: PatternRewriter, op: Operation, value: SSAValue, permutation: Permutation) -> SSAValue:
-    """``value`` in the order of dimensions before the permutation."""
+    """Returns ``value`` in the order of dimensions before the permutation."""
     permute = producer(value, PermuteOp)
     if permute is not None and permute.permutation == permutation:
         return permute.input
@@ -105,15 +105,17 @@ def _rebuild(
     permutation: Permutation,
     properties: dict[str, Attribute],
 ) -> None:
+    """Replaces ``op`` by the same op on permuted operands, followed by the permute."""
     inverse = tuple(permutation.index(dim) for dim in range(len(permutation)))
     type_ = tensor_type(op.results[0])
     before = tensor(shapes.permute(type_.get_shape(), inverse), type_.element_type)
-    made = type(op).create(operands=operands, result_types=[before], properties=properties, location=op.location)
-    after = PermuteOp.make([made.results[0]], [type_], op.location, permutation=permutation)
-    rewriter.replace(op, [made, after])
+    rebuilt = type(op).create(operands=operands, result_types=[before], properties=properties, location=op.location)
+    after = PermuteOp.make([rebuilt.results[0]], [type_], op.location, permutation=permutation)
+    rewriter.replace(op, [rebuilt, after])
 
 
 def run(module: ModuleOp) -> None:
+    """Sinks permutes until nothing moves any more."""
     run_patterns(
         module,
         sink_past_elementwise,
