@@ -17,6 +17,7 @@ import tt_torch
 from tests.codegen import declarations
 from tt_xla.codegen import UTILS
 from tt_xla.codegen.generator import generate
+from tt_xla.codegen.languages.cpp import Cpp, quoted
 from tt_xla.codegen.languages.signatures import FUNCTIONS
 from tt_xla.codegen.mock import Mock
 from tt_xla.compiler import compile_module, parse_module
@@ -88,6 +89,21 @@ def check(folder: Path, headers: Path, text: str) -> None:
     assert not done.returncode, done.stderr[:2000]
 
 
+def run(folder: Path, headers: Path, statements: str) -> list[str]:
+    """What a program of these statements prints, by line. It may use what ``utils.hpp`` defines itself."""
+    header = (headers / "ttnn.hpp").read_text()
+    numbered = header.replace("class Tensor {\npublic:", "class Tensor {\npublic:\n    int number = 0;")
+    assert numbered != header
+    (headers / "ttnn.hpp").write_text(numbered)
+    made = "ttnn::Tensor::Tensor() {}\ntt::tt_metal::MemoryConfig::MemoryConfig() {}"
+    main = f'#include "utils.hpp"\n{made}\nint main() {{\n{statements}\n}}\n'
+    (folder / "main.cpp").write_text(main)
+    command = ["g++", "-std=c++20", "-Wall", "-Werror", '-DTENSORS="tensors"', f"-I{headers}"]
+    built = subprocess.run([*command, folder / "main.cpp", "-o", folder / "main"], capture_output=True, text=True)
+    assert not built.returncode, built.stderr[:2000]
+    return subprocess.run([folder / "main"], capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
+
+
 def compiled(text: str, **options: object) -> Program:
     return compile_module(parse_module(text, "model.mlir"), CompileOptions.parse(options), load_target("p150"))
 
@@ -104,8 +120,65 @@ def test_a_compiler_takes_the_programs(name: str, tmp_path: Path, headers: Path)
 def test_loops_ask_the_host_for_another_round(tmp_path: Path, headers: Path) -> None:
     text = generate(compiled(LOOP), language="cpp").main
     check(tmp_path, headers, text)
-    assert "iRound < lastRound" in text
+    assert "utils::rounds(0, static_cast<int64_t>(utils::scalar(" in text
     assert "utils::joined(carried" in text
+
+
+COUNT_DOWN = """func.func public @main(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %ten = stablehlo.constant dense<10> : tensor<i32>
+  %r:2 = stablehlo.while(%n = %ten, %s = %x) : tensor<i32>, tensor<32x32xf32>
+  cond {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %c = stablehlo.compare GT, %n, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %m = stablehlo.subtract %n, %one : tensor<i32>
+    %t = stablehlo.tanh %s : tensor<32x32xf32>
+    stablehlo.return %m, %t : tensor<i32>, tensor<32x32xf32>
+  }
+  return %r#1 : tensor<32x32xf32>
+}"""
+
+
+def test_a_loop_that_counts_down_has_its_rounds(tmp_path: Path, headers: Path) -> None:
+    text = generate(compiled(COUNT_DOWN), language="cpp").main
+    check(tmp_path, headers, text)
+    (head,) = (line for line in text.splitlines() if line.strip().startswith("for ("))
+    assert run(tmp_path, headers, f'int n = 0;\n{head} ++n; }}\nstd::cout << n << "\\n";') == ["10"]
+
+
+BOUNDS = [(0, 5, 1), (10, 0, -1), (10, 0, -3), (9, 0, -3), (-4, 7, 2), (5, 5, 1), (5, 0, 1), (0, 5, -1), (0, 1, 9)]
+
+
+def test_counted_loops_have_the_rounds_of_pythons_range(tmp_path: Path, headers: Path) -> None:
+    heads = [Cpp().loop([*map(str, bounds)], None, "body", "carried", [], [])[1] for bounds in BOUNDS]
+    counts = [f'{{ int n = 0;\n{head} ++n; }}\nstd::cout << n << "\\n"; }}' for head in heads]
+    assert run(tmp_path, headers, "\n".join(counts)) == [str(len(range(*bounds))) for bounds in BOUNDS]
+
+
+def test_a_loop_of_step_0_is_an_error(tmp_path: Path, headers: Path) -> None:
+    tried = "try { utils::rounds(0, 5, 0); } catch (const std::invalid_argument& error) { std::cout << error.what(); }"
+    assert run(tmp_path, headers, tried) == ["A counted loop has step 0."]
+
+
+NAMES = ["plain", 'a "quoted" name', "back\\slash", "narrow\u00a0space", "tab\tand 0", "\u00fc\u4e2d", "bell\a7"]
+
+
+def test_string_literals_have_the_bytes_of_the_text(tmp_path: Path, headers: Path) -> None:
+    printed = [f"for (unsigned char c : std::string({quoted(name)})) std::cout << int(c) << ' ';" for name in NAMES]
+    lines = run(tmp_path, headers, '\nstd::cout << "\\n";\n'.join([*printed, ""]))
+    assert [bytes(map(int, line.split())).decode() for line in lines] == NAMES
+
+
+def test_a_modules_own_weight_comes_before_one_of_the_whole_model(tmp_path: Path, headers: Path) -> None:
+    """As in Python's ``utils.under``; the names sort so that the model's comes first."""
+    stored = """utils::Weights w;
+w["bias"].number = 1;
+w["layers.0.bias"].number = 2;
+w["zero"].number = 3;
+for (const auto& [name, tensor] : utils::under(w, "layers.0.")) std::cout << name << tensor.number << "\\n";"""
+    assert run(tmp_path, headers, stored) == ["bias2", "zero3"]
 
 
 def test_ones_where_there_are_no_tensors(tmp_path: Path, headers: Path) -> None:

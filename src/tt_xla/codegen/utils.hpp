@@ -104,6 +104,17 @@ inline std::vector<double> elements_of(const ttnn::Tensor& tensor) {
 // The one element of a tensor as a number.
 inline double scalar(const ttnn::Tensor& tensor) { return elements_of(tensor).at(0); }
 
+// The number of rounds of a counted loop, the length of Python's range(first, limit, step).
+inline int64_t rounds(int64_t first, int64_t limit, int64_t step) {
+    if (step == 0) {
+        throw std::invalid_argument("A counted loop has step 0.");
+    }
+    if (step > 0) {
+        return first < limit ? (limit - first - 1) / step + 1 : 0;
+    }
+    return first > limit ? (first - limit - 1) / -step + 1 : 0;
+}
+
 // The branch of a number, which a tensor holds; the last one for a number that is none of theirs.
 inline Branch pick(const ttnn::Tensor& index, const std::vector<Branch>& branches) {
     const auto number = static_cast<int64_t>(scalar(index));
@@ -116,7 +127,7 @@ inline Weights under(const Weights& weights, const std::string& module) {
     Weights found;
     for (const auto& [name, tensor] : weights) {
         if (name.starts_with(module)) {
-            found.emplace(name.substr(module.size()), tensor);
+            found.insert_or_assign(name.substr(module.size()), tensor);
         } else if (name.find_first_of(".[") == std::string::npos) {
             found.emplace(name, tensor);
         }

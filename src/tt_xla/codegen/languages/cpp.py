@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from tt_xla import __version__
 from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name, shortest
 from tt_xla.codegen.expressions import Value as ValueOf
-from tt_xla.codegen.formatting import INDENT, Group, Node, call, flat, lay_out, quoted
+from tt_xla.codegen.formatting import INDENT, Group, Node, call, flat, lay_out
 from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.codegen.languages.base import DataOf, Gives, Value
 from tt_xla.codegen.languages.numbered import Made
@@ -177,10 +177,8 @@ class Cpp:
         given = f"utils::joined({carried}, {flat(self.listed(captured))})"
         lines = lay_out(f"std::vector<ttnn::Tensor> {carried} = ", self.listed(states), ";", indent=1, trailing="")
         if condition is None:
-            first, limit, step = bounds
-            lines.append(
-                f"{INDENT}for (int64_t iRound = {first}, lastRound = {limit}; iRound < lastRound; iRound += {step}) {{"
-            )
+            rounds = f"utils::rounds({', '.join(bounds)})"
+            lines.append(f"{INDENT}for (int64_t iRound = 0, nRounds = {rounds}; iRound < nRounds; ++iRound) {{")
         else:
             lines.append(f"{INDENT}while (utils::scalar({condition}(device, {given})[0])) {{")
         return [*lines, f"{INDENT * 2}{carried} = {body}(device, {given});", f"{INDENT}}}"]
@@ -365,6 +363,17 @@ def _name(text: str) -> str:
         return text
     _, kind, label = text.split(".")
     return f"{_HOMES[kind]}::{label}"
+
+
+def quoted(text: str) -> str:
+    """Returns a string literal. Characters that a literal cannot hold are octal escapes of their UTF-8 bytes."""
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else "".join(f"\\{byte:03o}" for byte in character.encode())
 
 
 def _number(value: float, code: str) -> str:
