@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 import torch
 
+from tests.codegen import factories
 from tt_xla import codegen, host
 from tt_xla.codegen.generator import generate
 from tt_xla.codegen.host import NoTorchCodeError, torch_function
-from tt_xla.codegen.host.op import dtype
+from tt_xla.codegen.host.op import TORCH_NAMES, dtype
 from tt_xla.codegen.host.rules import UNARY
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.ir.element_types import ElementType
@@ -91,7 +92,10 @@ def compare(host_ops: ModuleType, module: str, *arrays: np.ndarray[Any, Any], rt
     lines = torch_function(module, "part", "A part.")
     namespace: dict[str, Any] = {"torch": torch, "host_ops": host_ops}
     exec("\n".join(lines), namespace)
-    results = namespace["part"](*(_held(array, kinds[array.dtype]) for array in arrays))
+    operands = [_held(array, kinds[array.dtype]) for array in arrays]
+    with torch.device("meta"):  # as torch.set_default_device would
+        results = namespace["part"](*operands)
+    assert factories.without_device("\n".join(lines)) == []
     assert len(results) == len(expected)
     for got, wanted in zip(results, expected, strict=True):
         kind = kinds[wanted.dtype]
@@ -246,11 +250,19 @@ def test_functions(host_ops: ModuleType, name: str) -> None:
 
 
 def test_the_table_of_types_is_that_of_the_module_it_writes_for(host_ops: ModuleType) -> None:
-    assert {kind: str(held) for kind, held in host_ops.DTYPES.items()} == {
-        kind: dtype(kind) for kind in host_ops.DTYPES
-    }
+    assert {kind: str(held) for kind, held in host_ops.DTYPES.items()} == {kind: dtype(kind) for kind in TORCH_NAMES}
     with pytest.raises(NoTorchCodeError):
         dtype("f8E4M3FN")
+
+
+@pytest.mark.parametrize("file", [codegen.HOST_OPS, codegen.PROGRAMS, codegen.UTILS])
+def test_modules_beside_generated_source_name_the_device_of_each_new_tensor(file: Path) -> None:
+    assert factories.without_device(file.read_text()) == []
+
+
+def test_a_factory_call_without_device_is_found() -> None:
+    source = 'torch.zeros(3)\ntorch.zeros_like(x)\ntorch.full((2,), 1, device="cpu")\nx.new_zeros(3)'
+    assert factories.without_device(source) == ["torch.zeros(3)"]
 
 
 # In programs ----------------------------------------------------------------------------------------------------------

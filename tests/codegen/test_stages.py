@@ -101,7 +101,7 @@ def test_source_of_all_parts_is_formatted(tmp_path: Path) -> None:
 
 def test_inputs_are_ones_where_no_tensors_are_wanted(tmp_path: Path) -> None:
     main = exported(tmp_path, export_tensors=False)
-    assert "return [torch.ones([4, 32], dtype=torch.float32)]" in main
+    assert 'return [torch.ones([4, 32], dtype=torch.float32, device="cpu")]' in main
     assert not (tmp_path / "out/tensors").exists()
     assert "utils.load(" in (tmp_path / "out/program_1/main.py").read_text().partition("def load_inputs")[2]
 

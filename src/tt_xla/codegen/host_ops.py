@@ -207,7 +207,7 @@ def pad(x, value, low, high, interior):
     """Puts ``value`` before, after and between elements; a negative count takes elements away."""
     spread = [max(0, size + max(0, size - 1) * gap) for size, gap in zip(x.shape, interior, strict=True)]
     wide = [size + max(0, before) + max(0, after) for size, before, after in zip(spread, low, high, strict=True)]
-    result = torch.full(wide, value.item(), dtype=x.dtype)
+    result = torch.full(wide, value.item(), dtype=x.dtype, device="cpu")
     result[tuple(slice(max(0, b), max(0, b) + n, g + 1) for b, n, g in zip(low, spread, interior, strict=True))] = x
     return result[tuple(slice(max(0, -b), n - max(0, -a)) for b, n, a in zip(low, wide, high, strict=True))]
 
@@ -255,10 +255,10 @@ def lu(x):
 def eigh(x, lower):
     """LAPACK's ``syevd``: vectors, values, and a status."""
     values, vectors = torch.linalg.eigh(x, UPLO="L" if lower else "U")
-    return vectors, values, torch.zeros(x.shape[:-2], dtype=torch.int32)
+    return vectors, values, torch.zeros(x.shape[:-2], dtype=torch.int32, device="cpu")
 
 
 def svd(x, full):
     """LAPACK's ``gesdd``: what it leaves of its input, values, left and right vectors, and a status."""
     u, s, vh = torch.linalg.svd(x, full_matrices=full)
-    return x, s, u, vh, torch.zeros(x.shape[:-2], dtype=torch.int32)
+    return x, s, u, vh, torch.zeros(x.shape[:-2], dtype=torch.int32, device="cpu")

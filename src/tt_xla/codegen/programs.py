@@ -64,7 +64,7 @@ def load(name):
     file = FOLDER / "tensors" / f"{name}.pt"
     if not file.exists():
         raise SystemExit(f"{file} is missing: generate the model again with export_tensors on.")
-    return torch.load(file, weights_only=True)
+    return torch.load(file, map_location="cpu", weights_only=True)
 
 
 def show(results):

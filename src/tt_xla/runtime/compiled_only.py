@@ -26,4 +26,6 @@ class CompiledOnly(Executable):
         self._reader.read(tensors, versions)
         logger().info("compile only: %s computes nothing, its results are zeros", self.program.name)
         self.counters.runs += 1
-        return [torch.zeros(result.shape, dtype=DECLARED[result.dtype]) for result in self.program.results]
+        return [
+            torch.zeros(result.shape, dtype=DECLARED[result.dtype], device="cpu") for result in self.program.results
+        ]

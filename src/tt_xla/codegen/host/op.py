@@ -8,28 +8,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tt_xla.codegen.formatting import Group, Node
+from tt_xla.ir.element_types import ElementType
 
 MOST_ELEMENTS = 256
 """A longer constant is no source."""
 
-_TORCH = {
-    "i1": "bool",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "ui8": "uint8",
-    "ui16": "int32",
-    "ui32": "int64",
-    "ui64": "int64",
-    "bf16": "bfloat16",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "complex<f32>": "complex64",
-    "complex<f64>": "complex128",
+TORCH_NAMES = {
+    element.value: element.torch_arithmetic
+    for element in ElementType
+    if element is ElementType.BF16 or not element.is_ml_dtype
 }
-"""As ``host_ops.DTYPES``."""
+"""Name of the torch dtype that host parts compute in, by StableHLO element type; the same as ``host_ops.DTYPES``."""
 
 
 class NoTorchCodeError(Exception):
@@ -46,9 +35,19 @@ def dtype(kind: str) -> str:
     Raises:
         NoTorchCodeError: torch has nothing for it.
     """
-    if kind not in _TORCH:
+    if kind not in TORCH_NAMES:
         raise NoTorchCodeError
-    return f"torch.{_TORCH[kind]}"
+    return f"torch.{TORCH_NAMES[kind]}"
+
+
+def placement(kind: str) -> str:
+    """Returns the keywords of a factory call. They name the device, because ``torch.set_default_device`` moves calls
+    that do not.
+
+    Raises:
+        NoTorchCodeError: torch has no dtype that holds the element type.
+    """
+    return f'dtype={dtype(kind)}, device="cpu"'
 
 
 class HostOp:
@@ -131,7 +130,7 @@ class HostOp:
     def splat(op: Any) -> bool | int | float | None:
         """The element of a constant that has one alone, or the same everywhere; None where it has others."""
         kind = str(op.results[0].type.element_type)
-        if kind not in _TORCH or kind.startswith("complex") or not op.attributes["value"].is_splat:
+        if kind not in TORCH_NAMES or kind.startswith("complex") or not op.attributes["value"].is_splat:
             return None
         value = op.attributes["value"].get_splat_value().value
         if kind == "i1":
@@ -150,8 +149,8 @@ def literal(number: bool | int | float, kind: str) -> str:
 def full(number: bool | int | float, shape: Sequence[int], kind: str) -> str:
     """A tensor of equal elements."""
     if not shape:
-        return f"torch.tensor({literal(number, kind)}, dtype={dtype(kind)})"
-    return f"torch.full({tuple(shape)}, {literal(number, kind)}, dtype={dtype(kind)})"
+        return f"torch.tensor({literal(number, kind)}, {placement(kind)})"
+    return f"torch.full({tuple(shape)}, {literal(number, kind)}, {placement(kind)})"
 
 
 def array(op: Any, kind: str, shape: Sequence[int]) -> Node:
@@ -167,11 +166,11 @@ def array(op: Any, kind: str, shape: Sequence[int]) -> Node:
         if parts is None:
             raise NoTorchCodeError
         number = complex(float(parts[1]), float(parts[2]))
-        return Group("torch.full(", (str(tuple(shape)), repr(number), f"dtype={dtype(kind)}"), ")", fill=True)
+        return Group("torch.full(", (str(tuple(shape)), repr(number), placement(kind)), ")", fill=True)
     if kind == "bf16" or math.prod(shape) > MOST_ELEMENTS:
         raise NoTorchCodeError
     numbers = np.array(op.attributes["value"]).reshape(shape)
-    return Group("torch.tensor(", (_nested(numbers.tolist(), kind), f"dtype={dtype(kind)}"), ")", fill=True)
+    return Group("torch.tensor(", (_nested(numbers.tolist(), kind), placement(kind)), ")", fill=True)
 
 
 def _nested(items: Any, kind: str) -> Node:

@@ -209,7 +209,7 @@ def _constant(op: HostOp) -> Node:
 @torch_code("stablehlo.iota")
 def _iota(op: HostOp) -> Node:
     shape, axis, kind = op.result_shape(), op.integer("iota_dimension"), dtype(op.result_element())
-    counted = f"torch.arange({shape[axis]}, dtype={kind})"
+    counted = f'torch.arange({shape[axis]}, dtype={kind}, device="cpu")'
     if len(shape) == 1:
         return counted
     form = [size if position == axis else 1 for position, size in enumerate(shape)]
@@ -395,7 +395,8 @@ def _top_k(op: HostOp) -> Node:
     if is_unsigned(op.element(0)):
         raise NoTorchCodeError
     k = op.integer("k")
-    indices = f"host_ops.sort([{op.tensor(0)}, torch.arange({op.shape(0)[-1]}, dtype=torch.int32)"
+    counted = f'torch.arange({op.shape(0)[-1]}, dtype=torch.int32, device="cpu")'
+    indices = f"host_ops.sort([{op.tensor(0)}, {counted}"
     indices += f'.expand_as({op.tensor(0)})], 0, -1, True, "{op.element(0)}")'
     return f"(part[..., :{k}] for part in {indices})"
 

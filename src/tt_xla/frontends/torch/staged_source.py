@@ -183,7 +183,9 @@ class _Writer:
             value = self._values[node]
             if not isinstance(value, torch.Tensor):
                 return repr(value)
-            return f"programs.load({quoted(name)})" if stored else f"torch.ones({[*value.shape]}, dtype={value.dtype})"
+            if stored:
+                return f"programs.load({quoted(name)})"
+            return f'torch.ones({[*value.shape]}, dtype={value.dtype}, device="cpu")'
 
         return ["def load_inputs():", *lay_out("return ", _listed(made(*one) for one in self.inputs.items()), indent=1)]
 
