@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from tt_xla.codegen.naming import block_of, identifier, module_path
-from tt_xla.ir.program import DEALLOCATE, Function, Instruction, Operand
+from tt_xla.ir.program import DEALLOCATE, Function, Instruction
 
 FEWEST_OPS = 6
 """A shorter part stays where it is used."""
@@ -35,13 +35,6 @@ class Block:
         return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 2 else word
 
 
-def flat(operands: Mapping[str, Operand]) -> list[int]:
-    found: list[int] = []
-    for operand in operands.values():
-        found.extend([operand] if isinstance(operand, int) else operand)
-    return found
-
-
 def find_blocks(
     function: Function, instructions: Sequence[Instruction], names: Mapping[int, str], constants: Container[int] = ()
 ) -> list[Block]:
@@ -55,14 +48,14 @@ def find_blocks(
         constants: those of them that depend on no argument.
     """
     spans: list[tuple[str, int, int]] = []
-    reads = Counter(value for step in instructions if step.op != DEALLOCATE for value in flat(step.operands))
+    reads = Counter(value for step in instructions if step.op != DEALLOCATE for value in step.operand_values())
     for index, instruction in enumerate(instructions):
         if instruction.op == DEALLOCATE:
             continue
         # Constants of no module may lie anywhere, and so may a weight that all layers read.
         weights = [
             names[value]
-            for value in flat(instruction.operands)
+            for value in instruction.operand_values()
             if value in names and module_path(names[value]) and (reads[value] == 1 or block_of(names[value]))
         ]
         found = {block_of(name) for name in weights}
@@ -100,7 +93,7 @@ def _common_ends(blocks: Sequence[Block], instructions: Sequence[Instruction], n
         most = max(begins, key=lambda whole: (counts[whole], len(whole)), default=ops[number])
         after = steps[number][len(most) :]
         own = any(
-            names.get(value, "").startswith(block.prefix) for at in after for value in flat(instructions[at].operands)
+            names.get(value, "").startswith(block.prefix) for at in after for value in instructions[at].operand_values()
         )
         ends.append(after[0] - 1 if after and not own else block.last)
     return ends
@@ -117,8 +110,8 @@ def _block(
 ) -> Block:
     inside = instructions[first : last + 1]
     made = {value for instruction in inside for value in instruction.results}
-    after = {value for instruction in instructions[last + 1 :] for value in flat(instruction.operands)}
-    read = dict.fromkeys(value for instruction in inside for value in flat(instruction.operands))
+    after = {value for instruction in instructions[last + 1 :] for value in instruction.operand_values()}
+    read = dict.fromkeys(value for instruction in inside for value in instruction.operand_values())
     before = [value for value in read if value not in made]
     inputs = tuple(
         value for value in before if value not in constants and not (value in names and names[value].startswith(prefix))

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import linecache
 import re
-import struct
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import Any
 
-from tt_xla.codegen.blocks import flat
+import numpy as np
+
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.expressions import Call, Data, Expression, Name
-from tt_xla.codegen.formatting import Node, node_of
-from tt_xla.codegen.formatting import flat as flat_text
+from tt_xla.codegen.formatting import Node, flat, node_of
 from tt_xla.codegen.languages import Language
 from tt_xla.codegen.layouts import dtype, layout
 from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, op_name, own_name, stem, unique
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import (
+    CALL,
     CASE,
     DEALLOCATE,
+    HOST_CALL,
+    HOST_CALLBACK,
+    HOST_OPS,
     LOAD_CACHED,
     TRACE,
     WHILE_LOOP,
@@ -33,10 +37,7 @@ from tt_xla.ir.program import (
 )
 from tt_xla.target import Target
 
-HOST_CALL = "ttnn.host_call"
-HOST_CALLBACK = "ttnn.host_callback"
-
-_STATEMENTS = (HOST_CALL, HOST_CALLBACK, TRACE, WHILE_LOOP, CASE, "func.call")
+_STATEMENTS = (*HOST_OPS, TRACE, WHILE_LOOP, CASE, CALL)
 """Ops whose source is no call of TT-NN."""
 
 INLINE_ELEMENTS = 16
@@ -79,7 +80,6 @@ FORM = {
 The tensor keeps its name."""
 
 _SHORT = {"ttnn.DRAM_MEMORY_CONFIG": "DRAM", "ttnn.L1_MEMORY_CONFIG": "L1"}
-_STEPS = {DataType.F32: "f", DataType.SI32: "i", DataType.U32: "I", DataType.U16: "H", DataType.U8: "B"}
 
 
 @dataclass
@@ -176,7 +176,7 @@ class Constants:
     def _torch_code(self, text: str, ops: Sequence[str]) -> tuple[str, str]:
         from tt_xla.codegen.host import NoTorchCodeError, torch_function
 
-        name = unique(f"host_{_deed(ops)}", self.host_functions)
+        name = unique(f"host_{_work_name(ops)}", self.host_functions)
         try:
             self.host_functions[name] = torch_function(text, name, "Torch code for what TT-NN has no ops for.")
         except NoTorchCodeError as error:
@@ -205,7 +205,8 @@ def _word(op: object) -> str:
     return str(op).split()[0].partition(".")[2]
 
 
-def _deed(ops: Sequence[str]) -> str:
+def _work_name(ops: Sequence[str]) -> str:
+    """Returns a word for what a host part computes: the name of its main op."""
     return identifier(_word(main_op(ops))).rstrip("_")
 
 
@@ -214,10 +215,10 @@ def _elements(data: Data) -> tuple[float, ...] | None:
     kind, raw = data.spec.layout.dtype, data.elements
     if len(raw) > 4 * INLINE_ELEMENTS:
         return None
-    if kind is DataType.BF16:
-        raw, kind = b"".join(b"\0\0" + raw[i : i + 2] for i in range(0, len(raw), 2)), DataType.F32
-    code = _STEPS.get(kind)
-    return struct.unpack(f"<{len(raw) // struct.calcsize(code)}{code}", raw) if code else None
+    if kind.is_host_only or kind.is_block_float:
+        return None
+    elements: Any = np.frombuffer(raw, kind.numpy_dtype())
+    return tuple((elements.astype(np.float32) if kind.is_float else elements).tolist())
 
 
 class Body:
@@ -310,10 +311,10 @@ class Body:
             index += 1
             dying: list[int] = []
             while index < len(instructions) and instructions[index].op == DEALLOCATE:
-                dying += flat(instructions[index].operands)
+                dying += instructions[index].operand_values()
                 index += 1
             if instruction.op == DEALLOCATE:
-                self._free([*flat(instruction.operands), *dying])
+                self._free([*instruction.operand_values(), *dying])
             else:
                 self._comment(instruction)
                 unread = [value for value in dying if value in instruction.results]
@@ -331,7 +332,7 @@ class Body:
             return "_"
 
         found = self.constants.named(call_of(instruction, self.function.values, self.target))
-        return flat_text(self.language.node(found, name, self.constants.data)), reads
+        return flat(self.language.node(found, name, self.constants.data)), reads
 
     def bind_call(
         self, results: Sequence[int], source: Node, freed: set[int], bases: Sequence[str] = (), left: Sequence[int] = ()
@@ -360,7 +361,7 @@ class Body:
 
     def _write(self, instruction: Instruction, dying: list[int]) -> None:
         op = instruction.op
-        if op == "func.call":
+        if op == CALL:
             self._bind([], self._called(identifier(str(instruction.attributes["callee"])), instruction), "one")
             self._free(dying)
             return
@@ -395,7 +396,7 @@ class Body:
         self.lines += self.language.bind(names, fresh, source, gives)
 
     def _control(self, instruction: Instruction, dying: list[int]) -> None:
-        given = [self.name(value) for value in flat(instruction.operands)]
+        given = [self.name(value) for value in instruction.operand_values()]
         if instruction.op == WHILE_LOOP:
             self._loop(instruction, given)
         else:
@@ -422,12 +423,12 @@ class Body:
             self._bind([self._new(value, "state")], self.language.element(carried, index), "one")
 
     def _called(self, name: str, instruction: Instruction, *rest: str) -> Node:
-        inputs = [self.name(value) for value in flat(instruction.operands)]
+        inputs = [self.name(value) for value in instruction.operand_values()]
         return self.language.call(name, ["device", self.language.listed(inputs), *rest])
 
     def _host_call(self, instruction: Instruction) -> Node:
         attributes = instruction.attributes
-        given = tuple(Name(self.name(value)) for value in flat(instruction.operands))
+        given = tuple(Name(self.name(value)) for value in instruction.operand_values())
         kinds = [self.function.values[value].layout.dtype for value in instruction.results]
         name, lacking = self.constants.host_part(str(attributes["module"]), attributes["ops"])
         in_torch = name in self.constants.host_functions
@@ -444,7 +445,7 @@ class Body:
 
     def _host_callback(self, instruction: Instruction) -> Node:
         attributes = instruction.attributes
-        given = tuple(Name(self.name(value)) for value in flat(instruction.operands))
+        given = tuple(Name(self.name(value)) for value in instruction.operand_values())
         specs = [self.function.values[value] for value in instruction.results]
         function = self.constants.callback(str(attributes["callback"]), len(specs))
         said = "A Python function of the model's own process runs here, on the host."
@@ -456,7 +457,7 @@ class Body:
     def _base(self, instruction: Instruction, dying: list[int]) -> str:
         """The name of a result: its module's; that of the one tensor it replaces where it is that in another form, or
         where a module is named; else its op's."""
-        operands = flat(instruction.operands)
+        operands = instruction.operand_values()
         for value in operands:
             if value in self.lookups and (block_of(self.lookups[value]) or "." in self.lookups[value]):
                 found = module_name(re.sub(r"\.prepared(_\d+)?$", "", self.lookups[value]))

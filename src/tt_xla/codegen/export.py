@@ -87,8 +87,6 @@ _FOLDER = re.compile(r"(graph|program)_\d+")
 LANGUAGE_OF = {"codegen_py": "py", "codegen_cpp": "cpp"}
 """By the compile option ``backend``."""
 
-_NUMPY = {DataType.F32: "<f4", DataType.SI32: "<i4", DataType.U32: "<u4", DataType.U16: "<u2", DataType.U8: "u1"}
-
 _lock = threading.RLock()
 _graphs: dict[Path, list[str]] = {}
 """By folder, the programs that this process wrote there, in order."""
@@ -379,24 +377,13 @@ def _tensors(program: Program, tensors: Sequence[torch.Tensor], results: Sequenc
     return files
 
 
-_STORED: dict[DataType, str] = {
-    DataType.BF16: "bfloat16",
-    DataType.F32: "float32",
-    DataType.SI32: "int32",
-    DataType.U32: "uint32",
-    DataType.U16: "uint16",
-    DataType.U8: "uint8",
-}
-"""Torch's names of the element types that a file can have."""
-
-
 def _file(name: str, tensor: torch.Tensor, dtype: DataType) -> dict[str, Content]:
     """A tensor's file, in the element type of the device; what becomes a block float is stored as it came."""
     import torch
 
-    if dtype not in _STORED:
+    if dtype.is_host_only or dtype.is_block_float:
         dtype = DataType.BF16 if tensor.dtype is torch.bfloat16 else DataType.F32
-    held = tensor.to(getattr(torch, _STORED[dtype])).contiguous()
+    held = tensor.to(getattr(torch, dtype.numpy)).contiguous()
     array = (held.view(torch.int16) if dtype is DataType.BF16 else held).numpy()
     return {f"tensors/{name}{SUFFIX}": partial(_save, array=array, dtype=dtype)}
 
@@ -405,7 +392,7 @@ def _constant(name: str, elements: bytes, spec: TensorSpec) -> dict[str, Content
     import numpy as np
 
     dtype = spec.layout.dtype
-    array: Any = np.frombuffer(elements, _NUMPY.get(dtype, "<u2")).reshape(spec.shape)
+    array: Any = np.frombuffer(elements, dtype.little_endian).reshape(spec.shape)
     return {f"tensors/{name}{SUFFIX}": partial(_save, array=array, dtype=dtype)}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, field
 from typing import Any
 
-from tt_xla.codegen.blocks import Block, find_blocks, flat
+from tt_xla.codegen.blocks import Block, find_blocks
 from tt_xla.codegen.body import FORM, HOST_CALL, HOST_CALLBACK, MOST_RESULTS, Body, Constants, main_op
 from tt_xla.codegen.expressions import Call, Device, Expression
 from tt_xla.codegen.formatting import INDENT, Node, lay_out
@@ -267,7 +267,7 @@ def _const_eval(module: _Module, function: Function, given: Sequence[str]) -> tu
     """What calls a const-eval function, which is written unless it is one call without inputs; names of its results."""
     ops = [inner.op.rpartition(".")[2] for inner in function.body if inner.op != DEALLOCATE]
     body = module.body(function, commented=any(op not in FORM for op in ops))
-    uses = Counter(value for inner in function.body for value in flat(inner.operands))
+    uses = Counter(value for inner in function.body for value in inner.operand_values())
     parameters = [
         body.parameter(value, (len(given) > 1 and own_name(key)) or "weight", passes=uses[value] == 1)
         for value, key in zip(function.arguments, given, strict=True)
@@ -280,12 +280,12 @@ def _const_eval(module: _Module, function: Function, given: Sequence[str]) -> tu
     names = _constant_names(function, results)
     if len(ops) == 1 and not given and len(results) == 1 and len(body.sources) == 1:
         return body.sources[0], names
-    name = module.define(f"{verb}_{_deed(ops)}", parameters, gives, "", lines)
+    name = module.define(f"{verb}_{_work_name(ops)}", parameters, gives, "", lines)
     return module.language.call(name, ["device", *map(module.language.weight, given)]), names
 
 
-def _deed(ops: Sequence[str]) -> str:
-    """What a const-eval function does, in a word: its last op, or the change of form that matters most."""
+def _work_name(ops: Sequence[str]) -> str:
+    """Returns a word for what a const-eval function computes: its last op, or the change of form that matters most."""
     computes = next((op for op in reversed(ops) if op not in FORM), "")
     found = computes.removeprefix("prepare_") or next((word for op, word in FORM.items() if op in ops), "const_eval")
     return identifier(found).rstrip("_")
@@ -325,7 +325,7 @@ def _traces(module: _Module, entry: Function) -> dict[str, str]:
             callees = ("allocate_slots_callee", "capture_callee", "execute_callee")
             functions = [identifier(str(instruction.attributes[callee])) for callee in callees]
             staged = sum(inner.op == WRITE for inner in module.program.function(capture).body)
-            resident = len(flat(instruction.operands)) - staged
+            resident = len(instruction.operand_values()) - staged
             recorder = module.language.call("utils.Trace", [*functions, str(resident)])
             module.parts.append(lay_out(f"{name} = ", recorder))
             found[capture] = name
@@ -406,7 +406,9 @@ def _repeated(
         signature.append(body.parameter(repeat.inputs[at], "states" if at in part.lists else "x"))
         for other, place in part.lists.get(at, {}).items():
             body.element(repeat.inputs[other], f"{signature[-1]}[{place}]", kept=False)
-    body.write([step for step in instructions if step.op != DEALLOCATE or not {*flat(step.operands)} & {*repeat.left}])
+    body.write(
+        [step for step in instructions if step.op != DEALLOCATE or not {*step.operand_values()} & {*repeat.left}]
+    )
     results = [body.name(value) for value in repeat.outputs]
     gives = _gives(results)
     name = module.define("block", signature, gives, "", [*body.lines, *module.language.give(results, gives)])
@@ -487,7 +489,7 @@ def _written(
     }
     body = module.body(caller.function, lookups=lookups)
     signature = ["w"] + [body.parameter(value, name) for value, name in zip(block.inputs, names, strict=True)]
-    body.write([step for step in instructions if step.op != DEALLOCATE or not {*flat(step.operands)} & {*left}])
+    body.write([step for step in instructions if step.op != DEALLOCATE or not {*step.operand_values()} & {*left}])
     results = [body.name(value) for value in block.outputs]
     gives = _gives(results)
     return _Written(signature, gives, [*body.lines, *module.language.give(results, gives)], results, body.freed)

@@ -16,19 +16,20 @@ from typing import Any
 
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.expressions import Data, Names, python
-from tt_xla.codegen.layouts import DTYPES, dtype, layout, memory_config
+from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.mock import Mock
 from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.ir.program import (
+    CALL,
     CASE,
     DEALLOCATE,
+    HOST_OPS,
     LOAD_CACHED,
     TRACE,
     WHILE_LOOP,
     Function,
     FunctionKind,
     Instruction,
-    Operand,
     Program,
     TensorSpec,
     loop_of,
@@ -43,10 +44,7 @@ SECONDS_PER_RUN = 3600
 
 _WORKER = Path(__file__).with_name("worker.py")
 
-HOST_OPS = ("ttnn.host_call", "ttnn.host_callback")
-"""What the host runs is no business of TT-NN; its results are there when a call wants them."""
-
-_CALLING = (LOAD_CACHED, "func.call")
+_CALLING = (LOAD_CACHED, CALL)
 _CAPTURE = "ttnn.begin_trace_capture"
 
 
@@ -112,7 +110,7 @@ class _Plan:
             elif instruction.op in (WHILE_LOOP, CASE):
                 numbers |= zip(instruction.results, self.control(instruction, numbers), strict=True)
             elif instruction.op in (*_CALLING, TRACE):
-                given = [numbers[number] for number in _flat(instruction.operands.values())]
+                given = [numbers[number] for number in instruction.operand_values()]
                 found = self.traced(instruction, given) if instruction.op == TRACE else self.called(instruction, given)
                 numbers |= zip(instruction.results, found, strict=True)
             else:
@@ -157,11 +155,11 @@ class _Plan:
         return f"data({offset}, {len(data.elements)}, {kind.value!r}, {shape}, {rest})"
 
     def inputs(self, instruction: Instruction, function: Function) -> tuple[TensorSpec, ...]:
-        return tuple(function.values[number] for number in _flat(instruction.operands.values()))
+        return tuple(function.values[number] for number in instruction.operand_values())
 
     def as_job(self, arguments: Sequence[int]) -> dict[str, Any]:
         return {
-            "arguments": [number for number in arguments if self.values[number].layout.dtype in DTYPES],
+            "arguments": [number for number in arguments if not self.values[number].layout.dtype.is_host_only],
             "values": [self._spec(number) for number in range(len(self.values))],
             "steps": [
                 {"source": source, "results": list(results), "frees": freed}
@@ -172,7 +170,7 @@ class _Plan:
     def _spec(self, number: int) -> dict[str, Any] | None:
         """A value in TT-NN's terms; None for element types that stay on the host."""
         spec = self.values[number]
-        if spec.layout.dtype not in DTYPES:
+        if spec.layout.dtype.is_host_only:
             return None
         memory = memory_config(spec.layout, self.target.grid)
         return {
@@ -182,14 +180,6 @@ class _Plan:
             "memory": python(memory, Names(value=str)),
             "bytes": spec.layout.bytes if number not in self.unsized else None,
         }
-
-
-def _flat(operands: Any) -> list[int]:
-    found: list[int] = []
-    operand: Operand
-    for operand in operands:
-        found.extend([operand] if isinstance(operand, int) else operand)
-    return found
 
 
 def judge(programs: Sequence[Program], mock: Mock) -> list[Judgement]:

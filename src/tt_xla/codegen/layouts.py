@@ -7,22 +7,11 @@ import math
 from tt_xla.codegen.expressions import Call, Expression, Name
 from tt_xla.ir.layout import TILE, BufferType, DataType, MemoryLayout, TensorLayout
 
-DTYPES = {
-    DataType.F32: "ttnn.float32",
-    DataType.BF16: "ttnn.bfloat16",
-    DataType.BFP_BF8: "ttnn.bfloat8_b",
-    DataType.BFP_BF4: "ttnn.bfloat4_b",
-    DataType.U32: "ttnn.uint32",
-    DataType.U16: "ttnn.uint16",
-    DataType.U8: "ttnn.uint8",
-    DataType.SI32: "ttnn.int32",
-}
-
 _BUFFERS = {BufferType.DRAM: "ttnn.BufferType.DRAM", BufferType.L1: "ttnn.BufferType.L1"}
 
 
 def dtype(value: DataType | str) -> Name:
-    return Name(DTYPES[DataType(value)])
+    return Name(f"ttnn.{DataType(value).ttnn}")
 
 
 def layout(tiled: bool) -> Name:

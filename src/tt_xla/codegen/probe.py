@@ -18,7 +18,6 @@ import click
 from tt_xla import target
 from tt_xla.codegen.calls import CALLS
 from tt_xla.codegen.judge import Judgement, judge
-from tt_xla.codegen.layouts import DTYPES
 from tt_xla.codegen.mock import mock, ttnn_python
 from tt_xla.ir.elementwise import BINARY, UNARY
 from tt_xla.ir.layout import DataType, TensorLayout
@@ -167,8 +166,8 @@ def probe(python: Path) -> str:
     tried = [
         (op, dtype, sample)
         for op, sample in SAMPLES.items()
-        for dtype in DTYPES
-        if op in CALLS and not (dtype.is_block_float and _row_major(sample))
+        for dtype in DataType
+        if op in CALLS and not dtype.is_host_only and not (dtype.is_block_float and _row_major(sample))
     ]
     programs = [program(op, sample, dtype) for op, dtype, sample in tried]
     judgements: Sequence[Judgement] = judge(programs, mock(python, SYSTEM))

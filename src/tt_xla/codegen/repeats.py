@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tt_xla.codegen.blocks import flat
 from tt_xla.ir.program import DEALLOCATE, Instruction
 
 FEWEST_STEPS = 4
@@ -134,7 +133,7 @@ def _steps(instructions: Sequence[Instruction], describe: Describe) -> Iterator[
         first, frees = index, list[int]()
         index += 1
         while index < len(instructions) and instructions[index].op == DEALLOCATE:
-            frees += flat(instructions[index].operands)
+            frees += instructions[index].operand_values()
             index += 1
         instruction = instructions[first]
         described = None if instruction.op == DEALLOCATE else describe(instruction)

@@ -16,15 +16,6 @@ from tt_xla.ir.layout import DataType
 
 SUFFIX = ".tensorbin"
 
-DATA_TYPES = {
-    DataType.BF16: 0,
-    DataType.F32: 1,
-    DataType.U32: 2,
-    DataType.U8: 5,
-    DataType.U16: 6,
-    DataType.SI32: 7,
-}
-
 _ALIGNMENT = 64
 _INLINE_FILE_STORAGE, _ROW_MAJOR = 1, 1
 
@@ -83,7 +74,7 @@ def _align(out: bytearray, alignment: int, before: int = 0) -> None:
 
 def header(shape: Sequence[int], dtype: DataType, size: int) -> bytes:
     """What stands before the elements of a row-major tensor, ``size`` bytes of them."""
-    layout = Table(DATA_TYPES[dtype], _ROW_MAJOR, Table(), Table(), [1])
+    layout = Table(dtype.ttnn_code, _ROW_MAJOR, Table(), Table(), [1])
     storage = struct.pack("<QQ", 0, size)
     shard = Table(_INLINE_FILE_STORAGE, storage, Table([0, 0]))
     topology = Table(Table([1]), [_REPLICATED], [Table([0, 0])])

@@ -14,6 +14,7 @@ from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.movement import keeps_tiles
 from tt_xla.ir.layout import BufferType
 from tt_xla.ir.program import (
+    CALL,
     DEALLOCATE,
     LOAD_CACHED,
     TRACE,
@@ -140,7 +141,7 @@ def called(instruction: Instruction, functions: Mapping[str, Function]) -> list[
     if instruction.op != TRACE:
         return [functions[name] for name in subprograms_of(instruction)]
     capture = functions[str(instruction.attributes["capture_callee"])]
-    return [functions[next(str(inner.attributes["callee"]) for inner in capture.body if inner.op == "func.call")]]
+    return [functions[next(str(inner.attributes["callee"]) for inner in capture.body if inner.op == CALL)]]
 
 
 def held_arguments(entry: Function, arguments: Iterable[Argument]) -> list[int]:

@@ -102,12 +102,28 @@ class Instruction(msgspec.Struct, frozen=True):
     """The user's source line."""
     cost: Cost = Cost()
 
+    def operand_values(self) -> list[int]:
+        """Returns the value numbers of the operands in order; variadic operands are flattened in place."""
+        values: list[int] = []
+        for operand in self.operands.values():
+            if isinstance(operand, int):
+                values.append(operand)
+            else:
+                values += operand
+        return values
+
 
 WHILE_LOOP = "ttcore.while_loop"
 CASE = "ttcore.case"
 DEALLOCATE = "ttnn.deallocate"
 LOAD_CACHED = "ttcore.load_cached"
 TRACE = "ttnn.capture_or_execute_trace"
+CALL = "func.call"
+HOST_CALL = "ttnn.host_call"
+HOST_CALLBACK = "ttnn.host_callback"
+
+HOST_OPS = (HOST_CALL, HOST_CALLBACK)
+"""Ops that the host computes: a StableHLO program, and a Python function of the process that compiled the Program."""
 
 
 class Loop(msgspec.Struct, frozen=True):

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from tt_xla.cost.shares import fidelity_of
 from tt_xla.ir.layout import TILE, BufferType, round_up
-from tt_xla.ir.program import TensorSpec
-from tt_xla.profiling.op_codes import HOST_OPS, TRANSFERS, mnemonic, op_code
+from tt_xla.ir.program import HOST_OPS, TensorSpec
+from tt_xla.profiling.op_codes import TRANSFERS, mnemonic, op_code
 from tt_xla.profiling.recording import Op, Recording, Run
 
 MATMULS = frozenset({"matmul", "linear"})
@@ -48,7 +48,7 @@ class Kernel:
     @property
     def on_device(self) -> bool:
         """Whether the chip runs it: neither a move over PCIe nor work of the host's."""
-        return mnemonic(self.op) not in HOST_OPS | TRANSFERS
+        return self.op.instruction.op not in HOST_OPS and mnemonic(self.op) not in TRANSFERS
 
 
 def kernels(recording: Recording) -> list[Kernel]:
@@ -74,7 +74,7 @@ def kernels(recording: Recording) -> list[Kernel]:
 
 def duration_ns(op: Op, measured_ns: int) -> float:
     """Predicted; of what the host computes on a card too, as measured. 0 for what takes no time, as views do."""
-    return float(measured_ns) if mnemonic(op) in HOST_OPS else op.instruction.cost.total_us * 1e3
+    return float(measured_ns) if op.instruction.op in HOST_OPS else op.instruction.cost.total_us * 1e3
 
 
 def _gap_ns(op: Op, run: Run) -> float:
@@ -144,7 +144,7 @@ SLOW = 0.65
 
 def bound(op: Op) -> str:
     """``FLOP``, ``DRAM``, ``BOTH``, ``SLOW`` or ``HOST``, by ``tt-perf-report``'s rules; empty where none applies."""
-    if mnemonic(op) in HOST_OPS:
+    if op.instruction.op in HOST_OPS:
         return "HOST"
     if mnemonic(op) not in MATMULS:
         return ""

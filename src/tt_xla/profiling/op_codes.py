@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tt_xla.ir.layout import TILE
-from tt_xla.ir.program import TensorSpec
+from tt_xla.ir.program import HOST_OPS, TensorSpec
 from tt_xla.profiling.recording import Op
 
 COMPUTE, TM, DM, CCL, HOST, OTHER = "Compute", "TM", "DM", "CCL", "Host", "Other"
@@ -138,7 +138,6 @@ _NAMED: dict[str, tuple[str, str]] = {
     "reduce_scatter": ("ReduceScatter", CCL),
 }
 
-HOST_OPS = frozenset({"host_call", "host_callback"})
 TRANSFERS = frozenset({"to_device", "from_device", "write_tensor"})
 """Moves over PCIe, which are no programs on the device."""
 
@@ -151,7 +150,7 @@ def mnemonic(op: Op) -> str:
 def op_code(op: Op) -> tuple[str, str]:
     """Name in profiler files, and category."""
     name = mnemonic(op)
-    if name in HOST_OPS:
+    if op.instruction.op in HOST_OPS:
         return f"(torch) {name}", HOST
     found = _by_layout(name, op.inputs, op.outputs) or _NAMED.get(name)
     if found is None and name in _UNARY:

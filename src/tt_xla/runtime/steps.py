@@ -22,7 +22,6 @@ from tt_xla.ir.program import (
 from tt_xla.runtime import control
 from tt_xla.runtime.binding import Code, Step
 from tt_xla.runtime.emulator.registry import Context, Specs, find
-from tt_xla.runtime.weights import flat
 
 COPY = "ttnn.copy"
 
@@ -46,7 +45,7 @@ def code_of(program: Program, function: Function) -> Code:
     """
     steps: list[Step] = []
     for instruction in function.body:
-        inputs = tuple(flat(instruction.operands.values()))
+        inputs = tuple(instruction.operand_values())
         if instruction.op == DEALLOCATE:
             if steps:
                 steps[-1].drops += inputs

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from tt_xla.ir.program import DEALLOCATE, LOAD_CACHED, TRACE, Operand, Program, Role
+from tt_xla.ir.program import DEALLOCATE, LOAD_CACHED, TRACE, Program, Role
 from tt_xla.runtime.emulator.registry import Call, Weighted
 from tt_xla.runtime.ownership import owns_memory, storage
 from tt_xla.runtime.traces import TraceCall
@@ -27,15 +27,6 @@ class Spare(NamedTuple):
     """Tensor without bytes that is passed to later runs instead of the parameter."""
     restore: Callable[[], torch.Tensor]
     """Makes the parameter's tensor again, bit by bit."""
-
-
-def flat(operands: Iterable[Operand]) -> Iterator[int]:
-    """Yields the value numbers of operands; variadic operands are flattened in place."""
-    for operand in operands:
-        if isinstance(operand, int):
-            yield operand
-        else:
-            yield from operand
 
 
 class WeightedCall:
@@ -142,7 +133,7 @@ class ProgramWeights:
         for name in {name for name, _ in self._entry_values}:
             function = self._functions[name]
             steps = (step for step in function.body if step.op not in (TRACE, DEALLOCATE))
-            for value in (*(value for step in steps for value in flat(step.operands.values())), *function.results):
+            for value in (*(value for step in steps for value in step.operand_values()), *function.results):
                 if (name, value) in self._entry_values:
                     yield self._entry_values[name, value]
 

@@ -21,21 +21,12 @@ from tt_xla.codegen.languages.python import plain
 from tt_xla.codegen.languages.signatures import FUNCTIONS, Function, Parameter
 from tt_xla.codegen.naming import stem
 from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import Program
 from tt_xla.target import Target
 
-_DTYPES = {
-    "ttnn.float32": "FLOAT32",
-    "ttnn.bfloat16": "BFLOAT16",
-    "ttnn.bfloat8_b": "BFLOAT8_B",
-    "ttnn.bfloat4_b": "BFLOAT4_B",
-    "ttnn.uint32": "UINT32",
-    "ttnn.uint16": "UINT16",
-    "ttnn.uint8": "UINT8",
-    "ttnn.int32": "INT32",
-}
 _NAMES = {
-    **{name: f"ttnn::DataType::{label}" for name, label in _DTYPES.items()},
+    **{f"ttnn.{dtype.ttnn}": f"ttnn::DataType::{dtype.ttnn.upper()}" for dtype in DataType if not dtype.is_host_only},
     "ttnn.TILE_LAYOUT": "ttnn::Layout::TILE",
     "ttnn.ROW_MAJOR_LAYOUT": "ttnn::Layout::ROW_MAJOR",
     "ttnn.DRAM_MEMORY_CONFIG": "ttnn::DRAM_MEMORY_CONFIG",

@@ -17,7 +17,7 @@ from tt_xla.codegen import TTNN_VERSION
 from tt_xla.codegen.generator import generate
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import DataType
-from tt_xla.ir.program import Function, Instruction, Program, Role, TensorSpec
+from tt_xla.ir.program import HOST_OPS, Function, Instruction, Program, Role, TensorSpec
 from tt_xla.log import logger
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
 from tt_xla.runtime.emulator.registry import Call, Weighted, bind
@@ -29,8 +29,6 @@ from tt_xla.runtime.ttnn.launch import worker
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
     from tt_xla.runtime.ttnn.process import Array, Worker
-
-HOST_OPS = ("ttnn.host_call", "ttnn.host_callback")
 
 LEAST_TRACE_REGION_BYTES = 1 << 26
 """What the device keeps for traces once a program has one: TT-NN's own need is known only when it has recorded."""
@@ -291,8 +289,7 @@ def _plain(tensor: torch.Tensor, kind: DataType) -> Array:
 
 
 def _constant(elements: bytes, spec: TensorSpec) -> Array:
-    types = {"bf16": "<i2", "f32": "<f4", "si32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1"}
-    return np.frombuffer(elements, types[spec.layout.dtype.value]).reshape(spec.shape)
+    return np.frombuffer(elements, spec.layout.dtype.little_endian).reshape(spec.shape)
 
 
 _gone: dict[int, list[int]] = {}

@@ -7,7 +7,7 @@ are the right ones is another question, which the StableHLO module answers.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from tt_xla.compiler import compile_module
 from tt_xla.errors import TTXLAError
 from tt_xla.ir.layout import DataType
-from tt_xla.ir.program import LOAD_CACHED, Function, Instruction, Operand, Program, Role, TensorSpec
+from tt_xla.ir.program import HOST_OPS, LOAD_CACHED, Function, Instruction, Program, Role, TensorSpec
 from tt_xla.options import CompileOptions, selected_system
 from tt_xla.runtime import get_device
 from tt_xla.runtime.binding import Step
@@ -29,7 +29,7 @@ from tt_xla.testing.divergence.modules import Source
 from tt_xla.testing.divergence.parts import Comparison, Error, Golden, Line, Row
 from tt_xla.testing.divergence.runs import Array, rounded, tensors_of, to_array
 
-_WITHOUT_FLOAT32 = ("ttnn.constant", "ttnn.bitcast_convert", "ttnn.host_call", "ttnn.host_callback")
+_WITHOUT_FLOAT32 = ("ttnn.constant", "ttnn.bitcast_convert", *HOST_OPS)
 """Instructions that mean the bits or the types that they are given."""
 
 
@@ -198,7 +198,7 @@ def _weights(program: Program) -> dict[str, dict[int, str]]:
     def walk(function: Function, names: dict[int, str]) -> None:
         found[function.name] = names
         for instruction in function.body:
-            operands = list(_flat(instruction.operands))
+            operands = instruction.operand_values()
             if instruction.op == LOAD_CACHED:
                 callee = functions[_callee(instruction)]
                 given = zip(callee.arguments, operands, strict=True)
@@ -213,8 +213,3 @@ def _weights(program: Program) -> dict[str, dict[int, str]]:
 
 def _callee(instruction: Instruction) -> str:
     return str(instruction.attributes["callee"])
-
-
-def _flat(operands: Mapping[str, Operand]) -> Iterable[int]:
-    for operand in operands.values():
-        yield from operand if isinstance(operand, tuple) else (operand,)

@@ -24,7 +24,7 @@ from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
 from tt_xla.frontends.jax.pjrt.wire import DEVICE_ASSIGNMENT, CompileRequest, OptionValue, read_compile_options
 from tt_xla.frontends.jax.trust import is_own
-from tt_xla.ir.program import Program, Result, Role
+from tt_xla.ir.program import HOST_CALLBACK, Program, Result, Role
 from tt_xla.log import logger
 from tt_xla.options import CompileOptions
 
@@ -144,7 +144,7 @@ def renew() -> None:
 def _callbacks(program: Program) -> list[Callback]:
     """The Python functions that a program calls back, which live on with it. Those of another process are not here."""
     steps = (step for function in program.functions for step in function.body)
-    names = (str(step.attributes["callback"]) for step in steps if step.op == "ttnn.host_callback")
+    names = (str(step.attributes["callback"]) for step in steps if step.op == HOST_CALLBACK)
     return [found for name in names if (found := registered(name)) is not None]
 
 
