@@ -17,7 +17,8 @@ from documents import write_between_marks
 
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator.registry import Context, Weighted, bind
+from tt_xla.runtime.emulator.bind import bind
+from tt_xla.runtime.emulator.context import Context, Weighted
 
 Tensor = torch.Tensor
 Exact = Callable[..., Tensor]

@@ -149,7 +149,8 @@ def run_op() -> Callable[..., Any]:
         dtypes: dict[str, str] | None = None,
         **attributes: Any,
     ) -> Any:
-        from tt_xla.runtime.emulator.registry import Context, Weighted, bind
+        from tt_xla.runtime.emulator.bind import bind
+        from tt_xla.runtime.emulator.context import Context, Weighted
 
         def spec(name: str, tensor: torch.Tensor) -> TensorSpec:
             label = (dtypes or {}).get(name) or NARROW[tensor.dtype]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tt_xla.ir.program import FunctionKind, Role
-from tt_xla.runtime.emulator import onednn
+from tt_xla.runtime.emulator.fast import onednn
 
 pytestmark = pytest.mark.skipif(not onednn.available(), reason="this CPU's oneDNN does not multiply bfloat16")
 

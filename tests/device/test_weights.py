@@ -8,8 +8,8 @@ import weakref
 import pytest
 import torch
 
-from tt_xla.runtime.emulator.kernels.matrix import ACTIVATIONS
-from tt_xla.runtime.emulator.registry import Weighted
+from tt_xla.runtime.emulator.context import Weighted
+from tt_xla.runtime.emulator.functions import FUNCTIONS
 from tt_xla.runtime.weights import WeightedCall
 
 BF16 = torch.bfloat16
@@ -81,11 +81,11 @@ def test_products_have_the_same_bits_with_prepared_weights(run_op, left, right, 
         torch.testing.assert_close(result.double(), exact, rtol=2**-8, atol=2**-10)
 
 
-@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+@pytest.mark.parametrize("activation", sorted(name for name, function in FUNCTIONS.items() if function.ends_products))
 @pytest.mark.parametrize("rows", [1, 64])
 def test_activations_are_applied_before_the_rounding(run_op, activation, rows):
     """Of oneDNN, whatever the size, and of torch: within one rounding of the exact value."""
     x, w = samples(rows, 128), samples(128, 64, seed=1)
     result = run_op("ttnn.matmul", {"a": x, "b": w}, (rows, 64), activation=activation)
-    exact = ACTIVATIONS[activation](x.double() @ w.double())
+    exact = FUNCTIONS[activation].compute(x.double() @ w.double()).double()
     torch.testing.assert_close(result.double(), exact, rtol=2**-8, atol=1e-5)

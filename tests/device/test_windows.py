@@ -9,9 +9,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tt_xla.runtime.emulator import onednn
+from tt_xla.runtime.emulator.fast import onednn
 from tt_xla.runtime.emulator.formats import quantize
-from tt_xla.runtime.emulator.kernels.convolution import image, prepare, unprepare
+from tt_xla.runtime.emulator.windows import image, prepare, unprepare
 
 BF16 = torch.bfloat16
 

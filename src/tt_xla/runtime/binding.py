@@ -20,7 +20,7 @@ import torch
 
 from tt_xla.errors import ExecutionError, TTXLAError
 from tt_xla.ir.program import Instruction
-from tt_xla.runtime.emulator.registry import Context
+from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.transfer import describe
 
 Linked = Callable[..., tuple[torch.Tensor, ...]]

@@ -15,7 +15,7 @@ from tt_xla.ir.program import Program
 from tt_xla.log import logger
 from tt_xla.runtime.compiled_only import CompiledOnly
 from tt_xla.runtime.emulator import heap
-from tt_xla.runtime.emulator.registry import Call, Weighted
+from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.largest import largest_op, largest_tensors
 from tt_xla.runtime.observed import make_executable

@@ -24,10 +24,11 @@ from tt_xla.ir.program import LOAD_CACHED, Function, FunctionKind, Instruction, 
 from tt_xla.runtime import control, lifetimes, observation
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.const_evals import ConstEvalCache
-from tt_xla.runtime.emulator.chains.engine import SecondEngine
-from tt_xla.runtime.emulator.chains.plan import Plan
+from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS
-from tt_xla.runtime.emulator.registry import Call, Weighted, bind
+from tt_xla.runtime.emulator.context import Call, Weighted
+from tt_xla.runtime.emulator.fused.engine import Failed, FusedKernels
+from tt_xla.runtime.emulator.fused.plan import Plan
 from tt_xla.runtime.first_run import FirstRun
 from tt_xla.runtime.ownership import copy_unless_donated, owned_results
 from tt_xla.runtime.steps import CONTROL, code_of
@@ -82,8 +83,8 @@ class Executable:
     releases_weights = True
     """Whether const-eval results and parameters lose their bytes once all their readers hold prepared forms of them."""
 
-    has_second_engine = True
-    """Whether kernels may be called as one."""
+    uses_fused_kernels = True
+    """Whether one fused kernel may compute what several bound calls do."""
 
     def __init__(self, device: Device, program: Program) -> None:
         self.device = device
@@ -116,7 +117,7 @@ class Executable:
         """Bytes of other tensors on the device up to which a run skips the exact check of free memory."""
         self._first_run: FirstRun | None = None
         """Checks of the first run; None in later runs."""
-        self.chains = self._second_engine()
+        self.fused = self._fused_kernels()
         self._all_fresh = False
         """Whether all results have their declared types and lie in memory that nobody else has."""
 
@@ -198,8 +199,8 @@ class Executable:
             borrowed = itertools.chain(map(id, arguments), self._const_evals.ids)
             owned = owned_results(results, self._declared, borrowed, writable)
         self.counters.runs += 1
-        if self.chains.waits:
-            changed = self.chains.ran(time.perf_counter() - start)
+        if self.fused.waits:
+            changed = self.fused.ran(time.perf_counter() - start)
             for name, linked in changed.items():
                 self._bound[name].linked = linked
             if changed:
@@ -237,7 +238,7 @@ class Executable:
         self._weights.clear()
         self._reader.forget_stand_ins()
         self._traces.reset()
-        self.chains, self._all_fresh = self._second_engine(), False
+        self.fused, self._all_fresh = self._fused_kernels(), False
         for bound in self._bound.values():
             bound.linked, bound.calls = None, []
 
@@ -258,21 +259,23 @@ class Executable:
 
     # Fused kernels
 
-    def _second_engine(self) -> SecondEngine:
+    def _fused_kernels(self) -> FusedKernels:
         this = weakref.proxy(self)
-        return SecondEngine(lambda: this._plans(), wanted=self.has_second_engine)
+        return FusedKernels(lambda failed: this._plans(failed), wanted=self.uses_fused_kernels)
 
     def _makes_all_fresh(self) -> bool:
         values = self._entry.results
         specs = [self._entry.values[value] for value in values]
         as_declared = [(CONTAINERS[spec.layout.dtype], spec.shape) for spec in specs] == self._declared
-        return as_declared and len({*values}) == len(values) and self.chains.fresh[self._entry.name].issuperset(values)
+        return as_declared and len({*values}) == len(values) and self.fused.fresh[self._entry.name].issuperset(values)
 
-    def _plans(self) -> dict[str, Plan]:
-        """Of the functions that are run again and again, as they are called now."""
+    def _plans(self, failed: Failed) -> dict[str, Plan]:
+        """Returns plans of the functions that run again and again; ``failed`` is told of a fused kernel's error."""
         names = {function.name for function in self.program.functions if function.kind is not FunctionKind.CONST_EVAL}
         return {
-            name: Plan(bound.code, bound.calls) for name, bound in self._bound.items() if name in names and bound.calls
+            name: Plan(bound.code, bound.calls, failed)
+            for name, bound in self._bound.items()
+            if name in names and bound.calls
         }
 
     # Binding

@@ -12,7 +12,7 @@ from tt_xla.cost.residency import Overflow, Residency, account, called, held_arg
 from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.ir.program import Function, Instruction, Program
 from tt_xla.runtime.binding import Step
-from tt_xla.runtime.emulator.registry import Call
+from tt_xla.runtime.emulator.context import Call
 from tt_xla.runtime.transfer import describe
 from tt_xla.target import Target
 

@@ -10,7 +10,7 @@ import torch
 
 from tt_xla.ir.program import Function, Program
 from tt_xla.runtime.binding import Step
-from tt_xla.runtime.emulator.registry import Call
+from tt_xla.runtime.emulator.context import Call
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.first_run import FirstRun
 from tt_xla.runtime.observation import KERNELS, KernelObserver
@@ -24,7 +24,7 @@ class ObservedExecutable(Executable):
     """An executable that reports every run and every kernel call to an observer."""
 
     releases_weights = False  # observers may read the operands of a call
-    has_second_engine = False  # a fused kernel would hide the calls it replaces
+    uses_fused_kernels = False  # a fused kernel would hide the calls it replaces
 
     def __init__(self, device: Device, program: Program, observer: KernelObserver) -> None:
         super().__init__(device, program)

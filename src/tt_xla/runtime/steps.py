@@ -21,7 +21,8 @@ from tt_xla.ir.program import (
 )
 from tt_xla.runtime import control
 from tt_xla.runtime.binding import Code, Step
-from tt_xla.runtime.emulator.registry import Context, Specs, find
+from tt_xla.runtime.emulator.context import Context, Specs
+from tt_xla.runtime.emulator.registry import find
 
 COPY = "ttnn.copy"
 

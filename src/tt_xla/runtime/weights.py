@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tt_xla.ir.program import DEALLOCATE, LOAD_CACHED, TRACE, Program, Role
-from tt_xla.runtime.emulator.registry import Call, Weighted
+from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.ownership import owns_memory, storage
 from tt_xla.runtime.traces import TraceCall
 from tt_xla.runtime.transfer import ArgumentReader, Version
@@ -151,7 +151,7 @@ class ProgramWeights:
             return None
         call = WeightedCall(kernel)
         self._calls.append(call)
-        if may_release and not kernel.stay:
+        if may_release and not kernel.keeps_weights:
             self._releasing.setdefault(entry_value, []).append(call)
         return call
 

@@ -11,7 +11,7 @@ from torch import nn
 from tt_xla.frontends.torch.device import buffer_of
 from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.runtime import recorded_runs
-from tt_xla.runtime.emulator import onednn
+from tt_xla.runtime.emulator.fast import onednn
 
 pytestmark = pytest.mark.skipif(not onednn.available(), reason="this CPU's oneDNN does not multiply bfloat16")
 

@@ -27,8 +27,8 @@ _SRC_BITS = 11
 _SRC_A_HIGH_BITS = 5
 _SRC_B_HIGH_BITS = 7
 
-BFLOAT16_BITS = 8
-"""Significant bits of a bfloat16, the hidden one included: registers that keep so many keep all of it."""
+SIGNIFICANT = {torch.bfloat16: 8, torch.float32: 24}
+"""Significant bits of each dtype, the hidden one included."""
 
 K_STEP = 32
 """Elements of the inner dimension that go into the accumulator between two roundings of a 16-bit one: a tile's."""
@@ -42,7 +42,7 @@ def significant(tensor: torch.Tensor, bits: int) -> torch.Tensor:
 @functools.cache
 def cutter(dtype: torch.dtype, bits: int) -> Callable[[torch.Tensor], torch.Tensor]:
     """:func:`significant` of one type and number of bits."""
-    view, width = (torch.int32, 24) if dtype is torch.float32 else (torch.int16, 8)
+    view, width = torch.int32 if dtype is torch.float32 else torch.int16, SIGNIFICANT[dtype]
     if bits >= width:
         return lambda tensor: tensor
     mask, bitwise_and = _mask(view, width - bits), torch.bitwise_and
@@ -73,11 +73,6 @@ def keeps_float32(config: Mapping[str, Any] | None) -> bool:
 def is_one_product(config: Mapping[str, Any] | None, *, silicon: bool) -> bool:
     """Whether a product with a 32-bit accumulator, of sources with :func:`source_bits`, is all that is computed."""
     return not silicon or (fidelity(config) != "hifi3" and keeps_float32(config))
-
-
-def in_float64(tensor: torch.Tensor, bits: int) -> torch.Tensor:
-    """``tensor`` (float32 or bfloat16) with its first ``bits`` significant bits, as float64."""
-    return significant(tensor, bits).to(torch.float64)
 
 
 def source_bits(config: Mapping[str, Any] | None, *, silicon: bool) -> tuple[int, int]:

@@ -19,8 +19,9 @@ from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import HOST_OPS, Function, Instruction, Program, Role, TensorSpec
 from tt_xla.log import logger
+from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
-from tt_xla.runtime.emulator.registry import Call, Weighted, bind
+from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.steps import context_of
 from tt_xla.runtime.transfer import Token, Version, declared, widen

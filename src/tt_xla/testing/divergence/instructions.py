@@ -21,7 +21,8 @@ from tt_xla.ir.program import HOST_OPS, LOAD_CACHED, Function, Instruction, Prog
 from tt_xla.options import CompileOptions, selected_system
 from tt_xla.runtime import get_device
 from tt_xla.runtime.binding import Step
-from tt_xla.runtime.emulator.registry import Call, Context, Specs, Weighted, bind
+from tt_xla.runtime.emulator.bind import bind
+from tt_xla.runtime.emulator.context import Call, Context, Specs, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.observation import observed_kernels
 from tt_xla.target import load_target

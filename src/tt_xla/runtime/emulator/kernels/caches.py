@@ -6,7 +6,8 @@ import torch
 
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.containers import hold
-from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 

@@ -9,7 +9,8 @@ import torch
 
 from tt_xla.ir.layout import DataType
 from tt_xla.runtime.emulator import place
-from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
@@ -62,7 +63,7 @@ def constant(ctx: Context, value: bytes) -> Tensor:
     One element alone fills the result. No bytes are a result without elements, of whatever type.
     """
     if not value:
-        return torch.empty(ctx.result.shape, dtype=ctx.container)
+        return torch.empty(ctx.result.shape, dtype=ctx.container, device=place.device())
     array = np.frombuffer(value, _NUMPY[ctx.dtype])
     # A copy: the bytes belong to the Program.
     if ctx.dtype.is_float and ctx.dtype is not DataType.F32:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import torch
 import torch.nn.functional as F
 
-from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 

@@ -1,9 +1,8 @@
-"""Elementwise ops: computed in float32 and rounded once, as torch does for bfloat16."""
+"""Elementwise ops: computed in float32 and rounded once, as torch computes bfloat16."""
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,108 +10,35 @@ import torch
 import torch.nn.functional as F
 
 from tt_xla.runtime.emulator.containers import hold
-from tt_xla.runtime.emulator.registry import Context, kernel
-from tt_xla.runtime.emulator.small import FUNCTIONS
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.functions import FUNCTIONS, Function, in_whole_vectors, power
+from tt_xla.runtime.emulator.registry import kernel
 from tt_xla.runtime.emulator.truth import compare, select
 
 Tensor = torch.Tensor
 Functions = Sequence[Sequence[tuple[str, Any]]]
-"""Elementwise functions by the named fields of ``#ttnn.unary_with_param``."""
+"""Elementwise functions, each as the named fields of its ``#ttnn.unary_with_param``."""
 
 
-_AT_ONCE = 1 << 16
-"""Elements whose float32 steps stay in the cache."""
+_PIECE = 1 << 16
+"""Elements of one piece, whose float32 steps stay in the cache. Elementwise functions have the same bits in pieces."""
 
 
 def _float(tensor: Tensor) -> Tensor:
     return tensor.to(torch.float32)
 
 
-def _cbrt(x: Tensor) -> Tensor:
-    # float64 hides that 1/3 is not exact.
-    x = x.to(torch.float64)
-    return torch.copysign(x.abs().pow(1 / 3), x)
-
-
-def _sign(x: Tensor) -> Tensor:
-    """Of a NaN a NaN, as StableHLO says; torch's is 0."""
-    return torch.where(x.isnan(), x, x.sign()) if x.is_floating_point() else x.sign()
-
-
-def gelu(x: Tensor) -> Tensor:
-    """In float64 without the difference of near numbers that is left of ``1 + erf(x)`` below zero."""
-    return x * 0.5 * torch.erfc(x * -math.sqrt(0.5)) if x.dtype is torch.float64 else F.gelu(x)
-
-
-def _hardsigmoid(x: Tensor) -> Tensor:
-    return F.hardsigmoid(_float(x))
-
-
-_UNARY: dict[str, Callable[[Tensor], Tensor]] = {
-    "abs": torch.abs,
-    "acos": torch.acos,
-    "asin": torch.asin,
-    "asinh": lambda x: torch.asinh(_float(x)),
-    "atan": torch.atan,
-    "atanh": lambda x: torch.atanh(_float(x)),
-    "bitwise_not": torch.bitwise_not,
-    "cbrt": _cbrt,
-    "ceil": torch.ceil,
-    "cos": torch.cos,
-    "erf": torch.erf,
-    "erfc": torch.erfc,
-    "exp": torch.exp,
-    "expm1": torch.expm1,
-    "floor": torch.floor,
-    "round": torch.round,
-    "gelu": gelu,
-    "hardsigmoid": _hardsigmoid,
-    "isfinite": torch.isfinite,
-    "log": torch.log,
-    "log1p": torch.log1p,
-    "logical_not": torch.logical_not,
-    "mish": F.mish,
-    "neg": torch.neg,
-    "reciprocal": torch.reciprocal,
-    "relu": torch.relu,
-    "relu6": F.relu6,
-    "rsqrt": lambda x: torch.rsqrt(_float(x)),  # of bfloat16 torch rounds the root too
-    "sigmoid": torch.sigmoid,
-    "sign": _sign,
-    "silu": F.silu,
-    "sin": torch.sin,
-    "sqrt": torch.sqrt,
-    "tan": torch.tan,
-    "tanh": torch.tanh,
-}
-
-_EXACT = {"abs", "neg", "relu"}
-"""Functions that commute with rounding: of a rounded value they are what they are of the value, rounded."""
-
-_KEEP_INTEGERS = {
-    "abs",
-    "bitwise_not",
-    "ceil",
-    "floor",
-    "isfinite",
-    "logical_not",
-    "neg",
-    "relu",
-    "relu6",
-    "round",
-    "sign",
-}
-
-
-def _unary(name: str, function: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+def _unary(function: Function) -> Callable[..., Tensor]:
     def run(ctx: Context, input: Tensor) -> Tensor:
-        return function(input if name in _KEEP_INTEGERS or input.is_floating_point() else _float(input))
+        widens = not function.keeps_integers and not input.is_floating_point()
+        return function.compute(_float(input) if widens else input)
 
     return run
 
 
-for _name, _function in _UNARY.items():
-    kernel(f"ttnn.{_name}", widens=_name in FUNCTIONS)(_unary(_name, _function))
+for _name, _function in FUNCTIONS.items():
+    if _function.is_op:
+        kernel(f"ttnn.{_name}")(_unary(_function))
 
 
 @kernel("ttnn.leaky_relu")
@@ -123,31 +49,40 @@ def leaky_relu(ctx: Context, input: Tensor, parameter: float) -> Tensor:
 def _divide(lhs: Tensor, rhs: Tensor) -> Tensor:
     if lhs.is_floating_point() or rhs.is_floating_point():
         return torch.div(lhs, rhs)
-    # As StableHLO: toward zero; by zero, all bits set; the least value by -1, itself.
+    # As StableHLO defines it: rounded toward zero; by zero, all bits set; the least value by -1, itself.
     nonzero = torch.where(rhs == 0, 1, rhs)
     quotient = torch.div(lhs.to(torch.int64), nonzero.to(torch.int64), rounding_mode="trunc")
     return torch.where(rhs == 0, -1, quotient)
 
 
 def _remainder(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Has the sign of the dividend."""
+    """Returns the remainder with the sign of the dividend."""
     if lhs.is_floating_point() or rhs.is_floating_point():
-        return torch.fmod(lhs, rhs)
+        # In float64, where it is exact: torch's vectorized fmod of float32 returns NaN where the quotient overflows.
+        return torch.fmod(lhs.to(torch.float64), rhs.to(torch.float64))
     return torch.where(rhs == 0, lhs, torch.fmod(lhs, torch.where(rhs == 0, 1, rhs)))
+
+
+_atan2 = in_whole_vectors(torch.atan2)
+_larger, _smaller = in_whole_vectors(torch.maximum), in_whole_vectors(torch.minimum)
+_gelu_backward = {
+    approximate: in_whole_vectors(functools.partial(torch.ops.aten.gelu_backward, approximate=approximate))
+    for approximate in ("none", "tanh")
+}
 
 
 def _power(lhs: Tensor, rhs: Tensor) -> Tensor:
     if lhs.is_floating_point() or rhs.is_floating_point():
-        return torch.pow(_float(lhs), _float(rhs))
+        return power(_float(lhs), _float(rhs))
     return torch.pow(lhs, rhs.clamp(min=0))
 
 
 def _maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    return torch.maximum(*_alike(lhs, rhs))
+    return _larger(*_alike(lhs, rhs))
 
 
 def _minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    return torch.minimum(*_alike(lhs, rhs))
+    return _smaller(*_alike(lhs, rhs))
 
 
 def _alike(lhs: Tensor, rhs: Tensor) -> tuple[Tensor, Tensor]:
@@ -169,7 +104,7 @@ def _shift_right(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
 
 _BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add": torch.add,
-    "atan2": lambda lhs, rhs: torch.atan2(_float(lhs), _float(rhs)),
+    "atan2": lambda lhs, rhs: _atan2(_float(lhs), _float(rhs)),
     "bitwise_and": torch.bitwise_and,
     "bitwise_or": torch.bitwise_or,
     "bitwise_xor": torch.bitwise_xor,
@@ -199,53 +134,38 @@ def _binary(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Calla
         input_tensor_a_activations: Functions = (),
         input_tensor_b_activations: Functions = (),
     ) -> Callable[..., Tensor]:
-        exact = all(dict(item)["op_type"] in _EXACT for item in activations)
-        in_float = bool(input_tensor_a_activations or input_tensor_b_activations) or not exact
+        commute = all(FUNCTIONS[dict(item)["op_type"]].commutes_with_rounding for item in activations)
+        in_float = bool(input_tensor_a_activations or input_tensor_b_activations) or not commute
         relu_alone = [dict(item)["op_type"] for item in activations] == ["relu"]
 
         def plain(lhs: Tensor, rhs: Tensor) -> Tensor:
             return function(lhs, rhs)
 
-        def run(lhs: Tensor, rhs: Tensor) -> Tensor:
-            large = in_float and lhs.numel() > _AT_ONCE and lhs.shape == rhs.shape
+        def in_pieces(lhs: Tensor, rhs: Tensor) -> Tensor:
+            large = in_float and lhs.numel() > _PIECE and lhs.shape == rhs.shape
             if large and lhs.is_contiguous() and rhs.is_contiguous():
-                parts = zip(lhs.view(-1).split(_AT_ONCE), rhs.view(-1).split(_AT_ONCE), strict=True)
-                return torch.cat([hold(part(*pair), ctx.dtype) for pair in parts]).view(lhs.shape)
-            return part(lhs, rhs)
+                pairs = zip(lhs.view(-1).split(_PIECE), rhs.view(-1).split(_PIECE), strict=True)
+                return torch.cat([hold(fused(*pair), ctx.dtype) for pair in pairs]).view(lhs.shape)
+            return fused(lhs, rhs)
 
-        def part(lhs: Tensor, rhs: Tensor) -> Tensor:
+        def fused(lhs: Tensor, rhs: Tensor) -> Tensor:
             if in_float:
                 lhs, rhs = _float(lhs), _float(rhs)
-            found = function(_applied(lhs, input_tensor_a_activations), _applied(rhs, input_tensor_b_activations))
-            return found.relu_() if relu_alone else _applied(found, activations)
+            result = function(_applied(lhs, input_tensor_a_activations), _applied(rhs, input_tensor_b_activations))
+            return result.relu_() if relu_alone else _applied(result, activations)
 
-        return run if activations or input_tensor_a_activations or input_tensor_b_activations else plain
+        return in_pieces if activations or input_tensor_a_activations or input_tensor_b_activations else plain
 
     return prepare
 
 
 def _applied(value: Tensor, functions: Functions) -> Tensor:
-    """In float32, as the kernel holds it between its steps."""
+    """Applies functions in float32, as the chip's kernel holds the value between its steps."""
     for item in functions:
         fields = dict(item)
-        name = fields["op_type"]
-        function = _IN_CHAINS.get(name) or _UNARY[name]
-        value = function(value if name in _EXACT else _float(value), *fields.get("params", ()))
+        function = FUNCTIONS[fields["op_type"]]
+        value = function.compute(value if function.commutes_with_rounding else _float(value), *fields.get("params", ()))
     return value
-
-
-_IN_CHAINS: dict[str, Callable[..., Tensor]] = {
-    "add_unary_sfpu": torch.add,
-    "div_unary_sfpu": torch.div,
-    "leaky_relu": F.leaky_relu,
-    "mul_unary_sfpu": torch.mul,
-    "power": torch.pow,
-    "recip": torch.reciprocal,
-    "rsub": torch.rsub,
-    "square": torch.square,
-    "sub_unary_sfpu": torch.sub,
-}
-"""Functions that TT-NN has, by these names, only as steps of other kernels."""
 
 
 for _name, _operation in _BINARY.items():
@@ -264,7 +184,7 @@ def logical_right_shift(ctx: Context, lhs: Tensor, rhs: Tensor) -> Tensor:
 
 @kernel("ttnn.pow_scalar")
 def pow_scalar(ctx: Context, lhs: Tensor, rhs: float) -> Tensor:
-    return torch.pow(_float(lhs) if lhs.is_floating_point() else lhs, rhs)
+    return power(_float(lhs) if lhs.is_floating_point() else lhs, rhs)
 
 
 @kernel("ttnn.where")
@@ -279,10 +199,10 @@ def clamp_scalar(ctx: Context, input: Tensor, min: float, max: float) -> Tensor:
 
 @kernel("ttnn.clamp_tensor")
 def clamp_tensor(ctx: Context, input: Tensor, min: Tensor, max: Tensor) -> Tensor:
-    return torch.minimum(torch.maximum(input, min), max)
+    return _smaller(_larger(input, min), max)
 
 
 @kernel("ttnn.gelu_bw")
 def gelu_bw(ctx: Context, lhs: Tensor, rhs: Tensor, approximate: str = "none") -> Tensor:
     """``lhs`` is the gradient of the result, ``rhs`` the input of the forward op."""
-    return torch.ops.aten.gelu_backward(_float(lhs), _float(rhs), approximate=approximate)
+    return _gelu_backward[approximate](_float(lhs), _float(rhs))

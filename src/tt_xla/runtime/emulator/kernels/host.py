@@ -14,7 +14,8 @@ from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.layout import DataType
 from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.containers import DECLARED, INTEGER_RANGES, hold
-from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 
 from tt_xla.runtime.emulator.containers import CONTAINERS
-from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 

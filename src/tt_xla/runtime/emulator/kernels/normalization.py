@@ -8,13 +8,14 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 Config = Mapping[str, Any] | None
 
 
-@kernel("ttnn.softmax", widens=True)
+@kernel("ttnn.softmax")
 def softmax(
     ctx: Context,
     input: Tensor,
@@ -37,7 +38,7 @@ def _last_dimension(parameter: Tensor | None, like: Tensor) -> Tensor | None:
     return None if parameter is None else parameter.reshape(like.shape[-1:]).to(like.dtype)
 
 
-@kernel("ttnn.layer_norm", widens=True)
+@kernel("ttnn.layer_norm")
 def layer_norm(
     ctx: Context,
     input: Tensor,

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from tt_xla.runtime.emulator.kernels.convolution import flattened, four_sides, image
-from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
+from tt_xla.runtime.emulator.windows import flattened, four_sides, image
 
 Tensor = torch.Tensor
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from tt_xla.runtime.emulator.registry import Context, kernel
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 Dims = Sequence[int] | int | None
@@ -24,13 +25,13 @@ def _wide(input: Tensor) -> Tensor:
     return input if input.is_floating_point() else input.to(torch.int64)
 
 
-@kernel("ttnn.sum", widens=True)
+@kernel("ttnn.sum")
 def sum_(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
     dims = _dims(input, dim_arg)
     return torch.sum(_wide(input), dims, keepdim=keep_dim) if dims else input
 
 
-@kernel("ttnn.mean", widens=True)
+@kernel("ttnn.mean")
 def mean(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
     dims = _dims(input, dim_arg)
     floats = input if input.is_floating_point() else input.to(torch.float32)

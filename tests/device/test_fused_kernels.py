@@ -12,8 +12,8 @@ import torch
 from tt_xla import options
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Instruction, Role
-from tt_xla.runtime.emulator.chains import build, engine
-from tt_xla.runtime.emulator.small import FUNCTIONS
+from tt_xla.runtime.emulator.functions import FUNCTIONS
+from tt_xla.runtime.emulator.fused import build, engine
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
 
@@ -195,26 +195,6 @@ def products(dtype):
     return make
 
 
-def convolutions(f):
-    """Strides, dilation, padding that differs, groups; weights as they are and prepared."""
-    x, bias = f.argument((1, 1, 2 * 6 * 5, 4), "bf16"), f.argument((1, 1, 1, 6), "bf16")
-
-    def conv(weight, rows, **more):
-        given = attributes(in_channels=4, out_channels=6, batch_size=2, input_height=6, input_width=5, groups=1)
-        given |= attributes(kernel_size=[3, 2], stride=[2, 1], padding=[1, 0, 0, 2], dilation=[1, 2])
-        on = {"bias": bias} if more.pop("with_bias", False) else {}
-        weight = f.argument(weight, "bf16")
-        return f.op("ttnn.conv2d", (1, 1, rows, 6), "bf16", given | more, input=x, weight=weight, **on)
-
-    relu = {"activation": {"op_type": "relu"}}
-    return [
-        conv((6, 4, 3, 2), 2 * 3 * 5, with_bias=True, conv2d_config=relu),
-        conv((1, 1, 24, 6), 2 * 3 * 5),
-        conv((6, 2, 3, 2), 2 * 3 * 5, groups=2, with_bias=True),
-        conv((1, 1, 4, 6), 2 * 6 * 5, groups=2, kernel_size=[1, 1], stride=[1], padding=[0, 0], dilation=[1, 1]),
-    ]
-
-
 def sums(dtype):
     def make(f):
         x, y = f.argument((3, 4, 5, 6), dtype), f.argument((3, 4, 2, 6), dtype)
@@ -233,7 +213,8 @@ def sums(dtype):
 def functions(dtype):
     def make(f):
         x = f.argument((20, 30), dtype)
-        found = [f.op(f"ttnn.{name}", (20, 30), dtype, input=x) for name in (*FUNCTIONS, "rsqrt")]
+        names = [name for name, function in FUNCTIONS.items() if function.is_op and function.cpp]
+        found = [f.op(f"ttnn.{name}", (20, 30), dtype, input=x) for name in names]
         return found + [f.op("ttnn.pow_scalar", (20, 30), dtype, {"rhs": power}, lhs=x) for power in (2.0, 3.0)]
 
     return make
@@ -248,7 +229,7 @@ def drawn(seed):
         made = [(f.argument(shape, dtype), shape) for shape in ((2, 3, 4, 6), (5, 8), (1, 7, 3))]
 
         def unary(value, shape):
-            name = random.choice([*FUNCTIONS, "relu", "neg", "abs"])
+            name = random.choice(["gelu", "exp", "sigmoid", "relu", "neg", "abs"])
             return f.op(f"ttnn.{name}", shape, dtype, input=value), shape
 
         def binary(value, shape):
@@ -319,7 +300,6 @@ CASES = {
     "layer": layer,
     "products bf16": products("bf16"),
     "products f32": products("f32"),
-    "convolutions": convolutions,
     "sums bf16": sums("bf16"),
     "sums f32": sums("f32"),
     "functions bf16": functions("bf16"),
@@ -407,8 +387,8 @@ def test_the_bits_of_the_kernels(load, name):
     for seed in range(3):
         run(compiled, samples(compiled, seed))
     sums_cancel = name.startswith("drawn")  # to what float64 leaves over
-    assert compiled.chains.chains >= 1 if sums_cancel else compiled.chains.chains == 1
-    assert plain.chains.chains == 0
+    assert compiled.fused.count >= 1 if sums_cancel else compiled.fused.count == 1
+    assert plain.fused.count == 0
     for seed, special in ((3, False), (4, not sums_cancel), (5, not sums_cancel)):
         inputs = samples(plain, seed, special)
         same_bits(run(compiled, inputs), run(plain, inputs))
@@ -444,7 +424,7 @@ def test_steps_come_together_that_wait_for_nothing_between(load, make, chains):
         copies = [tensor.clone() for tensor in inputs]
         same_bits(run(compiled, inputs), run(plain, copies))
         same_bits(inputs, copies)
-    assert compiled.chains.chains == chains
+    assert compiled.fused.count == chains
 
 
 @needs_compiler
@@ -461,14 +441,14 @@ def test_one_call_for_a_chain(load, monkeypatch):
 @needs_compiler
 def test_other_strides_take_the_kernels(load):
     """Contiguous heads where the chain was written for permuted ones."""
-    inner = engine.SecondEngine
+    inner = engine.FusedKernels
     executable, plain = load(rotary), load(rotary, "auto")
     for seed in range(3):
         run(executable, samples(executable, seed))
     inputs = samples(plain, 3)
     strange = [inputs[0].transpose(1, 2).contiguous().transpose(1, 2), *inputs[1:]]
     same_bits(run(executable, strange), run(plain, inputs))
-    assert isinstance(executable.chains, inner)
+    assert isinstance(executable.fused, inner)
 
 
 @needs_compiler
@@ -476,12 +456,12 @@ def test_compiled_once_for_all_processes(load, monkeypatch, cache):
     first = load(residual)
     for seed in range(3):
         run(first, samples(first, seed))
-    assert [path.suffix for path in (cache / "chains").iterdir()] == [".so"]
+    assert [path.suffix for path in (cache / "fused").iterdir()] == [".so"]
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("compiled again"))
     second = load(residual)
     for seed in range(3):
         run(second, samples(second, seed))
-    assert second.chains.chains == 1
+    assert second.fused.count == 1
 
 
 @needs_compiler
@@ -491,7 +471,7 @@ def test_a_disk_that_keeps_nothing_costs_the_cache(load, monkeypatch, tmp_path):
     executable = load(residual)
     for seed in range(3):
         run(executable, samples(executable, seed))
-    assert executable.chains.chains == 1
+    assert executable.fused.count == 1
 
 
 @needs_compiler
@@ -500,8 +480,8 @@ def test_a_broken_library_is_made_again(load, cache):
         executable = load(residual)
         for seed in range(3):
             run(executable, samples(executable, seed))
-        assert executable.chains.chains == 1
-        (library,) = (cache / "chains").glob("*.so")
+        assert executable.fused.count == 1
+        (library,) = (cache / "fused").glob("*.so")
         library.unlink()  # not written over: it is in use
         library.write_bytes(b"half")
 
@@ -512,8 +492,8 @@ def test_without_a_compiler(load, monkeypatch):
     for seed in range(4):
         inputs = samples(plain, seed)
         same_bits(run(executable, inputs), run(plain, inputs))
-    assert executable.chains.chains == 0
-    assert not executable.chains.waits
+    assert executable.fused.count == 0
+    assert not executable.fused.waits
 
 
 @needs_compiler
@@ -523,8 +503,8 @@ def test_a_compiler_that_fails(load, monkeypatch):
     for seed in range(4):
         inputs = samples(plain, seed)
         same_bits(run(executable, inputs), run(plain, inputs))
-    assert executable.chains.chains == 0
-    assert not executable.chains.waits
+    assert executable.fused.count == 0
+    assert not executable.fused.waits
 
 
 @needs_compiler
@@ -533,14 +513,14 @@ def test_short_programs_do_not_wait_for_it(load, monkeypatch):
     monkeypatch.setattr(engine, "_LONG_S", 1e9)
     for seed in range(4):
         run(executable, samples(executable, seed))
-    assert executable.chains.waits
+    assert executable.fused.waits
     monkeypatch.setattr(engine, "_LONG_S", 0.0)
     run(executable, samples(executable, 4))
     run(executable, samples(executable, 5))
-    executable.chains._build and executable.chains._build.wait()
+    executable.fused._build and executable.fused._build.wait()
     inputs = samples(executable, 6)
     run(executable, inputs)
-    assert executable.chains.chains == 1
+    assert executable.fused.count == 1
     same_bits(run(executable, inputs), run(load(residual, "off"), inputs))
 
 
@@ -550,10 +530,10 @@ def test_a_tiny_program_that_runs_often_waits_for_it(load, monkeypatch):
     executable, plain = load(residual, "auto"), load(residual, "off")
     inputs = samples(executable, 0)
     for _ in range(engine._OFTEN):
-        assert executable.chains.waits
+        assert executable.fused.waits
         run(executable, inputs)
     run(executable, inputs)
-    assert executable.chains.chains == 1
+    assert executable.fused.count == 1
     same_bits(run(executable, inputs), run(plain, inputs))
 
 

@@ -1,0 +1,80 @@
+"""What binding an instruction needs: the context that a kernel gets, and the two forms of a bound call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator.containers import CONTAINERS
+
+Specs = TensorSpec | tuple[TensorSpec, ...]
+"""Shape and layout of an operand; a tuple for an operand that is a list of tensors, such as the inputs of a concat."""
+
+Call = Callable[..., Any]
+"""Takes the tensors of an instruction's operands, flat and in order; returns its result, or a tuple of several."""
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A bound call whose second operand, the weights, is often the same tensor in call after call."""
+
+    call: Call
+    """Takes the operands as they are."""
+    prepare: Callable[[torch.Tensor], torch.Tensor]
+    """Turns weights into the form that ``with_prepared`` takes: cut to the matrix unit's bits, in its memory order."""
+    with_prepared: Call
+    """Takes prepared weights in the place of weights, and returns the same bits as ``call``."""
+    restore: Callable[[torch.Tensor], torch.Tensor] | None = None
+    """Turns prepared weights back into weights; None where preparing them loses bits."""
+    keeps_weights: bool = False
+    """Whether the weights' own bytes must stay, because fused kernels may read them."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a kernel knows besides its tensors and attributes."""
+
+    op: str
+    numerics: str
+    """``silicon`` or ``exact``."""
+    operands: Mapping[str, Specs]
+    results: tuple[TensorSpec, ...]
+
+    @property
+    def silicon(self) -> bool:
+        """Whether the op computes as the chip does, rather than as IEEE 754 says."""
+        return self.numerics == "silicon"
+
+    @property
+    def result(self) -> TensorSpec:
+        """Spec of the first result."""
+        return self.results[0]
+
+    @property
+    def dtype(self) -> DataType:
+        """Device dtype of the first result."""
+        return self.results[0].layout.dtype
+
+    @property
+    def container(self) -> torch.dtype:
+        """Torch dtype that holds the first result."""
+        return CONTAINERS[self.dtype]
+
+    def spec(self, name: str) -> TensorSpec:
+        """Returns the spec of an operand that is one tensor."""
+        spec = self.operands[name]
+        assert isinstance(spec, TensorSpec)
+        return spec
+
+    @property
+    def specs(self) -> list[TensorSpec]:
+        """Specs of all operands, lists of tensors flattened, and of all results."""
+        operands = [
+            spec for specs in self.operands.values() for spec in (specs if isinstance(specs, tuple) else (specs,))
+        ]
+        return [*operands, *self.results]

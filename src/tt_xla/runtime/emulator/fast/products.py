@@ -1,0 +1,117 @@
+"""Products with weights of two dimensions: one call of oneDNN or torch, with weights prepared once for many calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator import matrix_unit
+from tt_xla.runtime.emulator.containers import CONTAINERS
+from tt_xla.runtime.emulator.context import Call, Context, Weighted
+from tt_xla.runtime.emulator.fast import onednn
+from tt_xla.runtime.emulator.functions import activate
+from tt_xla.runtime.emulator.kernels.matrix import fused_activation
+
+Tensor = torch.Tensor
+
+SMALL_PRODUCT = 1 << 16
+"""Multiplications up to which a product may be part of a fused kernel, which reads its weights as they are."""
+
+
+def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | None:
+    """Returns the call of a product that is one product of matrices with weights [K, N]; None for other products."""
+    if list(context.operands)[:3] not in (["a", "b"], ["a", "b", "bias"]) or not is_one_product(context, attributes):
+        return None
+    return _Linear(context, attributes).call()
+
+
+class _Linear:
+    """A product with weights of two dimensions, all operands in one dtype."""
+
+    def __init__(self, context: Context, attributes: Mapping[str, Any]) -> None:
+        a, b = context.spec("a"), context.spec("b")
+        self.activation = fused_activation(attributes.get("activation"), attributes.get("matmul_program_config"))
+        self.transpose_a = bool(attributes.get("transpose_a"))
+        self.transpose_b = bool(attributes.get("transpose_b"))
+        config = attributes.get("compute_config")
+        self.a_bits, self.b_bits = matrix_unit.source_bits(config, silicon=context.silicon)
+        inner = a.shape[-2 if self.transpose_a else -1]
+        self.is_small = math.prod(context.result.shape) * inner <= SMALL_PRODUCT
+        self.rows = math.prod(a.shape) // inner if inner else 0
+        # A product in bfloat16 is rounded to bfloat16 at once, after what oneDNN or an exact function applies to it.
+        dtypes = {CONTAINERS[spec.layout.dtype] for spec in (a, b, context.result)}
+        ends_exactly = onednn.takes(torch.bfloat16, self.activation) or self.activation in (None, "relu")
+        self.dtype = torch.bfloat16 if dtypes == {torch.bfloat16} and ends_exactly else torch.float32
+        empty = not (math.prod(a.shape) and math.prod(b.shape))
+        self.by_onednn = not empty and onednn.takes(self.dtype, self.activation)
+        self.as_is = dtypes == {self.dtype} and min(self.a_bits, self.b_bits) >= matrix_unit.SIGNIFICANT[self.dtype]
+        """Whether the matrix unit's registers hold all bits of both operands."""
+
+    def call(self) -> Call | Weighted:
+        """Returns the product; where preparing weights saves time, with weights as they are and with prepared ones."""
+        product = self._product()
+
+        def with_weights(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+            return product(a, self._sources(b), bias)
+
+        def with_prepared(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+            return product(a, b, bias)
+
+        if self.as_is and not self.by_onednn:
+            return with_weights
+        restore = self._restore if self.as_is else None
+        return Weighted(with_weights, self._prepare, with_prepared, restore, self.is_small)
+
+    def _sources(self, b: Tensor) -> Tensor:
+        """Returns weights [N, K] as the matrix unit's registers hold them."""
+        rows = b if self.transpose_b else b.t()
+        return rows if self.as_is else matrix_unit.significant(rows.to(self.dtype), self.b_bits)
+
+    def _prepare(self, b: Tensor) -> Tensor:
+        rows = self._sources(b)
+        return onednn.ordered(rows, self.rows) if self.by_onednn else rows
+
+    def _restore(self, prepared: Tensor) -> Tensor:
+        rows = onednn.plain(prepared)
+        return rows if self.transpose_b else rows.t().contiguous()
+
+    def _product(self) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
+        dtype, activation, as_is = self.dtype, self.activation, self.as_is
+        transpose_a, by_onednn, linear = self.transpose_a, self.by_onednn, F.linear
+        cut = matrix_unit.cutter(dtype, self.a_bits)
+
+        def product(a: Tensor, rows: Tensor, bias: Tensor | None) -> Tensor:
+            if transpose_a:
+                a = a.transpose(-2, -1)
+            if not as_is:
+                a = cut(a if a.dtype is dtype else a.to(dtype))
+            if bias is not None and (bias.ndim != 1 or bias.dtype is not dtype):
+                bias = bias.reshape(-1).to(dtype)
+            if by_onednn:
+                return onednn.linear(a, rows, bias, activation)
+            result = linear(a, rows, bias)
+            return activate(result, activation) if activation else result
+
+        return product
+
+
+def is_one_product(context: Context, attributes: Mapping[str, Any]) -> bool:
+    """Whether the op is one product of float matrices with a 32-bit accumulator, weights of two dimensions, and a bias,
+    if any, that is a row of the result in the activations' dtype."""
+    a, b, bias = (context.operands.get(name) for name in ("a", "b", "bias"))
+    if not isinstance(a, TensorSpec) or not isinstance(b, TensorSpec) or isinstance(bias, tuple):
+        return False
+    dtypes = [CONTAINERS[spec.layout.dtype] for spec in (a, b)]
+    one_product = matrix_unit.is_one_product(attributes.get("compute_config"), silicon=context.silicon)
+    if len(b.shape) != 2 or len(a.shape) < 2 or not one_product or not set(dtypes) <= {torch.bfloat16, torch.float32}:
+        return False
+    if bias is None:
+        return True
+    columns = b.shape[-2 if attributes.get("transpose_b") else -1]
+    is_row = bias.shape[-1:] == (columns,) and math.prod(bias.shape) == columns and len(bias.shape) <= len(a.shape)
+    return is_row and CONTAINERS[bias.layout.dtype] is dtypes[0]

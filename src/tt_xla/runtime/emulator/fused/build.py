@@ -1,0 +1,148 @@
+"""C++ to functions: compiled by the machine's compiler in a thread of its own, and kept on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from tt_xla import options
+from tt_xla.log import logger
+
+_FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-march=native",
+    "-fPIC",
+    "-fopenmp",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+)
+"""Flags that change no bit: products and sums are not contracted, and sums keep their order."""
+
+_LONGEST_S = 120
+"""Seconds that one call of the compiler may take."""
+
+
+@functools.cache
+def compiler() -> str | None:
+    """Returns the path of the C++ compiler, ``CXX`` or a usual name; None where there is none, or no Linux."""
+    if not sys.platform.startswith("linux"):
+        return None
+    return next((path for name in options.cxx_names() if (path := shutil.which(name))), None)
+
+
+@functools.cache
+def cpu_flags() -> str:
+    """Returns the line of the CPU's features, empty where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
+
+
+@functools.cache
+def _machine() -> bytes:
+    """Returns what compiled code depends on besides its source: the compiler, its flags and the CPU's features."""
+    path = compiler() or ""
+    status = os.stat(path) if path else None
+    return repr((path, status and (status.st_size, status.st_mtime_ns), cpu_flags(), _FLAGS)).encode()
+
+
+class Build:
+    """A source on its way to a library. With ``wait``, it is done when the constructor returns."""
+
+    def __init__(self, source: str, *, wait: bool) -> None:
+        self.source = source
+        self.library: ctypes.CDLL | None = None
+        """The library, once it is done and if it did not fail."""
+        self.error: Exception | None = None
+        """Why there is no library."""
+        self.done = False
+        key = hashlib.blake2b(_machine() + source.encode(), digest_size=16).hexdigest()
+        self._path = options.cache_directory() / "fused" / f"{key}.so"
+        self._thread = threading.Thread(target=self._run, name="tt-xla fused kernels", daemon=True)
+        if self._path.exists():
+            self._run()
+            return
+        self._thread.start()
+        if wait:
+            self.wait()
+
+    def wait(self) -> None:
+        """Waits until it is done."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def loaded(self) -> ctypes.CDLL:
+        """Returns the library of a build that is done.
+
+        Raises:
+            Exception: what compiling or loading it raised.
+        """
+        if self.error is not None:
+            raise self.error
+        assert self.library is not None
+        return self.library
+
+    def function(self, name: str, count: int) -> Callable[..., None]:
+        """Returns a function of the library, which takes ``count`` pointers.
+
+        Raises:
+            AttributeError: the library has no such function.
+        """
+        function = getattr(self.loaded(), name)
+        function.argtypes, function.restype = [ctypes.c_void_p] * count, None
+        return function
+
+    def _run(self) -> None:
+        try:
+            self.library = _load(self._path) or _compiled(self.source, self._path)
+        except Exception as error:  # handed on by loaded(): nothing may end this thread
+            self.error = error
+        self.done = True
+
+
+def _load(path: Path) -> ctypes.CDLL | None:
+    """Loads a library from disk; returns None where there is none, or a broken one, which is removed."""
+    try:
+        return ctypes.CDLL(str(path)) if path.exists() else None
+    except OSError:  # written to a full disk, or for another machine
+        path.unlink(missing_ok=True)
+        return None
+
+
+def _compiled(source: str, path: Path) -> ctypes.CDLL:
+    """Compiles in a folder of its own, then moves the library to ``path``; if that fails, loads it from the folder.
+
+    The library uses the OpenMP threads of the one that torch has loaded; none is linked.
+    """
+    command = compiler()
+    if command is None:
+        raise FileNotFoundError("The C++ compiler is gone.")
+    with tempfile.TemporaryDirectory(prefix="tt-xla-fused-") as directory:
+        text, code, library = (Path(directory) / f"fused.{end}" for end in ("cpp", "o", "so"))
+        text.write_text(source)
+        for arguments in ([*_FLAGS, "-c", str(text), "-o", str(code)], ["-shared", str(code), "-o", str(library)]):
+            subprocess.run([command, *arguments], check=True, capture_output=True, timeout=_LONGEST_S)
+        beside = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(library, beside)
+            beside.replace(path)
+        except OSError as error:
+            logger().info("The library of fused kernels cannot be kept on disk: %s.", error)
+            with contextlib.suppress(OSError):
+                beside.unlink()
+        return ctypes.CDLL(str(library))

@@ -1,0 +1,139 @@
+"""The fused kernels of one program, from its first run to when its functions call them.
+
+Everything that fails in here is caught at one fence, :meth:`FusedKernels._give_up`: the fault is reported once and the
+program goes on with the calls it had.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from enum import Enum
+
+from tt_xla import options
+from tt_xla.runtime.binding import Linked
+from tt_xla.runtime.emulator import place
+from tt_xla.runtime.emulator.fused.build import Build, compiler
+from tt_xla.runtime.emulator.fused.cpp import PRELUDE
+from tt_xla.runtime.emulator.fused.plan import Plan
+from tt_xla.runtime.emulator.fused.products import PROBE
+from tt_xla.runtime.emulator.fused.report import report
+
+_FIRST_RUNS = 2
+"""Runs before the recorded one: the first checks everything, the second captures a trace and prepares weights."""
+
+_LONG_S, _OFTEN = 1.0, 20
+"""Seconds that a program has run, or number of its runs, that make fused kernels worth a second of the compiler."""
+
+_TINY_S = 1e-3
+"""Seconds of a run below which a program waits for the compiler: hundreds of its runs would be over before."""
+
+Failed = Callable[[Exception], None]
+MakePlans = Callable[[Failed], Mapping[str, Plan]]
+"""Returns the plans of the functions that are run, by name, once they have run. Takes what is told of failed calls."""
+
+
+class _Stage(Enum):
+    WAITING = "waiting for runs"
+    RECORDING = "recording"
+    PROBING = "planning"
+    COMPILING = "compiling"
+    DONE = "calling"
+
+
+class FusedKernels:
+    """Has the fused kernels of a program compiled while it runs; without a compiler nothing changes.
+
+    Args:
+        make_plans: returns the plans of the program's functions.
+        wanted: whether there are to be fused kernels.
+    """
+
+    def __init__(self, make_plans: MakePlans, *, wanted: bool = True) -> None:
+        self._make_plans = make_plans
+        self._plans: dict[str, Plan] = {}
+        self._build: Build | None = None
+        self._source = ""
+        mode = options.emulator_chains()
+        self._at_once = mode == "now"
+        possible = wanted and mode != "off" and options.program_cache_enabled() and place.device().type == "cpu"
+        self._stage = _Stage.WAITING if possible else _Stage.DONE
+        self._runs, self._seconds = 0, 0.0
+        self.fresh: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
+        """By function, values that fused kernels make in memory of their own (:attr:`Plan.fresh`)."""
+        self.count = 0
+        """Fused kernels in use."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether runs are to be reported by :meth:`ran`."""
+        return self._stage is not _Stage.DONE
+
+    def ran(self, seconds: float) -> Mapping[str, Linked | None]:
+        """Records a run's duration.
+
+        Returns:
+            Functions that replace those of the program, by name; None in the place of one for its bound calls.
+        """
+        self._runs += 1
+        self._seconds += seconds
+        try:
+            return self._advanced(seconds)
+        except Exception as error:
+            return self._give_up(error)
+
+    def _advanced(self, seconds: float) -> Mapping[str, Linked | None]:
+        if self._stage is _Stage.WAITING:
+            long_enough = self._at_once or self._seconds >= _LONG_S or self._runs >= _OFTEN
+            return self._record() if long_enough and self._runs >= _FIRST_RUNS else {}
+        if self._stage is _Stage.RECORDING:
+            self._compile(wait=self._at_once or seconds < _TINY_S)
+            plain: dict[str, Linked | None] = dict.fromkeys(self._plans)
+            return plain | self._compiled()
+        return self._compiled()
+
+    def _give_up(self, error: Exception) -> Mapping[str, Linked | None]:
+        self._report(error)
+        self._stage, self._build, self.count = _Stage.DONE, None, 0
+        self.fresh.clear()
+        return dict.fromkeys(self._plans)
+
+    def _report(self, error: Exception) -> None:
+        steps = [step for plan in self._plans.values() for step in plan.steps]
+        report(error, self._stage.value, steps, self._source)
+
+    def _record(self) -> Mapping[str, Linked | None]:
+        this = weakref.proxy(self)  # fused kernels' calls are no owners of this
+        plans = self._make_plans(lambda error: this._report(error)) if compiler() is not None else {}
+        self._plans = {name: plan for name, plan in plans.items() if plan.has_candidates}
+        self._stage = _Stage.RECORDING if self._plans else _Stage.DONE
+        return {name: plan.recording() for name, plan in self._plans.items()}
+
+    def _compile(self, *, wait: bool) -> None:
+        for plan in self._plans.values():
+            if plan.fault is not None:
+                raise plan.fault
+        self._stage = _Stage.PROBING
+        if any(plan.has_products for plan in self._plans.values()):
+            probe = Build(PROBE, wait=True)
+            for plan in self._plans.values():
+                plan.find_orders(probe)
+        self._source = "".join(plan.source(prefix) for prefix, plan in self._named())
+        self._stage = _Stage.COMPILING if self._source else _Stage.DONE
+        if self._source:
+            self._build = Build(PRELUDE + self._source, wait=wait)
+
+    def _compiled(self) -> dict[str, Linked]:
+        build = self._build
+        if build is None or not build.done:
+            return {}
+        linked = {plan.name: plan.compiled(build, prefix) for prefix, plan in self._named()}
+        self._stage, self._build = _Stage.DONE, None
+        self.count = sum(len(plan.fusions) for plan in self._plans.values())
+        self.fresh.update({plan.name: plan.fresh for plan in self._plans.values()})
+        return linked
+
+    def _named(self) -> list[tuple[str, Plan]]:
+        """Returns each plan with what the names of its C++ functions begin with."""
+        return [(f"fused{position}", plan) for position, plan in enumerate(self._plans.values())]

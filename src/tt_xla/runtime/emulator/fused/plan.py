@@ -1,0 +1,492 @@
+"""Which steps of a function become fused kernels, and the function with one call for each of them.
+
+A fused kernel is a run of steps, one after another, over one shape (:mod:`.rows`), or of small tensors of any shapes
+(:mod:`.block`). It is written for the strides that its tensors had in one run of the program, and its results have the
+strides they had there, so that what comes after computes on the same bits in the same places. With other strides the
+steps are called one by one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from tt_xla.ir.program import Instruction
+from tt_xla.log import logger
+from tt_xla.runtime.binding import Code, Linked, Step
+from tt_xla.runtime.emulator.bind import bind
+from tt_xla.runtime.emulator.context import Call, Weighted
+from tt_xla.runtime.emulator.fused import block, products
+from tt_xla.runtime.emulator.fused.block import BlockWriter
+from tt_xla.runtime.emulator.fused.build import Build
+from tt_xla.runtime.emulator.fused.cpp import Operand, Shape, contiguous
+from tt_xla.runtime.emulator.fused.rows import MOVES, RowWriter, calls_of, domain_of
+from tt_xla.runtime.emulator.fused.verify import operands_of, same_bits
+
+FUSED = "fused_kernel"
+"""Name, in tracebacks, of the function that calls a fused kernel's steps one by one."""
+
+_SMALL = ()
+"""The key of steps on small tensors, where steps over one shape have that shape; no shape is empty there."""
+
+_REACH = 64
+"""Steps that another step may be moved over, to stand beside those it is fused with."""
+
+_LEAST_CALLS = 2
+"""Calls of torch from which one fused kernel is quicker."""
+
+_WORTH_A_COPY = 1 << 12
+"""Elements from which torch's copy into rows is quicker than a loop across memory."""
+
+_GUARDED = """\
+def call({tensors}):
+    if {differ}:
+        return apart(one_by_one({tensors}), results)
+    try:
+{body}
+    except Exception as error:
+        failed(error)
+        return apart(one_by_one({tensors}), results)
+    return {outputs}
+"""
+
+
+@dataclass
+class Fusion:
+    """Steps ``start`` to ``end`` of a function, which one fused kernel computes."""
+
+    start: int
+    end: int
+    domain: Shape | None
+    """The shape of all steps; None for small tensors of any shapes."""
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    scratch_bytes: int | None = None
+    """Bytes of scratch memory that the function takes, once it is written; None if it takes none."""
+    function: Callable[..., None] | None = None
+    """The compiled function of pointers to inputs, outputs and scratch memory."""
+
+
+class Grouping:
+    """Finds the steps of a function that can be fused.
+
+    Args:
+        steps: the function's steps.
+        orders: orders of additions of products, by the value that each makes.
+    """
+
+    def __init__(self, steps: Sequence[Step], orders: Mapping[int, str]) -> None:
+        self._steps = steps
+        self._orders = orders
+        self._keys = [self._key(position) for position in range(len(steps))]
+        """What steps of one fused kernel have in common; None for steps that cannot be fused."""
+
+    def _key(self, position: int) -> Shape | None:
+        if position and _fills_up(self._steps, position - 1):  # a slice, which stays with its rotary embedding
+            return self._key(position - 1)
+        step = self._steps[position]
+        results = step.instruction.results
+        order = self._orders.get(results[0]) if len(results) == 1 else None
+        return _SMALL if block.takes(step, order) else _domain(self._steps, position)
+
+    def order(self) -> list[int]:
+        """Returns the positions of the steps in another order, in which those that can be fused follow one another.
+
+        A step moves up if it waits for none of the steps between, and none of them writes to a tensor.
+        """
+        order, moved = list[int](), set[int]()
+        for start, key in enumerate(self._keys):
+            if start in moved:
+                continue
+            order.append(start)
+            passed: set[int] = set()
+            end = min(start + _REACH, len(self._steps)) if key is not None else 0
+            for position in range(start + 1, end):
+                step = self._steps[position]
+                if step.context is None or not step.instruction.results:
+                    break
+                moves = step.instruction.op in MOVES and key is not _SMALL  # cost nothing where they are
+                if position in moved:
+                    continue
+                if self._keys[position] == key and not moves and passed.isdisjoint(step.inputs):
+                    order.append(position)
+                    moved.add(position)
+                else:
+                    passed.update(step.instruction.results)
+        return order
+
+    def fusions(self, results: Sequence[int]) -> list[Fusion]:
+        """Returns the runs of steps that are worth a fused kernel; ``results`` are the function's."""
+        fusions: list[Fusion] = []
+        start = 0
+        for key, group in itertools.groupby(self._keys):
+            end = start + len([*group])
+            if key is not None:
+                fusion = _fusion(self._steps, start, end, None if key is _SMALL else key, results)
+                fusions += [fusion] if fusion is not None else []
+            start = end
+        return fusions
+
+
+def _reordered(code: Code, order: Sequence[int]) -> Code:
+    """Returns the function with its steps in another order, and values dropped after their last use."""
+    steps = [code.steps[position] for position in order]
+    last = {
+        value: position for position, step in enumerate(steps) for value in (*step.instruction.results, *step.inputs)
+    }
+    drops: list[list[int]] = [[] for _ in steps]
+    for position, step in enumerate(steps):
+        for value in step.drops:
+            drops[last.get(value, position)].append(value)
+    steps = [replace(step, drops=dropped) for step, dropped in zip(steps, drops, strict=True)]
+    return Code(code.name, steps, code.arguments, code.results)
+
+
+def _domain(steps: Sequence[Step], position: int) -> Shape | None:
+    """Returns the shape that a step goes over row by row; None for steps that do not."""
+    step = steps[position]
+    if step.context is None:
+        return None
+    if _fills_up(steps, position):  # together with the slice after it
+        return domain_of(step.context, step.instruction.attributes)
+    rotary = step.context.op == "ttnn.rotary_embedding"
+    padded = rotary and step.context.result.shape[-2] != step.context.spec("input").shape[-2]
+    return None if padded else domain_of(step.context, step.instruction.attributes)
+
+
+def _fills_up(steps: Sequence[Step], position: int) -> bool:
+    """Whether a rotary embedding adds rows to fill a tile, which the next step, and no other, cuts off again."""
+    if position + 1 >= len(steps):
+        return False
+    step, after = steps[position], steps[position + 1]
+    if step.context is None or after.context is None or step.context.op != "ttnn.rotary_embedding":
+        return False
+    if after.context.op != "ttnn.slice_static" or after.inputs != step.instruction.results:
+        return False
+    padded = step.instruction.results[0]
+    one_use = padded in after.drops and not any(padded in other.inputs for other in steps[position + 2 :])
+    from_start = not any(after.instruction.attributes["begins"]) and set(after.instruction.attributes["step"]) <= {1}
+    return one_use and from_start and after.context.result.shape == step.context.spec("input").shape
+
+
+def _fusion(steps: Sequence[Step], start: int, end: int, domain: Shape | None, results: Sequence[int]) -> Fusion | None:
+    """Returns the fused kernel of a run of steps; None where it is not worth a call."""
+    later = {value for step in steps[end:] for value in step.inputs} | {*results}
+    while start < end and _moves(steps[start], domain) and steps[start].instruction.results[0] in later:
+        start += 1  # a view of what was made before, which is needed after: nothing is computed here
+    inside = steps[start:end]
+    if sum(map(block.calls if domain is None else _calls, inside)) < _LEAST_CALLS:
+        return None
+    made = [value for step in inside for value in step.instruction.results]
+    inputs = dict.fromkeys(value for step in inside for value in step.inputs if value not in made)
+    outputs = tuple(value for value in made if value in later)
+    return Fusion(start, end, domain, tuple(inputs), outputs) if outputs else None
+
+
+def _moves(step: Step, domain: Shape | None) -> bool:
+    return block.is_view(step) if domain is None else step.instruction.op in MOVES
+
+
+def _calls(step: Step) -> int:
+    if step.context is None or step.context.op == "ttnn.slice_static":
+        return 0
+    return calls_of(step.context, step.instruction.attributes)
+
+
+class Plan:
+    """The fused kernels of one function, from when its tensors are recorded until they are called.
+
+    Args:
+        code: the function.
+        calls: the bound calls of its steps.
+        failed: takes an error of a fused kernel's call, after which its steps are called one by one.
+    """
+
+    def __init__(self, code: Code, calls: Sequence[Call], failed: Callable[[Exception], None]) -> None:
+        self._code, self._calls, self._failed = code, list(calls), failed
+        self._operands: dict[int, Operand] = {}
+        """How values lay in the recorded run."""
+        self._orders: dict[int, str] = {}
+        """Orders of additions of products, by the value that each makes."""
+        self.fusions: list[Fusion] = []
+        """Fused kernels that are written or, later, in use."""
+        self.fault: Exception | None = None
+        """What went wrong while the function was recorded."""
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return self._code.name
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """Steps of the function."""
+        return self._code.steps
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether some steps could be fused, if orders of additions are found for all products."""
+        orders = dict.fromkeys((step.instruction.results[0] for step in self._products()), products.ORDERS[0])
+        return bool(Grouping(self._code.steps, orders).fusions(self._code.results))
+
+    @property
+    def has_products(self) -> bool:
+        """Whether orders of additions are to be found."""
+        return bool(self._products())
+
+    def _products(self) -> list[Step]:
+        return [
+            step
+            for step in self._code.steps
+            if step.context is not None and products.takes(step.context, step.instruction.attributes)
+        ]
+
+    def recording(self) -> Linked:
+        """Returns the function, which notes how the tensors of its steps lie while it runs."""
+        pairs = zip(self._code.steps, self._calls, strict=True)
+        return self._code.link([call if step.context is None else self._recorder(step, call) for step, call in pairs])
+
+    def _recorder(self, step: Step, call: Call) -> Call:
+        results = step.instruction.results
+
+        def record(*tensors: torch.Tensor) -> Any:
+            outcome = call(*tensors)
+            try:
+                self._operands.update(zip(step.inputs, map(_operand, tensors), strict=True))
+                if len(results) == 1:
+                    self._operands[results[0]] = _operand(outcome)
+            except Exception as error:  # reported by the engine: the run goes on
+                self.fault = error
+            return outcome
+
+        return record
+
+    def find_orders(self, probe: Build) -> None:
+        """Finds, for each product that was recorded, the order of additions that C++ has to follow."""
+        for step in self._products():
+            if step.context is None or not all(value in self._operands for value in step.inputs):
+                continue
+            operands = [self._operands[value] for value in step.inputs]
+            call = _unprepared(step)
+            order = products.order_of(call, step.context, step.instruction.attributes, operands, probe.loaded())
+            if order is not None:
+                self._orders[step.instruction.results[0]] = order
+
+    def source(self, prefix: str) -> str:
+        """Returns the C++ of the fused kernels, whose functions have names that begin with ``prefix``."""
+        order = Grouping(self._code.steps, self._orders).order()
+        self._code, self._calls = _reordered(self._code, order), [self._calls[position] for position in order]
+        texts: list[str] = []
+        for fusion in Grouping(self._code.steps, self._orders).fusions(self._code.results):
+            text = self._text(f"{prefix}_{len(texts)}", fusion)
+            if text is not None:
+                texts.append(text)
+                self.fusions.append(fusion)
+        return "".join(texts)
+
+    def compiled(self, build: Build, prefix: str) -> Linked:
+        """Returns the function with one call for each fused kernel that has the bits of its steps."""
+        verified: list[Fusion] = []
+        calls: list[Call] = []
+        for position, fusion in enumerate(self.fusions):
+            count = len(fusion.inputs) + len(fusion.outputs) + (fusion.scratch_bytes is not None)
+            fusion.function = build.function(f"{prefix}_{position}", count)
+            if self._has_the_bits(fusion):
+                verified.append(fusion)
+                calls.append(self._call(fusion, self._one_by_one(fusion, self._calls), self._failed))
+        self.fusions = verified
+        return self._linked(calls)
+
+    def _has_the_bits(self, fusion: Fusion) -> bool:
+        """Whether a fused kernel has the bits of its steps on drawn operands."""
+        inside = self._code.steps[fusion.start : fusion.end]
+        unprepared = [*itertools.repeat(_never, fusion.start), *map(_unprepared, inside)]
+        expected = self._one_by_one(fusion, unprepared)
+        call = self._call(fusion, expected, _raise)
+        for tensors in operands_of([self._operands[value] for value in fusion.inputs]):
+            if not same_bits(call(*tensors), expected(*tensors)):
+                ops = ", ".join(step.instruction.op for step in inside)
+                logger().info("A fused kernel of %s has other bits than its calls; it is not used.", ops)
+                return False
+        return True
+
+    @property
+    def fresh(self) -> frozenset[int]:
+        """Values that fused kernels make in memory of their own, with their elements side by side."""
+        values = (value for fusion in self.fusions for value in fusion.outputs)
+        return frozenset(
+            value for value in values if self._operands[value].stride == contiguous(self._operands[value].shape)
+        )
+
+    def _one_by_one(self, fusion: Fusion, calls: Sequence[Call]) -> Call:
+        """Returns a function that makes the calls of a fusion's steps; ``calls`` are those of all steps."""
+        steps = self._code.steps[fusion.start : fusion.end]
+        function = Code(FUSED, steps, fusion.inputs, fusion.outputs).link(calls[fusion.start : fusion.end])
+        return _first_of(function) if len(fusion.outputs) == 1 else function
+
+    def _linked(self, fused: Sequence[Call]) -> Linked:
+        steps: list[Step] = []
+        calls: list[Call] = []
+        position = 0
+        for fusion, call in zip(self.fusions, fused, strict=True):
+            steps += [*self._code.steps[position : fusion.start], _step(fusion, self._code.steps)]
+            calls += [*self._calls[position : fusion.start], call]
+            position = fusion.end
+        steps += self._code.steps[position:]
+        code = Code(self._code.name, steps, self._code.arguments, self._code.results)
+        return code.link([*calls, *self._calls[position:]])
+
+    def _text(self, name: str, fusion: Fusion) -> str | None:
+        """Returns the C++ of a fusion; None where its tensors were not recorded, or C++ cannot be written for them."""
+        values = (*fusion.inputs, *fusion.outputs)
+        if not all(value in self._operands for value in values):
+            return None
+        if not all(_has_room(self._operands[value]) for value in fusion.outputs):
+            return None
+        parameters = [f"const void* a{position}" for position in range(len(fusion.inputs))]
+        parameters += [f"void* o{position}" for position in range(len(fusion.outputs))]
+        inputs, outputs = (
+            [(value, _in_rows(self._operands[value])) for value in group] for group in (fusion.inputs, fusion.outputs)
+        )
+        steps = self._code.steps[fusion.start : fusion.end]
+        if fusion.domain is None:
+            writer = BlockWriter(steps, self._orders, inputs, outputs)
+            lines = writer.lines()
+            fusion.scratch_bytes = writer.scratch_bytes
+            parameters.append("void* scratch")
+        else:
+            rows = _row_lines(fusion.domain, steps, inputs, outputs)
+            if rows is None:
+                return None
+            lines = rows
+        return "\n".join([f'extern "C" void {name}({", ".join(parameters)}) {{', *lines, "}\n"])
+
+    def _call(self, fusion: Fusion, one_by_one: Call, failed: Callable[[Exception], None]) -> Call:
+        """Returns straight-line Python around one function of the library."""
+        inputs, results = ([self._operands[value] for value in group] for group in (fusion.inputs, fusion.outputs))
+        tensors, outputs = [f"a{n}" for n in range(len(inputs))], [f"o{n}" for n in range(len(results))]
+        scratch = (
+            [] if fusion.scratch_bytes is None else [torch.empty(fusion.scratch_bytes, dtype=torch.uint8, device="cpu")]
+        )
+        body: list[str] = []
+        for name, operand in zip(tensors, inputs, strict=True):
+            body += [f"{name} = {name}.contiguous()"] if _lies_across(operand) else []
+        for position, (name, operand) in enumerate(zip(outputs, results, strict=True)):
+            body.append(f"{name} = empty({operand.shape}, {_in_rows(operand).stride}, dtype=d{position}, device='cpu')")
+        pointers = [f"{name}.data_ptr()" for name in [*tensors, *outputs]] + ["scratch"] * len(scratch)
+        body.append(f"function({', '.join(pointers)})")
+        for position, (name, operand) in enumerate(zip(outputs, results, strict=True)):
+            if _lies_across(operand):
+                memory = f"empty({operand.shape}, {operand.stride}, dtype=d{position}, device='cpu')"
+                body.append(f"{name} = {memory}.copy_({name})")
+        text = _GUARDED.format(
+            tensors=", ".join(tensors),
+            differ=" or ".join(
+                f"{name}.stride() != {operand.stride}" for name, operand in zip(tensors, inputs, strict=True)
+            ),
+            body="\n".join(f"        {line}" for line in body),
+            outputs=", ".join(outputs),
+        )
+        names: dict[str, Any] = {f"d{position}": operand.dtype for position, operand in enumerate(results)}
+        names |= {"function": fusion.function, "one_by_one": one_by_one, "failed": failed}
+        names |= {"apart": _apart, "results": results, "empty": torch.empty_strided}
+        if scratch:  # one for all calls: programs run one at a time
+            names |= {"memory": scratch, "scratch": scratch[0].data_ptr()}
+        exec(compile(text, f"<{FUSED}>", "exec"), names)
+        return names.pop("call")
+
+
+def _unprepared(step: Step) -> Call:
+    """Returns a new call of a step, which keeps nothing of its operands."""
+    assert step.context is not None
+    bound = bind(step.context, step.instruction.attributes)
+    return bound.call if isinstance(bound, Weighted) else bound
+
+
+def _never(*tensors: torch.Tensor) -> Any:
+    raise AssertionError("A step outside the fused kernel was called.")
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _first_of(function: Linked) -> Call:
+    return lambda *tensors: function(*tensors)[0]
+
+
+def _step(fusion: Fusion, steps: Sequence[Step]) -> Step:
+    """Returns the one step that stands for all of a fusion."""
+    inside = steps[fusion.start : fusion.end]
+    inner = {value for step in inside for value in step.instruction.results}.difference(fusion.outputs)
+    drops = [value for step in inside for value in step.drops if value not in inner]
+    first = inside[0].instruction
+    instruction = Instruction(first.op, first.operands, fusion.outputs, first.attributes, first.location)
+    return Step(instruction, fusion.inputs, drops, inside[0].context)
+
+
+def _operand(tensor: torch.Tensor) -> Operand:
+    return Operand(tuple(tensor.shape), tensor.stride(), tensor.dtype)
+
+
+def _row_lines(
+    domain: Shape, steps: Sequence[Step], inputs: Sequence[tuple[int, Operand]], outputs: Sequence[tuple[int, Operand]]
+) -> list[str] | None:
+    """Returns the C++ of steps over one shape; None where an output is an input under another name."""
+    rows = RowWriter(domain)
+    for value, operand in inputs:
+        rows.take(value, operand)
+    for step in steps:
+        assert step.context is not None
+        (result,) = step.instruction.results
+        if step.context.op == "ttnn.slice_static":
+            rows.same(step.inputs[0], result)
+        else:
+            rows.add(step.context, step.instruction.attributes, step.inputs, result)
+    if not all(rows.makes(value) for value, _ in outputs):
+        return None
+    pointers = [f"a{position}" for position in range(len(inputs))]
+    return rows.lines(pointers, [(value, operand, f"o{n}") for n, (value, operand) in enumerate(outputs)])
+
+
+def _has_room(operand: Operand) -> bool:
+    """Whether each element has a place of its own."""
+    span = 1
+    for step, size in sorted(
+        (step, size) for step, size in zip(operand.stride, operand.shape, strict=True) if size > 1
+    ):
+        if step < span:
+            return False
+        span = step * size
+    return True
+
+
+def _lies_across(operand: Operand) -> bool:
+    """Whether elements of a row are so far apart in memory that torch's copy into rows, or out of them, is quicker than
+    a loop over such rows. Expanded tensors are not: little of them is read."""
+    shape, stride = operand.shape, operand.stride
+    if not shape or shape[-1] == 1 or stride[-1] == 1 or math.prod(shape) < _WORTH_A_COPY:
+        return False
+    return all(step for size, step in zip(shape, stride, strict=True) if size > 1)
+
+
+def _in_rows(operand: Operand) -> Operand:
+    """Returns how C++ sees a tensor: contiguous where it lies across rows, otherwise as it lies."""
+    if not _lies_across(operand):
+        return operand
+    return Operand(operand.shape, contiguous(operand.shape), operand.dtype)
+
+
+def _apart(outcome: Any, results: Sequence[Operand]) -> Any:
+    """Copies what the steps returned into memory of its own, as a fused kernel returns it."""
+    several = isinstance(outcome, tuple)
+    copies = tuple(
+        tensor.clone(memory_format=torch.contiguous_format if operand.stride == contiguous(operand.shape) else None)
+        for tensor, operand in zip(outcome if several else (outcome,), results, strict=True)
+    )
+    return copies if several else copies[0]

@@ -1,0 +1,236 @@
+"""C++ of products of small matrices, and which order of additions has the bits of a product's own call.
+
+A library adds the terms of a product in an order of its own, which shows in the last bits. The orders that C++ can
+follow are tried on drawn operands whose sums cancel, so that every element shows the order; a product in another order
+stays a call of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from tt_xla.runtime.emulator import matrix_unit
+from tt_xla.runtime.emulator.containers import CONTAINERS, hold
+from tt_xla.runtime.emulator.context import Call, Context
+from tt_xla.runtime.emulator.fast.products import SMALL_PRODUCT
+from tt_xla.runtime.emulator.functions import FUNCTIONS
+from tt_xla.runtime.emulator.fused.cpp import LANES, PRELUDE, Operand, Place, loops
+from tt_xla.runtime.emulator.fused.verify import operands_of, same_bits
+from tt_xla.runtime.emulator.kernels.matrix import fused_activation
+
+PRODUCTS = ("ttnn.linear", "ttnn.matmul")
+
+_ACTIVATIONS = (None, "relu")
+"""Activations that C++ computes with the bits of torch and of oneDNN."""
+
+ORDERS = ("pairs", "fused", "rounded")
+"""Orders of additions over the inner dimension: in pairs by the CPU's instruction for bfloat16, with fused
+multiply-adds, and with rounded products."""
+
+_WIDEST = 8
+"""Drawn numbers lie between 2**-8 and 2**8 in magnitude, so that sums of products of bfloat16 are rounded."""
+
+PROBE = (
+    PRELUDE
+    + """
+extern "C" void multiply_fused(const float* a, const float* b, float* c, long M, long K, long N) {
+  multiply<fused_add>(a, b, c, M, K, N);
+}
+extern "C" void multiply_rounded(const float* a, const float* b, float* c, long M, long K, long N) {
+  multiply<rounded_add>(a, b, c, M, K, N);
+}
+#ifdef __AVX512BF16__
+extern "C" void multiply_in_pairs(const float* a, const float* b, float* c, long M, long K, long N) {
+  multiply_pairs((const uint32_t*)a, (const uint32_t*)b, c, M, K, N);
+}
+#endif
+"""
+)
+"""Source of the library that tries the orders."""
+
+_SYMBOLS = {"fused": "multiply_fused", "rounded": "multiply_rounded", "pairs": "multiply_in_pairs"}
+
+
+def takes(context: Context, attributes: Mapping[str, Any]) -> bool:
+    """Whether C++ could compute a product, in an order that is still to be found."""
+    if context.op not in PRODUCTS or list(context.operands)[:3] not in (["a", "b"], ["a", "b", "bias"]):
+        return False
+    shapes = [context.spec(name).shape for name in ("a", "b")]
+    if min(map(len, shapes)) < 2:
+        return False
+    if any(CONTAINERS[spec.layout.dtype] not in (torch.bfloat16, torch.float32) for spec in context.specs):
+        return False
+    one_product = matrix_unit.is_one_product(attributes.get("compute_config"), silicon=context.silicon)
+    multiplications = math.prod(context.result.shape) * _sizes(context, attributes)[1]
+    return one_product and 0 < multiplications <= SMALL_PRODUCT and _activation(attributes) in _ACTIVATIONS
+
+
+def _activation(attributes: Mapping[str, Any]) -> str | None:
+    return fused_activation(attributes.get("activation"), attributes.get("matmul_program_config"))
+
+
+def _sizes(context: Context, attributes: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Rows, inner dimension and columns of each product of matrices."""
+    rows, columns = context.result.shape[-2:]
+    return rows, context.spec("a").shape[-2 if attributes.get("transpose_a") else -1], columns
+
+
+def order_of(
+    call: Call, context: Context, attributes: Mapping[str, Any], operands: Sequence[Operand], library: ctypes.CDLL
+) -> str | None:
+    """Returns the order of additions in which C++ has the bits of ``call``; None if there is none.
+
+    Args:
+        call: the product as it was bound.
+        operands: shapes and strides of its operands in a run.
+        library: the compiled :data:`PROBE`.
+    """
+    orders = [order for order in ORDERS if hasattr(library, _SYMBOLS[order])]
+    if any(operand.dtype is not torch.bfloat16 for operand in operands[:2]):
+        orders = [order for order in orders if order != "pairs"]
+    drawn = [_cancelling(context, attributes, operands, seed) for seed in range(3)]
+    for tensors in (*drawn, *operands_of(operands)):
+        expected = call(*tensors)
+        orders = [
+            order for order in orders if same_bits(_computed(library, order, context, attributes, tensors), expected)
+        ]
+    return orders[0] if orders else None
+
+
+def _cancelling(
+    context: Context, attributes: Mapping[str, Any], operands: Sequence[Operand], seed: int
+) -> list[torch.Tensor]:
+    """Draws operands whose sums consist of rounding errors: each term comes a second time with the other sign."""
+    generator = torch.Generator(device="cpu").manual_seed(seed)
+    inner = _sizes(context, attributes)[1]
+    order = torch.randperm(inner, generator=generator, device="cpu")
+    first, second = order[: inner // 2], order[inner // 2 : inner // 2 * 2]
+    tensors: list[torch.Tensor] = []
+    for position, operand in enumerate(operands):
+        span = 1 + sum((size - 1) * step for size, step in zip(operand.shape, operand.stride, strict=True))
+        exponents = torch.randint(-_WIDEST, _WIDEST, (span,), generator=generator, device="cpu")
+        memory = torch.ldexp(torch.randn(span, generator=generator, device="cpu"), exponents).to(operand.dtype)
+        tensor = memory.as_strided(operand.shape, operand.stride)
+        if 0 in operand.stride:  # expanded: each element needs a place of its own
+            tensor = tensor.contiguous()
+        if position < 2:
+            transposed = bool(attributes.get("transpose_a" if position == 0 else "transpose_b"))
+            dim = -2 if (position == 0) == transposed else -1
+            terms = tensor.index_select(dim, first)
+            tensor.index_copy_(dim, second, -terms if position == 0 else terms)
+        else:
+            tensor.zero_()
+        tensors.append(tensor)
+    return tensors
+
+
+def _computed(
+    library: ctypes.CDLL, order: str, context: Context, attributes: Mapping[str, Any], tensors: Sequence[torch.Tensor]
+) -> torch.Tensor:
+    """Computes a product by the compiled probe, and what comes after the sum by torch."""
+    a, b, *bias = tensors
+    a_bits, b_bits = matrix_unit.source_bits(attributes.get("compute_config"), silicon=context.silicon)
+    a = matrix_unit.significant(a.to(torch.float32), a_bits)
+    b = matrix_unit.significant(b.to(torch.float32), b_bits)
+    a = a.transpose(-2, -1) if attributes.get("transpose_a") else a
+    b = b.transpose(-2, -1) if attributes.get("transpose_b") else b
+    batch = context.result.shape[:-2]
+    rows, inner, columns = _sizes(context, attributes)
+    a = a.expand(*batch, rows, inner).reshape(-1, rows, inner)
+    b = torch.nn.functional.pad(b.expand(*batch, inner, columns).reshape(-1, inner, columns), (0, -columns % LANES))
+    if order == "pairs":
+        a, b = _paired(a), _paired(b.transpose(1, 2)).transpose(1, 2)
+        inner = (inner + 1) // 2
+    result = torch.empty(len(a), rows, b.shape[-1], dtype=torch.float32, device="cpu")
+    function = getattr(library, _SYMBOLS[order])
+    function.argtypes, function.restype = [ctypes.c_void_p] * 3 + [ctypes.c_long] * 3, None
+    for left, right, to in zip(a.contiguous(), b.contiguous(), result, strict=True):
+        function(left.data_ptr(), right.data_ptr(), to.data_ptr(), rows, inner, b.shape[-1])
+    total = result[..., :columns].reshape(context.result.shape)
+    if bias:
+        total = total + bias[0].to(torch.float32)
+    activation = _activation(attributes)
+    return hold(FUNCTIONS[activation].compute(total) if activation else total, context.dtype)
+
+
+def _paired(tensor: torch.Tensor) -> torch.Tensor:
+    """Packs pairs of bfloat16 along the last dimension, given as float32, into one 32-bit number each."""
+    padded = torch.nn.functional.pad(tensor, (0, tensor.shape[-1] % 2)).to(torch.bfloat16)
+    return padded.contiguous().view(torch.float32)
+
+
+def room(context: Context, attributes: Mapping[str, Any]) -> int:
+    """Returns the number of floats of scratch memory that :func:`emit` uses."""
+    rows, inner, columns = _sizes(context, attributes)
+    rows *= math.prod(context.result.shape[:-2])
+    inner += inner % 2
+    return rows * inner + (inner + rows) * _padded(columns)
+
+
+def _padded(columns: int) -> int:
+    return -(-columns // LANES) * LANES
+
+
+def emit(
+    context: Context, attributes: Mapping[str, Any], places: Sequence[Place], result: Place, order: str
+) -> Iterator[str]:
+    """Writes a product in the given order, with its operands packed in the scratch memory that ``room`` points to."""
+    a, b, *bias = places
+    batch = {f"i{dim}": size for dim, size in enumerate(context.result.shape[:-2])}
+    rows, inner, columns = _sizes(context, attributes)
+    outer, counted = batch, {"m": rows}
+    if len(b.operand.shape) == 2:  # one second operand for all matrices
+        outer, counted = {}, batch | counted
+    count, wide = math.prod(counted.values()), _padded(columns)
+
+    def element(place: Place, *pair: str) -> str:
+        indices = [*batch, *pair]
+        return f"load({place.at(*indices[len(indices) - len(place.operand.shape) :])})"
+
+    first, second = _cuts(context, attributes)
+    transpose_a, transpose_b = (bool(attributes.get(name)) for name in ("transpose_a", "transpose_b"))
+
+    def left(k: str) -> str:
+        return first(element(a, *((k, "m") if transpose_a else ("m", k))))
+
+    def right(k: str) -> str:
+        return second(element(b, *(("n", k) if transpose_b else (k, "n"))))
+
+    value = "s[n]" + (f" + {element(bias[0], 'm', 'n')}" if bias else "")
+    value = "relu(" + value + ")" if _activation(attributes) else value
+    value = f"rounded({value})" if context.container is torch.bfloat16 else value
+    yield f"{loops([*outer], outer.values())} {{" if outer else "{"
+    if order == "pairs":
+        pairs = (inner + 1) // 2
+        tail = f"k * 2 + 1 < {inner} ? " if inner % 2 else ""
+        other = " : 0.0f" if inner % 2 else ""
+        yield f"uint32_t *const p = (uint32_t*)room, *const q = p + {count * pairs}, *t = p;"
+        yield f"float *const r = (float*)(q + {pairs * wide}), *s = r;"
+        packed = f"pair({left('k * 2')}, {tail}{left('(k * 2 + 1)')}{other})"
+        yield f"{loops([*counted, 'k'], (*counted.values(), pairs))} *t++ = {packed};"
+        packed = f"pair({right('k * 2')}, {tail}{right('(k * 2 + 1)')}{other})"
+        yield f"{loops('kn', (pairs, columns))} q[k * {wide} + n] = {packed};"
+        yield f"multiply_pairs(p, q, r, {count}, {pairs}, {wide});"
+    else:
+        yield f"float *const p = room, *const q = p + {count * inner}, *const r = q + {inner * wide}, *t = p, *s = r;"
+        yield f"{loops([*counted, 'k'], (*counted.values(), inner))} *t++ = {left('k')};"
+        yield f"{loops('kn', (inner, columns))} q[k * {wide} + n] = {right('k')};"
+        yield f"multiply<{order}_add>(p, q, r, {count}, {inner}, {wide});"
+    to = result.at(*batch, "m", "n")
+    yield f"{loops([*counted], counted.values())} {{ {loops('n', (columns,))} store({to}, {value}); s += {wide}; }}"
+    yield "}"
+
+
+def _cuts(context: Context, attributes: Mapping[str, Any]) -> list[Callable[[str], str]]:
+    """Returns, for each operand, what turns the C++ of a float into that of the bits that the register keeps."""
+    bits = matrix_unit.source_bits(attributes.get("compute_config"), silicon=context.silicon)
+    masks = [0xFFFFFFFF >> (24 - count) << (24 - count) for count in bits]
+    return [
+        (lambda value: value) if mask == 0xFFFFFFFF else (lambda value, mask=mask: f"cut({value}, 0x{mask:08x}u)")
+        for mask in masks
+    ]
