@@ -8,7 +8,7 @@ OLDEST := build/oldest-jax
 INSTALL_FLAGS := -qq --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help venv conformance-jax conformance-torch conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth differential check-programs check-generated check format
+.PHONY: help venv conformance-jax conformance-torch conformance-torch-special conformance-stablehlo calibrate cross-validate demo models test test-oldest-jax stress conformance-stablehlo bench bench-emulator numerics bench-training bench-step bench-profiling bench-calls bench-jax-calls bench-compile bench-growth differential check-programs check-generated check format
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ conformance-jax: $(STAMP) ## run a sample of JAX's tests on platform tt; JAX_TES
 
 conformance-torch: $(STAMP) ## run PyTorch's op samples through torch.compile; SAMPLE=0 runs all, OPS="sort fft.*" some
 	@$(BIN)/python conformance/run_torch.py --sample $(or $(SAMPLE),3) $(if $(OPS),--ops $(OPS))
+
+conformance-torch-special: $(STAMP) ## run them with NaN, infinities, zeros, ties, empty and 0-dim tensors; OPS="sort topk" runs some
+	@$(BIN)/python conformance/run_torch_special.py --sample $(or $(SAMPLE),2) $(if $(OPS),--ops $(OPS))
 
 models: $(STAMP) ## compare models/ at level 2 with float32, in docs/models.md: LEVELS="0 1 2" SIZE=full NAMES="bert" JOBS=4
 	@status=0; for level in $(or $(LEVELS),2); do for size in $(or $(SIZE),small) trained; do \

@@ -2,8 +2,8 @@
 
     python conformance/run_torch.py [--sample N] [--ops NAME ...] [--workers N] [--no-table]
 
-The pairs are ops and dtypes that the CPU supports, for float32, bfloat16, int64 and bool; numerics are ``exact``. Those
-in torch_known_failures.toml are run as well, and must fail.
+A pair is an op and a dtype that the CPU supports, for float32, bfloat16, int64 and bool; numerics are ``exact``. Pairs
+that torch_known_failures.toml declares are run as well, and must fail. Special values: run_torch_special.py.
 """
 
 from __future__ import annotations
@@ -25,33 +25,37 @@ TABLE = HERE.parent / "docs" / "conformance-torch.md"
 KNOWN = HERE / "torch_known_failures.toml"
 DTYPES = ("float32", "bfloat16", "int64", "bool")
 TIMEOUT = 240
-"""Seconds a pair may take; the worker starts anew after one that takes longer."""
+"""Seconds that a pair may take; a new worker replaces one that takes longer."""
 SHARE = 120
-"""Pairs that a worker takes at a time."""
+"""Number of pairs that a worker process runs."""
+SPECIAL_HEADING = "## Special values and shapes"
+"""Heading of the document's section that run_torch_special.py writes."""
 
 Pair = tuple[str, str]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample", type=int, default=3, help="samples a pair; 0 for all")
-    parser.add_argument("--ops", nargs="*", help="these ops alone; prefixes end with *")
-    parser.add_argument("--again", action="store_true", help="run what failed last time, keep the other results")
-    parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1))
-    parser.add_argument("--work", type=Path, default=Path("build/conformance-torch"))
-    parser.add_argument("--no-table", action="store_true", help="write no document")
-    given = parser.parse_args()
-    given.work.mkdir(parents=True, exist_ok=True)
-    pairs, families = listed(given.ops)
-    log = given.work / "results.jsonl"
-    kept = (
-        {pair: result for pair, result in logged(log).items() if result["outcome"] != "failed"} if given.again else {}
+    parser.add_argument("--sample", type=int, default=3, help="samples of each pair; 0 for all")
+    parser.add_argument("--ops", nargs="*", help="run these ops only; a name that ends with * is a prefix")
+    parser.add_argument(
+        "--again", action="store_true", help="run the pairs that failed last time, and keep the other results"
     )
-    results = kept | run_all([pair for pair in pairs if pair not in kept], given.sample, given.workers, log)
+    parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1), help="number of processes")
+    parser.add_argument("--work", type=Path, default=Path("build/conformance-torch"), help="folder of the log")
+    parser.add_argument("--no-table", action="store_true", help="do not write the document")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    pairs, families = listed(options.ops)
+    log = options.work / "results.jsonl"
+    earlier = logged(log) if options.again else {}
+    earlier = {pair: result for pair, result in earlier.items() if result["outcome"] != "failed"}
+    results = earlier | run_all([pair for pair in pairs if pair not in earlier], options.sample, options.workers, log)
     log.write_text("".join(json.dumps(result) + "\n" for result in results.values()))
     declared = known_failures()
-    if not given.no_table and not given.ops:
-        TABLE.write_text(render(results, families, declared, given.sample))
+    if not options.no_table and not options.ops:
+        _, special = table_and_special_section(TABLE.read_text())
+        TABLE.write_text(render(results, families, declared, options.sample) + special)
     passed = sum(result["outcome"] == "passed" for result in results.values())
     judged = sum(result["outcome"] != "none" for result in results.values())
     print(f"{passed} of {judged} pairs pass ({100 * passed / max(judged, 1):.2f} %)")
@@ -61,7 +65,13 @@ def main() -> None:
 
 
 def listed(only: list[str] | None) -> tuple[list[Pair], dict[str, str]]:
-    """The pairs, and the family of each op; asked of a process, as torch is slow to import here for nothing else."""
+    """Returns the pairs of the chosen ops, and the family of each op.
+
+    A process of its own imports torch, which this one does not need otherwise.
+
+    Args:
+        only: names of ops, or prefixes that end with ``*``; None chooses all ops.
+    """
     code = (
         "import json, torch_pairs as t; print(json.dumps([t.pairs(), {t.full_name(o): t.family(o) for o in t.op_db}]))"
     )
@@ -78,15 +88,29 @@ def _matches(op: str, name: str) -> bool:
 
 
 def environment() -> dict[str, str]:
+    """Returns the environment of worker processes."""
     return os.environ | {"TTXLA_NUMERICS": "exact", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
 
 
-def run_all(pairs: list[Pair], sample: int, workers: int, log: Path) -> dict[Pair, dict[str, Any]]:
-    """Results by pair, from several worker processes; each is in the log as soon as it is there."""
+def run_all(
+    pairs: list[Pair], sample: int, workers: int, log: Path, script: str = "torch_pairs.py"
+) -> dict[Pair, dict[str, Any]]:
+    """Runs pairs in several worker processes and writes each answer to a log at once.
+
+    Args:
+        pairs: the pairs to run.
+        sample: samples of each pair; 0 for all.
+        workers: number of processes that run at the same time.
+        log: file that receives one JSON object a line.
+        script: the worker's file in this folder.
+
+    Returns:
+        The answers by pair.
+    """
     shares = [pairs[i : i + SHARE] for i in range(0, len(pairs), SHARE)]
     results: dict[Pair, dict[str, Any]] = {}
     with concurrent.futures.ThreadPoolExecutor(workers) as pool, log.open("w") as file:
-        for answers in pool.map(lambda share: run_share(share, sample), shares):
+        for answers in pool.map(lambda share: run_share(share, sample, script), shares):
             for answer in answers:
                 results[answer["op"], answer["dtype"]] = answer
                 file.write(json.dumps(answer) + "\n")
@@ -95,15 +119,18 @@ def run_all(pairs: list[Pair], sample: int, workers: int, log: Path) -> dict[Pai
 
 
 def logged(log: Path) -> dict[Pair, dict[str, Any]]:
-    """The results that a run has left."""
+    """Returns the answers that an earlier run wrote to its log, by pair."""
     return {(answer["op"], answer["dtype"]): answer for answer in map(json.loads, log.read_text().splitlines())}
 
 
-def run_share(pairs: list[Pair], sample: int) -> list[dict[str, Any]]:
-    """The answers of one worker; one that dies or hangs costs the pair it was at, and a new worker takes the rest."""
+def run_share(pairs: list[Pair], sample: int, script: str = "torch_pairs.py") -> list[dict[str, Any]]:
+    """Returns one worker's answers in the order of the pairs.
+
+    A worker that dies or hangs fails the pair that it was running; a new worker takes the pairs after it.
+    """
     answers: list[dict[str, Any]] = []
     while len(answers) < len(pairs):
-        command = [sys.executable, str(HERE / "torch_pairs.py"), str(sample)]
+        command = [sys.executable, str(HERE / script), str(sample)]
         with subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -130,7 +157,7 @@ def run_share(pairs: list[Pair], sample: int) -> list[dict[str, Any]]:
 
 
 def _answer(worker: subprocess.Popen[str], timeout: float) -> dict[str, Any] | str:
-    """One line of a worker, or why there is none."""
+    """Returns a worker's next answer, or the reason why there is none."""
     assert worker.stdout
     with selectors.DefaultSelector() as selector:
         selector.register(worker.stdout, selectors.EVENT_READ)
@@ -141,17 +168,17 @@ def _answer(worker: subprocess.Popen[str], timeout: float) -> dict[str, Any] | s
 
 
 def known_failures() -> dict[Pair, str]:
-    """Reasons by pair."""
-    found: dict[Pair, str] = {}
+    """Returns the reasons of declared failures, by pair."""
+    reasons: dict[Pair, str] = {}
     for group in tomllib.loads(KNOWN.read_text()).get("failure", []):
         for pair in group["pairs"]:
             op, _, dtype = pair.rpartition(":")
-            found[op, dtype] = group["reason"]
-    return found
+            reasons[op, dtype] = group["reason"]
+    return reasons
 
 
 def mistakes(results: dict[Pair, dict[str, Any]], declared: dict[Pair, str]) -> list[str]:
-    """What contradicts the declared failures."""
+    """Returns a line for each result that contradicts the declared failures."""
     wrong: list[str] = []
     for (op, dtype), result in results.items():
         failed = result["outcome"] == "failed"
@@ -162,9 +189,16 @@ def mistakes(results: dict[Pair, dict[str, Any]], declared: dict[Pair, str]) -> 
     return wrong
 
 
+def table_and_special_section(text: str) -> tuple[str, str]:
+    """Splits the document into what this file writes and the section that run_torch_special.py writes."""
+    table, heading, special = text.partition(SPECIAL_HEADING)
+    return table.rstrip("\n") + "\n\n", heading + special
+
+
 def render(
     results: dict[Pair, dict[str, Any]], families: dict[str, str], declared: dict[Pair, str], sample: int
 ) -> str:
+    """Returns the document without the section on special values."""
     counts: dict[tuple[str, str], collections.Counter[str]] = collections.defaultdict(collections.Counter)
     on_host: dict[str, set[str]] = collections.defaultdict(set)
     for (op, dtype), result in results.items():
@@ -177,10 +211,11 @@ def render(
     lines = [
         '# PyTorch\'s own samples of its ops through `torch.compile(backend="tt")`',
         "",
-        "Written by `make conformance-torch`: `torch.testing._internal`'s `op_db`, forward, numerics `exact`, tensors",
-        f"on the device `tt`, {f'at most {sample} samples a pair' if sample else 'all samples'}, beside eager PyTorch",
-        "on the CPU. A pair is an op and a dtype that the CPU supports and has samples for; a cell says how many pairs",
-        "pass of how many. A run in which nothing was compiled, and no op is reported to have run on the host, fails.",
+        "Written by `make conformance-torch`. Each op of `torch.testing._internal`'s `op_db` runs forward with",
+        f"numerics `exact`, tensors on the device `tt` and {f'at most {sample}' if sample else 'all'} samples a pair.",
+        "It is compared with eager PyTorch on the CPU. A pair is an op and a dtype that the CPU supports and has",
+        "samples for. Each cell shows how many pairs pass of how many. A run fails if nothing was compiled and no op",
+        "is reported to have run on the host.",
         "",
         f"| family | {' | '.join(DTYPES)} | all | share |",
         "|---" * (len(DTYPES) + 3) + "|",
@@ -194,18 +229,18 @@ def render(
         "",
         "## Declared to fail",
         "",
-        "These are run, and have to fail (`conformance/torch_known_failures.toml`).",
+        "These pairs are run, and must fail (`conformance/torch_known_failures.toml`).",
         "",
     ]
     reasons: dict[str, list[str]] = collections.defaultdict(list)
     for (op, dtype), reason in declared.items():
         reasons[reason].append(f"`{op}` {dtype}")
-    lines += [f"- {reason}: {', '.join(found)}." for reason, found in reasons.items()] or ["None."]
+    lines += [f"- {reason}: {', '.join(names)}." for reason, names in reasons.items()] or ["None."]
     lines += [
         "",
         "## On the host",
         "",
-        "Ops without a lowering, which run in PyTorch on the host between two programs:",
+        "These ops have no lowering. They run in PyTorch on the host, between two programs:",
         "",
     ]
     lines += [", ".join(f"`{name}`" for name in sorted(on_host)) + "." if on_host else "None.", ""]

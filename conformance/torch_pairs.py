@@ -1,6 +1,6 @@
-"""Samples of an op of PyTorch's op_db in one dtype: torch.compile(backend="tt") on the device against eager on the CPU.
+"""Compares torch.compile(backend="tt") on the device with eager PyTorch on the CPU, for samples of PyTorch's op_db.
 
-As a program it takes pairs, "name dtype" a line, from standard input, and prints a JSON object for each.
+As a program it reads pairs, "name dtype" a line, from standard input, and prints a JSON object for each.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from torch.testing._internal.opinfo.core import BinaryUfuncInfo, OpInfo, Reducti
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int64": torch.int64, "bool": torch.bool}
 UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
-"""Ops whose results hold anything: shapes and dtypes are compared."""
+"""Ops that leave the elements of their results undefined; only shapes and dtypes are compared."""
 MOVED_ALONE = {"empty_strided", "equal", "item", "narrow", "resize_", "resize_as_", "tensor_split"}
-"""Ops at which the graph breaks, and that compute nothing: they look at a tensor, or change what is known of it.
-``equal`` looks at sizes first."""
+"""Ops that break the graph and compute nothing on the device: they read a tensor or change its metadata. ``equal``
+compares sizes before it computes."""
 TOLERANCES = {torch.float32: (2e-5, 2e-5), torch.bfloat16: (1.6e-2, 1e-2)}
-"""For results of this dtype: 1.3e-6 and 1e-5 are torch's for float32, whose CPU kernels sum in another order."""
+"""Relative and absolute tolerance by the result's dtype. ``torch.testing`` has 1.3e-6 and 1e-5 for float32, too little
+for sums in another order than that of PyTorch's CPU kernels."""
 
 
 def full_name(op: OpInfo) -> str:
-    """The name with the variant, as in ``linalg.matrix_rank.hermitian``."""
+    """Returns an op's name with its variant, such as ``linalg.matrix_rank.hermitian``."""
     return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
 
 
 def family(op: OpInfo) -> str:
-    """The table's row that an op belongs to: its namespace, else its kind."""
+    """Returns the table's row for an op: its namespace, or its kind where it has none."""
     if "." in op.name and not op.name.startswith("torch.ops."):
         return op.name.rpartition(".")[0]
     kinds = {UnaryUfuncInfo: "unary", BinaryUfuncInfo: "binary", ReductionOpInfo: "reductions"}
@@ -43,26 +44,28 @@ def family(op: OpInfo) -> str:
 
 
 def pairs() -> list[tuple[str, str]]:
-    """Every op and dtype that the CPU supports, in order of names."""
-    found = [(full_name(op), name) for op in op_db for name, dtype in DTYPES.items() if op.supports_dtype(dtype, "cpu")]
-    return sorted(set(found))
+    """Returns every op with each of its dtypes that the CPU supports, sorted by name."""
+    supported = {
+        (full_name(op), name) for op in op_db for name, dtype in DTYPES.items() if op.supports_dtype(dtype, "cpu")
+    }
+    return sorted(supported)
 
 
 def samples_of(op: OpInfo, dtype: torch.dtype, count: int) -> list[Any]:
-    """First, last and some between; all of them when ``count`` is 0."""
+    """Returns ``count`` samples from the first to the last at equal distances; all of them when ``count`` is 0."""
     torch.manual_seed(0)
-    found = list(op.sample_inputs("cpu", dtype, requires_grad=False))
-    if not count or len(found) <= count:
-        return found
-    return [found[i * (len(found) - 1) // max(count - 1, 1)] for i in range(count)]
+    samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+    if not count or len(samples) <= count:
+        return samples
+    return [samples[i * (len(samples) - 1) // max(count - 1, 1)] for i in range(count)]
 
 
 def check_pair(name: str, dtype: str, count: int) -> dict[str, Any]:
     """Runs a pair's samples.
 
     Returns:
-        ``outcome``: ``passed``, ``failed`` or ``none`` (the CPU has no sample either); ``reason`` of the failure,
-        ``samples`` run, and ``host``: what ran on the host.
+        ``outcome``: ``passed``, ``failed``, or ``none`` where eager PyTorch accepts no sample; ``reason`` of the
+        failure; the number of ``samples`` run; ``host``: names of the ops that ran on the host.
     """
     from tt_xla.frontends.torch import host_ops
 
@@ -74,7 +77,7 @@ def check_pair(name: str, dtype: str, count: int) -> dict[str, Any]:
         try:
             expected = eager(op, sample)
         except Exception:
-            continue  # what the CPU refuses has no result to compare with
+            continue  # eager PyTorch refuses the sample, so there is no result to compare with
         ran += 1
         try:
             compare(op, *(settled(op, sample, result) for result in (_compiled(op, sample), expected)))
@@ -95,7 +98,7 @@ def check_pair(name: str, dtype: str, count: int) -> dict[str, Any]:
 def eager(op: OpInfo, sample: Any) -> Any:
     torch.manual_seed(0)
     args, kwargs = copied(sample.args), copied(sample.kwargs)
-    if op.name in ("sort", "argsort"):  # equals stand in any order, unless one is asked for; ours is stable
+    if op.name in ("sort", "argsort"):  # an unstable sort may put equal elements in any order; ours is stable
         args, kwargs = (), {**dict(zip(("dim", "descending"), args, strict=False)), "stable": True, **kwargs}
     return op.op(copied(sample.input), *args, **kwargs)
 
@@ -110,7 +113,7 @@ def _compiled(op: OpInfo, sample: Any) -> Any:
         return op.op(tensor, *args, **kwargs)
 
     arguments = [moved(copied(value)) for value in (sample.input, sample.args, sample.kwargs)]
-    if op.name == "tensor_split":  # where to split is read on the host, also on other devices
+    if op.name == "tensor_split":  # PyTorch reads the positions of the split on the host for every device
         arguments[1] = sample.args
     torch.manual_seed(0)
     with _counted() as calls, torch.no_grad():
@@ -123,21 +126,21 @@ def _compiled(op: OpInfo, sample: Any) -> Any:
 
 
 def is_random(op: OpInfo) -> bool:
-    """Whether it draws numbers, which happens on the host by torch's own generator, in compiled graphs as well."""
+    """Returns whether an op draws random numbers, which PyTorch's generator on the host does in compiled graphs too."""
     packet = getattr(torch.ops.aten, op.name, None)
     names = packet.overloads() if packet is not None else []
     return any(torch.Tag.nondeterministic_seeded in getattr(packet, name).tags for name in names)
 
 
-def _unchanged(result: Any, given: Any) -> bool:
-    """Whether an op had nothing to do, as a dropout outside of training."""
-    same = isinstance(result, torch.Tensor) and isinstance(given, torch.Tensor) and result.dtype is given.dtype
-    return same and torch.equal(result, given)
+def _unchanged(result: Any, input: Any) -> bool:
+    """Returns whether an op returned its input, as dropout does outside of training."""
+    same = isinstance(result, torch.Tensor) and isinstance(input, torch.Tensor) and result.dtype is input.dtype
+    return same and torch.equal(result, input)
 
 
 @contextlib.contextmanager
 def _counted() -> Iterator[list[str]]:
-    """Collects the compiled graphs that are called, and the programs that run, of whoever."""
+    """Collects the class name of each compiled graph that is called and of each program that runs, whoever owns it."""
     from tt_xla.frontends.torch import backend
     from tt_xla.frontends.torch.stages import StagedExecutor
     from tt_xla.runtime.executable import Executable
@@ -162,7 +165,7 @@ def copied(value: Any) -> Any:
 
 
 def moved(value: Any) -> Any:
-    """Tensors, and devices asked for, on ``tt``."""
+    """Moves tensors to the device ``tt``, and replaces devices in arguments by it."""
     device = torch.device("tt")
 
     def move(leaf: Any) -> Any:
@@ -174,7 +177,7 @@ def moved(value: Any) -> Any:
 
 
 def settled(op: OpInfo, sample: Any, result: Any) -> Any:
-    """Positions of equals, which these ops may choose freely, become the elements there."""
+    """Replaces positions by the elements at them for ops that may choose any of several equal elements."""
     if op.name not in ("kthvalue", "topk") or not sample.input.ndim:
         return result
     values, positions = result
@@ -206,7 +209,7 @@ def short_text(sample: Any) -> str:
 
 
 def quiet() -> None:
-    """No warnings of torch's, and host ops without a line in the log for each."""
+    """Silences PyTorch's warnings and the log line for each op that runs on the host."""
     warnings.simplefilter("ignore")
     os.environ["TTXLA_LOGGER_LEVEL"] = "ERROR"
     logging.getLogger("torch").setLevel(logging.ERROR)
@@ -217,7 +220,7 @@ def quiet() -> None:
 def main() -> None:
     quiet()
     count, shown = int(sys.argv[1]), os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what ops print is no answer
+    os.dup2(2, 1)  # standard output carries answers only, so what ops print goes to standard error
     for line in sys.stdin:
         name, dtype = line.split()
         answer = check_pair(name, dtype, count)
