@@ -120,7 +120,7 @@ def render(results: dict[Case, dict[str, str]], declared: dict[Case, str], dtype
         "",
         "### Declared differences",
         "",
-        f"They are run, and must still differ (`conformance/{KNOWN.name}`).",
+        f"These cases are run, and must still differ (`conformance/{KNOWN.name}`).",
         "",
     ]
     names: dict[str, dict[str, list[str]]] = collections.defaultdict(lambda: collections.defaultdict(list))
