@@ -1,4 +1,4 @@
-"""How each aten op becomes ``jax.lax`` operations: one file per op family, one table (:mod:`.registry`)."""
+"""Lowering rules from aten ops to ``jax.lax``: one file per op family, and one table in :mod:`.registry`."""
 
 from tt_xla.frontends.torch.aten import (
     complex_numbers,

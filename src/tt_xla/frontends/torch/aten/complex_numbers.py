@@ -1,4 +1,4 @@
-"""Complex numbers, from two parts and back. The chip has none: the compiler leaves them to the host."""
+"""Conversions between complex numbers and pairs of reals. The chip has no complex numbers, so these run on the host."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def polar(ctx: Context, length: Array, angle: Array) -> Array:
 
 @lower(aten.view_as_complex.default)
 def view_as_complex(ctx: Context, x: Array) -> Array:
-    parts = [lax.reshape(slice_along(x, x.ndim - 1, i, i + 1), ctx.shape) for i in range(2)]
-    return lax.complex(*parts)
+    real, imaginary = (lax.reshape(slice_along(x, x.ndim - 1, i, i + 1), ctx.shape) for i in range(2))
+    return lax.complex(real, imaginary)
 
 
 @lower(aten.view_as_real.default)
@@ -42,5 +42,5 @@ def conjugate(ctx: Context, x: Array) -> Array:
 
 @lower(aten._neg_view.default)
 def negative_view(ctx: Context, x: Array) -> Array:
-    """The imaginary part of a conjugate is a view whose elements count as their negatives."""
+    """Negates a view such as the imaginary part of a conjugate, whose elements stand for their negatives."""
     return lax.neg(x)

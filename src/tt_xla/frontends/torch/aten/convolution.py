@@ -1,4 +1,4 @@
-"""Convolutions of one to three dimensions, transposed ones, and their gradients."""
+"""Convolutions and transposed convolutions of one to three dimensions, and their gradients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ aten = torch.ops.aten
 
 
 def _sizes(values: Sequence[int], rank: int) -> list[int]:
-    """One value stands for all dimensions."""
+    """Returns one value for each dimension; a single value stands for all dimensions."""
     return [int(value) for value in values] * (rank if len(values) == 1 else 1)
 
 
@@ -29,6 +29,7 @@ def convolve(
     output_padding: Sequence[int],
     groups: int,
 ) -> Array:
+    """Returns the convolution of ``x``, [batch, channels, *sizes], without bias; the arguments are those of torch."""
     rank = x.ndim - 2
     stride, padding, dilation = _sizes(stride, rank), _sizes(padding, rank), _sizes(dilation, rank)
     output_padding = _sizes(output_padding or [0], rank)
@@ -46,7 +47,8 @@ def convolve(
             dimension_numbers=numbers,
             feature_group_count=groups,
         )
-    # The gradient of a convolution: the input with stride - 1 zeros between its elements, the kernel turned around.
+    # A transposed convolution is the gradient of a convolution: a convolution with the reversed kernel of the input
+    # with stride - 1 zeros between its elements.
     kernel = weight.shape[2:]
     weight = lax.rev(weight, range(2, weight.ndim))
     inputs, outputs = weight.shape[:2]
@@ -72,7 +74,7 @@ def convolve(
 def _convolve_in_planes(
     x: Array, weight: Array, stride: list[int], padding: list[int], dilation: list[int], groups: int
 ) -> Array:
-    """A convolution of three dimensions as one of two: what a window holds in depth are channels of its plane."""
+    """Computes a convolution of three dimensions as one of two: the depth of a window becomes channels of its plane."""
     batch, channels, _, *plane = x.shape
     taps = weight.shape[2]
     x = lax.pad(x, lax.full((), 0, x.dtype), [(0, 0, 0), (0, 0, 0), (padding[0], padding[0], 0), (0, 0, 0), (0, 0, 0)])

@@ -1,4 +1,4 @@
-"""What AOTAutograd takes ops apart with: torch's own table for ops without a lowering rule, and what it lacks."""
+"""Decompositions for AOTAutograd: torch's own table for ops without a lowering rule, and ops that it lacks."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ Decomposition = Callable[..., Any]
 
 @functools.cache
 def decompositions() -> dict[OpOverload, Decomposition]:
-    """An op with a lowering rule stays whole; any other is decomposed where torch or this file knows how.
+    """Returns decompositions by op. Ops with a lowering rule stay whole.
 
-    Torch's rules for ops that write to their arguments stay out, as AOT makes those functional.
+    Torch's decompositions of ops that write to their arguments are left out, because AOTAutograd replaces such ops by
+    functional ones.
     """
     register_traced_ops()
 
-    kept = RANDOM | {aten.lift.default, aten.lift_fresh.default}  # AOT handles real tensors under lifts
-    own = {
+    undecomposed = RANDOM | {aten.lift.default, aten.lift_fresh.default}  # AOTAutograd handles real tensors in lifts
+    added = {
         aten.as_strided_scatter.default: _as_strided_scatter,
         aten.nan_to_num.default: _nan_to_num,
         torch.ops.flex_lib.zeros_and_scatter.default: _zeros_and_scatter,
         torch.ops.prims.fma.default: _fma,
     }
-    known = decomposition_table | _foreach_decompositions() | STEPS | DRAWN | own | _WITH_FACTOR
-    known = {op: rule for op, rule in known.items() if op not in LOWERINGS and op not in kept and not _writes(op)}
+    known = decomposition_table | _foreach_decompositions() | STEPS | DRAWN | added | _WITH_FACTOR
+    excluded = {*LOWERINGS, *undecomposed}
+    known = {op: rule for op, rule in known.items() if op not in excluded and not _writes(op)}
     return known | {op: _if_symbolic(rule) for op, rule in _WITH_FACTOR.items() if op in LOWERINGS}
 
 
@@ -45,8 +47,8 @@ def _writes(op: object) -> bool:
 
 
 def _foreach_decompositions() -> dict[OpOverload, Decomposition]:
-    """``_foreach_add.List`` and the like, by which optimizers step, as one op a tensor."""
-    found: dict[OpOverload, Decomposition] = {}
+    """Returns decompositions of ops such as ``_foreach_add.List``, with which optimizers step, into one op a tensor."""
+    rules: dict[OpOverload, Decomposition] = {}
     for qualified in all_op_names():
         name, _, overload = qualified.partition(".")
         base = name.removeprefix("aten::_foreach_")
@@ -55,8 +57,8 @@ def _foreach_decompositions() -> dict[OpOverload, Decomposition]:
         op = getattr(getattr(aten, name.removeprefix("aten::")), overload or "default")
         each = _EACH.get(base) or getattr(aten, base, None)
         if each is not None and len(op._schema.returns) == 1:
-            found[op] = functools.partial(_one_by_one, op._schema, each)
-    return found
+            rules[op] = functools.partial(_one_by_one, op._schema, each)
+    return rules
 
 
 def _scaled(value: Any, factor: Any) -> Any:
@@ -85,8 +87,11 @@ _WITH_FACTOR: dict[OpOverload, Decomposition] = {
     aten.addcmul.default: _addcmul,
     aten.sub.Tensor: _sub,
 }
-"""Ops with a number that scales, such as a learning rate. Torch keeps a number that changes between calls symbolic as
-an operand of a product, and compiles again for each value of an ``alpha``; so these become products."""
+"""Decompositions of ops with a factor, such as a learning rate, into products.
+
+Torch keeps a number that changes between calls symbolic if it is an operand of a product. It compiles again for each
+value of a keyword such as ``alpha``.
+"""
 
 _EACH: dict[str, Callable[..., Any]] = {
     "add": _add,
@@ -105,7 +110,7 @@ _EACH: dict[str, Callable[..., Any]] = {
     "sub": _sub,
     "zero": torch.zeros_like,
 }
-"""Where the op of one tensor has another name than the part after ``_foreach_``, or takes other arguments."""
+"""Functions of one tensor for ``_foreach_`` ops whose name without the prefix is no op, or takes other arguments."""
 
 
 def _fma(one: Any, other: Any, added: Any) -> Any:
@@ -113,12 +118,12 @@ def _fma(one: Any, other: Any, added: Any) -> Any:
 
 
 def _zeros_and_scatter(shape: list[int], indices: list[torch.Tensor], values: torch.Tensor) -> torch.Tensor:
-    """The gradient of what a score function of ``flex_attention`` looks up."""
+    """Returns the gradient of a tensor that a score function of ``flex_attention`` indexes."""
     return values.new_zeros(shape).index_put(indices, values, accumulate=True)
 
 
 def _if_symbolic(rule: Decomposition) -> Decomposition:
-    """The rule where a keyword is a symbolic number; any other use of the op stays whole."""
+    """Returns a decomposition that applies a rule if a keyword is a symbolic number, and leaves the op whole if not."""
 
     def decomposed(*args: Any, **kwargs: Any) -> Any:
         if any(isinstance(value, torch.SymFloat | torch.SymInt) for value in kwargs.values()):
@@ -129,7 +134,7 @@ def _if_symbolic(rule: Decomposition) -> Decomposition:
 
 
 def _one_by_one(schema: torch.FunctionSchema, each: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Any]:
-    """``each`` for the i-th items of the list arguments, with the others as they are."""
+    """Calls ``each`` once for each item of the list arguments, with the other arguments unchanged."""
     named = {argument.name: value for argument, value in zip(schema.arguments, args, strict=False)} | kwargs
     lists: dict[str, Any] = {}
     for argument in schema.arguments:
@@ -137,7 +142,7 @@ def _one_by_one(schema: torch.FunctionSchema, each: Callable[..., Any], *args: A
             continue
         if str(argument.type).startswith("List["):
             lists[argument.name] = named.pop(argument.name)
-        elif argument.name == "scalars":  # one tensor that holds a number for each
+        elif argument.name == "scalars":  # a tensor with one number for each item of the lists
             lists[argument.name] = named.pop(argument.name).unbind()
     positional = [argument.name for argument in schema.arguments if not argument.kwarg_only]
     order = [name for name in positional if name in lists or name in named]
@@ -153,19 +158,19 @@ def _as_strided_scatter(
     stride: list[int],
     storage_offset: int | None = None,
 ) -> torch.Tensor:
-    """``tensor``, which is dense, with ``source`` at the places that ``as_strided`` would show."""
-    places = torch.full((), storage_offset or 0, dtype=torch.int64, device=tensor.device)
+    """Writes ``source`` to the elements of a dense tensor that ``as_strided`` with the same arguments would return."""
+    positions = torch.full((), storage_offset or 0, dtype=torch.int64, device=tensor.device)
     for dimension, (length, step) in enumerate(zip(size, stride, strict=True)):
         steps = torch.arange(length, device=tensor.device) * step
-        places = places + steps.view([-1] + [1] * (len(size) - dimension - 1))
+        positions = positions + steps.view([-1] + [1] * (len(size) - dimension - 1))
     order = sorted(range(tensor.dim()), key=lambda axis: (-tensor.stride(axis), -tensor.size(axis)))
     memory = tensor.permute(order)
-    written = memory.reshape(-1).scatter(0, places.expand(size).reshape(-1), source.reshape(-1))
+    written = memory.reshape(-1).scatter(0, positions.expand(size).reshape(-1), source.reshape(-1))
     return written.view(memory.shape).permute([order.index(axis) for axis in range(tensor.dim())])
 
 
 def _nan_to_num(x: torch.Tensor, *numbers: float | None, **named: float | None) -> torch.Tensor:
-    """Torch's own takes no complex numbers, of which the op replaces each part by itself."""
+    """Replaces real and imaginary parts separately; torch's own decomposition refuses complex numbers."""
     if x.is_complex():
         return torch.view_as_complex(torch.nan_to_num(torch.view_as_real(x), *numbers, **named))
     return decomposition_table[aten.nan_to_num.default](x, *numbers, **named)

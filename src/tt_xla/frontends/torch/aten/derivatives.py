@@ -1,4 +1,4 @@
-"""Backward ops that torch has no decomposition of: the derivatives, by JAX, of their forward ops."""
+"""Backward ops without a decomposition in torch: JAX differentiates the rules of their forward ops."""
 
 from __future__ import annotations
 
@@ -22,24 +22,26 @@ _TORCH_TYPES = {dtype: torch_type for torch_type, dtype in DTYPES.items()}
 
 
 def derivative(ctx: Context, forward: Callable[..., torch.Tensor], grad: Array, *primals: Array) -> tuple[Array, ...]:
-    """The gradients of ``primals`` of a function in torch's ops, given that of its result.
+    """Returns the gradients of a function's arguments.
 
     Args:
-        ctx: the backward op.
-        forward: what it is the backward op of; what else it takes is bound.
+        ctx: The backward op.
+        forward: The forward op as a function of ``primals``, in torch's ops; its other arguments are bound.
+        grad: Gradient of the forward op's result.
+        primals: Arguments of the forward op.
     """
     _, backward = jax.vjp(_in_jax(ctx, forward, primals), *primals)
     return backward(grad)
 
 
 def _in_jax(ctx: Context, function: Callable[..., torch.Tensor], arrays: Sequence[Array]) -> Callable[..., Array]:
-    """The function by the rules of the ops that it decomposes into."""
+    """Returns a function of arrays that evaluates a function of torch's ops by their lowering rules."""
     with FakeTensorMode(allow_non_fake_inputs=True):
         fakes = [torch.empty(x.shape, dtype=_TORCH_TYPES[x.dtype], device="cpu") for x in arrays]
         traced = make_fx(function, decomposition_table=decompositions(), tracing_mode="real")(*fakes)
 
-    def call(*given: Array) -> Array:
-        values: dict[torch.fx.Node, Any] = dict(zip(traced.graph.find_nodes(op="placeholder"), given, strict=True))
+    def call(*primals: Array) -> Array:
+        values: dict[torch.fx.Node, Any] = dict(zip(traced.graph.find_nodes(op="placeholder"), primals, strict=True))
         for node in traced.graph.nodes:
             if node.op == "get_attr":
                 values[node] = jnp.asarray(np.asarray(getattr(traced, str(node.target))))
@@ -50,7 +52,7 @@ def _in_jax(ctx: Context, function: Callable[..., torch.Tensor], arrays: Sequenc
                     continue
                 rule = rule_of(node.target)
                 if rule is None:
-                    ctx.unsupported(f"as its forward op needs {node.target}")
+                    ctx.unsupported(f"because its forward op needs {node.target}, which has no lowering rule")
                 values[node] = apply(Context(node, node.meta["val"], ctx.location), rule, args, kwargs)
         return values[traced.graph.output_node().args[0]]
 
@@ -58,7 +60,7 @@ def _in_jax(ctx: Context, function: Callable[..., torch.Tensor], arrays: Sequenc
 
 
 def _zeros(shape: Sequence[int], like: Array) -> Array:
-    """In place of an input whose values the derivative does not depend on."""
+    """Returns zeros for an input whose values the derivative does not depend on."""
     return full([int(size) for size in shape], 0, like.dtype)
 
 
@@ -101,15 +103,15 @@ for _rank in (1, 2, 3):
 def grid_sampler_2d_backward(
     ctx: Context, grad: Array, x: Array, grid: Array, mode: int, padding: int, align_corners: bool, wanted: list[bool]
 ) -> tuple[Array | None, ...]:
-    """Bicubic samples, and those beyond an edge that reflects, are taken as torch decomposes them."""
+    """Differentiates torch's decomposition for bicubic samples and reflecting edges, and ``_sampled`` otherwise."""
 
     def forward(x: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
         if mode == _BICUBIC or padding == _REFLECTION:
             return aten.grid_sampler_2d.default(x, grid, mode, padding, align_corners)
         return _sampled(x, grid, mode == _NEAREST, padding == _BORDER, align_corners)
 
-    found = derivative(ctx, forward, grad, x, grid)
-    return tuple(result if want else None for result, want in zip(found, wanted, strict=True))
+    gradients = derivative(ctx, forward, grad, x, grid)
+    return tuple(gradient if want else None for gradient, want in zip(gradients, wanted, strict=True))
 
 
 _NEAREST, _BICUBIC = 1, 2
@@ -117,27 +119,30 @@ _BORDER, _REFLECTION = 1, 2
 
 
 def _sampled(x: torch.Tensor, grid: torch.Tensor, nearest: bool, to_border: bool, align_corners: bool) -> torch.Tensor:
-    """Samples by positions in flat images: indices of one long dimension, of which tiles hold no padding."""
+    """Samples images by positions in the flattened image.
+
+    Tiles of one long dimension hold no padding, unlike tiles of rows and columns.
+    """
     batch, channels, height, width = x.shape
 
-    def place(position: torch.Tensor, size: int) -> torch.Tensor:
-        place = (position + 1) / 2 * (size - 1) if align_corners else ((position + 1) * size - 1) / 2
-        return place.clamp(0, size - 1) if to_border else place
+    def pixels(coordinates: torch.Tensor, size: int) -> torch.Tensor:
+        pixel = (coordinates + 1) / 2 * (size - 1) if align_corners else ((coordinates + 1) * size - 1) / 2
+        return pixel.clamp(0, size - 1) if to_border else pixel
 
     column, row = (
-        place(part.flatten(1), size) for part, size in zip(grid.float().unbind(-1), (width, height), strict=True)
+        pixels(part.flatten(1), size) for part, size in zip(grid.float().unbind(-1), (width, height), strict=True)
     )
     left, top = (column.round(), row.round()) if nearest else (column.floor(), row.floor())
     right_share, low_share = column - left, row - top
     image, result = x.flatten(2), torch.zeros((), dtype=torch.float32, device=x.device)
     for right, low in [(0, 0)] if nearest else [(0, 0), (1, 0), (0, 1), (1, 1)]:
-        at, line = left + right, top + low
-        share = (at >= 0) & (at < width) & (line >= 0) & (line < height)
+        sample_column, sample_row = left + right, top + low
+        share = (sample_column >= 0) & (sample_column < width) & (sample_row >= 0) & (sample_row < height)
         if not nearest:
             share = share * (right_share if right else 1 - right_share) * (low_share if low else 1 - low_share)
-        index = line.clamp(0, height - 1).long() * width + at.clamp(0, width - 1).long()
-        found = image.gather(2, index[:, None].expand(batch, channels, -1))
-        result = result + found * share[:, None]
+        index = sample_row.clamp(0, height - 1).long() * width + sample_column.clamp(0, width - 1).long()
+        samples = image.gather(2, index[:, None].expand(batch, channels, -1))
+        result = result + samples * share[:, None]
     return result.unflatten(2, grid.shape[1:3]).to(x.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Ops that make a tensor from nothing."""
+"""Ops that create a tensor from a shape and numbers."""
 
 from __future__ import annotations
 

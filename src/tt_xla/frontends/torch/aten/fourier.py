@@ -1,4 +1,4 @@
-"""Fourier transforms as matrix products. A size is taken apart into factors, so that the matrices stay small."""
+"""Fourier transforms as matrix products. Large sizes are split into factors, so that the matrices stay small."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tt_xla.frontends.torch.aten.shapes import slice_along
 aten = torch.ops.aten
 
 LARGEST_MATRIX = 128
-"""Sizes up to this are one product; larger ones are transforms of two factors, with a turn between them."""
+"""Greatest size that is transformed by one product; a larger one is transformed by its factors one after the other."""
 
 LARGEST_FACTOR = 512
-"""A size with a greater prime factor would be too large a matrix."""
+"""Greatest prime factor of a size that is transformed on the device; a greater one would need too large a matrix."""
 
 
 class Parts(NamedTuple):
-    """A complex array. A real one has no imaginary part."""
+    """Real and imaginary part of a complex array; a real array has no imaginary part."""
 
     real: Array
     imaginary: Array | None = None
@@ -33,35 +33,36 @@ class Parts(NamedTuple):
 @lower(aten._fft_c2c.default)
 def complex_to_complex(ctx: Context, x: Array, dims: Sequence[int], normalization: int, forward: bool) -> Array:
     count = _checked(ctx, [x.shape[dim] for dim in dims])
-    return _joined(_scaled(_along_all(_parts(x), dims, forward), normalization, count))
+    return _joined(_scaled(_transform_dims(_parts(x), dims, forward), normalization, count))
 
 
 @lower(aten._fft_r2c.default)
 def real_to_complex(ctx: Context, x: Array, dims: Sequence[int], normalization: int, onesided: bool) -> Array:
     count = _checked(ctx, [x.shape[dim] for dim in dims])
     *others, last = [dim % x.ndim for dim in dims]
-    parts = _along(Parts(x), last, True)
+    parts = _transform_dim(Parts(x), last, True)
     if onesided:
         half = x.shape[last] // 2 + 1
         parts = Parts(*(slice_along(part, last, 0, half) for part in parts))
-    return _joined(_scaled(_along_all(parts, others, True), normalization, count))
+    return _joined(_scaled(_transform_dims(parts, others, True), normalization, count))
 
 
 @lower(aten._fft_c2r.default)
 def complex_to_real(ctx: Context, x: Array, dims: Sequence[int], normalization: int, last_dim_size: int) -> Array:
     *others, last = [dim % x.ndim for dim in dims]
     count = _checked(ctx, [*(x.shape[dim] for dim in others), last_dim_size])
-    real, imaginary = _along_all(_parts(x), others, False)
+    real, imaginary = _transform_dims(_parts(x), others, False)
     mirrored = (slice_along(part, last, 1, (last_dim_size + 1) // 2) for part in (real, imaginary))
     real_end, imaginary_end = (lax.rev(part, (last,)) for part in mirrored)
-    whole = Parts(lax.concatenate([real, real_end], last), lax.concatenate([imaginary, lax.neg(imaginary_end)], last))
-    return _scaled(_along(whole, last, False), normalization, count).real
+    imaginary_end = lax.neg(imaginary_end)
+    spectrum = Parts(lax.concatenate([real, real_end], last), lax.concatenate([imaginary, imaginary_end], last))
+    return _scaled(_transform_dim(spectrum, last, False), normalization, count).real
 
 
 def _checked(ctx: Context, sizes: Sequence[int]) -> int:
-    """The number of elements of a transform that is small enough to be matrices."""
+    """Returns the number of elements of a transform, and refuses dtypes and sizes that matrix products do not cover."""
     if torch.finfo(ctx.first.dtype).bits != 32:
-        ctx.unsupported("in other types than float32")
+        ctx.unsupported("in other dtypes than float32 and complex64")
     for size in sizes:
         if _factor(size) is None:
             ctx.unsupported(f"of size {size}, whose factors are too large for matrices")
@@ -69,7 +70,10 @@ def _checked(ctx: Context, sizes: Sequence[int]) -> int:
 
 
 def _factor(size: int) -> int | None:
-    """The first of two factors as near to each other as can be; the size itself is one matrix."""
+    """Returns the lower of the two nearest factors of a size.
+
+    Returns the size itself if one matrix transforms it, and None if it has too large a factor.
+    """
     if size <= LARGEST_MATRIX:
         return size
     best = next(factor for factor in range(math.isqrt(size), 0, -1) if size % factor == 0)
@@ -78,24 +82,25 @@ def _factor(size: int) -> int | None:
     return best if _factor(size // best) is not None else None
 
 
-def _along_all(parts: Parts, dims: Sequence[int], forward: bool) -> Parts:
+def _transform_dims(parts: Parts, dims: Sequence[int], forward: bool) -> Parts:
     for dim in dims:
-        parts = _along(parts, dim % parts.real.ndim, forward)
+        parts = _transform_dim(parts, dim % parts.real.ndim, forward)
     return parts
 
 
-def _along(parts: Parts, dim: int, forward: bool) -> Parts:
+def _transform_dim(parts: Parts, dim: int, forward: bool) -> Parts:
+    """Transforms one dimension."""
     order = [*(axis for axis in range(parts.real.ndim) if axis != dim), dim]
     back = [order.index(axis) for axis in range(len(order))]
-    moved = Parts(*(None if part is None else lax.transpose(part, order) for part in parts))
-    return Parts(*(lax.transpose(part, back) for part in _last(moved, forward)))
+    permuted = Parts(*(None if part is None else lax.transpose(part, order) for part in parts))
+    return Parts(*(lax.transpose(part, back) for part in _transform_last(permuted, forward)))
 
 
-def _last(parts: Parts, forward: bool) -> Parts:
-    """The transform of the last dimension.
+def _transform_last(parts: Parts, forward: bool) -> Parts:
+    """Transforms the last dimension by the Cooley-Tukey algorithm.
 
-    Of ``a * b`` elements, ``x[b * i + j]``, it is that of each column of ``i``, a turn by ``j`` times the frequency,
-    and that of each row of ``j``.
+    For ``a * b`` elements ``x[b * i + j]`` it transforms over ``i``, multiplies by the twiddle factors, which are
+    rotations by ``j`` times the frequency, and transforms over ``j``.
     """
     *batch, size = parts.real.shape
     first = _factor(size)
@@ -104,9 +109,9 @@ def _last(parts: Parts, forward: bool) -> Parts:
         return _product(parts, forward)
     second = size // first
     columns = Parts(*(None if part is None else _split(part, batch, first, second) for part in parts))
-    rows = _turned(_last(columns, forward), first, second, forward)
-    done = _last(Parts(*(_swapped(part) for part in rows)), forward)
-    return Parts(*(lax.reshape(_swapped(part), (*batch, size)) for part in done))
+    rows = _rotated(_transform_last(columns, forward), first, second, forward)
+    transformed = _transform_last(Parts(*(_swapped(part) for part in rows)), forward)
+    return Parts(*(lax.reshape(_swapped(part), (*batch, size)) for part in transformed))
 
 
 def _split(part: Array, batch: Sequence[int], first: int, second: int) -> Array:
@@ -118,20 +123,20 @@ def _swapped(x: Array) -> Array:
 
 
 def _product(parts: Parts, forward: bool) -> Parts:
-    """One product of real and imaginary parts side by side with the matrix of the transform."""
+    """Transforms the last dimension by one product: real and imaginary parts side by side times the DFT matrix."""
     size = parts.real.shape[-1]
     cosine, sine = _circle(np.outer(np.arange(size), np.arange(size)), size, forward)
     matrix = np.concatenate([cosine, sine], 1)
-    given = parts.real
+    operand = parts.real
     if parts.imaginary is not None:
         matrix = np.concatenate([matrix, np.concatenate([-sine, cosine], 1)], 0)
-        given = lax.concatenate([parts.real, parts.imaginary], given.ndim - 1)
-    made = lax.dot_general(given, jnp.asarray(matrix), (((given.ndim - 1,), (0,)), ((), ())))
-    return Parts(*(slice_along(made, made.ndim - 1, start, start + size) for start in (0, size)))
+        operand = lax.concatenate([parts.real, parts.imaginary], operand.ndim - 1)
+    product = lax.dot_general(operand, jnp.asarray(matrix), (((operand.ndim - 1,), (0,)), ((), ())))
+    return Parts(*(slice_along(product, product.ndim - 1, start, start + size) for start in (0, size)))
 
 
-def _turned(parts: Parts, first: int, second: int, forward: bool) -> Parts:
-    """Elements (..., second, first) times their turn."""
+def _rotated(parts: Parts, first: int, second: int, forward: bool) -> Parts:
+    """Multiplies elements [..., second, first] by the twiddle factors of a transform of ``first * second`` elements."""
     cosine, sine = _circle(np.outer(np.arange(second), np.arange(first)), first * second, forward)
     real, imaginary = parts
     assert imaginary is not None
@@ -144,13 +149,13 @@ def _turned(parts: Parts, first: int, second: int, forward: bool) -> Parts:
 
 
 def _circle(steps: np.ndarray, size: int, forward: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Cosine and sine after so many steps of a circle of ``size`` steps."""
+    """Returns cosine and sine of angles that are counted in steps, with ``size`` steps to a full circle."""
     angle = (steps % size) * (2 * math.pi / size) * (-1 if forward else 1)
     return np.cos(angle).astype("float32"), np.sin(angle).astype("float32")
 
 
 def _scaled(parts: Parts, normalization: int, count: int) -> Parts:
-    """Torch's modes: as it is, divided by the root of the number of elements, or by that number."""
+    """Scales a transform of ``count`` elements by torch's modes: 0 not at all, 1 by 1 / sqrt(count), 2 by 1 / count."""
     if normalization == 0:
         return parts
     factor = 1 / math.sqrt(count) if normalization == 1 else 1 / count

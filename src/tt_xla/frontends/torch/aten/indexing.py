@@ -1,4 +1,5 @@
-"""Ops that read or write at positions given by a tensor. Positions are in bounds: ``index_checks.py`` looks."""
+"""Ops that read or write at positions given by a tensor. Rules assume positions within bounds; ``index_checks.py``
+checks them before a program runs."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
 
 
 def _take_rows(table: Array, positions: Array) -> Array:
-    """``table[positions]``, positions of any shape."""
+    """Returns ``table[positions]`` for positions of any shape."""
     rows = tuple(range(positions.ndim, positions.ndim + table.ndim - 1))
     numbers = lax.GatherDimensionNumbers(offset_dims=rows, collapsed_slice_dims=(0,), start_index_map=(0,))
     sizes = (1, *table.shape[1:])
@@ -26,7 +27,7 @@ def _take_rows(table: Array, positions: Array) -> Array:
 
 
 def _wrapped(positions: Array, size: int) -> Array:
-    """Negative positions count from the end."""
+    """Returns positions as non-negative numbers; a negative one counts from the end."""
     negative = lax.lt(positions, like(positions, 0))
     return lax.select(negative, lax.add(positions, like(positions, size)), positions)
 
@@ -80,21 +81,24 @@ def index_select(ctx: Context, x: Array, dim: int, positions: Array) -> Array:
     )
 
 
-def _one_of(x: Array, dim: int, positions: Array) -> Array:
-    """Where, along a dimension, the one position of each line is."""
+def _position_mask(x: Array, dim: int, positions: Array) -> Array:
+    """Returns a mask of ``x``'s shape that is true at the one position of each line along a dimension."""
     line = lax.broadcasted_iota(positions.dtype, x.shape, dim)
     return lax.eq(line, broadcast(positions, x.shape))
 
 
 def _lines_match(x: Array, dim: int, positions: Array) -> bool:
-    """Whether each line of ``x`` along a dimension has exactly one position."""
+    """Returns whether there is exactly one position for each line of ``x`` along a dimension."""
     return positions.ndim == x.ndim and all(
         positions.shape[i] == (1 if i == dim else x.shape[i]) for i in range(x.ndim)
     )
 
 
 def _coordinates(positions: Array, dim: int) -> Array:
-    """For each element of ``positions`` the coordinates it points at: its own, but for one dimension."""
+    """Returns the coordinates that each element of ``positions`` points at, [*shape, dimensions].
+
+    They are the element's own coordinates, except along ``dim``.
+    """
     axes = [
         positions if i == dim else lax.broadcasted_iota(positions.dtype, positions.shape, i)
         for i in range(positions.ndim)
@@ -110,25 +114,29 @@ def gather(ctx: Context, x: Array, dim: int, positions: Array, *, sparse_grad: b
         return broadcast(x, ctx.shape)
     dim %= x.ndim
     if _lines_match(x, dim, positions) and x.dtype != np.bool_:
-        picked = lax.select(_one_of(x, dim, positions), x, like(x, 0))
-        return lax.expand_dims(total(picked, (dim,)), (dim,))
-    every = tuple(range(x.ndim))
-    numbers = lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=every, start_index_map=every)
+        selected = lax.select(_position_mask(x, dim, positions), x, like(x, 0))
+        return lax.expand_dims(total(selected, (dim,)), (dim,))
+    dims = tuple(range(x.ndim))
+    numbers = lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=dims, start_index_map=dims)
     return lax.gather(x, _coordinates(positions, dim), numbers, (1,) * x.ndim, mode=_IN_BOUNDS)
 
 
 def combine_at(x: Array, dim: int, positions: Array, updates: Array, combine: Any) -> Array:
-    """``x`` with ``updates`` combined into the positions that they name along a dimension."""
+    """Returns ``x`` with ``updates`` combined into positions along a dimension.
+
+    Args:
+        combine: JAX's scatter op, such as ``lax.scatter_add``.
+    """
     shape = x.shape
     if not positions.size:  # no positions may have another rank than x
         return x
     if x.ndim == 0:
         x, positions, updates = (lax.reshape(value, (1,)) for value in (x, positions, updates))
     dim %= x.ndim
-    every = tuple(range(x.ndim))
+    dims = tuple(range(x.ndim))
     updates = lax.slice(updates, [0] * updates.ndim, positions.shape) if updates.shape != positions.shape else updates
     numbers = lax.ScatterDimensionNumbers(
-        update_window_dims=(), inserted_window_dims=every, scatter_dims_to_operand_dims=every
+        update_window_dims=(), inserted_window_dims=dims, scatter_dims_to_operand_dims=dims
     )
     result = combine(x, _coordinates(positions, dim), cast(updates, x.dtype), numbers, mode=_IN_BOUNDS)
     return lax.reshape(result, shape)
@@ -137,7 +145,7 @@ def combine_at(x: Array, dim: int, positions: Array, updates: Array, combine: An
 @lower(aten.scatter.value)
 def scatter_value(ctx: Context, x: Array, dim: int, positions: Array, value: Any) -> Array:
     if x.ndim and _lines_match(x, dim % x.ndim, positions):
-        return lax.select(_one_of(x, dim % x.ndim, positions), like(x, value), x)
+        return lax.select(_position_mask(x, dim % x.ndim, positions), like(x, value), x)
     return combine_at(x, dim, positions, full(positions.shape, value, x.dtype), lax.scatter)
 
 
@@ -149,40 +157,49 @@ def scatter(ctx: Context, x: Array, dim: int, positions: Array, source: Array) -
 @lower(aten.scatter_add.default)
 def scatter_add(ctx: Context, x: Array, dim: int, positions: Array, source: Array) -> Array:
     if x.ndim and _lines_match(x, dim % x.ndim, positions) and source.shape == positions.shape:
-        added = lax.select(_one_of(x, dim % x.ndim, positions), broadcast(source, x.shape), like(x, 0))
+        added = lax.select(_position_mask(x, dim % x.ndim, positions), broadcast(source, x.shape), like(x, 0))
         return lax.bitwise_or(x, added) if x.dtype == np.bool_ else lax.add(x, added)
-    # A sum of truths is their disjunction.
+    # The sum of booleans is their disjunction.
     return combine_at(x, dim, positions, source, lax.scatter_max if x.dtype == np.bool_ else lax.scatter_add)
 
 
 class _Points:
-    """What ``x[i, :, j]`` means: the indexed dimensions moved to the front, and the points in them."""
+    """The positions of an expression such as ``x[i, :, j]``.
+
+    Attributes:
+        dims: Indexed dimensions of ``x``.
+        rest: The other dimensions of ``x``.
+        shape: Shape of the broadcast positions.
+        coordinates: Non-negative positions in the indexed dimensions, [*shape, indexed dimensions].
+        place: Dimension of the result at which the dimensions of ``shape`` begin.
+    """
 
     def __init__(self, ctx: Context, x: Array, positions: Sequence[Array | None]) -> None:
-        given = [(dim, index) for dim, index in enumerate(positions) if index is not None]
-        if any(index.dtype == np.bool_ for _, index in given):
+        indexed = [(dim, index) for dim, index in enumerate(positions) if index is not None]
+        if any(index.dtype == np.bool_ for _, index in indexed):
             ctx.unsupported("with a mask, as the result's size depends on its values")
-        self.dims = [dim for dim, _ in given]
+        self.dims = [dim for dim, _ in indexed]
         self.rest = [dim for dim in range(x.ndim) if dim not in self.dims]
-        self.shape = np.broadcast_shapes(*(index.shape for _, index in given))
-        wide = np.dtype("int64") if any(index.dtype.itemsize == 8 for _, index in given) else np.dtype("int32")
+        self.shape = np.broadcast_shapes(*(index.shape for _, index in indexed))
+        wide = np.dtype("int64") if any(index.dtype.itemsize == 8 for _, index in indexed) else np.dtype("int32")
         columns = [
             lax.expand_dims(broadcast(_wrapped(cast(index, wide), x.shape[dim]), self.shape), (len(self.shape),))
-            for dim, index in given
+            for dim, index in indexed
         ]
         self.coordinates = columns[0] if len(columns) == 1 else lax.concatenate(columns, len(self.shape))
         adjacent = self.dims == list(range(self.dims[0], self.dims[-1] + 1))
-        # The points' dimensions stand where the indexed ones stood, or first when those were not side by side.
+        # The positions' dimensions replace the indexed ones, or come first if those are not adjacent.
         self.place = self.dims[0] if adjacent else 0
 
     @property
     def windows(self) -> tuple[int, ...]:
-        """Dimensions of the result that are not the points'."""
+        """Dimensions of the result that are not the positions'."""
         count = len(self.shape)
         return tuple(i if i < self.place else i + count for i in range(len(self.rest)))
 
     @property
     def indexed(self) -> tuple[int, ...]:
+        """Indexed dimensions of ``x`` as a tuple, as JAX's dimension numbers take them."""
         return tuple(self.dims)
 
 
@@ -205,15 +222,15 @@ def index_put(
         value = spread(lax.reshape(values, ()), x.shape, x.dtype)
         return lax.select(mask, lax.add(x, value) if accumulate else value, x)
     points = _Points(ctx, x, positions)
-    rest = [x.shape[dim] for dim in points.rest]
-    shape = (*rest[: points.place], *points.shape, *rest[points.place :])
+    rest_sizes = [x.shape[dim] for dim in points.rest]
+    shape = (*rest_sizes[: points.place], *points.shape, *rest_sizes[points.place :])
     numbers = lax.ScatterDimensionNumbers(
         update_window_dims=points.windows,
         inserted_window_dims=points.indexed,
         scatter_dims_to_operand_dims=points.indexed,
     )
     updates = spread(values, shape, x.dtype)
-    if accumulate and x.dtype == np.bool_:  # a sum of truths is their disjunction
+    if accumulate and x.dtype == np.bool_:  # the sum of booleans is their disjunction
         return lax.scatter_max(x, points.coordinates, updates, numbers, mode=_IN_BOUNDS)
     combine = lax.scatter_add if accumulate else lax.scatter
     return combine(x, points.coordinates, updates, numbers, mode=_IN_BOUNDS)
@@ -221,22 +238,22 @@ def index_put(
 
 @lower(aten.masked_scatter.default)
 def masked_scatter(ctx: Context, x: Array, mask: Array, source: Array) -> Array:
-    """Where the mask holds, the next elements of the source, in order; rows of it where the mask is of whole rows."""
+    """Replaces the elements under a mask by those of the source in order; whole rows if the mask selects whole rows."""
     mask = cast(mask, np.dtype(bool))
     shape = np.broadcast_shapes(x.shape, mask.shape)
     mask = lax.reshape(mask, (1,) * (len(shape) - mask.ndim) + tuple(mask.shape))
-    whole = 0
-    while whole < len(shape) and mask.shape[-1 - whole] == 1:
-        whole += 1
-    width = math.prod(shape[len(shape) - whole :])
+    row_dims = 0  # trailing dimensions that the mask selects as a whole
+    while row_dims < len(shape) and mask.shape[-1 - row_dims] == 1:
+        row_dims += 1
+    width = math.prod(shape[len(shape) - row_dims :])
     if not source.size or not width or source.size % width:
-        whole, width = 0, 1
+        row_dims, width = 0, 1
     if not source.size or not math.prod(shape):
         return broadcast(x, shape)
-    kept = shape[: len(shape) - whole]
-    flags = lax.reshape(broadcast(mask, (*kept, *(1,) * whole)), (math.prod(kept),))
-    counted = lax.sub(scan(cast(flags, np.dtype("int32")), 0, lax.add, 0), full(flags.shape, 1, np.dtype("int32")))
+    mask_shape = shape[: len(shape) - row_dims]
+    flags = lax.reshape(broadcast(mask, (*mask_shape, *(1,) * row_dims)), (math.prod(mask_shape),))
+    source_rows = lax.sub(scan(cast(flags, np.dtype("int32")), 0, lax.add, 0), full(flags.shape, 1, np.dtype("int32")))
     rows = source.size // width
-    places = lax.clamp(np.int32(0), counted, np.int32(rows - 1))
-    taken = _take_rows(lax.reshape(source, (rows, width)), places)
-    return lax.select(broadcast(mask, shape), lax.reshape(taken, shape), broadcast(x, shape))
+    source_rows = lax.clamp(np.int32(0), source_rows, np.int32(rows - 1))
+    replacements = _take_rows(lax.reshape(source, (rows, width)), source_rows)
+    return lax.select(broadcast(mask, shape), lax.reshape(replacements, shape), broadcast(x, shape))

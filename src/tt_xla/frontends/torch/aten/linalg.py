@@ -1,4 +1,4 @@
-"""Linear systems that are a few matrix products."""
+"""Linear systems that a few matrix products solve."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast
 aten = torch.ops.aten
 
 LARGEST_TRIANGLE = 128
-"""Greater ones are left to the host: the work of the products grows with the third power of the size."""
+"""Greatest size of a triangular matrix that is solved on the device; the products' work grows with its third power."""
 
 
 @lower(aten.linalg_solve_triangular.default)
@@ -21,24 +21,25 @@ def solve_triangular(
 ) -> Array:
     size = a.shape[-1]
     if ctx.dtype != np.float32 or size > LARGEST_TRIANGLE:
-        ctx.unsupported(f"other than in float32 and up to size {LARGEST_TRIANGLE}")
+        ctx.unsupported(f"except in float32 and up to size {LARGEST_TRIANGLE}")
     if not left:  # X A = B is A' X' = B'
-        a, b, upper = _turned(a), _turned(b), not upper
+        a, b, upper = _transposed(a), _transposed(b), not upper
     batch = ctx.shape[:-2]
     a, b = broadcast(a, (*batch, size, size)), broadcast(b, (*batch, *b.shape[-2:]))
     if not unitriangular:
         diagonal = _diagonal(a)
         a, b = (lax.div(part, broadcast(lax.expand_dims(diagonal, (diagonal.ndim,)), part.shape)) for part in (a, b))
-    inverse = _turned(_inverse(_turned(a))) if upper else _inverse(a)
+    inverse = _transposed(_inverse(_transposed(a))) if upper else _inverse(a)
     result = product(inverse, b)
-    return result if left else _turned(result)
+    return result if left else _transposed(result)
 
 
 def _inverse(a: Array) -> Array:
-    """Of a matrix with ones on the diagonal; only what lies below it is read.
+    """Returns the inverse of a lower triangular matrix with ones on the diagonal; reads only what lies below it.
 
-    The inverses of blocks on the diagonal make those of blocks of twice the size: of ``[[P, 0], [C, Q]]`` the corner
-    is ``-Q' C P'``, and all corners of a size come from one pair of products.
+    The inverses of diagonal blocks give those of blocks of twice the size: the inverse of ``[[P, 0], [C, Q]]`` is
+    ``[[P', 0], [-Q' C P', Q']]`` with the inverses ``P'`` and ``Q'``. One pair of products computes the lower left
+    corners of all blocks of a size.
     """
     row, column = (lax.broadcasted_iota(np.dtype("int32"), a.shape, a.ndim - axis) for axis in (2, 1))
     inverse = cast(lax.eq(row, column), a.dtype)
@@ -54,9 +55,11 @@ def _inverse(a: Array) -> Array:
 
 
 def _diagonal(a: Array) -> Array:
+    """Returns the diagonals of matrices, [..., size]."""
     row, column = (lax.broadcasted_iota(np.dtype("int32"), a.shape, a.ndim - axis) for axis in (2, 1))
     return lax.reduce_sum(lax.select(lax.eq(row, column), a, like(a, 0)), (a.ndim - 1,))
 
 
-def _turned(a: Array) -> Array:
+def _transposed(a: Array) -> Array:
+    """Returns the transposes of matrices."""
     return lax.transpose(a, (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2))

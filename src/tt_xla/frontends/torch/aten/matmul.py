@@ -15,31 +15,31 @@ aten = torch.ops.aten
 
 
 def product(x: Array, y: Array) -> Array:
-    """``x @ y`` over the last two dimensions; the ones before are batch dimensions of equal sizes."""
+    """Returns ``x @ y`` over the last two dimensions; the dimensions before are batch dimensions of equal sizes."""
     batch = tuple(range(x.ndim - 2))
     return lax.dot_general(x, y, (((x.ndim - 1,), (y.ndim - 2,)), (batch, batch)))
 
 
-def _of_one_type(ctx: Context, x: Array, y: Array) -> None:
+def _check_same_dtype(ctx: Context, x: Array, y: Array) -> None:
     if x.dtype != y.dtype:
-        ctx.invalid(f"operands of {x.dtype} and {y.dtype}")
+        ctx.invalid(f"pair of operands with dtypes {x.dtype} and {y.dtype}")
 
 
 @lower(aten.mm.default, aten.bmm.default)
 def mm(ctx: Context, x: Array, y: Array) -> Array:
-    _of_one_type(ctx, x, y)
+    _check_same_dtype(ctx, x, y)
     return product(x, y)
 
 
 @lower(aten.mv.default, aten.dot.default)
 def mv(ctx: Context, x: Array, y: Array) -> Array:
-    _of_one_type(ctx, x, y)
+    _check_same_dtype(ctx, x, y)
     return lax.dot_general(x, y, (((x.ndim - 1,), (0,)), ((), ())))
 
 
 @lower(aten.matmul.default)
 def matmul(ctx: Context, x: Array, y: Array) -> Array:
-    _of_one_type(ctx, x, y)
+    _check_same_dtype(ctx, x, y)
     if x.ndim <= 2 and y.ndim == 1:
         return mv(ctx, x, y)
     if x.ndim == 1:
@@ -53,7 +53,7 @@ def matmul(ctx: Context, x: Array, y: Array) -> Array:
 
 @lower(aten.addmm.default, aten.baddbmm.default)
 def addmm(ctx: Context, bias: Array, x: Array, y: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
-    _of_one_type(ctx, x, y)
+    _check_same_dtype(ctx, x, y)
     result = product(x, y)
     if alpha != 1:
         result = lax.mul(result, like(result, alpha))
@@ -77,7 +77,12 @@ def trilinear(
     summed: Sequence[int],
     unroll_dim: int = 1,
 ) -> Array:
-    """The product of three tensors given the dimensions each lacks, summed over some."""
+    """Returns the product of three tensors, summed over dimensions.
+
+    Args:
+        expand_x: Positions of the dimensions that ``x`` lacks; ``expand_y`` and ``expand_z`` likewise.
+        summed: The dimensions to sum over.
+    """
     spread = [lax.expand_dims(t, tuple(dims)) for t, dims in ((x, expand_x), (y, expand_y), (z, expand_z))]
     shape = tuple(max(sizes) for sizes in zip(*(t.shape for t in spread), strict=True))
     x, y, z = (broadcast(t, shape) for t in spread)
@@ -86,7 +91,7 @@ def trilinear(
 
 @lower(aten.linear.default)
 def linear(ctx: Context, x: Array, weight: Array, bias: Array | None = None) -> Array:
-    _of_one_type(ctx, x, weight)
+    _check_same_dtype(ctx, x, weight)
     weight = lax.transpose(weight, (1, 0)) if weight.ndim == 2 else weight
     result = lax.dot_general(x, weight, (((x.ndim - 1,), (0,)), ((), ())))
     return result if bias is None else lax.add(result, broadcast(bias, result.shape))
@@ -101,39 +106,41 @@ def grouped_mm(
     bias: Array | None = None,
     out_dtype: torch.dtype | None = None,
 ) -> Array:
-    """Products of groups that lie one after the other: ``offs`` says where each ends, among the rows of ``x``.
+    """Multiplies consecutive groups of rows of ``x`` by one matrix each; ``offs`` holds the end of each group.
 
-    Each row is spread over one block of columns a group, zeros elsewhere, so that one product with the matrices one
-    below the other does them all: as many multiplications as a product with each matrix, and no choice of results.
+    Each row moves into its group's block of columns, with zeros in the other blocks. One product with the matrices
+    stacked by rows then computes all groups. It takes as many multiplications as a product of all rows with each
+    matrix, and needs no selection among the results.
     """
     if x.ndim == 3 and y.ndim == 3:
         return product(x, y)
     if x.ndim != 2 or y.ndim != 3 or offs is None or bias is not None:
-        ctx.unsupported("groups are supported among the rows of the left operand, without bias")
+        ctx.unsupported("except for groups of rows of the left operand without bias")
     groups, depth, width = y.shape
     return product(_spread(x, offs), lax.reshape(y, (groups * depth, width)))
 
 
 def _spread(x: Array, ends: Array) -> Array:
-    """Each row in the block of columns of its group, zeros in the others."""
+    """Puts each row into its group's block of columns, with zeros in the other blocks."""
     rows, depth = x.shape
     (groups,) = ends.shape
     line = lax.broadcasted_iota(ends.dtype, (rows, groups), 0)
     starts = broadcast(lax.concatenate([lax.full((1,), 0, ends.dtype), ends[:-1]], 0), line.shape)
-    mine = lax.bitwise_and(lax.ge(line, starts), lax.lt(line, broadcast(ends, line.shape)))
+    in_group = lax.bitwise_and(lax.ge(line, starts), lax.lt(line, broadcast(ends, line.shape)))
     shape = (rows, groups, depth)
-    wide = lax.broadcast_in_dim(x, shape, (0, 2))
-    spread = lax.select(lax.broadcast_in_dim(mine, shape, (0, 1)), wide, lax.full_like(wide, 0))
+    repeated = lax.broadcast_in_dim(x, shape, (0, 2))
+    spread = lax.select(lax.broadcast_in_dim(in_group, shape, (0, 1)), repeated, lax.full_like(repeated, 0))
     return lax.reshape(spread, (rows, groups * depth))
 
 
 @lower_named("transformers::grouped_mm_fallback")
 def experts(ctx: Context, x: Array, y: Array, offs: Array) -> Array:
-    """What transformers' mixtures of experts call where torch's own op takes bfloat16 alone."""
+    """Lowers the op that transformers' mixtures of experts call because ``aten._grouped_mm`` takes only bfloat16."""
     return grouped_mm(ctx, x, y, offs)
 
 
 @lower_named("transformers::grouped_mm_fallback_backward")
 def experts_backward(ctx: Context, x: Array, y: Array, offs: Array, grad: Array) -> list[Array]:
-    turned = lax.transpose(_spread(x, offs), (1, 0))
-    return [grouped_mm(ctx, grad, lax.transpose(y, (0, 2, 1)), offs), lax.reshape(product(turned, grad), y.shape)]
+    transposed = lax.transpose(_spread(x, offs), (1, 0))
+    grad_x = grouped_mm(ctx, grad, lax.transpose(y, (0, 2, 1)), offs)
+    return [grad_x, lax.reshape(product(transposed, grad), y.shape)]

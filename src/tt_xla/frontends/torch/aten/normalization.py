@@ -1,4 +1,4 @@
-"""Batch, layer, group and RMS normalisation. Half-precision statistics are computed in float32, as torch does."""
+"""Batch, layer, group and RMS normalisation. Statistics of 16-bit floats are computed in float32, as in torch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ aten = torch.ops.aten
 
 
 def _scale_and_shift(x: Array, scale: Array, shift: Array) -> Array:
-    """Both per channel."""
+    """Returns ``x * scale + shift``, with one scale and one shift for each channel."""
     return lax.add(lax.mul(x, along(scale, 1, x.shape)), along(shift, 1, x.shape))
 
 
@@ -47,19 +47,19 @@ def batch_norm_inference(
 
 
 def like_vector(ctx: Context, index: int) -> Array | None:
-    """The saved statistics, which are empty in inference."""
+    """Returns the saved statistics of inference, which are empty; None if the graph does not read them."""
     return lax.full(tuple(ctx.out[index].shape), 0.0, "float32") if ctx.used(index) else None
 
 
 def _training(
     ctx: Context, x: Array, weight: Array | None, bias: Array | None, epsilon: float
 ) -> tuple[Array, Array, Array, Array]:
-    """Result, batch mean, biased batch variance, and 1 / standard deviation."""
+    """Returns the result, the batch's mean, its biased variance, and 1 / its standard deviation."""
     dims = tuple(i for i in range(x.ndim) if i != 1)
-    mean, rest = centred(cast(x, wide(x.dtype)), dims)
-    variance = average(lax.mul(rest, rest), dims)
+    mean, differences = centred(cast(x, wide(x.dtype)), dims)
+    variance = average(lax.mul(differences, differences), dims)
     inverse = lax.rsqrt(lax.add(variance, like(variance, epsilon)))
-    result = lax.mul(rest, expand_back(inverse, x.shape, dims))
+    result = lax.mul(differences, expand_back(inverse, x.shape, dims))
     if weight is not None:
         result = lax.mul(result, along(cast(weight, result.dtype), 1, x.shape))
     if bias is not None:
@@ -97,12 +97,12 @@ def batch_norm_functional(
         result,
         mean,
         inverse,
-        _moved(running_mean, mean, momentum),
-        _moved(running_var, unbiased, momentum),
+        _running_average(running_mean, mean, momentum),
+        _running_average(running_var, unbiased, momentum),
     ]
 
 
-def _moved(running: Array, new: Array, momentum: float) -> Array:
+def _running_average(running: Array, new: Array, momentum: float) -> Array:
     new = cast(new, running.dtype)
     return lax.add(lax.mul(running, like(running, 1 - momentum)), lax.mul(new, like(new, momentum)))
 
@@ -138,14 +138,14 @@ def batch_norm_backward(
     grad_x = None
     if mask[0]:
         scale = inverse if weight is None else lax.mul(inverse, cast(weight, dtype))
-        centre = grad
+        centred_grad = grad
         if training:
             count = math.prod(x.shape[dim] for dim in dims)
             mean_grad = lax.div(grad_bias, like(grad_bias, count))
             mean_product = lax.div(grad_weight, like(grad_weight, count))
-            centre = lax.sub(centre, along(mean_grad, 1, x.shape))
-            centre = lax.sub(centre, lax.mul(normal, along(mean_product, 1, x.shape)))
-        grad_x = lax.mul(centre, along(scale, 1, x.shape))
+            centred_grad = lax.sub(centred_grad, along(mean_grad, 1, x.shape))
+            centred_grad = lax.sub(centred_grad, lax.mul(normal, along(mean_product, 1, x.shape)))
+        grad_x = lax.mul(centred_grad, along(scale, 1, x.shape))
     return [grad_x, grad_weight if mask[1] else None, grad_bias if mask[2] else None]
 
 
@@ -154,16 +154,15 @@ def layer_norm(
     ctx: Context, x: Array, shape: Sequence[int], weight: Array | None, bias: Array | None, epsilon: float
 ) -> list[Array]:
     dims = tuple(range(x.ndim - len(shape), x.ndim))
-    mean, rest = centred(cast(x, wide(x.dtype)), dims)
-    variance = average(lax.mul(rest, rest), dims)
+    mean, differences = centred(cast(x, wide(x.dtype)), dims)
+    variance = average(lax.mul(differences, differences), dims)
     inverse = lax.rsqrt(lax.add(variance, like(variance, epsilon)))
-    result = lax.mul(rest, expand_back(inverse, x.shape, dims))
+    result = lax.mul(differences, expand_back(inverse, x.shape, dims))
     if weight is not None:
         result = lax.mul(result, broadcast(cast(weight, result.dtype), x.shape))
     if bias is not None:
         result = lax.add(result, broadcast(cast(bias, result.dtype), x.shape))
-    kept = lax.expand_dims(mean, dims), lax.expand_dims(inverse, dims)
-    return [result, *kept]
+    return [result, lax.expand_dims(mean, dims), lax.expand_dims(inverse, dims)]
 
 
 @lower(aten.native_group_norm.default)
@@ -180,10 +179,10 @@ def group_norm(
 ) -> list[Array]:
     shape = x.shape
     grouped = lax.reshape(cast(x, wide(x.dtype)), (batch, groups, channels // groups * inner))
-    mean, rest = centred(grouped, (2,))
-    variance = average(lax.mul(rest, rest), (2,))
+    mean, differences = centred(grouped, (2,))
+    variance = average(lax.mul(differences, differences), (2,))
     inverse = lax.rsqrt(lax.add(variance, like(variance, epsilon)))
-    result = lax.reshape(lax.mul(rest, expand_back(inverse, grouped.shape, (2,))), shape)
+    result = lax.reshape(lax.mul(differences, expand_back(inverse, grouped.shape, (2,))), shape)
     if weight is not None:
         result = lax.mul(result, along(cast(weight, result.dtype), 1, shape))
     if bias is not None:

@@ -121,10 +121,11 @@ pointwise(aten.div.Tensor, aten.div.Scalar)(lax.div)
 def floor_divide(x: Array, y: Array) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.integer):
         return cast(_floor_of_quotient(cast(x, wide(x.dtype)), cast(y, wide(y.dtype))), x.dtype)
-    quotient, rest = lax.div(x, y), lax.rem(x, y)
+    quotient, remainder = lax.div(x, y), lax.rem(x, y)
     if jnp.issubdtype(x.dtype, jnp.unsignedinteger):
         return quotient
-    rounds_down = lax.bitwise_and(lax.ne(rest, like(rest, 0)), lax.ne(lax.sign(rest), lax.sign(y)))
+    inexact = lax.ne(remainder, like(remainder, 0))
+    rounds_down = lax.bitwise_and(inexact, lax.ne(lax.sign(remainder), lax.sign(y)))
     return lax.select(rounds_down, lax.sub(quotient, like(quotient, 1)), quotient)
 
 
@@ -135,9 +136,9 @@ def _floor_of_quotient(x: Array, y: Array) -> Array:
     for infinities: NaN for an infinite dividend, -1 or a zero for an infinite divisor.
     """
     zero, one = like(x, 0), like(x, 1)
-    rest, rounded = lax.rem(x, y), lax.div(x, y)
-    quotient = lax.div(lax.sub(x, rest), y)
-    rounds_down = lax.bitwise_and(lax.ne(rest, zero), lax.ne(lax.lt(y, zero), lax.lt(rest, zero)))
+    remainder, rounded = lax.rem(x, y), lax.div(x, y)
+    quotient = lax.div(lax.sub(x, remainder), y)
+    rounds_down = lax.bitwise_and(lax.ne(remainder, zero), lax.ne(lax.lt(y, zero), lax.lt(remainder, zero)))
     quotient = lax.select(rounds_down, lax.sub(quotient, one), quotient)
     floored = lax.floor(quotient)
     floored = lax.select(lax.gt(lax.sub(quotient, floored), like(x, 0.5)), lax.add(floored, one), floored)
@@ -147,11 +148,11 @@ def _floor_of_quotient(x: Array, y: Array) -> Array:
 
 @pointwise(aten.remainder.Tensor, aten.remainder.Scalar, aten.remainder.Scalar_Tensor)
 def remainder(x: Array, y: Array) -> Array:
-    """The sign follows the divisor."""
-    rest = lax.rem(x, y)
-    zero = like(rest, 0)
-    wrong_sign = lax.bitwise_and(lax.ne(rest, zero), lax.ne(lax.lt(rest, zero), lax.lt(y, zero)))
-    return lax.select(wrong_sign, lax.add(rest, y), rest)
+    """Returns the remainder with the sign of the divisor."""
+    remainder = lax.rem(x, y)
+    zero = like(remainder, 0)
+    wrong_sign = lax.bitwise_and(lax.ne(remainder, zero), lax.ne(lax.lt(remainder, zero), lax.lt(y, zero)))
+    return lax.select(wrong_sign, lax.add(remainder, y), remainder)
 
 
 pointwise(aten.fmod.Tensor, aten.fmod.Scalar)(lax.rem)
@@ -201,7 +202,7 @@ def reciprocal(x: Array) -> Array:
 
 @pointwise(aten.digamma.default)
 def digamma(x: Array) -> Array:
-    """At zero -inf or inf against its sign, where ``lax`` has NaN."""
+    """Returns -inf for 0.0 and inf for -0.0, as torch does; ``lax.digamma`` returns NaN for both."""
     zero = like(x, 0)
     return lax.select(lax.eq(x, zero), lax.div(like(x, -1), x), lax.digamma(x))
 
@@ -214,7 +215,7 @@ def copysign(x: Array, y: Array) -> Array:
 
 @pointwise(aten.fmax.default)
 def fmax(x: Array, y: Array) -> Array:
-    """The greater; of a number and NaN the number."""
+    """Returns the greater operand, and the number where the other operand is NaN."""
     return lax.select(lax.ne(x, x), y, lax.select(lax.ne(y, y), x, lax.max(x, y)))
 
 
@@ -225,12 +226,12 @@ def fmin(x: Array, y: Array) -> Array:
 
 @pointwise(aten.hypot.default)
 def hypot(x: Array, y: Array) -> Array:
-    """Scaled by the longer side, so that no square overflows."""
+    """Returns the length of the hypotenuse, scaled by the longer side so that no square overflows."""
     x, y = lax.abs(x), lax.abs(y)
     longer, shorter = lax.max(x, y), lax.min(x, y)
-    plain = lax.bitwise_or(lax.eq(longer, like(x, 0)), lax.eq(longer, like(x, math.inf)))
-    ratio = lax.div(shorter, lax.select(plain, like(x, 1), longer))
-    return lax.select(plain, longer, lax.mul(longer, lax.sqrt(lax.add(like(x, 1), lax.mul(ratio, ratio)))))
+    unscalable = lax.bitwise_or(lax.eq(longer, like(x, 0)), lax.eq(longer, like(x, math.inf)))
+    ratio = lax.div(shorter, lax.select(unscalable, like(x, 1), longer))
+    return lax.select(unscalable, longer, lax.mul(longer, lax.sqrt(lax.add(like(x, 1), lax.mul(ratio, ratio)))))
 
 
 @lower(aten.angle.default)
@@ -293,13 +294,13 @@ def _power(x: Array, y: Array) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.integer):
         return lax.pow(x, y)
     base, result = x, like(x, 1)
-    for bit in range(6):  # larger exponents overflow every base but 0, 1 and -1
+    for bit in range(6):  # an exponent of 64 or more overflows every base but 0, 1 and -1
         odd = lax.ne(lax.bitwise_and(lax.shift_right_arithmetic(y, like(y, bit)), like(y, 1)), like(y, 0))
         result = lax.select(odd, lax.mul(result, x), result)
         x = lax.mul(x, x)
     if jnp.issubdtype(y.dtype, jnp.unsignedinteger):
         return result
-    # A negative exponent leaves 1 and -1, whose powers depend on the lowest bit alone; the others become 0.
+    # With a negative exponent only the bases 1 and -1 have powers other than 0; those depend on the lowest bit alone.
     one = like(base, 1)
     odd = lax.ne(lax.bitwise_and(y, one), like(y, 0))
     unit = lax.select(lax.eq(lax.abs(base), one), lax.select(odd, base, one), like(base, 0))
@@ -308,7 +309,7 @@ def _power(x: Array, y: Array) -> Array:
 
 @pointwise(aten.signbit.default, promote_inputs=True)
 def signbit_of(x: Array) -> Array:
-    """True for -0.0 as well."""
+    """Returns whether the sign bit is set, which includes -0.0."""
     if jnp.issubdtype(x.dtype, jnp.floating):
         x = lax.bitcast_convert_type(x, np.dtype(f"int{8 * x.dtype.itemsize}"))
     return lax.lt(x, like(x, 0)) if x.dtype != np.bool_ else like(x, False)
@@ -358,7 +359,7 @@ def clamp_max(ctx: Context, x: Array, high: Any) -> Array:
     return clamp(ctx, x, None, high)
 
 
-# Activations. Those that are not here decompose into ops that are. ---------------------------------------------------
+# Activations; torch decomposes the others into ops with rules --------------------------------------------------------
 
 
 @pointwise(aten.relu.default)
@@ -424,7 +425,7 @@ def rrelu(
 
 @lower(aten._to_copy.default, aten.clone.default, aten.alias.default, aten.detach.default, aten.lift_fresh_copy.default)
 def copy(ctx: Context, x: Array, **options: Any) -> Array:
-    return x  # the result takes the dtype of the node
+    return x  # apply() converts the result to the dtype that torch inferred
 
 
 @lower(prims.convert_element_type.default)

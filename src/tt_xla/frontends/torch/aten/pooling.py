@@ -21,17 +21,27 @@ from tt_xla.ir import shapes
 aten = torch.ops.aten
 
 
-_ELEMENTS_ONE_BY_ONE = 16
-"""Windows with more elements take their gradient in one op for all of them."""
+_MAX_UNROLLED_TAPS = 16
+"""Elements of a window up to which its gradient is computed element by element; larger windows take one op for all."""
 
 _EXACT_IN_BFLOAT16 = 256
-"""Integers up to this one."""
+"""Integer up to which bfloat16 holds every integer."""
 
 
 class _Window:
-    """Where the windows of a pooling op lie: over the last ``rank`` dimensions.
+    """Positions of the windows of a pooling op over the last ``rank`` dimensions.
 
-    ``edges`` is the padding, and ``taps`` the kernel, without what lies in the padding for every window.
+    Attributes:
+        rank: Number of pooled dimensions; each list below has one item for each.
+        kernel: Elements of a window.
+        stride: Distance of two windows, in elements.
+        padding: Elements of padding on each side.
+        dilation: Distance of two elements of a window.
+        sizes: Input sizes.
+        counts: Number of windows.
+        outer: Number of dimensions before the pooled ones.
+        taps: The kernel without elements that lie in the padding for every window.
+        edges: Padding before and after, without what only those elements reach.
     """
 
     def __init__(
@@ -57,18 +67,19 @@ class _Window:
             (count - 1) * step + spread * (size - 1) + 1
             for count, step, spread, size in zip(self.counts, self.stride, self.dilation, self.kernel, strict=True)
         ]
-        # With ceil_mode the last window may reach past the padding.
+        # With ceil_mode the last window may extend beyond the padding.
         after = [max(pad, end - size - pad) for pad, end, size in zip(self.padding, reach, self.sizes, strict=True)]
-        whole = map(shapes.Window, self.kernel, self.stride, self.padding, after, self.dilation)
-        inside = [window.within(size) for window, size in zip(whole, self.sizes, strict=True)]
+        windows = map(shapes.Window, self.kernel, self.stride, self.padding, after, self.dilation)
+        inside = [window.within(size) for window, size in zip(windows, self.sizes, strict=True)]
         self.taps = [window.kernel for window in inside]
         self.edges = [(window.low, window.high) for window in inside]
 
     def reduce(self, x: Array, start: Any, combine: Any) -> Array:
+        """Returns the combination of each window's elements, starting from ``start``."""
         ones = [1] * self.outer
         return lax.reduce_window(
             x,
-            np.array(start, x.dtype),  # a known value: JAX then has a gradient for it
+            np.array(start, x.dtype),  # JAX differentiates window reductions that start from a constant
             combine,
             ones + self.taps,
             ones + self.stride,
@@ -78,11 +89,13 @@ class _Window:
 
 
 def _per_dimension(values: Any, rank: int) -> list[int]:
+    """Returns one value for each dimension; a single value stands for all dimensions."""
     values = [values] if isinstance(values, int) else [int(value) for value in values]
     return values * rank if len(values) == 1 else values
 
 
 def _lowest(dtype: np.dtype) -> Any:
+    """Returns the least value of a dtype, the neutral element of a maximum."""
     return -math.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
 
 
@@ -97,7 +110,7 @@ def _max_pool(
 
 
 def _pooled_with_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Sequence[Array]:
-    """Both in the one op that the chip has, which takes bfloat16."""
+    """Returns maxima and positions by the chip's op that computes both, which takes bfloat16."""
 
     def decomposition(x: Array, **_: Any) -> tuple[Array, Array]:
         return window.reduce(x, _lowest(x.dtype), lax.max), _max_positions(x, window, shape)
@@ -113,9 +126,9 @@ def _pooled_with_positions(x: Array, window: _Window, shape: tuple[int, ...]) ->
 
 
 def _max_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Array:
-    """The flat position, within the pooled dimensions, of the first largest element of each window.
+    """Returns the flat position of each window's first maximum within the pooled dimensions.
 
-    One strided slice per element of the window; the first that is larger than all before it wins.
+    Each element of the window is one strided slice; the first element that is greater than those before it wins.
     """
     config = [(0, 0, 0)] * window.outer + [(low, high, 0) for low, high in window.edges]
     padded = lax.pad(x, full((), _lowest(x.dtype), x.dtype), config)
@@ -134,22 +147,22 @@ def _max_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Array:
             line = starts[axis] - window.edges[axis][0] + np.arange(window.counts[axis]) * window.stride[axis]
             grid = grid * window.sizes[axis] + line.reshape([-1 if i == axis else 1 for i in range(window.rank)])
         inside_input = _inside(starts, window)
-        here = lax.broadcast_in_dim(np.where(inside_input, grid, -1), shape, range(window.outer, len(shape)))
+        tap_positions = lax.broadcast_in_dim(np.where(inside_input, grid, -1), shape, range(window.outer, len(shape)))
         if best is None or positions is None:
-            best, positions = values, here
+            best, positions = values, tap_positions
             continue
-        # NaN counts as the largest; a padding position is never one, as its -inf is not larger.
+        # NaN is the maximum. Padding never is, because its -inf is not greater than any element.
         larger = lax.bitwise_or(lax.gt(values, best), lax.ne(values, values))
         inside = lax.broadcast_in_dim(inside_input, shape, range(window.outer, len(shape)))
         before = lax.lt(positions, like(positions, 0))
         larger = lax.bitwise_or(larger, lax.bitwise_and(before, inside))
-        best, positions = lax.select(larger, values, best), lax.select(larger, here, positions)
+        best, positions = lax.select(larger, values, best), lax.select(larger, tap_positions, positions)
     assert positions is not None
     return positions
 
 
 def _inside(starts: Sequence[int], window: _Window) -> np.ndarray:
-    """Which windows have this element within the input."""
+    """Returns, for one element of the window, which windows have it within the input, as booleans by window."""
     result = np.ones(window.counts, bool)
     for axis in range(window.rank):
         line = starts[axis] - window.edges[axis][0] + np.arange(window.counts[axis]) * window.stride[axis]
@@ -187,8 +200,8 @@ def _even_kernel(ctx: Context, sizes: Sequence[int], counts: Sequence[int]) -> l
 def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank: int, settings: Any) -> Array:
     kernel, stride, padding, dilation = settings
     window = _Window(x.shape, grad.shape, kernel, stride, padding, dilation, rank=rank)
-    apart = window.stride == window.kernel and not any(window.padding) and window.dilation == [1] * rank
-    if rank == 2 and apart and math.prod(window.kernel) <= _ELEMENTS_ONE_BY_ONE:
+    disjoint = window.stride == window.kernel and not any(window.padding) and window.dilation == [1] * rank
+    if rank == 2 and disjoint and math.prod(window.kernel) <= _MAX_UNROLLED_TAPS:
         return _spread_to_positions(grad, indices, x.shape, window.kernel)
     if all(spread == 1 for spread in window.dilation):
         (result,) = jax.vjp(lambda primal: window.reduce(primal, _lowest(x.dtype), lax.max), x)[1](grad)
@@ -208,9 +221,9 @@ def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank
 
 
 def _spread_to_positions(grad: Array, indices: Array, shape: Sequence[int], kernel: Sequence[int]) -> Array:
-    """Windows that do not overlap: each element of a window takes the gradient where it was the largest, else zero.
+    """Returns the gradient for windows that do not overlap: each window's gradient at its maximum, and zeros elsewhere.
 
-    Channels last, as what comes before and after it is.
+    The channels are last meanwhile, as in the ops before and after it.
     """
     *batch, channels, rows, columns = grad.shape
     outer = len(batch)
@@ -220,19 +233,19 @@ def _spread_to_positions(grad: Array, indices: Array, shape: Sequence[int], kern
     offsets = lax.sub(indices, broadcast(corners.astype(indices.dtype), indices.shape))
     if (kernel[0] - 1) * shape[-1] + kernel[1] <= _EXACT_IN_BFLOAT16:
         offsets = cast(offsets, jnp.dtype(jnp.bfloat16))
-    apart = (*batch, rows, 1, columns, 1, channels)
+    spaced = (*batch, rows, 1, columns, 1, channels)
 
     def element(row: int, column: int) -> Array:
-        here = lax.eq(offsets, like(offsets, row * shape[-1] + column))
-        return lax.reshape(lax.select(here, grad, like(grad, 0)), apart)
+        is_maximum = lax.eq(offsets, like(offsets, row * shape[-1] + column))
+        return lax.reshape(lax.select(is_maximum, grad, like(grad, 0)), spaced)
 
     lines = [
         lax.concatenate([element(row, column) for column in range(kernel[1])], outer + 3) for row in range(kernel[0])
     ]
     covered = (*batch, rows * kernel[0], columns * kernel[1], channels)
     result = lax.reshape(lax.concatenate(lines, outer + 1), covered)
-    # The windows may leave an edge uncovered, or with ceil_mode reach past it.
-    edges = [(0, size - reached, 0) for size, reached in zip(shape[-2:], covered[outer:], strict=False)]
+    # The windows may leave an edge uncovered, or with ceil_mode extend beyond it.
+    edges = [(0, size - end, 0) for size, end in zip(shape[-2:], covered[outer:], strict=False)]
     if any(high for _, high, _ in edges):
         config = [(0, 0, 0)] * outer + edges + [(0, 0, 0)]
         result = lax.pad(result, full((), 0, result.dtype), config)
@@ -367,7 +380,7 @@ def avg_pool3d_backward(ctx: Context, grad: Array, x: Array, *settings: Any) -> 
 
 
 def _adaptive_average(x: Array, shape: Sequence[int]) -> Array:
-    """Even windows are a pooling op, one window is a mean; uneven ones are a product with a matrix of weights."""
+    """Returns adaptive averages: a mean for one window, pooling for equal windows, weighted sums for unequal ones."""
     sizes, counts = x.shape[-2:], tuple(shape[-2:])
     if counts == (1, 1):
         dims = (x.ndim - 2, x.ndim - 1)
@@ -384,6 +397,7 @@ def _adaptive_average(x: Array, shape: Sequence[int]) -> Array:
 
 
 def _adaptive_weights(size: int, count: int) -> np.ndarray:
+    """Returns weights [count, size] that average the inputs of each window of an adaptive pooling op."""
     weights = np.zeros((count, size))
     for i in range(count):
         start, stop = i * size // count, -(-(i + 1) * size // count)

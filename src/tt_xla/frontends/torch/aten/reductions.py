@@ -19,28 +19,40 @@ aten = torch.ops.aten
 
 
 def expand_back(x: Array, shape: tuple[int, ...], dims: tuple[int, ...]) -> Array:
-    """Repeats a reduced array along the dimensions it lost."""
+    """Broadcasts a reduced array to the shape before the reduction.
+
+    Args:
+        x: The reduced array, without the dimensions ``dims``.
+        shape: The shape before the reduction.
+        dims: The dimensions that were reduced.
+    """
     return lax.broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i not in dims])
 
 
 def total(x: Array, dims: tuple[int, ...]) -> Array:
+    """Returns the sum over dimensions; over none, the array itself."""
     return lax.reduce_sum_p.bind(x, axes=dims, out_sharding=None) if dims else x
 
 
 def maximum(x: Array, dims: tuple[int, ...]) -> Array:
+    """Returns the maximum over dimensions, NaN where there is one."""
     return lax.reduce_max_p.bind(x, axes=dims, out_sharding=None) if dims else x
 
 
 def minimum(x: Array, dims: tuple[int, ...]) -> Array:
+    """Returns the minimum over dimensions, NaN where there is one."""
     return lax.reduce_min_p.bind(x, axes=dims, out_sharding=None) if dims else x
 
 
 def average(x: Array, dims: tuple[int, ...]) -> Array:
+    """Returns the mean over dimensions."""
     summed = total(x, dims)
     return lax.div(summed, like(summed, math.prod(x.shape[dim] for dim in dims)))
 
 
 def _reduction(reduce: Callable[[Array, tuple[int, ...]], Array]) -> Callable[..., Array]:
+    """Returns the rule of an op that reduces dimensions; with ``keepdim`` they stay as dimensions of size 1."""
+
     def rule(ctx: Context, x: Array, dims: Any = None, keepdim: bool = False, **options: Any) -> Array:
         x = cast(x, ctx.dtype)
         reduced = axes(options.get("dim", dims), x.ndim)
@@ -51,8 +63,8 @@ def _reduction(reduce: Callable[[Array, tuple[int, ...]], Array]) -> Callable[..
     return rule
 
 
-def _of_something(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A rule for what is not to be found among no elements."""
+def _needs_elements(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Wraps the rule of an op that has no result for an input without elements, such as a maximum."""
 
     @functools.wraps(rule)
     def checked(ctx: Context, x: Array, *args: Any, **kwargs: Any) -> Any:
@@ -79,8 +91,8 @@ def _all(x: Array, dims: tuple[int, ...]) -> Array:
 
 lower(aten.sum.default, aten.sum.dim_IntList)(_reduction(total))
 lower(aten.mean.default, aten.mean.dim)(_reduction(average))
-lower(aten.amax.default, aten.max.default)(_of_something(_reduction(maximum)))
-lower(aten.amin.default, aten.min.default)(_of_something(_reduction(minimum)))
+lower(aten.amax.default, aten.max.default)(_needs_elements(_reduction(maximum)))
+lower(aten.amin.default, aten.min.default)(_needs_elements(_reduction(minimum)))
 lower(aten.prod.default, aten.prod.dim_int)(_reduction(_product))
 
 
@@ -110,25 +122,25 @@ def _arg(ctx: Context, x: Array, dim: int | None, find: Callable[..., Array]) ->
 
 
 @lower(aten.argmax.default)
-@_of_something
+@_needs_elements
 def argmax(ctx: Context, x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     return lax.reshape(_arg(ctx, x, dim, lax.argmax), ctx.shape)
 
 
 @lower(aten.argmin.default)
-@_of_something
+@_needs_elements
 def argmin(ctx: Context, x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     return lax.reshape(_arg(ctx, x, dim, lax.argmin), ctx.shape)
 
 
 @lower(aten.max.dim)
-@_of_something
+@_needs_elements
 def max_dim(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> list[Array | None]:
     return _value_and_index(ctx, x, dim, _any if x.dtype == np.bool_ else maximum, lax.argmax)
 
 
 @lower(aten.min.dim)
-@_of_something
+@_needs_elements
 def min_dim(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> list[Array | None]:
     return _value_and_index(ctx, x, dim, _all if x.dtype == np.bool_ else minimum, lax.argmin)
 
@@ -140,21 +152,28 @@ def _value_and_index(ctx: Context, x: Array, dim: int, reduce: Any, find: Any) -
 
 
 def centred(x: Array, dims: tuple[int, ...]) -> tuple[Array, Array]:
-    """The mean over dimensions, and what is left without it."""
+    """Returns the mean over dimensions, and the differences from it in the shape of ``x``."""
     mean = average(x, dims)
     return mean, lax.sub(x, expand_back(mean, x.shape, dims))
 
 
 def variance(x: Array, dims: tuple[int, ...], correction: float) -> tuple[Array, Array]:
-    """Mean and variance over dimensions, in two passes as torch computes them."""
-    mean, rest = centred(x, dims)
-    summed = total(lax.mul(rest, rest), dims)
+    """Returns mean and variance over dimensions, computed in two passes as in torch.
+
+    Args:
+        correction: Number that is subtracted from the count of elements, 1 for an unbiased estimate.
+    """
+    mean, differences = centred(x, dims)
+    summed = total(lax.mul(differences, differences), dims)
     count = math.prod(x.shape[dim] for dim in dims) - correction
     return mean, lax.div(summed, like(summed, max(count, 0)))
 
 
 def _variance_of(ctx: Context, x: Array, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Array, Array]:
-    """Reads the three overloads: (unbiased), (dim, unbiased, keepdim) and (dim, *, correction, keepdim)."""
+    """Returns mean and variance for the three overloads, as their arguments define dimensions and correction.
+
+    The overloads take (unbiased), (dim, unbiased, keepdim) and (dim, *, correction, keepdim).
+    """
     overload = ctx.node.target._overloadname  # type: ignore[union-attr]
     dims, correction = None, 1.0
     if overload == "default":
@@ -224,7 +243,13 @@ def cumprod(ctx: Context, x: Array, dim: int, *, dtype: Any = None) -> Array:
 
 
 def scan(x: Array, dim: int, combine: Callable[..., Array], start: int) -> Array:
-    """A window that reaches back to the first element."""
+    """Returns a running combination along a dimension: a window reduction that reaches back to the first element.
+
+    Args:
+        dim: The dimension, negative from the end.
+        combine: The associative op, such as ``lax.add``.
+        start: The neutral element of ``combine``.
+    """
     if x.size == 0 or x.ndim == 0:
         return x
     dim %= x.ndim
@@ -245,7 +270,7 @@ def cummin(ctx: Context, x: Array, dim: int) -> list[Array]:
 
 
 def _extremes(x: Array, dim: int, combine: Callable[..., Array]) -> list[Array]:
-    """The extreme so far, and where it was seen last. A NaN is the extreme from there on."""
+    """Returns the running extreme and its last position so far. From a NaN on, NaN is the extreme."""
     positions = np.dtype("int64")
     if x.size == 0 or x.ndim == 0:
         return [x, full(x.shape, 0, positions)]
@@ -260,11 +285,11 @@ def _extremes(x: Array, dim: int, combine: Callable[..., Array]) -> list[Array]:
 
 
 def _doubled(x: Array, dim: int, combine: Callable[..., Array]) -> Array:
-    """A scan in as many steps as its length has bits: each takes in what lies twice as far back."""
+    """Returns a running combination in log2(length) steps; each step reaches back twice as far as the one before."""
     step, size = 1, x.shape[dim]
     while step < size:
-        reached = combine(slice_along(x, dim, step, size), slice_along(x, dim, 0, size - step))
-        x = lax.concatenate([slice_along(x, dim, 0, step), reached], dim)
+        combined = combine(slice_along(x, dim, step, size), slice_along(x, dim, 0, size - step))
+        x = lax.concatenate([slice_along(x, dim, 0, step), combined], dim)
         step *= 2
     return x
 
@@ -281,7 +306,7 @@ def softmax(ctx: Context, x: Array, dim: int, half_to_float: bool = False) -> Ar
 
 @lower(aten._safe_softmax.default)
 def safe_softmax(ctx: Context, x: Array, dim: int, dtype: Any = None) -> Array:
-    """Rows that are -inf throughout become zeros instead of NaN."""
+    """Returns the softmax, with zeros instead of NaN for rows that hold -inf only."""
     x, dims = cast(x, ctx.dtype), axes(dim, x.ndim)
     masked = lax.eq(maximum(x, dims), full(total(x, dims).shape, -math.inf, x.dtype))
     masked = expand_back(masked, x.shape, dims)
@@ -298,7 +323,7 @@ def log_softmax(ctx: Context, x: Array, dim: int, half_to_float: bool = False) -
 @lower(aten._softmax_backward_data.default)
 def softmax_backward(ctx: Context, grad: Array, output: Array, dim: int, input_dtype: torch.dtype) -> Array:
     dims = axes(dim, output.ndim)
-    output = cast(output, wide(output.dtype))  # the difference of two products near each other
+    output = cast(output, wide(output.dtype))  # the two products are nearly equal, so their difference loses bits
     grad = cast(grad, output.dtype)
     product = lax.mul(grad, output)
     return lax.sub(product, lax.mul(output, expand_back(total(product, dims), output.shape, dims)))
@@ -324,19 +349,24 @@ def logsumexp(ctx: Context, x: Array, dims: Any, keepdim: bool = False) -> Array
 
 @lower(aten.histc.default)
 def histc(ctx: Context, x: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array:
-    """Counts of elements in equal bins; outside of the bounds none. Equal bounds stand for those of the data."""
+    """Counts elements in bins of equal width; elements outside the bounds count nowhere.
+
+    Equal bounds stand for the least and the greatest element.
+    """
     kind = x.dtype if x.dtype == np.float64 else np.dtype("float32")
     x = cast(lax.reshape(x, (x.size,)), kind)
     low, high = (full((), bound, kind) for bound in (min, max))
     if min == max and x.size:
         low, high = minimum(x, (0,)), maximum(x, (0,))
         flat = lax.eq(low, high)
-        low, high = (lax.select(flat, lax.add(one, full((), by, kind)), one) for one, by in ((low, -1), (high, 1)))
+        low, high = (
+            lax.select(flat, lax.add(bound, full((), step, kind)), bound) for bound, step in ((low, -1), (high, 1))
+        )
     low, high = (broadcast(bound, x.shape) for bound in (low, high))
-    place = lax.mul(lax.div(lax.sub(x, low), lax.sub(high, low)), full(x.shape, bins, kind))
-    place = lax.min(cast(lax.floor(place), np.dtype("int32")), full(x.shape, bins - 1, np.dtype("int32")))
+    position = lax.mul(lax.div(lax.sub(x, low), lax.sub(high, low)), full(x.shape, bins, kind))
+    position = lax.min(cast(lax.floor(position), np.dtype("int32")), full(x.shape, bins - 1, np.dtype("int32")))
     inside = lax.bitwise_and(lax.ge(x, low), lax.le(x, high))
     shape = (x.size, bins)
-    hit = lax.eq(lax.broadcast_in_dim(place, shape, (0,)), lax.broadcasted_iota(np.dtype("int32"), shape, 1))
-    hit = lax.bitwise_and(hit, lax.broadcast_in_dim(inside, shape, (0,)))
-    return total(cast(hit, np.dtype("float32")), (0,))
+    in_bin = lax.eq(lax.broadcast_in_dim(position, shape, (0,)), lax.broadcasted_iota(np.dtype("int32"), shape, 1))
+    in_bin = lax.bitwise_and(in_bin, lax.broadcast_in_dim(inside, shape, (0,)))
+    return total(cast(in_bin, np.dtype("float32")), (0,))

@@ -1,8 +1,8 @@
 """The table of lowering rules, the decorators that fill it, and what every rule needs.
 
-A rule takes a :class:`Context` and the op's arguments, tensors as ``jax`` arrays, and returns arrays. Those are brought
-to the dtype that torch inferred for the op (:func:`apply`), so a rule does not repeat torch's promotion rules;
-:func:`pointwise` rules also get their operands promoted and broadcast.
+A rule takes a :class:`Context` and the op's arguments, with tensors as ``jax`` arrays, and returns arrays.
+:func:`apply` converts them to the dtype that torch inferred for the op, so a rule does not repeat torch's promotion
+rules. Rules registered by :func:`pointwise` also receive promoted and broadcast operands.
 """
 
 from __future__ import annotations
@@ -19,37 +19,28 @@ from jax import lax
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.ir.element_types import ElementType
 from tt_xla.registry import Registry
 
 Array = jax.Array
 Rule = Callable[..., Any]
 
 LOWERINGS: Registry[OpOverload, Rule] = Registry("lowering rule")
+"""Lowering rules of PyTorch's own ops."""
 
 NAMED: Registry[str, Rule] = Registry("lowering rule")
-"""Rules for ops of other libraries by name, as they may be loaded later or never."""
+"""Lowering rules of ops that other libraries define, by qualified name, as a library may be imported later or never."""
 
 DTYPES: dict[torch.dtype, np.dtype] = {
-    torch.bool: jnp.dtype("bool"),
-    torch.uint8: jnp.dtype("uint8"),
-    torch.uint16: jnp.dtype("uint16"),
-    torch.uint32: jnp.dtype("uint32"),
-    torch.uint64: jnp.dtype("uint64"),
-    torch.int8: jnp.dtype("int8"),
-    torch.int16: jnp.dtype("int16"),
-    torch.int32: jnp.dtype("int32"),
-    torch.int64: jnp.dtype("int64"),
-    torch.float16: jnp.dtype("float16"),
-    torch.bfloat16: jnp.dtype(jnp.bfloat16),
-    torch.float32: jnp.dtype("float32"),
-    torch.float64: jnp.dtype("float64"),
-    torch.complex64: jnp.dtype("complex64"),
-    torch.complex128: jnp.dtype("complex128"),
+    getattr(torch, element.torch): element.numpy_dtype()
+    for element in ElementType
+    if element.torch == element.numpy and not element.startswith("f8")
 }
+"""NumPy dtypes of the element types that lowering rules support, by torch dtype."""
 
 
 class InvalidUseError(UnsupportedOpError):
-    """No decomposition may give a use of an op a meaning."""
+    """A use of an op that PyTorch itself refuses, so that no decomposition may accept it."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +48,9 @@ class Context:
     """One op of the graph.
 
     Attributes:
-        node: the FX node.
-        out: what torch inferred for its result: a fake tensor, or a list of them.
-        location: the user's source line, for errors.
+        node: The op's FX node.
+        out: The fake tensor, or list of fake tensors, that torch inferred for the op's results.
+        location: The user's source line for error messages, ``file:line``; empty if unknown.
     """
 
     node: torch.fx.Node
@@ -68,40 +59,51 @@ class Context:
 
     @property
     def first(self) -> torch.Tensor:
+        """Fake tensor of the first result."""
         return self.out if isinstance(self.out, torch.Tensor) else self.out[0]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the (first) result."""
+        """Shape of the first result."""
         return shape_of(self.first)
 
     @property
     def dtype(self) -> np.dtype:
-        """Element type of the (first) result."""
+        """NumPy dtype of the first result."""
         return DTYPES[self.first.dtype]
 
     def used(self, index: int) -> bool:
-        """Whether anything reads this one of the results; computing the others is a waste."""
+        """Returns whether another node reads the result at this index, which a rule may leave out otherwise."""
         return any(user.args[1] == index for user in self.node.users if len(user.args) > 1)
 
     def invalid(self, reason: str) -> NoReturn:
-        """Raises the error for a use of an op that torch refuses: on the host it says so in its own words."""
-        raise InvalidUseError(f"{self.node.target} takes no {reason}: {describe(self.node)}.", location=self.location)
+        """Raises the error for arguments that PyTorch refuses. The op then runs on the host and raises PyTorch's error.
+
+        Args:
+            reason: What the op does not accept, as a noun phrase.
+        """
+        raise InvalidUseError(
+            f"{self.node.target} does not accept a {reason}: {describe(self.node)}.", location=self.location
+        )
 
     def unsupported(self, reason: str) -> NoReturn:
-        """Raises the error for a use of an op that its rule does not cover."""
+        """Raises the error for arguments that the op's rule does not cover.
+
+        Args:
+            reason: The condition, such as "with a sorter"; it completes "... is not supported".
+        """
         raise UnsupportedOpError(
             f"{self.node.target} is not supported {reason}: {describe(self.node)}.", location=self.location
         )
 
 
 def shape_of(value: torch.Tensor) -> tuple[int, ...]:
-    """Sizes as ints; a symbolic one is specialised, which guards the compiled graph on it."""
+    """Returns a tensor's sizes as ints. A symbolic size becomes a constant, which adds a guard to the graph."""
     return tuple(int(size) for size in value.shape)
 
 
 def describe(node: torch.fx.Node) -> str:
-    """The arguments of a node with shapes and dtypes, for errors."""
+    """Returns a call as text for error messages: the op and its arguments with their shapes and dtypes."""
 
     def text(value: Any) -> str:
         if isinstance(value, torch.fx.Node):
@@ -117,30 +119,34 @@ def describe(node: torch.fx.Node) -> str:
 
 
 lower = LOWERINGS.register
-"""Registers ``rule(ctx, *args, **kwargs)`` for ops."""
+"""Decorator that registers ``rule(ctx, *args, **kwargs)`` for ops."""
 
 lower_named = NAMED.register
-"""The same for ops of other libraries, such as ``"library::op"``."""
+"""Decorator that registers a rule for ops of other libraries, by names such as ``"library::op"``."""
 
 
 def rule_of(op: OpOverload) -> Rule | None:
-    """The rule that lowers an op, if it has one."""
+    """Returns the lowering rule of an op, or None."""
     return LOWERINGS.get(op) or NAMED.get(op._schema.name)
 
 
 def pointwise(*ops: OpOverload, operands: int = 0, promote_inputs: bool = False) -> Callable[[Rule], Rule]:
-    """Registers ``rule(*operands, **rest)`` for elementwise ops.
+    """Returns a decorator that registers ``rule(*operands, **options)`` for elementwise ops.
 
-    The first ``operands`` arguments (all positional ones, when 0) arrive with the result's shape and one dtype: the
-    result's, or with ``promote_inputs`` (comparisons, whose result is bool) the one torch promotes the inputs to.
+    Args:
+        ops: The ops that the rule lowers.
+        operands: Number of leading arguments that are broadcast to the result's shape and converted to one dtype; 0 for
+            all positional arguments.
+        promote_inputs: Whether that dtype is the one that torch promotes the inputs to, as for comparisons, whose
+            result is bool. Otherwise it is the result's dtype.
     """
 
     def register(rule: Rule) -> Rule:
         def prepared(ctx: Context, *args: Any, **kwargs: Any) -> Any:
             count = operands or len(args)
             dtype = _promoted(ctx.node.args[:count]) if promote_inputs else ctx.dtype
-            ready = [spread(arg, ctx.shape, dtype) for arg in args[:count]]
-            return rule(*ready, *args[count:], **kwargs)
+            promoted = [spread(arg, ctx.shape, dtype) for arg in args[:count]]
+            return rule(*promoted, *args[count:], **kwargs)
 
         prepared.__name__ = getattr(rule, "__name__", "rule")
         for op in ops:
@@ -159,17 +165,25 @@ def _promoted(args: Sequence[Any]) -> np.dtype:
 
 
 _REFUSED_TYPE = "does not accept dtype"
-"""Says JAX of an op that has no meaning for a type, such as a bitwise one for floats."""
+"""Part of JAX's error message for an op that a dtype does not support, such as a bitwise op on floats."""
 
 
 def apply(ctx: Context, rule: Rule, args: Any, kwargs: Any) -> Any:
-    """Runs a rule and gives its results the dtypes that torch inferred."""
+    """Runs a lowering rule.
+
+    Returns:
+        The op's result, or the list of its results, converted to the dtypes that torch inferred.
+
+    Raises:
+        UnsupportedOpError: The rule does not cover the arguments, or PyTorch refuses them.
+        AssertionError: The rule returned another shape than torch inferred, which is a bug in the rule.
+    """
     try:
         results = rule(ctx, *args, **kwargs)
     except TypeError as error:
         if _REFUSED_TYPE not in str(error):
             raise
-        ctx.invalid("operands of these types")
+        ctx.invalid("combination of these dtypes")
     if isinstance(ctx.out, torch.Tensor):
         return _checked(ctx, results, ctx.out)
     return [
@@ -181,17 +195,17 @@ def apply(ctx: Context, rule: Rule, args: Any, kwargs: Any) -> Any:
 def _checked(ctx: Context, result: Any, out: torch.Tensor) -> Array:
     if tuple(result.shape) != shape_of(out):
         raise AssertionError(
-            f"the lowering rule of {ctx.node.target} made shape {tuple(result.shape)}, torch says {shape_of(out)}: "
-            f"{describe(ctx.node)}"
+            f"the lowering rule of {ctx.node.target} returned shape {tuple(result.shape)}, but torch inferred "
+            f"{shape_of(out)}: {describe(ctx.node)}"
         )
     return cast(result, DTYPES[out.dtype])
 
 
-# Small tools of the rules --------------------------------------------------------------------------------------------
+# Helpers of the rules ------------------------------------------------------------------------------------------------
 
 
 def cast(x: Any, dtype: np.dtype) -> Array:
-    """Converts as torch does: to bool means "is not zero"."""
+    """Converts an array as torch does; a conversion to bool compares with zero."""
     if x.dtype == dtype:
         return x
     if dtype == np.bool_:
@@ -200,39 +214,39 @@ def cast(x: Any, dtype: np.dtype) -> Array:
 
 
 def full(shape: Sequence[int], value: Any, dtype: np.dtype) -> Array:
-    """A constant, the same everywhere. Integers wrap around as in torch."""
+    """Returns an array filled with one value. Integers wrap at the width of the dtype, as in torch."""
     if np.issubdtype(dtype, np.integer) and isinstance(value, int | float):
         value = np.asarray(int(value) & 0xFFFFFFFFFFFFFFFF, "uint64").astype(dtype)
     return lax.full(tuple(shape), value, dtype)
 
 
 def like(x: Array, value: Any) -> Array:
-    """A constant with shape and dtype of ``x``."""
+    """Returns an array of ``x``'s shape and dtype filled with one value."""
     return full(x.shape, value, x.dtype)
 
 
 def broadcast(x: Array, shape: Sequence[int]) -> Array:
-    """Expands sizes of 1 and prepends dimensions, as torch and NumPy do."""
+    """Broadcasts an array to a shape by the rules of torch and NumPy."""
     shape = tuple(shape)
     if tuple(x.shape) == shape:
         return x
     offset = len(shape) - x.ndim
     if any(x.shape[i] != shape[offset + i] for i in range(x.ndim)):
-        kept = [i for i in range(x.ndim) if x.shape[i] == shape[offset + i]]
-        x = lax.reshape(x, [x.shape[i] for i in kept])
-        return lax.broadcast_in_dim(x, shape, [offset + i for i in kept])
+        unexpanded = [i for i in range(x.ndim) if x.shape[i] == shape[offset + i]]
+        x = lax.reshape(x, [x.shape[i] for i in unexpanded])
+        return lax.broadcast_in_dim(x, shape, [offset + i for i in unexpanded])
     return lax.broadcast_in_dim(x, shape, range(offset, len(shape)))
 
 
 def spread(x: Any, shape: Sequence[int], dtype: np.dtype) -> Array:
-    """An array of this shape and dtype from an array or a Python number."""
+    """Returns an array of a shape and dtype, broadcast from an array or filled with a Python number."""
     if isinstance(x, bool | int | float | complex):
         return full(shape, x, dtype)
     return broadcast(cast(x, dtype), shape)
 
 
 def axes(dims: Any, ndim: int) -> tuple[int, ...]:
-    """Non-negative dimensions; None and the empty list mean all of them."""
+    """Returns dimensions as non-negative numbers; None and an empty list stand for all dimensions."""
     if dims is None or (not isinstance(dims, int) and len(dims) == 0):
         return tuple(range(ndim))
     dims = [dims] if isinstance(dims, int) else dims
@@ -240,10 +254,10 @@ def axes(dims: Any, ndim: int) -> tuple[int, ...]:
 
 
 def wide(dtype: np.dtype) -> np.dtype:
-    """The dtype torch accumulates in: float32 for the 16-bit floats, else itself."""
+    """Returns the dtype that torch accumulates in: float32 for 16-bit floats, otherwise the dtype itself."""
     return jnp.dtype("float32") if dtype.itemsize == 2 and jnp.issubdtype(dtype, jnp.floating) else dtype
 
 
 def along(x: Array, axis: int, shape: Sequence[int]) -> Array:
-    """A vector laid along one axis of a shape."""
+    """Broadcasts a vector to a shape along one axis."""
     return lax.broadcast_in_dim(x, tuple(shape), (axis,))

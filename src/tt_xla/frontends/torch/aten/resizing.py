@@ -1,4 +1,4 @@
-"""Resizing of images: products with matrices of weights, which the matrix unit does, instead of gathers."""
+"""Resizing of images by products with matrices of weights, which the matrix unit computes faster than gathers."""
 
 from __future__ import annotations
 
@@ -16,26 +16,34 @@ aten = torch.ops.aten
 
 
 def _resize(x: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
-    """Each output row and column as a weighted sum of input ones."""
+    """Returns images whose rows and columns are weighted sums of input rows and columns.
+
+    Args:
+        x: Images, [..., height, width].
+        rows: Weights, [output height, height].
+        columns: Weights, [output width, width].
+    """
     batch, dtype = x.shape[:-2], wide(x.dtype)
     result = product(cast(x, dtype), broadcast(columns.T.astype(dtype), (*batch, *columns.T.shape)))
     return cast(product(broadcast(rows.astype(dtype), (*batch, *rows.shape)), result), x.dtype)
 
 
 def _nearest(size: int, count: int, scale: float | None) -> np.ndarray:
+    """Returns the weights [count, size] that pick the nearest input for each output."""
     step = np.float32(1 / scale if scale else size / count)
     source = np.minimum((np.arange(count, dtype=np.float32) * step).astype(int), size - 1)
     return np.eye(size)[source]
 
 
 def _step(size: int, count: int, align_corners: bool, scale: float | None) -> float:
-    """How far apart two outputs are, in inputs."""
+    """Returns the distance of two outputs, in inputs."""
     if align_corners:
         return (size - 1) / (count - 1) if count > 1 else 0.0
     return 1 / scale if scale else size / count
 
 
 def _bilinear(size: int, count: int, align_corners: bool, scale: float | None) -> np.ndarray:
+    """Returns the weights [count, size] that interpolate linearly between the two nearest inputs."""
     step = _step(size, count, align_corners, scale)
     position = np.arange(count) * step if align_corners else np.maximum((np.arange(count) + 0.5) * step - 0.5, 0)
     low = np.minimum(position.astype(int), size - 1)
@@ -48,12 +56,12 @@ def _bilinear(size: int, count: int, align_corners: bool, scale: float | None) -
 def upsample_nearest2d(
     ctx: Context, x: Array, size: Sequence[int], scale_h: float | None = None, scale_w: float | None = None
 ) -> Array:
-    """Whole factors repeat elements."""
+    """Repeats elements where both sizes grow by whole factors, and multiplies by weights otherwise."""
     batch, (height, width), (rows, columns) = x.shape[:-2], x.shape[-2:], ctx.shape[-2:]
     if rows % height == 0 and columns % width == 0:
         split = (*batch, height, rows // height, width, columns // width)
-        kept = (*range(len(batch)), len(batch), len(batch) + 2)
-        return lax.reshape(lax.broadcast_in_dim(x, split, kept), ctx.shape)
+        dims = (*range(len(batch)), len(batch), len(batch) + 2)
+        return lax.reshape(lax.broadcast_in_dim(x, split, dims), ctx.shape)
     return _resize(x, _nearest(height, rows, scale_h), _nearest(width, columns, scale_w))
 
 
@@ -75,7 +83,7 @@ def _triangle(x: np.ndarray) -> np.ndarray:
 
 
 def _cubic(x: np.ndarray) -> np.ndarray:
-    a = -0.5  # torch's, where it is antialiased
+    a = -0.5  # the constant of torch's antialiased filter
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = a * (((x - 5) * x + 8) * x - 4)
     return np.where(x < 1, near, np.where(x < 2, far, 0))
@@ -89,9 +97,10 @@ def _smooth(
     align_corners: bool,
     scale: float | None,
 ) -> np.ndarray:
-    """Each output as the mean of the inputs within ``reach`` of it, weighted by ``kernel`` of the distance.
+    """Returns weights [count, size] that average the inputs within ``reach`` of each output.
 
-    Distances are in inputs where the image grows, in outputs where it shrinks.
+    The weight of an input is ``kernel`` of its distance. Distances count inputs where the image grows, and outputs
+    where it shrinks.
     """
     step = _step(size, count, align_corners, scale)
     stretch = max(step, 1.0)
@@ -104,7 +113,7 @@ def _smooth(
 
 
 def _lower_resizing(op: str, weights: Callable[[int, int, bool, float | None], np.ndarray]) -> None:
-    """Register ``op`` and its gradient, which is a product with the transposed ``weights`` [outputs, inputs]."""
+    """Registers rules for ``op`` and its gradient, which multiplies by the transposed ``weights`` [outputs, inputs]."""
 
     @lower(getattr(aten, op).default)
     def forward(

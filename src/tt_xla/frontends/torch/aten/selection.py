@@ -1,4 +1,4 @@
-"""Order statistics, searching, distances, and scatters that combine."""
+"""Searches in sorted edges, distances between rows, and scatters that combine elements."""
 
 from __future__ import annotations
 
@@ -58,30 +58,30 @@ def _first_edge_after(ctx: Context, edges: Array, x: Array, right: bool) -> Arra
 
 @lower(aten._cdist_forward.default)
 def distances(ctx: Context, x: Array, y: Array, order: float, compute_mode: int | None) -> Array:
-    """The norm of each row of ``x`` less each row of ``y``."""
+    """Returns the norm of the difference of each row of ``x`` and each row of ``y``."""
     *batch, rows, columns = ctx.shape
     shape = (*batch, rows, columns, x.shape[-1])
     last, width = len(shape) - 1, wide(x.dtype)
     left, right = (
-        lax.broadcast_in_dim(cast(rows, width), shape, (*range(last - rows.ndim, last - 2), place, last))
-        for rows, place in ((x, last - 2), (y, last - 1))
+        lax.broadcast_in_dim(cast(rows, width), shape, (*range(last - rows.ndim, last - 2), dim, last))
+        for rows, dim in ((x, last - 2), (y, last - 1))
     )
-    apart = lax.abs(lax.sub(left, right))
+    differences = lax.abs(lax.sub(left, right))
     if not x.shape[-1]:
         return full(ctx.shape, 0, ctx.dtype)
     if order == math.inf:
-        return maximum(apart, (last,))
+        return maximum(differences, (last,))
     if order == 0:
-        return total(lax.min(lax.ceil(apart), like(apart, 1)), (last,))  # NaN stays NaN
+        return total(lax.min(lax.ceil(differences), like(differences, 1)), (last,))  # NaN stays NaN
     if order == 1:
-        return total(apart, (last,))
+        return total(differences, (last,))
     if order == 2:
-        return lax.sqrt(total(lax.mul(apart, apart), (last,)))
-    powers = total(lax.pow(apart, like(apart, order)), (last,))
+        return lax.sqrt(total(lax.mul(differences, differences), (last,)))
+    powers = total(lax.pow(differences, like(differences, order)), (last,))
     return lax.pow(powers, like(powers, 1 / order))
 
 
-_COMBINED: dict[str, tuple[Any, float]] = {
+_COMBINERS: dict[str, tuple[Any, float]] = {
     "sum": (lax.scatter_add, 0),
     "mean": (lax.scatter_add, 0),
     "prod": (lax.scatter_mul, 1),
@@ -90,13 +90,16 @@ _COMBINED: dict[str, tuple[Any, float]] = {
 }
 
 
+"""Scatter op of JAX and its neutral element, by the name of the reduction."""
+
+
 @lower(aten.scatter_reduce.two)
 def scatter_reduce(
     ctx: Context, x: Array, dim: int, positions: Array, source: Array, reduce: str, *, include_self: bool = True
 ) -> Array:
     if x.dtype == np.bool_:
         ctx.unsupported("for booleans")
-    combine, neutral = _COMBINED[reduce]
+    combine, neutral = _COMBINERS[reduce]
     start = x
     if not include_self:
         start = combine_at(x, dim, positions, full(positions.shape, _bound(neutral, x.dtype), x.dtype), lax.scatter)
@@ -104,19 +107,19 @@ def scatter_reduce(
     if reduce != "mean":
         return result
     ones = full(positions.shape, 1, x.dtype)
-    begin = like(x, 1)
+    initial_counts = like(x, 1)
     if not include_self:
-        begin = combine_at(begin, dim, positions, like(ones, 0), lax.scatter)
-    counts = lax.max(combine_at(begin, dim, positions, ones, lax.scatter_add), like(x, 1))
+        initial_counts = combine_at(initial_counts, dim, positions, like(ones, 0), lax.scatter)
+    counts = lax.max(combine_at(initial_counts, dim, positions, ones, lax.scatter_add), like(x, 1))
     if jnp.issubdtype(x.dtype, jnp.floating):
         return lax.div(result, counts)
     quotient = lax.div(result, counts)
-    short = lax.bitwise_and(lax.lt(result, like(x, 0)), lax.ne(lax.rem(result, counts), like(x, 0)))
-    return lax.select(short, lax.sub(quotient, like(x, 1)), quotient)
+    rounds_down = lax.bitwise_and(lax.lt(result, like(x, 0)), lax.ne(lax.rem(result, counts), like(x, 0)))
+    return lax.select(rounds_down, lax.sub(quotient, like(x, 1)), quotient)
 
 
 def _bound(value: float, dtype: np.dtype) -> float | int:
-    """Infinity as the largest number of a dtype that has none."""
+    """Returns the value, or for an infinity and an integer dtype the dtype's greatest or least number."""
     if math.isfinite(value) or not jnp.issubdtype(dtype, jnp.integer):
         return value
     return int(jnp.iinfo(dtype).max if value > 0 else jnp.iinfo(dtype).min)

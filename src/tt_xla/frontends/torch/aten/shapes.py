@@ -1,4 +1,4 @@
-"""Ops that move, cut, join or repeat elements."""
+"""Ops that move, slice, join or repeat elements."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reshape(ctx: Context, x: Array, *sizes: Any) -> Array:
 
 @lower(torch.ops.tt_xla.mark_tensor.default, torch.ops.tt.weight_dtype_override.default)
 def mark(ctx: Context, x: Array, *_: Any) -> Array:
-    """A mark of a group that could not become a composite, or of an argument."""
+    """Removes the mark of a tensor whose group did not become a composite, or of a parameter."""
     return x
 
 
@@ -73,17 +73,17 @@ def expand(ctx: Context, x: Array, sizes: Sequence[int], *, implicit: bool = Fal
 def repeat(ctx: Context, x: Array, repeats: Sequence[int]) -> Array:
     padded = (1,) * (len(repeats) - x.ndim) + tuple(x.shape)
     split = [size for pair in zip(repeats, padded, strict=True) for size in pair]
-    kept = [2 * i + 1 for i in range(len(repeats))]
-    return lax.reshape(lax.broadcast_in_dim(lax.reshape(x, padded), split, kept), ctx.shape)
+    element_dims = [2 * i + 1 for i in range(len(repeats))]
+    return lax.reshape(lax.broadcast_in_dim(lax.reshape(x, padded), split, element_dims), ctx.shape)
 
 
 @lower(aten.cat.default)
 def cat(ctx: Context, tensors: Sequence[Array], dim: int = 0) -> Array:
     rank = len(ctx.shape)
-    parts = [cast(x, ctx.dtype) for x in tensors if x.ndim == rank and x.shape[dim % rank]]
-    if not parts:
+    nonempty = [cast(x, ctx.dtype) for x in tensors if x.ndim == rank and x.shape[dim % rank]]
+    if not nonempty:
         return full(ctx.shape, 0, ctx.dtype)
-    return parts[0] if len(parts) == 1 else lax.concatenate(parts, dim % rank)
+    return nonempty[0] if len(nonempty) == 1 else lax.concatenate(nonempty, dim % rank)
 
 
 @lower(aten.stack.default)
@@ -93,7 +93,7 @@ def stack(ctx: Context, tensors: Sequence[Array], dim: int = 0) -> Array:
 
 
 def slice_along(x: Array, dim: int, start: int, stop: int, step: int = 1) -> Array:
-    """``x[..., start:stop:step, ...]`` with bounds that lie within ``x``."""
+    """Returns ``x[..., start:stop:step, ...]`` along one dimension, for bounds within ``x``."""
     if (start, stop, step) == (0, x.shape[dim], 1):
         return x
     return lax.slice_in_dim(x, start, max(start, stop), step, dim)
@@ -125,12 +125,12 @@ def narrow(ctx: Context, x: Array, dim: int, start: int, length: int) -> Array:
 @lower(aten.split.Tensor, aten.split_with_sizes.default)
 def split(ctx: Context, x: Array, sizes: Any, dim: int = 0) -> list[Array]:
     dim %= x.ndim
-    parts, start = [], 0
+    pieces, start = [], 0
     for out in ctx.out:
         stop = start + shape_of(out)[dim]
-        parts.append(slice_along(x, dim, start, stop))
+        pieces.append(slice_along(x, dim, start, stop))
         start = stop
-    return parts
+    return pieces
 
 
 @lower(aten.unbind.int)
@@ -185,17 +185,21 @@ def diagonal(ctx: Context, x: Array, offset: int = 0, dim1: int = 0, dim2: int =
 
 @lower(aten.diagonal_scatter.default)
 def diagonal_scatter(ctx: Context, x: Array, source: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """Each place on the diagonal takes the element of its row, or of its column where the diagonal starts below."""
+    """Writes ``source`` to a diagonal.
+
+    The source is broadcast so that each element stands in its row, or for a negative offset in its column; a select
+    then takes the elements on the diagonal.
+    """
     dim1, dim2 = dim1 % x.ndim, dim2 % x.ndim
     line = dim1 if offset >= 0 else dim2
-    places = [lax.broadcasted_iota(np.dtype("int32"), x.shape, dim) for dim in (dim1, dim2)]
-    on_diagonal = lax.eq(lax.sub(places[1], places[0]), full(x.shape, offset, np.dtype("int32")))
-    rest = x.shape[line] - source.shape[-1]
-    padded = lax.pad(cast(source, x.dtype), full((), 0, x.dtype), [(0, 0, 0)] * (source.ndim - 1) + [(0, rest, 0)])
+    rows, columns = (lax.broadcasted_iota(np.dtype("int32"), x.shape, dim) for dim in (dim1, dim2))
+    on_diagonal = lax.eq(lax.sub(columns, rows), full(x.shape, offset, np.dtype("int32")))
+    missing = x.shape[line] - source.shape[-1]
+    padded = lax.pad(cast(source, x.dtype), full((), 0, x.dtype), [(0, 0, 0)] * (source.ndim - 1) + [(0, missing, 0)])
     others = [dim for dim in range(x.ndim) if dim not in (dim1, dim2)]
     order = sorted(range(source.ndim), key=[*others, line].__getitem__)
-    kept = sorted([*others, line])
-    return lax.select(on_diagonal, lax.broadcast_in_dim(lax.transpose(padded, order), x.shape, kept), x)
+    dims = sorted([*others, line])
+    return lax.select(on_diagonal, lax.broadcast_in_dim(lax.transpose(padded, order), x.shape, dims), x)
 
 
 @lower(aten.slice_scatter.default)

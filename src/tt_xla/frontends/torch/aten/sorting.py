@@ -104,13 +104,13 @@ def kthvalue(ctx: Context, x: Array, k: int, dim: int = -1, keepdim: bool = Fals
     if x.ndim == 0:
         return sorted_with_indices(x, dim, False)
     dim %= x.ndim
-    found = [slice_along(part, dim, k - 1, k) for part in sorted_with_indices(x, dim, False)]
-    return [lax.reshape(part, ctx.shape) for part in found]
+    kth = [slice_along(part, dim, k - 1, k) for part in sorted_with_indices(x, dim, False)]
+    return [lax.reshape(part, ctx.shape) for part in kth]
 
 
 @lower(aten.median.dim)
 def median_along(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> list[Array]:
-    """The lower one of two in the middle; the first NaN where there is one."""
+    """Returns the middle element, the lower of two; the first NaN where there is one."""
     if x.ndim == 0:
         return sorted_with_indices(x, dim, False)
     dim %= x.ndim
@@ -119,14 +119,14 @@ def median_along(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> lis
         ctx.invalid("dimension without elements")
     values, positions = sorted_with_indices(x, dim, False)
     middle = full((), (size - 1) // 2, np.dtype("int32"))
-    counted = total(cast(lax.ne(x, x), np.dtype("int32")), (dim,))  # NaN stands last
-    place = lax.select(
-        lax.gt(counted, like(counted, 0)),
-        lax.sub(like(counted, size), counted),
-        lax.broadcast(middle, counted.shape),
+    nan_count = total(cast(lax.ne(x, x), np.dtype("int32")), (dim,))  # the sort puts NaN last
+    position = lax.select(
+        lax.gt(nan_count, like(nan_count, 0)),
+        lax.sub(like(nan_count, size), nan_count),
+        lax.broadcast(middle, nan_count.shape),
     )
     line = lax.broadcasted_iota(np.dtype("int32"), x.shape, dim)
-    chosen = lax.eq(line, expand_back(place, x.shape, (dim,)))
+    chosen = lax.eq(line, expand_back(position, x.shape, (dim,)))
     index = total(lax.select(chosen, positions, like(positions, 0)), (dim,))
     value = total(lax.select(chosen, values, like(values, 0)), (dim,))
     return [lax.reshape(value, ctx.shape), lax.reshape(index, ctx.shape)]

@@ -1,4 +1,4 @@
-"""``as_strided``: elements of a tensor's memory by steps that the device has; a gather only where there are none."""
+"""``as_strided`` as reshapes, slices and transposes of a tensor's memory where possible, and as a gather otherwise."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tt_xla.frontends.torch.device.geometry import View, find_view, memory_order
 
 aten = torch.ops.aten
 
-_MOST_PARTS = 64
-"""Overlapping windows that are cut out one by one; more are gathered."""
+_MAX_WINDOWS = 64
+"""Number of overlapping windows up to which each is sliced by itself; more are gathered in one op."""
 
 
 @lower(aten.as_strided.default)
@@ -26,33 +26,33 @@ def as_strided(
     first = int(base.storage_offset())
     offset = (first if storage_offset is None else storage_offset) - first
     if order is None or offset < 0 or storage_elements(size, stride, offset) > x.size:
-        ctx.unsupported("where it reaches beyond the elements of the tensor that it is given")
+        ctx.unsupported("with positions beyond the elements of its input")
     if 0 in ctx.shape:
         return lax.full(ctx.shape, 0, x.dtype)
     memory = lax.transpose(x, order)
     strides = tuple(stride)
     view = find_view(memory.shape, ctx.shape, strides, offset)
     if view is not None:
-        return _taken(memory, view)
+        return _viewed(memory, view)
     for dim in sorted(range(len(strides)), key=ctx.shape.__getitem__):
         windows = _windows(memory.shape, ctx.shape, strides, offset, dim)
         if windows:
-            return lax.concatenate([lax.expand_dims(_taken(memory, window), (dim,)) for window in windows], dim)
+            return lax.concatenate([lax.expand_dims(_viewed(memory, window), (dim,)) for window in windows], dim)
     return _gathered(memory, ctx.shape, strides, offset)
 
 
 def _windows(
     base: tuple[int, ...], size: tuple[int, ...], stride: tuple[int, ...], offset: int, dim: int
 ) -> list[View]:
-    """The parts of a view along one dimension as views of their own; none where they are not, or are many."""
-    if not 1 < size[dim] <= _MOST_PARTS:
+    """Returns a view of each position along one dimension; no views if one does not exist or they are too many."""
+    if not 1 < size[dim] <= _MAX_WINDOWS:
         return []
-    one, steps = size[:dim] + size[dim + 1 :], stride[:dim] + stride[dim + 1 :]
-    views = [find_view(base, one, steps, offset + i * stride[dim]) for i in range(size[dim])]
+    window_size, window_stride = size[:dim] + size[dim + 1 :], stride[:dim] + stride[dim + 1 :]
+    views = [find_view(base, window_size, window_stride, offset + i * stride[dim]) for i in range(size[dim])]
     return [view for view in views if view is not None] if None not in views else []
 
 
-def _taken(x: Array, view: View) -> Array:
+def _viewed(x: Array, view: View) -> Array:
     x = lax.reshape(x, view.lengths)
     for part in view.parts:
         x = lax.slice_in_dim(x, part.start, part.stop, part.step, part.dim)
