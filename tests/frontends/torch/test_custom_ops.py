@@ -185,32 +185,32 @@ def test_sampling(device):
     tokens = torch.tensor([[10, 11, 12, 13]]).repeat(200, 1).to(device)
     ones = torch.ones(200, device=device)
 
-    def taken(k, p, temperature):
+    def sampled_tokens(k, p, temperature):
         return set(ops.sampling(logits, tokens, (ones * k).int(), ones * p, ones * temperature).tolist())
 
-    assert taken(1, 1.0, 1.0) == {11}
-    assert taken(4, 0.0, 1.0) == {11}
-    assert taken(2, 1.0, 1.0) == {11, 12}
-    assert taken(4, 1.0, 100.0) == {10, 11, 12, 13}
+    assert sampled_tokens(1, 1.0, 1.0) == {11}
+    assert sampled_tokens(4, 0.0, 1.0) == {11}
+    assert sampled_tokens(2, 1.0, 1.0) == {11, 12}
+    assert sampled_tokens(4, 1.0, 100.0) == {10, 11, 12, 13}
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda x: ops.scaled_dot_product_attention(x[:, :, :5], x, x), r"multiple of 32; got query: \[1, 2, 5, 4\]"),
-        (lambda x: ops.scaled_dot_product_attention(x, x, x, x), "there is no attn_mask"),
+        (lambda x: ops.scaled_dot_product_attention(x, x, x, x), "attn_mask needs is_causal=False"),
         (lambda x: ops.scaled_dot_product_attention(x, x, x, sliding_window_size=0), "must be positive"),
         (lambda x: ops.scaled_dot_product_attention(x, x, x[..., :2]), "one shape"),
-        (lambda x: ops.flash_mla_prefill(x, x, 5), "head_dim_v is 5"),
+        (lambda x: ops.flash_mla_prefill(x, x, 5), "head_dim_v must be at most the width of key, got 5"),
         (lambda x: ops.flash_mla_prefill(x, x, 4, is_causal=False), "is_causal must be True"),
         (lambda x: ops.fill_cache(x.repeat(2, 1, 1, 1), x), "a batch of 2 needs batch_offset"),
-        (lambda x: ops.fill_cache(x, x, 1), "batch_offset is 1"),
+        (lambda x: ops.fill_cache(x, x, 1), "batch_offset 1 lies outside the batch"),
         (lambda x: ops.update_cache(x, x, torch.zeros(1)), r"\[batch, heads, 1, width\]"),
-        (lambda x: ops.paged_fill_cache(x, x, torch.zeros(1, 0).int()), "no room"),
+        (lambda x: ops.paged_fill_cache(x, x, torch.zeros(1, 0).int()), "longer than a user's blocks"),
         (lambda x: ops.mark_argument_attributes(x, "weight"), "argument_type is 'weight'"),
     ],
 )
-def test_what_does_not_fit(call, message):
+def test_arguments_that_do_not_fit_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(drawn(1, 2, 32, 4))
 

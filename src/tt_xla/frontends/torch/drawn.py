@@ -1,6 +1,7 @@
-"""Random ops whose distribution is given by tensors: numbers that the CPU's generator draws, and the rest computed.
+"""Decompositions of random ops whose distribution depends on tensors: drawn numbers, and arithmetic on them.
 
-The numbers are those of torch's own kernels for the CPU, drawn in the same order, so a seed gives what it gives there.
+The host draws the numbers with torch's own kernels for the CPU and in the same order, so a seed gives the same results
+as on the CPU.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ RANDOM = {
     aten.randint_like.low_dtype,
     aten.randperm.default,
 }
-"""Ops whose results are drawn before a program runs, and are inputs of it."""
+"""Ops whose results the host draws before a program runs; the program takes them as inputs."""
 
 
-def _bernoulli(chances: Tensor, **generator: Any) -> Tensor:
-    return _bernoulli_like(chances, chances, **generator)
+def _bernoulli(probabilities: Tensor, **generator: Any) -> Tensor:
+    return _bernoulli_like(probabilities, probabilities, **generator)
 
 
-def _bernoulli_like(x: Tensor, chances: Tensor, **generator: Any) -> Tensor:
-    dtype = chances.dtype if chances.is_floating_point() else torch.float32
-    return (_draw(aten.rand, x.shape, dtype, x.device, **generator) < chances).to(x.dtype)
+def _bernoulli_like(x: Tensor, probabilities: Tensor, **generator: Any) -> Tensor:
+    dtype = probabilities.dtype if probabilities.is_floating_point() else torch.float32
+    return (_draw(aten.rand, x.shape, dtype, x.device, **generator) < probabilities).to(x.dtype)
 
 
 def _normal(mean: Any, deviation: Any, **generator: Any) -> Tensor:
-    given = [value for value in (mean, deviation) if isinstance(value, Tensor)]
-    shape = torch.broadcast_shapes(*[tensor.shape for tensor in given])
-    return _draw(aten.randn, shape, given[0].dtype, given[0].device, **generator) * deviation + mean
+    tensors = [value for value in (mean, deviation) if isinstance(value, Tensor)]
+    shape = torch.broadcast_shapes(*[tensor.shape for tensor in tensors])
+    return _draw(aten.randn, shape, tensors[0].dtype, tensors[0].device, **generator) * deviation + mean
 
 
 def _normal_around(mean: Tensor, deviation: float = 1.0, **generator: Any) -> Tensor:
@@ -59,7 +60,7 @@ def _normal_of(
     requires_grad: bool = False,
     **generator: Any,
 ) -> Tensor:
-    """What torch makes of ``torch.normal`` in a graph."""
+    """Decomposes ``prims.normal``, which torch records for ``torch.normal`` in a graph."""
     drawn = _draw(aten.randn, shape, dtype, device, **generator)
     return drawn if (mean, std) == (0, 1) else drawn * std + mean
 
@@ -72,8 +73,9 @@ def _draw(
     *,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    own = {} if generator is None else {"generator": generator}
-    return function(shape, dtype=dtype, device=device, **own)
+    """Returns random numbers of a factory function, drawn by a generator or by torch's default one."""
+    options = {} if generator is None else {"generator": generator}
+    return function(shape, dtype=dtype, device=device, **options)
 
 
 DRAWN: dict[OpOverload, Callable[..., Tensor]] = {
@@ -84,5 +86,6 @@ DRAWN: dict[OpOverload, Callable[..., Tensor]] = {
     aten.normal.float_Tensor: _normal,
     torch.ops.prims.normal.default: _normal_of,
 }
+"""Decompositions by op."""
 
 __all__ = ["DRAWN", "RANDOM"]

@@ -1,7 +1,7 @@
-"""Fused steps of optimizers and of the gradient scaler, which torch has as one op, in the ops that they consist of.
+"""Decompositions of torch's fused optimizer steps and of its gradient scaler's ops.
 
-Each rule has the arguments of the functional op and gives its results; ``grad_scale`` and ``found_inf`` are the
-gradient scaler's, 0-dim tensors: gradients are divided by the one, and nothing is stepped where the other is not 0.
+Each rule has the arguments and results of the functional op. ``grad_scale`` and ``found_inf`` are 0-dim tensors of the
+gradient scaler: gradients are divided by the first, and no tensor changes if the second is not 0.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _adam(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> Lists:
-    """Adam; AdamW where the decay of weights is decoupled from the gradient."""
+    """Steps by Adam, or by AdamW if the weight decay is decoupled from the gradient."""
     results: Lists = ([], [], [], [], [])
     for index, (param, grad, average, square, step) in enumerate(
         zip(params, grads, averages, squares, steps, strict=True)
@@ -130,7 +130,7 @@ def _append(results: Lists, found_inf: Tensor | None, old: Sequence[Tensor], new
 
 
 def _unscale_and_check(tensors: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> tuple[list[Tensor], Tensor]:
-    """Scaled tensors, and 1 where an element of one is not finite."""
+    """Returns the scaled tensors, and ``found_inf``, which is 1 if an element of a tensor is not finite."""
     for tensor in tensors:
         found_inf = torch.where(tensor.isfinite().all(), found_inf, torch.ones_like(found_inf))
     return [tensor * inv_scale.to(tensor.dtype) for tensor in tensors], found_inf
@@ -139,14 +139,17 @@ def _unscale_and_check(tensors: Sequence[Tensor], found_inf: Tensor, inv_scale: 
 def _update_scale(
     scale: Tensor, tracker: Tensor, found_inf: Tensor, growth: float, backoff: float, interval: int
 ) -> tuple[Tensor, Tensor]:
-    """A scale that falls after infinities, and grows after ``interval`` steps without; never to infinity."""
+    """Returns the next scale and step counter.
+
+    The scale falls after a step with infinities, and grows after ``interval`` steps without, though never to infinity.
+    """
     failed = found_inf.reshape(()) != 0
     grown = tracker + 1
     full = grown == interval
     larger = scale * growth
-    kept = torch.where(full & larger.isfinite(), larger, scale)
-    nothing = torch.zeros_like(tracker)
-    return torch.where(failed, scale * backoff, kept), torch.where(failed | full, nothing, grown)
+    unfailed_scale = torch.where(full & larger.isfinite(), larger, scale)
+    zero = torch.zeros_like(tracker)
+    return torch.where(failed, scale * backoff, unfailed_scale), torch.where(failed | full, zero, grown)
 
 
 def _adam_step(*args: Any, **kwargs: Any) -> Lists:
@@ -172,13 +175,13 @@ STEPS: dict[OpOverload, Callable[..., Any]] = {
     for overload in getattr(aten, name).overloads()
     if not overload.endswith("out")
 }
-"""Rules by functional op."""
+"""Decompositions by functional op."""
 
 IN_PLACE: dict[OpOverload, Callable[..., Any]] = {
     getattr(getattr(aten, f"{name}_"), overload): rule
     for name, rule in _RULES.items()
     for overload in getattr(aten, f"{name}_").overloads()
 }
-"""The same by the op that writes its results to its arguments."""
+"""The same decompositions by the in-place op, which writes its results to its arguments."""
 
 __all__ = ["IN_PLACE", "STEPS"]

@@ -1,4 +1,4 @@
-"""Control flow of torch (``torch.cond``, ``while_loop``, ``scan``): graphs called by a graph, in ``jax.lax``."""
+"""Lowering of torch's control flow (``torch.cond``, ``while_loop``, ``scan``) to ``jax.lax``."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tt_xla.frontends.torch.private.tracing import scan_op
 from tt_xla.registry import Registry
 
 Branch = Callable[[Sequence[Any]], list[Any]]
-"""A graph: takes arrays, gives arrays."""
+"""A graph that an operator calls, as a function from arrays to arrays."""
 
 HIGHER_ORDER: Registry[Any, Callable[..., list[Any]]] = Registry("lowering")
-"""By operator: a function of its arguments, in which each graph is a :data:`Branch`."""
+"""Lowerings by operator: functions of its arguments, with each graph as a :data:`Branch`."""
 
 
 def graphs_of(node: torch.fx.Node) -> Iterator[torch.fx.GraphModule]:
-    """The graphs that a call of a higher order op is given."""
-    for given in node.all_input_nodes:
-        if given.op == "get_attr" and isinstance(found := attribute_of(given), torch.fx.GraphModule):
-            yield found
+    """Yields the graphs among the arguments of a call of a higher order op."""
+    for argument in node.all_input_nodes:
+        if argument.op == "get_attr" and isinstance(graph := attribute_of(argument), torch.fx.GraphModule):
+            yield graph
 
 
 def attribute_of(node: torch.fx.Node) -> Any:
-    """What a ``get_attr`` node stands for."""
+    """Returns the attribute that a ``get_attr`` node refers to."""
     value: Any = node.graph.owning_module
     for name in str(node.target).split("."):
         value = getattr(value, name)
@@ -37,21 +37,21 @@ def attribute_of(node: torch.fx.Node) -> Any:
 @HIGHER_ORDER.register(torch.ops.higher_order.cond)
 def _cond(predicate: Any, true: Branch, false: Branch, operands: Sequence[Any] = ()) -> list[Any]:
     predicate = jnp.asarray(predicate).reshape(()).astype(bool)
-    return jax.lax.cond(predicate, lambda *given: true(given), lambda *given: false(given), *operands)
+    return jax.lax.cond(predicate, lambda *arrays: true(arrays), lambda *arrays: false(arrays), *operands)
 
 
 @HIGHER_ORDER.register(torch.ops.higher_order.while_loop)
 def _while_loop(condition: Branch, body: Branch, carried: Sequence[Any], more: Sequence[Any] = ()) -> list[Any]:
     start = [jnp.asarray(value) for value in carried]
 
-    def go_on(state: list[Any]) -> Any:
+    def continues(state: list[Any]) -> Any:
         return jnp.asarray(condition([*state, *more])[0]).reshape(()).astype(bool)
 
     def step(state: list[Any]) -> list[Any]:
         after = body([*state, *more])
         return [jnp.asarray(new, old.dtype) for new, old in zip(after, start, strict=True)]
 
-    return jax.lax.while_loop(go_on, step, start)
+    return jax.lax.while_loop(continues, step, start)
 
 
 @HIGHER_ORDER.register(scan_op)
