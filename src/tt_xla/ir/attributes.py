@@ -32,57 +32,58 @@ class LabelAttr(Data[E], ABC):
 class StructAttr(Data[tuple[tuple[str, Any], ...]], ABC):
     """An attribute of named fields, ``#ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>``.
 
-    ``data`` holds the given fields in declared order; fields not given are left to TT-NN.
+    ``data`` holds the present fields in declared order; absent fields are left to TT-NN.
     """
 
     FIELDS: ClassVar[Mapping[str, type]]
-    """Field name to bool, int, an enumeration, or an attribute class, whose values are attributes."""
+    """Type of each field by name: bool, int, an enumeration, or an attribute class."""
     REQUIRED: ClassVar[frozenset[str]] = frozenset()
-    """Fields that must be given."""
+    """Names of the fields that must be present."""
     QUALIFIED: ClassVar[bool] = True
-    """Whether fields that are attributes are written with their names, as upstream does it for some."""
+    """Whether fields that are attributes are written with their names, as upstream does for some configs."""
     TAG: ClassVar[str] = ""
-    """What tells this config from others that can stand in its place; ``plain`` has it under ``config``."""
+    """Label that distinguishes this config from others of the same property; :func:`plain` stores it as ``config``."""
 
     @classmethod
     def of(cls, **fields: Any) -> Any:
-        """The attribute with these fields; None leaves one out.
+        """Returns the attribute with these fields; None leaves a field out.
 
         Raises:
-            ValueError: a field is unknown, or one that must be given is missing.
+            ValueError: a field is unknown, or a required one is missing.
         """
-        given = {name: value for name, value in fields.items() if value is not None}
-        if problem := cls._problem(given):
+        present = {name: value for name, value in fields.items() if value is not None}
+        if problem := cls._problem(present):
             raise ValueError(problem)
-        return cls(tuple((name, given[name]) for name in cls.FIELDS if name in given))
+        return cls(tuple((name, present[name]) for name in cls.FIELDS if name in present))
 
     @classmethod
-    def _problem(cls, given: Mapping[str, Any]) -> str:
-        """What is wrong with the names of fields; empty when nothing is."""
-        unknown, missing = given.keys() - cls.FIELDS.keys(), cls.REQUIRED - given.keys()
+    def _problem(cls, fields: Mapping[str, Any]) -> str:
+        """Returns an error message if a field is unknown or missing; else an empty string."""
+        unknown, missing = fields.keys() - cls.FIELDS.keys(), cls.REQUIRED - fields.keys()
         if unknown:
-            return f"{cls.name} has no field '{min(unknown)}'; it has {', '.join(cls.FIELDS)}"
-        return f"{cls.name} lacks the field '{min(missing)}'" if missing else ""
+            return f"{cls.name} has no field '{min(unknown)}'; its fields are {', '.join(cls.FIELDS)}"
+        return f"{cls.name} lacks the required field '{min(missing)}'" if missing else ""
 
     @property
     def fields(self) -> dict[str, Any]:
+        """The present fields by name."""
         return dict(self.data)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Any:
         position = parser.pos
         with parser.in_angle_brackets():
-            found: dict[str, Any] = {}
+            fields: dict[str, Any] = {}
             name = parser.parse_optional_identifier()
             while name is not None:
                 if name not in cls.FIELDS:
                     parser.raise_error(cls._problem({name: None}))
                 parser.parse_punctuation("=")
-                found[name] = _parse_field(parser, cls.FIELDS[name])
+                fields[name] = _parse_field(parser, cls.FIELDS[name])
                 name = parser.parse_identifier() if parser.parse_optional_punctuation(",") else None
-        if problem := cls._problem(found):
+        if problem := cls._problem(fields):
             parser.raise_error(problem, position, parser.pos)
-        return tuple((name, found[name]) for name in cls.FIELDS if name in found)
+        return tuple((name, fields[name]) for name in cls.FIELDS if name in fields)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -96,7 +97,7 @@ class StructAttr(Data[tuple[tuple[str, Any], ...]], ABC):
 
 
 class RawAttr(Data[str], ABC):
-    """An attribute that is kept as its text and not looked into."""
+    """An attribute that is kept as text and not interpreted."""
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
@@ -107,7 +108,11 @@ class RawAttr(Data[str], ABC):
 
 
 def parse_label(parser: AttrParser, labels: type[E]) -> E:
-    """One label of an enumeration; an error lists all of them. Data types that no chip holds are none."""
+    """Reads a label of an enumeration; data types that no chip holds are refused.
+
+    Raises:
+        ParseError: the text is no such label; the message lists all labels.
+    """
     position = parser.pos
     text = parser.parse_identifier()
     known = [label for label in labels if not getattr(label, "is_host_only", False)]
@@ -117,27 +122,31 @@ def parse_label(parser: AttrParser, labels: type[E]) -> E:
 
 
 def nested(parser: AttrParser, kind: type[Any]) -> Any:
-    """An attribute inside another one, with its name or without: ``#ttnn.core_coord<8, 8>`` or ``<8, 8>``."""
+    """Reads an attribute inside another one, with its name or without: ``#ttnn.core_coord<8, 8>`` or ``<8, 8>``.
+
+    Raises:
+        ParseError: the text is an attribute of another class than ``kind``.
+    """
     position = parser.pos
-    found = parser.parse_optional_attribute()
-    if found is None:
+    attribute = parser.parse_optional_attribute()
+    if attribute is None:
         return kind(kind.parse_parameter(parser))
-    if not isinstance(found, kind):
-        parser.raise_error(f"expected #{kind.name}<...>, got {found}", position, parser.pos)
-    return found
+    if not isinstance(attribute, kind):
+        parser.raise_error(f"expected #{kind.name}<...>, got {attribute}", position, parser.pos)
+    return attribute
 
 
 def bare(attribute: Attribute) -> str:
-    """The text of an attribute without its name, ``<32x64>``, as it stands inside other attributes."""
+    """Returns the text of an attribute without its name, ``<32x64>``, as other attributes contain it."""
     text = str(attribute)
     return text[text.index("<") :]
 
 
 def plain(value: Any) -> Any:
-    """What an attribute holds without xDSL: fields as a dict, sequences as lists, labels as strings."""
+    """Returns the plain value of an attribute: fields as a dict, sequences as lists, labels as strings."""
     if isinstance(value, StructAttr):
-        found = {name: plain(field) for name, field in value.data}
-        return {"config": value.TAG} | found if value.TAG else found
+        fields = {name: plain(field) for name, field in value.data}
+        return {"config": value.TAG} | fields if value.TAG else fields
     if isinstance(value, Data):
         return plain(cast(Any, value).data)
     if isinstance(value, tuple | list):

@@ -73,16 +73,17 @@ ELEMENT_TYPES: dict[DataType, Attribute] = {
     DataType.F8E8M0FNU: Float8E8M0FNUType(),
     DataType.F4E2M1FN: Float4E2M1FNType(),
 }
-"""The logical element type of a tensor by its data type on the chip; block floats are bf16 to the program."""
+"""Element type of a tensor in the text by its data type; the element type of block floats is bf16."""
 
 DATA_TYPES: dict[Attribute, DataType] = {
     element: dtype for dtype, element in ELEMENT_TYPES.items() if not dtype.is_block_float
 }
+"""Data type by element type in the text; that of bf16 is not a block float."""
 
 
 _VERIFIED: dict[tuple[object, ...], tuple[Attribute, ...]] = {}
-"""What ops were verified: class, names of properties and attributes, identities of types and attributes, which are kept
-alive here so that no other object takes their identity."""
+"""Types and attributes of verified ops, by op class, names of properties and attributes, and identities of types and
+attributes. The values keep these objects alive, so that no other object gets their identity."""
 _MOST_VERIFIED = 20_000
 
 OperandLike: TypeAlias = "SSAValue | Sequence[SSAValue] | None"
@@ -95,14 +96,16 @@ def _is_large(attribute: Attribute) -> bool:
 
 
 class _OpMeta(ABCMeta):
-    """The class of op classes: an op belongs to those that its class inherits from, and to no other. Abstract base
-    classes ask each of their subclasses in turn, which passes, that ask for kinds of ops all the time, wait for."""
+    """Metaclass of op classes: ``isinstance`` looks at inheritance only.
+
+    ``ABCMeta`` would ask each subclass in turn, which costs time in passes that test ops all the time.
+    """
 
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        """Replaces the accessors that ``irdl_op_definition`` sets by faster and by typed ones."""
+        """Replaces the accessors that ``irdl_op_definition`` sets with faster and typed ones."""
         if type(value) is BeforeVariadicSingleAccessor:
             value = _reader(value)
         elif isinstance(value, PropertyAccessor | OptionalPropertyAccessor):
@@ -111,15 +114,17 @@ class _OpMeta(ABCMeta):
 
 
 def _reader(accessor: BeforeVariadicSingleAccessor) -> Any:
-    """What reads an operand or result of fixed place at once, where xDSL's accessor asks four functions: they are read
-    thousands of times a compilation."""
-    place = accessor.idx
+    """Returns an accessor that reads an operand or result with fixed index directly.
+
+    xDSL's accessor calls four functions, and a compilation reads operands and results thousands of times.
+    """
+    index = accessor.idx
 
     def operand(op: Operation) -> SSAValue:
-        return tuple.__getitem__(op._operands, place)  # pyright: ignore[reportPrivateUsage]
+        return tuple.__getitem__(op._operands, index)  # pyright: ignore[reportPrivateUsage]
 
     def result(op: Operation) -> SSAValue:
-        return tuple.__getitem__(op.results, place)
+        return tuple.__getitem__(op.results, index)
 
     readers = {VarIRConstruct.OPERAND: property(operand), VarIRConstruct.RESULT: property(result)}
     return readers.get(accessor.construct, accessor)
@@ -136,13 +141,13 @@ class TTOp(IRDLOperation, metaclass=_OpMeta):
         location: Any = None,
         **values: Any,
     ) -> Any:
-        """Builds the op from Python values.
+        """Returns an op built from Python values.
 
         Args:
-            operands: in declared order; None for an absent optional one, a sequence for a variadic one.
-            result_types: one for each result.
-            location: the xDSL location of the source.
-            values: property values; None leaves an optional property out.
+            operands: operands in declared order; None for an absent optional one, a sequence for a variadic one.
+            result_types: type of each result.
+            location: xDSL location of the source.
+            values: property values by name; None leaves an optional property out.
         """
         flat: list[SSAValue] = []
         sizes: list[int] = []
@@ -164,7 +169,7 @@ class TTOp(IRDLOperation, metaclass=_OpMeta):
         return cls.create(operands=flat, result_types=result_types, properties=properties, location=location)
 
     def __post_init__(self) -> None:
-        """Nothing, where xDSL fills in default properties: a property left out stands for its kind's default."""
+        """Does nothing; xDSL would add default properties here, while an absent property here means its default."""
 
     def value(self, name: str) -> Any:
         """Returns a property's value by a name that is computed; code that knows the name reads ``op.<field>``.
@@ -176,55 +181,65 @@ class TTOp(IRDLOperation, metaclass=_OpMeta):
         return kind.default if attribute is None else kind.decode(attribute)
 
     def values(self) -> dict[str, Any]:
-        """All properties but operandSegmentSizes as Python values, absent ones with their defaults."""
-        table = property_kinds(type(self))
-        given = {name: table[name].decode(attribute) for name, attribute in self.properties.items() if name in table}
-        for name, kind in table.items():
-            if kind.default is not None and name not in given:
-                given[name] = kind.default
-        return given
+        """Returns the Python values of all properties but operandSegmentSizes; absent ones have their defaults."""
+        kinds = property_kinds(type(self))
+        values = {name: kinds[name].decode(attribute) for name, attribute in self.properties.items() if name in kinds}
+        for name, kind in kinds.items():
+            if kind.default is not None and name not in values:
+                values[name] = kind.default
+        return values
 
     def verify(self, verify_nested_ops: bool = True) -> None:
-        """As xDSL does, but an op that is like one verified before, down to the same attribute objects, is taken as
-        good: models repeat their layers, and checking is a quarter of compiling without this."""
+        """Verifies the op, unless an op with the same types and attribute objects was verified before.
+
+        Models repeat their layers; without this shortcut, verifying takes a quarter of the compile time.
+        """
         operands = tuple(self.operands)
         if self.regions or self.next_op is None or ErasedSSAValue in map(type, operands):
             super().verify(verify_nested_ops)
             return
-        parts = (*[value.type for value in operands], *[value.type for value in self.results])
-        parts += (*self.properties.values(), *self.attributes.values())
-        key = (type(self), len(operands), *self.properties, *self.attributes, *map(id, parts))
+        objects = (*[value.type for value in operands], *[value.type for value in self.results])
+        objects += (*self.properties.values(), *self.attributes.values())
+        key = (type(self), len(operands), *self.properties, *self.attributes, *map(id, objects))
         if key not in _VERIFIED:
             super().verify(verify_nested_ops)
             if any(map(_is_large, self.properties.values())):
                 return
             if len(_VERIFIED) >= _MOST_VERIFIED:
                 _VERIFIED.clear()
-            _VERIFIED[key] = parts
+            _VERIFIED[key] = objects
 
     def fail(self, message: str) -> None:
+        """Raises VerifyException with ``message``, after the name of the op."""
         raise VerifyException(f"'{self.name}' op: {message}")
 
 
 @cache
 def property_kinds(cls: type[TTOp]) -> dict[str, PropertyKind[Any]]:
-    """Property name to kind."""
+    """Returns the kind of each property of an op class by name."""
     definition = cls.get_irdl_definition()
-    found = {name: prop.constr for name, prop in definition.properties.items()}
-    return {name: kind for name, kind in found.items() if isinstance(kind, PropertyKind)}
+    constraints = {name: prop.constr for name, prop in definition.properties.items()}
+    return {name: kind for name, kind in constraints.items() if isinstance(kind, PropertyKind)}
 
 
 @cache
 def has_segments(cls: type[TTOp]) -> bool:
+    """Whether ops of a class have the property ``operandSegmentSizes``."""
     return any(isinstance(option, AttrSizedOperandSegments) for option in cls.get_irdl_definition().options)
 
 
 @cache
 def operand_names(cls: type[TTOp]) -> tuple[str, ...]:
+    """Returns the names of an op class's operands, in declared order."""
     return tuple(name for name, _ in cls.get_irdl_definition().operands)
 
 
 def tensor_type(value: SSAValue) -> Tensor:
+    """Returns the type of a tensor.
+
+    Raises:
+        VerifyException: the value is no ranked tensor.
+    """
     type_ = value.type
     if not isinstance(type_, TensorType):
         raise VerifyException(f"expected a ranked tensor, got {type_}")
@@ -232,35 +247,44 @@ def tensor_type(value: SSAValue) -> Tensor:
 
 
 _SHAPES: dict[int, tuple[Tensor, tuple[int, ...]]] = {}
-"""Shapes by the identity of their types, which are kept alive here so that no other object takes their identity."""
+"""Tensor type and shape by the type's identity; the types stay alive here, so that no other object gets it."""
 _MOST_SHAPES = 20_000
 
 
 def shape(value: SSAValue) -> tuple[int, ...]:
-    found = _SHAPES.get(id(value.type))
-    if found is None:
+    """Returns the shape of a tensor, in elements.
+
+    Raises:
+        VerifyException: the value is no ranked tensor.
+    """
+    known = _SHAPES.get(id(value.type))
+    if known is None:
         type_ = tensor_type(value)
         if len(_SHAPES) >= _MOST_SHAPES:
             _SHAPES.clear()
-        found = _SHAPES[id(type_)] = (type_, type_.get_shape())
-    return found[1]
+        known = _SHAPES[id(type_)] = (type_, type_.get_shape())
+    return known[1]
 
 
 @lru_cache(maxsize=4096)
 def tensor(shape: tuple[int, ...], element: Attribute) -> Tensor:
-    """The tensor type of a shape and element type, without layout."""
+    """Returns the tensor type of a shape and element type, without layout."""
     return TensorType(element, shape)
 
 
 def same_type(one: SSAValue, other: SSAValue) -> bool:
-    """Whether two tensors have one type; shapes tell most of them apart, and compare faster than types."""
+    """Whether two tensors have the same type.
+
+    Different types mostly differ in shape, and shapes compare faster than types.
+    """
     return one.type is other.type or (shape(one) == shape(other) and one.type == other.type)
 
 
 def users(value: SSAValue) -> list[Operation]:
+    """Returns the ops that use a value, one for each use."""
     return [use.operation for use in value.uses]
 
 
 def only_user(value: SSAValue) -> Operation | None:
-    """The one op that uses a value, or None when there are none or several uses."""
+    """Returns the op that uses a value if there is exactly one use; else None."""
     return value.get_user_of_unique_use()

@@ -1,4 +1,7 @@
-"""``ttcore`` ops that run other functions of the module: loops and cases. Source: dumps of upstream's plugin 0.1.3."""
+"""Ops of ``ttcore`` that run other functions of the module: loops and cases.
+
+Source: dumps of upstream's plugin 0.1.3.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,10 @@ from tt_xla.ir.properties import BOOL, I32, I32S, SYMBOL, PropertyKind, opt_prop
 
 @irdl_attr_definition
 class LoopBoundAttr(Data[tuple[int, int | None]]):
-    """Where a counter begins, ends, or how far it steps: a number, ``<20>``, or the operand of the loop that has it,
-    ``<0, 2 : i32>``."""
+    """Initial value, limit or step of a loop counter.
+
+    It is a number, ``<20>``, or the index of the loop's operand that holds the number, ``<0, 2 : i32>``.
+    """
 
     name = "ttcore.loop_bound"
 
@@ -41,7 +46,7 @@ class LoopBoundAttr(Data[tuple[int, int | None]]):
                 return number, None
             operand = parser.parse_attribute()
             if not isinstance(operand, IntegerAttr) or operand.type != i32:
-                parser.raise_error("expected the number of an operand, <0, 2 : i32>")
+                parser.raise_error("expected the index of an operand, <0, 2 : i32>")
             return number, operand.value.data
 
     def print_parameter(self, printer: Printer) -> None:
@@ -64,21 +69,30 @@ class _Calling(TTOp, ABC):
     """An op that runs other functions of its module."""
 
     def verify(self, verify_nested_ops: bool = True) -> None:
-        """Always in full: what is called may have changed since an op like this one was verified."""
+        """Verifies in full each time: a called function may have changed since a similar op was verified."""
         IRDLOperation.verify(self, verify_nested_ops)
 
-    def check_call(self, name: str, given: Sequence[SSAValue], results: Sequence[Attribute] | None) -> None:
-        """That the function of a name takes ``given`` and returns ``results``; any one value for None."""
+    def check_call(self, name: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] | None) -> None:
+        """Checks the signature of a called function; an op outside a module has none to check.
+
+        Args:
+            name: name of the function.
+            arguments: values that the function must take.
+            results: types that it must return; None for any single value.
+
+        Raises:
+            VerifyException: there is no such function, or it has another signature.
+        """
         callee = SymbolTable.lookup_symbol(self, name) if self.parent_op() is not None else None
         if self.parent_op() is None:
             return
         if not isinstance(callee, FuncOp):
-            self.fail(f"calls @{name}, which is no function of the module")
+            self.fail(f"calls @{name}, expected the name of a function of the module")
         assert isinstance(callee, FuncOp)
         signature = callee.function_type
-        taken = [value.type for value in given]
-        if list(signature.inputs) != taken:
-            self.fail(f"gives @{name} {_listed(taken)}, which takes {_listed(signature.inputs)}")
+        passed = [value.type for value in arguments]
+        if list(signature.inputs) != passed:
+            self.fail(f"passes {_listed(passed)} to @{name}, which takes {_listed(signature.inputs)}")
         if results is None:
             if len(signature.outputs) != 1:
                 self.fail(f"@{name} returns {len(signature.outputs)} values, expected one")
@@ -92,11 +106,12 @@ def _listed(types: Any) -> str:
 
 @irdl_op_definition
 class WhileLoopOp(_Calling):
-    """Runs a function again and again on the states that it returned, beside values that stay as they are.
+    """Runs a function in rounds; the states that a round returns are the states of the next one.
 
-    The first ``state_count`` operands are the states before the first round; the others go to every round unchanged. A
-    counted loop has a round for each number from ``initial`` up (down) to below (above) ``limit`` by ``step``; any
-    other has one as long as ``condition_program``, given the same operands, says so.
+    The first ``state_count`` operands are the states before the first round; every round gets the other operands
+    unchanged. A counted loop has a round for each number from ``initial`` up (down) to below (above) ``limit`` by
+    ``step``. Any other loop has another round as long as ``condition_program``, called with the same operands, returns
+    true.
     """
 
     name = "ttcore.while_loop"
@@ -107,64 +122,69 @@ class WhileLoopOp(_Calling):
     limit = opt_prop_def(BOUND)
     step = opt_prop_def(BOUND)
     output_indices = prop_def(I32S)
-    """The state that each result is."""
+    """Index of the state that each result is."""
     state_count = prop_def(I32)
     effects = opt_prop_def(BOOL)
-    """Whether a function that it runs calls back; it is then run whatever becomes of its results."""
+    """Whether the loop may call a Python function back; such a loop runs even if nothing uses its results."""
     outputs = var_result_def()
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
         count, outputs = self.state_count, self.output_indices
         if not 0 <= count <= len(self.inputs):
-            self.fail(f"state_count is {count}, with {len(self.inputs)} operands")
+            self.fail(f"state_count is {count}, expected 0 to {len(self.inputs)}, the number of operands")
         if len(outputs) != len(self.results) or not all(0 <= index < count for index in outputs):
-            self.fail(f"output_indices are {list(outputs)}, with {len(self.results)} results and {count} states")
+            self.fail(
+                f"output_indices are {list(outputs)}, expected the index of one of {count} states for each of "
+                f"{len(self.results)} results"
+            )
         states = [value.type for value in self.inputs[:count]]
         for index, result in zip(outputs, self.results, strict=True):
             if result.type != states[index]:
-                self.fail(f"a result has type {result.type}, its state {states[index]}")
+                self.fail(f"a result has type {result.type}, expected that of its state, {states[index]}")
         self._check_bounds()
         self.check_call(self.body_program, self.inputs, states)
         if self.condition_program is not None:
             self.check_call(self.condition_program, self.inputs, None)
 
     def _check_bounds(self) -> None:
-        bounds = [self.value(name) for name in ("initial", "limit", "step")]
+        bounds = [self.initial, self.limit, self.step]
         counted = self.condition_program is None
         if any((bound is not None) != counted for bound in bounds):
-            self.fail("expected initial, limit and step, or a condition_program")
+            self.fail("expected either initial, limit and step, or a condition_program")
         for number, operand in filter(None, bounds):
             if operand is not None and not 0 <= operand < len(self.inputs):
-                self.fail(f"a bound is operand {operand}, with {len(self.inputs)} operands")
+                self.fail(f"a bound is operand {operand}, expected 0 to {len(self.inputs) - 1}")
             if operand is None and bounds[2] == (number, None) and number == 0:
-                self.fail("step is 0")
+                self.fail("step is 0, expected another number")
 
 
 @irdl_op_definition
 class CaseOp(_Calling):
-    """Runs one of several functions, the last one for an index that is none of theirs. An index that is a truth value
-    takes the second where it is true."""
+    """Runs the function that ``index`` selects; an index out of range selects the last one.
+
+    An index of element type i1 selects the second function if it is true.
+    """
 
     name = "ttcore.case"
     index = operand_def()
     inputs = var_operand_def()
     branch_programs = prop_def(SYMBOLS)
     effects = opt_prop_def(BOOL)
-    """As of a loop."""
+    """Same as :attr:`WhileLoopOp.effects`."""
     outputs = var_result_def()
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
         branches = self.branch_programs
         if not branches:
-            self.fail("branch_programs is empty")
+            self.fail("branch_programs is empty, expected at least one function")
         for name in branches:
             self.check_call(name, self.inputs, [value.type for value in self.outputs])
 
 
 def subprograms(op: Operation) -> tuple[str, ...]:
-    """The functions that an op runs, by name; none for other ops than loops and cases."""
+    """Returns the names of the functions that a loop or a case runs; empty for other ops."""
     if isinstance(op, WhileLoopOp):
         condition = op.condition_program
         return (op.body_program,) if condition is None else (condition, op.body_program)

@@ -1,7 +1,7 @@
-"""The tables of elementwise ops, one row an op: TTIR mnemonic, TTNN mnemonic, meaning.
+"""The tables of elementwise ops, one row for each op: TTIR mnemonic, TTNN mnemonic, meaning.
 
-From a row come the op class of each dialect, its lowering and its file check. Elementwise ops have no properties; those
-that do are written out in ``abstract.py``.
+A row gives the op class of each dialect, its lowering and its file check. Ops of these tables have no properties;
+elementwise ops with properties are classes in :mod:`tt_xla.ir.abstract`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from tt_xla.ir.base import TTOp
 
 
 class Elementwise(NamedTuple):
+    """One elementwise op."""
+
     ttir: str
+    """Mnemonic in TTIR."""
     ttnn: str
-    """Empty where TT-NN has no such op."""
+    """Mnemonic in TTNN; empty where TT-NN has no such op."""
     meaning: str
+    """Formula, which becomes the docstring of the op classes."""
 
 
 UNARY = (
@@ -93,7 +97,7 @@ BINARY = (
 
 
 def define(name: str, base: type[TTOp], meaning: str) -> type[TTOp]:
-    """The op class of one row, named as a written one would be: ``logical_not`` gives ``LogicalNotOp``."""
+    """Returns the op class of a row, named as a written class would be: ``logical_not`` gives ``LogicalNotOp``."""
     mnemonic = name.partition(".")[2]
     class_name = "".join(part.capitalize() for part in mnemonic.split("_")) + "Op"
     fields = {"name": name, "__doc__": f"{meaning}.", "__module__": __name__}

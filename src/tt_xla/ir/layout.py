@@ -1,6 +1,6 @@
 """Tensor layouts as plain values, shared by the dialects, Programs, the cost model and the runtime.
 
-Nothing here depends on xDSL, torch or JAX. Labels are the ones upstream's IR uses
+Nothing here depends on xDSL, torch or JAX. The labels are those of upstream's text
 (``#ttcore.supportedDataTypes<bf16>``, ``#ttnn.ttnn_layout<...>``).
 """
 
@@ -18,6 +18,8 @@ from tt_xla.ir.element_types import DataType as DataType
 
 
 class BufferType(enum.StrEnum):
+    """The memory that holds a tensor."""
+
     DRAM = "dram"
     L1 = "l1"
     SYSTEM_MEMORY = "system_memory"
@@ -26,6 +28,8 @@ class BufferType(enum.StrEnum):
 
 
 class MemoryLayout(enum.StrEnum):
+    """The distribution of a tensor over banks or cores."""
+
     INTERLEAVED = "interleaved"
     HEIGHT_SHARDED = "height_sharded"
     WIDTH_SHARDED = "width_sharded"
@@ -34,46 +38,50 @@ class MemoryLayout(enum.StrEnum):
 
 
 class CoreRange(NamedTuple):
-    """A rectangle of cores from ``start`` to ``end``, both (x, y) and both part of it."""
+    """A rectangle of cores from ``start`` to ``end``; both are (x, y) and belong to it."""
 
     start: tuple[int, int]
     end: tuple[int, int]
 
     @property
     def cores(self) -> int:
+        """Number of cores in the rectangle."""
         return (self.end[0] - self.start[0] + 1) * (self.end[1] - self.start[1] + 1)
 
 
 def round_up(value: int, multiple: int) -> int:
+    """Returns the least multiple of ``multiple`` that is not below ``value``."""
     return -(-value // multiple) * multiple
 
 
 @dataclass(frozen=True, slots=True)
 class TensorLayout:
-    """Where and how one tensor lies: ``#ttnn.ttnn_layout``.
+    """The layout of a tensor, ``#ttnn.ttnn_layout``.
 
-    A tensor is a matrix of ``rows x columns``: leading dimensions collapse into rows, the last one is the columns, and
-    rank 0 and 1 are one row. The matrix is cut into ``grid`` equal shards of ``shard`` rows and columns, counted in
-    tiles when ``tiled`` and in elements otherwise.
+    A tensor is a matrix of rows and columns: the last dimension is the columns, the leading ones collapse into rows,
+    and a tensor of rank 0 or 1 is one row. The matrix is cut into ``grid`` equal shards of ``shard`` rows and columns,
+    in tiles if ``tiled``, else in elements.
     """
 
     row_strides: tuple[int, ...] | None
-    """How many rows one step along each dimension but the last moves; the second to last counts padded to a tile.
-    None for a tensor without dimensions."""
+    """Rows that one step along each dimension but the last moves, where the second to last dimension is padded to a
+    tile; None for a tensor without dimensions."""
     grid: tuple[int, int]
-    """Shards along rows and columns; 1x1 unless the buffer is in L1."""
+    """Number of shards along rows and columns; 1x1 unless the buffer is in L1."""
     shard: tuple[int, int]
+    """Rows and columns of a shard."""
     dtype: DataType
     tiled: bool
+    """Whether the elements lie in tiles of 32 x 32; else in row-major order."""
     buffer: BufferType
     memory: MemoryLayout | None
-    """None exactly when the buffer is in system memory."""
+    """Memory layout of a buffer on the device; None in system memory."""
     core_ranges: tuple[CoreRange, ...] = ()
-    """Which cores, or DRAM banks, hold the shards, in order; empty leaves the choice to TT-NN."""
+    """Cores, or DRAM banks, that hold the shards, in order; empty leaves the choice to TT-NN."""
     mesh: str = ""
-    """The mesh that the tensor is spread over; empty for a single chip."""
+    """Name of the mesh that the tensor is spread over; empty for a single chip."""
     ignore_physical: bool = False
-    """The shards are not placed yet."""
+    """Whether the shards have no place yet."""
 
     @staticmethod
     def of(
@@ -88,7 +96,7 @@ class TensorLayout:
         mesh: str = "",
         ignore_physical: bool = False,
     ) -> TensorLayout:
-        """The layout of a tensor of ``shape`` (logical, in elements) cut over ``grid``."""
+        """Returns the layout of a tensor of ``shape`` (logical, in elements), cut over ``grid``."""
         if buffer is not BufferType.SYSTEM_MEMORY and memory is None:
             memory = MemoryLayout.INTERLEAVED
         strides, rows, columns = _collapse(shape, tiled)
@@ -100,10 +108,12 @@ class TensorLayout:
 
     @property
     def is_sharded(self) -> bool:
+        """Whether each core, or DRAM bank, holds one shard."""
         return self.memory not in (None, MemoryLayout.INTERLEAVED)
 
     @property
     def on_device(self) -> bool:
+        """Whether the buffer is in memory of the device."""
         return self.buffer is not BufferType.SYSTEM_MEMORY
 
     @property
@@ -113,18 +123,20 @@ class TensorLayout:
 
     @property
     def pages(self) -> int:
-        """Pages of the whole tensor, all shards together."""
+        """Number of pages of all shards together."""
         per_shard = self.shard[0] * (self.shard[1] if self.tiled else 1)
         return per_shard * (math.prod(self.grid) if self.is_sharded else 1)
 
     @property
     def bytes(self) -> int:
-        """Bytes of the whole tensor with tile padding, before any alignment of pages."""
+        """Bytes of all shards together with tile padding, before any alignment of pages."""
         return self.pages * self.page_bytes
 
     def with_(self, shape: Sequence[int], **changes: object) -> TensorLayout:
-        """The layout of ``shape`` with some of the keywords of :meth:`of` changed and the rest kept; cores are kept
-        only while buffer, memory layout and grid are."""
+        """Returns the layout of ``shape`` with some of the keywords of :meth:`of` changed.
+
+        The core ranges are kept only if buffer, memory layout and grid are.
+        """
         fields = {name: getattr(self, name) for name in _CHOICES} | changes
         if fields["buffer"] is BufferType.SYSTEM_MEMORY:
             fields |= {"memory": None, "grid": (1, 1)}
@@ -133,6 +145,7 @@ class TensorLayout:
         return TensorLayout.of(shape, **fields)  # pyright: ignore[reportArgumentType]
 
     def retyped(self, dtype: DataType) -> TensorLayout:
+        """Returns this layout with another data type."""
         return replace(self, dtype=dtype)
 
 
@@ -145,7 +158,7 @@ def _ceil_div(value: int, divisor: int) -> int:
 
 
 def _collapse(shape: Sequence[int], tiled: bool) -> tuple[tuple[int, ...] | None, int, int]:
-    """Row strides, rows and columns of the matrix that ``shape`` collapses into."""
+    """Returns row strides, rows and columns of the matrix that ``shape`` collapses into."""
     if not shape:
         return None, 1, 1
     if len(shape) == 1:

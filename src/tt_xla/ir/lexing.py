@@ -1,6 +1,6 @@
-"""xDSL's lexer with one regular expression for the tokens that most of a text consists of.
+"""A lexer that is faster than xDSL's: one regular expression matches the most frequent tokens.
 
-Whatever that expression does not match (escapes in strings, numbers in hexadecimal, the end, errors) is left to xDSL.
+xDSL reads what the expression does not match: escapes in strings, hexadecimal numbers, the end of the text, errors.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STRING, _PUNCTUATION = len(_KINDS) + 1, len(_KINDS) + 2
 
 
 class _Place(Span[str]):
-    """A span that is made without a call for each field, which is what most of the time of making one goes to."""
+    """A span that sets its fields without a call for each; those calls take most of the time of creating a span."""
 
     text: str = ""  # pyright: ignore[reportIncompatibleMethodOverride]
 
@@ -50,9 +50,13 @@ class _Place(Span[str]):
 
 
 class FastLexer(MLIRLexer):
+    """xDSL's lexer with a fast path for the most frequent tokens."""
+
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
-    """xDSL's, but that what it has matched stays matched: a string without an end xDSL's cuts into parts in every way,
-    which takes twice as long with each character."""
+    """xDSL's expression for strings, with possessive quantifiers.
+
+    xDSL's own backtracks over a string without an end, which takes twice as long with each character.
+    """
 
     def lex(self) -> MLIRToken:
         source = self.input

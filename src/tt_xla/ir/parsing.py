@@ -1,8 +1,8 @@
-"""xDSL's parser, made to read what MLIR writes: aliases that are defined after their use, all kinds of locations,
-numbers in hexadecimal, and attributes that this project does not model, which are kept as they are.
+"""A parser of MLIR text, based on xDSL's.
 
-A module repeats itself: what was read once, types of tensors and of functions, properties and locations, is taken from
-a table by its text.
+It also reads aliases that are defined after their use, all kinds of locations, hexadecimal numbers, and attributes that
+this project does not model, which it keeps as they are. Modules repeat themselves, so the parser caches tensor types,
+function types, properties and locations by their text.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _ALIAS = re.compile(r"^([#!][A-Za-z_][\w$]*)\s*=\s*", re.MULTILINE)
 
 
 class LenientContext(Context):
-    """Knows its dialects' ops alone, but keeps attributes and types of any name.
+    """A context that knows the ops of its dialects and keeps attributes and types of any name.
 
     Args:
-        unknown_ops: whether ops of any name are kept too.
+        unknown_ops: whether to keep ops of any name too.
     """
 
     def __init__(self, *, unknown_ops: bool = False) -> None:
@@ -64,29 +64,34 @@ class LenientContext(Context):
             self.allow_unregistered = False
 
     def get_optional_attr(self, name: str) -> type[Attribute] | None:
-        return super().get_optional_attr(name) or self._kept(name, is_type=False)
+        return super().get_optional_attr(name) or self._unregistered(name, is_type=False)
 
     def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
-        found: Any = super().get_optional_type(name) or self._kept(name, is_type=True)
-        return found
+        type_: Any = super().get_optional_type(name) or self._unregistered(name, is_type=True)
+        return type_
 
-    def _kept(self, name: str, *, is_type: bool) -> type[Attribute]:
-        made = UnregisteredAttr.with_name_and_type(name, is_type)
+    def _unregistered(self, name: str, *, is_type: bool) -> type[Attribute]:
+        """Registers and returns a class that keeps the text of attributes or types of a name."""
+        kind = UnregisteredAttr.with_name_and_type(name, is_type)
         table: Any = self._loaded_types if is_type else self._loaded_attrs
-        table[name] = made
-        return made
+        table[name] = kind
+        return kind
 
 
 class _Aliases(dict[str, Attribute]):
-    """The aliases of a text by name; each is read where it is defined when it is first asked for."""
+    """The aliases of a text by name; the first use of an alias parses its definition."""
 
     def __init__(self, parser: MLIRParser, places: dict[str, int | None]) -> None:
-        """``places`` has the position of each definition; None while it is being read."""
+        """
+        Args:
+            parser: parser of the text.
+            places: position of each definition by name; None while the definition is being parsed.
+        """
         super().__init__()
         self._parser = parser
         self._places = places
         self.read: dict[str, tuple[int, int]] = {}
-        """Where the definition of each begins, and what follows it."""
+        """Start and end of each parsed definition in the text, by name."""
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in self._places
@@ -94,16 +99,16 @@ class _Aliases(dict[str, Attribute]):
     def __missing__(self, name: str) -> Attribute:
         place = self._places.get(name)
         if place is None:
-            self._parser.raise_error(f"alias '{name}' stands for itself")
+            self._parser.raise_error(f"definition of alias '{name}' contains the alias itself")
         self._places[name] = None
-        found, end = self._parser.attribute_at(place)
-        self[name] = found
+        attribute, end = self._parser.attribute_at(place)
+        self[name] = attribute
         self.read[name] = (place, end)
-        return found
+        return attribute
 
 
 class _Element(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
-    """An element of ``dense<...>`` that is written in hexadecimal: of a float type, its bits."""
+    """A hexadecimal element of ``dense<...>``, which holds the bits of a float."""
 
     def to_type(self, parser: AttrParser, type: Any) -> Any:
         if not isinstance(type, AnyFloat) or not isinstance(self.value, int):
@@ -116,8 +121,10 @@ class _Element(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPriva
 
 
 class MLIRParser(Parser):
+    """A parser of a module's text; see this file's docstring."""
+
     def __init__(self, ctx: Context, input: str, name: str = "<unknown>") -> None:
-        super().__init__(ctx, "", name)  # it would read the first token with xDSL's lexer
+        super().__init__(ctx, "", name)  # With the text, it would read the first token with xDSL's lexer.
         places: dict[str, int | None] = {}
         for match in _ALIAS.finditer(input):
             places.setdefault(match[1], match.end())
@@ -125,15 +132,16 @@ class MLIRParser(Parser):
         self.attribute_aliases = self._aliases
         self._parser_state = ParserState(FastLexer(Input(input, name)))
         self._tensors: dict[str, Any] = {}
-        """Types that were read, by what stands between ``tensor<`` and ``>``: a few of them are most of a module."""
+        """Tensor types by the text between ``tensor<`` and ``>``; most modules use few different ones."""
         self._functions: dict[str, FunctionType] = {}
         self._properties: dict[str, dict[str, Attribute]] = {}
         self._locations: dict[str, LocationAttr | None] = {}
 
     def attribute_at(self, position: int) -> tuple[Attribute, int]:
-        """The attribute or type that stands at a position of the text, and where the next token begins.
+        """Parses the attribute or type at a position of the text; parsing then goes on where it was.
 
-        Reading goes on where it was.
+        Returns:
+            The attribute or type, and the position of the token after it.
         """
         here = self.pos
         self._resume_from(position)
@@ -144,7 +152,11 @@ class MLIRParser(Parser):
             self._resume_from(here)
 
     def _parse_alias_def(self) -> None:
-        """Aliases are read on demand; here the others, so that an error in one shows, and second definitions."""
+        """Parses the definition of an alias that was not used before, so that errors in it show.
+
+        Raises:
+            ParseError: a second definition of the alias differs from the first one.
+        """
         name = self._consume_token().text
         self.parse_punctuation("=", "after attribute alias name")
         value = self._aliases[name]
@@ -161,26 +173,32 @@ class MLIRParser(Parser):
         if text is not None and text[0] in self._tensors:
             self._resume_from(text.end())
             return self._tensors[text[0]]
-        found = super()._parse_tensor_attrs()
-        made = placed(found) if isinstance(found, TensorType) else found
+        parsed = super()._parse_tensor_attrs()
+        type_ = placed(parsed) if isinstance(parsed, TensorType) else parsed
         if text is not None:
-            self._tensors[text[0]] = made
-        return made
+            self._tensors[text[0]] = type_
+        return type_
 
     def _known(self, pattern: re.Pattern[str], table: dict[str, _T], parse: Callable[[], _T]) -> _T:
-        """What stands here: from the table where its text matches, is in it, and so has been read before."""
+        """Returns what the text at the current position means, from ``table`` if the same text was parsed before.
+
+        Args:
+            pattern: expression for texts that may be cached.
+            table: meaning of each text that was parsed.
+            parse: function that parses the text.
+        """
         match = pattern.match(self.lexer.input.content, self._current_token.span.start)
         if match is None:
             return parse()
         text = match[0]
-        found = table.get(text)
-        if found is not None:
+        known = table.get(text)
+        if known is not None:
             self._resume_from(match.end())
-            return found
-        found = parse()
+            return known
+        parsed = parse()
         if not self.lexer.input.content[match.end() : self._current_token.span.start].strip():
-            table[text] = found
-        return found
+            table[text] = parsed
+        return parsed
 
     def parse_function_type(self) -> FunctionType:
         return self._known(_FUNCTION_TYPE, self._functions, super().parse_function_type)
@@ -192,7 +210,7 @@ class MLIRParser(Parser):
         return self._known(_LOCATION, self._locations, super().parse_optional_location)
 
     def _parse_location(self) -> Any:
-        """Also ranges, ``"file":1:2 to :9``, of which the start is kept, and names and metadata in front."""
+        """Parses a location, also with names or metadata in front; a range, ``"file":1:2 to :9``, becomes its start."""
         if self._current_token.kind == MLIRTokenKind.STRING_LIT:
             text = self.parse_str_literal()
             if self.parse_optional_punctuation(":") is None:
@@ -214,12 +232,12 @@ class MLIRParser(Parser):
             if self.parse_optional_punctuation("<"):
                 metadata = self.parse_attribute()
                 self.parse_punctuation(">")
-            parts = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
-            return FusedLoc(tuple(parts), metadata)
+            locations = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
+            return FusedLoc(tuple(locations), metadata)
         return super()._parse_location()
 
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
-        found = super()._parse_tensor_literal_element()
-        if found.span.text.lower().startswith("0x"):
-            return _Element(found.is_negative, found.value, found.span)
-        return found
+        element = super()._parse_tensor_literal_element()
+        if element.span.text.lower().startswith("0x"):
+            return _Element(element.is_negative, element.value, element.span)
+        return element

@@ -1,4 +1,4 @@
-"""Shape functions, one an op, used by verifiers and builders both. Shapes are tuples of element counts."""
+"""Shape functions of ops, which verifiers and builders share. A shape is a tuple of element counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Shape = tuple[int, ...]
 
 
 def broadcast(*shapes: Shape) -> Shape:
-    """NumPy broadcasting.
+    """Returns the shape that NumPy broadcasts ``shapes`` to.
 
     Raises:
         ValueError: two sizes of one dimension differ and neither is 1.
@@ -25,20 +25,25 @@ def broadcast(*shapes: Shape) -> Shape:
 
 
 def normalise_dims(dims: Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    """Dimensions as non-negative, sorted numbers; None means all.
+    """Returns dimensions as non-negative, sorted numbers.
+
+    Args:
+        dims: dimensions, where -1 is the last one; None for all.
+        rank: number of dimensions of the tensor.
 
     Raises:
-        ValueError: one is out of range or appears twice.
+        ValueError: a dimension is out of range or appears twice.
     """
     if dims is None:
         return tuple(range(rank))
-    found = tuple(sorted(dim + rank if dim < 0 else dim for dim in dims))
-    if any(not 0 <= dim < rank for dim in found) or len(set(found)) != len(found):
+    normalised = tuple(sorted(dim + rank if dim < 0 else dim for dim in dims))
+    if any(not 0 <= dim < rank for dim in normalised) or len(set(normalised)) != len(normalised):
         raise ValueError(f"dimensions {list(dims)} are not distinct dimensions of rank {rank}")
-    return found
+    return normalised
 
 
 def reduce(shape: Shape, dims: Sequence[int] | None, keep_dim: bool) -> Shape:
+    """Returns the shape after a reduction over ``dims``, all dimensions for None; ``keep_dim`` keeps them as 1."""
     reduced = normalise_dims(dims, len(shape))
     if keep_dim:
         return tuple(1 if dim in reduced else size for dim, size in enumerate(shape))
@@ -46,12 +51,22 @@ def reduce(shape: Shape, dims: Sequence[int] | None, keep_dim: bool) -> Shape:
 
 
 def permute(shape: Shape, permutation: Sequence[int]) -> Shape:
+    """Returns the shape whose dimension ``d`` is dimension ``permutation[d]`` of ``shape``.
+
+    Raises:
+        ValueError: ``permutation`` is not a permutation of the dimensions.
+    """
     if sorted(permutation) != list(range(len(shape))):
         raise ValueError(f"{list(permutation)} is not a permutation of the {len(shape)} dimensions of {shape}")
     return tuple(shape[dim] for dim in permutation)
 
 
 def concat(shapes: Sequence[Shape], dim: int) -> Shape:
+    """Returns the shape of tensors joined along ``dim``.
+
+    Raises:
+        ValueError: the shapes differ in another dimension.
+    """
     first = shapes[0]
     dim = normalise_dims((dim,), len(first))[0]
     for shape in shapes[1:]:
@@ -63,6 +78,11 @@ def concat(shapes: Sequence[Shape], dim: int) -> Shape:
 
 
 def slice_static(shape: Shape, begins: Sequence[int], ends: Sequence[int], step: Sequence[int]) -> Shape:
+    """Returns the shape of the slice ``begins:ends:step``.
+
+    Raises:
+        ValueError: the slice has another rank, or does not lie in ``shape``.
+    """
     if not len(shape) == len(begins) == len(ends) == len(step):
         raise ValueError(f"begins, ends and step need one entry for each of the {len(shape)} dimensions")
     result: list[int] = []
@@ -74,16 +94,26 @@ def slice_static(shape: Shape, begins: Sequence[int], ends: Sequence[int], step:
 
 
 def pad(shape: Shape, padding: Sequence[int]) -> Shape:
-    """``padding`` is low, high of each dimension in turn."""
+    """Returns the shape after padding; ``padding`` is low, high of each dimension in turn.
+
+    Raises:
+        ValueError: ``padding`` has another length, or a negative entry.
+    """
     if len(padding) != 2 * len(shape) or min(padding, default=0) < 0:
-        raise ValueError(f"padding {list(padding)} is not two counts for each of {len(shape)} dimensions")
+        raise ValueError(f"padding {list(padding)} does not fit shape {shape}: expected two counts for each dimension")
     return tuple(size + padding[2 * dim] + padding[2 * dim + 1] for dim, size in enumerate(shape))
 
 
 def matmul(a: Shape, b: Shape, transpose_a: bool, transpose_b: bool) -> Shape:
-    """Batched matrix product with broadcast batch dimensions; rank 1 operands as in ``torch.matmul``."""
+    """Returns the shape of a matrix product with broadcast batch dimensions.
+
+    Operands of rank 1 are treated as in ``torch.matmul``.
+
+    Raises:
+        ValueError: the operands do not multiply.
+    """
     if not a or not b:
-        raise ValueError(f"matmul needs operands of rank 1 or more, got {a} and {b}")
+        raise ValueError(f"operands have shapes {a} and {b}, expected rank 1 or more")
     left = (1, *a) if len(a) == 1 else (*a[:-2], a[-1], a[-2]) if transpose_a else a
     right = (*b, 1) if len(b) == 1 else (*b[:-2], b[-1], b[-2]) if transpose_b else b
     if left[-1] != right[-2]:
@@ -93,60 +123,102 @@ def matmul(a: Shape, b: Shape, transpose_a: bool, transpose_b: bool) -> Shape:
     return (*broadcast(left[:-2], right[:-2]), *rows, *columns)
 
 
-def pair(value: int | Sequence[int], name: str) -> tuple[int, int]:
-    """Height and width of a property that gives one number for both, or two.
+def check_index(index: Shape, operand: Shape, dim: int) -> None:
+    """Checks that a tensor of positions along ``dim`` has the operand's rank and fits its other dimensions.
 
     Raises:
-        ValueError: it gives another count.
+        ValueError: it does not.
+    """
+    fits = len(index) == len(operand) and all(
+        size <= limit for position, (size, limit) in enumerate(zip(index, operand, strict=True)) if position != dim
+    )
+    if not fits:
+        raise ValueError(f"index of shape {index} does not lie in an operand of shape {operand} along {dim}")
+
+
+def pair(value: int | Sequence[int], name: str) -> tuple[int, int]:
+    """Returns height and width of a property that gives one number for both, or two.
+
+    Raises:
+        ValueError: the property has another number of entries.
     """
     if isinstance(value, int):
         return value, value
     if len(value) != 2:
-        raise ValueError(f"{name} {tuple(value)} needs 2 entries")
+        raise ValueError(f"{name} {tuple(value)} has {len(value)} entries, expected 2")
     return value[0], value[1]
 
 
 def borders(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
-    """Top, left, bottom and right of a padding that gives one number for all, height and width, or all four.
+    """Returns top, left, bottom and right of a padding, which gives one number, height and width, or all four.
 
     Raises:
-        ValueError: it gives another count.
+        ValueError: the padding has another number of entries.
     """
     if isinstance(padding, int):
         return padding, padding, padding, padding
     if len(padding) == 2:
         return padding[0], padding[1], padding[0], padding[1]
     if len(padding) != 4:
-        raise ValueError(f"padding {tuple(padding)} needs 4 entries")
+        raise ValueError(f"padding {tuple(padding)} has {len(padding)} entries, expected 2 or 4")
     return padding[0], padding[1], padding[2], padding[3]
 
 
 def transposed_window(size: int, kernel: int, stride: int, low: int, high: int, dilation: int, extra: int) -> int:
-    """Output size of one dimension of a transposed convolution."""
+    """Returns the output size of one dimension of a transposed convolution.
+
+    Args:
+        size: input size.
+        kernel: size of the window.
+        stride: step of the window.
+        low: padding before the first element.
+        high: padding after the last element.
+        dilation: distance between elements of the window.
+        extra: output padding.
+
+    Raises:
+        ValueError: a number is out of range, or nothing is left.
+    """
     if min(kernel, stride, dilation) < 1 or min(low, high, extra) < 0:
-        raise ValueError(f"kernel {kernel}, stride {stride}, dilation {dilation} or paddings are out of range")
-    found = (size - 1) * stride - low - high + dilation * (kernel - 1) + extra + 1
-    if found < 0:
-        raise ValueError(f"paddings {low} and {high} leave nothing of {size}")
-    return found
+        raise ValueError(
+            f"kernel {kernel}, stride {stride}, dilation {dilation} and paddings {low}, {high}, {extra} do not fit: "
+            "expected 1 or more, and paddings of 0 or more"
+        )
+    output_size = (size - 1) * stride - low - high + dilation * (kernel - 1) + extra + 1
+    if output_size < 0:
+        raise ValueError(f"paddings {low} and {high} leave nothing of size {size}")
+    return output_size
 
 
 def check_window(*, padding: Sequence[int], **pairs: Sequence[int]) -> None:
-    """That a window over height and width has four paddings, none negative, and two of everything else.
+    """Checks that a window over height and width has four paddings, none negative, and two of everything else.
 
     Raises:
-        ValueError: it has not; the message names the property.
+        ValueError: a property has another number of entries, or a negative padding; the message names it.
     """
     for name, values in {**pairs, "padding": padding}.items():
         count = 4 if name == "padding" else 2
         if len(values) != count:
-            raise ValueError(f"{name} {tuple(values)} needs {count} entries")
+            raise ValueError(f"{name} {tuple(values)} has {len(values)} entries, expected {count}")
     if min(padding) < 0:
         raise ValueError(f"padding {tuple(padding)} has a negative entry")
 
 
 def window(size: int, kernel: int, stride: int, low: int, high: int, dilation: int, ceil_mode: bool = False) -> int:
-    """Output size of one dimension of a convolution or pooling window."""
+    """Returns the output size of one dimension of a convolution or pooling.
+
+    Args:
+        size: input size.
+        kernel: size of the window.
+        stride: step of the window.
+        low: padding before the first element.
+        high: padding after the last element.
+        dilation: distance between elements of the window.
+        ceil_mode: whether a last window that lies partly outside counts.
+
+    Raises:
+        ValueError: a number is out of range, or the window does not fit.
+    """
     if min(kernel, stride, dilation) < 1:
         raise ValueError(f"kernel {kernel}, stride {stride} and dilation {dilation} must be 1 or more")
     free = size + low + high - dilation * (kernel - 1) - 1
@@ -163,12 +235,16 @@ class Window:
     kernel: int
     stride: int
     low: int
+    """Padding before the first element."""
     high: int
-    """Padding before and after."""
+    """Padding after the last element."""
     dilation: int = 1
 
     def within(self, size: int) -> Window:
-        """Without the places that lie in the padding for every result; without a stride where it goes nowhere."""
+        """Returns the window without the elements that lie in the padding for every result.
+
+        A window that fills its input has stride 1.
+        """
         count = window(size, self.kernel, self.stride, self.low, self.high, self.dilation)
         reach = (count - 1) * self.stride
         first = max(0, min(-((reach - self.low) // self.dilation), self.low // self.dilation, self.kernel - 1))

@@ -1,4 +1,4 @@
-"""Text of modules: reading and writing TTIR and TTNN."""
+"""Parses and prints the text of TTIR and TTNN modules."""
 
 from __future__ import annotations
 
@@ -17,22 +17,32 @@ from tt_xla.ir.ttnn.window import ConvTranspose2dOp
 
 
 def context(*, unknown_ops: bool = False) -> Context:
-    """An xDSL context with every dialect of this project; ``unknown_ops`` for one that keeps other ops too."""
-    found = LenientContext(unknown_ops=unknown_ops)
+    """Returns an xDSL context with every dialect of this project.
+
+    Args:
+        unknown_ops: whether to keep ops of other dialects too.
+    """
+    lenient_context = LenientContext(unknown_ops=unknown_ops)
     for dialect in (Builtin, Func, ttcore.TTCore, ttir.dialect(), ttnn.dialect()):
-        found.load_dialect(dialect)
-    return found
+        lenient_context.load_dialect(dialect)
+    return lenient_context
 
 
 def print_module(module: ModuleOp, *, generic: bool = False, locations: bool = False) -> str:
-    """The module as MLIR text; ``generic`` is the form that any MLIR reads with unregistered dialects allowed."""
+    """Returns the module as MLIR text.
+
+    Args:
+        module: the module.
+        generic: whether to print the generic form, which any MLIR parser reads if it allows unregistered dialects.
+        locations: whether to print the locations of ops.
+    """
     stream = io.StringIO()
     Printer(stream, print_generic_format=generic, print_debuginfo=locations).print_op(module)
     return _with_aliases(module, stream.getvalue()) + "\n"
 
 
 def _with_aliases(module: ModuleOp, text: str) -> str:
-    """Each layout and buffer type once at the top, under the names that upstream's text has."""
+    """Returns the text with each layout and buffer type as an alias at the top, named as in upstream's text."""
     layouts: dict[ttnn.attrs.TTNNLayoutAttr, None] = {}
     for op in module.walk():
         values = [
@@ -57,13 +67,15 @@ def _with_aliases(module: ModuleOp, text: str) -> str:
 
 
 def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) -> ModuleOp:
-    """A verified module of TTIR or TTNN, ours or a dump of upstream's.
+    """Parses and verifies a module of TTIR or TTNN, ours or a dump of upstream's.
 
     Args:
-        unknown_ops: keep ops that no dialect here has, instead of refusing them.
+        text: MLIR text.
+        name: name of the text for errors, such as a path.
+        unknown_ops: whether to keep ops of other dialects instead of refusing them.
 
     Raises:
-        MalformedModuleError: the text does not parse or breaks a rule of a dialect; with line and column.
+        MalformedModuleError: the text does not parse, or breaks a rule of a dialect; the message has line and column.
     """
     try:
         module = MLIRParser(context(unknown_ops=unknown_ops), text, name).parse_module()
@@ -72,7 +84,7 @@ def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) 
     except (ParseError, VerifyException, DiagnosticException) as error:
         raise MalformedModuleError(f"{name} is not a well-formed TTIR or TTNN module: {error}") from error
     except Exception as error:
-        # xDSL's parser also lets out what its parts raise: NotImplementedError for a semi-affine map, RecursionError.
+        # xDSL's parser lets other errors out too: NotImplementedError for a semi-affine map, RecursionError.
         raise MalformedModuleError(
             f"{name} is not a well-formed TTIR or TTNN module: {type(error).__name__}: {error}"
         ) from error
@@ -80,9 +92,9 @@ def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) 
 
 
 def _settle_padding(module: ModuleOp) -> None:
-    """Padding of transposed convolutions in the order that gives the result's shape.
+    """Reorders the padding of transposed convolutions where only the other order gives the result's shape.
 
-    Upstream's dumps keep TTIR's order there (top, left, bottom, right), where TT-NN's is top, bottom, left, right.
+    Upstream's dumps keep TTIR's order (top, left, bottom, right); TT-NN's order is top, bottom, left, right.
     """
     for op in module.walk():
         if isinstance(op, ConvTranspose2dOp) and len(op.padding) == 4 and not _fits(op):
@@ -93,6 +105,7 @@ def _settle_padding(module: ModuleOp) -> None:
 
 
 def _fits(op: ConvTranspose2dOp) -> bool:
+    """Whether the op's properties give the shape of its result."""
     try:
         return op.result_shape() == op.result.type.get_shape()
     except ValueError:

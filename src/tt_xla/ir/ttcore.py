@@ -1,4 +1,4 @@
-"""The ``ttcore`` dialect: what TTIR and TTNN share. Source: tt-mlir ``TTCoreOps.td``, ``TTCoreOpsTypes.td``."""
+"""The ``ttcore`` dialect, which TTIR and TTNN share. Source: tt-mlir ``TTCoreOps.td``, ``TTCoreOpsTypes.td``."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ from tt_xla.ir.properties import I32, SI32, STR, SYMBOL, PropertyKind, enumerati
 
 
 class ReduceType(enum.StrEnum):
+    """The function that a reduction applies."""
+
     SUM = "sum"
     MEAN = "mean"
     MAX = "max"
@@ -40,26 +42,34 @@ class ReduceType(enum.StrEnum):
     VAR = "var"
     PROD = "prod"
     INVALID = "invalid"
-    """No reduction: the value is assigned."""
+    """No reduction; the value is assigned."""
 
 
 class MeshShardDirection(enum.StrEnum):
+    """The direction of a ``mesh_shard`` op: splitting a tensor, or joining its shards."""
+
     FULL_TO_SHARD = "full_to_shard"
     SHARD_TO_FULL = "shard_to_full"
 
 
 class MeshShardType(enum.StrEnum):
+    """The way in which a ``mesh_shard`` op distributes a tensor."""
+
     REPLICATE = "replicate"
     MAXIMAL = "maximal"
     DEVICES = "devices"
 
 
 class ShardStatus(enum.StrEnum):
+    """The form in which an argument arrives."""
+
     PRESHARDED = "presharded"
     UNSHARDED = "unsharded"
 
 
 class Topology(enum.StrEnum):
+    """The topology of the links between chips."""
+
     RING = "ring"
     LINEAR = "linear"
     MESH = "mesh"
@@ -68,19 +78,23 @@ class Topology(enum.StrEnum):
 
 
 class AttentionMask(enum.StrEnum):
+    """The mask of an attention op for training."""
+
     NONE = "none"
     CAUSAL = "causal"
     ARBITRARY = "arbitrary"
 
 
 class MoEActivation(enum.StrEnum):
+    """The activation between an expert's projections."""
+
     SILU = "silu"
     SWIGLU = "swiglu"
 
 
 @irdl_attr_definition
 class TileType(Data[DataType], TypeAttribute):
-    """A 32 x 32 tile of one data type, ``!ttcore.tile<32x32, bf16>``."""
+    """Type of a 32 x 32 tile of one data type, ``!ttcore.tile<32x32, bf16>``."""
 
     name = "ttcore.tile"
 
@@ -99,7 +113,7 @@ class TileType(Data[DataType], TypeAttribute):
 
 @irdl_attr_definition
 class ArgumentTypeAttr(LabelAttr[Role]):
-    """What a function argument is: ``input``, ``parameter`` or ``constant``."""
+    """The role of a function argument: ``input``, ``parameter`` or ``constant``."""
 
     name = "ttcore.argument_type"
     LABELS = Role
@@ -115,25 +129,31 @@ class DataTypeAttr(LabelAttr[DataType]):
 
 @irdl_attr_definition
 class ReduceTypeAttr(LabelAttr[ReduceType]):
+    """A :class:`ReduceType` as an attribute."""
+
     name = "ttcore.reduce_type"
     LABELS = ReduceType
 
 
 @irdl_attr_definition
 class MeshShardDirectionAttr(LabelAttr[MeshShardDirection]):
+    """A :class:`MeshShardDirection` as an attribute."""
+
     name = "ttcore.shard_direction"
     LABELS = MeshShardDirection
 
 
 @irdl_attr_definition
 class MeshShardTypeAttr(LabelAttr[MeshShardType]):
+    """A :class:`MeshShardType` as an attribute."""
+
     name = "ttcore.shard_type"
     LABELS = MeshShardType
 
 
 @irdl_attr_definition
 class ShardStatusAttr(LabelAttr[ShardStatus]):
-    """Whether an argument comes as one tensor or already split over the mesh."""
+    """Whether an argument arrives as one tensor or already split over the mesh."""
 
     name = "ttcore.shard_status"
     LABELS = ShardStatus
@@ -141,18 +161,24 @@ class ShardStatusAttr(LabelAttr[ShardStatus]):
 
 @irdl_attr_definition
 class TopologyAttr(LabelAttr[Topology]):
+    """A :class:`Topology` as an attribute."""
+
     name = "ttcore.topology"
     LABELS = Topology
 
 
 @irdl_attr_definition
 class AttentionMaskAttr(LabelAttr[AttentionMask]):
+    """An :class:`AttentionMask` as an attribute."""
+
     name = "ttcore.attention_mask_type"
     LABELS = AttentionMask
 
 
 @irdl_attr_definition
 class MoEActivationAttr(LabelAttr[MoEActivation]):
+    """A :class:`MoEActivation` as an attribute."""
+
     name = "ttcore.moe_activation_function"
     LABELS = MoEActivation
 
@@ -199,21 +225,21 @@ class MeshesAttr(Data[Meshes]):
 
 @irdl_attr_definition
 class SystemDescAttr(RawAttr):
-    """The hosts and chips that a module is compiled for, as upstream wrote them down."""
+    """The hosts and chips that a module is compiled for, in upstream's text."""
 
     name = "ttcore.system_desc"
 
 
 @irdl_attr_definition
 class DeviceAttr(RawAttr):
-    """Grids, address maps, mesh and chips of a device."""
+    """Grids, address maps, mesh and chips of a device, in upstream's text."""
 
     name = "ttcore.device"
 
 
 @irdl_attr_definition
 class TupleType(ParametrizedAttribute, TypeAttribute):
-    """Several tensors as one value, ``!ttcore.tuple<tensor<2xf32>, tensor<3xf32>>``."""
+    """Type of several tensors as one value, ``!ttcore.tuple<tensor<2xf32>, tensor<3xf32>>``."""
 
     name = "ttcore.tuple"
     types: ArrayAttr[Attribute] = param_def()
@@ -243,7 +269,7 @@ DEVICE: PropertyKind[str] = PropertyKind(
 
 
 class _ModuleOfModule(TTOp, ABC):
-    """Holds one builtin module in its region."""
+    """An op that holds one builtin module in its region."""
 
     body = region_def("single_block")
     traits = traits_def(NoTerminator(), IsolatedFromAbove(), SymbolTable())
@@ -251,9 +277,9 @@ class _ModuleOfModule(TTOp, ABC):
     @property
     def module(self) -> ModuleOp:
         """The module inside."""
-        found = self.body.block.first_op
-        assert isinstance(found, ModuleOp)
-        return found
+        module = self.body.block.first_op
+        assert isinstance(module, ModuleOp)
+        return module
 
     def verify_(self) -> None:
         ops = list(self.body.block.ops)
@@ -274,21 +300,21 @@ class _ModuleOfModule(TTOp, ABC):
 
 @irdl_op_definition
 class DeviceModuleOp(_ModuleOfModule):
-    """What runs on the device."""
+    """Holds the functions that run on the device."""
 
     name = "ttcore.device_module"
 
 
 @irdl_op_definition
 class CPUModuleOp(_ModuleOfModule):
-    """What runs on the host."""
+    """Holds the functions that run on the host."""
 
     name = "ttcore.cpu_module"
 
 
 @irdl_op_definition
 class DeviceOp(TTOp):
-    """A device by name, ``ttcore.device @default_device = <...>``."""
+    """Declares a device by name, ``ttcore.device @default_device = <...>``."""
 
     name = "ttcore.device"
     sym_name = prop_def(STR)
@@ -297,7 +323,7 @@ class DeviceOp(TTOp):
 
     def verify_(self) -> None:
         if "workerGrid" not in self.device_attr:
-            self.fail("device_attr lacks workerGrid")
+            self.fail("device_attr has no workerGrid")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" @{self.sym_name} = <{self.device_attr}>")
@@ -312,7 +338,7 @@ class DeviceOp(TTOp):
 
 @irdl_op_definition
 class LoadCachedOp(TTOp):
-    """The results of a const-eval function, computed when an input changes and kept otherwise."""
+    """Returns the results of a const-eval function, which runs only when an input has changed."""
 
     name = "ttcore.load_cached"
     inputs = var_operand_def()
@@ -351,7 +377,7 @@ class LoadCachedOp(TTOp):
 
 @irdl_op_definition
 class OptimizationBarrierOp(TTOp):
-    """Its operands, which no pass may look through."""
+    """Returns its operands; no pass may look through it."""
 
     name = "ttcore.optimization_barrier"
     inputs = var_operand_def()
@@ -359,12 +385,15 @@ class OptimizationBarrierOp(TTOp):
 
     def verify_(self) -> None:
         if [value.type for value in self.operands] != [value.type for value in self.results]:
-            self.fail("results have other types than the operands")
+            self.fail(
+                f"results have types {', '.join(str(value.type) for value in self.results)}, "
+                f"expected {', '.join(str(value.type) for value in self.operands)}, the operands' types"
+            )
 
 
 @irdl_op_definition
 class CompositeOp(TTOp):
-    """An op by name with the function that says what it means, ``composite "name"(%a) decomposition(@f)``."""
+    """Calls an op by name, ``composite "name"(%a) decomposition(@f)``; the function ``f`` defines its meaning."""
 
     name = "ttcore.composite"
     inputs = var_operand_def()
@@ -375,12 +404,12 @@ class CompositeOp(TTOp):
 
     def verify_(self) -> None:
         if not self.composite_name:
-            self.fail("composite_name is empty")
+            self.fail("composite_name is empty, expected a name")
 
 
 @irdl_op_definition
 class TupleOp(TTOp):
-    """Several tensors as one value."""
+    """Joins several tensors in one value."""
 
     name = "ttcore.tuple"
     inputs = var_operand_def()
@@ -390,12 +419,12 @@ class TupleOp(TTOp):
     def verify_(self) -> None:
         members = self.result.type
         if list(members.types) != [value.type for value in self.operands]:
-            self.fail(f"result has type {members}, expected the types of the operands")
+            self.fail(f"result has type {members}, expected a tuple of the operands' types")
 
 
 @irdl_op_definition
 class GetTupleElementOp(TTOp):
-    """One tensor of a tuple."""
+    """Returns one tensor of a tuple."""
 
     name = "ttcore.get_tuple_element"
     operand = operand_def(TupleType)
@@ -407,14 +436,14 @@ class GetTupleElementOp(TTOp):
         members, index = self.operand.type, self.index
         types = members.types.data if isinstance(members, TupleType) else ()
         if not 0 <= index < len(types):
-            self.fail(f"index {index} is not one of {len(types)} members")
+            self.fail(f"index is {index}, expected 0 to {len(types) - 1}, a member of {members}")
         if self.result.type != types[index]:
             self.fail(f"result has type {self.result.type}, expected {types[index]}")
 
 
 @irdl_op_definition
 class GlobalOp(TTOp):
-    """A value by name that functions share."""
+    """Declares a value that functions share by name."""
 
     name = "ttcore.global"
     sym_name = prop_def(STR)
@@ -424,12 +453,12 @@ class GlobalOp(TTOp):
 
     def verify_(self) -> None:
         if not self.sym_name:
-            self.fail("sym_name is empty")
+            self.fail("sym_name is empty, expected a name")
 
 
 @irdl_op_definition
 class GetGlobalOp(TTOp):
-    """The value of a global."""
+    """Returns the value of a global."""
 
     name = "ttcore.get_global"
     sym_name = prop_def(STR)
@@ -448,7 +477,7 @@ class SetKeyValueOp(TTOp):
 
 @irdl_op_definition
 class GetKeyValueOp(TTOp):
-    """Tensors under a key of a dictionary."""
+    """Returns the tensors under a key of a dictionary."""
 
     name = "ttcore.get_key_value"
     dict_ = operand_def()
@@ -457,7 +486,7 @@ class GetKeyValueOp(TTOp):
 
 
 def device_module(module: ModuleOp) -> ModuleOp:
-    """The module that holds the functions for the device: inside ``ttcore.device_module``, or ``module`` itself."""
+    """Returns the module of the functions for the device: the one inside ``ttcore.device_module``, or ``module``."""
     for op in module.body.block.ops:
         if isinstance(op, DeviceModuleOp):
             return op.module
@@ -465,7 +494,7 @@ def device_module(module: ModuleOp) -> ModuleOp:
 
 
 def in_device_module(module: ModuleOp) -> tuple[ModuleOp, ModuleOp]:
-    """A module with a copy of ``module`` inside ``ttcore.device_module``, and that copy."""
+    """Returns a module that holds a copy of ``module`` inside ``ttcore.device_module``, and the copy."""
     inner = module.clone()
     return ModuleOp([DeviceModuleOp.create(regions=[Region(Block([inner]))])], dict(module.attributes)), inner
 

@@ -1,12 +1,13 @@
-"""Ops that TTIR and TTNN have alike: operands, properties and checks, written once.
+"""Ops that TTIR and TTNN share: operands, properties and checks, written once.
 
-``ttir.permute`` and ``ttnn.permute`` differ in their result's layout alone, so both derive from :class:`Permute`.
-The op tables are upstream's (tt-mlir ``TTIROps.td``, ``TTNNOps.td``). Here are the bases and the common ops; the
-modules beside this one hold a family each.
+``ttir.permute`` and ``ttnn.permute`` differ only in the layout of their result, so both derive from :class:`Permute`.
+The ops are those of upstream's tables (tt-mlir ``TTIROps.td``, ``TTNNOps.td``). This module holds the base classes and
+the common ops; each module beside it holds one family.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -43,13 +44,13 @@ from tt_xla.ir.properties import (
 
 
 class ShapedOp(TTOp, ABC):
-    """An op of any number of tensor results whose shapes follow from its operands and properties."""
+    """An op with any number of tensor results, whose shapes follow from its operands and properties."""
 
     def result_shapes(self) -> Sequence[shapes.Shape | None]:
-        """The shapes that the results must have; None where operands do not decide one.
+        """Returns the shape that each result must have; None where the operands do not decide it.
 
         Raises:
-            ValueError: operands or properties do not go together.
+            ValueError: operands or properties contradict each other.
         """
         return ()
 
@@ -60,37 +61,45 @@ class ShapedOp(TTOp, ABC):
             self.fail(str(error))
             return
         names = [name for name, _ in self.get_irdl_definition().results]
-        for name, value, wanted in zip(names, self.results, expected, strict=False):
-            if wanted is not None and shape(value) != wanted:
-                self.fail(f"{name} has shape {shape(value)}, expected {wanted}")
+        for name, value, expected_shape in zip(names, self.results, expected, strict=False):
+            if expected_shape is not None and shape(value) != expected_shape:
+                self.fail(f"{name} has shape {shape(value)}, expected {expected_shape}")
 
-    def need(self, condition: bool, message: str) -> None:
+    def require(self, condition: bool, message: str) -> None:
         """Raises ValueError with ``message`` unless ``condition`` holds."""
         if not condition:
             raise ValueError(message)
 
-    def rank(self, name: str, rank: int) -> shapes.Shape:
-        """The shape of the operand ``name``, which must have ``rank`` dimensions."""
-        found = shape(getattr(self, name))
-        if len(found) != rank:
-            raise ValueError(f"{name} has shape {found}, expected rank {rank}")
-        return found
+    def shape_of_rank(self, name: str, rank: int) -> shapes.Shape:
+        """Returns the shape of the operand ``name``.
 
-    def expect(self, name: str, expected: shapes.Shape) -> None:
-        """That the operand ``name``, unless it is absent, has a shape."""
+        Raises:
+            ValueError: the operand has another number of dimensions than ``rank``.
+        """
+        sizes = shape(getattr(self, name))
+        if len(sizes) != rank:
+            raise ValueError(f"{name} has shape {sizes}, expected rank {rank}")
+        return sizes
+
+    def expect_shape(self, name: str, expected: shapes.Shape) -> None:
+        """Checks the shape of the operand ``name``, which may be absent.
+
+        Raises:
+            ValueError: the operand has another shape than ``expected``.
+        """
         operand = getattr(self, name)
         if operand is not None and shape(operand) != expected:
             raise ValueError(f"{name} has shape {shape(operand)}, expected {expected}")
 
 
 class TensorOp(ShapedOp, ABC):
-    """An op with one tensor result whose shape follows from its operands and properties."""
+    """An op with one tensor result, whose shape follows from its operands and properties."""
 
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
     def result_shape(self) -> shapes.Shape | None:
-        """The shape that the result must have; None where operands do not decide it."""
+        """Returns the shape that the result must have; None where the operands do not decide it."""
         return None
 
     def result_shapes(self) -> Sequence[shapes.Shape | None]:
@@ -98,7 +107,7 @@ class TensorOp(ShapedOp, ABC):
 
 
 class LikeInput(TensorOp, ABC):
-    """The result has the shape of ``input``."""
+    """An op whose result has the shape of ``input``."""
 
     input = operand_def(TensorType)
 
@@ -107,11 +116,11 @@ class LikeInput(TensorOp, ABC):
 
 
 class ElementwiseUnary(LikeInput, ABC):
-    pass
+    """An op that computes each element of its result from the same element of ``input``."""
 
 
 class ElementwiseBinary(TensorOp, ABC):
-    """Broadcasts as NumPy does."""
+    """An op that computes each element of its result from one of each operand, which broadcast as in NumPy."""
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -121,7 +130,7 @@ class ElementwiseBinary(TensorOp, ABC):
 
 
 class Where(TensorOp, ABC):
-    """``second`` where ``first`` is not 0, else ``third``."""
+    """Selects ``second`` where ``first`` is not 0, else ``third``."""
 
     first = operand_def(TensorType)
     second = operand_def(TensorType)
@@ -132,11 +141,13 @@ class Where(TensorOp, ABC):
 
 
 class LeakyRelu(ElementwiseUnary, ABC):
+    """Computes x where x > 0, else ``parameter * x``."""
+
     parameter = prop_def(F32)
 
 
 class GeluBackward(TensorOp, ABC):
-    """The gradient of gelu at ``rhs`` times ``lhs``."""
+    """Computes the gradient of gelu at ``rhs``, times ``lhs``."""
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -147,11 +158,15 @@ class GeluBackward(TensorOp, ABC):
 
 
 class ClampScalar(ElementwiseUnary, ABC):
+    """Computes ``min(max(x, min), max)`` with bounds that are numbers."""
+
     min = prop_def(SCALAR)
     max = prop_def(SCALAR)
 
 
 class ClampTensor(TensorOp, ABC):
+    """Computes ``min(max(x, min), max)`` with bounds that are tensors."""
+
     input = operand_def(TensorType)
     min = operand_def(TensorType)
     max = operand_def(TensorType)
@@ -161,10 +176,12 @@ class ClampTensor(TensorOp, ABC):
 
 
 class Typecast(ElementwiseUnary, ABC):
-    """Converts element types; float to integer truncates towards zero."""
+    """Converts the element type; a conversion from float to integer truncates towards zero."""
 
 
 class Reduction(TensorOp, ABC):
+    """Reduces the dimensions ``dim_arg``, all of them when absent; ``keep_dim`` keeps them with size 1."""
+
     input = operand_def(TensorType)
     dim_arg = opt_prop_def(I32_LIST)
     keep_dim = prop_def(BOOL)
@@ -174,7 +191,7 @@ class Reduction(TensorOp, ABC):
 
 
 class Cumulative(ElementwiseUnary, ABC):
-    """A running reduction along ``dim``."""
+    """Computes a running reduction along ``dim``."""
 
     if TYPE_CHECKING:
         dim: int
@@ -186,6 +203,8 @@ class Cumulative(ElementwiseUnary, ABC):
 
 
 class Softmax(ElementwiseUnary, ABC):
+    """Computes ``exp(x) / sum(exp(x))`` along ``dimension``."""
+
     dimension = prop_def(SI32)
     numericStable = defaulted(BOOL, False)
 
@@ -195,6 +214,8 @@ class Softmax(ElementwiseUnary, ABC):
 
 
 class Matmul(TensorOp, ABC):
+    """Computes ``a @ b`` over broadcast batch dimensions; a flag transposes the last two dimensions of its operand."""
+
     a = operand_def(TensorType)
     b = operand_def(TensorType)
     transpose_a = defaulted(BOOL, False)
@@ -205,7 +226,7 @@ class Matmul(TensorOp, ABC):
 
 
 class Linear(TensorOp, ABC):
-    """``a @ b + bias``, the bias broadcast over rows."""
+    """Computes ``a @ b + bias``; the bias broadcasts over rows."""
 
     a = operand_def(TensorType)
     b = operand_def(TensorType)
@@ -219,22 +240,23 @@ class Linear(TensorOp, ABC):
 
 
 class Reshape(TensorOp, ABC):
+    """Gives the same elements in row-major order another shape."""
+
     input = operand_def(TensorType)
     shape_ = prop_def(I32_LIST, prop_name="shape")
 
     def result_shape(self) -> shapes.Shape:
-        new = self.shape_
-        before = tensor_type(self.operands[0])
-        count = 1
-        for size in new:
-            count *= size
-        if count != before.element_count():
-            raise ValueError(f"shape {new} has {count} elements, the operand of shape {before.get_shape()} has another")
-        return new
+        sizes, operand = self.shape_, tensor_type(self.operands[0])
+        if math.prod(sizes) != operand.element_count():
+            raise ValueError(
+                f"shape {sizes} has {math.prod(sizes)} elements, expected {operand.element_count()}, as in the operand "
+                f"of shape {operand.get_shape()}"
+            )
+        return sizes
 
 
 class Permute(TensorOp, ABC):
-    """``result[i...] = input`` with dimension ``d`` of the result taken from dimension ``permutation[d]``."""
+    """Reorders dimensions: dimension ``d`` of the result is dimension ``permutation[d]`` of the operand."""
 
     input = operand_def(TensorType)
     permutation = prop_def(I64S)
@@ -244,17 +266,19 @@ class Permute(TensorOp, ABC):
 
 
 class Concat(TensorOp, ABC):
+    """Joins its inputs along ``dim``."""
+
     inputs = var_operand_def(TensorType)
     dim = prop_def(SI32)
 
     def result_shape(self) -> shapes.Shape:
         if not self.operands:
-            raise ValueError("expected one input or more, got none")
+            raise ValueError("expected at least one input, got none")
         return shapes.concat([shape(value) for value in self.operands], self.dim)
 
 
 class SliceStatic(TensorOp, ABC):
-    """NumPy's ``input[begin:end:step, ...]`` with non-negative bounds and positive steps."""
+    """Computes NumPy's ``input[begin:end:step, ...]`` with non-negative bounds and positive steps."""
 
     input = operand_def(TensorType)
     begins = prop_def(I32_LIST)
@@ -266,7 +290,7 @@ class SliceStatic(TensorOp, ABC):
 
 
 class Pad(TensorOp, ABC):
-    """Constant padding; ``padding`` is low, high of each dimension in turn."""
+    """Pads with ``value``; ``padding`` is low, high of each dimension in turn."""
 
     input = operand_def(TensorType)
     padding = prop_def(I32S)
@@ -277,7 +301,7 @@ class Pad(TensorOp, ABC):
 
 
 class Embedding(TensorOp, ABC):
-    """Row ``input[i...]`` of ``weight`` [V, D]; result has the shape of ``input`` and D."""
+    """Looks up row ``input[i...]`` of ``weight`` [V, D]; the result has the shape of ``input``, then D."""
 
     input = operand_def(TensorType)
     weight = operand_def(TensorType)
@@ -289,7 +313,7 @@ class Embedding(TensorOp, ABC):
 
 
 class Gather(TensorOp, ABC):
-    """``torch.gather``: element ``index[i...]`` along the gathered dimension, the result has the shape of ``index``."""
+    """Computes ``torch.gather``: element ``index[i...]`` along ``dim``; the result has the shape of ``index``."""
 
     input = operand_def(TensorType)
     index = operand_def(TensorType)
@@ -298,17 +322,13 @@ class Gather(TensorOp, ABC):
         """Declared by each dialect, as ``i32`` or ``si32``."""
 
     def result_shape(self) -> shapes.Shape:
-        whole, wanted, dim = shape(self.input), shape(self.index), self.dim
-        shapes.normalise_dims((dim,), len(whole))
-        if len(whole) != len(wanted) or any(
-            size > limit for d, (size, limit) in enumerate(zip(wanted, whole, strict=True)) if d != dim % len(whole)
-        ):
-            raise ValueError(f"index of shape {wanted} does not lie in an operand of shape {whole} along {dim}")
-        return wanted
+        (dim,) = shapes.normalise_dims((self.dim,), len(shape(self.input)))
+        shapes.check_index(shape(self.index), shape(self.input), dim)
+        return shape(self.index)
 
 
 class Normalization(TensorOp, ABC):
-    """Normalisation over the last dimensions with optional scale and shift."""
+    """Normalises over the last dimensions, with optional scale and shift."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     input = operand_def(TensorType)
@@ -316,7 +336,7 @@ class Normalization(TensorOp, ABC):
     bias = opt_operand_def(TensorType)
 
     def normalized(self) -> shapes.Shape:
-        """Sizes of the dimensions that are normalised over, the last one by default."""
+        """Returns the sizes of the dimensions that are normalised over, by default the last one."""
         return shape(self.input)[-1:]
 
     def result_shape(self) -> shapes.Shape:
@@ -327,20 +347,22 @@ class Normalization(TensorOp, ABC):
 
 
 class Constant(TensorOp, ABC):
+    """A tensor whose elements are given with the program."""
+
     value_ = prop_def(ELEMENTS, prop_name="value")
 
     def result_shape(self) -> shapes.Shape:
         result, data = tensor_type(self.result), cast(Any, self.value_).type
         if (result.get_shape(), result.element_type) != (data.get_shape(), data.element_type):
-            raise ValueError(f"value has type {data}, the result has {result}")
+            raise ValueError(f"value has type {data}, expected the result's type {result}")
         return result.get_shape()
 
 
 class HostCall(TTOp, ABC):
-    """A StableHLO program that the host runs: ``@main`` of ``module``, from the inputs to the results.
+    """Runs a StableHLO program on the host: ``@main`` of ``module``, from the inputs to the results.
 
-    ``ops`` says which ops of the source it stands for, each with its line. The types are those that the program itself
-    has; what the chip holds in another type is converted on the way in, and back on the way out.
+    ``ops`` lists the source ops that the program stands for, each with its line. ``input_types`` and ``output_types``
+    are the program's own element types; tensors that the chip holds in other types are converted to and from them.
     """
 
     inputs = var_operand_def(TensorType)
@@ -356,14 +378,14 @@ class HostCall(TTOp, ABC):
 
 
 class HostCallback(TTOp, ABC):
-    """A Python function of the process, called with the inputs; see :mod:`tt_xla.callbacks`.
+    """Calls a Python function of the process with the inputs; see :mod:`tt_xla.callbacks`.
 
-    It may do more than make results, so it is called wherever the source says, as often and in the same order.
+    The function may have side effects, so it is called as often and in the same order as in the source.
     """
 
     inputs = var_operand_def(TensorType)
     callback = prop_def(STR)
-    """The name it was registered under."""
+    """Name under which the function is registered."""
     input_types = prop_def(STRS)
     output_types = prop_def(STRS)
     outputs = var_result_def(TensorType)
@@ -373,7 +395,10 @@ class HostCallback(TTOp, ABC):
 
 
 def check_declared(op: HostCall | HostCallback) -> None:
-    """That there is a StableHLO element type for each value."""
-    for name, values in (("input_types", op.inputs), ("output_types", op.outputs)):
-        if len(op.value(name)) != len(values):
-            op.fail(f"{name} has {len(op.value(name))} types for {len(values)} values")
+    """Checks that the op declares a StableHLO element type for each input and result."""
+    for name, types, values in (
+        ("input_types", op.input_types, op.inputs),
+        ("output_types", op.output_types, op.outputs),
+    ):
+        if len(types) != len(values):
+            op.fail(f"{name} has {len(types)} types for {len(values)} values")

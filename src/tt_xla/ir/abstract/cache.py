@@ -1,7 +1,8 @@
-"""Key and value caches, which are written in place. cache [B, G, K, D]: G heads, K positions, D head size.
+"""Key and value caches [B, G, K, D], which ops update in place: B sequences, G heads, K positions, D head size.
 
-Until ``ttnn-write-in-place`` has looked at who else needs the old cache, these ops are functions: they have a result,
-the cache after the write. From there on they have none, as in upstream's text, and write to their operand's memory.
+Before the pass ``ttnn-write-in-place`` these ops are functions, whose result is the cache after the write. The pass
+checks what else reads the old cache; after it the ops have no result, as in upstream's text, and write to their
+operand's memory.
 """
 
 from __future__ import annotations
@@ -25,12 +26,20 @@ class CacheOp(ShapedOp, ABC):
     input = operand_def(TensorType)
     result = opt_result_def(TensorType)
 
-    def fits(self, *, heads: int, longest: bool) -> None:
-        """That the dimension ``heads`` of input, its last and, for ``longest``, its third fit the cache."""
-        cache, value = self.rank("cache", 4), self.rank("input", 4)
-        self.need(value[3] == cache[3], f"input has head size {value[3]}, the cache has {cache[3]}")
-        self.need(value[heads] == cache[1], f"input has {value[heads]} heads, the cache has {cache[1]}")
-        self.need(not longest or value[2] <= cache[2], f"input has {value[2]} positions, the cache has {cache[2]}")
+    def check_fits(self, *, heads: int, longest: bool) -> None:
+        """Checks that ``input`` fits the cache.
+
+        Args:
+            heads: dimension of ``input`` that counts heads.
+            longest: whether dimension 2 of ``input`` counts positions, of which the cache must have as many.
+
+        Raises:
+            ValueError: ``input`` does not fit.
+        """
+        cache, value = self.shape_of_rank("cache", 4), self.shape_of_rank("input", 4)
+        self.require(value[3] == cache[3], f"input has head size {value[3]}, the cache has {cache[3]}")
+        self.require(value[heads] == cache[1], f"input has {value[heads]} heads, the cache has {cache[1]}")
+        self.require(not longest or value[2] <= cache[2], f"input has {value[2]} positions, the cache has {cache[2]}")
 
 
 class UpdateCache(CacheOp, ABC):
@@ -42,22 +51,22 @@ class UpdateCache(CacheOp, ABC):
     batch_offset = prop_def(I32)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        self.fits(heads=1, longest=False)
+        self.check_fits(heads=1, longest=False)
         return (shape(self.cache),)
 
 
 class FillCache(CacheOp, ABC):
-    """Writes input [B, G, S, D] at the first positions, from sequence ``batch_offset`` on."""
+    """Writes input [B, G, S, D] at the first S positions of the sequences from ``batch_offset`` on."""
 
     batch_offset = prop_def(I32)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        self.fits(heads=1, longest=True)
+        self.check_fits(heads=1, longest=True)
         return (shape(self.cache),)
 
 
 class PagedUpdateCache(CacheOp, ABC):
-    """Writes input [1, B, G, D] at each sequence's ``update_index`` [B], into the page that page_table [B, N] has."""
+    """Writes input [1, B, G, D] at each sequence's ``update_index`` [B], into the page that page_table [B, N] lists."""
 
     cache = operand_def(TensorType)
     input = operand_def(TensorType)
@@ -66,16 +75,16 @@ class PagedUpdateCache(CacheOp, ABC):
     share_cache = defaulted(BOOL, False)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        cache, value = self.rank("cache", 4), self.rank("input", 4)
-        self.need(value[3] == cache[3], f"input has head size {value[3]}, the cache has {cache[3]}")
-        self.need(
+        cache, value = self.shape_of_rank("cache", 4), self.shape_of_rank("input", 4)
+        self.require(value[3] == cache[3], f"input has head size {value[3]}, the cache has {cache[3]}")
+        self.require(
             len(shape(self.update_index)) == 1, f"update_index has shape {shape(self.update_index)}, expected rank 1"
         )
         return (shape(self.cache),)
 
 
 class PagedFillCache(CacheOp, ABC):
-    """Writes input [B, G, S, D] into the pages that page_table [B, pages] names."""
+    """Writes input [B, G, S, D] into the pages that page_table [B, pages] lists."""
 
     cache = operand_def(TensorType)
     input = operand_def(TensorType)
@@ -83,6 +92,6 @@ class PagedFillCache(CacheOp, ABC):
     batch_idx_tensor = opt_operand_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        self.fits(heads=1, longest=False)
-        self.rank("page_table", 2)
+        self.check_fits(heads=1, longest=False)
+        self.shape_of_rank("page_table", 2)
         return (shape(self.cache),)

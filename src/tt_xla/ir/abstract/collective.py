@@ -1,5 +1,8 @@
-"""Exchange between the chips of a mesh. ``cluster_axis`` is the axis of the mesh that takes part; its size is not in
-the op, so that a dimension that it splits or joins is only checked to be a whole multiple or part."""
+"""Collective ops between the chips of a mesh.
+
+``cluster_axis`` is the axis of the mesh that takes part. The op does not know the size of the axis, so the verifier
+only checks that a dimension which the axis splits or joins is an integer multiple or fraction.
+"""
 
 from __future__ import annotations
 
@@ -16,57 +19,72 @@ from tt_xla.ir.ttcore import REDUCE_TYPE
 
 
 class _AlongDim(TensorOp, ABC):
-    """The result differs from ``input`` along one dimension."""
+    """An op whose result differs from ``input`` along one dimension only."""
 
     input = operand_def(TensorType)
 
-    def sizes(self, name: str) -> tuple[int, int]:
-        """Of the dimension that the property ``name`` gives, in input and result; all others must agree."""
+    def sizes(self, name: str, dim: int) -> tuple[int, int]:
+        """Returns the sizes of a dimension in ``input`` and in ``result``.
+
+        Args:
+            name: name of the property that gives the dimension, for the message.
+            dim: the dimension.
+
+        Raises:
+            ValueError: input and result differ in another dimension.
+        """
         before, after = shape(self.input), shape(self.result)
-        (dim,) = shapes.normalise_dims((self.value(name),), len(before))
-        same = len(after) == len(before) and all(
-            a == b for at, (a, b) in enumerate(zip(before, after, strict=True)) if at != dim
-        )
-        self.need(same, f"the result {after} differs from the operand {before} besides {name} {dim}")
+        (dim,) = shapes.normalise_dims((dim,), len(before))
+        same = len(after) == len(before) and before[:dim] == after[:dim] and before[dim + 1 :] == after[dim + 1 :]
+        self.require(same, f"result of shape {after} differs from the operand of shape {before} outside {name} {dim}")
         return before[dim], after[dim]
 
 
 class AllGather(_AlongDim, ABC):
-    """The parts of all chips one after the other along ``all_gather_dim``."""
+    """Joins the tensors of all chips along ``all_gather_dim``."""
 
     all_gather_dim = prop_def(SI32)
     cluster_axis = prop_def(UI32)
 
     def result_shape(self) -> None:
-        before, after = self.sizes("all_gather_dim")
-        self.need(before == after or (before > 0 and after % before == 0), f"{after} is no multiple of {before}")
+        before, after = self.sizes("all_gather_dim", self.all_gather_dim)
+        self.require(
+            before == after or (before > 0 and after % before == 0),
+            f"result has size {after} along all_gather_dim, expected a multiple of {before}",
+        )
 
 
 class AllReduce(LikeInput, ABC):
-    """The reduction over all chips, on each of them."""
+    """Reduces over all chips; each chip has the result."""
 
     reduce_type = prop_def(REDUCE_TYPE)
     cluster_axis = prop_def(UI32)
 
 
 class ReduceScatter(_AlongDim, ABC):
-    """The reduction over all chips, of which each has its part along ``scatter_dim``."""
+    """Reduces over all chips; each chip has its part of the result along ``scatter_dim``."""
 
     reduce_type = prop_def(REDUCE_TYPE)
     scatter_dim = prop_def(SI32)
     cluster_axis = prop_def(UI32)
 
     def result_shape(self) -> None:
-        before, after = self.sizes("scatter_dim")
-        self.need(before == after or (after > 0 and before % after == 0), f"{before} is no multiple of {after}")
+        before, after = self.sizes("scatter_dim", self.scatter_dim)
+        self.require(
+            before == after or (after > 0 and before % after == 0),
+            f"result has size {after} along scatter_dim, expected a divisor of {before}",
+        )
 
 
 class MeshPartition(_AlongDim, ABC):
-    """Each chip's part along ``dim`` of a tensor that all of them have."""
+    """Takes each chip's part along ``dim`` of a tensor that all chips have."""
 
     dim = prop_def(SI32)
     cluster_axis = opt_prop_def(UI32)
 
     def result_shape(self) -> None:
-        before, after = self.sizes("dim")
-        self.need(before == after or (after > 0 and before % after == 0), f"{before} is no multiple of {after}")
+        before, after = self.sizes("dim", self.dim)
+        self.require(
+            before == after or (after > 0 and before % after == 0),
+            f"result has size {after} along dim, expected a divisor of {before}",
+        )

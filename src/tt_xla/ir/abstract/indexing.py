@@ -1,4 +1,4 @@
-"""Ops that take or put elements by position, and those that find positions."""
+"""Ops that read or write elements at positions, and ops that find positions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from tt_xla.ir.ttcore import REDUCE_TYPE
 
 
 class Scatter(TensorOp, ABC):
-    """``torch.scatter_reduce``: each element of ``source`` joins the one of ``input`` that ``index`` names along
-    ``dim``; the reduction ``invalid`` assigns."""
+    """Computes ``torch.scatter_reduce``: combines each element of ``source`` with an element of ``input``.
+
+    ``index`` gives the position of that element along ``dim``; the reduction ``invalid`` replaces the element.
+    """
 
     input = operand_def(TensorType)
     index = operand_def(TensorType)
@@ -30,18 +32,14 @@ class Scatter(TensorOp, ABC):
         """Declared by each dialect, as ``i32`` or ``si32``."""
 
     def result_shape(self) -> shapes.Shape:
-        whole, index = shape(self.input), shape(self.index)
-        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
-        self.expect("source", index)
-        inside = len(index) == len(whole) and all(
-            size <= limit for at, (size, limit) in enumerate(zip(index, whole, strict=True)) if at != dim
-        )
-        self.need(inside, f"index of shape {index} does not lie in an operand of shape {whole} along {dim}")
-        return whole
+        (dim,) = shapes.normalise_dims((self.dim,), len(shape(self.input)))
+        self.expect_shape("source", shape(self.index))
+        shapes.check_index(shape(self.index), shape(self.input), dim)
+        return shape(self.input)
 
 
 class EmbeddingBackward(TensorOp, ABC):
-    """The gradient of a table ``weight`` [V, D] of which ``input`` took rows, from that of the rows."""
+    """Computes the gradient of the table ``weight`` [V, D] from that of the rows that ``input`` selected."""
 
     input = operand_def(TensorType)
     weight = operand_def(TensorType)
@@ -49,12 +47,12 @@ class EmbeddingBackward(TensorOp, ABC):
 
     def result_shape(self) -> shapes.Shape:
         table, gradient = shape(self.weight), shape(self.in_gradient)
-        self.need(gradient[-1:] == table[-1:], f"in_gradient has shape {gradient}, weight has {table}")
+        self.require(gradient[-1:] == table[-1:], f"in_gradient has shape {gradient}, weight has {table}")
         return table
 
 
 class Sort(ShapedOp, ABC):
-    """Values in order along ``dim`` and the positions that they had."""
+    """Sorts along ``dim``; also returns the position that each value had."""
 
     traits = traits_def(Pure())
     input = operand_def(TensorType)
@@ -72,7 +70,7 @@ class Sort(ShapedOp, ABC):
 
 
 class TopK(ShapedOp, ABC):
-    """The ``k`` greatest values along ``dim``, or the least, and their positions."""
+    """Selects the ``k`` greatest values along ``dim``, or the least; also returns their positions."""
 
     traits = traits_def(Pure())
     input_tensor = operand_def(TensorType)
@@ -86,15 +84,19 @@ class TopK(ShapedOp, ABC):
     indices = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        whole, count = shape(self.input_tensor), self.k
-        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
-        self.need(0 < count <= whole[dim], f"k = {count} is not within 1 to {whole[dim]}, the size along {dim}")
-        return ((*whole[:dim], count, *whole[dim + 1 :]),) * 2
+        input_shape, count = shape(self.input_tensor), self.k
+        (dim,) = shapes.normalise_dims((self.dim,), len(input_shape))
+        self.require(
+            0 < count <= input_shape[dim], f"k = {count} is not within 1 to {input_shape[dim]}, the size along {dim}"
+        )
+        return ((*input_shape[:dim], count, *input_shape[dim + 1 :]),) * 2
 
 
 class TopKRouter(ShapedOp, ABC):
-    """Scores input [B, I] @ weight [I, E] + bias [B, E] of E experts; positions and weights of the ``k`` best, padded
-    to a multiple of 8."""
+    """Scores E experts by input [B, I] @ weight [I, E] + bias [B, E] and selects the ``k`` best.
+
+    Returns positions and weights of the selected experts, padded to a multiple of 8.
+    """
 
     traits = traits_def(Pure())
     input = operand_def(TensorType)
@@ -106,16 +108,16 @@ class TopKRouter(ShapedOp, ABC):
     expert_weights = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        rows, inner = self.rank("input", 2)
+        rows, inner = self.shape_of_rank("input", 2)
         experts = self.num_experts
-        self.expect("weight", (inner, experts))
-        self.expect("bias", (rows, experts))
-        self.need(0 < self.k <= experts, f"k = {self.k} is not within 1 to {experts} experts")
+        self.expect_shape("weight", (inner, experts))
+        self.expect_shape("bias", (rows, experts))
+        self.require(0 < self.k <= experts, f"k = {self.k} is not within 1 to {experts} experts")
         return ((rows, -(-self.k // 8) * 8),) * 2
 
 
 class Sampling(TensorOp, ABC):
-    """A candidate of each row of [B, N], drawn among the ``k`` best within probability ``p`` at a temperature."""
+    """Draws a candidate of each row of [B, N] among the ``k`` best within probability ``p`` at temperature ``temp``."""
 
     input_values = operand_def(TensorType)
     input_indices = operand_def(TensorType)
@@ -125,17 +127,17 @@ class Sampling(TensorOp, ABC):
     seed = opt_prop_def(UI32)
 
     def result_shape(self) -> shapes.Shape:
-        rows, candidates = self.rank("input_values", 2)
-        self.expect("input_indices", (rows, candidates))
+        rows, candidates = self.shape_of_rank("input_values", 2)
+        self.expect_shape("input_indices", (rows, candidates))
         for name in ("k", "p", "temp"):
-            self.expect(name, (rows,))
+            self.expect_shape(name, (rows,))
         return (rows,)
 
 
 class RowsGather(TensorOp, ABC):
-    """Rows of ``input`` [B, R, C], or columns with ``column``, at the positions in ``index`` [B, K, N].
+    """Reads rows of ``input`` [B, R, C], or columns with ``column``, at the positions in ``index`` [B, K, N].
 
-    The release of upstream's compiler that JAX users install has this op; its sources do not.
+    Only the release of upstream's compiler that JAX users install has this op; the published sources do not.
     """
 
     input = operand_def(TensorType)
@@ -143,16 +145,16 @@ class RowsGather(TensorOp, ABC):
     column = prop_def(BOOL)
     fill_out_of_bounds = prop_def(BOOL)
     sizes = prop_def(I64S)
-    """Sizes of the dimensions that the rows were collapsed from."""
+    """Sizes of the dimensions that were collapsed into the rows."""
     windows = prop_def(I64S)
-    """How many elements each position takes along them."""
+    """Number of elements that each position reads along these dimensions."""
 
     def result_shape(self) -> None:
         check_rows(self)
 
 
 class RowsScatter(TensorOp, ABC):
-    """``source`` put or reduced into ``input`` at the positions in ``index``; see :class:`RowsGather`."""
+    """Writes or reduces ``source`` into ``input`` at the positions in ``index``; see :class:`RowsGather`."""
 
     input = operand_def(TensorType)
     index = operand_def(TensorType)
@@ -168,6 +170,11 @@ class RowsScatter(TensorOp, ABC):
 
 
 def check_rows(op: RowsGather | RowsScatter) -> None:
-    op.rank("input", 3)
+    """Checks the input's rank and that ``sizes`` and ``windows`` have equal lengths.
+
+    Raises:
+        ValueError: a check failed.
+    """
+    op.shape_of_rank("input", 3)
     sizes, windows = op.sizes, op.windows
-    op.need(len(sizes) == len(windows), f"sizes {sizes} and windows {windows} differ in length")
+    op.require(len(sizes) == len(windows), f"sizes {sizes} and windows {windows} differ in length")

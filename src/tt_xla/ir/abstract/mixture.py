@@ -1,6 +1,7 @@
-"""Mixture of experts: tokens sent to the chips of their experts, computed there, and combined.
+"""Mixture of experts: tokens travel to the chips of their experts, are computed there, and are combined.
 
-B batch, S sequence, H hidden size, K experts of a token, E experts, D chips. Source: tt-mlir ``TTIROps.td``.
+Shapes are written with B for the batch, S sequence, H hidden size, K experts of a token, E experts, D chips. Source:
+tt-mlir ``TTIROps.td``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tt_xla.ir.properties import BOOL, I64, defaulted, opt_prop_def, prop_def
 
 
 class SparseMatmul(TensorOp, ABC):
-    """Products with the blocks of ``b`` [1, E, I, J] that ``sparsity`` marks."""
+    """Multiplies by the blocks of ``b`` [1, E, I, J] that ``sparsity`` marks."""
 
     a = operand_def(TensorType)
     b = operand_def(TensorType)
@@ -28,19 +29,22 @@ class SparseMatmul(TensorOp, ABC):
     nnz = opt_prop_def(I64)
 
     def result_shape(self) -> shapes.Shape:
-        a, (one, experts, inner, columns) = self.rank("a", 4), self.rank("b", 4)
-        self.need(one == 1 and a[3] == inner, f"a of shape {a} does not multiply with b of shape {shape(self.b)}")
+        a, (one, experts, inner, columns) = self.shape_of_rank("a", 4), self.shape_of_rank("b", 4)
+        self.require(one == 1 and a[3] == inner, f"a of shape {a} does not multiply with b of shape {shape(self.b)}")
         if not self.is_input_a_sparse:
-            self.need(self.is_input_b_sparse, "one of the inputs must be sparse")
-            self.expect("sparsity", (a[0], a[1], 1, experts))
+            self.require(
+                self.is_input_b_sparse,
+                "is_input_a_sparse and is_input_b_sparse are both false, expected one to be true",
+            )
+            self.expect_shape("sparsity", (a[0], a[1], 1, experts))
             return (a[0], a[1], 1, experts, a[2], columns)
-        self.need(a[1] == experts, f"a has {a[1]} blocks, b has {experts}")
-        self.expect("sparsity", (1, 1, a[0], experts))
+        self.require(a[1] == experts, f"a has {a[1]} blocks, b has {experts}")
+        self.expect_shape("sparsity", (1, 1, a[0], experts))
         return (a[0], experts, a[2], columns)
 
 
 class AllToAllDispatch(ShapedOp, ABC):
-    """Tokens [B, S, 1, H] to the chips of their experts, [1, B * D, S, H], with the numbers of these."""
+    """Sends tokens [B, S, 1, H] to the chips of their experts, [1, B * D, S, H], with the numbers of these experts."""
 
     input_tensor = operand_def(TensorType)
     expert_indices = operand_def(TensorType)
@@ -51,15 +55,15 @@ class AllToAllDispatch(ShapedOp, ABC):
     metadata = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        batch, rows, _, hidden = self.rank("input_tensor", 4)
-        chosen = self.rank("expert_indices", 4)[3]
-        self.expect("expert_indices", (batch, rows, 1, chosen))
+        batch, rows, _, hidden = self.shape_of_rank("input_tensor", 4)
+        chosen = self.shape_of_rank("expert_indices", 4)[3]
+        self.expect_shape("expert_indices", (batch, rows, 1, chosen))
         spread = batch * self.num_devices
         return (1, spread, rows, hidden), (1, spread, rows, chosen)
 
 
 class AllToAllDispatchMetadata(ShapedOp, ABC):
-    """Tokens [1, 1, M, H] with their experts' numbers and scores [1, 1, M, K] to the chips of their experts."""
+    """Sends tokens [1, 1, M, H], with numbers and scores [1, 1, M, K] of their experts, to the chips of these."""
 
     input_tensor = operand_def(TensorType)
     expert_indices = operand_def(TensorType)
@@ -72,15 +76,15 @@ class AllToAllDispatchMetadata(ShapedOp, ABC):
     scores = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        *_, rows, hidden = self.rank("input_tensor", 4)
-        chosen = self.rank("expert_indices", 4)[3]
-        self.expect("expert_scores", shape(self.expert_indices))
+        *_, rows, hidden = self.shape_of_rank("input_tensor", 4)
+        chosen = self.shape_of_rank("expert_indices", 4)[3]
+        self.expect_shape("expert_scores", shape(self.expert_indices))
         tokens = rows * self.num_devices
         return (1, tokens, hidden), (1, tokens, chosen), (1, tokens, chosen)
 
 
 class AllToAllCombine(TensorOp, ABC):
-    """Experts' results [E of a chip, B * D, S, H] back to their tokens: [K, B, S, H]."""
+    """Sends the experts' results [E of a chip, B * D, S, H] back to their tokens, [K, B, S, H]."""
 
     input_tensor = operand_def(TensorType)
     expert_metadata = operand_def(TensorType)
@@ -91,16 +95,16 @@ class AllToAllCombine(TensorOp, ABC):
     output_shard_dim = defaulted(I64, 2)
 
     def result_shape(self) -> shapes.Shape | None:
-        *_, hidden = self.rank("input_tensor", 4)
+        *_, hidden = self.shape_of_rank("input_tensor", 4)
         result = shape(self.result)
-        self.need(
+        self.require(
             len(result) == 4 and result[0] == self.num_experts_per_tok and result[3] == hidden,
-            f"result {result} is not [{self.num_experts_per_tok}, batch, rows, {hidden}]",
+            f"result has shape {result}, expected [{self.num_experts_per_tok}, batch, rows, {hidden}]",
         )
 
 
 class ExpertTokenRemap(ShapedOp, ABC):
-    """Scores [D, B, S, E] as those of the chip's own experts [1, B, S, e], and which blocks of tokens they take."""
+    """Selects the scores [1, B, S, e] of the chip's own experts from [D, B, S, E], and the token blocks they take."""
 
     topk_tensor = operand_def(TensorType)
     expert_mapping = operand_def(TensorType)
@@ -110,7 +114,7 @@ class ExpertTokenRemap(ShapedOp, ABC):
     reduced = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        _, batch, rows, _ = self.rank("topk_tensor", 4)
+        _, batch, rows, _ = self.shape_of_rank("topk_tensor", 4)
         experts, block = shape(self.mapping)[-1], self.reduction_size
-        self.need(block > 0, f"reduction_size {block} must be positive")
+        self.require(block > 0, f"reduction_size {block} must be positive")
         return (1, batch, rows, experts), (1, 1, -(-batch * rows // block), experts)

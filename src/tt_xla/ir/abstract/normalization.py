@@ -1,4 +1,4 @@
-"""Normalisation in training, over groups, and over several chips."""
+"""Normalisation over groups and over several chips."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from tt_xla.ir.properties import F32, I64, UI32, defaulted, prop_def
 
 
 class GroupNorm(LikeInput, ABC):
-    """(x - mean) / sqrt(variance + epsilon) over the positions and channels of each group; weight and bias [C]."""
+    """Computes (x - mean) / sqrt(variance + epsilon) over positions and channels of each group.
+
+    weight and bias are [C].
+    """
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     input = operand_def(TensorType)
@@ -25,17 +28,21 @@ class GroupNorm(LikeInput, ABC):
     epsilon = defaulted(F32, 1e-12)
 
     def channel_axis(self) -> int:
+        """Returns the dimension of ``input`` that counts channels."""
         return -1
 
     def result_shape(self) -> shapes.Shape:
-        whole, groups, dim = shape(self.input), self.num_groups, self.channel_axis()
-        shapes.normalise_dims((dim,), len(whole))
-        self.need(groups > 0 and whole[dim] % groups == 0, f"{whole[dim]} channels do not split into {groups} groups")
-        return whole
+        input_shape, groups, dim = shape(self.input), self.num_groups, self.channel_axis()
+        shapes.normalise_dims((dim,), len(input_shape))
+        self.require(
+            groups > 0 and input_shape[dim] % groups == 0,
+            f"{input_shape[dim]} channels do not split into {groups} groups",
+        )
+        return input_shape
 
 
 class DistributedRmsNorm(LikeInput, ABC):
-    """RMS normalisation of a dimension that is split over chips; ``residual`` is added first."""
+    """Computes the RMS normalisation of a dimension that is split over chips; ``residual`` is added first."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     input = operand_def(TensorType)
@@ -44,12 +51,12 @@ class DistributedRmsNorm(LikeInput, ABC):
     cluster_axis = prop_def(UI32)
 
     def result_shape(self) -> shapes.Shape:
-        self.expect("residual", shape(self.input))
+        self.expect_shape("residual", shape(self.input))
         return shape(self.input)
 
 
 class DistributedLayerNorm(Normalization, ABC):
-    """Layer normalisation of a dimension that is split over chips; ``residual`` is added first."""
+    """Computes the layer normalisation of a dimension that is split over chips; ``residual`` is added first."""
 
     input = operand_def(TensorType)
     weight = opt_operand_def(TensorType)
@@ -59,5 +66,5 @@ class DistributedLayerNorm(Normalization, ABC):
     epsilon = defaulted(F32, 1e-5)
 
     def result_shape(self) -> shapes.Shape:
-        self.expect("residual", shape(self.input))
+        self.expect_shape("residual", shape(self.input))
         return shape(self.input)

@@ -1,7 +1,8 @@
-"""Between real numbers and integers with a scale and a zero point, for all of a tensor or along ``axis``."""
+"""Conversions between real numbers and integers with a scale and a zero point, per tensor or along ``axis``."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC
 
 from xdsl.dialects.builtin import TensorType
@@ -14,24 +15,27 @@ from tt_xla.ir.properties import I32, opt_prop_def
 
 
 class _Quantization(LikeInput, ABC):
+    """An op whose scales and zero points hold for the tensor, or one each for an index along ``axis``."""
+
     axis = opt_prop_def(I32)
 
     def check_parameters(self, *names: str) -> None:
-        """That each is one number, or one for each index along ``axis``."""
-        axis, whole = self.axis, shape(self.input)
+        """Checks that each operand of ``names`` has one element, or one for each index along ``axis``.
+
+        Raises:
+            ValueError: an operand has another number of elements.
+        """
+        axis, input_shape = self.axis, shape(self.input)
         if axis is not None:
-            shapes.normalise_dims((axis,), len(whole))
+            shapes.normalise_dims((axis,), len(input_shape))
+        expected = 1 if axis is None else input_shape[axis]
         for name in names:
-            found = shape(getattr(self, name))
-            size = 1
-            for dim in found:
-                size *= dim
-            expected = 1 if axis is None else whole[axis]
-            self.need(size in (1, expected), f"{name} has shape {found}, expected {expected} elements")
+            sizes = shape(getattr(self, name))
+            self.require(math.prod(sizes) in (1, expected), f"{name} has shape {sizes}, expected {expected} elements")
 
 
 class Quantize(_Quantization, ABC):
-    """round(input / scale) + zero_point, and the reverse."""
+    """Converts between real numbers and integers: round(input / scale) + zero_point, and the reverse."""
 
     input = operand_def(TensorType)
     scale = operand_def(TensorType)
@@ -43,7 +47,7 @@ class Quantize(_Quantization, ABC):
 
 
 class Requantize(_Quantization, ABC):
-    """Integers of one scale and zero point as those of another."""
+    """Converts integers with one scale and zero point to integers with another."""
 
     input = operand_def(TensorType)
     in_scale = operand_def(TensorType)

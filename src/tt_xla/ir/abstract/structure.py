@@ -1,4 +1,4 @@
-"""More ops that move elements."""
+"""Shared base classes of ops that move elements, beyond the common ones."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from tt_xla.ir.properties import I32_LIST, SCALE, SI32, STR, UI32, defaulted, op
 
 
 class Transpose(TensorOp, ABC):
-    """Dimensions ``dim0`` and ``dim1`` exchanged."""
+    """Exchanges dimensions ``dim0`` and ``dim1``."""
 
     input = operand_def(TensorType)
     dim0 = prop_def(SI32)
     dim1 = prop_def(SI32)
 
     def result_shape(self) -> shapes.Shape:
-        whole = list(shape(self.input))
-        (first,) = shapes.normalise_dims((self.dim0,), len(whole))
-        (second,) = shapes.normalise_dims((self.dim1,), len(whole))
-        whole[first], whole[second] = whole[second], whole[first]
-        return tuple(whole)
+        input_shape = list(shape(self.input))
+        (first,) = shapes.normalise_dims((self.dim0,), len(input_shape))
+        (second,) = shapes.normalise_dims((self.dim1,), len(input_shape))
+        input_shape[first], input_shape[second] = input_shape[second], input_shape[first]
+        return tuple(input_shape)
 
 
 class RepeatInterleave(TensorOp, ABC):
-    """Each element ``repeats`` times in a row along ``dim``."""
+    """Repeats each element ``repeats`` times in a row along ``dim``."""
 
     input = operand_def(TensorType)
     repeats = prop_def(UI32)
     dim = prop_def(SI32)
 
     def result_shape(self) -> shapes.Shape:
-        whole = list(shape(self.input))
-        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
-        whole[dim] *= self.repeats
-        return tuple(whole)
+        input_shape = list(shape(self.input))
+        (dim,) = shapes.normalise_dims((self.dim,), len(input_shape))
+        input_shape[dim] *= self.repeats
+        return tuple(input_shape)
 
 
 class SliceDynamic(TensorOp, ABC):
-    """As ``slice_static`` with bounds that are tensors of one number for each dimension."""
+    """Does the same as ``slice_static``, with bounds that are tensors of one number for each dimension."""
 
     input = operand_def(TensorType)
     begins = operand_def(TensorType)
@@ -53,31 +53,34 @@ class SliceDynamic(TensorOp, ABC):
     def result_shape(self) -> None:
         rank = len(shape(self.input))
         for name in ("begins", "ends"):
-            self.expect(name, (rank,))
+            self.expect_shape(name, (rank,))
         step = self.step
-        self.need(step is None or len(step) == rank, f"step {step} needs one entry for each of {rank} dimensions")
-        self.need(len(shape(self.result)) == rank, f"result has shape {shape(self.result)}, expected rank {rank}")
+        self.require(
+            step is None or len(step) == rank,
+            f"step {step} has {len(step or ())} entries, expected {rank}, one for each dimension",
+        )
+        self.require(len(shape(self.result)) == rank, f"result has shape {shape(self.result)}, expected rank {rank}")
 
 
 class Upsample2d(TensorOp, ABC):
-    """Height and width of [N, H, W, C] times ``scale_factor``."""
+    """Enlarges height and width of [N, H, W, C] by ``scale_factor``."""
 
     input = operand_def(TensorType)
     scale_factor = prop_def(SCALE)
     mode = defaulted(STR, "nearest")
 
     def result_shape(self) -> shapes.Shape:
-        batch, height, width, channels = self.rank("input", 4)
+        batch, height, width, channels = self.shape_of_rank("input", 4)
         down, right = shapes.pair(self.scale_factor, "scale_factor")
-        self.need(self.mode in ("nearest", "bilinear"), f"mode '{self.mode}' is not nearest or bilinear")
+        self.require(self.mode in ("nearest", "bilinear"), f"mode is '{self.mode}', expected nearest or bilinear")
         return (batch, height * down, width * right, channels)
 
 
 class GlobalAvgPool2d(TensorOp, ABC):
-    """The mean over height and width of [N, H, W, C]: [N, 1, 1, C]."""
+    """Computes the mean over height and width of [N, H, W, C], [N, 1, 1, C]."""
 
     input = operand_def(TensorType)
 
     def result_shape(self) -> shapes.Shape:
-        batch, _, _, channels = self.rank("input", 4)
+        batch, _, _, channels = self.shape_of_rank("input", 4)
         return (batch, 1, 1, channels)

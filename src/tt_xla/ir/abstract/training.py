@@ -1,4 +1,4 @@
-"""Optimisers and random numbers."""
+"""Optimisers and dropout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from tt_xla.ir.properties import BOOL, F32, UI32, defaulted, prop_def
 
 
 class AdamW(ShapedOp, ABC):
-    """One step of AdamW: decayed weights, moving means of the gradient and its square, and their greatest value."""
+    """Takes one step of AdamW.
+
+    The states are moving means of the gradient and of its square, and the greatest value of the latter.
+    """
 
     param = operand_def(TensorType)
     grad = operand_def(TensorType)
@@ -30,12 +33,17 @@ class AdamW(ShapedOp, ABC):
     stochastic_rounding = defaulted(BOOL, False)
 
     def check_states(self) -> None:
+        """Checks that gradient and states have the parameter's shape.
+
+        Raises:
+            ValueError: one has not.
+        """
         for name in ("grad", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"):
-            self.expect(name, shape(self.param))
+            self.expect_shape(name, shape(self.param))
 
 
 class Dropout(LikeInput, ABC):
-    """Elements set to 0 with probability ``prob``, the others times ``scale``."""
+    """Sets elements to 0 with probability ``prob`` and multiplies the others by ``scale``."""
 
     prob = defaulted(F32, 0.0)
     scale = defaulted(F32, 1.0)
@@ -43,5 +51,5 @@ class Dropout(LikeInput, ABC):
     use_per_device_seed = defaulted(BOOL, True)
 
     def result_shape(self) -> tuple[int, ...]:
-        self.need(0 <= self.prob <= 1, f"prob {self.prob} is no probability")
+        self.require(0 <= self.prob <= 1, f"prob is {self.prob}, expected 0 to 1")
         return shape(self.input)

@@ -1,4 +1,4 @@
-"""The TTIR dialect: tensor programs without layouts, what the chip can do but not how."""
+"""The TTIR dialect: tensor programs without layouts; it says what to compute and not how."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ ELEMENTWISE_OPS = UNARY_OPS | BINARY_OPS
 
 @cache
 def dialect() -> Dialect:
+    """Returns the dialect with all of its ops."""
     families = (
         attention,
         collective,

@@ -13,7 +13,7 @@ from tt_xla.ir.base import shape
 
 @irdl_op_definition
 class ScaledDotProductAttentionOp(shared.ScaledDotProductAttention):
-    """softmax(query @ key.T * scale + attention_mask) @ value."""
+    """Computes softmax(query @ key.T * scale + attention_mask) @ value."""
 
     name = "ttir.scaled_dot_product_attention"
 
@@ -33,7 +33,7 @@ class ScaledDotProductAttentionDecodeOp(shared.AttentionDecode):
 
 @irdl_op_definition
 class PagedScaledDotProductAttentionDecodeOp(shared.PagedAttentionDecode):
-    """Attention of one new position for each sequence over paged keys and values; written to ``output``."""
+    """Attention of one new position for each sequence to paged keys and values; writes to ``output``."""
 
     name = "ttir.paged_scaled_dot_product_attention_decode"
     query = operand_def(TensorType)
@@ -46,13 +46,13 @@ class PagedScaledDotProductAttentionDecodeOp(shared.PagedAttentionDecode):
     attention_sink = opt_operand_def(TensorType)
 
     def result_shape(self) -> shapes.Shape:
-        self.expect("output", shape(self.query))
+        self.expect_shape("output", shape(self.query))
         return super().result_shape()
 
 
 @irdl_op_definition
 class ChunkedScaledDotProductAttentionOp(shared.ChunkedAttention):
-    """Attention of a chunk of queries over paged keys and values; written to ``output``."""
+    """Attention of a chunk of queries to paged keys and values; writes to ``output``."""
 
     name = "ttir.chunked_scaled_dot_product_attention"
     query = operand_def(TensorType)
@@ -63,7 +63,7 @@ class ChunkedScaledDotProductAttentionOp(shared.ChunkedAttention):
     output = operand_def(TensorType)
 
     def result_shape(self) -> shapes.Shape:
-        self.expect("output", shape(self.query))
+        self.expect_shape("output", shape(self.query))
         return super().result_shape()
 
 
@@ -83,21 +83,21 @@ class SdpaFwOp(shared.AttentionForward):
 
 @irdl_op_definition
 class SdpaBwOp(shared.AttentionBackward):
-    """Gradients of attention."""
+    """Computes the gradients of attention."""
 
     name = "ttir.sdpa_bw"
 
 
 @irdl_op_definition
 class ConcatenateHeadsOp(shared.ConcatenateHeads):
-    """Heads side by side."""
+    """Joins heads side by side."""
 
     name = "ttir.concatenate_heads"
 
 
 @irdl_op_definition
 class SplitQueryKeyValueAndSplitHeadsOp(shared.SplitHeads):
-    """Heads of query, key and value out of one projection."""
+    """Splits a projection into the heads of query, key and value."""
 
     name = "ttir.split_query_key_value_and_split_heads"
 

@@ -1,4 +1,4 @@
-"""Exchange between chips, and mixture of experts, whose tokens travel to the chips of their experts."""
+"""Collective ops between chips, and mixture of experts, whose tokens travel to the chips of their experts."""
 
 from __future__ import annotations
 
@@ -25,43 +25,46 @@ from tt_xla.ir.ttcore import (
 
 @irdl_op_definition
 class AllGatherOp(shared.AllGather):
-    """The parts of all chips one after the other."""
+    """Joins the tensors of all chips."""
 
     name = "ttir.all_gather"
 
 
 @irdl_op_definition
 class AllReduceOp(shared.AllReduce):
-    """The reduction over all chips, on each of them."""
+    """Reduces over all chips; each chip has the result."""
 
     name = "ttir.all_reduce"
 
 
 @irdl_op_definition
 class AllReduceAsyncOp(shared.AllReduce):
-    """As ``all_reduce``, while the chips compute."""
+    """Does the same as ``all_reduce``, while the chips compute."""
 
     name = "ttir.all_reduce_async"
 
 
 @irdl_op_definition
 class ReduceScatterOp(shared.ReduceScatter):
-    """The reduction over all chips, split over them."""
+    """Reduces over all chips; each chip has its part of the result."""
 
     name = "ttir.reduce_scatter"
 
 
 @irdl_op_definition
 class MeshPartitionOp(shared.MeshPartition):
-    """Each chip's part of a tensor that all of them have."""
+    """Takes each chip's part of a tensor that all chips have."""
 
     name = "ttir.mesh_partition"
 
 
 @irdl_op_definition
 class MeshShardOp(abstract.TensorOp):
-    """A whole tensor split over the mesh, or its parts joined: ``shard_dims`` names the dimension of the tensor for
-    each axis of the mesh, -1 for none, and ``shard_shape`` into how many parts each dimension goes."""
+    """Splits a tensor over the mesh, or joins its shards.
+
+    ``shard_dims`` gives the dimension of the tensor for each axis of the mesh, -1 for none; ``shard_shape`` gives the
+    number of shards along each dimension.
+    """
 
     name = "ttir.mesh_shard"
     input = operand_def(TensorType)
@@ -71,34 +74,38 @@ class MeshShardOp(abstract.TensorOp):
     shard_dims = prop_def(I64S)
 
     def result_shape(self) -> shapes.Shape:
-        whole, parts = shape(self.input), self.shard_shape
+        sizes, counts = shape(self.input), self.shard_shape
         if self.shard_type is not MeshShardType.DEVICES:
-            return whole
-        self.need(len(parts) == len(whole) and min(parts, default=1) > 0, f"shard_shape {parts} does not fit {whole}")
-        if self.shard_direction is MeshShardDirection.SHARD_TO_FULL:
-            return tuple(size * count for size, count in zip(whole, parts, strict=True))
-        self.need(
-            all(size % count == 0 for size, count in zip(whole, parts, strict=True)), f"{whole} / {parts}: not whole"
+            return sizes
+        self.require(
+            len(counts) == len(sizes) and min(counts, default=1) > 0,
+            f"shard_shape {counts} does not fit shape {sizes}: expected a positive number for each dimension",
         )
-        return tuple(size // count for size, count in zip(whole, parts, strict=True))
+        if self.shard_direction is MeshShardDirection.SHARD_TO_FULL:
+            return tuple(size * count for size, count in zip(sizes, counts, strict=True))
+        self.require(
+            all(size % count == 0 for size, count in zip(sizes, counts, strict=True)),
+            f"shard_shape {counts} does not divide shape {sizes}",
+        )
+        return tuple(size // count for size, count in zip(sizes, counts, strict=True))
 
 
 @irdl_op_definition
 class CollectivePermuteOp(abstract.LikeInput):
-    """Each chip's tensor sent to the chip that ``source_target_pairs`` pairs it with."""
+    """Sends each chip's tensor to the chip that ``source_target_pairs`` pairs it with."""
 
     name = "ttir.collective_permute"
     source_target_pairs = prop_def(ELEMENTS)
 
     def result_shape(self) -> shapes.Shape:
         pairs = self.source_target_pairs.type.get_shape()
-        self.need(len(pairs) == 2 and pairs[1] == 2, f"source_target_pairs has shape {pairs}, expected (count, 2)")
+        self.require(len(pairs) == 2 and pairs[1] == 2, f"source_target_pairs has shape {pairs}, expected (count, 2)")
         return shape(self.input)
 
 
 @irdl_op_definition
 class AllToAllOp(abstract.TensorOp):
-    """Each chip's parts along ``split_dim`` to the other chips, joined there along ``concat_dim``."""
+    """Sends each chip's parts along ``split_dim`` to the other chips, which join them along ``concat_dim``."""
 
     name = "ttir.all_to_all"
     input = operand_def(TensorType)
@@ -108,59 +115,61 @@ class AllToAllOp(abstract.TensorOp):
     replica_groups = prop_def(ELEMENTS)
 
     def result_shape(self) -> shapes.Shape:
-        whole, count = list(shape(self.input)), self.split_count
-        (split,) = shapes.normalise_dims((self.split_dim,), len(whole))
-        (join,) = shapes.normalise_dims((self.concat_dim,), len(whole))
-        self.need(count > 0 and whole[split] % count == 0, f"{whole[split]} does not split into {count} parts")
-        whole[split] //= count
-        whole[join] *= count
-        return tuple(whole)
+        input_shape, count = list(shape(self.input)), self.split_count
+        (split,) = shapes.normalise_dims((self.split_dim,), len(input_shape))
+        (join,) = shapes.normalise_dims((self.concat_dim,), len(input_shape))
+        self.require(
+            count > 0 and input_shape[split] % count == 0, f"{input_shape[split]} does not split into {count} parts"
+        )
+        input_shape[split] //= count
+        input_shape[join] *= count
+        return tuple(input_shape)
 
 
 @irdl_op_definition
 class CollectiveBroadcastOp(abstract.LikeInput):
-    """The tensor of the first chip of each group, on all of it."""
+    """Copies the tensor of the first chip of each group to all chips of the group."""
 
     name = "ttir.collective_broadcast"
     replica_groups = prop_def(ELEMENTS)
 
     def result_shape(self) -> shapes.Shape:
         groups = self.replica_groups.type.get_shape()
-        self.need(len(groups) == 2, f"replica_groups has shape {groups}, expected rank 2")
+        self.require(len(groups) == 2, f"replica_groups has shape {groups}, expected rank 2")
         return shape(self.input)
 
 
 @irdl_op_definition
 class SparseMatmulOp(mixture.SparseMatmul):
-    """Products with the experts that are in use."""
+    """Multiplies by the experts that are in use."""
 
     name = "ttir.sparse_matmul"
 
 
 @irdl_op_definition
 class AllToAllDispatchOp(mixture.AllToAllDispatch):
-    """Tokens to the chips of their experts."""
+    """Sends tokens to the chips of their experts."""
 
     name = "ttir.all_to_all_dispatch"
 
 
 @irdl_op_definition
 class AllToAllDispatchMetadataOp(mixture.AllToAllDispatchMetadata):
-    """Tokens with their experts' numbers and scores to the chips of their experts."""
+    """Sends tokens, with numbers and scores of their experts, to the chips of these."""
 
     name = "ttir.all_to_all_dispatch_metadata"
 
 
 @irdl_op_definition
 class AllToAllCombineOp(mixture.AllToAllCombine):
-    """Experts' results back to their tokens."""
+    """Sends the experts' results back to their tokens."""
 
     name = "ttir.all_to_all_combine"
 
 
 @irdl_op_definition
 class SelectiveReduceCombineOp(abstract.TensorOp):
-    """Experts' dense results summed for each token and sent back to its chip."""
+    """Sums the experts' dense results for each token and sends the sum back to the token's chip."""
 
     name = "ttir.selective_reduce_combine"
     dense_input_tensor = operand_def(TensorType)
@@ -175,14 +184,14 @@ class SelectiveReduceCombineOp(abstract.TensorOp):
 
     def result_shape(self) -> None:
         hidden = self.hidden_size
-        self.need(
+        self.require(
             shape(self.result)[-1:] == (hidden,), f"result has shape {shape(self.result)}, expected ..., {hidden}"
         )
 
 
 @irdl_op_definition
 class MoeExpertTokenRemapOp(mixture.ExpertTokenRemap):
-    """Scores as those of the chip's own experts."""
+    """Selects the scores of the chip's own experts."""
 
     name = "ttir.moe_expert_token_remap"
 
@@ -192,13 +201,13 @@ _L1_ALIGNMENT = 16
 
 
 def _aligned(count: int) -> int:
-    """How many 32-bit counts fit where ``count`` of them lie in L1."""
+    """Returns ``count`` 32-bit counts, rounded up to the alignment of L1."""
     return -(-count * _COUNT_BYTES // _L1_ALIGNMENT) * _L1_ALIGNMENT // _COUNT_BYTES
 
 
 @irdl_op_definition
 class MoeGptOp(abstract.ShapedOp):
-    """Experts' gate, up and down projections in one kernel. Tokens T, hidden size H, E experts on a chip."""
+    """Computes the experts' gate, up and down projections in one kernel, for T tokens and E experts on a chip."""
 
     name = "ttir.moe_gpt"
     input_tensor = operand_def(TensorType)
@@ -218,17 +227,19 @@ class MoeGptOp(abstract.ShapedOp):
     tilize_out_rm = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape | None]:
-        tokens, hidden = self.rank("input_tensor", 2)
-        self.need(hidden == self.hidden_size, f"input_tensor has {hidden} columns, hidden_size is another")
-        experts = self.rank("w0_w1_tensor", 6)[2]
-        self.expect("expert_scores", shape(self.expert_indices))
+        tokens, hidden = self.shape_of_rank("input_tensor", 2)
+        self.require(
+            hidden == self.hidden_size, f"input_tensor has {hidden} columns, expected hidden_size, {self.hidden_size}"
+        )
+        experts = self.shape_of_rank("w0_w1_tensor", 6)[2]
+        self.expect_shape("expert_scores", shape(self.expert_indices))
         records = (tokens + 1) * _aligned(2 * experts + 1)
         return (1, _aligned(experts)), (1, records), (experts, (tokens + 1) * _aligned(1)), None, None
 
 
 @irdl_op_definition
 class MoeComputeOp(abstract.ShapedOp):
-    """Experts' projections [L, E, H, N], [L, E, H, N] and [L, E, N, H] and the sum over each token's experts."""
+    """Computes the experts' projections [L, E, H, N], [L, E, H, N], [L, E, N, H] and sums over each token's experts."""
 
     name = "ttir.moe_compute"
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -250,13 +261,21 @@ class MoeComputeOp(abstract.ShapedOp):
     combine_output = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        layers, experts, hidden, inner = self.rank("w0", 4)
-        self.need(inner == self.intermediate_size, f"w0 has {inner} columns, intermediate_size is another")
-        self.expect("w1", (layers, experts, hidden, inner))
-        self.expect("w2", (layers, experts, inner, hidden))
+        layers, experts, hidden, inner = self.shape_of_rank("w0", 4)
+        self.require(
+            inner == self.intermediate_size,
+            f"w0 has {inner} columns, expected intermediate_size, {self.intermediate_size}",
+        )
+        self.expect_shape("w1", (layers, experts, hidden, inner))
+        self.expect_shape("w2", (layers, experts, inner, hidden))
         count = math.prod(shape(self.tilize_input_tensor)[:-1])
-        self.need(shape(self.combine_output)[-1:] == (hidden,), f"combine_output does not end in {hidden} columns")
-        self.need(count > 0, "there are no tokens")
+        self.require(
+            shape(self.combine_output)[-1:] == (hidden,),
+            f"combine_output has shape {shape(self.combine_output)}, expected {hidden} columns",
+        )
+        self.require(
+            count > 0, f"tilize_input_tensor has shape {shape(self.tilize_input_tensor)}, expected at least one token"
+        )
         return ()
 
 

@@ -13,7 +13,7 @@ from tt_xla.ir.properties import I64S, prop_def
 
 @irdl_op_definition
 class DotGeneralOp(shared.TensorOp):
-    """StableHLO's dot_general: batch dimensions, then free ones of lhs, then free ones of rhs."""
+    """Computes StableHLO's dot_general: batch dimensions, then free ones of lhs, then free ones of rhs."""
 
     name = "ttir.dot_general"
     lhs = operand_def(TensorType)
@@ -27,10 +27,10 @@ class DotGeneralOp(shared.TensorOp):
         left, right = shape(self.lhs), shape(self.rhs)
         batch, batch_rhs = self.batch_dims_lhs, self.batch_dims_rhs
         inner, inner_rhs = self.contract_dims_lhs, self.contract_dims_rhs
-        for dims, whole in ((batch + inner, left), (batch_rhs + inner_rhs, right)):
-            shapes.normalise_dims(dims, len(whole))
+        for dims, input_shape in ((batch + inner, left), (batch_rhs + inner_rhs, right)):
+            shapes.normalise_dims(dims, len(input_shape))
         if [left[d] for d in batch + inner] != [right[d] for d in batch_rhs + inner_rhs]:
-            raise ValueError(f"batch or contracted sizes of {left} and {right} differ")
+            raise ValueError(f"lhs of shape {left} and rhs of shape {right} differ in batch or contracted dimensions")
         free = tuple(size for dim, size in enumerate(left) if dim not in batch + inner)
         free_rhs = tuple(size for dim, size in enumerate(right) if dim not in batch_rhs + inner_rhs)
         return (*(left[dim] for dim in batch), *free, *free_rhs)
@@ -38,14 +38,14 @@ class DotGeneralOp(shared.TensorOp):
 
 @irdl_op_definition
 class MatmulOp(shared.Matmul):
-    """Batched matrix product."""
+    """Computes a batched matrix product."""
 
     name = "ttir.matmul"
 
 
 @irdl_op_definition
 class LinearOp(shared.Linear):
-    """Batched matrix product plus bias."""
+    """Computes a batched matrix product plus bias."""
 
     name = "ttir.linear"
 

@@ -1,4 +1,4 @@
-"""Tensors from nothing."""
+"""Ops that create tensors."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tt_xla.ir.properties import F32, I32_LIST, I32S, I64, SCALAR, SI64, UI32, d
 
 @irdl_op_definition
 class ConstantOp(shared.Constant):
-    """Elements given with the program."""
+    """Returns elements that are given with the program."""
 
     name = "ttir.constant"
 
 
 @irdl_op_definition
 class FullOp(shared.TensorOp):
-    """``fill_value`` everywhere."""
+    """Returns a tensor filled with ``fill_value``."""
 
     name = "ttir.full"
     shape_ = prop_def(I32S, prop_name="shape")
@@ -38,7 +38,7 @@ class FullOp(shared.TensorOp):
 
 @irdl_op_definition
 class ArangeOp(shared.TensorOp):
-    """start, start + step, ... below end along ``arange_dimension``, the same along the others."""
+    """Counts start, start + step, ... below end along ``arange_dimension``; elements are equal along the others."""
 
     name = "ttir.arange"
     start = prop_def(SI64)
@@ -47,17 +47,19 @@ class ArangeOp(shared.TensorOp):
     arange_dimension = prop_def(I64)
 
     def result_shape(self) -> None:
-        whole, dim = shape(self.result), self.arange_dimension
-        shapes.normalise_dims((dim,), len(whole))
+        sizes, dim = shape(self.result), self.arange_dimension
+        shapes.normalise_dims((dim,), len(sizes))
         step = self.step
         if step == 0:
-            raise ValueError("step must not be 0")
+            raise ValueError("step is 0, expected another number")
         count = max(0, -(-(self.end - self.start) // step))
-        if whole[dim] != count:
-            raise ValueError(f"the range has {count} elements, dimension {dim} of the result {whole} has {whole[dim]}")
+        if sizes[dim] != count:
+            raise ValueError(f"result has shape {sizes}, expected {count} elements along dimension {dim}")
 
 
 class _Filled(shared.TensorOp, ABC):
+    """A tensor of one value."""
+
     shape_ = prop_def(I32S, prop_name="shape")
 
     def result_shape(self) -> shapes.Shape:
@@ -66,21 +68,21 @@ class _Filled(shared.TensorOp, ABC):
 
 @irdl_op_definition
 class ZerosOp(_Filled):
-    """0 everywhere."""
+    """Returns zeros."""
 
     name = "ttir.zeros"
 
 
 @irdl_op_definition
 class OnesOp(_Filled):
-    """1 everywhere."""
+    """Returns ones."""
 
     name = "ttir.ones"
 
 
 @irdl_op_definition
 class RandOp(shared.TensorOp):
-    """Numbers drawn evenly from ``low`` to ``high``."""
+    """Draws numbers evenly from ``low`` to ``high``."""
 
     name = "ttir.rand"
     size = prop_def(I32_LIST)
@@ -94,7 +96,7 @@ class RandOp(shared.TensorOp):
 
 @irdl_op_definition
 class EmptyOp(TTOp):
-    """A tensor whose elements are not set, ``ttir.empty() : tensor<2x3xbf16>``."""
+    """Returns a tensor whose elements are not set, ``ttir.empty() : tensor<2x3xbf16>``."""
 
     name = "ttir.empty"
     result = result_def(TensorType)
@@ -112,7 +114,7 @@ class EmptyOp(TTOp):
 
 
 def splat(value: SSAValue) -> float | int | None:
-    """The one value of all elements of a constant; None for any other value."""
+    """Returns the value that all elements of a constant have; None for any other value."""
     constant = value.op if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None
     if constant is None:
         return None

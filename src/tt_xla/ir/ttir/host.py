@@ -1,4 +1,4 @@
-"""What runs on the host."""
+"""Ops that run on the host."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tt_xla.ir import abstract as shared
 
 @irdl_op_definition
 class HostCallOp(shared.HostCall):
-    """A part of the program that the chip has no ops for, run by the host."""
+    """Runs a part of the program on the host, because the chip has no ops for it."""
 
     name = "ttir.host_call"
 
 
 @irdl_op_definition
 class HostCallbackOp(shared.HostCallback):
-    """A Python function that the program calls back."""
+    """Calls back a Python function."""
 
     name = "ttir.host_callback"
 

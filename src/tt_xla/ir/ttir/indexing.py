@@ -1,4 +1,4 @@
-"""Ops that take or put elements by position, and those that find positions."""
+"""Ops that read or write elements at positions, and ops that find positions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tt_xla.ir.properties import I32, SI32, defaulted, prop_def
 
 @irdl_op_definition
 class EmbeddingBackwardOp(shared.EmbeddingBackward):
-    """The gradient of a table from that of its rows."""
+    """Computes the gradient of a table from that of its rows."""
 
     name = "ttir.embedding_backward"
 
 
 @irdl_op_definition
 class ScatterOp(shared.Scatter):
-    """Elements put or reduced at positions along ``dim``."""
+    """Writes or reduces elements at positions along ``dim``."""
 
     name = "ttir.scatter"
     input = operand_def(TensorType)
@@ -29,21 +29,21 @@ class ScatterOp(shared.Scatter):
 
 @irdl_op_definition
 class RowsGatherOp(shared.RowsGather):
-    """Rows by position."""
+    """Reads rows at positions."""
 
     name = "ttir.rows_gather"
 
 
 @irdl_op_definition
 class RowsScatterOp(shared.RowsScatter):
-    """Rows put or reduced at positions."""
+    """Writes or reduces rows at positions."""
 
     name = "ttir.rows_scatter"
 
 
 @irdl_op_definition
 class SortOp(shared.Sort):
-    """Values in order along ``dim`` and the positions that they had."""
+    """Sorts along ``dim``; also returns the position that each value had."""
 
     name = "ttir.sort"
     dim = defaulted(SI32, -1)
@@ -51,7 +51,7 @@ class SortOp(shared.Sort):
 
 @irdl_op_definition
 class TopKOp(shared.TopK):
-    """The ``k`` greatest values along ``dim`` and their positions."""
+    """Selects the ``k`` greatest values along ``dim``; also returns their positions."""
 
     name = "ttir.topk"
     dim = defaulted(I32, -1)
@@ -59,14 +59,14 @@ class TopKOp(shared.TopK):
 
 @irdl_op_definition
 class TopKRouterGptOp(shared.TopKRouter):
-    """The best experts of each token and their weights."""
+    """Selects the best experts of each token and their weights."""
 
     name = "ttir.topk_router_gpt"
 
 
 @irdl_op_definition
 class SamplingOp(shared.Sampling):
-    """One candidate of each row, drawn by its probability."""
+    """Draws one candidate of each row by its probability."""
 
     name = "ttir.sampling"
 

@@ -16,6 +16,8 @@ from tt_xla.ir.properties import F32, I32, I64, defaulted, prop_def
 
 
 class _BatchNorm(abstract.ShapedOp, ABC):
+    """Normalises each index of ``dimension`` over all other dimensions."""
+
     operand = operand_def(TensorType)
     scale = operand_def(TensorType)
     offset = operand_def(TensorType)
@@ -23,17 +25,17 @@ class _BatchNorm(abstract.ShapedOp, ABC):
     dimension = prop_def(I32)
 
     def channels(self, *names: str) -> shapes.Shape:
-        """The shape of a statistic, which the operands ``names`` must have."""
-        whole = shape(self.operand)
-        (dim,) = shapes.normalise_dims((self.dimension,), len(whole))
+        """Returns the shape of a statistic, after checking that the operands ``names`` have it."""
+        input_shape = shape(self.operand)
+        (dim,) = shapes.normalise_dims((self.dimension,), len(input_shape))
         for name in names:
-            self.expect(name, (whole[dim],))
-        return (whole[dim],)
+            self.expect_shape(name, (input_shape[dim],))
+        return (input_shape[dim],)
 
 
 @irdl_op_definition
 class BatchNormInferenceOp(_BatchNorm):
-    """(operand - mean) / sqrt(variance + epsilon) * scale + offset for each index of ``dimension``."""
+    """Computes (operand - mean) / sqrt(variance + epsilon) * scale + offset for each index of ``dimension``."""
 
     name = "ttir.batch_norm_inference"
     operand = operand_def(TensorType)
@@ -50,7 +52,7 @@ class BatchNormInferenceOp(_BatchNorm):
 
 @irdl_op_definition
 class BatchNormTrainingOp(_BatchNorm):
-    """Normalises by the batch's own mean and variance and moves the running ones towards them by ``momentum``."""
+    """Normalises by the batch's own mean and variance, and moves the running ones towards them by ``momentum``."""
 
     name = "ttir.batch_norm_training"
     operand = operand_def(TensorType)
@@ -70,7 +72,7 @@ class BatchNormTrainingOp(_BatchNorm):
 
 @irdl_op_definition
 class GroupNormOp(shared.GroupNorm):
-    """Normalisation over groups of channels."""
+    """Normalises over groups of channels."""
 
     name = "ttir.group_norm"
     channel_dim = defaulted(I64, 3)
@@ -81,7 +83,7 @@ class GroupNormOp(shared.GroupNorm):
 
 @irdl_op_definition
 class DistributedRmsNormOp(shared.DistributedRmsNorm):
-    """RMS normalisation of a dimension that is split over chips."""
+    """Computes the RMS normalisation of a dimension that is split over chips."""
 
     name = "ttir.distributed_rms_norm"
     epsilon = defaulted(F32, 1e-5)
@@ -89,14 +91,14 @@ class DistributedRmsNormOp(shared.DistributedRmsNorm):
 
 @irdl_op_definition
 class DistributedLayerNormOp(shared.DistributedLayerNorm):
-    """Layer normalisation of a dimension that is split over chips."""
+    """Computes the layer normalisation of a dimension that is split over chips."""
 
     name = "ttir.distributed_layer_norm"
 
 
 @irdl_op_definition
 class AdamwOp(training.AdamW):
-    """One step of AdamW: the new parameter and states."""
+    """Takes one step of AdamW and returns the new parameter and states."""
 
     name = "ttir.adamw"
     param_out = result_def(TensorType)
@@ -106,56 +108,58 @@ class AdamwOp(training.AdamW):
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
         self.check_states()
-        given = (self.max_exp_avg_sq is None, self.max_exp_avg_sq_out is None)
-        self.need(given[0] == given[1], "max_exp_avg_sq goes with max_exp_avg_sq_out")
+        self.require(
+            (self.max_exp_avg_sq is None) == (self.max_exp_avg_sq_out is None),
+            "expected both max_exp_avg_sq and max_exp_avg_sq_out, or neither",
+        )
         return (shape(self.param),) * 4
 
 
 @irdl_op_definition
 class DropoutOp(training.Dropout):
-    """Elements set to 0 at random, the others scaled."""
+    """Sets elements to 0 at random and scales the others."""
 
     name = "ttir.dropout"
 
 
 @irdl_op_definition
 class QuantizeOp(abstract.LikeInput):
-    """Real numbers to the result's quantised type."""
+    """Converts real numbers to the result's quantised type."""
 
     name = "ttir.quantize"
 
 
 @irdl_op_definition
 class DequantizeOp(abstract.LikeInput):
-    """Numbers of a quantised type to real ones."""
+    """Converts numbers of a quantised type to real ones."""
 
     name = "ttir.dequantize"
 
 
 @irdl_op_definition
 class RequantizeOp(abstract.LikeInput):
-    """Numbers of one quantised type to those of another."""
+    """Converts numbers of one quantised type to another."""
 
     name = "ttir.requantize"
 
 
 @irdl_op_definition
 class QuantizeUnrolledOp(quantization.Quantize):
-    """round(input / scale) + zero_point."""
+    """Computes round(input / scale) + zero_point."""
 
     name = "ttir.quantize_unrolled"
 
 
 @irdl_op_definition
 class DequantizeUnrolledOp(quantization.Quantize):
-    """(input - zero_point) * scale."""
+    """Computes (input - zero_point) * scale."""
 
     name = "ttir.dequantize_unrolled"
 
 
 @irdl_op_definition
 class RequantizeUnrolledOp(quantization.Requantize):
-    """Integers of one scale and zero point as those of another."""
+    """Converts integers with one scale and zero point to integers with another."""
 
     name = "ttir.requantize_unrolled"
 

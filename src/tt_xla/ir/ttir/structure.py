@@ -1,4 +1,4 @@
-"""Ops that move elements, and those that choose among them."""
+"""Ops that move elements or select among them."""
 
 from __future__ import annotations
 
@@ -16,57 +16,61 @@ from tt_xla.ir.properties import BOOL, F32, I32, I64S, SI32, STR, defaulted, pro
 
 @irdl_op_definition
 class ReshapeOp(shared.Reshape):
-    """The same elements in row-major order under another shape."""
+    """Gives the same elements in row-major order another shape."""
 
     name = "ttir.reshape"
 
 
 @irdl_op_definition
 class PermuteOp(shared.Permute):
-    """Dimensions reordered."""
+    """Reorders dimensions."""
 
     name = "ttir.permute"
 
 
 @irdl_op_definition
 class BroadcastOp(shared.TensorOp):
-    """Each dimension of size 1 repeated ``broadcast_dimensions`` times; 1 elsewhere."""
+    """Repeats each dimension of size 1 as often as ``broadcast_dimensions`` says; other dimensions have factor 1."""
 
     name = "ttir.broadcast"
     input = operand_def(TensorType)
     broadcast_dimensions = prop_def(I64S)
 
     def result_shape(self) -> shapes.Shape:
-        whole, factors = shape(self.input), self.broadcast_dimensions
-        if len(whole) != len(factors) or any(f != 1 and size != 1 for size, f in zip(whole, factors, strict=True)):
-            raise ValueError(f"broadcast_dimensions {factors} repeat a dimension of {whole} that is not 1")
-        return tuple(size * factor for size, factor in zip(whole, factors, strict=True))
+        input_shape, factors = shape(self.input), self.broadcast_dimensions
+        if len(input_shape) != len(factors) or any(
+            f != 1 and size != 1 for size, f in zip(input_shape, factors, strict=True)
+        ):
+            raise ValueError(
+                f"broadcast_dimensions {factors} do not fit shape {input_shape}: only a size of 1 is repeated"
+            )
+        return tuple(size * factor for size, factor in zip(input_shape, factors, strict=True))
 
 
 @irdl_op_definition
 class ConcatOp(shared.Concat):
-    """Inputs one after the other along ``dim``."""
+    """Joins its inputs along ``dim``."""
 
     name = "ttir.concat"
 
 
 @irdl_op_definition
 class SliceStaticOp(shared.SliceStatic):
-    """A strided part."""
+    """Takes a strided slice."""
 
     name = "ttir.slice_static"
 
 
 @irdl_op_definition
 class PadOp(shared.Pad):
-    """Surrounded by ``value``."""
+    """Pads with ``value``."""
 
     name = "ttir.pad"
 
 
 @irdl_op_definition
 class ReverseOp(shared.TensorOp):
-    """Elements in reverse order along ``dimensions``."""
+    """Reverses the order of elements along ``dimensions``."""
 
     name = "ttir.reverse"
     input = operand_def(TensorType)
@@ -79,14 +83,14 @@ class ReverseOp(shared.TensorOp):
 
 @irdl_op_definition
 class EmbeddingOp(shared.Embedding):
-    """Rows of a table by number."""
+    """Looks up rows of a table by number."""
 
     name = "ttir.embedding"
 
 
 @irdl_op_definition
 class GatherOp(shared.Gather):
-    """Elements by position along ``dim``."""
+    """Reads elements by position along ``dim``."""
 
     name = "ttir.gather"
     dim = prop_def(I32)
@@ -94,35 +98,38 @@ class GatherOp(shared.Gather):
 
 @irdl_op_definition
 class TransposeOp(more.Transpose):
-    """Two dimensions exchanged."""
+    """Exchanges two dimensions."""
 
     name = "ttir.transpose"
 
 
 @irdl_op_definition
 class RepeatOp(shared.TensorOp):
-    """The tensor ``repeat_dimensions`` times along each dimension."""
+    """Repeats the tensor along each dimension as often as ``repeat_dimensions`` says."""
 
     name = "ttir.repeat"
     input = operand_def(TensorType)
     repeat_dimensions = prop_def(I64S)
 
     def result_shape(self) -> shapes.Shape:
-        whole, factors = shape(self.input), self.repeat_dimensions
-        self.need(len(whole) == len(factors), f"repeat_dimensions {factors} need one factor for each of {whole}")
-        return tuple(size * factor for size, factor in zip(whole, factors, strict=True))
+        input_shape, factors = shape(self.input), self.repeat_dimensions
+        self.require(
+            len(input_shape) == len(factors),
+            f"repeat_dimensions {factors} do not fit shape {input_shape}, expected {len(input_shape)} factors",
+        )
+        return tuple(size * factor for size, factor in zip(input_shape, factors, strict=True))
 
 
 @irdl_op_definition
 class RepeatInterleaveOp(more.RepeatInterleave):
-    """Each element several times in a row."""
+    """Repeats each element several times in a row."""
 
     name = "ttir.repeat_interleave"
 
 
 @irdl_op_definition
 class RearrangeOp(shared.TensorOp):
-    """Dimensions split, joined and reordered as an einops pattern says, ``b h s d -> b s (h d)``."""
+    """Splits, joins and reorders dimensions by an einops pattern, ``b h s d -> b s (h d)``."""
 
     name = "ttir.rearrange"
     input = operand_def(TensorType)
@@ -130,23 +137,23 @@ class RearrangeOp(shared.TensorOp):
 
     def result_shape(self) -> None:
         pattern = self.pattern
-        self.need(pattern.count("->") == 1, f"pattern '{pattern}' has no '->'")
-        self.need(
+        self.require(pattern.count("->") == 1, f"pattern '{pattern}' has {pattern.count('->')} '->', expected one")
+        self.require(
             math.prod(shape(self.input)) == math.prod(shape(self.result)),
-            f"result of shape {shape(self.result)} has another number of elements than {shape(self.input)}",
+            f"result has shape {shape(self.result)}, expected as many elements as in shape {shape(self.input)}",
         )
 
 
 @irdl_op_definition
 class SliceDynamicOp(more.SliceDynamic):
-    """A part whose bounds are tensors."""
+    """Takes a slice whose bounds are tensors."""
 
     name = "ttir.slice_dynamic"
 
 
 @irdl_op_definition
 class IndexOp(shared.TensorOp):
-    """NumPy's ``input[begin:end:step]`` along ``dim``."""
+    """Computes NumPy's ``input[begin:end:step]`` along ``dim``."""
 
     name = "ttir.index"
     input = operand_def(TensorType)
@@ -156,16 +163,19 @@ class IndexOp(shared.TensorOp):
     step = prop_def(I32)
 
     def result_shape(self) -> shapes.Shape:
-        whole = shape(self.input)
-        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
+        input_shape = shape(self.input)
+        (dim,) = shapes.normalise_dims((self.dim,), len(input_shape))
         begin, end, step = self.begin, self.end, self.step
-        self.need(0 <= begin <= end <= whole[dim] and step >= 1, f"{begin}:{end}:{step} is not within {whole[dim]}")
-        return (*whole[:dim], -(-(end - begin) // step), *whole[dim + 1 :])
+        self.require(
+            0 <= begin <= end <= input_shape[dim] and step >= 1,
+            f"slice {begin}:{end}:{step} does not lie in a dimension of size {input_shape[dim]}",
+        )
+        return (*input_shape[:dim], -(-(end - begin) // step), *input_shape[dim + 1 :])
 
 
 @irdl_op_definition
 class IndexSelectOp(shared.TensorOp):
-    """Runs of ``length`` elements along ``dim``, from ``begin`` on, ``stride`` apart; one after the other for 0."""
+    """Takes runs of ``length`` elements along ``dim``, from ``begin`` on, ``stride`` apart; 0 stands for ``length``."""
 
     name = "ttir.index_select"
     input = operand_def(TensorType)
@@ -175,49 +185,52 @@ class IndexSelectOp(shared.TensorOp):
     stride = defaulted(SI32, 0)
 
     def result_shape(self) -> shapes.Shape:
-        whole = shape(self.input)
-        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
+        input_shape = shape(self.input)
+        (dim,) = shapes.normalise_dims((self.dim,), len(input_shape))
         begin, length = self.begin, self.length
         stride = self.stride or length
-        self.need(
-            begin >= 0 and 0 < length <= stride, f"begin {begin}, length {length}, stride {stride} do not go together"
+        self.require(
+            begin >= 0 and 0 < length <= stride,
+            f"begin is {begin}, length {length} and stride {stride}, expected 0 <= begin and 0 < length <= stride",
         )
-        runs = max(0, -(-(whole[dim] - begin - length + 1) // stride))
-        return (*whole[:dim], runs * length, *whole[dim + 1 :])
+        runs = max(0, -(-(input_shape[dim] - begin - length + 1) // stride))
+        return (*input_shape[:dim], runs * length, *input_shape[dim + 1 :])
 
 
 @irdl_op_definition
 class SqueezeOp(shared.TensorOp):
-    """Without the dimension ``dim``, which has size 1."""
+    """Removes the dimension ``dim``, which has size 1."""
 
     name = "ttir.squeeze"
     input = operand_def(TensorType)
     dim = prop_def(SI32)
 
     def result_shape(self) -> shapes.Shape:
-        whole = shape(self.input)
-        (dim,) = shapes.normalise_dims((self.dim,), len(whole))
-        self.need(whole[dim] == 1, f"dimension {dim} of {whole} is not 1")
-        return (*whole[:dim], *whole[dim + 1 :])
+        input_shape = shape(self.input)
+        (dim,) = shapes.normalise_dims((self.dim,), len(input_shape))
+        self.require(
+            input_shape[dim] == 1, f"dimension {dim} of shape {input_shape} has size {input_shape[dim]}, expected 1"
+        )
+        return (*input_shape[:dim], *input_shape[dim + 1 :])
 
 
 @irdl_op_definition
 class UnsqueezeOp(shared.TensorOp):
-    """With one more dimension of size 1 at ``dim``."""
+    """Inserts a dimension of size 1 at ``dim``."""
 
     name = "ttir.unsqueeze"
     input = operand_def(TensorType)
     dim = prop_def(SI32)
 
     def result_shape(self) -> shapes.Shape:
-        whole = shape(self.input)
-        (dim,) = shapes.normalise_dims((self.dim,), len(whole) + 1)
-        return (*whole[:dim], 1, *whole[dim:])
+        input_shape = shape(self.input)
+        (dim,) = shapes.normalise_dims((self.dim,), len(input_shape) + 1)
+        return (*input_shape[:dim], 1, *input_shape[dim:])
 
 
 @irdl_op_definition
 class ToLayoutOp(TTOp):
-    """``input`` in the layout of ``output``; one result, unless the output is a buffer."""
+    """Converts ``input`` to the layout of ``output``; there is one result, unless ``output`` is a buffer."""
 
     name = "ttir.to_layout"
     input = operand_def()
@@ -232,7 +245,7 @@ class ToLayoutOp(TTOp):
 
 @irdl_op_definition
 class GetDimensionSizeOp(shared.TensorOp):
-    """The size of a dimension."""
+    """Returns the size of a dimension."""
 
     name = "ttir.get_dimension_size"
     operand = operand_def(TensorType)
@@ -245,35 +258,35 @@ class GetDimensionSizeOp(shared.TensorOp):
 
 @irdl_op_definition
 class WhereOp(shared.Where):
-    """``second`` where ``first`` is not 0, else ``third``."""
+    """Selects ``second`` where ``first`` is not 0, else ``third``."""
 
     name = "ttir.where"
 
 
 @irdl_op_definition
 class ClampScalarOp(shared.ClampScalar):
-    """min(max(x, min), max)."""
+    """Computes min(max(x, min), max)."""
 
     name = "ttir.clamp_scalar"
 
 
 @irdl_op_definition
 class ClampTensorOp(shared.ClampTensor):
-    """min(max(x, min), max)."""
+    """Computes min(max(x, min), max)."""
 
     name = "ttir.clamp_tensor"
 
 
 @irdl_op_definition
 class LeakyReluOp(shared.LeakyRelu):
-    """x where x > 0, else parameter * x."""
+    """Computes x where x > 0, else parameter * x."""
 
     name = "ttir.leaky_relu"
 
 
 @irdl_op_definition
 class TypecastOp(shared.Typecast):
-    """Another element type."""
+    """Converts the element type."""
 
     name = "ttir.typecast"
     conservative_folding = defaulted(BOOL, False)
@@ -281,7 +294,7 @@ class TypecastOp(shared.Typecast):
 
 @irdl_op_definition
 class SeluOp(shared.ElementwiseUnary):
-    """scale * (x where x > 0, else alpha * (e to the x, minus 1))."""
+    """Computes scale * (x where x > 0, else alpha * (e to the x, minus 1))."""
 
     name = "ttir.selu"
     scale = defaulted(F32, 1.0507009873390197)
@@ -290,7 +303,7 @@ class SeluOp(shared.ElementwiseUnary):
 
 @irdl_op_definition
 class GeluBwOp(shared.GeluBackward):
-    """The gradient of gelu."""
+    """Computes the gradient of gelu."""
 
     name = "ttir.gelu_bw"
 

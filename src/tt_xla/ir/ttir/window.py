@@ -1,7 +1,7 @@
 """Convolution and pooling, channels last unless the dimension properties say otherwise.
 
-Windows are given as one number for all of their dimensions or one for each; paddings of two dimensions as one number,
-as height and width, or as top, left, bottom, right. Source: tt-mlir ``TTIROps.td``.
+A window property is one number for all dimensions of the window, or one for each. A padding of height and width is one
+number, height and width, or top, left, bottom, right. Source: tt-mlir ``TTIROps.td``.
 """
 
 from __future__ import annotations
@@ -23,61 +23,76 @@ from tt_xla.ir.properties import BOOL, I32, I64, STR, WINDOW, defaulted, prop_de
 
 
 class _Convolution(shared.TensorOp, ABC):
+    """A convolution; ``groups`` splits its channels."""
+
     input = operand_def(TensorType)
     weight = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
     groups = prop_def(I32)
 
     DIMS: ClassVar[tuple[str, ...]]
-    """Properties that say where batch, positions and channels lie in input and result."""
+    """Names of the properties that give the dimensions of batch, positions and channels."""
     POSITIONS: ClassVar[int]
+    """Number of dimensions that the window moves along."""
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """Where batch, positions and channels lie in input and result."""
+        """Dimensions of batch, positions and channels, in input and result."""
         return tuple(self.value(name) for name in self.DIMS)
 
-    def checked(self, inputs: int, outputs: int) -> tuple[shapes.Shape, shapes.Shape]:
-        """Shapes of input and weight, whose dimensions ``inputs`` and ``outputs`` count channels; of which one counts
-        those of a group."""
-        whole, weight, rank = shape(self.input), shape(self.weight), self.POSITIONS + 2
-        if len(whole) != rank or len(weight) != rank:
-            raise ValueError(f"expected operands of rank {rank}, got {whole} and {weight}")
+    def checked_shapes(self, inputs: int, outputs: int) -> tuple[shapes.Shape, shapes.Shape]:
+        """Returns the shapes of input and weight.
+
+        Args:
+            inputs: dimension of the weight that counts input channels.
+            outputs: dimension of the weight that counts output channels. Dimension 1 counts those of one group.
+
+        Raises:
+            ValueError: input, weight, bias and groups contradict each other.
+        """
+        input_shape, weight, rank = shape(self.input), shape(self.weight), self.POSITIONS + 2
+        if len(input_shape) != rank or len(weight) != rank:
+            raise ValueError(f"input has shape {input_shape} and weight {weight}, expected rank {rank}")
         if sorted(self.dims) != list(range(rank)):
-            raise ValueError(f"dimensions {', '.join(self.DIMS)} {self.dims} are not 0 to {rank - 1} in some order")
-        groups, channels = self.groups, whole[self.dims[-1]]
+            raise ValueError(f"{', '.join(self.DIMS)} are {self.dims}, expected 0 to {rank - 1} in some order")
+        groups, channels = self.groups, input_shape[self.dims[-1]]
         factor = 1 if inputs == 0 else groups
         if groups < 1 or channels != weight[inputs] * factor or weight[0] % groups:
-            raise ValueError(f"{channels} channels do not fit weight {weight} in {groups} groups")
+            raise ValueError(f"{channels} input channels do not fit weight {weight} in {groups} groups")
         count = weight[outputs] * (groups if inputs == 0 else 1)
         expected = (*([1] * (rank - 1)), count)
         if self.bias is not None and shape(self.bias) != expected:
             raise ValueError(f"bias has shape {shape(self.bias)}, expected {expected}")
-        return whole, weight
+        return input_shape, weight
 
-    def placed(self, batch: int, positions: Sequence[int], channels: int) -> shapes.Shape:
-        """The result's shape from its parts."""
+    def shape_of(self, batch: int, positions: Sequence[int], channels: int) -> shapes.Shape:
+        """Returns the shape whose dimensions :attr:`dims` have these sizes."""
         result = [0] * (self.POSITIONS + 2)
         for dim, size in zip(self.dims, (batch, *positions, channels), strict=True):
             result[dim] = size
         return tuple(result)
 
 
-def each(value: int | Sequence[int], count: int, name: str) -> tuple[int, ...]:
-    """One number for each of ``count`` dimensions.
+def per_dimension(value: int | Sequence[int], count: int, name: str) -> tuple[int, ...]:
+    """Returns one number for each of ``count`` dimensions.
+
+    Args:
+        value: one number for all dimensions, or one for each.
+        count: number of dimensions.
+        name: name of the property, for the message.
 
     Raises:
-        ValueError: there are more or fewer.
+        ValueError: ``value`` has more or fewer numbers.
     """
-    found = (value,) * count if isinstance(value, int) else tuple(value)
-    if len(found) != count:
-        raise ValueError(f"{name} {found} needs {count} entries")
-    return found
+    numbers = (value,) * count if isinstance(value, int) else tuple(value)
+    if len(numbers) != count:
+        raise ValueError(f"{name} {numbers} has {len(numbers)} entries, expected {count}")
+    return numbers
 
 
 @irdl_op_definition
 class Conv1dOp(_Convolution):
-    """1-D convolution. weight is [O, I / groups, kernel], bias [1, 1, O]; padding is left, right."""
+    """Computes a 1-D convolution. weight is [O, I / groups, kernel], bias [1, 1, O]; padding is left, right."""
 
     name = "ttir.conv1d"
     stride = prop_def(WINDOW)
@@ -90,14 +105,16 @@ class Conv1dOp(_Convolution):
     POSITIONS: ClassVar[int] = 1
 
     def result_shape(self) -> shapes.Shape:
-        whole, weight = self.checked(1, 0)
-        (stride,), (dilation,) = each(self.stride, 1, "stride"), each(self.dilation, 1, "dilation")
+        input_shape, weight = self.checked_shapes(1, 0)
+        (stride,), (dilation,) = per_dimension(self.stride, 1, "stride"), per_dimension(self.dilation, 1, "dilation")
         left, right = shapes.pair(self.padding, "padding")
-        length = shapes.window(whole[self.dims[1]], weight[2], stride, left, right, dilation)
-        return self.placed(whole[self.dims[0]], (length,), weight[0])
+        length = shapes.window(input_shape[self.dims[1]], weight[2], stride, left, right, dilation)
+        return self.shape_of(input_shape[self.dims[0]], (length,), weight[0])
 
 
 class _Convolution2d(_Convolution, ABC):
+    """A convolution over height and width."""
+
     stride = prop_def(WINDOW)
     padding = prop_def(WINDOW)
     dilation = prop_def(WINDOW)
@@ -112,44 +129,47 @@ class _Convolution2d(_Convolution, ABC):
 
 @irdl_op_definition
 class Conv2dOp(_Convolution2d):
-    """2-D convolution. weight is [O, I / groups, kernel height, kernel width], bias [1, 1, 1, O]."""
+    """Computes a 2-D convolution. weight is [O, I / groups, kernel height, kernel width], bias [1, 1, 1, O]."""
 
     name = "ttir.conv2d"
 
     def result_shape(self) -> shapes.Shape:
-        whole, weight = self.checked(1, 0)
+        input_shape, weight = self.checked_shapes(1, 0)
         stride, dilation = shapes.pair(self.stride, "stride"), shapes.pair(self.dilation, "dilation")
         top, left, bottom, right = padding = shapes.borders(self.padding)
         shapes.check_window(padding=padding)
         _, high, wide, _ = self.dims
-        height = shapes.window(whole[high], weight[2], stride[0], top, bottom, dilation[0])
-        width = shapes.window(whole[wide], weight[3], stride[1], left, right, dilation[1])
-        return self.placed(whole[self.dims[0]], (height, width), weight[0])
+        height = shapes.window(input_shape[high], weight[2], stride[0], top, bottom, dilation[0])
+        width = shapes.window(input_shape[wide], weight[3], stride[1], left, right, dilation[1])
+        return self.shape_of(input_shape[self.dims[0]], (height, width), weight[0])
 
 
 @irdl_op_definition
 class ConvTranspose2dOp(_Convolution2d):
-    """Transposed 2-D convolution. weight is [I, O / groups, kernel height, kernel width], bias [1, 1, 1, O]."""
+    """Computes a transposed 2-D convolution.
+
+    weight is [I, O / groups, kernel height, kernel width], bias [1, 1, 1, O].
+    """
 
     name = "ttir.conv_transpose2d"
     output_padding = prop_def(WINDOW)
 
     def result_shape(self) -> shapes.Shape:
-        whole, weight = self.checked(0, 1)
+        input_shape, weight = self.checked_shapes(0, 1)
         stride, dilation = shapes.pair(self.stride, "stride"), shapes.pair(self.dilation, "dilation")
         extra = shapes.pair(self.output_padding, "output_padding")
         top, left, bottom, right = shapes.borders(self.padding)
         _, high, wide, _ = self.dims
         sizes = (
-            shapes.transposed_window(whole[high], weight[2], stride[0], top, bottom, dilation[0], extra[0]),
-            shapes.transposed_window(whole[wide], weight[3], stride[1], left, right, dilation[1], extra[1]),
+            shapes.transposed_window(input_shape[high], weight[2], stride[0], top, bottom, dilation[0], extra[0]),
+            shapes.transposed_window(input_shape[wide], weight[3], stride[1], left, right, dilation[1], extra[1]),
         )
-        return self.placed(whole[self.dims[0]], sizes, weight[1] * self.groups)
+        return self.shape_of(input_shape[self.dims[0]], sizes, weight[1] * self.groups)
 
 
 @irdl_op_definition
 class Conv3dOp(_Convolution):
-    """3-D convolution. weight is [O, I / groups, depth, height, width], bias [1, 1, 1, 1, O]."""
+    """Computes a 3-D convolution. weight is [O, I / groups, depth, height, width], bias [1, 1, 1, 1, O]."""
 
     name = "ttir.conv3d"
     stride = prop_def(WINDOW)
@@ -164,17 +184,17 @@ class Conv3dOp(_Convolution):
     POSITIONS: ClassVar[int] = 3
 
     def result_shape(self) -> shapes.Shape:
-        whole, weight = self.checked(1, 0)
-        strides, paddings = each(self.stride, 3, "stride"), each(self.padding, 3, "padding")
+        input_shape, weight = self.checked_shapes(1, 0)
+        strides, paddings = per_dimension(self.stride, 3, "stride"), per_dimension(self.padding, 3, "padding")
         sizes = tuple(
-            shapes.window(whole[dim], kernel, stride, padding, padding, 1)
+            shapes.window(input_shape[dim], kernel, stride, padding, padding, 1)
             for dim, kernel, stride, padding in zip(self.dims[1:4], weight[2:], strides, paddings, strict=True)
         )
-        return self.placed(whole[self.dims[0]], sizes, weight[0])
+        return self.shape_of(input_shape[self.dims[0]], sizes, weight[0])
 
 
 class _Pool2d(shared.ShapedOp, ABC):
-    """A window over height and width of [N, H, W, C]."""
+    """Reduces windows over height and width of [N, H, W, C]."""
 
     traits = traits_def(Pure())
     input = operand_def(TensorType)
@@ -187,28 +207,28 @@ class _Pool2d(shared.ShapedOp, ABC):
     result = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        whole = shape(self.input)
-        if len(whole) != 4:
-            raise ValueError(f"expected an operand [N, H, W, C], got {whole}")
+        input_shape = shape(self.input)
+        if len(input_shape) != 4:
+            raise ValueError(f"input has shape {input_shape}, expected [N, H, W, C]")
         kernel, stride, dilation = (shapes.pair(self.value(name), name) for name in ("kernel", "stride", "dilation"))
         top, left, bottom, right = padding = shapes.borders(self.padding)
         shapes.check_window(padding=padding)
         ceil_mode = self.ceil_mode
-        height = shapes.window(whole[1], kernel[0], stride[0], top, bottom, dilation[0], ceil_mode)
-        width = shapes.window(whole[2], kernel[1], stride[1], left, right, dilation[1], ceil_mode)
-        return ((whole[0], height, width, whole[3]),) * 2
+        height = shapes.window(input_shape[1], kernel[0], stride[0], top, bottom, dilation[0], ceil_mode)
+        width = shapes.window(input_shape[2], kernel[1], stride[1], left, right, dilation[1], ceil_mode)
+        return ((input_shape[0], height, width, input_shape[3]),) * 2
 
 
 @irdl_op_definition
 class MaxPool2dOp(_Pool2d):
-    """Greatest element of each window; padding counts as minus infinity."""
+    """Computes the greatest element of each window; padding counts as minus infinity."""
 
     name = "ttir.max_pool2d"
 
 
 @irdl_op_definition
 class MaxPool2dWithIndicesOp(_Pool2d):
-    """Greatest element of each window and its position within its channel."""
+    """Computes the greatest element of each window and its position within its channel."""
 
     name = "ttir.max_pool2d_with_indices"
     input = operand_def(TensorType)
@@ -219,7 +239,7 @@ class MaxPool2dWithIndicesOp(_Pool2d):
 
 @irdl_op_definition
 class AvgPool2dOp(_Pool2d):
-    """Mean of each window; padding counts as zeros when ``count_include_pad``."""
+    """Computes the mean of each window; with ``count_include_pad``, padding counts as zeros."""
 
     name = "ttir.avg_pool2d"
     count_include_pad = defaulted(BOOL, True)
@@ -227,14 +247,14 @@ class AvgPool2dOp(_Pool2d):
 
 @irdl_op_definition
 class Upsample2dOp(more.Upsample2d):
-    """Height and width times a factor."""
+    """Enlarges height and width by a factor."""
 
     name = "ttir.upsample2d"
 
 
 @irdl_op_definition
 class GlobalAvgPool2dOp(more.GlobalAvgPool2d):
-    """The mean over height and width."""
+    """Computes the mean over height and width."""
 
     name = "ttir.global_avg_pool2d"
 

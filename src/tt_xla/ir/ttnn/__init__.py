@@ -1,4 +1,4 @@
-"""The TTNN dialect: one op for each call of the TT-NN library, every tensor with its layout."""
+"""The TTNN dialect: one op for each call of the TT-NN library; every tensor has a layout."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tt_xla.ir.ttnn.configs import ATTRIBUTES, UNARIES
 
 
 class _Unary(TTNNOp, shared.ElementwiseUnary):
-    pass
+    """An elementwise op of one operand."""
 
 
 class _Binary(TTNNOp, shared.ElementwiseBinary):
-    """With functions applied to the operands and the result in the same kernel."""
+    """An elementwise op of two operands; the same kernel applies the listed functions to operands and result."""
 
     activations = opt_prop_def(UNARIES)
     input_tensor_a_activations = opt_prop_def(UNARIES)
@@ -51,6 +51,7 @@ ELEMENTWISE_OPS = UNARY_OPS | BINARY_OPS
 
 @cache
 def dialect() -> Dialect:
+    """Returns the dialect with all of its ops and attributes."""
     families = (
         attention,
         collective,

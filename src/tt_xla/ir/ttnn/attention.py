@@ -18,7 +18,7 @@ from tt_xla.ir.ttnn.configs import SDPA_CONFIG
 
 @irdl_op_definition
 class ScaledDotProductAttentionOp(TTNNOp, shared.ScaledDotProductAttention):
-    """softmax(query @ key.T * scale + attention_mask) @ value."""
+    """Computes softmax(query @ key.T * scale + attention_mask) @ value."""
 
     name = "ttnn.scaled_dot_product_attention"
 
@@ -34,7 +34,7 @@ class ScaledDotProductAttentionDecodeOp(TTNNOp, shared.AttentionDecode):
 
 @irdl_op_definition
 class PagedScaledDotProductAttentionDecodeOp(TTNNOp, shared.PagedAttentionDecode):
-    """Attention of one new position for each sequence over paged keys and values."""
+    """Attention of one new position for each sequence to paged keys and values."""
 
     name = "ttnn.paged_scaled_dot_product_attention_decode"
     program_config = opt_prop_def(SDPA_CONFIG)
@@ -42,7 +42,7 @@ class PagedScaledDotProductAttentionDecodeOp(TTNNOp, shared.PagedAttentionDecode
 
 @irdl_op_definition
 class ChunkedScaledDotProductAttentionOp(TTNNOp, shared.ChunkedAttention):
-    """Attention of a chunk of queries over paged keys and values."""
+    """Attention of a chunk of queries to paged keys and values."""
 
     name = "ttnn.chunked_scaled_dot_product_attention"
     program_config = opt_prop_def(SDPA_CONFIG)
@@ -57,7 +57,7 @@ class PagedFlashMultiLatentAttentionDecodeOp(TTNNOp, shared.PagedLatentAttention
 
 @irdl_op_definition
 class FlashMlaPrefillOp(TTNNOp, shared.LatentAttentionPrefill):
-    """Multi-head latent attention of whole sequences."""
+    """Multi-head latent attention of entire sequences."""
 
     name = "ttnn.flash_mla_prefill"
 
@@ -71,14 +71,17 @@ class SdpaFwOp(TTNNOp, shared.AttentionForward):
 
 @irdl_op_definition
 class SdpaBwOp(TTNNOp, shared.AttentionBackward):
-    """Gradients of attention."""
+    """Computes the gradients of attention."""
 
     name = "ttnn.sdpa_bw"
 
 
 @irdl_op_definition
 class IndexerScoreDsaOp(TTNNOp, abstract.TensorOp):
-    """For sparse attention, the sum over heads of relu(query . key) * weights; minus infinity for later keys."""
+    """Scores keys for sparse attention: the sum over heads of relu(query . key) * weights.
+
+    Keys after the query have minus infinity.
+    """
 
     name = "ttnn.indexer_score_dsa"
     query = operand_def(TensorType)
@@ -88,56 +91,64 @@ class IndexerScoreDsaOp(TTNNOp, abstract.TensorOp):
     cluster_axis = opt_prop_def(UI32)
 
     def result_shape(self) -> None:
-        batch, heads, rows, size = self.rank("query", 4)
-        keys = self.rank("key", 4)
-        self.need((keys[0], keys[1], keys[3]) == (batch, 1, size), f"key has shape {keys}, query {shape(self.query)}")
-        self.expect("weights", (batch, heads, rows, 1))
-        self.need(shape(self.result)[-2:] == (rows, keys[2]), f"result has shape {shape(self.result)}")
+        batch, heads, rows, size = self.shape_of_rank("query", 4)
+        keys = self.shape_of_rank("key", 4)
+        self.require(
+            (keys[0], keys[1], keys[3]) == (batch, 1, size), f"key has shape {keys}, query {shape(self.query)}"
+        )
+        self.expect_shape("weights", (batch, heads, rows, 1))
+        self.require(
+            shape(self.result)[-2:] == (rows, keys[2]),
+            f"result has shape {shape(self.result)}, expected [..., {rows}, {keys[2]}]",
+        )
 
 
 @irdl_op_definition
 class ConcatenateHeadsOp(TTNNOp, shared.ConcatenateHeads):
-    """[B, H, S, D] to [B, S, H * D]."""
+    """Joins heads: [B, H, S, D] becomes [B, S, H * D]."""
 
     name = "ttnn.concatenate_heads"
 
 
 @irdl_op_definition
 class NlpConcatHeadsOp(TTNNOp, abstract.TensorOp):
-    """[B, H, S, D] to [B, 1, S, H * D]."""
+    """Joins heads: [B, H, S, D] becomes [B, 1, S, H * D]."""
 
     name = "ttnn.nlp_concat_heads"
     input = operand_def(TensorType)
 
     def result_shape(self) -> shapes.Shape:
-        batch, heads, rows, size = self.rank("input", 4)
+        batch, heads, rows, size = self.shape_of_rank("input", 4)
         return (batch, 1, rows, heads * size)
 
 
 @irdl_op_definition
 class NlpConcatHeadsDecodeOp(TTNNOp, abstract.TensorOp):
-    """[1, B, H with padding, D] to [1, 1, B, num_heads * D]."""
+    """Joins heads: [1, B, H with padding, D] becomes [1, 1, B, num_heads * D]."""
 
     name = "ttnn.nlp_concat_heads_decode"
     input = operand_def(TensorType)
     num_heads = prop_def(UI32)
 
     def result_shape(self) -> shapes.Shape:
-        one, batch, heads, size = self.rank("input", 4)
-        self.need(self.num_heads <= heads, f"num_heads {self.num_heads} is more than {heads}")
+        one, batch, heads, size = self.shape_of_rank("input", 4)
+        self.require(self.num_heads <= heads, f"num_heads is {self.num_heads}, expected at most the input's {heads}")
         return (one, 1, batch, self.num_heads * size)
 
 
 @irdl_op_definition
 class SplitQueryKeyValueAndSplitHeadsOp(TTNNOp, shared.SplitHeads):
-    """Heads of query, key and value out of one projection."""
+    """Splits a projection into the heads of query, key and value."""
 
     name = "ttnn.split_query_key_value_and_split_heads"
 
 
 @irdl_op_definition
 class NlpCreateQkvHeadsDecodeOp(TTNNOp, abstract.ShapedOp):
-    """[1, 1, B, (H + 2 G) * D] to query [1, B, H, D], key and value [1, B, G, D]; B is ``slice_size`` when given."""
+    """Splits [1, 1, B, (H + 2 G) * D] into query [1, B, H, D], key and value [1, B, G, D].
+
+    ``slice_size``, where present, takes the place of B in the results.
+    """
 
     name = "ttnn.nlp_create_qkv_heads_decode"
     input = operand_def(TensorType)
@@ -151,19 +162,21 @@ class NlpCreateQkvHeadsDecodeOp(TTNNOp, abstract.ShapedOp):
     value_ = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        one, _, batch, width = self.rank("input", 4)
+        one, _, batch, width = self.shape_of_rank("input", 4)
         heads = self.num_heads
         groups = self.num_kv_heads or heads
-        parts = heads + 2 * groups
-        self.need(parts > 0 and width % parts == 0, f"{width} columns do not split into {parts} heads")
+        head_count = heads + 2 * groups
+        self.require(
+            head_count > 0 and width % head_count == 0, f"{width} columns do not split into {head_count} heads"
+        )
         batch = self.slice_size or batch
-        key = (one, batch, groups, width // parts)
-        return (one, batch, heads, width // parts), key, key
+        key = (one, batch, groups, width // head_count)
+        return (one, batch, heads, width // head_count), key, key
 
 
 @irdl_op_definition
 class RotaryEmbeddingOp(ComputeOp, shared.Rotary):
-    """Rotates the halves of the last dimension."""
+    """Rotates the halves of the last dimension against each other."""
 
     name = "ttnn.rotary_embedding"
     token_index = opt_prop_def(UI32)
@@ -171,7 +184,7 @@ class RotaryEmbeddingOp(ComputeOp, shared.Rotary):
 
 @irdl_op_definition
 class RotaryEmbeddingLlamaOp(ComputeOp, shared.Rotary):
-    """Rotates neighbours of the last dimension, by a product with ``trans_mat``."""
+    """Rotates neighbouring elements of the last dimension, by a product with ``trans_mat``."""
 
     name = "ttnn.rotary_embedding_llama"
     input = operand_def(TensorType)

@@ -33,21 +33,21 @@ from tt_xla.ir.ttnn.configs import MathFidelity as MathFidelity
 
 @irdl_attr_definition
 class DeviceType(ParametrizedAttribute, TypeAttribute):
-    """The device that a program runs on."""
+    """Type of the device that a program runs on."""
 
     name = "ttnn.device"
 
 
 @irdl_attr_definition
 class TraceIdAttr(ParametrizedAttribute):
-    """Marks the number of a captured trace, ``tensor<ui32, #ttnn.trace_id>``."""
+    """Encoding of a tensor that holds the number of a captured trace, ``tensor<ui32, #ttnn.trace_id>``."""
 
     name = "ttnn.trace_id"
 
 
 @irdl_attr_definition
 class TTNNLayoutAttr(Data[TensorLayout]):
-    """Where and how a tensor lies: affine map to a matrix, shard grid, shard, buffer and memory layout.
+    """The layout of a tensor: affine map to a matrix, shard grid, shard, buffer and memory layout.
 
     ``#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x4x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>,
     <interleaved>>``. Source: tt-mlir ``TTNN_TTNNLayoutAttr``.
@@ -59,7 +59,7 @@ class TTNNLayoutAttr(Data[TensorLayout]):
         layout = self.data
         element = str(TileType(layout.dtype)) if layout.tiled else str(ELEMENT_TYPES[layout.dtype])
         rows, columns = _written_shard(layout)
-        parts = [
+        fields = [
             _linear_map(layout),
             f"<{layout.grid[0]}x{layout.grid[1]}>",
             *([f'mesh = <"{layout.mesh}">'] if layout.mesh else []),
@@ -68,7 +68,7 @@ class TTNNLayoutAttr(Data[TensorLayout]):
             *([f"core_ranges = {bare(CoreRangeSetAttr(layout.core_ranges))}"] if layout.core_ranges else []),
             *(["ignorePhysicalLayout = true"] if layout.ignore_physical else []),
         ]
-        printer.print_string(f"<{', '.join(parts)}>")
+        printer.print_string(f"<{', '.join(fields)}>")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> TensorLayout:
@@ -100,17 +100,20 @@ class TTNNLayoutAttr(Data[TensorLayout]):
         tiled = isinstance(element, TileType)
         dtype = element.data if isinstance(element, TileType) else DATA_TYPES.get(element)
         if dtype is None:
-            parser.raise_error(f"{element} is not a data type of the chip", position, parser.pos)
+            parser.raise_error(f"{element} is no data type of the chip", position, parser.pos)
         buffer = memref.memory_space
         if not isinstance(buffer, BufferTypeAttr):
             parser.raise_error(f"expected #ttnn.buffer_type<...>, got {buffer}", position, parser.pos)
         if dtype.is_host_only and buffer.data is not BufferType.SYSTEM_MEMORY:
-            parser.raise_error(f"{element} is not a data type of the chip", position, parser.pos)
+            parser.raise_error(f"{element} is no data type of the chip", position, parser.pos)
         return TensorLayout(strides, grid, shard, dtype, tiled, buffer.data, memory, cores, mesh, ignore_physical)
 
 
 def _written_shard(layout: TensorLayout) -> tuple[int, int]:
-    """What stands in the memref: the shard; of a tensor interleaved over the L1 of many cores, what one of them has."""
+    """Returns rows and columns of the memref in the text.
+
+    They are the shard, or one core's share of a tensor that is interleaved over the L1 of many cores.
+    """
     cores = math.prod(layout.grid)
     if layout.is_sharded or layout.buffer is not BufferType.L1 or cores == 1:
         return layout.shard
@@ -118,20 +121,20 @@ def _written_shard(layout: TensorLayout) -> tuple[int, int]:
 
 
 def placed(type_: Tensor) -> Tensor:
-    """A tensor type as read from text, its layout's shard worked out again where the text does not have it all."""
+    """Returns a tensor type that was read from text, with the full shard where the text has one core's share."""
     encoding = type_.encoding
     if not isinstance(encoding, TTNNLayoutAttr):
         return type_
     layout = encoding.data
     if layout.is_sharded or layout.buffer is not BufferType.L1 or math.prod(layout.grid) == 1:
         return type_
-    whole = replace(layout.with_(type_.get_shape()), row_strides=layout.row_strides)
-    written = _written_shard(whole) == layout.shard
-    return TensorType(type_.element_type, type_.get_shape(), TTNNLayoutAttr(whole)) if written else type_
+    full = replace(layout.with_(type_.get_shape()), row_strides=layout.row_strides)
+    is_share = _written_shard(full) == layout.shard
+    return TensorType(type_.element_type, type_.get_shape(), TTNNLayoutAttr(full)) if is_share else type_
 
 
 def _mesh(parser: AttrParser) -> str:
-    """Reads ``mesh = <"name">,`` where it is."""
+    """Reads an optional ``mesh = <"name">,`` and returns the name; empty where it is absent."""
     if not parser.parse_optional_keyword("mesh"):
         return ""
     parser.parse_punctuation("=")
@@ -141,12 +144,14 @@ def _mesh(parser: AttrParser) -> str:
 
 
 def _pair(parser: AttrParser, sizes: Any, what: str) -> tuple[int, int]:
+    """Returns two sizes; the error about another number of them says that ``what`` was expected."""
     if len(sizes) != 2:
         parser.raise_error(f"expected {what}, got {'x'.join(map(str, sizes))}")
     return (sizes[0], sizes[1])
 
 
 def _linear_map(layout: TensorLayout) -> str:
+    """Returns the affine map from a tensor's indices to rows and columns, as text."""
     if layout.row_strides is None:
         return "() -> (0, 0)"
     rank = len(layout.row_strides) + 1
@@ -159,7 +164,7 @@ def _linear_map(layout: TensorLayout) -> str:
 
 
 def _row_strides(parser: AttrParser) -> tuple[int, ...] | None:
-    """Reads an affine map of the form (d0, d1) -> (d0 * stride + ..., d1) back into strides."""
+    """Reads an affine map of the form (d0, d1) -> (d0 * stride + ..., d1) and returns its strides."""
     position = parser.pos
     mapping: AffineMap = parser.parse_affine_map()
     rank = mapping.num_dims
@@ -174,10 +179,10 @@ def _row_strides(parser: AttrParser) -> tuple[int, ...] | None:
 
 
 def layout_of(value: SSAValue) -> TensorLayout:
-    """The layout of a value of the TTNN dialect.
+    """Returns the layout of a value of the TTNN dialect.
 
     Raises:
-        VerifyException: the value's type carries none.
+        VerifyException: the value's type has no layout.
     """
     encoding = tensor_type(value).encoding
     if not isinstance(encoding, TTNNLayoutAttr):
@@ -187,7 +192,7 @@ def layout_of(value: SSAValue) -> TensorLayout:
 
 @lru_cache(maxsize=4096)
 def laid_out(shape: tuple[int, ...], layout: TensorLayout) -> Tensor:
-    """The tensor type of a shape under a layout."""
+    """Returns the tensor type of a shape under a layout."""
     return TensorType(ELEMENT_TYPES[layout.dtype], shape, TTNNLayoutAttr(layout))
 
 
@@ -196,10 +201,10 @@ def _rank(layout: TensorLayout) -> int:
 
 
 def _same_rows(layout: TensorLayout, expected: TensorLayout, shape: tuple[int, ...]) -> bool:
-    """Whether strides that are written differently say the same.
+    """Whether two layouts place the rows of a tensor alike, although their strides may be written differently.
 
-    Upstream keeps a layout through changes of rank that move nothing, and the stride of a dimension of one element is
-    any number.
+    Upstream keeps a layout through changes of rank that move no element, and a dimension of one element may have any
+    stride.
     """
     if _rank(layout) != _rank(expected):
         return True
@@ -208,14 +213,17 @@ def _same_rows(layout: TensorLayout, expected: TensorLayout, shape: tuple[int, .
 
 
 def check_layout(value: SSAValue) -> None:
-    """That a layout belongs to its tensor's shape and element type.
+    """Checks that a value's layout fits its shape and element type.
 
     Raises:
         VerifyException: it does not.
     """
     type_, layout = tensor_type(value), layout_of(value)
     if (layout.memory is None) != (layout.buffer is BufferType.SYSTEM_MEMORY):
-        raise VerifyException("a memory layout goes with a buffer on the device, and only with one")
+        raise VerifyException(
+            f"memory layout is {layout.memory or 'absent'} in {layout.buffer}: a buffer on the device needs one, "
+            "system memory has none"
+        )
     expected = layout.with_(type_.get_shape())
     if _same_rows(layout, expected, type_.get_shape()):
         expected = replace(expected, row_strides=layout.row_strides)
@@ -225,6 +233,6 @@ def check_layout(value: SSAValue) -> None:
             f"expected {TTNNLayoutAttr(expected)}"
         )
     if ELEMENT_TYPES[layout.dtype] != type_.element_type:
-        raise VerifyException(f"layout holds {layout.dtype}, the tensor's elements are {type_.element_type}")
+        raise VerifyException(f"layout has data type {layout.dtype}, expected that of {type_.element_type} elements")
     if layout.dtype.is_block_float and not layout.tiled:
-        raise VerifyException(f"{layout.dtype} exists in tiles only")
+        raise VerifyException(f"{layout.dtype} tensor is row-major, expected tiles: block floats exist in tiles only")

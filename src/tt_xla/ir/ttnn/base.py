@@ -1,4 +1,4 @@
-"""What TTNN adds to the shared ops: every tensor has a layout, and compute ops have a compute config."""
+"""Base classes of TTNN ops: every tensor has a layout, and ops of the matrix unit have a compute config."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tt_xla.ir.ttnn.attributes import COMPUTE_CONFIG, TraceIdAttr, check_layout,
 
 
 class TTNNOp(TTOp, ABC):
-    """Mixed into each shared op: checks the layouts of operands and results after the op's own rules."""
+    """Mixed into each shared op; checks the layouts of operands and results after the op's own rules."""
 
     def verify_(self) -> None:
         super().verify_()

@@ -1,4 +1,4 @@
-"""Exchange between chips, and mixture of experts. Source: tt-mlir ``TTNNOps.td``."""
+"""Collective ops between chips, and mixture of experts. Source: tt-mlir ``TTNNOps.td``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tt_xla.ir.ttnn.configs import CORE_RANGE_SET, MATMUL_1D_CONFIG, MESH_COMPOS
 
 
 class _Links(TTNNOp, ABC):
-    """How the exchange runs; what is absent is left to TT-NN."""
+    """The properties that say how an exchange runs; absent ones are left to TT-NN."""
 
     sub_device_id = opt_prop_def(UI32)
     num_links = opt_prop_def(UI32)
@@ -29,42 +29,42 @@ class _Links(TTNNOp, ABC):
 
 @irdl_op_definition
 class AllGatherOp(_Links, shared.AllGather):
-    """The parts of all chips one after the other."""
+    """Joins the tensors of all chips."""
 
     name = "ttnn.all_gather"
 
 
 @irdl_op_definition
 class AllReduceOp(_Links, shared.AllReduce):
-    """The reduction over all chips, on each of them."""
+    """Reduces over all chips; each chip has the result."""
 
     name = "ttnn.all_reduce"
 
 
 @irdl_op_definition
 class AllReduceAsyncOp(_Links, shared.AllReduce):
-    """As ``all_reduce``, while the chips compute."""
+    """Does the same as ``all_reduce``, while the chips compute."""
 
     name = "ttnn.all_reduce_async"
 
 
 @irdl_op_definition
 class ReduceScatterOp(_Links, ComputeOp, shared.ReduceScatter):
-    """The reduction over all chips, split over them."""
+    """Reduces over all chips; each chip has its part of the result."""
 
     name = "ttnn.reduce_scatter"
 
 
 @irdl_op_definition
 class MeshPartitionOp(TTNNOp, shared.MeshPartition):
-    """Each chip's part of a tensor that all of them have."""
+    """Takes each chip's part of a tensor that all chips have."""
 
     name = "ttnn.mesh_partition"
 
 
 @irdl_op_definition
 class PointToPointOp(TTNNOp, abstract.LikeInput):
-    """The tensor of one chip to another one, both by row and column in the mesh."""
+    """Sends the tensor of one chip to another; both are given by row and column in the mesh."""
 
     name = "ttnn.point_to_point"
     input = operand_def(TensorType)
@@ -73,15 +73,15 @@ class PointToPointOp(TTNNOp, abstract.LikeInput):
     receiver_coord = prop_def(I64S)
 
     def result_shape(self) -> shapes.Shape:
-        for name in ("sender_coord", "receiver_coord"):
-            self.need(len(self.value(name)) == 2, f"{name} {self.value(name)} needs 2 entries")
-        self.expect("optional_output_tensor", shape(self.input))
+        for name, place in (("sender_coord", self.sender_coord), ("receiver_coord", self.receiver_coord)):
+            self.require(len(place) == 2, f"{name} {place} has {len(place)} entries, expected row and column")
+        self.expect_shape("optional_output_tensor", shape(self.input))
         return shape(self.input)
 
 
 @irdl_op_definition
 class DistributeTensorOp(TTNNOp, abstract.TensorOp):
-    """A host tensor spread over a mesh as ``mapper_config`` says."""
+    """Spreads a host tensor over a mesh as ``mapper_config`` says."""
 
     name = "ttnn.distribute_tensor"
     input = operand_def(TensorType)
@@ -91,12 +91,12 @@ class DistributeTensorOp(TTNNOp, abstract.TensorOp):
 
     def result_shape(self) -> None:
         same = len(shape(self.input)) == len(shape(self.result))
-        self.need(same, f"result has shape {shape(self.result)}, expected the rank of {shape(self.input)}")
+        self.require(same, f"result has shape {shape(self.result)}, expected the rank of {shape(self.input)}")
 
 
 @irdl_op_definition
 class AggregateTensorOp(TTNNOp, abstract.TensorOp):
-    """The parts of a tensor that is spread over a mesh, joined on the host as ``composer_config`` says."""
+    """Joins the shards of a tensor on the host as ``composer_config`` says."""
 
     name = "ttnn.aggregate_tensor"
     input = operand_def(TensorType)
@@ -105,12 +105,12 @@ class AggregateTensorOp(TTNNOp, abstract.TensorOp):
 
     def result_shape(self) -> None:
         same = len(shape(self.input)) == len(shape(self.result))
-        self.need(same, f"result has shape {shape(self.result)}, expected the rank of {shape(self.input)}")
+        self.require(same, f"result has shape {shape(self.result)}, expected the rank of {shape(self.input)}")
 
 
 @irdl_op_definition
 class SparseMatmulOp(ComputeOp, mixture.SparseMatmul):
-    """Products with the experts that are in use."""
+    """Multiplies by the experts that are in use."""
 
     name = "ttnn.sparse_matmul"
     program_config = opt_prop_def(MATMUL_1D_CONFIG)
@@ -118,14 +118,14 @@ class SparseMatmulOp(ComputeOp, mixture.SparseMatmul):
 
 @irdl_op_definition
 class AllToAllDispatchOp(TTNNOp, mixture.AllToAllDispatch):
-    """Tokens to the chips of their experts."""
+    """Sends tokens to the chips of their experts."""
 
     name = "ttnn.all_to_all_dispatch"
 
 
 @irdl_op_definition
 class AllToAllDispatchMetadataOp(TTNNOp, mixture.AllToAllDispatchMetadata):
-    """Tokens with their experts' numbers and scores to the chips of their experts."""
+    """Sends tokens, with numbers and scores of their experts, to the chips of these."""
 
     name = "ttnn.all_to_all_dispatch_metadata"
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -141,21 +141,24 @@ class AllToAllDispatchMetadataOp(TTNNOp, mixture.AllToAllDispatchMetadata):
 
 @irdl_op_definition
 class AllToAllCombineOp(TTNNOp, mixture.AllToAllCombine):
-    """Experts' results back to their tokens."""
+    """Sends the experts' results back to their tokens."""
 
     name = "ttnn.all_to_all_combine"
 
 
 @irdl_op_definition
 class MoeExpertTokenRemapOp(TTNNOp, mixture.ExpertTokenRemap):
-    """Scores as those of the chip's own experts."""
+    """Selects the scores of the chip's own experts."""
 
     name = "ttnn.moe_expert_token_remap"
 
 
 @irdl_op_definition
 class MoeComputeOp(TTNNOp, abstract.ShapedOp):
-    """Experts' projections with weights in the order of TT-NN's kernel, and the sum over each token's experts."""
+    """Computes the experts' projections and sums over each token's experts.
+
+    The weights are in the order of TT-NN's kernel.
+    """
 
     name = "ttnn.moe_compute"
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -180,9 +183,9 @@ class MoeComputeOp(TTNNOp, abstract.ShapedOp):
     combine_output = result_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        hidden, found = shape(self.tilize_input_tensor)[-1:], shape(self.combine_output)
-        self.need(found[-1:] == hidden, f"combine_output has shape {found}, expected {hidden} columns")
-        self.expect("optional_output_tensor", found)
+        hidden, output = shape(self.tilize_input_tensor)[-1:], shape(self.combine_output)
+        self.require(output[-1:] == hidden, f"combine_output has shape {output}, expected {hidden} columns")
+        self.expect_shape("optional_output_tensor", output)
         return ()
 
 

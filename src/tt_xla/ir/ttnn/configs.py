@@ -1,4 +1,4 @@
-"""How TT-NN's kernels are to run: compute, program and convolution configs. Source: tt-mlir ``TTNNOpsAttrs.td``."""
+"""Compute, program and convolution configs of TT-NN's kernels. Source: tt-mlir ``TTNNOpsAttrs.td``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ from tt_xla.ir.properties import PropertyKind, enumeration
 
 
 class Layout(enum.StrEnum):
+    """The order of a tensor's elements in memory."""
+
     TILE = "tile"
     ROW_MAJOR = "row_major"
 
 
 class MathFidelity(enum.StrEnum):
+    """The number of passes of the matrix unit over the bits of its sources."""
+
     LOFI = "lofi"
     HIFI2 = "hifi2"
     HIFI3 = "hifi3"
@@ -30,13 +34,15 @@ class MathFidelity(enum.StrEnum):
 
 
 class Orientation(enum.StrEnum):
-    """In which order shards follow each other over the cores of a range."""
+    """The order in which shards follow each other over the cores of a range."""
 
     ROW_MAJOR = "row_major"
     COL_MAJOR = "col_major"
 
 
 class Conv2dSlice(enum.StrEnum):
+    """The dimension along which a convolution is cut to fit in L1."""
+
     DRAM_HEIGHT = "dram_height"
     DRAM_WIDTH = "dram_width"
     L1_FULL = "l1_full"
@@ -55,31 +61,39 @@ class Activation(enum.StrEnum):
 
 @irdl_attr_definition
 class BufferTypeAttr(LabelAttr[BufferType]):
+    """A :class:`BufferType` as an attribute."""
+
     name = "ttnn.buffer_type"
     LABELS = BufferType
 
 
 @irdl_attr_definition
 class LayoutAttr(LabelAttr[Layout]):
+    """A :class:`Layout` as an attribute."""
+
     name = "ttnn.layout"
     LABELS = Layout
 
 
 @irdl_attr_definition
 class MemoryLayoutAttr(LabelAttr[MemoryLayout]):
+    """A :class:`MemoryLayout` as an attribute."""
+
     name = "ttnn.tensor_memory_layout"
     LABELS = MemoryLayout
 
 
 @irdl_attr_definition
 class ShardOrientationAttr(LabelAttr[Orientation]):
+    """An :class:`Orientation` as an attribute."""
+
     name = "ttnn.shard_orientation"
     LABELS = Orientation
 
 
 @irdl_attr_definition
 class ShapeAttr(Data[tuple[int, ...]]):
-    """Sizes, ``#ttnn.shape<1x2x3>``."""
+    """The sizes of a tensor, ``#ttnn.shape<1x2x3>``."""
 
     name = "ttnn.shape"
 
@@ -93,7 +107,7 @@ class ShapeAttr(Data[tuple[int, ...]]):
 
 
 class _MeshSizes(Data[tuple[int, int]], OpaqueSyntaxAttribute):
-    """Rows and columns of a mesh, ``#ttnn<mesh_shape 1x2>``."""
+    """Rows and columns within a mesh, ``#ttnn<mesh_shape 1x2>``."""
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> tuple[int, int]:
@@ -109,11 +123,15 @@ class _MeshSizes(Data[tuple[int, int]], OpaqueSyntaxAttribute):
 
 @irdl_attr_definition
 class MeshShapeAttr(_MeshSizes):
+    """The size of a mesh, ``#ttnn<mesh_shape 1x2>``."""
+
     name = "ttnn.mesh_shape"
 
 
 @irdl_attr_definition
 class MeshOffsetAttr(_MeshSizes):
+    """The position of a mesh within a larger one, ``#ttnn<mesh_offset 0x1>``."""
+
     name = "ttnn.mesh_offset"
 
 
@@ -165,7 +183,7 @@ def _core(parser: AttrParser) -> tuple[int, int]:
 
 @irdl_attr_definition
 class CoreRangeSetAttr(Data[tuple[CoreRange, ...]]):
-    """Cores as rectangles, ``#ttnn.core_range_set<[#ttnn.core_range<(0,0), (7,0)>]>``; ``<>`` for none."""
+    """A set of cores as rectangles, ``#ttnn.core_range_set<[#ttnn.core_range<(0,0), (7,0)>]>``; ``<>`` for none."""
 
     name = "ttnn.core_range_set"
 
@@ -173,10 +191,10 @@ class CoreRangeSetAttr(Data[tuple[CoreRange, ...]]):
     def parse_parameter(cls, parser: AttrParser) -> tuple[CoreRange, ...]:
         with parser.in_angle_brackets():
             ranges = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute)
-        for found in ranges or ():
-            if not isinstance(found, CoreRangeAttr):
-                parser.raise_error(f"expected #ttnn.core_range<...>, got {found}")
-        return tuple(found.data for found in ranges or () if isinstance(found, CoreRangeAttr))
+        for core_range in ranges or ():
+            if not isinstance(core_range, CoreRangeAttr):
+                parser.raise_error(f"expected #ttnn.core_range<...>, got {core_range}")
+        return tuple(core_range.data for core_range in ranges or () if isinstance(core_range, CoreRangeAttr))
 
     def print_parameter(self, printer: Printer) -> None:
         ranges = ", ".join(str(CoreRangeAttr(item)) for item in self.data)
@@ -185,7 +203,7 @@ class CoreRangeSetAttr(Data[tuple[CoreRange, ...]]):
 
 @irdl_attr_definition
 class ShardSpecAttr(Data[tuple[tuple[CoreRange, ...], tuple[int, ...], Orientation]]):
-    """Cores, shard shape in elements and order: ``#ttnn.shard_spec<<[...]>, <32x64>, <row_major>>``."""
+    """Cores, shard shape in elements, and order of shards: ``#ttnn.shard_spec<<[...]>, <32x64>, <row_major>>``."""
 
     name = "ttnn.shard_spec"
 
@@ -209,7 +227,7 @@ MemoryConfigData = tuple[BufferType, MemoryLayout | None, ShardSpecAttr | None]
 
 @irdl_attr_definition
 class MemoryConfigAttr(Data[MemoryConfigData]):
-    """Where a tensor lies: ``#ttnn.memory_config<#ttnn.buffer_type<l1>, <height_sharded>, #ttnn.shard_spec<...>>``."""
+    """The memory of a tensor: ``#ttnn.memory_config<#ttnn.buffer_type<l1>, <height_sharded>, ...>``."""
 
     name = "ttnn.memory_config"
 
@@ -233,12 +251,13 @@ class MemoryConfigAttr(Data[MemoryConfigData]):
 
 @irdl_attr_definition
 class UnaryAttr(Data[tuple[tuple[str, Any], ...]]):
-    """An elementwise function and its parameters, ``#ttnn.unary_with_param<op_type = relu>``; as named fields."""
+    """An elementwise function and its parameters as named fields, ``#ttnn.unary_with_param<op_type = relu>``."""
 
     name = "ttnn.unary_with_param"
 
     @classmethod
     def of(cls, function: str, *params: float) -> UnaryAttr:
+        """Returns the attribute of a function, such as "relu", and its parameters."""
         return cls((("op_type", function), *([("params", params)] if params else [])))
 
     @classmethod
@@ -262,13 +281,14 @@ class UnaryAttr(Data[tuple[tuple[str, Any], ...]]):
 
 
 def _keyword(parser: AttrParser, name: str) -> None:
+    """Reads ``name =``."""
     parser.parse_keyword(name)
     parser.parse_punctuation("=")
 
 
 @irdl_attr_definition
 class ComputeConfigAttr(StructAttr):
-    """How the matrix unit computes; what is absent is left to TT-NN."""
+    """The precision of the matrix unit; absent fields are left to TT-NN."""
 
     name = "ttnn.device_compute_kernel_config"
     FIELDS: ClassVar[Mapping[str, type]] = {
@@ -282,6 +302,8 @@ class ComputeConfigAttr(StructAttr):
 
 @irdl_attr_definition
 class Conv2dConfigAttr(StructAttr):
+    """The config of a 2-D convolution; absent fields are left to TT-NN."""
+
     name = "ttnn.conv2d_config"
     QUALIFIED = False
     FIELDS: ClassVar[Mapping[str, type]] = {
@@ -306,7 +328,7 @@ class Conv2dConfigAttr(StructAttr):
 
 @irdl_attr_definition
 class Conv2dSliceConfigAttr(Data[tuple[Conv2dSlice, int]]):
-    """How a convolution is cut to fit in L1, ``#ttnn.conv2d_slice_config<dram_height, 4>``."""
+    """The cut of a convolution that has to fit in L1, ``#ttnn.conv2d_slice_config<dram_height, 4>``."""
 
     name = "ttnn.conv2d_slice_config"
 
@@ -323,6 +345,8 @@ class Conv2dSliceConfigAttr(Data[tuple[Conv2dSlice, int]]):
 
 @irdl_attr_definition
 class Conv3dConfigAttr(StructAttr):
+    """The config of a 3-D convolution; absent fields are left to TT-NN."""
+
     name = "ttnn.conv3d_config"
     QUALIFIED = False
     FIELDS: ClassVar[Mapping[str, type]] = {
@@ -343,7 +367,7 @@ _PER_CORE: dict[str, type] = {"per_core_m": int, "per_core_n": int}
 
 @irdl_attr_definition
 class MatmulReuseConfigAttr(StructAttr):
-    """A batched product: each core makes whole products. Counts are in tiles."""
+    """Config of a batched matrix product in which each core computes entire products. Counts are in tiles."""
 
     name = "ttnn.matmul_multi_core_reuse_program_config"
     TAG = "reuse"
@@ -353,7 +377,10 @@ class MatmulReuseConfigAttr(StructAttr):
 
 @irdl_attr_definition
 class MatmulMultiCastConfigAttr(StructAttr):
-    """Blocks of rows and columns over a grid of cores; operands are sent along both of its axes."""
+    """Config of a matrix product whose blocks of rows and columns lie on a grid of cores.
+
+    Both operands are sent along the axes of the grid. Counts are in tiles.
+    """
 
     name = "ttnn.matmul_multi_core_reuse_multi_cast_program_config"
     TAG = "multi_cast"
@@ -371,7 +398,10 @@ class MatmulMultiCastConfigAttr(StructAttr):
 
 @irdl_attr_definition
 class MatmulMultiCast1DConfigAttr(StructAttr):
-    """All cores in a line: each makes some columns and the left operand is sent to all, or the other way round."""
+    """Config of a matrix product whose cores form a line.
+
+    Each core computes some columns and receives the left operand, or computes some rows and receives the right one.
+    """
 
     name = "ttnn.matmul_multi_core_reuse_multi_cast_1d_program_config"
     TAG = "multi_cast_1d"
@@ -393,7 +423,7 @@ class MatmulMultiCast1DConfigAttr(StructAttr):
 
 @irdl_attr_definition
 class MatmulDRAMShardedConfigAttr(StructAttr):
-    """Few rows times weights that lie width-sharded in DRAM."""
+    """Config of a matrix product of few rows with weights that lie width-sharded in DRAM."""
 
     name = "ttnn.matmul_multi_core_reuse_multi_cast_dram_sharded_program_config"
     TAG = "dram_sharded"
@@ -403,6 +433,8 @@ class MatmulDRAMShardedConfigAttr(StructAttr):
 
 @irdl_attr_definition
 class SDPAConfigAttr(StructAttr):
+    """The program config of scaled dot product attention."""
+
     name = "ttnn.sdpa_program_config"
     QUALIFIED = False
     FIELDS: ClassVar[Mapping[str, type]] = {
@@ -418,7 +450,7 @@ class SDPAConfigAttr(StructAttr):
 
 @irdl_attr_definition
 class LayerNormConfigAttr(StructAttr):
-    """Of normalisations over tensors that are sharded in L1. Counts are in tiles."""
+    """Config of a normalisation over a tensor that is sharded in L1. Counts are in tiles."""
 
     name = "ttnn.layernorm_sharded_multicore_program_config"
     QUALIFIED = False
@@ -428,14 +460,14 @@ class LayerNormConfigAttr(StructAttr):
 
 @irdl_attr_definition
 class MeshMapperAttr(RawAttr):
-    """How a tensor is spread over each axis of a mesh, ``<placements = [<replicate>, <shard, 1>]>``."""
+    """The placement of a tensor on each axis of a mesh, ``<placements = [<replicate>, <shard, 1>]>``."""
 
     name = "ttnn.mesh_mapper_config"
 
 
 @irdl_attr_definition
 class MeshComposerAttr(RawAttr):
-    """Along which dimensions the parts on each axis of a mesh are joined, ``<dims = [0 : i32, 1 : i32]>``."""
+    """The dimension along which the shards on each axis of a mesh are joined, ``<dims = [0 : i32, 1 : i32]>``."""
 
     name = "ttnn.mesh_composer_config"
 
@@ -473,9 +505,8 @@ ATTRIBUTES: tuple[type[Attribute], ...] = (
 )
 
 
-def _struct(*classes: type[StructAttr]) -> PropertyKind[Any]:
-    """The kind of a config of one class: its fields as pairs."""
-    cls = classes[0]
+def _struct(cls: type[StructAttr]) -> PropertyKind[Any]:
+    """Returns the kind of properties that hold a config of one class; its value is a tuple of fields."""
     return PropertyKind(f"#{cls.name}<...>", lambda fields: cls(fields), lambda attr: attr.data, cls)
 
 

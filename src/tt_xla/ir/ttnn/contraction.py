@@ -12,7 +12,7 @@ from tt_xla.ir.ttnn.configs import MATMUL_CONFIG
 
 @irdl_op_definition
 class MatmulOp(ComputeOp, shared.Matmul):
-    """Batched matrix product, then ``activation``."""
+    """Computes a batched matrix product, then ``activation``."""
 
     name = "ttnn.matmul"
     activation = opt_prop_def(STR)
@@ -21,7 +21,7 @@ class MatmulOp(ComputeOp, shared.Matmul):
 
 @irdl_op_definition
 class LinearOp(ComputeOp, shared.Linear):
-    """Batched matrix product plus bias, then ``activation``."""
+    """Computes a batched matrix product plus bias, then ``activation``."""
 
     name = "ttnn.linear"
     activation = opt_prop_def(STR)

@@ -1,4 +1,4 @@
-"""What runs on the host."""
+"""Ops that run on the host."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tt_xla.ir.ttnn.base import TTNNOp
 
 @irdl_op_definition
 class HostCallOp(TTNNOp, shared.HostCall):
-    """A part of the program that the host runs, on tensors in system memory."""
+    """Runs a part of the program on the host, on tensors in system memory."""
 
     name = "ttnn.host_call"
 
@@ -22,7 +22,7 @@ class HostCallOp(TTNNOp, shared.HostCall):
 
 @irdl_op_definition
 class HostCallbackOp(TTNNOp, shared.HostCallback):
-    """A Python function that the program calls back, on tensors in system memory."""
+    """Calls back a Python function, on tensors in system memory."""
 
     name = "ttnn.host_callback"
 
@@ -32,6 +32,7 @@ class HostCallbackOp(TTNNOp, shared.HostCallback):
 
 
 def _check_layouts(op: TTNNOp) -> None:
+    """Checks that operands and results are row-major tensors in system memory."""
     for value in (*op.operands, *op.results):
         if layout_of(value).on_device or layout_of(value).tiled:
             op.fail(f"expected row-major tensors in system memory, got {value.type}")

@@ -1,4 +1,4 @@
-"""Ops that take or put elements by position, and those that find positions. Source: tt-mlir ``TTNNOps.td``."""
+"""Ops that read or write elements at positions, and ops that find positions. Source: tt-mlir ``TTNNOps.td``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tt_xla.ir.ttnn.base import TTNNOp
 
 @irdl_op_definition
 class EmbeddingBwOp(TTNNOp, shared.EmbeddingBackward):
-    """The gradient of a table from that of its rows."""
+    """Computes the gradient of a table from that of its rows."""
 
     name = "ttnn.embedding_bw"
 
 
 @irdl_op_definition
 class ScatterOp(TTNNOp, shared.Scatter):
-    """Elements put or reduced at positions along ``dim``."""
+    """Writes or reduces elements at positions along ``dim``."""
 
     name = "ttnn.scatter"
     input = operand_def(TensorType)
@@ -30,21 +30,21 @@ class ScatterOp(TTNNOp, shared.Scatter):
 
 @irdl_op_definition
 class RowsGatherOp(TTNNOp, shared.RowsGather):
-    """Rows by position."""
+    """Reads rows at positions."""
 
     name = "ttnn.rows_gather"
 
 
 @irdl_op_definition
 class RowsScatterOp(TTNNOp, shared.RowsScatter):
-    """Rows put or reduced at positions."""
+    """Writes or reduces rows at positions."""
 
     name = "ttnn.rows_scatter"
 
 
 @irdl_op_definition
 class SortOp(TTNNOp, shared.Sort):
-    """Values in order along ``dim`` and the positions that they had."""
+    """Sorts along ``dim``; also returns the position that each value had."""
 
     name = "ttnn.sort"
     dim = defaulted(SI8, -1)
@@ -52,7 +52,7 @@ class SortOp(TTNNOp, shared.Sort):
 
 @irdl_op_definition
 class TopKOp(TTNNOp, shared.TopK):
-    """The ``k`` greatest values along ``dim`` and their positions."""
+    """Selects the ``k`` greatest values along ``dim``; also returns their positions."""
 
     name = "ttnn.topk"
     dim = defaulted(SI32, -1)
@@ -60,14 +60,14 @@ class TopKOp(TTNNOp, shared.TopK):
 
 @irdl_op_definition
 class TopKRouterGptOp(TTNNOp, shared.TopKRouter):
-    """The best experts of each token and their weights."""
+    """Selects the best experts of each token and their weights."""
 
     name = "ttnn.topk_router_gpt"
 
 
 @irdl_op_definition
 class SamplingOp(TTNNOp, shared.Sampling):
-    """One candidate of each row, drawn by its probability."""
+    """Draws one candidate of each row by its probability."""
 
     name = "ttnn.sampling"
 

@@ -1,6 +1,6 @@
-"""Ops that make, move, convert and free tensors. Source: tt-mlir ``TTNNOps.td``.
+"""Ops that create, move, convert and free tensors. Source: tt-mlir ``TTNNOps.td``.
 
-Where a moved tensor goes, and in which data type, stands in the layout of the result alone.
+Only the layout of the result says where a moved tensor goes and in which data type.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tt_xla.ir.ttnn.trace import CaptureOrExecuteTraceOp as CaptureOrExecuteTrac
 
 @irdl_op_definition
 class GetDeviceOp(TTNNOp):
-    """The device that the program runs on."""
+    """Returns the device that the program runs on."""
 
     name = "ttnn.get_device"
     mesh_shape = opt_prop_def(MESH_SHAPE)
@@ -33,6 +33,8 @@ class GetDeviceOp(TTNNOp):
 
 
 class _Move(TTNNOp, shared.TensorOp, ABC):
+    """An op whose result has the elements of ``input`` in another place or form."""
+
     input = operand_def(TensorType)
 
     def result_shape(self) -> shapes.Shape:
@@ -41,58 +43,58 @@ class _Move(TTNNOp, shared.TensorOp, ABC):
 
 @irdl_op_definition
 class ToLayoutOp(_Move):
-    """Tilized or untilized, and converted to the result's data type."""
+    """Tilizes or untilizes a tensor and converts it to the result's data type."""
 
     name = "ttnn.to_layout"
 
 
 @irdl_op_definition
 class ToMemoryConfigOp(_Move):
-    """To other memory of the device."""
+    """Moves a tensor to other memory of the device."""
 
     name = "ttnn.to_memory_config"
 
 
 @irdl_op_definition
 class ToTensorSpecOp(_Move):
-    """To the result's memory, tiling and data type, by whatever moves that takes."""
+    """Converts a tensor to the result's memory, tiling and data type, by whatever moves that takes."""
 
     name = "ttnn.to_tensor_spec"
 
 
 @irdl_op_definition
 class AssignOp(_Move):
-    """A copy."""
+    """Copies a tensor."""
 
     name = "ttnn.assign"
 
 
 @irdl_op_definition
 class TypecastOp(_Move):
-    """To another data type."""
+    """Converts the data type."""
 
     name = "ttnn.typecast"
 
 
 @irdl_op_definition
 class ToDeviceOp(_Move):
-    """From the host to the device."""
+    """Moves a tensor from the host to the device."""
 
     name = "ttnn.to_device"
-    input = operand_def(TensorType)  # again, since inherited operands come after an op's own
+    input = operand_def(TensorType)  # Repeated because inherited operands follow an op's own.
     device = operand_def(DeviceType)
 
 
 @irdl_op_definition
 class FromDeviceOp(_Move):
-    """From the device to the host."""
+    """Moves a tensor from the device to the host."""
 
     name = "ttnn.from_device"
 
 
 @irdl_op_definition
 class FullOp(TTNNOp, shared.TensorOp):
-    """``fill_value`` everywhere."""
+    """Returns a tensor filled with ``fill_value``."""
 
     name = "ttnn.full"
     device = opt_operand_def(DeviceType)
@@ -105,7 +107,7 @@ class FullOp(TTNNOp, shared.TensorOp):
 
 @irdl_op_definition
 class ArangeOp(TTNNOp, shared.TensorOp):
-    """start, start + step, ... below end, of rank 1."""
+    """Counts start, start + step, ... below end, in one dimension."""
 
     name = "ttnn.arange"
     device = opt_operand_def(DeviceType)
@@ -116,13 +118,13 @@ class ArangeOp(TTNNOp, shared.TensorOp):
     def result_shape(self) -> shapes.Shape:
         step = self.step
         if step == 0:
-            raise ValueError("step must not be 0")
+            raise ValueError("step is 0, expected another number")
         return (max(0, -(-(self.end - self.start) // step)),)
 
 
 @irdl_op_definition
 class ConstantOp(TTNNOp, shared.Constant):
-    """Elements given with the program."""
+    """Returns elements that are given with the program."""
 
     name = "ttnn.constant"
     device = opt_operand_def(DeviceType)
@@ -130,7 +132,7 @@ class ConstantOp(TTNNOp, shared.Constant):
 
 @irdl_op_definition
 class DeallocateOp(TTNNOp):
-    """The memory of a tensor is free from here on."""
+    """Frees the memory of a tensor."""
 
     name = "ttnn.deallocate"
     input = operand_def(TensorType)
@@ -138,6 +140,8 @@ class DeallocateOp(TTNNOp):
 
 
 class _Filled(TTNNOp, shared.TensorOp, ABC):
+    """A tensor of one value."""
+
     device = opt_operand_def(DeviceType)
     shape_ = prop_def(SHAPE, prop_name="shape")
 
@@ -147,21 +151,21 @@ class _Filled(TTNNOp, shared.TensorOp, ABC):
 
 @irdl_op_definition
 class ZerosOp(_Filled):
-    """0 everywhere."""
+    """Returns zeros."""
 
     name = "ttnn.zeros"
 
 
 @irdl_op_definition
 class OnesOp(_Filled):
-    """1 everywhere."""
+    """Returns ones."""
 
     name = "ttnn.ones"
 
 
 @irdl_op_definition
 class EmptyOp(TTNNOp, shared.TensorOp):
-    """Memory whose elements are not set."""
+    """Returns a tensor whose elements are not set."""
 
     name = "ttnn.empty"
     device = operand_def(DeviceType)
@@ -173,7 +177,7 @@ class EmptyOp(TTNNOp, shared.TensorOp):
 
 @irdl_op_definition
 class RandOp(TTNNOp, shared.TensorOp):
-    """Numbers drawn evenly from ``low`` to ``high``."""
+    """Draws numbers evenly from ``low`` to ``high``."""
 
     name = "ttnn.rand"
     device = operand_def(DeviceType)

@@ -20,7 +20,7 @@ from tt_xla.ir.ttnn.configs import LAYERNORM_CONFIG, MEMORY_CONFIG
 
 
 class _BatchNorm(ComputeOp, abstract.LikeInput, ABC):
-    """Over all but the second dimension of [N, C, H, W]; statistics, weight and bias are [1, C, 1, 1]."""
+    """Normalises over all but the second dimension of [N, C, H, W]; statistics, weight and bias are [1, C, 1, 1]."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     input = operand_def(TensorType)
@@ -31,22 +31,22 @@ class _BatchNorm(ComputeOp, abstract.LikeInput, ABC):
     epsilon = defaulted(F32, 1e-5)
 
     def result_shape(self) -> shapes.Shape:
-        channels = self.rank("input", 4)[1]
+        channels = self.shape_of_rank("input", 4)[1]
         for name in ("running_mean", "running_var", "weight", "bias"):
-            self.expect(name, (1, channels, 1, 1))
+            self.expect_shape(name, (1, channels, 1, 1))
         return shape(self.input)
 
 
 @irdl_op_definition
 class BatchNormInferenceOp(_BatchNorm):
-    """(x - running_mean) / sqrt(running_var + epsilon) * weight + bias for each channel."""
+    """Computes (x - running_mean) / sqrt(running_var + epsilon) * weight + bias for each channel."""
 
     name = "ttnn.batch_norm_inference"
 
 
 @irdl_op_definition
 class BatchNormTrainingOp(_BatchNorm):
-    """Normalises by the batch's own statistics and moves the running ones, in place, towards them."""
+    """Normalises by the batch's own statistics, and moves the running ones towards them in place."""
 
     name = "ttnn.batch_norm_training"
     momentum = defaulted(F32, 0.1)
@@ -54,14 +54,14 @@ class BatchNormTrainingOp(_BatchNorm):
 
 @irdl_op_definition
 class GroupNormOp(TTNNOp, shared.GroupNorm):
-    """Normalisation over groups of channels, which are the last dimension."""
+    """Normalises over groups of channels, which are the last dimension."""
 
     name = "ttnn.group_norm"
 
 
 @irdl_op_definition
 class DitRmsNormUnaryFusedOp(ComputeOp, abstract.Normalization):
-    """RMS normalisation of input + residual_input, then ``activation``."""
+    """Computes the RMS normalisation of input + residual_input, then ``activation``."""
 
     name = "ttnn.dit_rms_norm_unary_fused"
     input = operand_def(TensorType)
@@ -75,7 +75,7 @@ class DitRmsNormUnaryFusedOp(ComputeOp, abstract.Normalization):
 
 @irdl_op_definition
 class DistributedRmsNormOp(ComputeOp, shared.DistributedRmsNorm):
-    """RMS normalisation of a dimension that is split over chips."""
+    """Computes the RMS normalisation of a dimension that is split over chips."""
 
     name = "ttnn.distributed_rms_norm"
     input = operand_def(TensorType)
@@ -93,7 +93,7 @@ class DistributedRmsNormOp(ComputeOp, shared.DistributedRmsNorm):
 
 @irdl_op_definition
 class DistributedLayerNormOp(TTNNOp, shared.DistributedLayerNorm):
-    """Layer normalisation of a dimension that is split over chips."""
+    """Computes the layer normalisation of a dimension that is split over chips."""
 
     name = "ttnn.distributed_layer_norm"
     input = operand_def(TensorType)
@@ -104,19 +104,19 @@ class DistributedLayerNormOp(TTNNOp, shared.DistributedLayerNorm):
 
 
 class _Statistics(ComputeOp, abstract.TensorOp, ABC):
-    """Sums of each row, in the first columns of a tile for each statistic."""
+    """Computes sums of each row; each statistic fills the first columns of a tile."""
 
     input = operand_def(TensorType)
     program_config = opt_prop_def(LAYERNORM_CONFIG)
 
     def result_shape(self) -> None:
-        whole, found = shape(self.input), shape(self.result)
-        self.need(found[:-1] == whole[:-1], f"result has shape {found}, expected {whole[:-1]} and one more dimension")
+        rows, sizes = shape(self.input)[:-1], shape(self.result)
+        self.require(sizes[:-1] == rows, f"result has shape {sizes}, expected {rows} and one more dimension")
 
 
 @irdl_op_definition
 class RmsNormPreAllGatherOp(_Statistics):
-    """The sum of squares of each row, before chips exchange them."""
+    """Computes the sum of squares of each row, before chips exchange these sums."""
 
     name = "ttnn.rms_norm_pre_all_gather"
     input = operand_def(TensorType)
@@ -126,7 +126,7 @@ class RmsNormPreAllGatherOp(_Statistics):
 
 @irdl_op_definition
 class LayerNormPreAllGatherOp(_Statistics):
-    """Sum and sum of squares of each row, before chips exchange them."""
+    """Computes sum and sum of squares of each row, before chips exchange these sums."""
 
     name = "ttnn.layer_norm_pre_all_gather"
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -137,7 +137,7 @@ class LayerNormPreAllGatherOp(_Statistics):
 
 @irdl_op_definition
 class LayerNormPostAllGatherOp(ComputeOp, abstract.Normalization):
-    """Layer normalisation by the exchanged ``stats``."""
+    """Computes the layer normalisation by the exchanged ``stats``."""
 
     name = "ttnn.layer_norm_post_all_gather"
     input = operand_def(TensorType)
@@ -150,7 +150,7 @@ class LayerNormPostAllGatherOp(ComputeOp, abstract.Normalization):
 
 @irdl_op_definition
 class AdamwOp(TTNNOp, training.AdamW):
-    """One step of AdamW; parameter and states change in place."""
+    """Takes one step of AdamW; parameter and states change in place."""
 
     name = "ttnn.adamw"
 
@@ -161,14 +161,14 @@ class AdamwOp(TTNNOp, training.AdamW):
 
 @irdl_op_definition
 class DropoutOp(TTNNOp, training.Dropout):
-    """Elements set to 0 at random, the others scaled."""
+    """Sets elements to 0 at random and scales the others."""
 
     name = "ttnn.dropout"
 
 
 @irdl_op_definition
 class QuantizeOp(TTNNOp, quantization.Quantize):
-    """round(input / scale) + zero_point."""
+    """Computes round(input / scale) + zero_point."""
 
     name = "ttnn.quantize"
     output_dtype = opt_prop_def(DTYPE)
@@ -176,7 +176,7 @@ class QuantizeOp(TTNNOp, quantization.Quantize):
 
 @irdl_op_definition
 class DequantizeOp(TTNNOp, quantization.Quantize):
-    """(input - zero_point) * scale."""
+    """Computes (input - zero_point) * scale."""
 
     name = "ttnn.dequantize"
     output_dtype = opt_prop_def(DTYPE)
@@ -184,7 +184,7 @@ class DequantizeOp(TTNNOp, quantization.Quantize):
 
 @irdl_op_definition
 class RequantizeOp(TTNNOp, quantization.Requantize):
-    """Integers of one scale and zero point as those of another."""
+    """Converts integers with one scale and zero point to integers with another."""
 
     name = "ttnn.requantize"
     output_dtype = opt_prop_def(DTYPE)

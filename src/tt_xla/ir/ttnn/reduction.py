@@ -15,40 +15,40 @@ from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
 
 
 class _Reduction(ComputeOp, shared.Reduction, ABC):
-    pass
+    """A reduction by the matrix unit."""
 
 
 @irdl_op_definition
 class SumOp(_Reduction):
-    """Sum over ``dim_arg``, all dimensions when absent."""
+    """Computes the sum over ``dim_arg``, over all dimensions when absent."""
 
     name = "ttnn.sum"
 
 
 @irdl_op_definition
 class MeanOp(_Reduction):
-    """Arithmetic mean over ``dim_arg``."""
+    """Computes the arithmetic mean over ``dim_arg``."""
 
     name = "ttnn.mean"
 
 
 @irdl_op_definition
 class MaxOp(_Reduction):
-    """Greatest element over ``dim_arg``."""
+    """Computes the greatest element over ``dim_arg``."""
 
     name = "ttnn.max"
 
 
 @irdl_op_definition
 class MinOp(_Reduction):
-    """Least element over ``dim_arg``."""
+    """Computes the least element over ``dim_arg``."""
 
     name = "ttnn.min"
 
 
 @irdl_op_definition
 class ProdOp(TTNNOp, shared.TensorOp):
-    """Product over the dimension ``dim_arg``, all dimensions when absent."""
+    """Computes the product over the dimension ``dim_arg``, over all dimensions when absent."""
 
     name = "ttnn.prod"
     input = operand_def(TensorType)
@@ -62,7 +62,7 @@ class ProdOp(TTNNOp, shared.TensorOp):
 
 @irdl_op_definition
 class ArgmaxOp(TTNNOp, shared.TensorOp):
-    """Position of the first greatest element along ``dim``, as u32."""
+    """Returns the position of the first greatest element along ``dim``, as u32."""
 
     name = "ttnn.argmax"
     input = operand_def(TensorType)
@@ -76,7 +76,7 @@ class ArgmaxOp(TTNNOp, shared.TensorOp):
 
 @irdl_op_definition
 class CumsumOp(TTNNOp, shared.Cumulative):
-    """Running sum along ``dim``."""
+    """Computes the running sum along ``dim``."""
 
     name = "ttnn.cumsum"
     dim = prop_def(SI32)
@@ -84,7 +84,7 @@ class CumsumOp(TTNNOp, shared.Cumulative):
 
 @irdl_op_definition
 class CumprodOp(TTNNOp, shared.Cumulative):
-    """Running product along ``dim``."""
+    """Computes the running product along ``dim``."""
 
     name = "ttnn.cumprod"
     dim = prop_def(SI32)
@@ -92,14 +92,14 @@ class CumprodOp(TTNNOp, shared.Cumulative):
 
 @irdl_op_definition
 class SoftmaxOp(ComputeOp, shared.Softmax):
-    """exp(x) / sum(exp(x)) along ``dimension``."""
+    """Computes exp(x) / sum(exp(x)) along ``dimension``."""
 
     name = "ttnn.softmax"
 
 
 @irdl_op_definition
 class LayerNormOp(TTNNOp, shared.Normalization):
-    """(x - mean) / sqrt(variance + epsilon) * weight + bias over the last dimension."""
+    """Computes (x - mean) / sqrt(variance + epsilon) * weight + bias over the last dimension."""
 
     name = "ttnn.layer_norm"
     epsilon = defaulted(F32, 1e-12)
@@ -107,7 +107,7 @@ class LayerNormOp(TTNNOp, shared.Normalization):
 
 @irdl_op_definition
 class RmsNormOp(ComputeOp, shared.Normalization):
-    """x / sqrt(mean(x * x) + epsilon) * weight + bias over the last dimension."""
+    """Computes x / sqrt(mean(x * x) + epsilon) * weight + bias over the last dimension."""
 
     name = "ttnn.rms_norm"
     epsilon = defaulted(F32, 1e-12)

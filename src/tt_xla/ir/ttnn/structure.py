@@ -1,4 +1,4 @@
-"""Ops that move elements, and those that choose among them. Source: tt-mlir ``TTNNOps.td``."""
+"""Ops that move elements or select among them. Source: tt-mlir ``TTNNOps.td``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tt_xla.ir.ttnn.base import TTNNOp
 
 @irdl_op_definition
 class ReshapeOp(TTNNOp, shared.Reshape):
-    """The same elements in row-major order under another shape."""
+    """Gives the same elements in row-major order another shape."""
 
     name = "ttnn.reshape"
 
 
 @irdl_op_definition
 class PermuteOp(TTNNOp, shared.Permute):
-    """Dimensions reordered."""
+    """Reorders dimensions."""
 
     name = "ttnn.permute"
     pad_value = defaulted(F32, 0.0)
@@ -31,7 +31,7 @@ class PermuteOp(TTNNOp, shared.Permute):
 
 @irdl_op_definition
 class RepeatOp(TTNNOp, shared.TensorOp):
-    """The tensor ``repeat_dims`` times along each dimension."""
+    """Repeats the tensor along each dimension as often as ``repeat_dims`` says."""
 
     name = "ttnn.repeat"
     input = operand_def(TensorType)
@@ -40,48 +40,50 @@ class RepeatOp(TTNNOp, shared.TensorOp):
     def result_shape(self) -> shapes.Shape:
         factors = self.repeat_dims
         if len(factors) != len(shape(self.input)):
-            raise ValueError(f"repeat_dims {factors} need one factor for each dimension of {shape(self.input)}")
+            raise ValueError(
+                f"repeat_dims {factors} do not fit shape {shape(self.input)}, expected one factor for each dimension"
+            )
         return tuple(size * factor for size, factor in zip(shape(self.input), factors, strict=True))
 
 
 @irdl_op_definition
 class RepeatInterleaveOp(TTNNOp, more.RepeatInterleave):
-    """Each element several times in a row."""
+    """Repeats each element several times in a row."""
 
     name = "ttnn.repeat_interleave"
 
 
 @irdl_op_definition
 class TransposeOp(TTNNOp, more.Transpose):
-    """Two dimensions exchanged."""
+    """Exchanges two dimensions."""
 
     name = "ttnn.transpose"
 
 
 @irdl_op_definition
 class SliceDynamicOp(TTNNOp, more.SliceDynamic):
-    """A part whose bounds are tensors."""
+    """Takes a slice whose bounds are tensors."""
 
     name = "ttnn.slice_dynamic"
 
 
 @irdl_op_definition
 class ConcatOp(TTNNOp, shared.Concat):
-    """Inputs one after the other along ``dim``."""
+    """Joins its inputs along ``dim``."""
 
     name = "ttnn.concat"
 
 
 @irdl_op_definition
 class SliceStaticOp(TTNNOp, shared.SliceStatic):
-    """A strided part."""
+    """Takes a strided slice."""
 
     name = "ttnn.slice_static"
 
 
 @irdl_op_definition
 class PadOp(TTNNOp, shared.Pad):
-    """Surrounded by ``value``."""
+    """Pads with ``value``."""
 
     name = "ttnn.pad"
     use_multicore = prop_def(BOOL)
@@ -89,14 +91,14 @@ class PadOp(TTNNOp, shared.Pad):
 
 @irdl_op_definition
 class EmbeddingOp(TTNNOp, shared.Embedding):
-    """Rows of a table by number; the table is row-major bf16."""
+    """Looks up rows of a table by number; the table is row-major bf16."""
 
     name = "ttnn.embedding"
 
 
 @irdl_op_definition
 class GatherOp(TTNNOp, shared.Gather):
-    """Elements by position along ``dim``; positions are u32."""
+    """Reads elements by position along ``dim``; positions are u32."""
 
     name = "ttnn.gather"
     dim = prop_def(SI32)
@@ -104,35 +106,35 @@ class GatherOp(TTNNOp, shared.Gather):
 
 @irdl_op_definition
 class WhereOp(TTNNOp, shared.Where):
-    """``second`` where ``first`` is not 0, else ``third``."""
+    """Selects ``second`` where ``first`` is not 0, else ``third``."""
 
     name = "ttnn.where"
 
 
 @irdl_op_definition
 class ClampScalarOp(TTNNOp, shared.ClampScalar):
-    """min(max(x, min), max)."""
+    """Computes min(max(x, min), max)."""
 
     name = "ttnn.clamp_scalar"
 
 
 @irdl_op_definition
 class ClampTensorOp(TTNNOp, shared.ClampTensor):
-    """min(max(x, min), max)."""
+    """Computes min(max(x, min), max)."""
 
     name = "ttnn.clamp_tensor"
 
 
 @irdl_op_definition
 class LeakyReluOp(TTNNOp, shared.LeakyRelu):
-    """x where x > 0, else parameter * x."""
+    """Computes x where x > 0, else parameter * x."""
 
     name = "ttnn.leaky_relu"
 
 
 @irdl_op_definition
 class PowScalarOp(TTNNOp, shared.TensorOp):
-    """lhs to the power of one number."""
+    """Raises lhs to the power of one number."""
 
     name = "ttnn.pow_scalar"
     lhs = operand_def(TensorType)
@@ -144,7 +146,7 @@ class PowScalarOp(TTNNOp, shared.TensorOp):
 
 @irdl_op_definition
 class GeluBwOp(TTNNOp, shared.GeluBackward):
-    """The gradient of gelu."""
+    """Computes the gradient of gelu."""
 
     name = "ttnn.gelu_bw"
 

@@ -1,4 +1,4 @@
-"""Recording device work once and replaying it. Source: tt-mlir ``TTNNOps.td``."""
+"""Ops that record device work once and replay it. Source: tt-mlir ``TTNNOps.td``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from tt_xla.ir.ttnn.attributes import DeviceType, TraceIdAttr
 from tt_xla.ir.ttnn.base import TTNNOp
 
 TRACE_ID = TensorType(ui32, [], TraceIdAttr())
-"""The type of a trace's number."""
+"""Type of the number of a trace."""
 
 
 class _Queued(TTNNOp, ABC):
+    """An op that acts on a trace of a device, through the command queue ``cq_id``."""
+
     device = operand_def(DeviceType)
     cq_id = defaulted(UI32, 0)
 
@@ -36,7 +38,7 @@ class _Queued(TTNNOp, ABC):
 
 @irdl_op_definition
 class BeginTraceCaptureOp(_Queued):
-    """Device work is recorded from here on."""
+    """Starts to record device work."""
 
     name = "ttnn.begin_trace_capture"
     trace_id = result_def()
@@ -44,7 +46,7 @@ class BeginTraceCaptureOp(_Queued):
 
 @irdl_op_definition
 class EndTraceCaptureOp(_Queued):
-    """The record is complete."""
+    """Ends the record."""
 
     name = "ttnn.end_trace_capture"
     device = operand_def(DeviceType)
@@ -65,9 +67,10 @@ class ExecuteTraceOp(_Queued):
 class CaptureOrExecuteTraceOp(TTNNOp):
     """Runs a traced function.
 
-    At first ``allocate_slots_callee`` makes the slots, tensors that inputs are written to and outputs lie in, and
-    ``capture_callee`` runs the function plainly and records it; afterwards ``execute_callee`` replays the record. The
-    first ``device_resident_input_count`` inputs are where the record expects them, the others are written to slots.
+    The first run calls ``allocate_slots_callee``, which creates the slots, the tensors that receive inputs and hold
+    outputs, and ``capture_callee``, which runs the function and records it. Later runs call ``execute_callee``, which
+    replays the record. The first ``device_resident_input_count`` inputs already lie where the record expects them; the
+    others are written to slots.
     """
 
     name = "ttnn.capture_or_execute_trace"
@@ -85,12 +88,12 @@ class CaptureOrExecuteTraceOp(TTNNOp):
         super().verify_()
         count = self.device_resident_input_count
         if not 0 <= count <= len(self.inputs):
-            self.fail(f"device_resident_input_count {count} is not within the {len(self.inputs)} inputs")
+            self.fail(f"device_resident_input_count is {count}, expected 0 to {len(self.inputs)}, the number of inputs")
 
 
 @irdl_op_definition
 class WriteTensorOp(TTNNOp):
-    """A host tensor into the memory of a device tensor."""
+    """Writes a host tensor into the memory of a device tensor."""
 
     name = "ttnn.write_tensor"
     host_tensor = operand_def(TensorType)
@@ -101,12 +104,14 @@ class WriteTensorOp(TTNNOp):
     def verify_(self) -> None:
         super().verify_()
         if shape(self.host_tensor) != shape(self.device_tensor):
-            self.fail(f"shapes {shape(self.host_tensor)} and {shape(self.device_tensor)} differ")
+            self.fail(
+                f"host_tensor has shape {shape(self.host_tensor)}, expected device_tensor's {shape(self.device_tensor)}"
+            )
 
 
 @irdl_op_definition
 class CopyOp(TTNNOp):
-    """The elements of ``src`` into the memory of ``dst``."""
+    """Writes the elements of ``src`` into the memory of ``dst``."""
 
     name = "ttnn.copy"
     src = operand_def(TensorType)
@@ -115,7 +120,7 @@ class CopyOp(TTNNOp):
     def verify_(self) -> None:
         super().verify_()
         if shape(self.src) != shape(self.dst):
-            self.fail(f"shapes {shape(self.src)} and {shape(self.dst)} differ")
+            self.fail(f"src has shape {shape(self.src)}, expected dst's {shape(self.dst)}")
 
 
 OPS = (

@@ -31,13 +31,19 @@ from tt_xla.ir.ttnn.configs import (
 
 
 class _Channels(TTNNOp, ABC):
+    """The properties of a convolution that count batch, channels and groups."""
+
     in_channels = prop_def(I32)
     out_channels = prop_def(I32)
     batch_size = prop_def(I32)
     groups = prop_def(I32)
 
     def group_channels(self) -> tuple[int, int]:
-        """Input and output channels of a group."""
+        """Returns the numbers of input and output channels of a group.
+
+        Raises:
+            ValueError: the groups do not divide the channels.
+        """
         groups, inputs, outputs = self.groups, self.in_channels, self.out_channels
         if groups < 1 or inputs % groups or outputs % groups:
             raise ValueError(f"{groups} groups do not divide {inputs} input and {outputs} output channels")
@@ -45,7 +51,10 @@ class _Channels(TTNNOp, ABC):
 
 
 class _Conv2dGeometry(_Channels, ABC):
-    """``padding`` is top, bottom, left, right as in ``ttnn.conv2d``, or height and width."""
+    """The properties of a 2-D convolution.
+
+    ``padding`` is top, bottom, left, right as in ``ttnn.conv2d``, or height and width.
+    """
 
     input_height = prop_def(I32)
     input_width = prop_def(I32)
@@ -57,6 +66,11 @@ class _Conv2dGeometry(_Channels, ABC):
     conv2d_slice_config = opt_prop_def(CONV2D_SLICE)
 
     def output_size(self) -> tuple[int, int]:
+        """Returns height and width of the result.
+
+        Raises:
+            ValueError: the window does not fit the input.
+        """
         kernel, stride, dilation = self.kernel_size, self.stride, self.dilation
         padding = _borders(self.padding)
         shapes.check_window(padding=padding, kernel_size=kernel, stride=stride, dilation=dilation)
@@ -67,53 +81,62 @@ class _Conv2dGeometry(_Channels, ABC):
         )
 
     def weight_shape(self) -> shapes.Shape:
-        """[O, I / groups, kernel height, kernel width]."""
+        """Returns the shape of the weights, [O, I / groups, kernel height, kernel width]."""
         inputs, _ = self.group_channels()
         return (self.out_channels, inputs, *self.kernel_size)
 
     def bias_shape(self) -> shapes.Shape:
+        """Returns the shape of the bias, [1, 1, 1, O]."""
         return (1, 1, 1, self.out_channels)
 
     def prepared_shape(self) -> shapes.Shape:
-        """Of the matrix that the weights become; those of groups become one matrix with zeros between groups."""
+        """Returns the shape of prepared weights: a matrix, with zeros between groups."""
         height, width = self.kernel_size
         return (1, 1, height * width * self.in_channels, self.out_channels)
 
     def prepared_shapes(self) -> set[shapes.Shape]:
-        """:meth:`prepared_shape`, and those that TT-NN pads: channels in to its alignments, channels out to tiles."""
+        """Returns the shapes that prepared weights may have.
+
+        TT-NN pads input channels to its alignments and output channels to tiles.
+        """
         height, width = self.kernel_size
         rows = {height * width * round_up(self.in_channels, unit) for unit in (1, 8, 16, TILE)}
         columns = self.prepared_shape()[3]
         return {(1, 1, row, column) for row in rows for column in (columns, round_up(columns, TILE))}
 
     def geometry(self) -> dict[str, object]:
-        """Properties that a convolution and the preparation of its weights share."""
+        """Returns the values of the properties that a convolution and the preparation of its weights share."""
         names = ("in_channels", "out_channels", "batch_size", "input_height", "input_width")
         names += ("kernel_size", "stride", "padding", "dilation", "groups")
         return {name: self.value(name) for name in names}
 
 
 def _borders(padding: tuple[int, ...]) -> tuple[int, ...]:
-    """Top, bottom, left, right."""
+    """Returns a padding of two or four numbers as top, bottom, left, right."""
     return (padding[0], padding[0], padding[1], padding[1]) if len(padding) == 2 else padding
 
 
 class _Convolution2d(ComputeOp, _Conv2dGeometry, shared.TensorOp, ABC):
+    """A convolution over height and width of [1, 1, N * H * W, I]; the result is [1, 1, N * H * W, O]."""
+
     def result_shape(self) -> shapes.Shape:
         batch, channels = self.batch_size, self.in_channels
         rows = batch * self.input_height * self.input_width
-        self.expect("input", (1, 1, rows, channels))
+        self.expect_shape("input", (1, 1, rows, channels))
         height, width = self.output_size()
         weight = shape(self.operands[1])
         if weight not in (self.weight_shape(), *self.prepared_shapes()):
             raise ValueError(f"weight has shape {weight}, expected {self.weight_shape()} or {self.prepared_shape()}")
-        self.expect("bias", self.bias_shape())
+        self.expect_shape("bias", self.bias_shape())
         return (1, 1, batch * height * width, self.out_channels)
 
 
 @irdl_op_definition
 class Conv2dOp(_Convolution2d):
-    """2-D convolution. weight is [O, I / groups, kh, kw] on the host, or prepared: [1, 1, kh * kw * I, O]."""
+    """Computes a 2-D convolution.
+
+    weight is [O, I / groups, kh, kw] on the host, or prepared, [1, 1, kh * kw * I, O].
+    """
 
     name = "ttnn.conv2d"
     input = operand_def(TensorType)
@@ -123,11 +146,11 @@ class Conv2dOp(_Convolution2d):
 
 
 class _Transposed(_Conv2dGeometry, ABC):
-    """Of a transposed convolution; weight is [I, O / groups, kernel height, kernel width]."""
+    """The properties of a transposed convolution; weight is [I, O / groups, kernel height, kernel width]."""
 
     if TYPE_CHECKING:
         output_padding: tuple[int, ...]
-        """Declared by each op, with a default by some."""
+        """Declared by each op, by some with a default."""
 
     def weight_shape(self) -> shapes.Shape:
         _, outputs = self.group_channels()
@@ -147,7 +170,7 @@ class _Transposed(_Conv2dGeometry, ABC):
 
 @irdl_op_definition
 class ConvTranspose2dOp(_Transposed, _Convolution2d):
-    """Transposed 2-D convolution. weight is [I, O / groups, kh, kw] on the host, or prepared."""
+    """Computes a transposed 2-D convolution. weight is [I, O / groups, kh, kw] on the host, or prepared."""
 
     name = "ttnn.conv_transpose2d"
     input = operand_def(TensorType)
@@ -159,7 +182,10 @@ class ConvTranspose2dOp(_Transposed, _Convolution2d):
 
 @irdl_op_definition
 class Conv1dOp(ComputeOp, _Channels, shared.TensorOp):
-    """1-D convolution of [N, L, C]. weight is [O, I / groups, kernel], bias [1, 1, 1, O]; padding is left, right."""
+    """Computes a 1-D convolution of [N, L, C].
+
+    weight is [O, I / groups, kernel], bias [1, 1, 1, O]; padding is left, right.
+    """
 
     name = "ttnn.conv1d"
     input = operand_def(TensorType)
@@ -177,9 +203,9 @@ class Conv1dOp(ComputeOp, _Channels, shared.TensorOp):
     def result_shape(self) -> shapes.Shape:
         batch, length, kernel = self.batch_size, self.input_length, self.kernel_size
         inputs, _ = self.group_channels()
-        self.expect("input", (batch, length, self.in_channels))
-        self.expect("weight", (self.out_channels, inputs, kernel))
-        self.expect("bias", (1, 1, 1, self.out_channels))
+        self.expect_shape("input", (batch, length, self.in_channels))
+        self.expect_shape("weight", (self.out_channels, inputs, kernel))
+        self.expect_shape("bias", (1, 1, 1, self.out_channels))
         left, right = shapes.pair(self.padding, "padding")
         size = shapes.window(length, kernel, self.stride, left, right, self.dilation)
         return (batch, size, self.out_channels)
@@ -187,7 +213,7 @@ class Conv1dOp(ComputeOp, _Channels, shared.TensorOp):
 
 @irdl_op_definition
 class Conv3dOp(ComputeOp, _Channels, shared.TensorOp):
-    """3-D convolution of [N, D, H, W, C]. weight is [kd * kh * kw * I / groups, O], bias [1, O]."""
+    """Computes a 3-D convolution of [N, D, H, W, C]. weight is [kd * kh * kw * I / groups, O], bias [1, O]."""
 
     name = "ttnn.conv3d"
     input = operand_def(TensorType)
@@ -205,48 +231,53 @@ class Conv3dOp(ComputeOp, _Channels, shared.TensorOp):
 
     def result_shape(self) -> shapes.Shape:
         kernel, stride, padding = self.kernel_size, self.stride, self.padding
-        for name, found in (("kernel_size", kernel), ("stride", stride), ("padding", padding)):
-            self.need(len(found) == 3, f"{name} {found} needs 3 entries")
+        for name, numbers in (("kernel_size", kernel), ("stride", stride), ("padding", padding)):
+            self.require(len(numbers) == 3, f"{name} {numbers} has {len(numbers)} entries, expected 3")
         sizes = (self.input_depth, self.input_height, self.input_width)
         batch, outputs = self.batch_size, self.out_channels
         inputs, _ = self.group_channels()
-        self.expect("input", (batch, *sizes, self.in_channels))
+        self.expect_shape("input", (batch, *sizes, self.in_channels))
         rows = kernel[0] * kernel[1] * kernel[2] * inputs
-        weight = self.rank("weight", 2)
-        self.need(weight[0] >= rows and weight[1] == outputs, f"weight has shape {weight}, expected {(rows, outputs)}")
-        self.expect("bias", (1, outputs))
-        found = (
+        weight = self.shape_of_rank("weight", 2)
+        self.require(
+            weight[0] >= rows and weight[1] == outputs, f"weight has shape {weight}, expected {(rows, outputs)}"
+        )
+        self.expect_shape("bias", (1, outputs))
+        result_sizes = (
             shapes.window(size, kernel[dim], stride[dim], padding[dim], padding[dim], 1)
             for dim, size in enumerate(sizes)
         )
-        return (batch, *found, outputs)
+        return (batch, *result_sizes, outputs)
 
 
 class _Prepare(_Conv2dGeometry, shared.TensorOp, ABC):
+    """Prepares weights or bias of a 2-D convolution, once, for all of its runs."""
+
     input_memory_config = opt_prop_def(MEMORY_CONFIG)
     input_tensor_layout = prop_def(LAYOUT)
     input_dtype = prop_def(DTYPE)
     output_dtype = opt_prop_def(DTYPE)
     compute_config = opt_prop_def(COMPUTE_CONFIG)
 
-    def prepared_weights(self, given: str) -> shapes.Shape:
-        """The shape of the result."""
+    def prepared_weights(self, operand: str) -> shapes.Shape:
+        """Returns the shape of prepared weights, after checking the shape of ``operand``, the weights."""
         self.output_size()
-        self.expect(given, self.weight_shape())
-        found = shape(self.result)
-        return found if found in self.prepared_shapes() else self.prepared_shape()
+        self.expect_shape(operand, self.weight_shape())
+        sizes = shape(self.result)
+        return sizes if sizes in self.prepared_shapes() else self.prepared_shape()
 
     def prepared_bias(self) -> shapes.Shape:
+        """Returns the shape of a prepared bias, after checking the shape of the operand."""
         self.output_size()
         self.weight_shape()
-        self.expect("bias_tensor", self.bias_shape())
+        self.expect_shape("bias_tensor", self.bias_shape())
         padded = (1, 1, 1, round_up(self.out_channels, TILE))
         return padded if shape(self.result) == padded else self.bias_shape()
 
 
 @irdl_op_definition
 class PrepareConv2dWeightsOp(_Prepare):
-    """Weights as the matrix that the convolution multiplies by: rows in order kernel row, kernel column, channel."""
+    """Makes the matrix that the convolution multiplies by; its rows are in order kernel row, kernel column, channel."""
 
     name = "ttnn.prepare_conv2d_weights"
     weight_tensor = operand_def(TensorType)
@@ -260,7 +291,7 @@ class PrepareConv2dWeightsOp(_Prepare):
 
 @irdl_op_definition
 class PrepareConv2dBiasOp(_Prepare):
-    """Bias in tiles on the device."""
+    """Moves the bias to the device, in tiles."""
 
     name = "ttnn.prepare_conv2d_bias"
     bias_tensor = operand_def(TensorType)
@@ -272,7 +303,7 @@ class PrepareConv2dBiasOp(_Prepare):
 
 @irdl_op_definition
 class PrepareConvTranspose2dWeightsOp(_Transposed, _Prepare):
-    """Weights as the matrix that the transposed convolution multiplies by."""
+    """Makes the matrix that the transposed convolution multiplies by."""
 
     name = "ttnn.prepare_conv_transpose2d_weights"
     weight_tensor = operand_def(TensorType)
@@ -288,14 +319,14 @@ class PrepareConvTranspose2dWeightsOp(_Transposed, _Prepare):
 
 @irdl_op_definition
 class PrepareConvTranspose2dBiasOp(_Prepare):
-    """Bias of a transposed convolution in tiles on the device."""
+    """Moves the bias of a transposed convolution to the device, in tiles."""
 
     name = "ttnn.prepare_conv_transpose2d_bias"
     bias_tensor = operand_def(TensorType)
     device = operand_def(DeviceType)
 
     def output_size(self) -> tuple[int, int]:
-        """The bias does not depend on it, and the op has no output_padding."""
+        """Returns zeros: the bias does not depend on the size, and the op has no output_padding."""
         return (0, 0)
 
     def result_shape(self) -> shapes.Shape:
@@ -304,8 +335,10 @@ class PrepareConvTranspose2dBiasOp(_Prepare):
 
 @irdl_op_definition
 class PrepareConv3dWeightsOp(TTNNOp, shared.TensorOp):
-    """Weights [O, I / groups, kd, kh, kw] as the matrix that the convolution multiplies by, its channels in blocks of
-    ``c_in_block`` and padded to a multiple of ``alignment``."""
+    """Makes the matrix that the 3-D convolution multiplies by, from weights [O, I / groups, kd, kh, kw].
+
+    Channels are in blocks of ``c_in_block`` and padded to a multiple of ``alignment``.
+    """
 
     name = "ttnn.prepare_conv3d_weights"
     weight_tensor = operand_def(TensorType)
@@ -315,14 +348,14 @@ class PrepareConv3dWeightsOp(TTNNOp, shared.TensorOp):
     alignment = prop_def(I32)
 
     def result_shape(self) -> shapes.Shape:
-        outputs, inputs, depth, height, width = self.rank("weight_tensor", 5)
+        outputs, inputs, depth, height, width = self.shape_of_rank("weight_tensor", 5)
         unit = self.alignment
-        self.need(unit > 0, f"alignment {unit} must be positive")
+        self.require(unit > 0, f"alignment is {unit}, expected a positive number")
         return (depth * height * width * -(-inputs // unit) * unit, outputs)
 
 
 class _Pool2d(TTNNOp, shared.ShapedOp, ABC):
-    """``padding`` is top, bottom, left, right, or height and width."""
+    """Reduces windows of [1, 1, N * H * W, C]; ``padding`` is top, bottom, left, right, or height and width."""
 
     traits = traits_def(Pure())
     input = operand_def(TensorType)
@@ -345,7 +378,7 @@ class _Pool2d(TTNNOp, shared.ShapedOp, ABC):
         padding = _borders(self.padding)
         shapes.check_window(padding=padding, kernel_size=kernel, stride=stride, dilation=dilation)
         rows = self.batch_size * self.input_height * self.input_width
-        self.expect("input", (1, 1, rows, self.channels))
+        self.expect_shape("input", (1, 1, rows, self.channels))
         top, bottom, left, right = padding
         ceil = self.ceil_mode
         height = shapes.window(self.input_height, kernel[0], stride[0], top, bottom, dilation[0], ceil)
@@ -355,14 +388,14 @@ class _Pool2d(TTNNOp, shared.ShapedOp, ABC):
 
 @irdl_op_definition
 class MaxPool2dOp(_Pool2d):
-    """Greatest element of each window."""
+    """Computes the greatest element of each window."""
 
     name = "ttnn.max_pool2d"
 
 
 @irdl_op_definition
 class MaxPool2dWithIndicesOp(_Pool2d):
-    """Greatest element of each window and its position within its channel."""
+    """Computes the greatest element of each window and its position within its channel."""
 
     name = "ttnn.max_pool2d_with_indices"
     result = result_def(TensorType)
@@ -371,7 +404,7 @@ class MaxPool2dWithIndicesOp(_Pool2d):
 
 @irdl_op_definition
 class AvgPool2dOp(_Pool2d):
-    """Mean of each window."""
+    """Computes the mean of each window."""
 
     name = "ttnn.avg_pool2d"
     count_include_pad = defaulted(BOOL, True)
@@ -379,14 +412,14 @@ class AvgPool2dOp(_Pool2d):
 
 @irdl_op_definition
 class UpsampleOp(TTNNOp, more.Upsample2d):
-    """Height and width of [N, H, W, C] times a factor."""
+    """Enlarges height and width of [N, H, W, C] by a factor."""
 
     name = "ttnn.upsample"
 
 
 @irdl_op_definition
 class GlobalAvgPool2dOp(TTNNOp, more.GlobalAvgPool2d):
-    """The mean over height and width of [N, H, W, C]."""
+    """Computes the mean over height and width of [N, H, W, C]."""
 
     name = "ttnn.global_avg_pool2d"
 

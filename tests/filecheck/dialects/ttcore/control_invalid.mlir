@@ -1,6 +1,6 @@
 // RUN: invalid
 
-// expected-error: calls @body, which is no function of the module
+// expected-error: calls @body, expected the name of a function of the module
 func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
   %1 = "ttcore.while_loop"(%x) <{body_program = @body, initial = #ttcore.loop_bound<0>, limit = #ttcore.loop_bound<3>, output_indices = array<i32: 0>, state_count = 1 : i32, step = #ttcore.loop_bound<1>}> : (tensor<2xf32>) -> tensor<2xf32>
   func.return %1 : tensor<2xf32>
@@ -8,7 +8,7 @@ func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// expected-error: expected initial, limit and step, or a condition_program
+// expected-error: expected either initial, limit and step, or a condition_program
 func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
   %1 = "ttcore.while_loop"(%x) <{body_program = @f, initial = #ttcore.loop_bound<0>, output_indices = array<i32: 0>, state_count = 1 : i32}> : (tensor<2xf32>) -> tensor<2xf32>
   func.return %1 : tensor<2xf32>
@@ -24,7 +24,7 @@ func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// expected-error: output_indices are [1], with 1 results and 1 states
+// expected-error: output_indices are [1], expected the index of one of 1 states for each of 1 results
 func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
   %1 = "ttcore.while_loop"(%x) <{body_program = @f, initial = #ttcore.loop_bound<0>, limit = #ttcore.loop_bound<3>, output_indices = array<i32: 1>, state_count = 1 : i32, step = #ttcore.loop_bound<1>}> : (tensor<2xf32>) -> tensor<2xf32>
   func.return %1 : tensor<2xf32>
@@ -43,7 +43,7 @@ func.func private @body(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
 
 // -----
 
-// expected-error: gives @branch (tensor<2xf32>), which takes (tensor<3xf32>)
+// expected-error: passes (tensor<2xf32>) to @branch, which takes (tensor<3xf32>)
 func.func @f(%n: tensor<si32>, %x: tensor<2xf32>) -> tensor<2xf32> {
   %1 = "ttcore.case"(%n, %x) <{branch_programs = [@branch]}> : (tensor<si32>, tensor<2xf32>) -> tensor<2xf32>
   func.return %1 : tensor<2xf32>

@@ -15,7 +15,7 @@ ttcore.cpu_module {
 
 // -----
 
-// expected-error: device_attr lacks workerGrid
+// expected-error: device_attr has no workerGrid
 ttcore.device @default_device = <chipIds = [0]>
 
 // -----
@@ -36,7 +36,7 @@ func.func @f() attributes {x = #a} {
 
 // -----
 
-// expected-error: alias '#a' stands for itself
+// expected-error: definition of alias '#a' contains the alias itself
 #a = #b
 #b = #a
 func.func @f() attributes {x = #a} {

@@ -1,6 +1,6 @@
 // RUN: invalid
 
-// expected-error: results have other types than the operands
+// expected-error: results have types tensor<3xf32>, expected tensor<2xf32>, the operands' types
 func.func @f(%0: tensor<2xf32>) -> tensor<3xf32> {
   %1 = "ttcore.optimization_barrier"(%0) : (tensor<2xf32>) -> tensor<3xf32>
   func.return %1 : tensor<3xf32>
@@ -8,7 +8,7 @@ func.func @f(%0: tensor<2xf32>) -> tensor<3xf32> {
 
 // -----
 
-// expected-error: expected the types of the operands
+// expected-error: result has type !ttcore.tuple<tensor<3xf32>>, expected a tuple of the operands' types
 func.func @f(%0: tensor<2xf32>) -> !ttcore.tuple<tensor<3xf32>> {
   %1 = "ttcore.tuple"(%0) : (tensor<2xf32>) -> !ttcore.tuple<tensor<3xf32>>
   func.return %1 : !ttcore.tuple<tensor<3xf32>>
@@ -16,7 +16,7 @@ func.func @f(%0: tensor<2xf32>) -> !ttcore.tuple<tensor<3xf32>> {
 
 // -----
 
-// expected-error: index 1 is not one of 1 members
+// expected-error: index is 1, expected 0 to 0, a member of !ttcore.tuple<tensor<3xf32>>
 func.func @f(%0: !ttcore.tuple<tensor<3xf32>>) -> tensor<3xf32> {
   %1 = "ttcore.get_tuple_element"(%0) <{index = 1 : i32}> : (!ttcore.tuple<tensor<3xf32>>) -> tensor<3xf32>
   func.return %1 : tensor<3xf32>

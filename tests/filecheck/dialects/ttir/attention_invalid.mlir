@@ -16,7 +16,7 @@ func.func @scaled_dot_product_attention(%0: tensor<2x4x8x16xbf16>, %1: tensor<2x
 
 // -----
 
-// expected-error: 4 heads of query are no multiple of 3 of key
+// expected-error: query has 4 heads, expected a multiple of the key's 3
 func.func @scaled_dot_product_attention(%0: tensor<2x4x8x16xbf16>, %1: tensor<2x3x32x16xbf16>, %2: tensor<2x3x32x16xbf16>, %3: tensor<2x1x8x32xbf16>, %4: tensor<4x1xbf16>) -> tensor<2x4x8x16xbf16> {
   %5 = "ttir.scaled_dot_product_attention"(%0, %1, %2, %3, %4) <{is_causal = false, scale = 2.500000e-01 : f32, sliding_window_size = 8 : ui32, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>}> : (tensor<2x4x8x16xbf16>, tensor<2x3x32x16xbf16>, tensor<2x3x32x16xbf16>, tensor<2x1x8x32xbf16>, tensor<4x1xbf16>) -> tensor<2x4x8x16xbf16>
   func.return %5 : tensor<2x4x8x16xbf16>
@@ -88,7 +88,7 @@ func.func @paged_scaled_dot_product_attention_decode(%0: tensor<1x2x4x16xbf16>, 
 
 // -----
 
-// expected-error: page_table has no row for each of 2 sequences
+// expected-error: page_table has shape (3, 4), expected 2 rows, one for each sequence
 func.func @paged_scaled_dot_product_attention_decode(%0: tensor<1x2x4x16xbf16>, %1: tensor<8x2x32x16xbf16>, %2: tensor<8x2x32x16xbf16>, %3: tensor<3x4xsi32>, %4: tensor<1x2x4x16xbf16>, %5: tensor<2x1x4x32xbf16>, %6: tensor<2xsi32>) -> tensor<1x2x4x16xbf16> {
   %7 = "ttir.paged_scaled_dot_product_attention_decode"(%0, %1, %2, %3, %4, %5, %6) <{is_causal = false, scale = 1.000000e+00 : f32, sliding_window_size = 4 : ui32, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0>}> : (tensor<1x2x4x16xbf16>, tensor<8x2x32x16xbf16>, tensor<8x2x32x16xbf16>, tensor<3x4xsi32>, tensor<1x2x4x16xbf16>, tensor<2x1x4x32xbf16>, tensor<2xsi32>) -> tensor<1x2x4x16xbf16>
   func.return %7 : tensor<1x2x4x16xbf16>
@@ -120,7 +120,7 @@ func.func @sdpa_fw(%0: tensor<2x4x8x16xbf16>, %1: tensor<2x2x8x16xbf16>, %2: ten
 
 // -----
 
-// expected-error: there are intermediates exactly with return_intermediates
+// expected-error: return_intermediates is True, but intermediates are absent
 func.func @sdpa_fw(%0: tensor<2x4x8x16xbf16>, %1: tensor<2x2x8x16xbf16>, %2: tensor<2x2x8x16xbf16>) -> tensor<2x4x8x16xbf16> {
   %3 = "ttir.sdpa_fw"(%0, %1, %2) <{return_intermediates = true}> : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>) -> tensor<2x4x8x16xbf16>
   func.return %3 : tensor<2x4x8x16xbf16>
@@ -128,7 +128,7 @@ func.func @sdpa_fw(%0: tensor<2x4x8x16xbf16>, %1: tensor<2x2x8x16xbf16>, %2: ten
 
 // -----
 
-// expected-error: an attention_mask goes with mask_type arbitrary alone
+// expected-error: mask_type is arbitrary; an attention_mask needs mask_type arbitrary, and only that needs one
 func.func @sdpa_fw(%0: tensor<2x4x8x16xbf16>, %1: tensor<2x2x8x16xbf16>, %2: tensor<2x2x8x16xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x4x8x32xbf16>) {
   %3:2 = "ttir.sdpa_fw"(%0, %1, %2) <{return_intermediates = true, mask_type = #ttcore.attention_mask_type<arbitrary>}> : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x4x8x32xbf16>)
   func.return %3#0, %3#1 : tensor<2x4x8x16xbf16>, tensor<2x4x8x32xbf16>
@@ -184,7 +184,7 @@ func.func @split_query_key_value_and_split_heads(%0: tensor<2x8x96xbf16>) -> (te
 
 // -----
 
-// expected-error: which are not key and value for 64 of query
+// expected-error: kv_input_tensor has 100 columns, expected 8 heads of the same width as the query's 4 heads in 64 columns
 func.func @split_query_key_value_and_split_heads(%0: tensor<2x8x64xbf16>, %1: tensor<2x12x100xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x4x12x16xbf16>, tensor<2x4x12x16xbf16>) {
   %2:3 = "ttir.split_query_key_value_and_split_heads"(%0, %1) <{num_heads = 4 : ui32, transpose_key = false}> : (tensor<2x8x64xbf16>, tensor<2x12x100xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x4x12x16xbf16>, tensor<2x4x12x16xbf16>)
   func.return %2#0, %2#1, %2#2 : tensor<2x4x8x16xbf16>, tensor<2x4x12x16xbf16>, tensor<2x4x12x16xbf16>

@@ -1,6 +1,6 @@
 // RUN: invalid
 
-// expected-error: 30 is no multiple of 8
+// expected-error: result has size 30 along all_gather_dim, expected a multiple of 8
 func.func @all_gather(%0: tensor<2x8xbf16>) -> tensor<2x30xbf16> {
   %1 = "ttir.all_gather"(%0) <{all_gather_dim = 1 : si32, cluster_axis = 0 : ui32}> : (tensor<2x8xbf16>) -> tensor<2x30xbf16>
   func.return %1 : tensor<2x30xbf16>
@@ -8,7 +8,7 @@ func.func @all_gather(%0: tensor<2x8xbf16>) -> tensor<2x30xbf16> {
 
 // -----
 
-// expected-error: differs from the operand (2, 8) besides all_gather_dim 1
+// expected-error: result of shape (3, 32) differs from the operand of shape (2, 8) outside all_gather_dim 1
 func.func @all_gather(%0: tensor<2x8xbf16>) -> tensor<3x32xbf16> {
   %1 = "ttir.all_gather"(%0) <{all_gather_dim = 1 : si32, cluster_axis = 0 : ui32}> : (tensor<2x8xbf16>) -> tensor<3x32xbf16>
   func.return %1 : tensor<3x32xbf16>
@@ -32,7 +32,7 @@ func.func @all_reduce_async(%0: tensor<2x8xbf16>) -> tensor<2x9xbf16> {
 
 // -----
 
-// expected-error: 32 is no multiple of 9
+// expected-error: result has size 9 along scatter_dim, expected a divisor of 32
 func.func @reduce_scatter(%0: tensor<2x32xbf16>) -> tensor<2x9xbf16> {
   %1 = "ttir.reduce_scatter"(%0) <{reduce_type = #ttcore.reduce_type<sum>, scatter_dim = 1 : si32, cluster_axis = 0 : ui32}> : (tensor<2x32xbf16>) -> tensor<2x9xbf16>
   func.return %1 : tensor<2x9xbf16>
@@ -40,7 +40,7 @@ func.func @reduce_scatter(%0: tensor<2x32xbf16>) -> tensor<2x9xbf16> {
 
 // -----
 
-// expected-error: 32 is no multiple of 9
+// expected-error: result has size 9 along dim, expected a divisor of 32
 func.func @mesh_partition(%0: tensor<2x32xbf16>) -> tensor<2x9xbf16> {
   %1 = "ttir.mesh_partition"(%0) <{dim = 1 : si32, cluster_axis = 0 : ui32}> : (tensor<2x32xbf16>) -> tensor<2x9xbf16>
   func.return %1 : tensor<2x9xbf16>
@@ -56,7 +56,7 @@ func.func @sparse_matmul(%0: tensor<2x4x32x64xbf16>, %1: tensor<1x4x64x128xbf16>
 
 // -----
 
-// expected-error: one of the inputs must be sparse
+// expected-error: is_input_a_sparse and is_input_b_sparse are both false, expected one to be true
 func.func @sparse_matmul(%0: tensor<2x4x32x64xbf16>, %1: tensor<1x4x64x128xbf16>, %2: tensor<2x4x1x4xbf16>) -> tensor<2x4x1x4x32x128xbf16> {
   %3 = "ttir.sparse_matmul"(%0, %1, %2) <{is_input_b_sparse = false}> : (tensor<2x4x32x64xbf16>, tensor<1x4x64x128xbf16>, tensor<2x4x1x4xbf16>) -> tensor<2x4x1x4x32x128xbf16>
   func.return %3 : tensor<2x4x1x4x32x128xbf16>
@@ -96,7 +96,7 @@ func.func @all_to_all_dispatch_metadata(%0: tensor<1x1x8x64xbf16>, %1: tensor<1x
 
 // -----
 
-// expected-error: is not [4, batch, rows, 64]
+// expected-error: result has shape (4, 2, 8, 63), expected [4, batch, rows, 64]
 func.func @all_to_all_combine(%0: tensor<4x8x8x64xbf16>, %1: tensor<1x8x8x4xui16>, %2: tensor<1x1x16x4xui16>) -> tensor<4x2x8x63xbf16> {
   %3 = "ttir.all_to_all_combine"(%0, %1, %2) <{num_devices = 4 : i64, cluster_axis = 0 : i64, num_experts_per_tok = 4 : i64}> : (tensor<4x8x8x64xbf16>, tensor<1x8x8x4xui16>, tensor<1x1x16x4xui16>) -> tensor<4x2x8x63xbf16>
   func.return %3 : tensor<4x2x8x63xbf16>
@@ -128,7 +128,7 @@ func.func @mesh_shard(%0: tensor<8x32xbf16>) -> tensor<4x9xbf16> {
 
 // -----
 
-// expected-error: not whole
+// expected-error: shard_shape (3, 4) does not divide shape (8, 32)
 func.func @mesh_shard(%0: tensor<8x32xbf16>) -> tensor<4x8xbf16> {
   %1 = "ttir.mesh_shard"(%0) <{shard_type = #ttcore.shard_type<devices>, shard_direction = #ttcore.shard_direction<full_to_shard>, shard_shape = array<i64: 3, 4>, shard_dims = array<i64: 0, 1>}> : (tensor<8x32xbf16>) -> tensor<4x8xbf16>
   func.return %1 : tensor<4x8xbf16>
@@ -136,7 +136,7 @@ func.func @mesh_shard(%0: tensor<8x32xbf16>) -> tensor<4x8xbf16> {
 
 // -----
 
-// expected-error: shard_shape (2,) does not fit (8, 32)
+// expected-error: shard_shape (2,) does not fit shape (8, 32): expected a positive number for each dimension
 func.func @mesh_shard(%0: tensor<8x32xbf16>) -> tensor<4x8xbf16> {
   %1 = "ttir.mesh_shard"(%0) <{shard_type = #ttcore.shard_type<devices>, shard_direction = #ttcore.shard_direction<full_to_shard>, shard_shape = array<i64: 2>, shard_dims = array<i64: 0, 1>}> : (tensor<8x32xbf16>) -> tensor<4x8xbf16>
   func.return %1 : tensor<4x8xbf16>
@@ -224,7 +224,7 @@ func.func @moe_gpt(%0: tensor<32x64xbf16>, %1: tensor<32x4xui16>, %2: tensor<32x
 
 // -----
 
-// expected-error: input_tensor has 64 columns, hidden_size is another
+// expected-error: input_tensor has 64 columns, expected hidden_size, 32
 func.func @moe_gpt(%0: tensor<32x64xbf16>, %1: tensor<32x4xui16>, %2: tensor<32x4xbf16>, %3: tensor<1x16xui16>, %4: tensor<8x1x4x2x64x128xbf16>, %5: tensor<8x1x4x2x64x128xbf16>) -> (tensor<1x4xui32>, tensor<1x396xui32>, tensor<4x132xui32>, tensor<8x2x32x64xbf16>, tensor<8x2x32x64xbf16>) {
   %6:5 = "ttir.moe_gpt"(%0, %1, %2, %3, %4, %5) <{hidden_size = 32 : ui32}> : (tensor<32x64xbf16>, tensor<32x4xui16>, tensor<32x4xbf16>, tensor<1x16xui16>, tensor<8x1x4x2x64x128xbf16>, tensor<8x1x4x2x64x128xbf16>) -> (tensor<1x4xui32>, tensor<1x396xui32>, tensor<4x132xui32>, tensor<8x2x32x64xbf16>, tensor<8x2x32x64xbf16>)
   func.return %6#0, %6#1, %6#2, %6#3, %6#4 : tensor<1x4xui32>, tensor<1x396xui32>, tensor<4x132xui32>, tensor<8x2x32x64xbf16>, tensor<8x2x32x64xbf16>
@@ -232,7 +232,7 @@ func.func @moe_gpt(%0: tensor<32x64xbf16>, %1: tensor<32x4xui16>, %2: tensor<32x
 
 // -----
 
-// expected-error: combine_output does not end in 64 columns
+// expected-error: combine_output has shape (4, 32, 63), expected 64 columns
 func.func @moe_compute(%0: tensor<1x32x64xbf16>, %1: tensor<1x32x4xui16>, %2: tensor<1x32x4xbf16>, %3: tensor<1x16xui16>, %4: tensor<1x4x64x128xbf16>, %5: tensor<1x4x64x128xbf16>, %6: tensor<1x4x128x64xbf16>) -> tensor<4x32x63xbf16> {
   %7 = "ttir.moe_compute"(%0, %1, %2, %3, %4, %5, %6) <{layer_id = 0 : ui32, output_height_shard_dim = 4 : ui32, intermediate_size = 128 : ui32, activation_function = #ttcore.moe_activation_function<swiglu>, cluster_axis = 0 : ui32, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0, 0, 0>}> : (tensor<1x32x64xbf16>, tensor<1x32x4xui16>, tensor<1x32x4xbf16>, tensor<1x16xui16>, tensor<1x4x64x128xbf16>, tensor<1x4x64x128xbf16>, tensor<1x4x128x64xbf16>) -> tensor<4x32x63xbf16>
   func.return %7 : tensor<4x32x63xbf16>

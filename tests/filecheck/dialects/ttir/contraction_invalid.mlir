@@ -24,7 +24,7 @@ func.func @dot_general(%0: tensor<7x2x3x4xbf16>, %1: tensor<3x5x7x4xbf16>) -> te
 
 // -----
 
-// expected-error: batch or contracted sizes of (7, 2, 3, 4) and (3, 5, 7, 4) differ
+// expected-error: lhs of shape (7, 2, 3, 4) and rhs of shape (3, 5, 7, 4) differ in batch or contracted dimensions
 func.func @dot_general(%0: tensor<7x2x3x4xbf16>, %1: tensor<3x5x7x4xbf16>) -> tensor<7x3x2x5xbf16> {
   %2 = "ttir.dot_general"(%0, %1) <{batch_dims_lhs = array<i64: 0, 2>, contract_dims_lhs = array<i64: 3>, batch_dims_rhs = array<i64: 2, 0>, contract_dims_rhs = array<i64: 1>}> : (tensor<7x2x3x4xbf16>, tensor<3x5x7x4xbf16>) -> tensor<7x3x2x5xbf16>
   func.return %2 : tensor<7x3x2x5xbf16>
@@ -88,7 +88,7 @@ func.func @matmul(%0: tensor<3x4x5xbf16>, %1: tensor<2x5x6xbf16>) -> tensor<2x4x
 
 // -----
 
-// expected-error: matmul needs operands of rank 1 or more, got () and (5, 6)
+// expected-error: operands have shapes () and (5, 6), expected rank 1 or more
 func.func @matmul(%0: tensor<bf16>, %1: tensor<5x6xbf16>) -> tensor<2x4x6xbf16> {
   %2 = "ttir.matmul"(%0, %1) <{transpose_a = false, transpose_b = false}> : (tensor<bf16>, tensor<5x6xbf16>) -> tensor<2x4x6xbf16>
   func.return %2 : tensor<2x4x6xbf16>
@@ -136,7 +136,7 @@ func.func @linear(%0: tensor<3x4x5xbf16>, %1: tensor<2x5x6xbf16>) -> tensor<2x4x
 
 // -----
 
-// expected-error: matmul needs operands of rank 1 or more, got () and (5, 6)
+// expected-error: operands have shapes () and (5, 6), expected rank 1 or more
 func.func @linear(%0: tensor<bf16>, %1: tensor<5x6xbf16>) -> tensor<2x4x6xbf16> {
   %2 = "ttir.linear"(%0, %1) <{transpose_a = false, transpose_b = false}> : (tensor<bf16>, tensor<5x6xbf16>) -> tensor<2x4x6xbf16>
   func.return %2 : tensor<2x4x6xbf16>

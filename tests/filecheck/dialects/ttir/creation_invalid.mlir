@@ -1,6 +1,6 @@
 // RUN: invalid
 
-// expected-error: value has type tensor<2x3xbf16>, the result has tensor<3x2xbf16>
+// expected-error: value has type tensor<2x3xbf16>, expected the result's type tensor<3x2xbf16>
 func.func @constant_splat() -> tensor<3x2xbf16> {
   %0 = "ttir.constant"() <{value = dense<1.500000e+00> : tensor<2x3xbf16>}> : () -> tensor<3x2xbf16>
   func.return %0 : tensor<3x2xbf16>
@@ -8,7 +8,7 @@ func.func @constant_splat() -> tensor<3x2xbf16> {
 
 // -----
 
-// expected-error: value has type tensor<2x3xbf16>, the result has tensor<2x3xf32>
+// expected-error: value has type tensor<2x3xbf16>, expected the result's type tensor<2x3xf32>
 func.func @constant_splat() -> tensor<2x3xf32> {
   %0 = "ttir.constant"() <{value = dense<1.500000e+00> : tensor<2x3xbf16>}> : () -> tensor<2x3xf32>
   func.return %0 : tensor<2x3xf32>
@@ -56,7 +56,7 @@ func.func @arange() -> tensor<2x4x3xf32> {
 
 // -----
 
-// expected-error: step must not be 0
+// expected-error: step is 0, expected another number
 func.func @arange() -> tensor<2x4x3xf32> {
   %0 = "ttir.arange"() <{start = 1 : si64, end = 9 : si64, step = 0 : si64, arange_dimension = 1 : i64}> : () -> tensor<2x4x3xf32>
   func.return %0 : tensor<2x4x3xf32>
@@ -64,7 +64,7 @@ func.func @arange() -> tensor<2x4x3xf32> {
 
 // -----
 
-// expected-error: the range has 5 elements, dimension 1 of the result (2, 4, 3) has 4
+// expected-error: result has shape (2, 4, 3), expected 5 elements along dimension 1
 func.func @arange() -> tensor<2x4x3xf32> {
   %0 = "ttir.arange"() <{start = 1 : si64, end = 11 : si64, step = 2 : si64, arange_dimension = 1 : i64}> : () -> tensor<2x4x3xf32>
   func.return %0 : tensor<2x4x3xf32>

@@ -48,7 +48,7 @@ func.func @adamw(%0: tensor<4x8xbf16>, %1: tensor<4x7xbf16>, %2: tensor<4x8xbf16
 
 // -----
 
-// expected-error: max_exp_avg_sq goes with max_exp_avg_sq_out
+// expected-error: expected both max_exp_avg_sq and max_exp_avg_sq_out, or neither
 func.func @adamw(%0: tensor<4x8xbf16>, %1: tensor<4x8xbf16>, %2: tensor<4x8xbf16>, %3: tensor<4x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>) {
   %4:4 = "ttir.adamw"(%0, %1, %2, %3) <{lr = 1.000000e-03 : f32, beta1 = 9.000000e-01 : f32, beta2 = 9.990000e-01 : f32, beta1_pow = 9.000000e-01 : f32, beta2_pow = 9.990000e-01 : f32, epsilon = 1.000000e-08 : f32, weight_decay = 1.000000e-02 : f32}> : (tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>)
   func.return %4#0, %4#1, %4#2, %4#3 : tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>
@@ -64,7 +64,7 @@ func.func @dropout(%0: tensor<4x8xbf16>) -> tensor<4x9xbf16> {
 
 // -----
 
-// expected-error: prob 1.5 is no probability
+// expected-error: prob is 1.5, expected 0 to 1
 func.func @dropout(%0: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
   %1 = "ttir.dropout"(%0) <{prob = 1.500000e+00 : f32}> : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
   func.return %1 : tensor<4x8xbf16>

@@ -336,7 +336,7 @@ func.func @layer_norm(%0: tensor<2x3x4xbf16>, %1: tensor<3x4xbf16>, %2: tensor<3
 
 // -----
 
-// expected-error: normalized_shape (2, 3) is not the end of the operand's shape (2, 3, 4)
+// expected-error: normalized_shape is (2, 3), expected the last dimensions of the operand's shape (2, 3, 4)
 func.func @layer_norm(%0: tensor<2x3x4xbf16>, %1: tensor<3x4xbf16>, %2: tensor<3x4xbf16>) -> tensor<2x3x4xbf16> {
   %3 = "ttir.layer_norm"(%0, %1, %2) <{normalized_shape = array<i64: 2, 3>, epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1>}> : (tensor<2x3x4xbf16>, tensor<3x4xbf16>, tensor<3x4xbf16>) -> tensor<2x3x4xbf16>
   func.return %3 : tensor<2x3x4xbf16>
@@ -384,7 +384,7 @@ func.func @rms_norm(%0: tensor<2x3x4xbf16>, %1: tensor<3x4xbf16>, %2: tensor<3x4
 
 // -----
 
-// expected-error: normalized_shape (2, 3) is not the end of the operand's shape (2, 3, 4)
+// expected-error: normalized_shape is (2, 3), expected the last dimensions of the operand's shape (2, 3, 4)
 func.func @rms_norm(%0: tensor<2x3x4xbf16>, %1: tensor<3x4xbf16>, %2: tensor<3x4xbf16>) -> tensor<2x3x4xbf16> {
   %3 = "ttir.rms_norm"(%0, %1, %2) <{normalized_shape = array<i64: 2, 3>, epsilon = 1.000000e-05 : f32, operandSegmentSizes = array<i32: 1, 1, 1>}> : (tensor<2x3x4xbf16>, tensor<3x4xbf16>, tensor<3x4xbf16>) -> tensor<2x3x4xbf16>
   func.return %3 : tensor<2x3x4xbf16>

@@ -8,7 +8,7 @@ func.func @reshape(%0: tensor<2x3xbf16>) -> tensor<6xbf16> {
 
 // -----
 
-// expected-error: shape (3, 3) has 9 elements, the operand of shape (2, 3) has another
+// expected-error: shape (3, 3) has 9 elements, expected 6, as in the operand of shape (2, 3)
 func.func @reshape(%0: tensor<2x3xbf16>) -> tensor<3x2xbf16> {
   %1 = "ttir.reshape"(%0) <{shape = [3 : i32, 3 : i32]}> : (tensor<2x3xbf16>) -> tensor<3x2xbf16>
   func.return %1 : tensor<3x2xbf16>
@@ -80,7 +80,7 @@ func.func @concat(%0: tensor<2x3xbf16>, %1: tensor<2x4xbf16>) -> tensor<2x7xbf16
 
 // -----
 
-// expected-error: expected one input or more, got none
+// expected-error: expected at least one input, got none
 func.func @concat() -> tensor<2x7xbf16> {
   %0 = "ttir.concat"() <{dim = 1 : si32}> : () -> tensor<2x7xbf16>
   func.return %0 : tensor<2x7xbf16>
@@ -168,7 +168,7 @@ func.func @pad(%0: tensor<2x3xbf16>) -> tensor<3x3xbf16> {
 
 // -----
 
-// expected-error: padding [0, 1] is not two counts for each of 2 dimensions
+// expected-error: padding [0, 1] does not fit shape (2, 3): expected two counts for each dimension
 func.func @pad(%0: tensor<2x3xbf16>) -> tensor<3x5xbf16> {
   %1 = "ttir.pad"(%0) <{padding = array<i32: 0, 1>, value = 5.000000e-01 : f32}> : (tensor<2x3xbf16>) -> tensor<3x5xbf16>
   func.return %1 : tensor<3x5xbf16>
@@ -176,7 +176,7 @@ func.func @pad(%0: tensor<2x3xbf16>) -> tensor<3x5xbf16> {
 
 // -----
 
-// expected-error: padding [0, 1, -2, 0] is not two counts for each of 2 dimensions
+// expected-error: padding [0, 1, -2, 0] does not fit shape (2, 3): expected two counts for each dimension
 func.func @pad(%0: tensor<2x3xbf16>) -> tensor<3x5xbf16> {
   %1 = "ttir.pad"(%0) <{padding = array<i32: 0, 1, -2, 0>, value = 5.000000e-01 : f32}> : (tensor<2x3xbf16>) -> tensor<3x5xbf16>
   func.return %1 : tensor<3x5xbf16>
@@ -328,7 +328,7 @@ func.func @broadcast(%0: tensor<2x1x3xbf16>) -> tensor<2x4x6xbf16> {
 
 // -----
 
-// expected-error: broadcast_dimensions (1, 4) repeat a dimension of (2, 1, 3) that is not 1
+// expected-error: broadcast_dimensions (1, 4) do not fit shape (2, 1, 3): only a size of 1 is repeated
 func.func @broadcast(%0: tensor<2x1x3xbf16>) -> tensor<2x4x3xbf16> {
   %1 = "ttir.broadcast"(%0) <{broadcast_dimensions = array<i64: 1, 4>}> : (tensor<2x1x3xbf16>) -> tensor<2x4x3xbf16>
   func.return %1 : tensor<2x4x3xbf16>
@@ -336,7 +336,7 @@ func.func @broadcast(%0: tensor<2x1x3xbf16>) -> tensor<2x4x3xbf16> {
 
 // -----
 
-// expected-error: broadcast_dimensions (1, 4, 2) repeat a dimension of (2, 1, 3) that is not 1
+// expected-error: broadcast_dimensions (1, 4, 2) do not fit shape (2, 1, 3): only a size of 1 is repeated
 func.func @broadcast(%0: tensor<2x1x3xbf16>) -> tensor<2x4x3xbf16> {
   %1 = "ttir.broadcast"(%0) <{broadcast_dimensions = array<i64: 1, 4, 2>}> : (tensor<2x1x3xbf16>) -> tensor<2x4x3xbf16>
   func.return %1 : tensor<2x4x3xbf16>

@@ -24,7 +24,7 @@ func.func @repeat(%0: tensor<2x3xbf16>) -> tensor<4x13xbf16> {
 
 // -----
 
-// expected-error: repeat_dimensions (2,) need one factor for each of (2, 3)
+// expected-error: repeat_dimensions (2,) do not fit shape (2, 3), expected 2 factors
 func.func @repeat(%0: tensor<2x3xbf16>) -> tensor<4x12xbf16> {
   %1 = "ttir.repeat"(%0) <{repeat_dimensions = array<i64: 2>}> : (tensor<2x3xbf16>) -> tensor<4x12xbf16>
   func.return %1 : tensor<4x12xbf16>
@@ -40,7 +40,7 @@ func.func @repeat_interleave(%0: tensor<2x3xbf16>) -> tensor<4x4xbf16> {
 
 // -----
 
-// expected-error: has another number of elements
+// expected-error: result has shape (2, 8, 65), expected as many elements as in shape (2, 4, 8, 16)
 func.func @rearrange(%0: tensor<2x4x8x16xbf16>) -> tensor<2x8x65xbf16> {
   %1 = "ttir.rearrange"(%0) <{pattern = "b h s d -> b s (h d)"}> : (tensor<2x4x8x16xbf16>) -> tensor<2x8x65xbf16>
   func.return %1 : tensor<2x8x65xbf16>
@@ -48,7 +48,7 @@ func.func @rearrange(%0: tensor<2x4x8x16xbf16>) -> tensor<2x8x65xbf16> {
 
 // -----
 
-// expected-error: has no '->'
+// expected-error: pattern 'b s' has 0 '->', expected one
 func.func @rearrange(%0: tensor<2x4x8x16xbf16>) -> tensor<2x8x64xbf16> {
   %1 = "ttir.rearrange"(%0) <{pattern = "b s"}> : (tensor<2x4x8x16xbf16>) -> tensor<2x8x64xbf16>
   func.return %1 : tensor<2x8x64xbf16>
@@ -64,7 +64,7 @@ func.func @slice_dynamic(%0: tensor<4x8xbf16>, %1: tensor<3xsi32>, %2: tensor<2x
 
 // -----
 
-// expected-error: step (1,) needs one entry for each of 2 dimensions
+// expected-error: step (1,) has 1 entries, expected 2, one for each dimension
 func.func @slice_dynamic(%0: tensor<4x8xbf16>, %1: tensor<2xsi32>, %2: tensor<2xsi32>) -> tensor<2x3xbf16> {
   %3 = "ttir.slice_dynamic"(%0, %1, %2) <{step = [1 : i32]}> : (tensor<4x8xbf16>, tensor<2xsi32>, tensor<2xsi32>) -> tensor<2x3xbf16>
   func.return %3 : tensor<2x3xbf16>
@@ -80,7 +80,7 @@ func.func @index(%0: tensor<4x8xbf16>) -> tensor<4x4xbf16> {
 
 // -----
 
-// expected-error: 1:9:3 is not within 8
+// expected-error: slice 1:9:3 does not lie in a dimension of size 8
 func.func @index(%0: tensor<4x8xbf16>) -> tensor<4x3xbf16> {
   %1 = "ttir.index"(%0) <{dim = 1 : i32, begin = 1 : i32, end = 9 : i32, step = 3 : i32}> : (tensor<4x8xbf16>) -> tensor<4x3xbf16>
   func.return %1 : tensor<4x3xbf16>
@@ -96,7 +96,7 @@ func.func @index_select(%0: tensor<4x8xbf16>) -> tensor<4x5xbf16> {
 
 // -----
 
-// expected-error: begin 1, length 2, stride 1 do not go together
+// expected-error: begin is 1, length 2 and stride 1, expected 0 <= begin and 0 < length <= stride
 func.func @index_select(%0: tensor<4x8xbf16>) -> tensor<4x4xbf16> {
   %1 = "ttir.index_select"(%0) <{dim = 1 : si32, begin = 1 : si32, length = 2 : si32, stride = 1 : si32}> : (tensor<4x8xbf16>) -> tensor<4x4xbf16>
   func.return %1 : tensor<4x4xbf16>
@@ -112,7 +112,7 @@ func.func @squeeze(%0: tensor<4x1x8xbf16>) -> tensor<4x9xbf16> {
 
 // -----
 
-// expected-error: dimension 0 of (4, 1, 8) is not 1
+// expected-error: dimension 0 of shape (4, 1, 8) has size 4, expected 1
 func.func @squeeze(%0: tensor<4x1x8xbf16>) -> tensor<4x8xbf16> {
   %1 = "ttir.squeeze"(%0) <{dim = 0 : si32}> : (tensor<4x1x8xbf16>) -> tensor<4x8xbf16>
   func.return %1 : tensor<4x8xbf16>

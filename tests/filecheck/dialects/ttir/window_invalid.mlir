@@ -8,7 +8,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: expected operands of rank 4, got (7, 8, 4) and (6, 2, 3, 2)
+// expected-error: input has shape (7, 8, 4) and weight (6, 2, 3, 2), expected rank 4
 func.func @conv2d(%0: tensor<7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>) -> tensor<2x4x7x6xbf16> {
   %2 = "ttir.conv2d"(%0, %1) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<7x8x4xbf16>, tensor<6x2x3x2xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %2 : tensor<2x4x7x6xbf16>
@@ -16,7 +16,7 @@ func.func @conv2d(%0: tensor<7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>) -> tensor<2x
 
 // -----
 
-// expected-error: expected operands of rank 4, got (2, 7, 8, 4) and (6, 2, 3)
+// expected-error: input has shape (2, 7, 8, 4) and weight (6, 2, 3), expected rank 4
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3xbf16>) -> tensor<2x4x7x6xbf16> {
   %2 = "ttir.conv2d"(%0, %1) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %2 : tensor<2x4x7x6xbf16>
@@ -24,7 +24,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3xbf16>) -> tensor<2x
 
 // -----
 
-// expected-error: 4 channels do not fit weight (6, 2, 3, 2) in 1 groups
+// expected-error: 4 input channels do not fit weight (6, 2, 3, 2) in 1 groups
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -32,7 +32,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: 4 channels do not fit weight (6, 1, 3, 2) in 4 groups
+// expected-error: 4 input channels do not fit weight (6, 1, 3, 2) in 4 groups
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x1x3x2xbf16>) -> tensor<2x4x7x6xbf16> {
   %2 = "ttir.conv2d"(%0, %1) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 4 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x1x3x2xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %2 : tensor<2x4x7x6xbf16>
@@ -40,7 +40,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x1x3x2xbf16>) -> tensor<
 
 // -----
 
-// expected-error: 4 channels do not fit weight (6, 2, 3, 2) in 0 groups
+// expected-error: 4 input channels do not fit weight (6, 2, 3, 2) in 0 groups
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 0 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -72,7 +72,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: stride (2,) needs 2 entries
+// expected-error: stride (2,) has 1 entries, expected 2
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -80,7 +80,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: padding (1, 1, 1) needs 4 entries
+// expected-error: padding (1, 1, 1) has 3 entries, expected 2 or 4
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 1, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -96,7 +96,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: dilation (1, 1, 1) needs 2 entries
+// expected-error: dilation (1, 1, 1) has 3 entries, expected 2
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 1, 1>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 3 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -104,7 +104,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: dimensions batch_dim, height_dim, width_dim, channel_dim (0, 1, 2, 4) are not 0 to 3 in some order
+// expected-error: batch_dim, height_dim, width_dim, channel_dim are (0, 1, 2, 4), expected 0 to 3 in some order
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 4 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -112,7 +112,7 @@ func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor
 
 // -----
 
-// expected-error: dimensions batch_dim, height_dim, width_dim, channel_dim (0, 1, 2, 2) are not 0 to 3 in some order
+// expected-error: batch_dim, height_dim, width_dim, channel_dim are (0, 1, 2, 2), expected 0 to 3 in some order
 func.func @conv2d(%0: tensor<2x7x8x4xbf16>, %1: tensor<6x2x3x2xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16> {
   %3 = "ttir.conv2d"(%0, %1, %2) <{stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 2, 1>, dilation = array<i32: 1, 2>, groups = 2 : i32, batch_dim = 0 : i64, height_dim = 1 : i64, width_dim = 2 : i64, channel_dim = 2 : i64}> : (tensor<2x7x8x4xbf16>, tensor<6x2x3x2xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x4x7x6xbf16>
   func.return %3 : tensor<2x4x7x6xbf16>
@@ -192,7 +192,7 @@ func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x5x3xbf16> {
 
 // -----
 
-// expected-error: expected an operand [N, H, W, C], got (7, 8, 3)
+// expected-error: input has shape (7, 8, 3), expected [N, H, W, C]
 func.func @max_pool2d(%0: tensor<7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.max_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false}> : (tensor<7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -216,7 +216,7 @@ func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: kernel (3,) needs 2 entries
+// expected-error: kernel (3,) has 1 entries, expected 2
 func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.max_pool2d"(%0) <{kernel = array<i32: 3>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -224,7 +224,7 @@ func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: stride (2, 2, 2) needs 2 entries
+// expected-error: stride (2, 2, 2) has 3 entries, expected 2
 func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.max_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -232,7 +232,7 @@ func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: dilation () needs 2 entries
+// expected-error: dilation () has 0 entries, expected 2
 func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.max_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -240,7 +240,7 @@ func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: padding (1, 0, 0) needs 4 entries
+// expected-error: padding (1, 0, 0) has 3 entries, expected 2 or 4
 func.func @max_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.max_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 0>, ceil_mode = false}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -304,7 +304,7 @@ func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x5x3xbf16> {
 
 // -----
 
-// expected-error: expected an operand [N, H, W, C], got (7, 8, 3)
+// expected-error: input has shape (7, 8, 3), expected [N, H, W, C]
 func.func @avg_pool2d(%0: tensor<7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.avg_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false, count_include_pad = true}> : (tensor<7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -328,7 +328,7 @@ func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: kernel (3,) needs 2 entries
+// expected-error: kernel (3,) has 1 entries, expected 2
 func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.avg_pool2d"(%0) <{kernel = array<i32: 3>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false, count_include_pad = true}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -336,7 +336,7 @@ func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: stride (2, 2, 2) needs 2 entries
+// expected-error: stride (2, 2, 2) has 3 entries, expected 2
 func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.avg_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false, count_include_pad = true}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -344,7 +344,7 @@ func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: dilation () needs 2 entries
+// expected-error: dilation () has 0 entries, expected 2
 func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.avg_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32>, padding = array<i32: 1, 0, 1, 0>, ceil_mode = false, count_include_pad = true}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>
@@ -352,7 +352,7 @@ func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
 
 // -----
 
-// expected-error: padding (1, 0, 0) needs 4 entries
+// expected-error: padding (1, 0, 0) has 3 entries, expected 2 or 4
 func.func @avg_pool2d(%0: tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16> {
   %1 = "ttir.avg_pool2d"(%0) <{kernel = array<i32: 3, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, padding = array<i32: 1, 0, 0>, ceil_mode = false, count_include_pad = true}> : (tensor<2x7x8x3xbf16>) -> tensor<2x4x4x3xbf16>
   func.return %1 : tensor<2x4x4x3xbf16>

@@ -8,7 +8,7 @@ func.func @conv1d(%0: tensor<2x16x4xbf16>, %1: tensor<8x2x3xbf16>, %2: tensor<1x
 
 // -----
 
-// expected-error: stride (2, 2) needs 1 entries
+// expected-error: stride (2, 2) has 2 entries, expected 1
 func.func @conv1d(%0: tensor<2x16x4xbf16>, %1: tensor<8x2x3xbf16>, %2: tensor<1x1x8xbf16>) -> tensor<2x8x8xbf16> {
   %3 = "ttir.conv1d"(%0, %1, %2) <{stride = array<i32: 2, 2>, padding = 1 : i32, dilation = 1 : i32, groups = 2 : i32}> : (tensor<2x16x4xbf16>, tensor<8x2x3xbf16>, tensor<1x1x8xbf16>) -> tensor<2x8x8xbf16>
   func.return %3 : tensor<2x8x8xbf16>
@@ -24,7 +24,7 @@ func.func @conv2d(%0: tensor<2x8x8x4xbf16>, %1: tensor<6x4x3x3xbf16>) -> tensor<
 
 // -----
 
-// expected-error: padding (1, 1, 1) needs 4 entries
+// expected-error: padding (1, 1, 1) has 3 entries, expected 2 or 4
 func.func @conv2d(%0: tensor<2x8x8x4xbf16>, %1: tensor<6x4x3x3xbf16>) -> tensor<2x8x8x6xbf16> {
   %2 = "ttir.conv2d"(%0, %1) <{stride = 1 : i32, padding = array<i32: 1, 1, 1>, dilation = 1 : i32, groups = 1 : i32}> : (tensor<2x8x8x4xbf16>, tensor<6x4x3x3xbf16>) -> tensor<2x8x8x6xbf16>
   func.return %2 : tensor<2x8x8x6xbf16>
@@ -40,7 +40,7 @@ func.func @conv_transpose2d(%0: tensor<2x8x8x4xbf16>, %1: tensor<4x3x3x3xbf16>, 
 
 // -----
 
-// expected-error: 5 channels do not fit weight (4, 3, 3, 3) in 2 groups
+// expected-error: 5 input channels do not fit weight (4, 3, 3, 3) in 2 groups
 func.func @conv_transpose2d(%0: tensor<2x8x8x5xbf16>, %1: tensor<4x3x3x3xbf16>, %2: tensor<1x1x1x6xbf16>) -> tensor<2x16x16x6xbf16> {
   %3 = "ttir.conv_transpose2d"(%0, %1, %2) <{stride = array<i32: 2, 2>, padding = 1 : i32, output_padding = array<i32: 1, 1>, dilation = 1 : i32, groups = 2 : i32}> : (tensor<2x8x8x5xbf16>, tensor<4x3x3x3xbf16>, tensor<1x1x1x6xbf16>) -> tensor<2x16x16x6xbf16>
   func.return %3 : tensor<2x16x16x6xbf16>
@@ -64,7 +64,7 @@ func.func @conv3d(%0: tensor<2x4x8x8x3xbf16>, %1: tensor<6x3x3x3x3xbf16>, %2: te
 
 // -----
 
-// expected-error: stride (1, 2) needs 3 entries
+// expected-error: stride (1, 2) has 2 entries, expected 3
 func.func @conv3d(%0: tensor<2x4x8x8x3xbf16>, %1: tensor<6x3x3x3x3xbf16>, %2: tensor<1x1x1x1x6xbf16>) -> tensor<2x4x4x4x6xbf16> {
   %3 = "ttir.conv3d"(%0, %1, %2) <{stride = array<i32: 1, 2>, padding = 1 : i32, groups = 1 : i32}> : (tensor<2x4x8x8x3xbf16>, tensor<6x3x3x3x3xbf16>, tensor<1x1x1x1x6xbf16>) -> tensor<2x4x4x4x6xbf16>
   func.return %3 : tensor<2x4x4x4x6xbf16>
@@ -88,7 +88,7 @@ func.func @upsample2d(%0: tensor<2x4x4x8xbf16>) -> tensor<2x8x12x9xbf16> {
 
 // -----
 
-// expected-error: mode 'cubic' is not nearest or bilinear
+// expected-error: mode is 'cubic', expected nearest or bilinear
 func.func @upsample2d(%0: tensor<2x4x4x8xbf16>) -> tensor<2x8x12x8xbf16> {
   %1 = "ttir.upsample2d"(%0) <{scale_factor = 2 : si32, mode = "cubic"}> : (tensor<2x4x4x8xbf16>) -> tensor<2x8x12x8xbf16>
   func.return %1 : tensor<2x8x12x8xbf16>
@@ -96,7 +96,7 @@ func.func @upsample2d(%0: tensor<2x4x4x8xbf16>) -> tensor<2x8x12x8xbf16> {
 
 // -----
 
-// expected-error: scale_factor (2,) needs 2 entries
+// expected-error: scale_factor (2,) has 1 entries, expected 2
 func.func @upsample2d(%0: tensor<2x4x4x8xbf16>) -> tensor<2x8x12x8xbf16> {
   %1 = "ttir.upsample2d"(%0) <{scale_factor = array<i32: 2>}> : (tensor<2x4x4x8xbf16>) -> tensor<2x8x12x8xbf16>
   func.return %1 : tensor<2x8x12x8xbf16>

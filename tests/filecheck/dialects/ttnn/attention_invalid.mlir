@@ -24,7 +24,7 @@ func.func @scaled_dot_product_attention(%0: tensor<2x4x8x16xbf16, #ttnn_layout>,
 
 // -----
 
-// expected-error: 4 heads of query are no multiple of 3 of key
+// expected-error: query has 4 heads, expected a multiple of the key's 3
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 32 + d2, d3), <1x1>, memref<8x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 96 + d1 * 32 + d2, d3), <1x1>, memref<6x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -144,7 +144,7 @@ func.func @paged_scaled_dot_product_attention_decode(%0: tensor<1x2x4x16xbf16, #
 
 // -----
 
-// expected-error: page_table has no row for each of 2 sequences
+// expected-error: page_table has shape (3, 4), expected 2 rows, one for each sequence
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 32 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 32 + d2, d3), <1x1>, memref<16x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -205,7 +205,7 @@ func.func @sdpa_fw(%0: tensor<2x4x8x16xbf16, #ttnn_layout>, %1: tensor<2x2x8x16x
 
 // -----
 
-// expected-error: there are intermediates exactly with return_intermediates
+// expected-error: return_intermediates is True, but intermediates are absent
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 32 + d2, d3), <1x1>, memref<8x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 32 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -216,7 +216,7 @@ func.func @sdpa_fw(%0: tensor<2x4x8x16xbf16, #ttnn_layout>, %1: tensor<2x2x8x16x
 
 // -----
 
-// expected-error: an attention_mask goes with mask_type arbitrary alone
+// expected-error: mask_type is arbitrary; an attention_mask needs mask_type arbitrary, and only that needs one
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 32 + d2, d3), <1x1>, memref<8x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 32 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -297,7 +297,7 @@ func.func @split_query_key_value_and_split_heads(%0: tensor<2x8x96xbf16, #ttnn_l
 
 // -----
 
-// expected-error: which are not key and value for 64 of query
+// expected-error: kv_input_tensor has 100 columns, expected 8 heads of the same width as the query's 4 heads in 64 columns
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2) -> (d0 * 32 + d1, d2), <1x1>, memref<2x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2) -> (d0 * 32 + d1, d2), <1x1>, memref<2x4x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -331,7 +331,7 @@ func.func @nlp_concat_heads_decode(%0: tensor<1x2x32x16xbf16, #ttnn_layout>) -> 
 
 // -----
 
-// expected-error: num_heads 33 is more than 32
+// expected-error: num_heads is 33, expected at most the input's 32
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 64 + d1 * 32 + d2, d3), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>

@@ -14,7 +14,7 @@ func.func @f() attributes {x = #ttnn.layout<column_major>} {
 
 // -----
 
-// expected-error: ttnn.device_compute_kernel_config has no field 'fidelity'; it has math_fidelity, math_approx_mode, fp32_dest_acc_en, packer_l1_acc
+// expected-error: ttnn.device_compute_kernel_config has no field 'fidelity'; its fields are math_fidelity, math_approx_mode, fp32_dest_acc_en, packer_l1_acc, dst_full_sync_en
 func.func @f() attributes {x = #ttnn.device_compute_kernel_config<fidelity = lofi>} {
   func.return
 }
@@ -119,7 +119,7 @@ func.func @f() attributes {x = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, me
 
 // -----
 
-// expected-error: f64 is not a data type of the chip
+// expected-error: f64 is no data type of the chip
 func.func @f() attributes {x = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x2xf64, #ttnn.buffer_type<dram>>, <interleaved>>} {
   func.return
 }

@@ -1,6 +1,6 @@
 // RUN: invalid
 
-// expected-error: 30 is no multiple of 8
+// expected-error: result has size 30 along all_gather_dim, expected a multiple of 8
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @all_gather(%0: tensor<2x8xbf16, #ttnn_layout>) -> tensor<2x30xbf16, #ttnn_layout> {
@@ -10,7 +10,7 @@ func.func @all_gather(%0: tensor<2x8xbf16, #ttnn_layout>) -> tensor<2x30xbf16, #
 
 // -----
 
-// expected-error: differs from the operand (2, 8) besides all_gather_dim 1
+// expected-error: result of shape (3, 32) differs from the operand of shape (2, 8) outside all_gather_dim 1
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @all_gather(%0: tensor<2x8xbf16, #ttnn_layout>) -> tensor<3x32xbf16, #ttnn_layout> {
@@ -40,7 +40,7 @@ func.func @all_reduce_async(%0: tensor<2x8xbf16, #ttnn_layout>) -> tensor<2x9xbf
 
 // -----
 
-// expected-error: 32 is no multiple of 9
+// expected-error: result has size 9 along scatter_dim, expected a divisor of 32
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @reduce_scatter(%0: tensor<2x32xbf16, #ttnn_layout>) -> tensor<2x9xbf16, #ttnn_layout> {
@@ -50,7 +50,7 @@ func.func @reduce_scatter(%0: tensor<2x32xbf16, #ttnn_layout>) -> tensor<2x9xbf1
 
 // -----
 
-// expected-error: 32 is no multiple of 9
+// expected-error: result has size 9 along dim, expected a divisor of 32
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @mesh_partition(%0: tensor<2x32xbf16, #ttnn_layout>) -> tensor<2x9xbf16, #ttnn_layout> {
@@ -73,7 +73,7 @@ func.func @sparse_matmul(%0: tensor<2x4x32x64xbf16, #ttnn_layout>, %1: tensor<1x
 
 // -----
 
-// expected-error: one of the inputs must be sparse
+// expected-error: is_input_a_sparse and is_input_b_sparse are both false, expected one to be true
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 32 + d2, d3), <1x1>, memref<8x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 256 + d1 * 64 + d2, d3), <1x1>, memref<8x4x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -141,7 +141,7 @@ func.func @all_to_all_dispatch_metadata(%0: tensor<1x1x8x64xbf16, #ttnn_layout>,
 
 // -----
 
-// expected-error: is not [4, batch, rows, 64]
+// expected-error: result has shape (4, 2, 8, 63), expected [4, batch, rows, 64]
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 256 + d1 * 32 + d2, d3), <1x1>, memref<32x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 256 + d1 * 32 + d2, d3), <1x1>, memref<8x1x!ttcore.tile<32x32, u16>, #dram>, <interleaved>>
@@ -190,7 +190,7 @@ func.func @point_to_point(%0: tensor<2x8xbf16, #ttnn_layout>) -> tensor<2x9xbf16
 
 // -----
 
-// expected-error: sender_coord (0,) needs 2 entries
+// expected-error: sender_coord (0,) has 1 entries, expected row and column
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @point_to_point(%0: tensor<2x8xbf16, #ttnn_layout>) -> tensor<2x8xbf16, #ttnn_layout> {

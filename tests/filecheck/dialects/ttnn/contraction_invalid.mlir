@@ -33,7 +33,7 @@ func.func @matmul(%0: tensor<3x4x5xbf16, #ttnn_layout>, %1: tensor<2x5x6xbf16, #
 
 // -----
 
-// expected-error: matmul needs operands of rank 1 or more, got () and (5, 6)
+// expected-error: operands have shapes () and (5, 6), expected rank 1 or more
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -122,7 +122,7 @@ func.func @linear(%0: tensor<3x4x5xbf16, #ttnn_layout>, %1: tensor<2x5x6xbf16, #
 
 // -----
 
-// expected-error: matmul needs operands of rank 1 or more, got () and (5, 6)
+// expected-error: operands have shapes () and (5, 6), expected rank 1 or more
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>

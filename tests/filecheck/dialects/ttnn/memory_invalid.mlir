@@ -98,7 +98,7 @@ func.func @arange(%0: !ttnn.device) -> tensor<5xf32, #ttnn_layout> {
 
 // -----
 
-// expected-error: step must not be 0
+// expected-error: step is 0, expected another number
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x4xf32, #dram>, <interleaved>>
 func.func @arange(%0: !ttnn.device) -> tensor<4xf32, #ttnn_layout> {
@@ -138,7 +138,7 @@ func.func @arange(%0: !ttnn.device) -> tensor<4xf32, #ttnn_layout> {
 
 // -----
 
-// expected-error: value has type tensor<2x2xsi32>, the result has tensor<4xsi32
+// expected-error: value has type tensor<2x2xsi32>, expected the result's type tensor<4xsi32, #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x4xsi32, #ttnn.buffer_type<dram>>, <interleaved>>>
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x4xsi32, #dram>, <interleaved>>
 func.func @constant(%0: !ttnn.device) -> tensor<4xsi32, #ttnn_layout> {
@@ -148,7 +148,7 @@ func.func @constant(%0: !ttnn.device) -> tensor<4xsi32, #ttnn_layout> {
 
 // -----
 
-// expected-error: value has type tensor<2x2xsi32>, the result has tensor<2x2xf32
+// expected-error: value has type tensor<2x2xsi32>, expected the result's type tensor<2x2xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x2xf32, #ttnn.buffer_type<dram>>, <interleaved>>>
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x2xf32, #dram>, <interleaved>>
 func.func @constant(%0: !ttnn.device) -> tensor<2x2xf32, #ttnn_layout> {
@@ -210,7 +210,7 @@ func.func @f(%0: tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>,
 
 // -----
 
-// expected-error: layout holds f32, the tensor's elements are bf16
+// expected-error: layout has data type f32, expected that of bf16 elements
 func.func @f(%0: tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>) -> tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #ttnn.buffer_type<dram>>, <interleaved>>> {
   %1 = "ttnn.abs"(%0) : (tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>) -> tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #ttnn.buffer_type<dram>>, <interleaved>>>
   func.return %1 : tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #ttnn.buffer_type<dram>>, <interleaved>>>
@@ -218,7 +218,7 @@ func.func @f(%0: tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>,
 
 // -----
 
-// expected-error: a memory layout goes with a buffer on the device, and only with one
+// expected-error: memory layout is interleaved in system_memory: a buffer on the device needs one, system memory has none
 func.func @f(%0: tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>) -> tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<system_memory>>, <interleaved>>> {
   %1 = "ttnn.abs"(%0) : (tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>) -> tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<system_memory>>, <interleaved>>>
   func.return %1 : tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<system_memory>>, <interleaved>>>
@@ -226,7 +226,7 @@ func.func @f(%0: tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>,
 
 // -----
 
-// expected-error: a memory layout goes with a buffer on the device, and only with one
+// expected-error: memory layout is absent in dram: a buffer on the device needs one, system memory has none
 func.func @f(%0: tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>) -> tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>>> {
   %1 = "ttnn.abs"(%0) : (tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>>) -> tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>>>
   func.return %1 : tensor<2x3xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>>>

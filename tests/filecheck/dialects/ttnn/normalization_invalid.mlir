@@ -79,7 +79,7 @@ func.func @dropout(%0: tensor<4x8xbf16, #ttnn_layout>) -> tensor<4x9xbf16, #ttnn
 
 // -----
 
-// expected-error: prob 1.5 is no probability
+// expected-error: prob is 1.5, expected 0 to 1
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @dropout(%0: tensor<4x8xbf16, #ttnn_layout>) -> tensor<4x8xbf16, #ttnn_layout> {
@@ -209,7 +209,7 @@ func.func @rms_norm_pre_all_gather(%0: tensor<1x1x32x64xbf16, #ttnn_layout>) -> 
 
 // -----
 
-// expected-error: lacks the field 'block_w'
+// expected-error: ttnn.layernorm_sharded_multicore_program_config lacks the required field 'block_w'
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>

@@ -11,7 +11,7 @@ func.func @reshape(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<6xbf16, #ttnn_l
 
 // -----
 
-// expected-error: shape (3, 3) has 9 elements, the operand of shape (2, 3) has another
+// expected-error: shape (3, 3) has 9 elements, expected 6, as in the operand of shape (2, 3)
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @reshape(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<3x2xbf16, #ttnn_layout> {
@@ -105,7 +105,7 @@ func.func @concat(%0: tensor<2x3xbf16, #ttnn_layout>, %1: tensor<2x4xbf16, #ttnn
 
 // -----
 
-// expected-error: expected one input or more, got none
+// expected-error: expected at least one input, got none
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @concat() -> tensor<2x7xbf16, #ttnn_layout> {
@@ -215,7 +215,7 @@ func.func @pad(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<3x3xbf16, #ttnn_lay
 
 // -----
 
-// expected-error: padding [0, 1] is not two counts for each of 2 dimensions
+// expected-error: padding [0, 1] does not fit shape (2, 3): expected two counts for each dimension
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @pad(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<3x5xbf16, #ttnn_layout> {
@@ -225,7 +225,7 @@ func.func @pad(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<3x5xbf16, #ttnn_lay
 
 // -----
 
-// expected-error: padding [0, 1, -2, 0] is not two counts for each of 2 dimensions
+// expected-error: padding [0, 1, -2, 0] does not fit shape (2, 3): expected two counts for each dimension
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @pad(%0: tensor<2x3xbf16, #ttnn_layout>) -> tensor<3x5xbf16, #ttnn_layout> {
@@ -437,7 +437,7 @@ func.func @repeat(%0: tensor<2x1x3xbf16, #ttnn_layout>) -> tensor<2x4x3xbf16, #t
 
 // -----
 
-// expected-error: repeat_dims (1, 4) need one factor for each dimension of (2, 1, 3)
+// expected-error: repeat_dims (1, 4) do not fit shape (2, 1, 3), expected one factor for each dimension
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2) -> (d0 * 32 + d1, d2), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @repeat(%0: tensor<2x1x3xbf16, #ttnn_layout>) -> tensor<2x4x6xbf16, #ttnn_layout> {

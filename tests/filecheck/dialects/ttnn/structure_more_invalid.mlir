@@ -1,6 +1,6 @@
 // RUN: invalid
 
-// expected-error: lacks the field 'in0_block_w'
+// expected-error: ttnn.matmul_multi_core_reuse_program_config lacks the required field 'in0_block_w'
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>

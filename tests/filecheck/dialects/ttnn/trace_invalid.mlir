@@ -30,7 +30,7 @@ func.func @execute_trace(%0: !ttnn.device, %1: tensor<2x3xbf16, #ttnn_layout>) {
 
 // -----
 
-// expected-error: device_resident_input_count 3 is not within the 2 inputs
+// expected-error: device_resident_input_count is 3, expected 0 to 2, the number of inputs
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -52,7 +52,7 @@ func.func @capture_or_execute_trace(%0: !ttnn.device, %1: tensor<2x3xbf16, #ttnn
 
 // -----
 
-// expected-error: shapes (2, 3) and (2, 4) differ
+// expected-error: host_tensor has shape (2, 3), expected device_tensor's (2, 4)
 #dram = #ttnn.buffer_type<dram>
 #system_memory = #ttnn.buffer_type<system_memory>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x3xbf16, #system_memory>>
@@ -64,7 +64,7 @@ func.func @write_tensor(%0: tensor<2x3xbf16, #ttnn_layout>, %1: tensor<2x4xbf16,
 
 // -----
 
-// expected-error: shapes (2, 3) and (2, 4) differ
+// expected-error: src has shape (2, 3), expected dst's (2, 4)
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @copy(%0: tensor<2x3xbf16, #ttnn_layout>, %1: tensor<2x4xbf16, #ttnn_layout>) {

@@ -202,7 +202,7 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6x
 
 // -----
 
-// expected-error: kernel_size (3,) needs 2 entries
+// expected-error: kernel_size (3,) has 1 entries, expected 2
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -214,7 +214,7 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6x
 
 // -----
 
-// expected-error: stride (2,) needs 2 entries
+// expected-error: stride (2,) has 1 entries, expected 2
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -226,7 +226,7 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6x
 
 // -----
 
-// expected-error: padding (1, 1, 1) needs 4 entries
+// expected-error: padding (1, 1, 1) has 3 entries, expected 4
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -250,7 +250,7 @@ func.func @conv2d(%0: tensor<1x1x112x4xbf16, #ttnn_layout>, %1: tensor<1x1x24x6x
 
 // -----
 
-// expected-error: dilation (1, 1, 1) needs 2 entries
+// expected-error: dilation (1, 1, 1) has 3 entries, expected 2
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 128 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
@@ -346,7 +346,7 @@ func.func @prepare_conv2d_weights(%0: tensor<6x2x3x2xbf16, #ttnn_layout>, %1: !t
 
 // -----
 
-// expected-error: kernel_size (3,) needs 2 entries
+// expected-error: kernel_size (3,) has 1 entries, expected 2
 #system_memory = #ttnn.buffer_type<system_memory>
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 6 + d1 * 3 + d2, d3), <1x1>, memref<36x2xbf16, #system_memory>>
@@ -598,7 +598,7 @@ func.func @prepare_conv2d_bias(%0: tensor<1x1x1x6xbf16, #ttnn_layout>, %1: !ttnn
 
 // -----
 
-// expected-error: kernel_size (3,) needs 2 entries
+// expected-error: kernel_size (3,) has 1 entries, expected 2
 #system_memory = #ttnn.buffer_type<system_memory>
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 + d1 + d2, d3), <1x1>, memref<1x6xbf16, #system_memory>>
@@ -834,7 +834,7 @@ func.func @max_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32
 
 // -----
 
-// expected-error: kernel_size (3,) needs 2 entries
+// expected-error: kernel_size (3,) has 1 entries, expected 2
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 112 + d1 * 112 + d2, d3), <1x1>, memref<112x3xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<32x3xbf16, #dram>, <interleaved>>
@@ -845,7 +845,7 @@ func.func @max_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32
 
 // -----
 
-// expected-error: stride (2, 2, 2) needs 2 entries
+// expected-error: stride (2, 2, 2) has 3 entries, expected 2
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 112 + d1 * 112 + d2, d3), <1x1>, memref<112x3xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<32x3xbf16, #dram>, <interleaved>>
@@ -856,7 +856,7 @@ func.func @max_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32
 
 // -----
 
-// expected-error: dilation () needs 2 entries
+// expected-error: dilation () has 0 entries, expected 2
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 112 + d1 * 112 + d2, d3), <1x1>, memref<112x3xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<32x3xbf16, #dram>, <interleaved>>
@@ -867,7 +867,7 @@ func.func @max_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32
 
 // -----
 
-// expected-error: padding (1, 0, 0) needs 4 entries
+// expected-error: padding (1, 0, 0) has 3 entries, expected 4
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 112 + d1 * 112 + d2, d3), <1x1>, memref<112x3xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<32x3xbf16, #dram>, <interleaved>>
@@ -1032,7 +1032,7 @@ func.func @avg_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32
 
 // -----
 
-// expected-error: kernel_size (3,) needs 2 entries
+// expected-error: kernel_size (3,) has 1 entries, expected 2
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 112 + d1 * 112 + d2, d3), <1x1>, memref<112x3xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<32x3xbf16, #dram>, <interleaved>>
@@ -1043,7 +1043,7 @@ func.func @avg_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32
 
 // -----
 
-// expected-error: stride (2, 2, 2) needs 2 entries
+// expected-error: stride (2, 2, 2) has 3 entries, expected 2
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 112 + d1 * 112 + d2, d3), <1x1>, memref<112x3xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<32x3xbf16, #dram>, <interleaved>>
@@ -1054,7 +1054,7 @@ func.func @avg_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32
 
 // -----
 
-// expected-error: dilation () needs 2 entries
+// expected-error: dilation () has 0 entries, expected 2
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 112 + d1 * 112 + d2, d3), <1x1>, memref<112x3xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<32x3xbf16, #dram>, <interleaved>>
@@ -1065,7 +1065,7 @@ func.func @avg_pool2d(%0: tensor<1x1x112x3xbf16, #ttnn_layout>) -> tensor<1x1x32
 
 // -----
 
-// expected-error: padding (1, 0, 0) needs 4 entries
+// expected-error: padding (1, 0, 0) has 3 entries, expected 4
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 112 + d1 * 112 + d2, d3), <1x1>, memref<112x3xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<32x3xbf16, #dram>, <interleaved>>

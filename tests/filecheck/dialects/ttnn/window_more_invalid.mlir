@@ -129,7 +129,7 @@ func.func @prepare_conv3d_weights(%0: tensor<6x4x3x3x3xbf16, #ttnn_layout>, %1: 
 
 // -----
 
-// expected-error: alignment 0 must be positive
+// expected-error: alignment is 0, expected a positive number
 #dram = #ttnn.buffer_type<dram>
 #system_memory = #ttnn.buffer_type<system_memory>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1, d2, d3, d4) -> (d0 * 36 + d1 * 9 + d2 * 3 + d3, d4), <1x1>, memref<216x3xbf16, #system_memory>>
