@@ -144,7 +144,7 @@ def test_a_loop_that_asks_the_device_runs_untraced(caplog: pytest.LogCaptureFixt
 def test_an_edited_program_is_refused() -> None:
     program = compiled(loop, X, W)
     others = tuple(each for each in program.functions if each.kind is not FunctionKind.SUBPROGRAM)
-    with pytest.raises(ExecutionError, match="calls 'main_counted_loop', which is no function"):
+    with pytest.raises(ExecutionError, match="calls 'main_counted_loop', which is not a function"):
         get_device().load(msgspec.structs.replace(program, functions=others))
 
 

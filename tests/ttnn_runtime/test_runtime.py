@@ -157,7 +157,7 @@ def test_an_argument_that_nobody_has_any_more_leaves_the_device(stand_in: StandI
     executable = loaded(CACHE)
     executable.run([torch.rand(1, 2, 64, 32), torch.rand(1, 2, 32, 32)], [None, None])
     assert executable._dropped == ["arg0"]
-    assert not executable._held
+    assert not executable._host_copies
     stand_in.calls()
     executable.run([torch.rand(1, 2, 64, 32), torch.rand(1, 2, 32, 32)], [None, None])
     assert stand_in.calls()["to_device"] == 2
@@ -189,9 +189,9 @@ def test_programs_that_nobody_has_are_forgotten(stand_in: StandIn) -> None:
     gc.collect()
     from tt_xla.runtime.ttnn import executable as module
 
-    assert module._gone[id(kept.worker)] == [number]
+    assert module._released[id(kept.worker)] == [number]
     kept.run(inputs(), [None, 7])
-    assert id(kept.worker) not in module._gone
+    assert id(kept.worker) not in module._released
 
 
 # The host ----------------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_a_crash_is_an_error_and_the_next_run_has_a_fresh_process(stand_in: Stan
     check(executable.run(given, [None, 7]), given)
     before = executable.worker.pid
     stand_in.tan.write_text("crash")
-    with pytest.raises(ExecutionError, match=r"process ended by SIGSEGV.*The next run starts a fresh one"):
+    with pytest.raises(ExecutionError, match=r"process ended by SIGSEGV.*The next run starts a new process"):
         executable.run(given, [None, 7])
     stand_in.tan.write_text("")
     stand_in.calls()
@@ -365,7 +365,7 @@ def test_no_device_is_said(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -
 def test_a_card_of_another_kind_is_refused(stand_in: StandIn) -> None:
     program = compile_module(parse_module(MODEL), CompileOptions.parse(), load_target("n150"))
     with pytest.raises(
-        ExecutionError, match=r"compiled for n150, a wormhole_b0; TT-NN has a blackhole\. Set TTXLA_SYSTEM"
+        ExecutionError, match=r"compiled for n150, a wormhole_b0; TT-NN runs on a blackhole\. Set TTXLA_SYSTEM"
     ):
         get_device("n150").load(program)
 

@@ -1,10 +1,10 @@
-"""Runs Programs on a device: the emulated card, whose kernels are torch CPU calls.
+"""Runs Programs on a device: the emulated card, whose kernels are torch CPU calls, or a card driven by TT-NN.
 
     device = get_device("n150")
     executable = device.load(program)
     results = executable.run(tensors, versions)
 
-Importing this package imports no torch; the first use of a name does.
+Importing this package does not import torch; the first use of one of its names does.
 """
 
 from __future__ import annotations

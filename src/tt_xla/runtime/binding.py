@@ -1,12 +1,13 @@
-"""A function of a Program as straight-line Python: one bound kernel a line, values in locals.
+"""Turns a function of a Program into straight-line Python: one bound kernel a line, values in local variables.
 
     def main(v0, v1, v2):
         v5 = call0(v2, v0, v1); v2 = None
         v6 = call1(v5); v5 = None
         return v6,
 
-All that is decided before the first run stands in the calls; running looks nothing up and checks nothing. Line and
-locals of an error's frame tell which instruction failed, and on what.
+Everything that can be decided before the first run is decided when the calls are bound, so a run looks nothing up and
+checks nothing. When a call raises, the line and the local variables of its frame tell which instruction failed, and on
+which operands.
 """
 
 from __future__ import annotations
@@ -24,30 +25,35 @@ from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.transfer import describe
 
 Linked = Callable[..., tuple[torch.Tensor, ...]]
-"""A function's arguments, flat and in order, to its results."""
+"""A runnable function: takes its arguments, flat and in order, and returns its results."""
 
 _FIRST_LINE = 2
+"""Line of the first step in the generated text."""
 
 
 @dataclass(slots=True)
 class Step:
-    """One instruction, ready to be bound; ``drops`` are the values deallocated after it."""
+    """One instruction, ready to be bound to a call."""
 
     instruction: Instruction
     inputs: tuple[int, ...]
+    """Value numbers of the operands, flat and in order."""
     drops: list[int]
+    """Values that are deallocated after the instruction."""
     context: Context | None = None
-    """Set for kernels."""
+    """Facts that the kernel is bound to; None for instructions that run other functions."""
     key: bytes = b""
+    """Key of the kernel in the device's program cache."""
 
 
 class Code:
-    """The Python of one function.
+    """The generated Python of one function.
 
     Args:
-        name: of the function, for tracebacks.
-        arguments: the values that are passed in.
-        results: the values that are returned.
+        name: name of the function, shown in tracebacks.
+        steps: instructions in order.
+        arguments: value numbers of the arguments.
+        results: value numbers of the results.
     """
 
     def __init__(self, name: str, steps: Sequence[Step], arguments: Iterable[int], results: Iterable[int]) -> None:
@@ -57,13 +63,18 @@ class Code:
         self._code = compile(self.text, f"<{name}>", "exec")
 
     def link(self, calls: Iterable[Callable[..., Any]]) -> Linked:
-        """The function with a call for each step: of tensors, to a tensor, or to a tuple unless there is one result.
+        """Returns the function with a call for each step.
 
-        What it raises: errors of this package as they are, any other as :class:`ExecutionError`.
+        Args:
+            calls: one call for each step. Each takes tensors and returns a tensor, or a tuple unless the step has
+                exactly one result.
+
+        The returned function raises errors of this package unchanged, and any other error of a kernel as
+        :class:`ExecutionError`.
         """
         names: dict[str, Any] = {f"call{index}": call for index, call in enumerate(calls)}
         exec(self._code, names)
-        function: Linked = names.pop("run")  # so that it and its names are no cycle
+        function: Linked = names.pop("run")  # otherwise the function and its globals would be a reference cycle
         code = function.__code__
 
         def linked(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -78,27 +89,28 @@ class Code:
         return linked
 
     def _failed(self, code: CodeType, error: Exception) -> Exception:
-        """The error with the user's line of the instruction that it came from."""
-        found = _frame(code, error.__traceback__)
-        if found is None or not 0 <= found.tb_lineno - _FIRST_LINE < len(self.steps):
+        """Returns the error to raise: with the instruction's operands and the user's source line."""
+        frame = _frame(code, error.__traceback__)
+        if frame is None or not 0 <= frame.tb_lineno - _FIRST_LINE < len(self.steps):
             return error
-        step = self.steps[found.tb_lineno - _FIRST_LINE]
-        if step.context is None:  # a const-eval function or a trace, which speaks for itself
+        step = self.steps[frame.tb_lineno - _FIRST_LINE]
+        if step.context is None:  # the inner function has described its error already
             return error
         instruction = step.instruction
         if isinstance(error, TTXLAError):
             error.location = error.location or instruction.location
             return error
-        inputs = (found.tb_frame.f_locals[f"v{value}"] for value in step.inputs)
-        given = ", ".join(describe(tensor.dtype, tensor.shape) for tensor in inputs) or "no operands"
+        inputs = (frame.tb_frame.f_locals[f"v{value}"] for value in step.inputs)
+        operands = ", ".join(describe(tensor.dtype, tensor.shape) for tensor in inputs) or "no operands"
         return ExecutionError(
-            f"{instruction.op} failed on {given}: {type(error).__name__}: {error}".rstrip(".") + ".",
+            f"{instruction.op} failed on {operands}: {type(error).__name__}: {error}".rstrip(".") + ".",
             hint="If the Program came from this version's compiler, please report it.",
             location=instruction.location,
         )
 
 
 def _text(steps: Sequence[Step], arguments: Iterable[int], results: Iterable[int]) -> str:
+    """Returns the Python source of a function."""
     lines = [f"def run({', '.join(f'v{value}' for value in arguments)}):"]
     for index, step in enumerate(steps):
         inputs = ", ".join(f"v{value}" for value in step.inputs)
@@ -110,7 +122,7 @@ def _text(steps: Sequence[Step], arguments: Iterable[int], results: Iterable[int
 
 
 def _frame(code: CodeType, traceback: TracebackType | None) -> TracebackType | None:
-    """Where the error passed through ``code``."""
+    """Returns the traceback entry at which the error passed through ``code``, or None."""
     while traceback is not None and traceback.tb_frame.f_code is not code:
         traceback = traceback.tb_next
     return traceback

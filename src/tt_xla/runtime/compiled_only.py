@@ -1,4 +1,4 @@
-"""Programs for a system that is described but not there, and dry runs: compiled and checked, they compute nothing."""
+"""Executables that check their arguments and compute nothing: compile-only processes and dry runs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tt_xla.runtime.transfer import Version
 
 
 class CompiledOnly(Executable):
-    """An executable of a compile-only process (``TT_COMPILE_ONLY_SYSTEM_DESC``) or ``dry_run``, as upstream."""
+    """Executable of a compile-only process (``TT_COMPILE_ONLY_SYSTEM_DESC``) or ``dry_run``; upstream does the same."""
 
     def run(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int] = ()
     ) -> list[torch.Tensor]:
-        """Zeros of the declared shapes and dtypes.
+        """Checks the arguments and returns zeros of the declared shapes and dtypes.
 
         Raises:
             ExecutionError: arguments do not match.
         """
         self._reader.read(tensors, versions)
-        logger().info("compile only: %s computes nothing, its results are zeros", self.program.name)
+        logger().info("compile only: %s is not run; its results are zeros", self.program.name)
         self.counters.runs += 1
         return [
             torch.zeros(result.shape, dtype=DECLARED[result.dtype], device="cpu") for result in self.program.results

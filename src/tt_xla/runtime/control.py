@@ -1,4 +1,4 @@
-"""Loops and cases as a host runs them: functions of the Program, called again and again or chosen among."""
+"""Runs loops and cases on the host: a loop calls functions of the Program repeatedly, a case chooses one of them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,29 @@ from tt_xla.ir.program import CASE, WHILE_LOOP, Function, FunctionKind, Instruct
 
 Tensors = Sequence[torch.Tensor]
 CallFunction = Callable[[str, Tensors], Tensors]
-"""Runs the function of a name on arguments; its results."""
+"""Runs the function with a name on arguments and returns its results."""
 
 
 def run(instruction: Instruction, inputs: Tensors, call: CallFunction) -> Tensors:
-    """The results of a loop or a case.
+    """Runs a loop or a case.
+
+    Args:
+        instruction: the loop or case.
+        inputs: its operands.
+        call: runs a function of the Program.
+
+    Returns:
+        The results of the instruction.
 
     Raises:
-        ExecutionError: the step of a loop is 0.
+        ExecutionError: the step of a counted loop is 0.
     """
     return _loop(instruction, inputs, call) if instruction.op == WHILE_LOOP else _case(instruction, inputs, call)
 
 
 def _loop(instruction: Instruction, inputs: Tensors, call: CallFunction) -> Tensors:
-    """A counted loop looks at the device at most once, for its bounds; any other in every round."""
+    """Runs a loop. A counted loop reads the device once, for bounds that are tensors; other loops read their condition
+    in every round."""
     loop = loop_of(instruction)
     states, captured = list(inputs[: loop.states]), inputs[loop.states :]
     if loop.condition is None:
@@ -46,36 +55,41 @@ def _case(instruction: Instruction, inputs: Tensors, call: CallFunction) -> Tens
 
 
 def check(program: Program, function: Function, instruction: Instruction) -> None:
-    """That a loop or a case calls functions that take and return what it gives and wants.
+    """Checks that the functions of a loop or a case exist and have matching arguments and results.
+
+    Args:
+        program: the Program.
+        function: the function that the instruction is in.
+        instruction: the loop or case.
 
     Raises:
-        ExecutionError: it does not.
+        ExecutionError: a function is missing, or its arguments or results do not match.
     """
-    functions = {each.name: each for each in program.functions if each.kind is FunctionKind.SUBPROGRAM}
-    given = instruction.operands["inputs"]
-    assert isinstance(given, tuple)
-    wanted = [function.values[value] for value in given]
+    functions = {callee.name: callee for callee in program.functions if callee.kind is FunctionKind.SUBPROGRAM}
+    operands = instruction.operands["inputs"]
+    assert isinstance(operands, tuple)
+    operand_specs = [function.values[value] for value in operands]
     condition = loop_of(instruction).condition if instruction.op == WHILE_LOOP else None
     for name in subprograms_of(instruction):
         callee = functions.get(name)
         if callee is None:
-            raise _fault(instruction, f"calls '{name}', which is no function for loops and cases")
-        if [callee.values[value] for value in callee.arguments] != wanted:
-            raise _fault(instruction, f"gives '{name}' other tensors than it takes")
+            raise _fault(instruction, f"calls '{name}', which is not a function for loops and cases")
+        if [callee.values[value] for value in callee.arguments] != operand_specs:
+            raise _fault(instruction, f"passes tensors to '{name}' that differ from its declared arguments")
         returned = [callee.values[value] for value in callee.results]
         if name == condition:
-            good = len(returned) == 1
+            matches = len(returned) == 1
         elif instruction.op == CASE:
-            good = returned == [function.values[value] for value in instruction.results]
+            matches = returned == [function.values[value] for value in instruction.results]
         else:
-            good = returned == wanted[: loop_of(instruction).states]
-        if not good:
-            raise _fault(instruction, f"wants other results than '{name}' returns")
+            matches = returned == operand_specs[: loop_of(instruction).states]
+        if not matches:
+            raise _fault(instruction, f"expects results that differ from those of '{name}'")
 
 
-def _fault(instruction: Instruction, what: str) -> ExecutionError:
+def _fault(instruction: Instruction, problem: str) -> ExecutionError:
     return ExecutionError(
-        f"{instruction.op} {what}.",
+        f"{instruction.op} {problem}.",
         hint="This is a fault of the compiler or of an edited Program; please report it.",
         location=instruction.location,
     )

@@ -1,4 +1,4 @@
-"""A card, emulated or run by TT-NN: opens once a system, keeps the program cache, accounts memory and trace region."""
+"""A card, emulated or run by TT-NN: loads programs, keeps the program cache, and accounts for DRAM and trace region."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tt_xla.runtime.status import Reporter, Status
 
 
 class Chip(Protocol):
-    """What the runtime needs to know of a :class:`tt_xla.target.Target`."""
+    """The properties of a :class:`tt_xla.target.Target` that the runtime needs."""
 
     @property
     def name(self) -> str: ...
@@ -35,69 +35,74 @@ class Chip(Protocol):
 
 @dataclass(frozen=True)
 class MemoryReport:
-    """DRAM of one chip, all banks together, in bytes."""
+    """Use of one chip's DRAM, all banks together, in bytes."""
 
     usable: int
+    """Bytes that programs can use."""
     trace_region: int
-    """Kept for traces: the whole region when its size was set, else what captured traces take."""
+    """Bytes reserved for traces: the whole region when its size was set, else the size of the captured traces."""
     traces: int
-    """Taken by captured traces."""
+    """Bytes that captured traces take."""
     const_eval: int
-    """Results of const-eval functions, which stay between runs."""
+    """Bytes of const-eval results, which stay between runs."""
     program_peak: int
-    """The largest peak of the loaded programs; they run one after another."""
+    """Largest peak among the loaded programs, which run one after another."""
 
     @property
     def resident(self) -> int:
-        """Taken also while nothing runs."""
+        """Bytes taken while nothing runs."""
         return self.trace_region + self.const_eval
 
 
-_AS_THE_ENVIRONMENT_SAYS = -1
+_FROM_ENVIRONMENT = -1
+"""Default of ``trace_region_bytes``: the size is read from ``TT_RUNTIME_TRACE_REGION_SIZE``."""
 
 
-def _nothing() -> int:
+def _no_bytes() -> int:
     return 0
 
 
 class Device:
-    """One emulated card.
+    """One card of a system.
 
     Args:
-        target: facts about the system.
-        trace_region_bytes: DRAM kept for traces; None grows as needed; by default what
-            ``TT_RUNTIME_TRACE_REGION_SIZE`` says.
+        target: properties of the system.
+        trace_region_bytes: DRAM reserved for traces; None lets the region grow as needed. The default is read from
+            ``TT_RUNTIME_TRACE_REGION_SIZE``.
     """
 
-    def __init__(self, target: Chip, trace_region_bytes: int | None = _AS_THE_ENVIRONMENT_SAYS) -> None:
+    def __init__(self, target: Chip, trace_region_bytes: int | None = _FROM_ENVIRONMENT) -> None:
         self.target = target
-        from_environment = trace_region_bytes == _AS_THE_ENVIRONMENT_SAYS
+        from_environment = trace_region_bytes == _FROM_ENVIRONMENT
         self.trace_region_bytes = options.trace_region_bytes() if from_environment else trace_region_bytes
         self.lock = threading.RLock()
-        """Held while a program runs: the card runs one at a time."""
+        """Held while a program runs, because the card runs one program at a time."""
         self.program_cache: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
-        """Bound kernels by op, attributes, operand and result specs and numerics, as long as a program uses them."""
+        """Bound kernels by op, attributes, operand and result specs and numerics. A kernel stays as long as a program
+        uses it."""
         self._executables: weakref.WeakSet[Executable] = weakref.WeakSet()
         self._loading = threading.RLock()
-        """Held to look at or change what is loaded. Not ``lock``: a function that a running program calls back may wait
-        for another thread to compile and load one."""
-        self.resident: Callable[[], int] = _nothing
-        """Bytes of the tensors that a frontend holds on the device, arguments of programs among them."""
+        """Guards the set of loaded programs. It differs from ``lock`` because a host callback of a running program may
+        wait for another thread that compiles and loads a program."""
+        self.resident: Callable[[], int] = _no_bytes
+        """Returns the bytes of all tensors that a frontend holds on the device, including arguments of programs."""
         self.reporter = Reporter(target.name, self._measure)
 
     @property
     def name(self) -> str:
+        """Name of the system."""
         return self.target.name
 
     def load(self, program: Program) -> Executable:
-        """Makes ``program`` ready to run, on the runtime that ``TTXLA_RUNTIME`` names; with
-        ``TT_COMPILE_ONLY_SYSTEM_DESC`` its runs give zeros.
+        """Makes ``program`` ready to run on the runtime that ``TTXLA_RUNTIME`` names.
+
+        With ``TT_COMPILE_ONLY_SYSTEM_DESC`` its runs compute nothing and return zeros.
 
         Raises:
-            ExecutionError: it was compiled for another system, or is not well-formed.
-            OptionError: it wants a trace while the program cache is off.
-            TraceRegionError: the trace region does not hold its trace.
-            ResourceExhaustedError: DRAM does not hold it.
+            ExecutionError: the program was compiled for another system, or is not well-formed.
+            OptionError: the program was compiled with a trace, and the program cache is off.
+            TraceRegionError: the trace does not fit in the trace region.
+            ResourceExhaustedError: the program does not fit in DRAM.
         """
         if program.target != self.name:
             raise ExecutionError(
@@ -126,6 +131,7 @@ class Device:
         return TTNNExecutable(self, program)
 
     def memory(self) -> MemoryReport:
+        """Returns the current use of DRAM."""
         with self._loading:
             loaded = list(self._executables)
             traces = sum(executable.trace_bytes for executable in loaded)
@@ -138,9 +144,9 @@ class Device:
             )
 
     def begin_run(self) -> None:
-        """A run is about to begin: for ``tt-xla smi``, and where it asked for a reset, that is done."""
+        """Reports to ``tt-xla smi`` that a run begins, and resets the card when a reset was requested there."""
         if self.reporter.begin():
-            logger().warning("reset of %s, as tt-xla smi -r asked", self.name)
+            logger().warning("reset %s, as requested by tt-xla smi -r", self.name)
             self.reset()
 
     def _measure(self, status: Status) -> None:
@@ -149,7 +155,7 @@ class Device:
         status.dram_used, status.dram_usable = memory.resident + self.resident(), memory.usable
 
     def bound(self, key: bytes, make: Callable[[], Call | Weighted]) -> Call | Weighted:
-        """The kernel bound under ``key``, bound now if it is new or the program cache is off."""
+        """Returns the kernel bound under ``key``, binding it if it is new or the program cache is off."""
         call = self.program_cache.get(key)
         if call is None:
             call = make()
@@ -158,26 +164,31 @@ class Device:
         return call
 
     def reset(self) -> None:
-        """Forgets bound kernels, const-eval results and captured traces; loaded programs start cold."""
+        """Forgets bound kernels, const-eval results and captured traces, so that loaded programs start cold."""
         with self.lock:
             self.program_cache.clear()
             for executable in self._others(None):
                 executable.reset()
 
     def _others(self, executable: Executable | None) -> list[Executable]:
+        """Returns all loaded executables except one."""
         with self._loading:
             return [other for other in self._executables if other is not executable]
 
     def _check_trace_allowed(self, program: Program) -> None:
         if not options.program_cache_enabled():
             raise OptionError(
-                f"Program '{program.name}' was compiled with enable_trace, and TT_RUNTIME_ENABLE_PROGRAM_CACHE=0 turns "
+                f"Program '{program.name}' was compiled with enable_trace, but TT_RUNTIME_ENABLE_PROGRAM_CACHE=0 turns "
                 "the program cache off; a trace replays cached programs.",
                 hint="Unset TT_RUNTIME_ENABLE_PROGRAM_CACHE, or compile with enable_trace=false.",
             )
 
     def check_trace_region(self, executable: Executable) -> None:
-        """Raises :class:`TraceRegionError` when the region does not hold this trace beside those captured."""
+        """Checks that the trace region has room for an executable's trace.
+
+        Raises:
+            TraceRegionError: it has not, because of the trace's size or of traces captured before.
+        """
         if self.trace_region_bytes is None:
             return
         own = executable.program.memory.trace_bytes
@@ -192,23 +203,27 @@ class Device:
             )
 
     def check_memory(self, executable: Executable) -> None:
-        """Raises :class:`ResourceExhaustedError` when DRAM does not hold this program beside what stays in it.
+        """Checks that DRAM has room for a program beside everything that stays in it.
 
-        The program's own const-eval results are part of its peak, as are its arguments.
+        The program's own arguments and const-eval results are part of its peak.
+
+        Raises:
+            ResourceExhaustedError: it has not.
         """
-        if self._beyond(executable) > 0:
-            gc.collect()  # tensors may wait for it in cycles
-        if (missing := self._beyond(executable)) > 0:
+        if self._missing_bytes(executable) > 0:
+            gc.collect()  # reference cycles may keep dead tensors alive
+        if (missing := self._missing_bytes(executable)) > 0:
             raise self._exhausted(executable, missing)
 
-    def _beyond(self, executable: Executable) -> int:
-        """Bytes that DRAM lacks for a program."""
+    def _missing_bytes(self, executable: Executable) -> int:
+        """Returns the bytes that DRAM lacks for a program; at most 0 when the program fits."""
         return (
             executable.program.memory.dram_peak_bytes + sum(self._staying(executable)) - self.target.dram_usable_bytes
         )
 
     def _staying(self, executable: Executable) -> tuple[int, int, int]:
-        """What lies in DRAM beside a program: others' const-eval results, the trace region, and tensors."""
+        """Returns the bytes that DRAM holds beside a program: other programs' const-eval results, the trace region, and
+        tensors that are not arguments of the program."""
         program = executable.program
         others = self._others(executable)
         const_eval = sum(other.const_eval_bytes for other in others)
@@ -219,11 +234,11 @@ class Device:
     def _exhausted(self, executable: Executable, missing: int) -> ResourceExhaustedError:
         program = executable.program
         const_eval, region, tensors = self._staying(executable)
-        beside = f" and tensors that it does not take {_size(tensors)}" if tensors else ""
+        beside = f", and other tensors take {_size(tensors)}" if tensors else ""
         return ResourceExhaustedError(
-            f"Program '{program.name}' needs {_size(program.memory.dram_peak_bytes)} of DRAM at its peak, and "
-            f"{self.name} has {_size(self.target.dram_usable_bytes)}, of which const-eval results of other programs "
-            f"take {_size(const_eval)}, the trace region takes {_size(region)}{beside}: {_size(missing)} too much. "
+            f"Program '{program.name}' needs {_size(program.memory.dram_peak_bytes)} of DRAM at its peak; "
+            f"{self.name} has {_size(self.target.dram_usable_bytes)} and lacks {_size(missing)}. Const-eval results of "
+            f"other programs take {_size(const_eval)}, the trace region takes {_size(region)}{beside}. "
             f"Its largest tensors are {_listed(largest_tensors(program))}; its largest op is "
             f"{largest_op(program)}.",
             hint="Use a smaller batch or sequence, store weights with experimental_weight_dtype=bfp_bf8, drop tensors "
@@ -244,10 +259,13 @@ _opening = threading.Lock()
 
 
 def get_device(system: str | None = None) -> Device:
-    """The card of ``system`` (by default ``TTXLA_SYSTEM``), opened on first use and then kept.
+    """Returns the card of a system. The card is opened on first use and kept for the life of the process.
+
+    Args:
+        system: name of the system; by default the value of ``TTXLA_SYSTEM``.
 
     Raises:
-        SystemDescriptionError: no such system is known.
+        SystemDescriptionError: no system has this name.
     """
     name = system or options.selected_system()
     with _opening:

@@ -49,7 +49,7 @@ _NO_CONTEXT = nullcontext()
 
 @dataclass(slots=True)
 class Counters:
-    """What an Executable has done since it was loaded."""
+    """Counts of what an Executable did since it was loaded."""
 
     runs: int = 0
     kernel_lookups: int = 0
@@ -107,7 +107,7 @@ class Executable:
         self._const_evals = ConstEvalCache(program)
         self._loads = [step for step in steps if step.instruction.op == LOAD_CACHED]
         """Steps of the entry that load const-eval results."""
-        self._reader.tells_contents = bool(self._loads)
+        self._reader.distinguishes_contents = bool(self._loads)
         self._kernels: list[Call | Weighted] = []
         """Bound kernels. The device's program cache holds only weak references to them."""
         self._written = [position for position, argument in enumerate(program.arguments) if argument.written]
@@ -209,20 +209,20 @@ class Executable:
             self._weights.release_results(self._const_evals.generation, self._const_eval_results())
         return owned
 
-    def spare(self) -> dict[int, Spare]:
+    def spare_parameters(self) -> dict[int, Spare]:
         """Returns the parameters that prepared weights stand for from here on, by position.
 
         A frontend asks after each run. The owner of such a parameter may release its bytes, and pass the stand-in
-        tensor for as long as :meth:`stands` accepts it.
+        tensor for as long as :meth:`accepts_stand_in` says so.
         """
         if self.counters.runs != self._weights.spare_run:
             return {}
         with self.device.lock:
             return self._weights.spare_parameters(self._reader)
 
-    def stands(self, position: int, tensor: torch.Tensor) -> bool:
+    def accepts_stand_in(self, position: int, tensor: torch.Tensor) -> bool:
         """Returns whether this tensor without bytes may be passed for an argument, because nobody reads it."""
-        return not observation.RUNS and self._reader.stands(position, tensor)
+        return not observation.RUNS and self._reader.is_stand_in(position, tensor)
 
     def forget(self, version: int) -> None:
         """Drops everything that was computed from an argument whose contents no longer exist."""
@@ -270,7 +270,7 @@ class Executable:
         return as_declared and len({*values}) == len(values) and self.fused.fresh[self._entry.name].issuperset(values)
 
     def _plans(self, failed: Failed) -> dict[str, Plan]:
-        """Returns plans of the functions that run again and again; ``failed`` is told of a fused kernel's error."""
+        """Returns a plan for each function that runs repeatedly; a plan calls ``failed`` when a fused kernel fails."""
         names = {function.name for function in self.program.functions if function.kind is not FunctionKind.CONST_EVAL}
         return {
             name: Plan(bound.code, bound.calls, failed)
@@ -319,7 +319,7 @@ class Executable:
         call = self._weights.bind(function.name, step.inputs[1], kernel, may_release=may_release)
         if call is None:
             return kernel.call
-        self._reader.tells_contents = True
+        self._reader.distinguishes_contents = True
         return call
 
     def _checked(self, first_run: FirstRun, function: Function, step: Step, call: Call) -> Call:

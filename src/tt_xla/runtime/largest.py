@@ -1,4 +1,4 @@
-"""What takes the most memory in a Program, for messages."""
+"""Names the largest tensors and the largest op of a Program, for error messages about memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from tt_xla.runtime.transfer import describe
 
 
 def largest_tensors(program: Program, count: int = 5) -> list[tuple[str, int]]:
-    """The largest arguments and intermediate values: name and bytes with tile padding."""
+    """Returns the largest arguments and intermediate values on the device, each as its name and its bytes.
+
+    Args:
+        program: the Program.
+        count: maximum number of tensors to return.
+
+    Returns:
+        Pairs of a description and a size in bytes with tile padding, the largest first.
+    """
     sizes: list[tuple[str, int]] = []
     for function in program.functions:
         names = _value_names(program, function)
@@ -21,21 +29,22 @@ def largest_tensors(program: Program, count: int = 5) -> list[tuple[str, int]]:
 
 
 def largest_op(program: Program) -> str:
-    """The op with the largest result on the device, with its size and the user's line."""
-    made = [
+    """Returns a description of the op with the largest result on the device and the user's line, or ``none``."""
+    results = [
         (spec.layout.bytes, step.op, describe(spec.layout.dtype.value, spec.shape), step.location)
         for function in program.functions
         for step in function.body
         for spec in (function.values[value] for value in step.results)
         if spec.layout.on_device and step.op not in (TRACE, LOAD_CACHED)
     ]
-    if not made:
+    if not results:
         return "none"
-    _, op, result, location = max(made)
+    _, op, result, location = max(results)
     return f"{op} to {result}" + (f" at {location}" if location else "")
 
 
 def _value_names(program: Program, function: Function) -> dict[int, str]:
+    """Returns the op that computes each value of a function, or the argument's name."""
     names = {result: step.op for step in function.body for result in step.results if step.op != TRACE}
     if function is program.functions[0]:
         declared = (f"argument '{argument.name}'" for argument in program.arguments)

@@ -1,7 +1,8 @@
-"""What a process does with its emulated card, in a file that ``tt-xla smi`` reads.
+"""Reports the state of a process and its emulated card in a file that ``tt-xla smi`` reads.
 
-One file a process in the user's runtime folder, written at most once a second while programs are loaded or run, and
-replaced in one step, so that no reader sees half of it. A process that cannot write it runs without.
+Each process has one file for each card in the user's runtime folder. The file is written at most once a second while
+programs are loaded or run, and replaced atomically, so that no reader sees half of it. A process that cannot write the
+file runs without it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tt_xla import options
 from tt_xla.log import logger
 
 INTERVAL = 1.0
-"""Seconds between two writes."""
+"""Minimum time between two writes of the file, in seconds."""
 
 
 class Status(msgspec.Struct):
@@ -27,22 +28,25 @@ class Status(msgspec.Struct):
 
     pid: int
     process_started: int
-    """As the system counts it, in ticks since it was started: a number used again has another."""
+    """Start time of the process in clock ticks since boot. It tells a reused process id from the original one."""
     system: str
     opened: float
     updated: float = 0.0
     programs: int = 0
     runs: int = 0
     busy_us: float = 0.0
-    """Predicted time of all runs together on the chip."""
+    """Predicted time of all runs together on the chip, in microseconds."""
     dram_used: int = 0
     dram_usable: int = 0
     running_since: float = 0.0
-    """When the run in progress began, as of the last write; 0 for none."""
+    """Start of the run that was in progress at the last write; 0 when there was none."""
 
 
 def process_started(pid: int) -> int | None:
-    """When a process was started; None when there is none of this number, 0 where the system does not tell."""
+    """Returns the start time of a process in clock ticks since boot.
+
+    Returns None when no process has this id, and 0 when the system does not tell start times.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return int(fields[19])
@@ -61,43 +65,46 @@ def process_started(pid: int) -> int | None:
 
 
 def folder() -> Path:
+    """Returns the folder that the files of all processes are in."""
     return options.runtime_directory() / "devices"
 
 
 def read_all() -> list[Status]:
-    """Of every process that is alive; files of others, and such as are none of ours, are removed."""
-    found: list[Status] = []
+    """Returns the status of every live process. Removes files of other processes and files that cannot be read."""
+    statuses: list[Status] = []
     for path in sorted(folder().glob("*.json")):
         try:
             status = msgspec.json.decode(path.read_bytes(), type=Status)
         except (OSError, msgspec.DecodeError):
             status = None
         if status is not None and process_started(status.pid) == status.process_started:
-            found.append(status)
+            statuses.append(status)
         else:
             with contextlib.suppress(OSError):
                 path.unlink()
-    return found
+    return statuses
 
 
 def request_reset(status: Status) -> None:
-    """Asks a process to reset its card, which it does before its next run.
+    """Asks a process to reset its card. The process does so before its next run.
 
     Raises:
-        OSError: the runtime folder cannot be written.
+        OSError: the runtime folder is not writable.
     """
     _request(status).touch()
 
 
 def _request(status: Status) -> Path:
+    """Returns the file whose existence asks a process for a reset."""
     return folder() / f"{status.pid}-{status.system}.reset"
 
 
 class Reporter:
-    """Keeps a card's file.
+    """Writes the file of one card.
 
     Args:
-        measure: fills in what is not counted here: programs and memory.
+        system: name of the card's system.
+        measure: fills in the fields that the reporter does not count itself: programs and memory.
     """
 
     def __init__(self, system: str, measure: Callable[[Status], None]) -> None:
@@ -109,12 +116,12 @@ class Reporter:
         self._registered = False
 
     def begin(self) -> bool:
-        """A run begins; whether a reset was asked for."""
+        """Records that a run begins. Returns whether a reset was asked for."""
         self.status.running_since = time.time()
         return time.monotonic() >= self._due and self.write()
 
     def end(self, predicted_us: float) -> None:
-        """The run has ended, well or not."""
+        """Records that the run ended, with or without an error."""
         status = self.status
         status.runs += 1
         status.busy_us += predicted_us
@@ -123,12 +130,12 @@ class Reporter:
             self.write()
 
     def write(self) -> bool:
-        """Writes the file; whether a reset was asked for, which stays so until :meth:`begin` says it."""
+        """Writes the file. Returns whether a reset was asked for; a request is answered during a run only."""
         self._due = time.monotonic() + INTERVAL
         if not self._works:
             return False
         status = self.status
-        if status.pid != os.getpid():  # a child after a fork is a process of its own
+        if status.pid != os.getpid():  # a forked child reports as a process of its own
             self.status = status = Status(os.getpid(), process_started(os.getpid()) or 0, status.system, time.time())
             self._registered = False
         self._measure(status)
@@ -147,11 +154,12 @@ class Reporter:
                 return True
         except OSError as error:
             self._works = False
-            logger().debug("tt-xla smi does not see this process: %s", error)
+            logger().debug("tt-xla smi cannot show this process: %s", error)
         return False
 
 
 def _remove(path: Path, pid: int) -> None:
+    """Removes the file at exit of the process that wrote it, but not at exit of a forked child."""
     if os.getpid() == pid:
         with contextlib.suppress(OSError):
             path.unlink()

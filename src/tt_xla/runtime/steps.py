@@ -1,4 +1,4 @@
-"""The steps of a Program's functions: what is known of each instruction before anything runs."""
+"""Prepares the functions of a Program for binding: one step for each instruction, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ from tt_xla.runtime.emulator.registry import find
 COPY = "ttnn.copy"
 
 CONTROL = (WHILE_LOOP, CASE)
+"""Ops that the host runs by calling other functions of the Program."""
 
 _WHOLE_KEY_BYTES = 512
-"""Longer keys of the program cache, of constants above all, are replaced by their digest."""
+"""Maximum length of a key of the program cache, in bytes. Longer keys, mostly those of constants, are hashed."""
 
 _TRACE_CALLEES = {
     "allocate_slots_callee": FunctionKind.TRACE_ALLOCATE_SLOTS,
     "capture_callee": FunctionKind.TRACE_CAPTURE,
     "execute_callee": FunctionKind.TRACE_EXECUTE,
 }
+"""Kind of the function that each callee attribute of a trace instruction names."""
 
 
 def code_of(program: Program, function: Function) -> Code:
-    """A function's instructions as steps, those that free values as what the steps before them drop.
+    """Returns the steps of a function. A ``deallocate`` instruction becomes a drop of the step before it.
 
     Raises:
-        ExecutionError: it calls a function that the Program lacks, or has an op without a kernel.
+        ExecutionError: the function calls a function that the Program lacks, or has an op without a kernel.
     """
     steps: list[Step] = []
     for instruction in function.body:
@@ -52,7 +54,7 @@ def code_of(program: Program, function: Function) -> Code:
                 steps[-1].drops += inputs
             continue
         if instruction.op == COPY and instruction.operands["dst"] in function.arguments:
-            # Nothing reads the slot before: it becomes the tensor that would be copied there.
+            # Nothing reads the slot before this copy, so the source tensor becomes the slot without copying.
             instruction = Instruction(COPY, {"input": inputs[0]}, (inputs[1],), {}, instruction.location)
             inputs = inputs[:1]
         step = Step(instruction, inputs, [])
@@ -67,18 +69,23 @@ def code_of(program: Program, function: Function) -> Code:
         steps.append(step)
     if function.kind is not FunctionKind.TRACE:
         return Code(function.name, steps, function.arguments, function.results)
-    # Its last arguments are slots, which its copies fill.
+    # The last arguments of a traced function are slots that its copies fill, so they are results here.
     filled = {value for step in steps if step.instruction.op == COPY for value in step.instruction.results}
     inputs = [value for value in function.arguments if value not in filled]
     return Code(function.name, steps, inputs, [value for value in function.arguments if value in filled])
 
 
 def _check_call(program: Program, function: Function, instruction: Instruction) -> None:
+    """Checks that a call is in the entry and that its callees exist and have the right kind.
+
+    Raises:
+        ExecutionError: they do not.
+    """
     called = {"callee": FunctionKind.CONST_EVAL} if instruction.op == LOAD_CACHED else _TRACE_CALLEES
-    entry, functions = program.functions[0], {each.name: each for each in program.functions}
+    entry, functions = program.functions[0], {callee.name: callee for callee in program.functions}
     if function is not entry:
         raise ExecutionError(
-            f"{instruction.op} stands in function '{function.name}'; only the entry '{entry.name}' may call.",
+            f"{instruction.op} is in function '{function.name}'; only the entry '{entry.name}' may call functions.",
             hint="This is a fault of the compiler; please report it.",
         )
     for name, kind in called.items():
@@ -93,7 +100,7 @@ def _check_call(program: Program, function: Function, instruction: Instruction) 
 
 
 def context_of(program: Program, function: Function, instruction: Instruction) -> Context:
-    """What a kernel is bound to for an instruction."""
+    """Returns the facts that the kernel of an instruction is bound to."""
 
     def specs(operand: Operand) -> Specs:
         if isinstance(operand, int):
@@ -109,6 +116,7 @@ def context_of(program: Program, function: Function, instruction: Instruction) -
 
 
 def _key(context: Context, instruction: Instruction) -> bytes:
+    """Returns the key of an instruction's kernel in the program cache."""
     parts = (context.op, context.numerics, instruction.attributes, context.operands, context.results)
     key = msgspec.msgpack.encode(parts)
     return key if len(key) <= _WHOLE_KEY_BYTES else hashlib.blake2b(key, digest_size=32).digest()

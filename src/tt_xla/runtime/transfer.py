@@ -1,4 +1,4 @@
-"""Arguments into the types the device has, results back into those the user declared."""
+"""Converts arguments to the types that the device holds, and results back to the types that the user declared."""
 
 from __future__ import annotations
 
@@ -14,48 +14,51 @@ from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.containers import CONTAINERS, DECLARED, INTEGER_RANGES, fills_container, hold
 
 Version = int | None
+"""Number that stands for the contents of a tensor, unique in the process; None when nobody tracks the contents."""
+
 Token = tuple[object, ...] | None
-"""Stands for the contents of a value: equal tokens, equal contents. None equals nothing."""
+"""Key for the contents of a value: values with equal tokens have equal contents. None stands for unknown contents."""
 
 
 def describe(dtype: torch.dtype | str, shape: Sequence[int]) -> str:
-    """``float32[2, 3]``."""
+    """Returns a tensor's type as text, ``float32[2, 3]``."""
     return f"{str(dtype).removeprefix('torch.')}[{', '.join(map(str, shape))}]"
 
 
 @dataclass(slots=True)
 class _Slot:
-    """One argument: what is expected of it, and its last converted value where that may be reused."""
+    """One argument: its expected type, and its last converted tensor for reuse."""
 
     argument: Argument
     spec: TensorSpec
     dtype: torch.dtype
     shape: tuple[int, ...]
     persistent: bool
-    as_given: bool
-    """Whether the device holds what is declared, dtype and shape, and computes on the CPU: nothing is converted."""
+    """Whether the argument is a parameter or constant."""
+    passes_through: bool
+    """Whether the device holds the declared dtype and shape and computes on the CPU, so that nothing is converted."""
     version: Version = None
     token: Token = None
-    given: torch.Tensor | None = None
-    """The last tensor given, where it and its version may come again."""
-    read: torch.Tensor | None = None
-    """What became of it: the same object as long as the contents are the same."""
+    source: torch.Tensor | None = None
+    """The caller's last tensor; None when it has no version and so cannot be recognized again."""
+    converted: torch.Tensor | None = None
+    """On-device tensor made from ``source``: the same object as long as the contents are the same."""
 
 
 class ArgumentReader:
     """Checks the arguments of one Program and narrows them to their on-device types.
 
     Raises:
-        ExecutionError: the Program's entry takes another number of arguments than the Program declares.
+        ExecutionError: the Program declares a number of arguments that differs from its entry's.
     """
 
     def __init__(self, program: Program, entry: Function) -> None:
         self._program = program.name
-        self.tells_contents = False
-        """Whether parameters and constants of other contents have to be other objects; set by who keeps what it made of
-        one."""
+        self.distinguishes_contents = False
+        """Whether a parameter or constant becomes a new tensor object when its contents change. Set by executables that
+        cache something computed from one."""
         self.new_versions: list[int] = []
-        """Of contents that something is kept of, since the list was last emptied."""
+        """Versions cached since this list was last cleared."""
         if len(program.arguments) != len(entry.arguments):
             raise ExecutionError(
                 f"Program '{program.name}' declares {len(program.arguments)} arguments, its entry '{entry.name}' takes "
@@ -69,7 +72,7 @@ class ArgumentReader:
                 DECLARED[argument.dtype],
                 tuple(argument.shape),
                 argument.role is not Role.INPUT,
-                _as_given(argument, entry.values[value]),
+                _passes_through(argument, entry.values[value]),
             )
             for argument, value in zip(program.arguments, entry.arguments, strict=True)
         ]
@@ -77,9 +80,17 @@ class ArgumentReader:
     def read(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version]
     ) -> tuple[list[torch.Tensor], list[Token]]:
-        """On-device tensors and their tokens, in order. They may require gradients, which are off during a run.
+        """Converts arguments to on-device tensors.
 
-        With ``tells_contents`` the same parameter or constant comes again only while its contents are the same.
+        With ``distinguishes_contents`` a parameter or constant is the same tensor object as in the last run only if
+        its contents are the same.
+
+        Args:
+            tensors: the caller's tensors, in order. They may require gradients, which are off during a run.
+            versions: the version of each tensor.
+
+        Returns:
+            On-device tensors and their tokens, in order.
 
         Raises:
             ExecutionError: wrong number, shape or dtype of arguments, or a value that the on-device type cannot hold.
@@ -91,55 +102,62 @@ class ArgumentReader:
                 f"{len(versions)} versions.",
                 hint=f"Its arguments are, in order: {names}." if names else "",
             )
-        read: list[torch.Tensor] = []
+        arguments: list[torch.Tensor] = []
         tokens: list[Token] = []
         for slot, tensor, version in zip(self._slots, tensors, versions, strict=True):
-            if tensor is slot.given and version == slot.version:
-                assert slot.read is not None
+            if tensor is slot.source and version == slot.version:
+                assert slot.converted is not None
                 tokens.append(slot.token)
-                read.append(slot.read)
+                arguments.append(slot.converted)
                 continue
             if tensor.dtype is not slot.dtype or tensor.shape != slot.shape:
                 raise self._mismatch(slot, tensor)
-            if not slot.persistent or (version is None and not self.tells_contents):
+            if not slot.persistent or (version is None and not self.distinguishes_contents):
                 tokens.append(None)
-                read.append(tensor if slot.as_given else self._narrowed(slot, tensor))
+                arguments.append(tensor if slot.passes_through else self._narrowed(slot, tensor))
             else:
-                read.append(self._remembered(slot, tensor, version))
+                arguments.append(self._remembered(slot, tensor, version))
                 tokens.append(slot.token)
-        return read, tokens
+        return arguments, tokens
 
-    def kept(self, position: int) -> torch.Tensor | None:
-        """What the entry is passed for an argument, where that is all of the caller's own and may come again."""
+    def replaceable(self, position: int) -> torch.Tensor | None:
+        """Returns the tensor that the entry reads for an argument, if a stand-in may replace it.
+
+        That is the case when the tensor is the caller's own, covers all of its memory and may come again.
+        """
         slot = self._slots[position]
-        tensor = slot.read
-        if tensor is None or slot.given is None or not slot.as_given or not tensor.is_contiguous():
+        tensor = slot.converted
+        if tensor is None or slot.source is None or not slot.passes_through or not tensor.is_contiguous():
             return None
         return tensor if tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size() else None
 
-    def stand(self, position: int) -> tuple[Version, torch.Tensor]:
-        """Passes a tensor without bytes for an argument from here on, in the place of the caller's; and its version."""
+    def make_stand_in(self, position: int) -> tuple[Version, torch.Tensor]:
+        """Makes a tensor without bytes that stands for an argument from now on.
+
+        Returns:
+            The version of the argument's contents, and the stand-in.
+        """
         slot = self._slots[position]
-        assert slot.read is not None
-        slot.given = slot.read = stand_in = torch.empty_like(slot.read)
+        assert slot.converted is not None
+        slot.source = slot.converted = stand_in = torch.empty_like(slot.converted)
         stand_in.untyped_storage().resize_(0)
         return slot.version, stand_in
 
-    def stands(self, position: int, tensor: torch.Tensor) -> bool:
-        """Whether this is the tensor without bytes that is passed for an argument."""
-        return self._slots[position].given is tensor
+    def is_stand_in(self, position: int, tensor: torch.Tensor) -> bool:
+        """Returns whether this tensor without bytes stands for an argument."""
+        return self._slots[position].source is tensor
 
     def forget_stand_ins(self) -> None:
-        """Wants the caller's tensors again."""
+        """Drops all stand-ins, so that the next run needs the caller's own tensors."""
         for slot in self._slots:
-            if slot.read is not None and not slot.read.untyped_storage().nbytes():
-                slot.version = slot.token = slot.given = slot.read = None
+            if slot.converted is not None and not slot.converted.untyped_storage().nbytes():
+                slot.version = slot.token = slot.source = slot.converted = None
 
     def forget(self, version: int) -> None:
-        """Drops what was made of contents that are gone."""
+        """Drops tensors converted from contents that no longer exist."""
         for slot in self._slots:
             if slot.version == version:
-                slot.version = slot.token = slot.given = slot.read = None
+                slot.version = slot.token = slot.source = slot.converted = None
 
     def _mismatch(self, slot: _Slot, tensor: torch.Tensor) -> ExecutionError:
         return ExecutionError(
@@ -149,33 +167,38 @@ class ArgumentReader:
         )
 
     def _remembered(self, slot: _Slot, tensor: torch.Tensor, version: Version) -> torch.Tensor:
-        """A parameter or constant, kept for the next run where its contents have a version."""
+        """Converts a parameter or constant, and caches the tensor for the next run when its contents have a version."""
         token = None if version is None else (version, tensor.stride(), tensor.storage_offset())
-        if token is None or token != slot.token or slot.read is None:
-            slot.read = self._narrowed(slot, tensor.detach())  # an object that the last contents did not have
+        if token is None or token != slot.token or slot.converted is None:
+            slot.converted = self._narrowed(slot, tensor.detach())  # a new object, because the contents are new
         if version is not None and version != slot.version:
             self.new_versions.append(version)
-        slot.version, slot.token, slot.given = version, token, tensor
-        read = slot.read
+        slot.version, slot.token, slot.source = version, token, tensor
+        converted = slot.converted
         if version is None:
-            slot.given = slot.read = None
-        return read
+            slot.source = slot.converted = None
+        return converted
 
     def _narrowed(self, slot: _Slot, tensor: torch.Tensor) -> torch.Tensor:
-        if slot.as_given:
+        if slot.passes_through:
             return tensor
         narrowed = place.brought(narrow(tensor, slot.spec.layout.dtype, slot.argument))
         return narrowed if tuple(narrowed.shape) == slot.spec.shape else narrowed.reshape(slot.spec.shape)
 
 
-def _as_given(argument: Argument, spec: TensorSpec) -> bool:
+def _passes_through(argument: Argument, spec: TensorSpec) -> bool:
     dtype = spec.layout.dtype
     same_type = DECLARED[argument.dtype] is CONTAINERS[dtype] and fills_container(dtype)
     return same_type and tuple(argument.shape) == spec.shape and place.device().type == "cpu"
 
 
 def narrow(tensor: torch.Tensor, dtype: DataType, argument: Argument) -> torch.Tensor:
-    """``tensor`` as the device holds it, itself where it needs no change.
+    """Converts a tensor to the values that the device holds; a tensor that needs no change is returned as it is.
+
+    Args:
+        tensor: an argument in its declared dtype.
+        dtype: element type on the device.
+        argument: the argument's declaration, for error messages.
 
     Raises:
         ExecutionError: an integer is outside the range of ``dtype``, or a finite float64 outside that of float32.
@@ -210,22 +233,23 @@ def _checked_integers(tensor: torch.Tensor, low: int, high: int, dtype: DataType
 
 def _does_not_fit(argument: Argument, value: float, dtype: DataType) -> ExecutionError:
     return ExecutionError(
-        f"Argument '{argument.name}' holds the value {value!r}, which does not fit {dtype}, the type that "
-        f"{argument.dtype} has on the device.",
+        f"Argument '{argument.name}' holds the value {value!r}, which does not fit {dtype}, the on-device "
+        f"type of {argument.dtype}.",
         hint="The chip computes in 32 bits; scale the argument or keep this part of the computation on the host.",
     )
 
 
 Declared = tuple[torch.dtype, tuple[int, ...]]
+"""Dtype and shape of a result as its caller receives it."""
 
 
 def declared(result: Result) -> Declared:
-    """What a caller gets as ``result``."""
+    """Returns the dtype and shape in which a caller receives a result."""
     return DECLARED[result.dtype], tuple(result.shape)
 
 
 def widen(tensor: torch.Tensor, declared: Declared) -> torch.Tensor:
-    """``tensor`` on the CPU in this dtype and shape, contiguous; in the same memory where nothing changes."""
+    """Returns ``tensor`` on the CPU in the declared dtype and shape, contiguous; copies only if something changes."""
     dtype, shape = declared
     if not tensor.is_cpu:
         tensor = tensor.cpu()

@@ -174,13 +174,13 @@ class ProgramWeights:
             position = self._positions.get(value)
             if position is None or len(calls) != self._readers[value]:
                 continue
-            weights = reader.kept(position)
+            weights = reader.replaceable(position)
             if weights is None or not all(call.has_prepared(weights) for call in calls):
                 continue
             restore = calls[0].restorer(weights)
             if restore is None:
                 continue
-            version, stand_in = reader.stand(position)
+            version, stand_in = reader.make_stand_in(position)
             for call in calls:
                 call.accept(stand_in)
             spares[position] = Spare(version, stand_in, restore)

@@ -128,7 +128,7 @@ class Executor:
         finally:
             for tensor in donated.values():
                 buffer_of(tensor).mark_written()
-        if self._executable is not None and (spare := self._executable.spare()):
+        if self._executable is not None and (spare := self._executable.spare_parameters()):
             self._offload(self._executable, spare, args)
         if self._needs_no_wrap:
             return results
@@ -177,7 +177,7 @@ class Executor:
         executable, offloaded = self._executable, buffer_of(tensor).offloaded
         if executable is None or offloaded is None or offloaded.program is not executable:
             return None
-        return offloaded.stand_in if executable.stands(position, offloaded.stand_in) else None
+        return offloaded.stand_in if executable.accepts_stand_in(position, offloaded.stand_in) else None
 
 
 def _reuse_input(

@@ -1,1 +1,1 @@
-"""TT-NN as a runtime: Programs run in a process whose Python has ``ttnn``, from the source that codegen writes."""
+"""The TT-NN runtime: runs Programs in a process whose Python has ``ttnn``, from the source that codegen generates."""

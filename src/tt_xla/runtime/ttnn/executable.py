@@ -1,4 +1,4 @@
-"""A Program on TT-NN: the source that codegen writes for it, run in the worker process."""
+"""Runs a Program on TT-NN: the worker process executes the source that codegen generates for it."""
 
 from __future__ import annotations
 
@@ -32,66 +32,70 @@ if TYPE_CHECKING:
     from tt_xla.runtime.ttnn.process import Array, Worker
 
 LEAST_TRACE_REGION_BYTES = 1 << 26
-"""What the device keeps for traces once a program has one: TT-NN's own need is known only when it has recorded."""
+"""Minimum size of the trace region for a program with a trace. TT-NN's own size is known only after recording."""
 
 _SENT = {torch.int64: torch.uint32}
-"""Containers that are wider than what the device holds."""
+"""Dtype to send for each emulator dtype that is wider than the device's element type."""
 
-_numbers = itertools.count()
+_program_ids = itertools.count()
+"""Source of the numbers by which workers know programs."""
 
 
 class TTNNExecutable(Executable):
-    """Runs on TT-NN what the emulated card would run.
+    """An executable that runs on TT-NN instead of the emulated card.
 
-    Parameters stay on the device while their contents are the same, const-eval results until one of them changes. An
-    argument that the program writes to and gives back stays where the next run brings what this one gave.
+    Parameters stay on the device while their contents are the same, const-eval results until one of their parameters
+    changes. An argument that the program writes to and returns stays on the device if the next run passes the tensor
+    that this run returned.
 
     Raises:
         UnsupportedOpError: TT-NN has no call for an op.
-        RuntimeUnavailableError: there is no TT-NN, or it does not start.
-        ExecutionError: it is for another card.
+        RuntimeUnavailableError: TT-NN is not installed, or does not start.
+        ExecutionError: the Program was compiled for another card.
     """
 
     def __init__(self, device: Device, program: Program) -> None:
         super().__init__(device, program)
         self._source = generate(program, host_in_torch=False)
         self._lines = self._source.main.splitlines()
-        self._number = next(_numbers)
+        self._number = next(_program_ids)
         self._worker = worker()
         self._loaded = 0
-        """The generation of the process that has the program; 0 for none."""
+        """:attr:`Worker.generation` of the process that has loaded the program; 0 for none."""
         self._sent: dict[int, Token] = {}
-        """By position, what the process has of the arguments."""
+        """Token of each argument that the worker has, by argument position."""
         self._dropped: list[str] = []
-        """Names of arguments whose contents are gone."""
+        """Names of arguments whose contents no longer exist; the worker learns of them with the next request."""
         self._returned = {
-            at: self._entry.results.index(self._entry.arguments[at])
-            for at in self._written
-            if self._entry.arguments[at] in self._entry.results
+            position: self._entry.results.index(self._entry.arguments[position])
+            for position in self._written
+            if self._entry.arguments[position] in self._entry.results
         }
-        """By position of an argument that is written to, the result that it is."""
-        self._held: dict[int, _Held] = {}
-        """By position, the tensor that has what the process has of such an argument."""
+        """Result index of each argument that the program writes to and returns, by argument position."""
+        self._host_copies: dict[int, _HostCopy] = {}
+        """Host tensor whose contents match the worker's copy of such an argument, by argument position."""
         self._host_calls = self._bind_host_calls()
         self.device_us: float | None = None
-        """Time of the kernels of the last run, where ``TTXLA_TTNN_PROFILE`` asks for it."""
+        """Kernel time of the last run in microseconds; measured only with ``TTXLA_TTNN_PROFILE``."""
         self._start()
         version = str(self._worker.hello["ttnn"])
         if not version.startswith(f"{TTNN_VERSION}."):
-            logger().warning("ttnn is %s; its calls were checked with %s and may be refused", version, TTNN_VERSION)
-        weakref.finalize(self, _forget, weakref.ref(self._worker), self._number)
+            logger().warning("ttnn %s may refuse calls: they were checked with ttnn %s", version, TTNN_VERSION)
+        weakref.finalize(self, _release, weakref.ref(self._worker), self._number)
 
     @property
     def worker(self) -> Worker:
+        """The worker that runs the program."""
         return self._worker
 
     def run(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int] = ()
     ) -> list[torch.Tensor]:
-        """As on the emulated card; memory of arguments that are written to and ``donated`` becomes that of results.
+        """Runs the Program once, as :meth:`Executable.run` does. The results that a donated argument becomes lie in the
+        argument's memory.
 
         Raises:
-            ExecutionError: arguments do not match, TT-NN refuses a call, or its process ends or does not answer.
+            ExecutionError: arguments do not match, TT-NN refuses a call, or its process ended or did not answer.
         """
         with self.device.lock, torch.no_grad():
             if self.device.resident() > self._room:
@@ -103,7 +107,7 @@ class TTNNExecutable(Executable):
             try:
                 results = self._run(tensors, arguments, tokens, donated)
             except BaseException:
-                self._loaded = 0  # who knows how far it came
+                self._loaded = 0  # the worker's copy of written arguments is unknown now
                 raise
             self.counters.runs += 1
             return results
@@ -120,23 +124,25 @@ class TTNNExecutable(Executable):
         self._loaded = 0
 
     def _start(self) -> None:
-        """Makes sure that a worker runs, for the right card, and has room for traces."""
+        """Makes sure that a worker runs for the right card, with room for traces."""
         region = options.trace_region_bytes()
         if region is None:
             region = max(2 * self.program.memory.trace_bytes, LEAST_TRACE_REGION_BYTES) if self.traced else 0
         self._worker.start(region)
-        arch, wanted = self._worker.hello["arch"], self.device.target.arch
-        if arch != wanted:
+        arch, compiled_arch = self._worker.hello["arch"], self.device.target.arch
+        if arch != compiled_arch:
             raise ExecutionError(
-                f"Program '{self.program.name}' was compiled for {self.device.name}, a {wanted}; TT-NN has a {arch}.",
-                hint="Set TTXLA_SYSTEM to the system that is there.",
+                f"Program '{self.program.name}' was compiled for {self.device.name}, a {compiled_arch}; TT-NN runs on "
+                f"a {arch}.",
+                hint="Set TTXLA_SYSTEM to the system that TT-NN runs on.",
             )
 
     def _load(self) -> None:
+        """Sends the program to the worker."""
         self._sent.clear()
-        self._held.clear()
+        self._host_copies.clear()
         self._dropped.clear()
-        constants = {name: _constant(*found) for name, found in self._source.constants.items()}
+        constants = {name: _constant(*constant) for name, constant in self._source.constants.items()}
         message = {"do": "load", "program": self._number, "source": self._source.main}
         self._answered(self._worker.request(message, constants))
         self._loaded = self._worker.generation
@@ -150,71 +156,83 @@ class TTNNExecutable(Executable):
     ) -> list[torch.Tensor]:
         if self._loaded != self._worker.generation:
             self._load()
-        there = {at for at, held in self._held.items() if held.is_in(tensors[at])}
+        on_device = {position for position, copy in self._host_copies.items() if copy.matches(tensors[position])}
         changed = [
-            at for at, token in enumerate(tokens) if at not in there and (token is None or self._sent.get(at) != token)
+            position
+            for position, token in enumerate(tokens)
+            if position not in on_device and (token is None or self._sent.get(position) != token)
         ]
-        once = [at for at in changed if (tokens[at] is None or at in self._written) and at not in self._returned]
-        passing = [f"arg{at}" for at in once]
-        parameters = (at for at in changed if at not in self._written)
+        passing = [
+            f"arg{position}"
+            for position in changed
+            if (tokens[position] is None or position in self._written) and position not in self._returned
+        ]
+        parameters = (position for position in changed if position not in self._written)
         message = {
             "do": "run",
             "program": self._number,
-            "prepare": any(self.program.arguments[at].role is not Role.INPUT for at in parameters),
+            "prepare": any(self.program.arguments[position].role is not Role.INPUT for position in parameters),
             "passing": passing,
             "dropped": [*self._dropped],
-            "forget": _forgotten(self._worker),
+            "forget": _take_released(self._worker),
             "profile": options.ttnn_profile(),
         }
-        arrays = {f"arg{at}": to_array(arguments[at]) for at in changed}
-        self._held.clear()
+        arrays = {f"arg{position}": to_array(arguments[position]) for position in changed}
+        self._host_copies.clear()
         self._dropped.clear()
         answer = self._answered(self._worker.request(message, arrays, self._on_host))
-        self._sent.update({at: tokens[at] for at in changed if at not in self._written})
+        self._sent.update({position: tokens[position] for position in changed if position not in self._written})
         self.counters.const_evals += bool(answer["prepared"])
         self.device_us = answer["device_us"]
         if self.device_us is not None:
-            logger().info("%s took %.1f us on the device", self.program.name, self.device_us)
+            logger().info("kernels of %s took %.1f us on the device", self.program.name, self.device_us)
         specs = [self._entry.values[value] for value in self._entry.results]
         arrays_out = [self._worker.read(segment) for segment in answer["results"]]
-        made = [to_tensor(array, spec) for array, spec in zip(arrays_out, specs, strict=True)]
-        results = [widen(tensor, declared(result)) for tensor, result in zip(made, self.program.results, strict=True)]
+        outputs = [to_tensor(array, spec) for array, spec in zip(arrays_out, specs, strict=True)]
+        results = [
+            widen(tensor, declared(result)) for tensor, result in zip(outputs, self.program.results, strict=True)
+        ]
         count = Counter(map(id, tensors))
-        for at, index in self._returned.items():
-            free = at in donated and count[id(tensors[at])] == 1
-            results[index] = self._given_back(at, results[index], tensors[at] if free else None)
+        for position, index in self._returned.items():
+            may_overwrite = position in donated and count[id(tensors[position])] == 1
+            results[index] = self._returned_argument(
+                position, results[index], tensors[position] if may_overwrite else None
+            )
         return results
 
-    def _given_back(self, at: int, result: torch.Tensor, given: torch.Tensor | None) -> torch.Tensor:
-        """A result that is an argument as the next run may bring it: in that one's memory where it was given."""
-        if given is not None and given.dtype is result.dtype and given.shape == result.shape:
-            given.copy_(result)
-            result = given
-        self._held[at] = _Held(result, weakref.ref(self), at)
+    def _returned_argument(self, position: int, result: torch.Tensor, donated: torch.Tensor | None) -> torch.Tensor:
+        """Returns the result that an argument became, in the argument's memory if it was donated.
+
+        The result is remembered: when the next run passes it, the worker need not receive it again.
+        """
+        if donated is not None and donated.dtype is result.dtype and donated.shape == result.shape:
+            donated.copy_(result)
+            result = donated
+        self._host_copies[position] = _HostCopy(result, weakref.ref(self), position)
         return result
 
     def _answered(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """An answer that is no error.
+        """Returns the worker's answer, or raises the error that it reports.
 
         Raises:
-            ExecutionError: it is one; with the call and the user's line.
+            ExecutionError: TT-NN refused a call. The message has the call, the location is the user's source line.
         """
         if "error" not in answer:
             return answer
         statement, location = _statement(self._lines, int(answer["line"]))
-        where = f" at {statement}" if statement else ""
+        call = f" at {statement}" if statement else ""
         raise ExecutionError(
-            f"TT-NN refused program '{self.program.name}'{where}: {answer['error'].rstrip('.') or answer['type']}.",
-            hint="tt-xla check lists all that TT-NN refuses of a program; TTXLA_RUNTIME=emulated runs it without.",
+            f"TT-NN refused program '{self.program.name}'{call}: {answer['error'].rstrip('.') or answer['type']}.",
+            hint="tt-xla check lists every call that TT-NN refuses; TTXLA_RUNTIME=emulated runs without TT-NN.",
             location=location,
         )
 
     # Host
 
     def _bind_host_calls(self) -> dict[str, Call]:
-        """What the host computes, by the name that the source has for it."""
+        """Returns the calls that compute host ops, by the name that the generated source has for each."""
         files = {text: name for name, text in self._source.host_programs.items()}
-        found: dict[str, Call] = {}
+        calls: dict[str, Call] = {}
         for function in self.program.functions:
             for step in function.body:
                 if step.op in HOST_OPS:
@@ -225,47 +243,50 @@ class TTNNExecutable(Executable):
                         else self._source.callbacks.get(str(attributes["callback"]))
                     )
                     if name is not None:
-                        found[name] = self._host_call(function, step)
-        return found
+                        calls[name] = self._host_call(function, step)
+        return calls
 
     def _host_call(self, function: Function, step: Instruction) -> Callable[[list[Array]], list[Array]]:
+        """Returns a function that computes one host op on arrays of the worker."""
         call = bind(context_of(self.program, function, step), step.attributes, step.location)
-        assert not isinstance(call, Weighted)  # of host calls
+        assert not isinstance(call, Weighted)  # host ops have no weights
         inputs = step.operands.get("inputs", ())
         specs = [function.values[value] for value in ((inputs,) if isinstance(inputs, int) else inputs)]
 
         def run(arrays: list[Array]) -> list[Array]:
-            made = call(*(to_tensor(array, spec) for array, spec in zip(arrays, specs, strict=True)))
-            tensors = made if isinstance(made, (list, tuple)) else [made]
-            kinds = [function.values[value].layout.dtype for value in step.results]
-            return [_plain(tensor, kind) for tensor, kind in zip(tensors, kinds, strict=True)]
+            results = call(*(to_tensor(array, spec) for array, spec in zip(arrays, specs, strict=True)))
+            tensors = results if isinstance(results, (list, tuple)) else [results]
+            dtypes = [function.values[value].layout.dtype for value in step.results]
+            return [_host_result(tensor, dtype) for tensor, dtype in zip(tensors, dtypes, strict=True)]
 
         return run
 
     def _on_host(self, name: str, arrays: list[Array]) -> list[Array]:
+        """Computes the host op of a name for the worker."""
         return self._host_calls[name](arrays)
 
 
-class _Held:
-    """A tensor that has what the process has of an argument, as long as nobody writes to it."""
+class _HostCopy:
+    """A host tensor whose contents match the worker's copy of an argument, until somebody writes to the tensor."""
 
-    def __init__(self, tensor: torch.Tensor, executable: weakref.ref[TTNNExecutable], at: int) -> None:
+    def __init__(self, tensor: torch.Tensor, executable: weakref.ref[TTNNExecutable], position: int) -> None:
         self._version = tensor._version
-        self._tensor = weakref.ref(tensor, lambda _: self._drop(executable, at))
+        self._tensor = weakref.ref(tensor, lambda _: self._drop(executable, position))
 
-    def is_in(self, tensor: torch.Tensor) -> bool:
+    def matches(self, tensor: torch.Tensor) -> bool:
+        """Returns whether this is the tensor, unchanged."""
         return self._tensor() is tensor and tensor._version == self._version
 
-    def _drop(self, executable: weakref.ref[TTNNExecutable], at: int) -> None:
-        """Nobody can bring the tensor any more: the device need not keep it."""
-        found = executable()
-        if found is not None and found._held.get(at) is self:  # pyright: ignore[reportPrivateUsage]
-            del found._held[at]  # pyright: ignore[reportPrivateUsage]
-            found._dropped.append(f"arg{at}")  # pyright: ignore[reportPrivateUsage]
+    def _drop(self, executable: weakref.ref[TTNNExecutable], position: int) -> None:
+        """Has the worker drop its copy, because no run can pass the tensor any more."""
+        owner = executable()
+        if owner is not None and owner._host_copies.get(position) is self:  # pyright: ignore[reportPrivateUsage]
+            del owner._host_copies[position]  # pyright: ignore[reportPrivateUsage]
+            owner._dropped.append(f"arg{position}")  # pyright: ignore[reportPrivateUsage]
 
 
 def to_array(tensor: torch.Tensor) -> Array:
-    """What the device holds of a tensor in its container, as the worker reads it: bfloat16 as int16 bits."""
+    """Converts a tensor of the emulator's dtype to the array that the worker reads; bfloat16 becomes its int16 bits."""
     tensor = tensor.detach().contiguous()
     if tensor.dtype is torch.bfloat16:
         return tensor.view(torch.int16).numpy()
@@ -273,7 +294,7 @@ def to_array(tensor: torch.Tensor) -> Array:
 
 
 def to_tensor(array: Array, spec: TensorSpec) -> torch.Tensor:
-    """An array of the worker in the container of a value."""
+    """Converts an array of the worker to the emulator's dtype and the shape of a value."""
     tensor = torch.from_numpy(array)
     if tensor.dtype is torch.uint32:
         tensor = tensor.to(torch.int64)
@@ -282,9 +303,13 @@ def to_tensor(array: Array, spec: TensorSpec) -> torch.Tensor:
     return held.reshape(spec.shape)
 
 
-def _plain(tensor: torch.Tensor, kind: DataType) -> Array:
-    """Floats as float32, which the worker makes the data type of; as they are where TT-NN has no data type."""
-    if kind.is_host_only:
+def _host_result(tensor: torch.Tensor, dtype: DataType) -> Array:
+    """Converts the result of a host op to an array for the worker.
+
+    Floats become float32, which the worker converts to the result's data type. Values that TT-NN has no data type for
+    stay as they are.
+    """
+    if dtype.is_host_only:
         return tensor.detach().contiguous().numpy()
     return to_array(tensor.float() if tensor.is_floating_point() else tensor)
 
@@ -293,30 +318,32 @@ def _constant(elements: bytes, spec: TensorSpec) -> Array:
     return np.frombuffer(elements, spec.layout.dtype.little_endian).reshape(spec.shape)
 
 
-_gone: dict[int, list[int]] = {}
-"""By worker, the programs that nobody has any more: it is told with the next message."""
+_released: dict[int, list[int]] = {}
+"""Numbers of programs that no executable needs any more, by worker ``id``. A worker is told with its next request."""
 
 
-def _forget(of: weakref.ref[Worker], number: int) -> None:
-    found = of()
-    if found is not None:
-        _gone.setdefault(id(found), []).append(number)
+def _release(worker: weakref.ref[Worker], number: int) -> None:
+    """Records that no executable needs a program of a worker any more."""
+    alive = worker()
+    if alive is not None:
+        _released.setdefault(id(alive), []).append(number)
 
 
-def _forgotten(of: Worker) -> list[int]:
-    return _gone.pop(id(of), [])
+def _take_released(worker: Worker) -> list[int]:
+    """Returns and clears the numbers of programs that a worker can drop."""
+    return _released.pop(id(worker), [])
 
 
 _COMMENT = re.compile(r"\s*# (\S+:\d+)")
 
 
 def _statement(lines: Sequence[str], line: int) -> tuple[str, str]:
-    """The text of a line of generated source, and the user's line that the comment above it names."""
+    """Returns the text of a line of generated source, and the user's source line that the comment above it names."""
     if not 0 < line <= len(lines):
         return "", ""
     for above in reversed(lines[:line]):
         if above.startswith("def "):
             break
-        if found := _COMMENT.match(above):
-            return lines[line - 1].strip(), found[1]
+        if comment := _COMMENT.match(above):
+            return lines[line - 1].strip(), comment[1]
     return lines[line - 1].strip(), ""

@@ -1,4 +1,4 @@
-"""Where TT-NN is, and in which mode it runs; the one worker of this process."""
+"""Finds TT-NN, chooses its mode, and keeps the one worker of this process."""
 
 from __future__ import annotations
 
@@ -12,29 +12,31 @@ from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.runtime.ttnn.process import Launch, Worker
 
 CARDS = Path("/dev/tenstorrent")
+"""Folder of the card's device files; it exists on machines with a Tenstorrent card."""
 
 _PROFILER = ("TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_MID_RUN_DUMP", "TT_METAL_PROFILER_CPP_POST_PROCESS")
-"""What TT-Metal reads when a device opens. All three are needed for the times of programs to reach the process."""
+"""Environment variables that TT-Metal reads when a device opens. Measured times need all three."""
 
 _starting = threading.Lock()
 
 
 def launch() -> Launch:
-    """How the environment says that a worker is started.
+    """Returns how to start a worker, as the environment selects it.
 
     Raises:
-        RuntimeUnavailableError: no Python has ``ttnn``, or there is neither card nor simulator for it.
-        OptionError: a variable has a bad value.
+        RuntimeUnavailableError: no Python interpreter has ``ttnn``, or it has neither a card nor a simulator.
+        OptionError: an environment variable has an invalid value.
     """
     seconds = options.ttnn_timeout_seconds()
     if options.selected_runtime() == "ttnn-mock":
-        found = mock(ttnn_python(), "p150")
-        return Launch(found.python, found.environment, "mock", seconds)
+        mock_mode = mock(ttnn_python(), "p150")
+        return Launch(mock_mode.python, mock_mode.environment, "mock", seconds)
     python = ttnn_python()
     environment = {"TT_METAL_LOGGER_LEVEL": "error", "LOGURU_LEVEL": "WARNING"} | options.child_environment()
     if not CARDS.exists() and not options.environment("TT_METAL_SIMULATOR"):
         raise RuntimeUnavailableError(
-            f"TTXLA_RUNTIME=ttnn needs a Tenstorrent card; {CARDS} does not exist, and TT_METAL_SIMULATOR names none.",
+            f"TTXLA_RUNTIME=ttnn needs a Tenstorrent card, but {CARDS} does not exist and TT_METAL_SIMULATOR is not "
+            "set.",
             hint="Unset TTXLA_RUNTIME for the emulated card, or set it to ttnn-mock to have TT-NN check the calls.",
         )
     if options.ttnn_profile():
@@ -44,10 +46,11 @@ def launch() -> Launch:
 
 @cache
 def _worker(runtime: str) -> Worker:
+    """Returns the worker for a value of ``TTXLA_RUNTIME``; made once."""
     return Worker(launch())
 
 
 def worker() -> Worker:
-    """The worker of this process."""
+    """Returns the worker of this process; it is made on first use."""
     with _starting:
         return _worker(options.selected_runtime())

@@ -1,7 +1,7 @@
-"""The worker process that has ``ttnn``: started, asked, and replaced when it crashes or hangs.
+"""Runs the worker process that has ``ttnn``: starts it, sends requests, and replaces it when it crashes or hangs.
 
-Messages and shared memory are as :mod:`tt_xla.runtime.ttnn.worker` says. Nothing of a worker outlives this process: its
-memory has no name, and it ends when its lifeline does.
+:mod:`tt_xla.runtime.ttnn.worker` describes messages and shared memory. Nothing of a worker outlives this process: the
+shared memory has no name, and the worker ends when this process closes its lifeline.
 """
 
 from __future__ import annotations
@@ -28,13 +28,19 @@ from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.errors import ExecutionError, RuntimeUnavailableError
 
 Array = np.ndarray[Any, Any]
+
 Message = dict[str, Any]
+"""A JSON message to or from the worker."""
 
 _SCRIPT = Path(__file__).with_name("worker.py")
 _STARTING_SECONDS = 120.0
-"""What a start may take where an answer may not."""
+"""Minimum time limit for the start of a worker; a shorter limit for answers does not apply to it."""
+
 _CLOSING_SECONDS = 10.0
+"""Time that a worker has to close its device and end."""
+
 _ALIGNMENT = 64
+"""Alignment of tensors in the shared memory, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -42,43 +48,57 @@ class Launch:
     """How a worker is started."""
 
     python: Path
+    """Interpreter that has ``ttnn``."""
     environment: Mapping[str, str]
+    """Environment variables of the worker."""
     mode: str = "device"
-    """``mock`` where TT-NN checks calls and computes nothing."""
+    """``device``, or ``mock`` when TT-NN only checks calls and computes nothing."""
     timeout_seconds: float = 600.0
-    """For one answer."""
+    """Time limit for one answer."""
 
 
 @dataclass
 class _Running:
+    """A worker process and the resources that this process shares with it."""
+
     process: subprocess.Popen[bytes]
     connection: socket.socket
     lifeline: int
+    """File descriptor of a pipe; the worker ends when it is closed."""
     memory: int
+    """File descriptor of the shared memory."""
     log: IO[bytes]
+    """Standard output and error of the worker."""
     owner: int = field(default_factory=os.getpid)
+    """Id of the process that started the worker. A forked child must not touch it."""
     map: mmap.mmap | None = None
+    """The shared memory as mapped into this process."""
 
 
 class Worker:
-    """One worker process after another; the same one as long as it answers."""
+    """A worker process, which is replaced by a new one when it no longer answers."""
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
         self.generation = 0
-        """Counts processes: what was sent to another one has to be sent again."""
+        """Number of processes started so far. A new process has none of the programs and tensors of the last one."""
         self.trace_region_bytes = 0
+        """Size of the trace region that the device was opened with."""
         self.hello: Message = {}
-        """What the running process said of itself: ``arch``, ``grid`` and the version of ``ttnn``."""
+        """First message of the running process: ``arch``, ``grid`` and the version of ``ttnn``."""
         self._running: _Running | None = None
         atexit.register(self.close)
 
     @property
     def pid(self) -> int | None:
+        """Process id of the worker, or None when none is running."""
         return self._running.process.pid if self._alive() and self._running else None
 
     def start(self, trace_region_bytes: int = 0) -> None:
-        """Makes sure that there is a process whose device keeps that much for traces.
+        """Starts a process, unless one runs whose device has a trace region of at least this size.
+
+        Args:
+            trace_region_bytes: size of the trace region.
 
         Raises:
             RuntimeUnavailableError: TT-NN does not start.
@@ -101,14 +121,18 @@ class Worker:
         arrays: Mapping[str, Array],
         on_host: Callable[[str, list[Array]], Sequence[Array]] | None = None,
     ) -> Message:
-        """Sends a message and waits for what comes of it.
+        """Sends a request and waits for the answer.
 
         Args:
-            arrays: its tensors. bfloat16 comes as bits, as an array of int16.
-            on_host: what the worker has computed here meanwhile, by name, from its tensors.
+            message: the request.
+            arrays: its tensors by name. bfloat16 tensors are sent as their bits, in arrays of int16.
+            on_host: computes a host op for the worker while it runs: takes the op's name and operands, returns results.
+
+        Returns:
+            The answer.
 
         Raises:
-            ExecutionError: the process crashed or did not answer in time; it is gone.
+            ExecutionError: the process crashed or did not answer in time, and was ended.
         """
         running = self._running
         assert running is not None
@@ -116,10 +140,10 @@ class Worker:
         try:
             self._send(running, message | {"tensors": self._put(running, arrays)})
             while "host" in (answer := self._receive(running)):
-                given = [self.read(segment) for segment in answer["inputs"]]
+                operands = [self.read(segment) for segment in answer["inputs"]]
                 try:
                     assert on_host is not None
-                    results = on_host(str(answer["host"]), given)
+                    results = on_host(str(answer["host"]), operands)
                 except Exception as error:
                     failure = error
                     self._send(running, {"do": "answer", "failed": True})
@@ -127,14 +151,14 @@ class Worker:
                 named = {str(index): array for index, array in enumerate(results)}
                 self._send(running, {"do": "answer", "arrays": list(self._put(running, named).values())})
         except BaseException:
-            self.kill()  # nobody knows what the next message would be the answer to
+            self.kill()  # the next message could be the answer to any earlier request
             raise
         if "failed" in answer and failure is not None:
             raise failure
         return answer
 
     def read(self, segment: Message) -> Array:
-        """An array of its own from the shared memory."""
+        """Copies an array out of the shared memory."""
         assert self._running is not None
         dtype, shape = np.dtype(segment["type"]), tuple(segment["shape"])
         count = int(np.prod(shape, dtype=np.int64))
@@ -144,11 +168,11 @@ class Worker:
         return np.frombuffer(memory, dtype, count, segment["offset"]).reshape(shape).copy()
 
     def close(self) -> None:
-        """Ends the process; its device closes in order where it can."""
+        """Ends the process, after its device has closed if it does so in time."""
         running = self._running
         if running is None:
             return
-        if running.owner != os.getpid():  # of a fork: the process is the parent's
+        if running.owner != os.getpid():  # this is a forked child, and the worker belongs to its parent
             self._running = None
             return
         running.connection.close()
@@ -157,6 +181,7 @@ class Worker:
         self.kill()
 
     def kill(self) -> None:
+        """Ends the process at once and frees what is shared with it."""
         running, self._running = self._running, None
         if running is None or running.owner != os.getpid():
             return
@@ -192,11 +217,13 @@ class Worker:
                     stderr=log,
                 )
             except OSError as error:
-                raise RuntimeUnavailableError(f"'{self.launch.python}' does not start: {error}.") from error
+                raise RuntimeUnavailableError(
+                    f"The interpreter '{self.launch.python}' does not start: {error}."
+                ) from error
         return _Running(process, ours, lifeline, memory, log)
 
     def _put(self, running: _Running, arrays: Mapping[str, Array]) -> dict[str, Message]:
-        """Lays arrays into the shared memory, from its start."""
+        """Writes arrays into the shared memory from its start and returns their segments by name."""
         segments: dict[str, Message] = {}
         offset = 0
         for name, array in arrays.items():
@@ -207,8 +234,8 @@ class Worker:
             memory = _mapped(running, offset)
             for array, segment in zip(arrays.values(), segments.values(), strict=True):
                 if array.nbytes:
-                    place = np.frombuffer(memory, array.dtype, array.size, segment["offset"])
-                    np.copyto(place.reshape(array.shape), array)
+                    target = np.frombuffer(memory, array.dtype, array.size, segment["offset"])
+                    np.copyto(target.reshape(array.shape), array)
         return segments
 
     def _send(self, running: _Running, message: Message) -> None:
@@ -216,48 +243,51 @@ class Worker:
         try:
             running.connection.sendall(struct.pack("<I", len(data)) + data)
         except OSError:
-            raise self._gone(running) from None
+            raise self._ended(running) from None
 
     def _receive(self, running: _Running) -> Message:
         (size,) = struct.unpack("<I", self._exactly(running, 4))
         return json.loads(self._exactly(running, size))
 
     def _exactly(self, running: _Running, size: int) -> bytes:
-        parts = b""
-        while len(parts) < size:
+        """Receives exactly ``size`` bytes."""
+        data = b""
+        while len(data) < size:
             try:
-                part = running.connection.recv(size - len(parts))
+                chunk = running.connection.recv(size - len(data))
             except TimeoutError:
-                raise self._silent(running) from None
+                raise self._timed_out(running) from None
             except OSError:
-                part = b""
-            if not part:
-                raise self._gone(running)
-            parts += part
-        return parts
+                chunk = b""
+            if not chunk:
+                raise self._ended(running)
+            data += chunk
+        return data
 
-    def _silent(self, running: _Running) -> ExecutionError:
-        seconds, said = running.connection.gettimeout(), _said(running)
+    def _timed_out(self, running: _Running) -> ExecutionError:
+        """Ends a process that does not answer and returns the error to raise."""
+        seconds, output = running.connection.gettimeout(), _last_output(running)
         self.kill()
         return ExecutionError(
-            f"TT-NN did not answer within {seconds:g} s; its process was ended.{said}",
-            hint="The next run starts a fresh one. Set TTXLA_TTNN_TIMEOUT where work takes longer.",
+            f"TT-NN did not answer within {seconds:g} s; its process was ended.{output}",
+            hint="The next run starts a new process. Set TTXLA_TTNN_TIMEOUT to allow more time.",
         )
 
-    def _gone(self, running: _Running) -> ExecutionError:
+    def _ended(self, running: _Running) -> ExecutionError:
+        """Returns the error to raise when the process has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             running.process.wait(_CLOSING_SECONDS)
         status = running.process.poll()
-        said = _said(running)
+        output = _last_output(running)
         self.kill()
-        how = f"with status {status}"
+        cause = f"with status {status}"
         if status is not None and status < 0:
-            how = f"by {signal.Signals(-status).name}"
-        return ExecutionError(f"TT-NN's process ended {how}.{said}", hint="The next run starts a fresh one.")
+            cause = f"by {signal.Signals(-status).name}"
+        return ExecutionError(f"TT-NN's process ended {cause}.{output}", hint="The next run starts a new process.")
 
 
 def _anonymous_file() -> int:
-    """A file in memory that no other process can open by name."""
+    """Returns a descriptor of a file in memory that no other process can open by name."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("tt-xla-ttnn")
     with tempfile.TemporaryFile() as file:
@@ -265,6 +295,7 @@ def _anonymous_file() -> int:
 
 
 def _mapped(running: _Running, size: int) -> mmap.mmap:
+    """Returns the shared memory, grown to at least ``size`` bytes."""
     if running.map is None or len(running.map) < size:
         if os.fstat(running.memory).st_size < size:
             os.ftruncate(running.memory, size)
@@ -272,9 +303,9 @@ def _mapped(running: _Running, size: int) -> mmap.mmap:
     return running.map
 
 
-def _said(running: _Running) -> str:
-    """The last that a process printed."""
+def _last_output(running: _Running) -> str:
+    """Returns a sentence with the last lines that a process printed, or nothing."""
     running.log.seek(0, os.SEEK_END)
     running.log.seek(max(0, running.log.tell() - 4000))
     lines = [line for line in running.log.read().decode(errors="replace").splitlines() if line.strip()]
-    return f" It said: {' / '.join(lines[-3:])[-1000:]}" if lines else ""
+    return f" Its last output: {' / '.join(lines[-3:])[-1000:]}" if lines else ""

@@ -1,10 +1,11 @@
-"""Runs generated programs on TT-NN for another process. A script for another interpreter: it knows nothing of tt_xla.
+"""Runs generated programs on TT-NN for another process. It is a script for another interpreter and imports no tt_xla.
 
     python worker.py SOCKET MEMORY LIFELINE UTILS TRACE_REGION_BYTES L1_SMALL_BYTES MODE
 
-The first three are file descriptors. Messages are JSON with their length in front, four bytes; tensors lie in MEMORY,
-which both sides map and grow. Whoever sends a message owns the memory until the next one comes. LIFELINE ends when the
-other process does, and so does this one then, whatever TT-NN is doing. MODE is ``mock`` where nothing is computed.
+SOCKET, MEMORY and LIFELINE are file descriptors. A message is its length in four bytes, then JSON. Tensors lie in
+MEMORY, which both processes map and grow. The sender of a message owns the memory until the next message arrives.
+LIFELINE closes when the other process ends; then this process ends too, whatever TT-NN is doing. MODE is ``mock`` when
+TT-NN only checks calls and computes nothing.
 """
 
 import json
@@ -18,17 +19,23 @@ import sys
 import time
 
 CLOSING_SECONDS = 3.0
-"""How long a device may take to close once the other process is gone."""
+"""Time that the device has to close after the other process has ended."""
 
 KERNEL_TIME = "DEVICE KERNEL DURATION [ns]"
+"""Name of the kernels' time in TT-NN's profiler results."""
 
 
-def guard(lifeline, apart):
-    """Has a process of its own end this one with the other one, even while TT-NN hangs."""
+def guard(lifeline, unshared):
+    """Starts a process that ends this one once the lifeline closes, even while TT-NN hangs.
+
+    Args:
+        lifeline: descriptor to watch.
+        unshared: descriptors that the new process closes.
+    """
     worker = os.getpid()
     if os.fork():
         return
-    for descriptor in apart:
+    for descriptor in unshared:
         os.close(descriptor)
     while os.getppid() == worker:
         if select.select([lifeline], [], [], 1.0)[0]:
@@ -41,7 +48,7 @@ def guard(lifeline, apart):
     os._exit(0)
 
 
-if __name__ == "__main__":  # before TT-NN starts threads
+if __name__ == "__main__":  # a fork is safe only before TT-NN starts threads
     guard(int(sys.argv[3]), (int(sys.argv[1]), int(sys.argv[2])))
 
 import importlib.metadata  # noqa: E402
@@ -52,13 +59,14 @@ import ttnn  # noqa: E402
 
 
 class Memory:
-    """Arrays in the shared memory, one after another."""
+    """The shared memory, which holds arrays one after another."""
 
     def __init__(self, descriptor):
         self.descriptor = descriptor
         self.map = None
 
     def mapped(self, size):
+        """Returns the memory, grown to at least ``size`` bytes."""
         if self.map is None or len(self.map) < size:
             if os.fstat(self.descriptor).st_size < size:
                 os.ftruncate(self.descriptor, size)
@@ -66,7 +74,7 @@ class Memory:
         return self.map
 
     def read(self, segment):
-        """An array of its own; bfloat16, sent as its bits, as float32."""
+        """Copies an array out of the memory. bfloat16 arrays, which are sent as bits, become float32."""
         shape, dtype = segment["shape"], numpy.dtype("<u2" if segment["type"] == "bf16" else segment["type"])
         count = int(numpy.prod(shape, dtype=numpy.int64))
         memory = self.mapped(segment["offset"] + count * dtype.itemsize) if count else b""
@@ -76,7 +84,7 @@ class Memory:
         return array.reshape(shape).copy()
 
     def write(self, arrays):
-        """The segments of arrays, put there from the start."""
+        """Writes arrays from the start of the memory and returns their segments."""
         arrays = [numpy.asarray(array) for array in arrays]
         offsets = [0]
         for array in arrays:
@@ -91,18 +99,18 @@ class Memory:
 
 
 class HostFailed(Exception):
-    """What the other process was asked to compute failed there; it knows why."""
+    """A host op failed in the other process, which keeps the error."""
 
 
 class Program:
-    """One generated program, its tensors on the device among them."""
+    """One generated program and its tensors on the device."""
 
     def __init__(self, worker, message):
         self.worker = worker
         self.stored = {name: worker.memory.read(segment) for name, segment in message["tensors"].items()}
         self.tensors = {}
         self.prepared = None
-        """Results of const-eval, by name."""
+        """Results of const-eval functions by name; None before they were computed."""
         self.file = f"<program {message['program']}>"
         self.utils = worker.fresh_utils()
         self.utils.load = self.load
@@ -114,32 +122,34 @@ class Program:
         exec(compile(message["source"], self.file, "exec"), self.module)
 
     def load(self, name, dtype, layout, device=None, memory_config=None):
-        """A tensor that is made once for the same contents."""
+        """Returns an argument or constant as a tensor, which is made once for the same contents."""
         key = (name, str(dtype), str(layout), device is None)
         if key not in self.tensors:
             self.tensors[key] = self.utils.tensor(self.stored[name], dtype, layout, device, memory_config)
         return self.tensors[key]
 
     def array(self, name):
-        """An argument that TT-NN has no data type for."""
+        """Returns an argument that TT-NN has no data type for, as an array."""
         return self.tensors.setdefault((name,), self.stored.get(name))
 
     def forget(self, names):
+        """Drops arguments by name, with the tensors made of them."""
         for name in names:
             self.stored.pop(name, None)
         for key in [key for key in self.tensors if key[0] in names]:
             del self.tensors[key]
 
     def run(self, message):
+        """Runs the program once and returns the answer."""
         memory, device = self.worker.memory, self.worker.device
         self.forget([*message["tensors"], *message["dropped"]])
         self.stored |= {name: memory.read(segment) for name, segment in message["tensors"].items()}
         weights = self.module["load_weights"](device)
         prepares = "const_eval" in self.module and (message["prepare"] or self.prepared is None)
         if prepares:
-            everything = dict(weights)
-            self.module["const_eval"](device, everything)
-            self.prepared = {name: tensor for name, tensor in everything.items() if name not in weights}
+            all_weights = dict(weights)
+            self.module["const_eval"](device, all_weights)
+            self.prepared = {name: tensor for name, tensor in all_weights.items() if name not in weights}
         weights |= self.prepared or {}
         inputs = self.module["load_inputs"](device)
         for name in message["tensors"]:
@@ -158,8 +168,8 @@ class Program:
         return self.on_host(function.__name__, inputs, output_dtypes)
 
     def on_host(self, name, inputs, output_dtypes):
-        """Has the other process compute."""
-        segments = self.worker.memory.write([self.utils.array_of(given) for given in inputs])
+        """Has the other process compute a host op, and returns its results."""
+        segments = self.worker.memory.write([self.utils.array_of(tensor) for tensor in inputs])
         answer = self.worker.ask({"host": name, "inputs": segments})
         if "failed" in answer:
             raise HostFailed
@@ -168,19 +178,19 @@ class Program:
 
 
 class Worker:
-    """The device, and the programs that were loaded."""
+    """The device and the loaded programs."""
 
     def __init__(self, connection, memory, utils, trace_region_bytes, l1_small_bytes, mode):
         self.connection, self.memory, self.utils = connection, Memory(memory), utils
         self.programs = {}
         region = {"trace_region_size": trace_region_bytes} if trace_region_bytes else {}
         self.device = ttnn.open_device(device_id=0, l1_small_size=l1_small_bytes, **region)
-        if mode == "mock":  # it records no traces; what would be replayed runs plainly
+        if mode == "mock":  # mock mode records no traces; a traced function runs each time
             for name in ("begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace"):
-                setattr(ttnn, name, lambda *given, **named: 0)
+                setattr(ttnn, name, lambda *arguments, **keywords: 0)
 
     def fresh_utils(self):
-        """The module of helpers that generated programs import, one for each program."""
+        """Loads the module of helpers that generated programs import; each program has its own."""
         spec = importlib.util.spec_from_file_location("utils", self.utils)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -191,21 +201,22 @@ class Worker:
         self.connection.sendall(struct.pack("<I", len(data)) + data)
 
     def receive(self):
-        """The next message; None once the other process is gone."""
+        """Returns the next message, or None when the other process has ended."""
         (size,) = struct.unpack("<I", self.exactly(4) or b"\0\0\0\0")
         return json.loads(self.exactly(size)) if size else None
 
     def exactly(self, size):
-        parts = b""
-        while len(parts) < size:
-            part = self.connection.recv(size - len(parts))
-            if not part:
+        """Receives exactly ``size`` bytes, or none when the other process has ended."""
+        data = b""
+        while len(data) < size:
+            chunk = self.connection.recv(size - len(data))
+            if not chunk:
                 return b""
-            parts += part
-        return parts
+            data += chunk
+        return data
 
     def ask(self, question):
-        """What the other process answers. Before it does it may have programs run here."""
+        """Asks the other process, serves requests that arrive before its answer, and returns the answer."""
         self.send(question)
         while True:
             message = self.receive()
@@ -216,6 +227,7 @@ class Worker:
             self.serve(message)
 
     def serve(self, message):
+        """Handles one request and sends the answer."""
         program = self.programs.get(message.get("program"))
         try:
             if message["do"] == "load":
@@ -231,18 +243,19 @@ class Worker:
             self.send({"error": reason(error), "type": type(error).__name__, "line": line_of(error)})
 
     def measured(self):
-        """Time of the kernels that ran since it was last asked, in microseconds; None where nothing was measured."""
+        """Returns the time of the kernels that ran since the last call, in microseconds; None if none was measured."""
         ttnn.synchronize_device(self.device)
         ttnn.ReadDeviceProfiler(self.device)
-        found = []
+        durations = []
         for programs in (ttnn.get_latest_programs_perf_data() or {}).values():
             for program in programs:
                 result = program.program_analyses_results.get(KERNEL_TIME)
                 if result is not None:
-                    found.append(float(result.duration) / 1000)
-        return sum(found) if found else None
+                    durations.append(float(result.duration) / 1000)
+        return sum(durations) if durations else None
 
     def main(self):
+        """Sends the device's properties, then serves requests until the other process ends."""
         grid = self.device.compute_with_storage_grid_size()
         arch = str(self.device.arch()).rpartition(".")[2].lower()
         self.send({"arch": arch, "grid": [grid.y, grid.x], "ttnn": version()})
@@ -253,6 +266,7 @@ class Worker:
 
 
 def version():
+    """Returns the version of ttnn."""
     try:
         return importlib.metadata.version("ttnn")
     except importlib.metadata.PackageNotFoundError:
@@ -260,17 +274,17 @@ def version():
 
 
 def line_of(error):
-    """The last line of the generated program that the error passed through; 0 where it did not."""
-    found, traceback = 0, error.__traceback__
+    """Returns the last line of the generated program that the error passed through, or 0."""
+    line, traceback = 0, error.__traceback__
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename.startswith("<program "):
-            found = traceback.tb_lineno
+            line = traceback.tb_lineno
         traceback = traceback.tb_next
-    return found
+    return line
 
 
 def reason(error):
-    """TT-NN's message without the backtrace of its C++."""
+    """Returns TT-NN's error message without the backtrace of its C++."""
     text = str(error).split("backtrace:")[0]
     where, separator, message = text.partition("info:")
     if not separator:
@@ -280,7 +294,7 @@ def reason(error):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal's interrupt the other process makes what it wants
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process handles a terminal's interrupt
     Worker(
         socket.socket(fileno=int(sys.argv[1])),
         int(sys.argv[2]),
