@@ -233,8 +233,14 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable(
             "TTXLA_EMULATOR_CHAINS",
             "auto",
-            "when the emulated card compiles chains of elementwise ops by the machine's C++ compiler: auto (beside "
-            "programs that have run for a second), now (in the third run, which waits) or off",
+            "when the emulated card compiles fused kernels by the machine's C++ compiler, which changes speed and no "
+            "result: auto (once a program ran for a second or 20 times), now (in the third run, which waits) or off",
+        ),
+        EnvironmentVariable(
+            "TTXLA_KEEP_FREED_MEMORY",
+            "1",
+            "0 leaves glibc's allocator as it is; otherwise the emulated card has it keep up to 1 GiB that was freed, "
+            "in the whole process (mallopt)",
         ),
         EnvironmentVariable("CXX", "", "the C++ compiler for that; c++, g++ or clang++ when unset"),
         EnvironmentVariable(
@@ -361,7 +367,7 @@ def emulator_chains() -> str:
     if name not in EMULATOR_CHAINS:
         raise OptionError(
             f"TTXLA_EMULATOR_CHAINS was given {name!r}; it takes {', '.join(EMULATOR_CHAINS)}.",
-            hint="Unset it to have chains compiled for programs that run for long.",
+            hint="Unset it to have fused kernels compiled for programs that run for long.",
         )
     return name
 
@@ -434,9 +440,15 @@ def program_cache_enabled() -> bool:
     return environment("TT_RUNTIME_ENABLE_PROGRAM_CACHE") != "0"
 
 
-def says_how_memory_is_kept() -> bool:
-    """Whether variables of glibc, such as ``MALLOC_TRIM_THRESHOLD_``, do."""
-    return any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ)
+def keeps_freed_memory() -> bool:
+    """Returns whether the emulated card may have glibc keep freed memory.
+
+    It may not if ``TTXLA_KEEP_FREED_MEMORY`` is 0, or if a variable of glibc, such as ``MALLOC_TRIM_THRESHOLD_``, says
+    how memory is kept.
+    """
+    if environment("TTXLA_KEEP_FREED_MEMORY") == "0":
+        return False
+    return not any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ)
 
 
 def forced_options() -> dict[str, Any]:

@@ -13,7 +13,8 @@ from tt_xla import options
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Instruction, Role
 from tt_xla.runtime.emulator.functions import FUNCTIONS
-from tt_xla.runtime.emulator.fused import build, engine
+from tt_xla.runtime.emulator.fused import block, build, engine, plan, report
+from tt_xla.runtime.emulator.fused import products as fused_products
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
 
@@ -540,3 +541,78 @@ def test_a_tiny_program_that_runs_often_waits_for_it(load, monkeypatch):
 def test_a_mode_that_does_not_exist(load):
     with pytest.raises(OptionError, match="TTXLA_EMULATOR_CHAINS was given 'sometimes'; it takes auto, now, off"):
         load(residual, "sometimes")
+
+
+def raise_a_fault(*_, **__):
+    raise RuntimeError("an injected fault")
+
+
+compile_source = build._compiled
+
+
+def fail_to_compile(source, path):
+    """Fails for fused kernels, not for the library that finds the orders of their sums."""
+    return compile_source(source, path) if source == fused_products.PROBE else raise_a_fault()
+
+
+STAGES = {
+    "recording": lambda patch: patch.setattr(plan, "_operand", raise_a_fault),
+    "planning": lambda patch: patch.setattr(fused_products, "order_of", raise_a_fault),
+    "writing": lambda patch: patch.setattr(block.BlockWriter, "lines", raise_a_fault),
+    "compiling": lambda patch: patch.setattr(build, "_compiled", fail_to_compile),
+    "loading": lambda patch: patch.setattr(build.Build, "function", raise_a_fault),
+    "verifying": lambda patch: patch.setattr(plan, "operands_of", raise_a_fault),
+    "calling": lambda patch: patch.setattr(plan.Plan, "_has_the_bits", lambda self, fusion: break_call(fusion)),
+}
+
+
+def break_call(fusion):
+    fusion.function = raise_a_fault
+    return True
+
+
+@needs_compiler
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_fault_is_reported_once_and_the_kernels_go_on(load, monkeypatch, caplog, cache, stage):
+    monkeypatch.setattr(report, "_logged", set())
+    executable, plain = load(layer), load(layer, "off")
+    STAGES[stage](monkeypatch)
+    for seed in range(6):
+        inputs = samples(plain, seed)
+        same_bits(run(executable, inputs), run(plain, inputs))
+    (warning,) = [record for record in caplog.records if "Fused kernels failed" in record.message]
+    assert "an injected fault" in warning.message
+    (path,) = (cache / "reports").iterdir()
+    assert str(path) in warning.message
+    text = path.read_text()
+    for part in ("Traceback", "raise_a_fault", torch.__version__, "ttnn.layer_norm"):
+        assert part in text
+    assert ('extern "C"' in text) == (stage in ("compiling", "loading", "verifying", "calling"))
+
+
+@needs_compiler
+def test_what_the_compiler_says_is_in_the_report(load, monkeypatch, cache):
+    monkeypatch.setattr(report, "_logged", set())
+    monkeypatch.setattr(build, "_FLAGS", ("--no-such-flag",))
+    build._machine.cache_clear()
+    try:
+        executable, plain = load(residual), load(residual, "off")
+        for seed in range(4):
+            inputs = samples(plain, seed)
+            same_bits(run(executable, inputs), run(plain, inputs))
+    finally:
+        build._machine.cache_clear()
+    (path,) = (cache / "reports").iterdir()
+    assert "no-such-flag" in path.read_text().split("Output of the compiler")[1].split("Instructions")[0]
+
+
+@needs_compiler
+def test_a_fused_kernel_with_other_bits_is_not_used(load, monkeypatch):
+    """One whose C++ adds 1 more, as a fault of a compiler would."""
+    monkeypatch.setattr(engine, "PRELUDE", engine.PRELUDE.replace("return x + y;", "return x + y + 1.0f;", 1))
+    executable, plain = load(residual), load(residual, "off")
+    for seed in range(4):
+        inputs = samples(plain, seed)
+        same_bits(run(executable, inputs), run(plain, inputs))
+    assert executable.fused.count == 0
+    assert not executable.fused.waits

@@ -109,8 +109,11 @@ def test_intermediate_values_lie_where_the_last_runs_lay():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 4096
 
 
-def test_what_the_user_says_of_memory_stands(monkeypatch):
-    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "131072")
+@pytest.mark.parametrize(
+    ("variable", "value"), [("MALLOC_TRIM_THRESHOLD_", "131072"), ("TTXLA_KEEP_FREED_MEMORY", "0")]
+)
+def test_the_user_can_leave_the_allocator_alone(monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
     assert not heap.keep_freed.__wrapped__()
 
 

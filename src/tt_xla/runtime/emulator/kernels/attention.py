@@ -1,4 +1,4 @@
-"""Attention and what goes with it."""
+"""Attention, rotary embeddings, and the split of heads."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
-_SCORES = 2**25
-"""Elements of scores, above which attention goes through the keys in pieces."""
+_SCORES = 1 << 25
+"""Elements of scores that are in memory at once; the bits of a result do not depend on it."""
 
 
 @kernel("ttnn.scaled_dot_product_attention")
@@ -30,19 +30,19 @@ def scaled_dot_product_attention(
     sliding_window_size: int | None = None,
     compute_config: Mapping[str, Any] | None = None,
 ) -> Tensor:
-    """[batch, heads, sequence, width]; fewer key than query heads are shared by groups of query heads.
+    """Attention of [batch, heads, sequence, width]; fewer key than query heads are shared by groups of query heads.
 
-    ``attention_sink`` is a logit per head that takes part in the softmax and has no value.
+    ``attention_sink`` is a logit of each head that takes part in the softmax and has no value.
     """
     if attention_sink is None and sliding_window_size is None:
         mask = None if attention_mask is None else attention_mask.to(query.dtype)
         causal = is_causal and mask is None
-        if ctx.silicon and _scores_fit(query, key, value):
-            return _by_products(query, key, value, mask, causal=causal, scale=scale)
-        wide = query.shape[2] == 1  # torch's own kernel for one row of bfloat16 is slow
-        given = [x.to(torch.float32) if wide and x is not None else x for x in (query, key, value, mask)]
+        all_bfloat16 = query.dtype is key.dtype is value.dtype is torch.bfloat16
+        if ctx.silicon and all_bfloat16 and query.numel() and key.numel():
+            return _in_bfloat16(query, key, value, mask, causal=causal, scale=scale)
+        operands = [x if x is None else x.to(torch.float32) for x in (query, key, value, mask)]
         grouped = query.shape[1] != key.shape[1]
-        return F.scaled_dot_product_attention(*given, is_causal=causal, scale=scale, enable_gqa=grouped)  # type: ignore[arg-type]
+        return F.scaled_dot_product_attention(*operands, is_causal=causal, scale=scale, enable_gqa=grouped)  # type: ignore[arg-type]
     groups = query.shape[1] // key.shape[1]
     keys, values = (tensor.to(torch.float32).repeat_interleave(groups, 1) for tensor in (key, value))
     factor = query.shape[-1] ** -0.5 if scale is None else scale
@@ -61,21 +61,36 @@ def scaled_dot_product_attention(
     return torch.softmax(torch.cat([scores, sink], -1), -1)[..., :-1] @ values
 
 
-def _scores_fit(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether the scores of all heads may lie in memory at once."""
-    if not query.numel() or not key.numel() or not query.dtype is key.dtype is value.dtype is torch.bfloat16:
-        return False
-    return query.numel() // query.shape[-1] * key.shape[2] <= _SCORES
-
-
-def _by_products(
+def _in_bfloat16(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, scale: float | None
 ) -> Tensor:
-    """Two matmuls around a softmax. Scores and weights are bfloat16, as in the buffers of TT-NN's kernel (tt-metal,
-    sdpa_program_factory.cpp: ``im_df``)."""
+    """Computes attention as two matmuls around a softmax, with scores and weights in bfloat16.
+
+    TT-NN's kernel holds them so in its buffers (tt-metal, sdpa_program_factory.cpp: ``im_df``). Scores that do not fit
+    in memory are computed a few key heads at a time.
+    """
     batch, heads, rows, width = query.shape
     groups, length = key.shape[1:3]
+    at_once = max(1, _SCORES // (batch * heads // groups * rows * length))
     factor = width**-0.5 if scale is None else scale
+    if mask is not None:
+        mask = mask.expand(*mask.shape[: mask.ndim - 3], heads, *mask.shape[-2:]) if mask.ndim >= 3 else mask
+    results: list[Tensor] = []
+    for start in range(0, groups, at_once):
+        end = min(start + at_once, groups)
+        first, last = start * heads // groups, end * heads // groups
+        part = mask if mask is None or mask.ndim < 3 else mask[..., first:last, :, :]
+        results.append(
+            _attention(query[:, first:last], key[:, start:end], value[:, start:end], part, causal=causal, factor=factor)
+        )
+    return results[0] if len(results) == 1 else torch.cat(results, 1)
+
+
+def _attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, factor: float
+) -> Tensor:
+    batch, heads, rows, width = query.shape
+    groups, length = key.shape[1:3]
     # Query heads that share a key head are rows of one matrix.
     q = query.reshape(batch * groups, -1, width)
     k, v = (tensor.reshape(batch * groups, length, -1) for tensor in (key, value))
@@ -97,12 +112,12 @@ def rotary_embedding(
     token_index: int | None = None,
     compute_config: Mapping[str, Any] | None = None,
 ) -> Tensor:
-    """``input * cos + rotate_half(input) * sin``; with ``token_index``, one row of the caches for all.
+    """Returns ``input * cos + rotate_half(input) * sin``; with ``token_index``, one row of the caches serves all rows.
 
     On silicon the products lie in buffers of the caches' types before they are added (tt-metal,
     rotary_embedding_program_factory.cpp: ``cos_interm_cb_index``, ``sin_interm_cb_index``).
 
-    Rows that fill up the last tile of the result are 0 here; on the chip they are what its padding makes of them.
+    Rows that fill up the last tile of the result are 0 here; on the chip they hold what its padding yields.
     """
     rows = input.shape[-2]
     start, count = (0, rows) if token_index is None else (token_index, 1)
@@ -126,16 +141,21 @@ def split_query_key_value_and_split_heads(
     kv_input_tensor: Tensor | None = None,
     num_kv_heads: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """[batch, sequence, (heads + 2 * kv_heads) * width] to query, key and value of [batch, heads, sequence, width]."""
+    """Splits [batch, sequence, (heads + 2 * kv_heads) * width] into query, key and value.
+
+    Each result is [batch, heads, sequence, width]; with ``transpose_key`` the key is [batch, heads, width, sequence].
+    """
     kv_heads = num_kv_heads or num_heads
     if kv_input_tensor is None:
         width = input_tensor.shape[-1] // (num_heads + 2 * kv_heads)
-        parts = input_tensor.split([num_heads * width, kv_heads * width, kv_heads * width], -1)
+        thirds = input_tensor.split([num_heads * width, kv_heads * width, kv_heads * width], -1)
     else:
-        parts = (input_tensor, *kv_input_tensor.chunk(2, -1))
+        thirds = (input_tensor, *kv_input_tensor.chunk(2, -1))
 
     def heads(tensor: Tensor, count: int) -> Tensor:
         return tensor.view(*tensor.shape[:2], count, -1).transpose(1, 2)
 
-    query, key, value = (heads(part, count) for part, count in zip(parts, (num_heads, kv_heads, kv_heads), strict=True))
+    query, key, value = (
+        heads(part, count) for part, count in zip(thirds, (num_heads, kv_heads, kv_heads), strict=True)
+    )
     return query, key.transpose(-2, -1) if transpose_key else key, value

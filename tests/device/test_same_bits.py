@@ -1,0 +1,178 @@
+"""The bits of a result depend on the program and its inputs: not on sizes, threads, strides, runs or a compiler."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator.bind import bind
+from tt_xla.runtime.emulator.containers import CONTAINERS
+from tt_xla.runtime.emulator.context import Context, Weighted
+from tt_xla.runtime.emulator.fast import onednn
+from tt_xla.runtime.emulator.functions import FUNCTIONS
+from tt_xla.runtime.emulator.fused.verify import same_bits
+from tt_xla.runtime.emulator.kernels import attention
+
+INTEGERS_ONLY = ("bitwise_not", "logical_not", "isfinite")
+UNARY = sorted(name for name, function in FUNCTIONS.items() if function.is_op and name not in INTEGERS_ONLY)
+BINARY = ("atan2", "divide", "maximum", "minimum", "multiply", "pow_tensor", "remainder")
+ROW = 37
+"""Elements of a row: no multiple of any vector's length."""
+
+
+def spec(shape, dtype):
+    return TensorSpec(tuple(shape), TensorLayout.of(tuple(shape), DataType(dtype)))
+
+
+def computed(op, dtype, operands, fast=True, shape=None, **attributes):
+    """The result of one bound op; operands by name."""
+    specs = {name: spec(tensor.shape, dtype) for name, tensor in operands.items()}
+    result = spec(shape or next(iter(operands.values())).shape, dtype)
+    call = bind(Context(op, "silicon", specs, (result,)), attributes, fast=fast)
+    return (call.call if isinstance(call, Weighted) else call)(*operands.values())
+
+
+def rows_of(dtype, count=4096, seed=0):
+    """Rows with numbers of many magnitudes, zeros of both signs, infinities and NaN."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.randn(count, ROW, generator=generator) * torch.logspace(-3, 2, ROW)
+    rows[::7, 3], rows[::11, 5], rows[::13, 7], rows[::17, 9], rows[::19, 11] = (
+        -0.0,
+        0.0,
+        torch.inf,
+        -torch.inf,
+        torch.nan,
+    )
+    return rows.to(CONTAINERS[DataType(dtype)])
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+def test_a_row_has_the_bits_that_it_has_in_a_large_batch(name, dtype):
+    names = ("lhs", "rhs") if name in BINARY else ("input",)
+    operands = {each: rows_of(dtype, seed=seed) for seed, each in enumerate(names)}
+    batch = computed(f"ttnn.{name}", dtype, operands)
+    for count in (1, 2, 5):
+        few = computed(f"ttnn.{name}", dtype, {each: tensor[:count] for each, tensor in operands.items()})
+        assert same_bits(few, batch[:count])
+    one = computed(f"ttnn.{name}", dtype, {each: tensor[10:11, 4:5] for each, tensor in operands.items()})
+    assert same_bits(one, batch[10:11, 4:5])
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize("name", UNARY)
+def test_strides_and_threads_change_no_bit(name, dtype):
+    x = rows_of(dtype)
+    expected = computed(f"ttnn.{name}", dtype, {"input": x})
+    transposed = x.t().contiguous().t()
+    spread = torch.stack([x, x], -1)[..., 0]
+    for tensor in (transposed, spread):
+        assert same_bits(computed(f"ttnn.{name}", dtype, {"input": tensor}), expected)
+    threads = torch.get_num_threads()
+    try:
+        for count in (1, 3):
+            torch.set_num_threads(count)
+            assert same_bits(computed(f"ttnn.{name}", dtype, {"input": x}), expected)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_a_permuted_tensor_keeps_its_memory_order():
+    x = torch.randn(2, 5, 7, 16).permute(0, 3, 1, 2)
+    assert FUNCTIONS["silu"].compute(x).stride() == x.stride()
+
+
+def test_sqrt_of_float32_rounds_correctly():
+    x = rows_of("f32").abs()
+    assert same_bits(computed("ttnn.sqrt", "f32", {"input": x}), x.double().sqrt().float())
+
+
+def test_a_remainder_of_a_huge_quotient_is_exact():
+    x, y = torch.full((100,), 3e38), torch.full((100,), 0.1)
+    exact = torch.full((100,), math.fmod(float(x[0]), float(y[0])))
+    assert same_bits(computed("ttnn.remainder", "f32", {"lhs": x, "rhs": y}), exact)
+
+
+def test_attention_in_pieces_has_the_same_bits(monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(2, heads, 33, 32, generator=generator).bfloat16() for heads in (8, 4, 4))
+    mask = torch.randn(2, 8, 33, 33, generator=generator).bfloat16()
+    operands = {"query": query, "key": key, "value": value, "attention_mask": mask}
+    at_once = computed("ttnn.scaled_dot_product_attention", "bf16", operands, is_causal=False)
+    monkeypatch.setattr(attention, "_SCORES", 1)
+    assert same_bits(computed("ttnn.scaled_dot_product_attention", "bf16", operands, is_causal=False), at_once)
+
+
+@pytest.mark.skipif(not onednn.available(), reason="this CPU's oneDNN does not multiply bfloat16")
+@pytest.mark.parametrize("activation", [None, "relu", "gelu", "silu"])
+@pytest.mark.parametrize("rows", [1, 4, 300])
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+def test_the_faster_product_is_the_kernels_but_for_the_order_of_its_sum(rows, activation, dtype):
+    generator = torch.Generator().manual_seed(rows)
+    container = CONTAINERS[DataType(dtype)]
+    a, b, bias = (torch.randn(shape, generator=generator).to(container) for shape in ((rows, 64), (64, 48), (48,)))
+    operands = {"a": a, "b": b, "bias": bias}
+    fast, kernel = (
+        computed("ttnn.linear", dtype, operands, fast=way, shape=(rows, 48), activation=activation)
+        for way in (True, False)
+    )
+    ulp = 2.0**-7 if dtype == "bf16" else 2.0**-20
+    torch.testing.assert_close(fast, kernel, rtol=ulp, atol=64 * 2.0**-21)
+
+
+@pytest.mark.skipif(not onednn.available(), reason="this CPU's oneDNN does not multiply bfloat16")
+def test_the_faster_convolution_is_the_kernels_but_for_the_order_of_its_sum():
+    generator = torch.Generator().manual_seed(0)
+    geometry = {"in_channels": 8, "out_channels": 6, "batch_size": 2, "input_height": 9, "input_width": 7, "groups": 1}
+    geometry |= {"kernel_size": [3, 3], "stride": [1, 1], "padding": [1, 1], "dilation": [1, 1]}
+    x = torch.randn(1, 1, 2 * 9 * 7, 8, generator=generator).bfloat16()
+    weight, bias = (torch.randn(shape, generator=generator).bfloat16() for shape in ((6, 8, 3, 3), (1, 1, 1, 6)))
+    operands = {"input": x, "weight": weight, "bias": bias}
+    fast, kernel = (
+        computed("ttnn.conv2d", "bf16", operands, fast=way, shape=(1, 1, 126, 6), **geometry) for way in (True, False)
+    )
+    torch.testing.assert_close(fast, kernel, rtol=2.0**-7, atol=72 * 2.0**-21)
+
+
+PROGRAM = """
+import hashlib, torch, tt_torch
+torch.manual_seed(0)
+x, linear, norm = torch.randn(24, 40), torch.nn.Linear(40, 40), torch.nn.LayerNorm(40)
+functions = {
+    "gelu": torch.nn.functional.gelu, "sin": torch.sin, "matmul": lambda a: a @ a.T, "sum": lambda a: a.sum(-1),
+    "block": lambda a: torch.softmax(norm(torch.relu(linear(a))) * 2 + a, -1) * 3 - a,
+}
+for dtype in (torch.float32, torch.bfloat16):
+    linear, norm = linear.to(dtype), norm.to(dtype)
+    for name, function in functions.items():
+        compiled = torch.compile(function, backend="tt", options={"numerics": NUMERICS})
+        with torch.no_grad():
+            results = [compiled(x.to(dtype)) for _ in range(40)]
+        assert all(torch.equal(result, results[0]) for result in results), name
+        print(dtype, name, hashlib.md5(results[0].float().contiguous().numpy().tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.parametrize("numerics", ["silicon", "exact"])
+def test_modes_compilers_and_runs_change_no_bit(tmp_path, numerics):
+    """The same 40 runs in processes with fused kernels at once, later and not at all, and without a C++ compiler."""
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM.replace("NUMERICS", repr(numerics)))
+    environments = [{"TTXLA_EMULATOR_CHAINS": mode} for mode in ("auto", "now", "off")]
+    environments += [{"TTXLA_EMULATOR_CHAINS": "now", "CXX": "/no/compiler"}]
+    outputs = [
+        subprocess.run(
+            [sys.executable, str(script)], env={**os.environ, **more}, capture_output=True, text=True, check=True
+        ).stdout
+        for more in environments
+    ]
+    assert len(outputs[0].splitlines()) == 10
+    assert len({hashlib.md5(output.encode()).hexdigest() for output in outputs}) == 1
