@@ -1,4 +1,4 @@
-"""Groups of ops that the chip has one op for; a file for each family, a table of patterns in each."""
+"""Fusion of op groups that the chip has one op for: one module and one table of patterns per family."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ PATTERNS = (
     *concat.PATTERNS,
     *rotary.PATTERNS,
 )
+"""All fusions except those of transposes, in the order in which they are tried."""
 
 
 def run(module: ModuleOp, *, permute_matmul: bool = True, exact: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Activation functions in terms of arithmetic."""
+"""Fusion of activation functions that are written as arithmetic."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tt_xla.ir.ttir.structure import ClampScalarOp, WhereOp
 
 
 def _replace(rewriter: PatternRewriter, op: Operation, name: str, value: SSAValue) -> bool:
-    """Replaces ``op`` by the function of a name of ``value``, brought to the type of the result."""
+    """Replaces ``op`` by the unary op called ``name`` on ``value``; returns whether the shapes allow it."""
     if shape(value) != shape(op.results[0]):
         return False
     replace_with(rewriter, op, UNARY[name], [cast(rewriter, op, value, op.results[0])])
@@ -41,7 +41,7 @@ def _replace(rewriter: PatternRewriter, op: Operation, name: str, value: SSAValu
 
 @pattern(BINARY["maximum"], approximate=True)
 def relu(op: Operation, rewriter: PatternRewriter) -> None:
-    """max(x, 0)."""
+    """Fuses max(x, 0)."""
     for value, other in both_ways(op):
         if is_splat(other, 0) and value.type == op.results[0].type:
             replace_with(rewriter, op, UNARY["relu"], [value])
@@ -50,7 +50,7 @@ def relu(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(BINARY["minimum"], approximate=True)
 def relu6(op: Operation, rewriter: PatternRewriter) -> None:
-    """min(relu(x), 6)."""
+    """Fuses min(relu(x), 6)."""
     for value, other in both_ways(op):
         inner = unary(value, "relu")
         if inner is not None and is_splat(other, 6) and value.type == op.results[0].type:
@@ -60,17 +60,17 @@ def relu6(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(ClampScalarOp, approximate=True)
 def relu6_as_clamp(op: ClampScalarOp, rewriter: PatternRewriter) -> None:
-    """clamp(x, 0, 6)."""
+    """Fuses clamp(x, 0, 6)."""
     if (op.min, op.max) == (0, 6) and is_float(op.result):
         replace_with(rewriter, op, UNARY["relu6"], [op.input])
 
 
 @pattern(Multiply, Div, approximate=True)
 def hardsigmoid(op: Operation, rewriter: PatternRewriter) -> None:
-    """relu6(x + 3) / 6."""
-    found = scaled(op.results[0]) if is_float(op.results[0]) else None
-    relu6_ = unary(found[0], "relu6") if found else None
-    if found is None or relu6_ is None or not is_close(found[1], 1 / 6, op.results[0]):
+    """Fuses relu6(x + 3) / 6."""
+    scaled_relu6 = scaled(op.results[0]) if is_float(op.results[0]) else None
+    relu6_ = unary(scaled_relu6[0], "relu6") if scaled_relu6 else None
+    if scaled_relu6 is None or relu6_ is None or not is_close(scaled_relu6[1], 1 / 6, op.results[0]):
         return
     shifted = plus_constant(uncast(relu6_.operands[0]))
     if shifted is not None and shifted[1] == 3:
@@ -79,7 +79,7 @@ def hardsigmoid(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(Div, approximate=True)
 def sigmoid(op: Operation, rewriter: PatternRewriter) -> None:
-    """1 / (1 + exp(-x))."""
+    """Fuses 1 / (1 + exp(-x))."""
     if is_float(op.results[0]) and is_splat(op.operands[0], 1):
         value = _logistic_argument(op.operands[1])
         if value is not None:
@@ -88,23 +88,23 @@ def sigmoid(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(UNARY["reciprocal"], approximate=True)
 def sigmoid_as_reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
-    """The reciprocal of 1 + exp(-x)."""
+    """Fuses reciprocal(1 + exp(-x))."""
     value = _logistic_argument(op.operands[0])
     if value is not None:
         _replace(rewriter, op, "sigmoid", value)
 
 
 def _logistic_argument(value: SSAValue) -> SSAValue | None:
-    """x of 1 + exp(-x)."""
-    found = plus_constant(uncast(value))
-    exp = unary(uncast(found[0]), "exp") if found and found[1] == 1 else None
+    """Returns x when a value is 1 + exp(-x), else None."""
+    shifted = plus_constant(uncast(value))
+    exp = unary(uncast(shifted[0]), "exp") if shifted and shifted[1] == 1 else None
     negation = unary(uncast(exp.operands[0]), "neg") if exp else None
     return None if negation is None else negation.operands[0]
 
 
 @pattern(Multiply, Div, approximate=True)
 def times_itself(op: Operation, rewriter: PatternRewriter) -> None:
-    """x * sigmoid(x), x / (1 + exp(-x)), x * tanh(softplus(x))."""
+    """Fuses x * sigmoid(x) and x / (1 + exp(-x)) to silu, and x * tanh(softplus(x)) to mish."""
     result = op.results[0]
     if not is_float(result):
         return
@@ -116,16 +116,19 @@ def times_itself(op: Operation, rewriter: PatternRewriter) -> None:
     for value, other in both_ways(op):
         function = uncast(other)
         for name, argument in _GATES:
-            made = unary(function, name)
-            inner = argument(made.operands[0]) if made is not None else None
+            function_op = unary(function, name)
+            inner = argument(function_op.operands[0]) if function_op is not None else None
             if inner is not None and same(inner, value) and _replace(rewriter, op, _GATED[name], inner):
                 return
 
 
 def _softplus_argument(value: SSAValue) -> SSAValue | None:
-    """x of log(1 + exp(x)), log1p(exp(x)), or of logaddexp(x, 0), which is max(x, 0) + log1p(exp(-|x|))."""
+    """Returns x when a value is softplus(x), else None.
+
+    Softplus is written as log(1 + exp(x)), log1p(exp(x)), or logaddexp(x, 0) = max(x, 0) + log1p(exp(-|x|)).
+    """
     value = uncast(value)
-    select = producer(value, WhereOp)  # where(x is nan, x, softplus(x)), or x itself beyond a threshold
+    select = producer(value, WhereOp)  # where(x is nan, x, softplus(x)), or x beyond a threshold
     if select is not None:
         for branch, other in ((select.third, select.second), (select.second, select.third)):
             inner = _softplus_argument(branch)
@@ -145,11 +148,13 @@ def _softplus_argument(value: SSAValue) -> SSAValue | None:
 
 
 def _is_sum_with_zero(value: SSAValue, x: SSAValue) -> bool:
-    found = plus_constant(uncast(value))
-    return found is not None and found[1] == 0 and same(found[0], x)
+    """Returns whether a value is x + 0."""
+    shifted = plus_constant(uncast(value))
+    return shifted is not None and shifted[1] == 0 and same(shifted[0], x)
 
 
 def _logaddexp_argument(value: SSAValue) -> SSAValue | None:
+    """Returns x when a value is max(x, 0) + log1p(exp(-|x|)), else None."""
     add = producer(value, Add)
     if add is None:
         return None
@@ -172,35 +177,41 @@ _GATES: tuple[tuple[str, Callable[[SSAValue], SSAValue | None]], ...] = (
     ("sigmoid", lambda value: value),
     ("tanh", _softplus_argument),
 )
+"""Functions f that x is multiplied by, with matchers that return x from the operand of f."""
 _GATED = {"sigmoid": "silu", "tanh": "mish"}
+"""The fused op by the name of f."""
 
 
 @pattern(Multiply, Div, approximate=True)
 def gelu(op: Operation, rewriter: PatternRewriter) -> None:
-    """x / 2 * (1 + erf(x / sqrt(2))), however it is bracketed, and x / 2 * erfc(-x / sqrt(2))."""
+    """Fuses x / 2 * (1 + erf(x / sqrt(2))) in any bracketing, and x / 2 * erfc(-x / sqrt(2))."""
     _gelu(op, rewriter, _normal_cdf_argument)
 
 
 @pattern(Multiply, Div, approximate=True)
 def gelu_by_tanh(op: Operation, rewriter: PatternRewriter) -> None:
-    """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))), within 5e-4 of the function itself."""
+    """Fuses x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))).
+
+    The tanh form differs from gelu by at most 5e-4.
+    """
     _gelu(op, rewriter, _tanh_argument)
 
 
 def _gelu(op: Operation, rewriter: PatternRewriter, argument: Callable[[SSAValue], SSAValue | None]) -> None:
+    """Fuses x / 2 * f, where ``argument`` returns x from f."""
     if not is_float(op.results[0]):
         return
-    found, scale = factors(op.results[0])
-    if len(found) != 2 or not is_close(scale, 0.5, op.results[0]):
+    variables, scale = factors(op.results[0])
+    if len(variables) != 2 or not is_close(scale, 0.5, op.results[0]):
         return
-    for value, factor in (found, reversed(found)):
+    for value, factor in (variables, reversed(variables)):
         inner = argument(factor)
         if inner is not None and same(inner, value) and _replace(rewriter, op, "gelu", inner):
             return
 
 
 def _normal_cdf_argument(value: SSAValue) -> SSAValue | None:
-    """x of 1 + erf(x / sqrt(2)) or erfc(-x / sqrt(2))."""
+    """Returns x when a value is 1 + erf(x / sqrt(2)) or erfc(-x / sqrt(2)), else None."""
     grown = plus_constant(value)
     if grown is not None and grown[1] == 1:
         erf = unary(uncast(grown[0]), "erf")
@@ -210,23 +221,27 @@ def _normal_cdf_argument(value: SSAValue) -> SSAValue | None:
 
 
 def _scaled_by(value: SSAValue, scale: float) -> SSAValue | None:
-    found = scaled(value)
-    return found[0] if found is not None and is_close(found[1], scale, value) else None
+    """Returns x when a value is x * scale, else None."""
+    product = scaled(value)
+    return product[0] if product is not None and is_close(product[1], scale, value) else None
 
 
 def _tanh_argument(value: SSAValue) -> SSAValue | None:
-    """x of 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)); the polynomial may be x * (1 + 0.044715 * x ** 2)."""
+    """Returns x when a value is 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)), else None.
+
+    The polynomial may be written as x * (1 + 0.044715 * x ** 2).
+    """
     grown = plus_constant(value)
     tanh = unary(uncast(grown[0]), "tanh") if grown is not None and grown[1] == 1 else None
     if tanh is None:
         return None
-    found, scale = factors(tanh.operands[0])
+    variables, scale = factors(tanh.operands[0])
     if not is_close(scale, math.sqrt(2 / math.pi), tanh.operands[0]):
         return None
-    if len(found) == 1:
-        return _cubic_argument(found[0])
-    if len(found) == 2:
-        for x, polynomial in (found, reversed(found)):
+    if len(variables) == 1:
+        return _cubic_argument(variables[0])
+    if len(variables) == 2:
+        for x, polynomial in (variables, reversed(variables)):
             inner = plus_constant(polynomial)
             if inner is not None and inner[1] == 1 and _is_power(inner[0], x, 2):
                 return x
@@ -234,7 +249,7 @@ def _tanh_argument(value: SSAValue) -> SSAValue | None:
 
 
 def _cubic_argument(value: SSAValue) -> SSAValue | None:
-    """x of x + 0.044715 * x ** 3."""
+    """Returns x when a value is x + 0.044715 * x ** 3, else None."""
     add = producer(value, Add)
     if add is None:
         return None
@@ -245,19 +260,19 @@ def _cubic_argument(value: SSAValue) -> SSAValue | None:
 
 
 def _is_power(value: SSAValue, x: SSAValue, exponent: int) -> bool:
-    """Whether ``value`` is 0.044715 times a power of ``x``."""
-    found, scale = factors(value)
+    """Returns whether ``value`` is 0.044715 * x ** exponent."""
+    variables, scale = factors(value)
     if not is_close(scale, 0.044715, value):
         return False
-    if len(found) == 1:
-        power = producer(found[0], BINARY["pow"])
+    if len(variables) == 1:
+        power = producer(variables[0], BINARY["pow"])
         return power is not None and same(power.operands[0], x) and is_number(power.operands[1], exponent)
-    return len(found) == exponent and all(same(factor, x) for factor in found)
+    return len(variables) == exponent and all(same(factor, x) for factor in variables)
 
 
 @pattern(Div)
 def reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
-    """1 / x of floats; of integers it is a division that truncates."""
+    """Fuses 1 / x of floats. Integer division truncates."""
     result = op.results[0]
     if is_float(result) and is_splat(op.operands[0], 1) and op.operands[1].type == result.type:
         replace_with(rewriter, op, UNARY["reciprocal"], [op.operands[1]])
@@ -265,7 +280,7 @@ def reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(UNARY["reciprocal"], approximate=True)
 def rsqrt(op: Operation, rewriter: PatternRewriter) -> None:
-    """1 / sqrt(x)."""
+    """Fuses 1 / sqrt(x)."""
     sqrt = unary(op.operands[0], "sqrt")
     if sqrt is not None:
         replace_with(rewriter, op, UNARY["rsqrt"], [sqrt.operands[0]])
@@ -273,13 +288,13 @@ def rsqrt(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(Div, approximate=True)
 def divided_by_root(op: Operation, rewriter: PatternRewriter) -> None:
-    """x / sqrt(y) is x * rsqrt(y), which reads as a normalisation does, where nothing else needs the root."""
+    """Rewrites x / sqrt(y) to x * rsqrt(y), the form of normalisations, where the root has no other user."""
     sqrt = unary(op.operands[1], "sqrt")
     if sqrt is None or splat(op.operands[0]) is not None or not op.operands[1].has_one_use():
         return
-    made = UNARY["rsqrt"].make([sqrt.operands[0]], [tensor_type(op.operands[1])], op.location)
-    product = Multiply.make([op.operands[0], made.results[0]], [tensor_type(op.results[0])], op.location)
-    rewriter.replace(op, [made, product])
+    root = UNARY["rsqrt"].make([sqrt.operands[0]], [tensor_type(op.operands[1])], op.location)
+    product = Multiply.make([op.operands[0], root.results[0]], [tensor_type(op.results[0])], op.location)
+    rewriter.replace(op, [root, product])
 
 
 PATTERNS = (

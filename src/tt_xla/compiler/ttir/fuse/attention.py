@@ -1,7 +1,7 @@
-"""Scaled dot product attention: scores, scale, mask, softmax and the weighted sum of values become one op.
+"""Fusion of scaled dot product attention: scores, scale, mask, softmax and weighted sum of values become one op.
 
-TT-NN's op takes bfloat16 (not float32) with heads of a multiple of 32 elements, and a mask with a row for each query
-(its checks, tried in mock mode), so that nothing else is fused.
+TT-NN's op takes bfloat16, heads of a multiple of 32 elements, and a mask with a row for each query, as its checks in
+mock mode show. Other forms stay separate ops.
 """
 
 from __future__ import annotations
@@ -53,39 +53,43 @@ from tt_xla.ir.ttir.reduction import MaxOp, SoftmaxOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp, WhereOp
 
 _HIDDEN = -1e4
-"""What a mask puts in the place of a score is at most this; a real score never is."""
+"""Upper bound of the value that a mask puts in the place of a score; no real score is this small."""
 
 
 class _Mask(NamedTuple):
-    """A tensor that is added to scores, or a predicate of those that stay or of those that are hidden."""
+    """A tensor that is added to scores, or a predicate of the scores that stay or, with ``hides``, are hidden."""
 
     value: SSAValue
     is_predicate: bool
     hides: bool
     hidden: float
-    """What a predicate puts in the place of a score."""
+    """Value that a predicate puts in the place of a hidden score."""
     point: Dims
-    """The dimensions of the scores where the mask meets them."""
+    """Dimensions of the scores at the op that applies the mask."""
 
 
 class _Scores(NamedTuple):
+    """The product of queries and keys, with its scale and mask."""
+
     product: MatmulOp
     result: Dims
-    """The dimensions of the product."""
+    """Dimensions of the product."""
     scale: float
     mask: _Mask | None
 
 
 class _Weights(NamedTuple):
+    """The softmax whose result weights the values, and how the product reads it."""
+
     softmax: SoftmaxOp
     is_guarded: bool
-    """Whether a row that sees nothing has weights of 0, as torch has it."""
+    """Whether a row that sees no key has weights of 0, as in PyTorch."""
     scores: Dims
-    """The dimensions of the softmax."""
+    """Dimensions of the softmax."""
     keys: list[Factor]
-    """The one of them that it is taken along."""
+    """The dimension that the softmax runs along."""
     operand: Dims
-    """The dimensions of the product's operand."""
+    """Dimensions of the weights as the product's operand."""
     is_transposed: bool
     """Whether the product is value.T @ weights.T."""
 
@@ -95,26 +99,28 @@ _Described = tuple[SSAValue, Dims]
 
 
 class _Parts(NamedTuple):
-    """What each factor of the scores is to attention; the scores are [batch, heads + groups, rows, keys]."""
+    """The role of each factor of the scores, which are [batch, heads + groups, rows, keys]."""
 
     batch: list[Factor]
     heads: list[Factor]
     groups: list[Factor]
-    """Query heads that share a head of keys and values."""
+    """Query heads that share one head of keys and values."""
     rows: list[Factor]
     keys: list[Factor]
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
+        """Sizes of the batch, of the query heads, of the rows and of the keys."""
         return product(self.batch), product(self.heads + self.groups), product(self.rows), product(self.keys)
 
 
 @pattern(MatmulOp, approximate=True)
 def attention(op: MatmulOp, rewriter: PatternRewriter) -> None:
-    """softmax(query @ key.T * scale + mask) @ value, whatever the order of dimensions and products.
+    """Fuses softmax(query @ key.T * scale + mask) @ value, in any order of dimensions and products.
 
-    Dimensions are followed from the softmax to both products: those that both operands of the scores have are batch
-    and heads, those that the query alone has are its rows or, where a mask is the same for them, heads of a group.
+    Dimensions are followed from the softmax to both products. Dimensions that both operands of the scores have are
+    batch and heads. Dimensions that only the query has are its rows or, where a mask does not vary along them, heads of
+    a group.
     """
     if tensor_type(op.result).element_type != bf16:
         return
@@ -136,12 +142,13 @@ def attention(op: MatmulOp, rewriter: PatternRewriter) -> None:
 def _replace(
     op: MatmulOp, rewriter: PatternRewriter, weights: _Weights, scores: _Scores, parts: _Parts, width: int
 ) -> None:
+    """Replaces the last product by an attention op on rearranged operands."""
     depth, outer = [Factor(width)], scores.product
     *batch, rows, columns = refined(scores.result)
     first = outer.a, [*batch, depth, rows] if outer.transpose_a else [*batch, rows, depth]
     second = outer.b, [*batch, columns, depth] if outer.transpose_b else [*batch, depth, columns]
-    (asked, asked_dims), key = (second, first) if rows == parts.keys else (first, second)
-    scale, plain = scores.scale, uncast(asked)
+    (queries, query_dims), key = (second, first) if rows == parts.keys else (first, second)
+    scale, plain = scores.scale, uncast(queries)
     scaled = _by_constant(plain)
     if scaled is not None and scaled[0].type == plain.type:
         plain, scale = scaled[0], scale * scaled[1]
@@ -159,11 +166,11 @@ def _replace(
     parts = _Parts(*(leaves(factors) for factors in parts))
     as_query = [parts.batch, parts.heads + parts.groups, parts.rows, depth]
     as_key = [parts.batch, heads, parts.keys, depth]
-    query = arranged(rewriter, op, plain, refined(asked_dims), as_query)
+    query = arranged(rewriter, op, plain, refined(query_dims), as_query)
     keys, values = (arranged(rewriter, op, uncast(one), refined(dims), as_key) for one, dims in (key, value))
     causal = scores.mask is not None and _is_causal(scores.mask, parts)
     mask = None if causal or scores.mask is None else _additive(rewriter, op, scores.mask, parts)
-    made = insert_before(
+    attended = insert_before(
         rewriter,
         op,
         ScaledDotProductAttentionOp,
@@ -173,12 +180,13 @@ def _replace(
         scale=scale,
     )
     if weights.is_guarded and mask is not None and scores.mask is not None and math.isinf(scores.mask.hidden):
-        made = _guarded(rewriter, op, made, mask)
-    made = arranged(rewriter, op, made, as_query, refined(result))
-    rewriter.replace(op, [], [reshaped(rewriter, op, made, shape(op.result))])
+        attended = _guarded(rewriter, op, attended, mask)
+    attended = arranged(rewriter, op, attended, as_query, refined(result))
+    rewriter.replace(op, [], [reshaped(rewriter, op, attended, shape(op.result))])
 
 
 def _weights(op: MatmulOp) -> _Weights | None:
+    """Returns the weights that a product multiplies the values by, or None."""
     for operand, is_transposed in ((op.a, False), (op.b, True)):
         flag = op.transpose_b if is_transposed else op.transpose_a
         weights = behind(operand, *VIEWS)
@@ -195,7 +203,7 @@ def _weights(op: MatmulOp) -> _Weights | None:
 
 
 def _behind_guard(value: SSAValue) -> SoftmaxOp | None:
-    """The softmax of a value that is 0 in rows of scores that are all -inf: torch's safe softmax."""
+    """Returns the softmax behind PyTorch's safe softmax, which gives 0 in rows whose scores are all -inf."""
     guard = producer(value, WhereOp)
     softmax = producer(uncast(guard.third), SoftmaxOp) if guard is not None else None
     if guard is None or softmax is None or splat(unspread(guard.second)) != 0 or only_user(softmax.result) is None:
@@ -213,33 +221,34 @@ def _behind_guard(value: SSAValue) -> SoftmaxOp | None:
     return None
 
 
-def _guarded(rewriter: PatternRewriter, op: Operation, made: SSAValue, mask: SSAValue) -> SSAValue:
-    """``made`` with 0 in rows that an additive mask hides all keys from."""
+def _guarded(rewriter: PatternRewriter, op: Operation, attended: SSAValue, mask: SSAValue) -> SSAValue:
+    """Returns ``attended`` with 0 in rows where an additive mask hides all keys."""
     sizes = shape(mask)[:-1]
     greatest = insert_before(rewriter, op, MaxOp, [mask], tensor((*sizes, 1), bf16), dim_arg=(3,), keep_dim=True)
     zero, hidden = (splat_of(number, tensor((1,), bf16), op.location) for number in (0.0, -math.inf))
     nothing, never = (rewriter.insert(each, InsertPoint.before(op)).results[0] for each in (zero, hidden))
     sees = insert_before(rewriter, op, BINARY["ne"], [greatest, never], tensor((*sizes, 1), bf16))
-    return insert_before(rewriter, op, WhereOp, [sees, made, nothing], tensor_type(made))
+    return insert_before(rewriter, op, WhereOp, [sees, attended, nothing], tensor_type(attended))
 
 
 def _same_batch(op: MatmulOp) -> bool:
-    """Whether neither operand of a product is repeated for the other's batch."""
+    """Returns whether neither operand of a product is broadcast along the batch."""
     return shape(op.a)[:-2] == shape(op.b)[:-2] == shape(op.result)[:-2]
 
 
 def _scores(value: SSAValue, dims: Dims) -> _Scores | None:
+    """Returns the scores that a value was computed from, or None."""
     scale, mask = 1.0, None
     while True:
         value = uncast(value)
-        found = value.op if isinstance(value, OpResult) else None
-        if isinstance(found, MatmulOp):
-            return _Scores(found, dims, scale, mask) if _same_batch(found) else None
-        if isinstance(found, ReshapeOp | PermuteOp):
-            inner = before(found, dims)
+        producer_op = value.op if isinstance(value, OpResult) else None
+        if isinstance(producer_op, MatmulOp):
+            return _Scores(producer_op, dims, scale, mask) if _same_batch(producer_op) else None
+        if isinstance(producer_op, ReshapeOp | PermuteOp):
+            inner = before(producer_op, dims)
             if inner is None:
                 return None
-            value, dims = found.input, inner
+            value, dims = producer_op.input, inner
             continue
         scaled = _by_constant(value)
         if scaled is not None and shape(scaled[0]) == shape(value):
@@ -252,7 +261,7 @@ def _scores(value: SSAValue, dims: Dims) -> _Scores | None:
 
 
 def _parts(weights: _Weights, scores: _Scores) -> _Parts | None:
-    """None where the products contract or keep other dimensions than attention's."""
+    """Returns the role of each factor, or None where the products contract or keep other dimensions than attention."""
     keys = leaves(weights.keys)
     *batch, one, other = refined(scores.result)
     queries = other if one == keys else one if other == keys else None
@@ -266,7 +275,10 @@ def _parts(weights: _Weights, scores: _Scores) -> _Parts | None:
 
 
 def _masked_parts(parts: _Parts, mask: _Mask) -> _Parts | None:
-    """Query dimensions that the mask is the same for are heads; None where TT-NN cannot take such a mask."""
+    """Returns the roles with query dimensions that the mask does not vary along as heads of a group.
+
+    Returns None where TT-NN cannot take such a mask.
+    """
     dims = _mask_dims(mask)
     if dims is None or not (mask.is_predicate or is_float(mask.value)):
         return None
@@ -283,12 +295,12 @@ def _masked_parts(parts: _Parts, mask: _Mask) -> _Parts | None:
 
 
 def _is_uniform(varied: list[Factor], together: list[Factor]) -> bool:
-    """Whether a mask varies along all factors of a dimension or along none."""
+    """Returns whether a mask varies along all factors of a dimension or along none of them."""
     return len({factor in varied for factor in together}) < 2
 
 
 def _mask_dims(mask: _Mask) -> Dims | None:
-    """The factors of each of the mask's dimensions, none of those it is repeated along."""
+    """Returns the factors of each of the mask's dimensions; a dimension of size 1 has none."""
     point = refined(mask.point)
     sizes = shape(mask.value)
     aligned = point[len(point) - len(sizes) :] if len(sizes) <= len(point) else []
@@ -300,6 +312,7 @@ def _mask_dims(mask: _Mask) -> Dims | None:
 
 
 def _by_constant(value: SSAValue) -> tuple[SSAValue, float] | None:
+    """Returns x and c when a value is x times the constant c, else None."""
     multiply, division = producer(value, Multiply), producer(value, Div)
     for one, other in both_ways(multiply) if multiply is not None else ():
         number = splat(other)
@@ -310,7 +323,13 @@ def _by_constant(value: SSAValue) -> tuple[SSAValue, float] | None:
 
 
 def _masked(value: SSAValue, dims: Dims, scale: float) -> tuple[SSAValue, Dims, _Mask] | None:
-    """The scores before a mask meets them, their dimensions, and the mask; ``scale`` is what is applied to both."""
+    """Returns the scores before a mask, their dimensions and the mask; None where ``value`` applies no mask.
+
+    Args:
+        value: Value that may be masked scores.
+        dims: Dimensions of the value.
+        scale: Factor that is applied to the masked scores later.
+    """
     add, where = producer(value, Add), producer(value, WhereOp)
     for one, other in both_ways(add) if add is not None else ():
         if scale == 1 and _is_as_large(one, value) and _leads_to_product(one):
@@ -330,23 +349,28 @@ def _masked(value: SSAValue, dims: Dims, scale: float) -> tuple[SSAValue, Dims, 
 
 
 def _is_as_large(one: SSAValue, value: SSAValue) -> bool:
-    """Whether an operand is broadcast to the result by leading dimensions of size 1 at most."""
+    """Returns whether an operand has the result's shape, up to leading dimensions of size 1."""
     sizes = shape(value)
     return shape(one) == sizes[len(sizes) - len(shape(one)) :] and math.prod(shape(one)) == math.prod(sizes)
 
 
 def _last(dims: Dims, value: SSAValue) -> Dims:
+    """Returns the last dimensions, as many as ``value`` has."""
     return dims[len(dims) - len(shape(value)) :]
 
 
 def _leads_to_product(value: SSAValue) -> bool:
+    """Returns whether a value is a matrix product, perhaps scaled and behind casts, reshapes and permutes."""
     value = behind(value, *VIEWS)
     scaled = _by_constant(value)
     return producer(behind(scaled[0], *VIEWS) if scaled is not None else value, MatmulOp) is not None
 
 
 def _is_causal(mask: _Mask, parts: _Parts) -> bool:
-    """Whether a predicate lets each position see itself and those before, by comparing two ranges."""
+    """Returns whether a predicate lets each position see itself and those before it.
+
+    Such a predicate compares two ranges.
+    """
     compared = behind(mask.value, *VIEWS)
     later = producer(compared, BINARY["ge"])
     test = later or producer(compared, BINARY["le"])
@@ -370,17 +394,18 @@ def _is_causal(mask: _Mask, parts: _Parts) -> bool:
 
 
 def _is_range(value: SSAValue, dim: int) -> bool:
-    """Whether a value counts 0, 1, ... along one of the last two dimensions and is the same along the others."""
+    """Returns whether a value counts 0, 1, ... along one of the last two dimensions and is constant along the
+    others."""
     value = behind(value, BroadcastOp)
     sizes = (1, 1, *shape(value))
-    made = producer(value if len(shape(value)) == 1 else unshaped(value), ArangeOp)
-    if made is None or (made.start, made.step) != (0, 1):
+    count = producer(value if len(shape(value)) == 1 else unshaped(value), ArangeOp)
+    if count is None or (count.start, count.step) != (0, 1):
         return False
-    return sizes[dim] == math.prod(shape(value)) == shape(made.result)[-1] and len(shape(made.result)) == 1
+    return sizes[dim] == math.prod(shape(value)) == shape(count.result)[-1] and len(shape(count.result)) == 1
 
 
 def _additive(rewriter: PatternRewriter, op: Operation, mask: _Mask, parts: _Parts) -> SSAValue:
-    """The mask in bfloat16 as something to add, with four dimensions and a row for each query."""
+    """Returns the mask as a bfloat16 tensor to add, with four dimensions and a row for each query."""
     value, dims = mask.value, _mask_dims(mask)
     assert dims is not None
     if mask.is_predicate:
@@ -401,7 +426,10 @@ def _additive(rewriter: PatternRewriter, op: Operation, mask: _Mask, parts: _Par
 
 
 def _shared_heads(key: _Described, value: _Described, heads: list[Factor]) -> tuple[list[_Described], list[Factor]]:
-    """Keys and values before each head is repeated for a group of query heads, and the heads that they have there."""
+    """Returns keys and values before each head is repeated for a group of query heads, and their heads.
+
+    Returns them unchanged where they are not repeated alike.
+    """
     once = [_once(*operand) for operand in (key, value)]
     heads = leaves(heads)
     for *_, repeated in once:
@@ -412,20 +440,20 @@ def _shared_heads(key: _Described, value: _Described, heads: list[Factor]) -> tu
 
 
 def _once(value: SSAValue, dims: Dims) -> tuple[SSAValue, Dims, list[Factor]]:
-    """A value before it is broadcast, its dimensions there, and the factors that it is repeated along."""
-    spread = producer(behind(value, *VIEWS), BroadcastOp)
-    if spread is None:
+    """Returns a value before its broadcast, its dimensions there, and the factors that the broadcast repeats."""
+    broadcast = producer(behind(value, *VIEWS), BroadcastOp)
+    if broadcast is None:
         return value, dims, []
-    found, inner = value, refined(dims)
-    while found is not spread.result:
-        assert isinstance(found, OpResult)
-        outer = before(found.op, inner)
+    current, inner = value, refined(dims)
+    while current is not broadcast.result:
+        assert isinstance(current, OpResult)
+        outer = before(current.op, inner)
         if outer is None:
             return value, dims, []
-        found, inner = found.op.operands[0], outer
-    sizes = shape(spread.input)
+        current, inner = current.op.operands[0], outer
+    sizes = shape(broadcast.input)
     repeated = leaves(factor for size, dim in zip(sizes, inner, strict=True) if size == 1 for factor in dim)
-    return spread.input, [dim if size != 1 else [] for size, dim in zip(sizes, inner, strict=True)], repeated
+    return broadcast.input, [dim if size != 1 else [] for size, dim in zip(sizes, inner, strict=True)], repeated
 
 
 PATTERNS = (attention,)

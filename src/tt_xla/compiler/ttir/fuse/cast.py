@@ -1,4 +1,4 @@
-"""Casts to float32 and back around one op: TT-NN computes in float32 inside and rounds once, whatever it reads."""
+"""Removal of casts to float32 and back around one op: TT-NN computes in float32 and rounds the result once."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ _ARITHMETIC = tuple(BINARY[name] for name in ("add", "subtract", "multiply", "di
 _MOVES = (ReshapeOp, PermuteOp, BroadcastOp, SliceStaticOp, ConcatOp)
 _NORMS = (LayerNormOp, RmsNormOp)
 _NARROWS = (*UNARY.values(), *_ARITHMETIC, *_MOVES, *_NORMS, SumOp, MeanOp, MaxOp, MinOp, SoftmaxOp, MatmulOp, LinearOp)
+"""Ops that may compute on bf16 operands instead of float32 ones."""
 
 
 @pattern(TypecastOp, approximate=True)
 def narrow(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """bf16(f(f32(x), f32(y))) is f(x, y) in bf16, as f rounds its own result; weights of norms stay as they are."""
+    """Rewrites bf16(f(f32(x), f32(y))) to f(x, y) in bf16; weights of norms keep their type."""
     if tensor_type(op.result).element_type != bf16 or tensor_type(op.input).element_type != f32:
         return
-    made = op.input.op if isinstance(op.input, OpResult) else None
-    if not isinstance(made, _NARROWS) or only_user(op.input) is not op:
+    inner = op.input.op if isinstance(op.input, OpResult) else None
+    if not isinstance(inner, _NARROWS) or only_user(op.input) is not op:
         return
-    whole = made.operands[:1] if isinstance(made, _NORMS) else made.operands
-    if not all(_is_narrow(value) for value in whole) or all(splat(value) is not None for value in whole):
+    narrowable = inner.operands[:1] if isinstance(inner, _NORMS) else inner.operands
+    if not all(_is_narrow(value) for value in narrowable) or all(splat(value) is not None for value in narrowable):
         return
-    operands = [*(_narrowed(rewriter, op, value) for value in whole), *made.operands[len(whole) :]]
-    new = type(made).create(
-        operands=operands, result_types=[op.result.type], properties=made.properties, location=made.location
+    operands = [*(_narrowed(rewriter, op, value) for value in narrowable), *inner.operands[len(narrowable) :]]
+    new = type(inner).create(
+        operands=operands, result_types=[op.result.type], properties=inner.properties, location=inner.location
     )
     rewriter.replace(op, new)
 
 
 def _is_narrow(value: SSAValue) -> bool:
-    """Whether bf16 holds all that a value has: it is bf16, was cast from it, or is a constant of few digits."""
+    """Returns whether bf16 represents a value: it is bf16, a cast of bf16, or a constant of few digits."""
     cast, number = producer(value, TypecastOp), splat(value)
     sources = (value, cast.input) if cast is not None else (value,)
     if any(tensor_type(source).element_type == bf16 for source in sources):
@@ -51,6 +52,7 @@ def _is_narrow(value: SSAValue) -> bool:
 
 
 def _narrowed(rewriter: PatternRewriter, op: Operation, value: SSAValue) -> SSAValue:
+    """Returns a value in bf16: as it is, before its cast, or as a new constant."""
     number, cast, type_ = splat(value), producer(value, TypecastOp), tensor(shape(value), bf16)
     if value.type == type_:
         return value

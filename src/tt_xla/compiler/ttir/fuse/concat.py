@@ -1,4 +1,4 @@
-"""Concatenations of neighbouring slices of one tensor."""
+"""Fusion of concatenated neighbouring slices of one tensor."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tt_xla.ir.ttir.structure import ConcatOp, SliceStaticOp
 
 @pattern(ConcatOp)
 def concat_of_slices(op: ConcatOp, rewriter: PatternRewriter) -> None:
-    """concat(x[a:b], x[b:c]) is x[a:c], and x itself where that is all of it; among other parts too."""
+    """Rewrites concat(x[a:b], x[b:c]) to x[a:c], or to x where that is all of it; other operands stay."""
     dim = op.dim % len(shape(op.result))
     parts: list[SSAValue] = []
     for value in op.operands:
-        joined = _joined(parts[-1], value, dim) if parts else None
-        if joined is None:
+        joined_slice = _joined(parts[-1], value, dim) if parts else None
+        if joined_slice is None:
             parts.append(value)
             continue
-        source, values = joined
+        source, values = joined_slice
         if all(begin == 0 for begin in values["begins"]) and values["ends"] == shape(source):
             parts[-1] = source
             continue
@@ -36,7 +36,7 @@ def concat_of_slices(op: ConcatOp, rewriter: PatternRewriter) -> None:
 
 
 def _joined(one: SSAValue, other: SSAValue, dim: int) -> tuple[SSAValue, dict[str, tuple[int, ...]]] | None:
-    """The source and the bounds of one slice in the place of two, where the second begins as the first ends."""
+    """Returns the source and bounds of one slice that replaces two, where the second begins as the first ends."""
     first, second = producer(one, SliceStaticOp), producer(other, SliceStaticOp)
     if first is None or second is None or first.input is not second.input:
         return None

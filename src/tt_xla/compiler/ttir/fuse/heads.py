@@ -1,6 +1,6 @@
-"""Heads: projections of one input become one, split into heads by one op, and heads are joined by one op.
+"""Fusion of attention heads: projections of one input are merged and split into heads by one op, and joined by one op.
 
-TT-NN wants heads of a multiple of 32 elements for both (its checks, tried in mock mode); rows may be any number.
+TT-NN requires heads of a multiple of 32 elements for both ops, as its checks in mock mode show; rows may be any number.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _HEADS_FIRST, _HEADS_LAST_KEY = (0, 2, 1, 3), (0, 2, 3, 1)
 
 @pattern(ReshapeOp)
 def concatenate_heads(op: ReshapeOp, rewriter: PatternRewriter) -> None:
-    """A reshape of permute([B, H, S, D], (0, 2, 1, 3)) that keeps the rows, S or B * S, and joins H and D."""
+    """Fuses a permute of [B, H, S, D] by (0, 2, 1, 3) and a reshape that joins H and D.
+
+    The reshape may join the rows S with the batch B.
+    """
     permute = producer(op.input, PermuteOp)
     if permute is None or only_user(op.input) is not op or permute.permutation != _HEADS_FIRST:
         return
@@ -40,59 +43,60 @@ def concatenate_heads(op: ReshapeOp, rewriter: PatternRewriter) -> None:
 
 
 class _Projection(NamedTuple):
-    """permute(reshape(x @ w + b)), which is [B, H, S, D], or [B, H, D, S] where the permutation swaps them."""
+    """permute(reshape(x @ w + b)), of shape [B, H, S, D], or [B, H, D, S] where the permutation swaps the last two."""
 
     product: MatmulOp | LinearOp
     permute: PermuteOp
     sizes: tuple[int, int, int, int]
-    """B, H, S, D"""
+    """B, H, S and D."""
 
 
 @pattern(MatmulOp, LinearOp)
 def split_heads(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
-    """Three projections of one input into heads: one projection by the weights side by side, and one split.
+    """Merges three projections of one input into one product with joined weights, and one split into heads.
 
-    Where the weights are parameters, const-eval joins them once; else only where that is less work than the moves
-    that it saves.
+    Where the weights are parameters, const-eval joins them once. Otherwise they are joined only where that is less work
+    than the moves that it saves.
     """
     if _projection(op) is None:
         return
     users = {use.operation for use in op.a.uses if use.index == 0 and type(use.operation) is type(op)}
-    found = [made for user in users if (made := _projection(user)) is not None]
-    if len(found) != 3 or not _alike(found):
+    projections = [made for user in users if (made := _projection(user)) is not None]
+    if len(projections) != 3 or not _alike(projections):
         return
     block = op.parent_block()
     assert block is not None
     order = {other: position for position, other in enumerate(block.ops)}
-    found.sort(key=lambda made: order[made.product])
-    place = _place(found, block, order)
-    if found[0].product is not op or place is None:
+    projections.sort(key=lambda made: order[made.product])
+    place = _place(projections, block, order)
+    if projections[0].product is not op or place is None:
         return
-    # Of three, the one with more heads is the query.
-    counts = [made.sizes[1] for made in found]
-    query = next((made for made in found if counts.count(made.sizes[1]) == 1), found[0])
-    others = [made for made in found if made is not query]
+    # The projection whose number of heads differs is the query.
+    counts = [made.sizes[1] for made in projections]
+    query = next((made for made in projections if counts.count(made.sizes[1]) == 1), projections[0])
+    others = [made for made in projections if made is not query]
     if others[0].sizes[1] != others[1].sizes[1] or query.sizes[1] % others[0].sizes[1]:
         return
-    weights = [made.product.operands[1] for made in found]
+    weights = [made.product.operands[1] for made in projections]
     rows = math.prod(shape(op.a)[:-1])
     if not all(is_constant(weight) for weight in weights) and shape(op.a)[-1] > rows:
         return
     _merge(rewriter, op, [query, *others], place)
 
 
-def _place(found: list[_Projection], block: Block, order: dict[Operation, int]) -> Operation | None:
-    """What one product for all is put before: the last of the products, or a use of heads that is above it.
+def _place(projections: list[_Projection], block: Block, order: dict[Operation, int]) -> Operation | None:
+    """Returns the op before which the merged product goes: the last product, or an earlier use of heads.
 
-    None where a weight is made later than that.
+    Returns None where a weight is computed after that.
     """
-    users = (block.find_ancestor_op_in_block(use.operation) for made in found for use in made.permute.result.uses)
-    place = min((found[-1].product, *filter(None, users)), key=order.__getitem__)
-    makers = (value.owner for made in found for value in made.product.operands[1:])
+    users = (block.find_ancestor_op_in_block(use.operation) for made in projections for use in made.permute.result.uses)
+    place = min((projections[-1].product, *filter(None, users)), key=order.__getitem__)
+    makers = (value.owner for made in projections for value in made.product.operands[1:])
     return place if all(isinstance(owner, Block) or order[owner] < order[place] for owner in makers) else None
 
 
 def _projection(op: Operation) -> _Projection | None:
+    """Returns the projection whose product is ``op``, or None."""
     if not isinstance(op, MatmulOp | LinearOp) or op.transpose_a or len(shape(op.operands[1])) != 2:
         return None
     if isinstance(op, LinearOp) and op.bias is None:
@@ -107,36 +111,40 @@ def _projection(op: Operation) -> _Projection | None:
     return _Projection(op, permute, (batch, heads, rows, width))
 
 
-def _alike(found: list[_Projection]) -> bool:
-    first = found[0]
+def _alike(projections: list[_Projection]) -> bool:
+    """Returns whether projections agree in sizes, transposition and element type."""
+    first = projections[0]
     return all(
         made.sizes[0] == first.sizes[0]
         and made.sizes[2:] == first.sizes[2:]
         and made.product.transpose_b == first.product.transpose_b
         and tensor_type(made.product.result).element_type == tensor_type(first.product.result).element_type
-        for made in found
+        for made in projections
     )
 
 
-def _merge(rewriter: PatternRewriter, op: MatmulOp | LinearOp, found: list[_Projection], place: Operation) -> None:
-    """Replaces query, key and value, in this order, by a product and a split before ``place``."""
-    batch, heads, rows, width = found[0].sizes
-    groups = found[1].sizes[1]
+def _merge(
+    rewriter: PatternRewriter, op: MatmulOp | LinearOp, projections: list[_Projection], place: Operation
+) -> None:
+    """Replaces the projections of query, key and value, in this order, by a product and a split before ``place``."""
+    batch, heads, rows, width = projections[0].sizes
+    groups = projections[1].sizes[1]
     element, columns = tensor_type(op.result).element_type, (heads + 2 * groups) * width
     transposed, depth = op.transpose_b, shape(op.a)[-1]
     sizes = (columns, depth) if transposed else (depth, columns)
-    weight = _joined(rewriter, place, [made.product.operands[1] for made in found], sizes, 0 if transposed else 1)
+    weight = _joined(rewriter, place, [made.product.operands[1] for made in projections], sizes, 0 if transposed else 1)
     operands = [op.a, weight]
     if isinstance(op, LinearOp):
         biases = [
-            reshaped(rewriter, place, made.product.operands[2], (shape(made.product.result)[-1],)) for made in found
+            reshaped(rewriter, place, made.product.operands[2], (shape(made.product.result)[-1],))
+            for made in projections
         ]
         operands.append(_joined(rewriter, place, biases, (columns,), 0))
     type_ = tensor((*shape(op.result)[:-1], columns), element)
     flags = {"transpose_a": False, "transpose_b": transposed}
     merged = insert_before(rewriter, place, type(op), operands, type_, **flags)
     merged = reshaped(rewriter, place, merged, (batch, rows, columns))
-    types = [tensor((batch, made.sizes[1], rows, width), element) for made in found]
+    types = [tensor((batch, made.sizes[1], rows, width), element) for made in projections]
     split = SplitQueryKeyValueAndSplitHeadsOp.make(
         [merged, None],
         types,
@@ -146,7 +154,7 @@ def _merge(rewriter: PatternRewriter, op: MatmulOp | LinearOp, found: list[_Proj
         transpose_key=False,
     )
     rewriter.insert(split, InsertPoint.before(place))
-    for made, value in zip(found, split.results, strict=True):
+    for made, value in zip(projections, split.results, strict=True):
         if made.permute.permutation == _HEADS_FIRST:
             rewriter.replace(made.permute, [], [value])
         else:
@@ -156,6 +164,7 @@ def _merge(rewriter: PatternRewriter, op: MatmulOp | LinearOp, found: list[_Proj
 def _joined(
     rewriter: PatternRewriter, op: Operation, values: list[SSAValue], sizes: tuple[int, ...], dim: int
 ) -> SSAValue:
+    """Inserts a concatenation of values along a dimension."""
     type_ = tensor(sizes, tensor_type(values[0]).element_type)
     return insert_before(rewriter, op, ConcatOp, [values], type_, dim=dim)
 

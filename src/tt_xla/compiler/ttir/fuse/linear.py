@@ -1,4 +1,4 @@
-"""Matrix products: transposed operands, and a bias."""
+"""Fusion of transposed operands, biases and permuted rows into matrix products."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp
 
 @pattern(MatmulOp, LinearOp)
 def transposed_matmul(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
-    """A swap of the last two dimensions in front of a matrix product is its transpose flag."""
+    """Rewrites a swap of an operand's last two dimensions to the product's transpose flag."""
     flags = [op.transpose_a, op.transpose_b]
     operands = list(op.operands)
     for index in range(2):
@@ -30,13 +30,17 @@ def transposed_matmul(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> Non
 
 
 def swaps_last_two(permutation: tuple[int, ...]) -> bool:
+    """Returns whether a permutation only swaps the last two dimensions."""
     rank = len(permutation)
     return rank >= 2 and permutation == (*range(rank - 2), rank - 1, rank - 2)
 
 
 @pattern(Add, Subtract, approximate=True)
 def matmul_with_bias(op: Operation, rewriter: PatternRewriter) -> None:
-    """matmul(a, b) + bias or - bias, the bias one row; also of a product that is reshaped, keeping its columns."""
+    """Fuses matmul(a, b) + bias and - bias to linear, where the bias is one row.
+
+    The product may be reshaped, as long as it keeps its columns.
+    """
     for product, other in both_ways(op) if isinstance(op, Add) else [(op.operands[0], op.operands[1])]:
         source = look_through(product, ReshapeOp)
         matmul = producer(source, MatmulOp)
@@ -55,15 +59,17 @@ def matmul_with_bias(op: Operation, rewriter: PatternRewriter) -> None:
             bias = insert_before(rewriter, op, UNARY["neg"], [bias], tensor_type(bias))
         row = bias if len(shape(bias)) <= len(shape(source)) else reshaped(rewriter, op, bias, (columns,))
         flags = {name: matmul.value(name) for name in ("transpose_a", "transpose_b")}
-        made = insert_before(rewriter, op, LinearOp, [matmul.a, matmul.b, row], tensor_type(source), **flags)
-        rewriter.replace(op, [], [reshaped(rewriter, op, made, shape(product))])
+        linear = insert_before(rewriter, op, LinearOp, [matmul.a, matmul.b, row], tensor_type(source), **flags)
+        rewriter.replace(op, [], [reshaped(rewriter, op, linear, shape(product))])
         return
 
 
 @pattern(MatmulOp, LinearOp, approximate=True)
 def flattened_permute(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
-    """Rows that are flattened from permuted dimensions, as of images whose channels come first again, times parameters:
-    the rows of these are permuted instead, once."""
+    """Removes a permute of rows that are flattened before a product with parameters.
+
+    Images whose channels come first again are an example. The rows of the parameters are permuted instead, once.
+    """
     reshape = producer(op.a, ReshapeOp)
     permute = producer(reshape.input, PermuteOp) if reshape is not None else None
     if reshape is None or permute is None or op.transpose_a:
@@ -89,3 +95,4 @@ def flattened_permute(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> Non
 
 PATTERNS = (matmul_with_bias, flattened_permute)
 TRANSPOSES = (transposed_matmul,)
+"""Patterns that an option enables."""

@@ -1,4 +1,4 @@
-"""Layer and RMS normalisation over the last dimensions, found by the reciprocal root that each has."""
+"""Fusion of layer and RMS normalisation over the last dimensions, starting at the reciprocal root that both have."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ Dims = tuple[int, ...]
 
 @pattern(Multiply, approximate=True)
 def normalization(op: Operation, rewriter: PatternRewriter) -> None:
-    """(x - mean(x)) * rsqrt(variance(x) + epsilon) and x * rsqrt(mean(x * x) + epsilon).
+    """Fuses (x - mean(x)) * rsqrt(variance(x) + epsilon) and x * rsqrt(mean(x * x) + epsilon).
 
-    The root may be multiplied by a weight first; the variance is a mean of squares of differences, or a mean of squares
-    minus the square of the mean, not below 0 where that is seen to.
+    The root may be multiplied by a weight first. The variance is a mean of squared differences, or the mean of squares
+    minus the square of the mean, perhaps limited to 0 and more.
     """
     if not is_float(op.results[0]):
         return
@@ -50,10 +50,10 @@ def normalization(op: Operation, rewriter: PatternRewriter) -> None:
         root = _root(other)
         if root is None or shape(value) != shape(op.results[0]):
             continue
-        found = _layer(value, root) or _rms(value, root)
-        if found is None:
+        matched = _layer(value, root) or _rms(value, root)
+        if matched is None:
             continue
-        kind, x, dims = found
+        kind, x, dims = matched
         source = cast(rewriter, op, x, op.results[0])
         values = {"normalized_shape": shape(x)[-len(dims) :], "epsilon": root.epsilon}
         normal = insert_before(rewriter, op, kind, [source, None, None], tensor_type(source), **values)
@@ -70,22 +70,24 @@ class _Root(NamedTuple):
     statistic: SSAValue
     epsilon: float
     sizes: Dims
-    """The shape in which it meets the rows that it scales."""
+    """Shape in which the root meets the rows that it scales."""
     weight: SSAValue | None
 
 
 def _root(value: SSAValue) -> _Root | None:
+    """Returns the reciprocal root that a value is, perhaps times a weight, or None."""
     value = behind(value, TypecastOp, BroadcastOp)
-    found = _bare_root(value, None)
+    root = _bare_root(value, None)
     product = producer(value, Multiply)
-    if found is None and product is not None:
+    if root is None and product is not None:
         for one, rest in both_ways(product):
-            if splat(rest) is None and (found := _bare_root(behind(one, TypecastOp, BroadcastOp), rest)):
-                return found
-    return found
+            if splat(rest) is None and (root := _bare_root(behind(one, TypecastOp, BroadcastOp), rest)):
+                return root
+    return root
 
 
 def _bare_root(value: SSAValue, weight: SSAValue | None) -> _Root | None:
+    """Returns the reciprocal root that a value is, with the given weight, or None."""
     root = producer(unshaped(value), UNARY["rsqrt"])
     if root is None:
         return None
@@ -94,6 +96,7 @@ def _bare_root(value: SSAValue, weight: SSAValue | None) -> _Root | None:
 
 
 def _layer(value: SSAValue, root: _Root) -> tuple[type[LayerNormOp], SSAValue, Dims] | None:
+    """Returns op class, x and dimensions where ``value`` times the root is a layer normalisation, else None."""
     difference = producer(uncast(value), Subtract)
     if difference is None:
         return None
@@ -108,7 +111,7 @@ def _layer(value: SSAValue, root: _Root) -> tuple[type[LayerNormOp], SSAValue, D
 
 
 def _behind_clamp(value: SSAValue) -> SSAValue:
-    """v of max(v, 0)."""
+    """Returns v when a value is max(v, 0), else the value itself."""
     relu = unary(value, "relu")
     if relu is not None:
         return unshaped(relu.operands[0])
@@ -120,6 +123,7 @@ def _behind_clamp(value: SSAValue) -> SSAValue:
 
 
 def _is_variance(variance: SSAValue, x: SSAValue, dims: Dims) -> bool:
+    """Returns whether a value is the variance of x over dimensions."""
     mean = producer(variance, MeanOp)
     if mean is not None and last_dims(mean) == dims:
         product = producer(uncast(mean.input), Multiply)
@@ -135,19 +139,22 @@ def _is_variance(variance: SSAValue, x: SSAValue, dims: Dims) -> bool:
 
 
 def _is_centred(value: SSAValue, x: SSAValue, dims: Dims) -> bool:
+    """Returns whether a value is x - mean(x)."""
     difference = producer(uncast(value), Subtract)
     if difference is None or not same(difference.operands[0], x):
         return False
-    found = mean_over(difference.operands[1], x)
-    return found is not None and same(found[0], x) and found[1] == dims
+    mean = mean_over(difference.operands[1], x)
+    return mean is not None and same(mean[0], x) and mean[1] == dims
 
 
 def _is_mean(value: SSAValue, x: SSAValue, dims: Dims) -> bool:
+    """Returns whether a value is mean(x)."""
     mean = producer(unshaped(value), MeanOp)
     return mean is not None and same(mean.input, x) and last_dims(mean) == dims
 
 
 def _rms(value: SSAValue, root: _Root) -> tuple[type[RmsNormOp], SSAValue, Dims] | None:
+    """Returns op class, x and dimensions where ``value`` times the root is an RMS normalisation, else None."""
     x, mean = uncast(value), producer(unshaped(root.statistic), MeanOp)
     dims = last_dims(mean) if mean is not None else None
     if mean is None or dims is None or not is_square_of(mean.input, x) or root.sizes != _kept(x, dims):
@@ -156,13 +163,14 @@ def _rms(value: SSAValue, root: _Root) -> tuple[type[RmsNormOp], SSAValue, Dims]
 
 
 def _kept(x: SSAValue, dims: Dims) -> Dims:
-    """The shape of a value per row of ``x``; what lies before it keeps the order of elements, so shapes tell."""
+    """Returns the shape of a value with one element per row of x. Earlier ops keep the order, so comparing shapes
+    suffices."""
     return tuple(1 if dim in dims else size for dim, size in enumerate(shape(x)))
 
 
 @pattern(Multiply, approximate=True)
 def weight(op: Operation, rewriter: PatternRewriter) -> None:
-    """A normalisation times a vector over the normalised dimensions."""
+    """Fuses a normalisation times a vector over the normalised dimensions."""
     for value, other in both_ways(op):
         norm = _open_norm(op, value)
         if norm is None or norm.weight is not None or norm.bias is not None:
@@ -175,7 +183,7 @@ def weight(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(Add, approximate=True)
 def bias(op: Operation, rewriter: PatternRewriter) -> None:
-    """A normalisation plus a vector over the normalised dimensions."""
+    """Fuses a normalisation plus a vector over the normalised dimensions."""
     for value, other in both_ways(op):
         norm = _open_norm(op, value)
         if norm is None or norm.bias is not None:
@@ -187,21 +195,22 @@ def bias(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 def _open_norm(op: Operation, value: SSAValue) -> LayerNormOp | RmsNormOp | None:
-    """The normalisation, used by ``op`` alone, that made an operand of its result's type."""
-    made = value.op if isinstance(value, OpResult) else None
-    if not isinstance(made, LayerNormOp | RmsNormOp) or value.type != op.results[0].type:
+    """Returns the normalisation that produced an operand for ``op`` alone, in the type of the result, or None."""
+    norm = value.op if isinstance(value, OpResult) else None
+    if not isinstance(norm, LayerNormOp | RmsNormOp) or value.type != op.results[0].type:
         return None
-    return made if only_user(value) is op else None
+    return norm if only_user(value) is op else None
 
 
 def _vector(
     rewriter: PatternRewriter, op: Operation, value: SSAValue, norm: LayerNormOp | RmsNormOp
 ) -> SSAValue | None:
+    """Returns a value as a vector over the normalised dimensions, or None where it is none."""
     sizes: Dims = norm.normalized_shape
     source = behind(value, BroadcastOp)
-    found = shape(source)
-    leading = len(found) - len(sizes)
-    if leading < 0 or found[leading:] != sizes or any(size != 1 for size in found[:leading]):
+    source_sizes = shape(source)
+    leading = len(source_sizes) - len(sizes)
+    if leading < 0 or source_sizes[leading:] != sizes or any(size != 1 for size in source_sizes[:leading]):
         return None
     return reshaped(rewriter, op, cast(rewriter, op, source, op.results[0]), sizes)
 
@@ -213,12 +222,14 @@ def _extend(
     scale: SSAValue | None,
     shift: SSAValue | None,
 ) -> None:
+    """Replaces ``op`` by the normalisation with a scale and a shift."""
     replace_with(rewriter, op, type(norm), [norm.input, scale, shift], **norm.values())
 
 
 @pattern(Multiply, approximate=True)
 def unit_length(op: Operation, rewriter: PatternRewriter) -> None:
-    """x * rsqrt(sum(x * x) + epsilon) over n elements is RMS normalisation by epsilon / n, divided by sqrt(n)."""
+    """Rewrites x * rsqrt(sum(x * x) + epsilon) over n elements to RMS normalisation by epsilon / n, times 1 /
+    sqrt(n)."""
     if not is_float(op.results[0]) or not shape(op.results[0]):
         return
     for value, other in both_ways(op):

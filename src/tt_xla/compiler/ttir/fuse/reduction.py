@@ -1,4 +1,4 @@
-"""Reductions that keep their dimensions, and means."""
+"""Fusion of reshapes into reductions that keep their dimensions, and of sums into means."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tt_xla.ir.ttir.structure import ReshapeOp
 
 @pattern(ReshapeOp)
 def keep_dim(op: ReshapeOp, rewriter: PatternRewriter) -> None:
-    """A reshape that puts back the dimensions of size 1 that a reduction took away."""
+    """Fuses a reduction and a reshape that restores its dimensions of size 1."""
     reduction = producer(op.input, shared.Reduction)  # pyright: ignore[reportArgumentType]
     if reduction is None or reduction.keep_dim or only_user(op.input) is not op:
         return
@@ -31,7 +31,7 @@ def keep_dim(op: ReshapeOp, rewriter: PatternRewriter) -> None:
 
 @pattern(Multiply, Div, approximate=True)
 def mean(op: Operation, rewriter: PatternRewriter) -> None:
-    """sum(x) * (1 / n) or sum(x) / n, where n elements are summed."""
+    """Fuses sum(x) * (1 / n) and sum(x) / n to a mean, where n elements are summed."""
     pairs = [(op.operands[0], op.operands[1])] if isinstance(op, Div) else list(both_ways(op))
     for value, other in pairs:
         total = producer(look_through(value, ReshapeOp), SumOp)
@@ -43,8 +43,8 @@ def mean(op: Operation, rewriter: PatternRewriter) -> None:
         if math.isclose(factor, expected, rel_tol=2**-20):
             dims, keep = total.dim_arg, total.keep_dim
             type_ = tensor_type(total.result)
-            made = insert_before(rewriter, op, MeanOp, [total.input], type_, dim_arg=dims, keep_dim=keep)
-            replace_with(rewriter, op, ReshapeOp, [made], shape=shape(op.results[0]))
+            average = insert_before(rewriter, op, MeanOp, [total.input], type_, dim_arg=dims, keep_dim=keep)
+            replace_with(rewriter, op, ReshapeOp, [average], shape=shape(op.results[0]))
             return
 
 

@@ -1,8 +1,8 @@
-"""Rotary embedding of neighbouring elements, as GPT-J and complex numbers have it: a matrix exchanges those of a pair.
+"""Fusion of rotary embeddings of neighbouring elements, as in GPT-J and complex numbers, to a product with a matrix.
 
-Every second element is as far from its neighbour on the chip as an element of another tensor: to take these out and to
-put them back turns each tile into rows and back, twice. A product with a matrix of zeros, ones and minus ones, one of
-these a column, gives the same numbers in the same places, exactly in bfloat16. Infinities and NaN spread in their row.
+On the chip, taking out every second element and putting it back turns each tile into rows and back, twice. A product
+with a matrix that has one 1 or -1 in each column exchanges the elements of a pair instead, exactly in bfloat16.
+Infinities and NaN spread along their row.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tt_xla.ir.ttir.creation import ConstantOp
 from tt_xla.ir.ttir.structure import ConcatOp, ReshapeOp, SliceStaticOp
 
 _WIDEST = 512
-"""Of the last dimension, whose square the matrix is: heads are narrower."""
+"""Largest last dimension; the matrix is its square, and heads are narrower."""
 
 
 class _Half(NamedTuple):
-    """The elements of ``source`` at even places of its last dimension, or at odd ones."""
+    """The elements of ``source`` at even, or with ``odd`` at odd, positions of its last dimension."""
 
     source: SSAValue
     odd: bool
@@ -34,21 +34,23 @@ class _Half(NamedTuple):
 
 @pattern(ConcatOp, approximate=True)
 def turned_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
-    """Pairs (-b, a) of the pairs (a, b) of x [..., D]: x times a matrix."""
+    """Rewrites pairs (-b, a) of the pairs (a, b) of x [..., D] to x times a matrix."""
     parts = _interleaved(op)
     negation = unary(parts[0], "neg") if parts is not None else None
     if parts is None or negation is None:
         return
-    found = _pairs(parts[1], negation.operands[0])
-    if found is not None:
-        x = reshaped(rewriter, op, found, _joined_shape(op))
+    source = _pairs(parts[1], negation.operands[0])
+    if source is not None:
+        x = reshaped(rewriter, op, source, _joined_shape(op))
         rewriter.replace(op, [], [reshaped(rewriter, op, _exchanged(rewriter, op, x), shape(op.result))])
 
 
 @pattern(ConcatOp, approximate=True)
 def rotary_by_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
-    """Pairs (a * cos - b * sin, b * cos + a * sin) of the pairs (a, b) of x [..., D]: x * cos + turned x * sin, each
-    element of the tables twice."""
+    """Rewrites pairs (a * cos - b * sin, b * cos + a * sin) of the pairs (a, b) of x [..., D].
+
+    They become x * cos + exchanged x * sin, with each element of the tables repeated once.
+    """
     parts = _interleaved(op)
     if parts is None:
         return
@@ -67,15 +69,16 @@ def rotary_by_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
     for a, cosine in both_ways(straight):
         for b, sine in both_ways(turned):
             wanted = [{b, cosine}, {a, sine}]
-            found = _pairs(a, b) if added in (wanted, wanted[::-1]) else None
-            if found is not None:
-                _rotate(rewriter, op, found, cosine, sine)
+            source = _pairs(a, b) if added in (wanted, wanted[::-1]) else None
+            if source is not None:
+                _rotate(rewriter, op, source, cosine, sine)
                 return
 
 
-def _rotate(rewriter: PatternRewriter, op: ConcatOp, found: SSAValue, cosine: SSAValue, sine: SSAValue) -> None:
+def _rotate(rewriter: PatternRewriter, op: ConcatOp, source: SSAValue, cosine: SSAValue, sine: SSAValue) -> None:
+    """Replaces a concatenation by the rotation of ``source``."""
     sizes, element = _joined_shape(op), tensor_type(op.result).element_type
-    x = reshaped(rewriter, op, found, sizes)
+    x = reshaped(rewriter, op, source, sizes)
     factors = [(x, cosine), (_exchanged(rewriter, op, x), sine)]
     terms = [
         insert_before(rewriter, op, Multiply, [value, _doubled(rewriter, op, table)], tensor(sizes, element))
@@ -86,7 +89,7 @@ def _rotate(rewriter: PatternRewriter, op: ConcatOp, found: SSAValue, cosine: SS
 
 
 def _interleaved(op: ConcatOp) -> list[SSAValue] | None:
-    """The two tensors [..., D / 2] whose elements alternate in a concatenation [..., D / 2, 2]."""
+    """Returns two tensors [..., D / 2] whose elements alternate in a concatenation [..., D / 2, 2], or None."""
     sizes = shape(op.result)
     if len(sizes) < 3 or sizes[-1] != 2 or 2 * sizes[-2] > _WIDEST or not is_float(op.result):
         return None
@@ -99,12 +102,13 @@ def _interleaved(op: ConcatOp) -> list[SSAValue] | None:
 
 
 def _joined_shape(op: ConcatOp) -> tuple[int, ...]:
+    """Returns the shape [..., D] of a concatenation of pairs."""
     *leading, pairs, _ = shape(op.result)
     return (*leading, 2 * pairs)
 
 
 def _pairs(even: SSAValue, odd: SSAValue) -> SSAValue | None:
-    """What two halves were taken from."""
+    """Returns the tensor that two halves were taken from, or None."""
     first, second = _half(even), _half(odd)
     if first is None or second is None or first.odd or not second.odd or first.source is not second.source:
         return None
@@ -112,25 +116,25 @@ def _pairs(even: SSAValue, odd: SSAValue) -> SSAValue | None:
 
 
 def _half(value: SSAValue) -> _Half | None:
-    """x[..., odd::2], or x[..., odd] of pairs x [..., D / 2, 2]."""
+    """Returns the half that a value is: x[..., odd::2], or x[..., odd] of pairs x [..., D / 2, 2]; else None."""
     reshape = producer(value, ReshapeOp)
     part = producer(value if reshape is None else reshape.input, SliceStaticOp)
     if part is None:
         return None
-    whole, values = shape(part.input), part.values()
+    full, values = shape(part.input), part.values()
     *before, first = values["begins"]
-    if any(before) or [*values["ends"][:-1]] != [*whole[:-1]] or any(step != 1 for step in values["step"][:-1]):
+    if any(before) or [*values["ends"][:-1]] != [*full[:-1]] or any(step != 1 for step in values["step"][:-1]):
         return None
     if reshape is None:
-        found = first in (0, 1) and values["step"][-1] == 2 and values["ends"][-1] > whole[-1] - 2 + first
-        return _Half(part.input, bool(first)) if found and whole[-1] % 2 == 0 else None
-    if whole[-1] != 2 or shape(part.result)[-1] != 1 or shape(value) != whole[:-1]:
+        is_half = first in (0, 1) and values["step"][-1] == 2 and values["ends"][-1] > full[-1] - 2 + first
+        return _Half(part.input, bool(first)) if is_half and full[-1] % 2 == 0 else None
+    if full[-1] != 2 or shape(part.result)[-1] != 1 or shape(value) != full[:-1]:
         return None
     return _Half(part.input, bool(first))
 
 
 def _exchanged(rewriter: PatternRewriter, op: TTOp, x: SSAValue) -> SSAValue:
-    """Pairs (-b, a) of the pairs (a, b) of x [..., D]."""
+    """Returns pairs (-b, a) of the pairs (a, b) of x [..., D]."""
     width, element = shape(x)[-1], tensor_type(x).element_type
     matrix = np.zeros((width, width), np.float32)
     places = np.arange(0, width, 2)
@@ -142,7 +146,7 @@ def _exchanged(rewriter: PatternRewriter, op: TTOp, x: SSAValue) -> SSAValue:
 
 
 def _doubled(rewriter: PatternRewriter, op: TTOp, table: SSAValue) -> SSAValue:
-    """A table [..., D / 2] with each element twice, or as it is where it has one for all."""
+    """Returns a table [..., D / 2] with each element repeated once, or the table where it has one element for all."""
     *leading, width = shape(table)
     if width == 1:
         return table

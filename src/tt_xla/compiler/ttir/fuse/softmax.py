@@ -1,4 +1,4 @@
-"""Softmax along one dimension."""
+"""Fusion of softmax along one dimension."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from tt_xla.ir.ttir.structure import BroadcastOp, TypecastOp, WhereOp
 
 @pattern(Div, approximate=True)
 def softmax(op: Operation, rewriter: PatternRewriter) -> None:
-    """exp(x) / sum(exp(x)); with the maximum of x subtracted first it is the numerically stable form of the same."""
+    """Fuses exp(x) / sum(exp(x)), also with the maximum of x subtracted first, which is numerically stable."""
     _softmax(op, rewriter, op.operands[0], op.operands[1])
 
 
 @pattern(Multiply, approximate=True)
 def softmax_by_reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
-    """exp(x) * (1 / sum(exp(x)))."""
+    """Fuses exp(x) * (1 / sum(exp(x)))."""
     for value, other in both_ways(op):
         reciprocal = producer(behind(other, BroadcastOp, TypecastOp), UNARY["reciprocal"])
         if reciprocal is not None:
@@ -45,6 +45,7 @@ def softmax_by_reciprocal(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 def _softmax(op: Operation, rewriter: PatternRewriter, value: SSAValue, divisor: SSAValue) -> None:
+    """Fuses ``value / divisor`` if it is a softmax."""
     exp, total = producer(uncast(value), UNARY["exp"]), producer(unspread(divisor), SumOp)
     if exp is None or total is None or not is_float(op.results[0]) or not same(total.input, exp.results[0]):
         return
@@ -65,7 +66,10 @@ def _softmax(op: Operation, rewriter: PatternRewriter, value: SSAValue, divisor:
 
 
 def _maximum(value: SSAValue, dims: tuple[int, ...]) -> SSAValue | None:
-    """The tensor whose maximum along ``dims`` a value is; 0 where that is not finite, as log-sum-exp guards it."""
+    """Returns the tensor whose maximum along ``dims`` a value is, or None.
+
+    Log-sum-exp replaces a maximum that is not finite by 0, and JAX takes another maximum with -inf.
+    """
     source = unspread(value)
     guard = producer(source, WhereOp)
     if guard is not None and splat(unspread(guard.third)) == 0 and _is_finite(guard.first, guard.second):
@@ -83,7 +87,7 @@ def _maximum(value: SSAValue, dims: tuple[int, ...]) -> SSAValue | None:
 
 
 def _is_turned_maximum(value: SSAValue, x: SSAValue, dim: int) -> bool:
-    """Whether ``value`` is the maximum along ``dim`` of what ``x`` is after a permute, itself permuted."""
+    """Returns whether ``value`` is the maximum of a permuted ``x``, permuted back."""
     value = behind(value, BroadcastOp, TypecastOp)
     greatest = producer(behind(value, *VIEWS), MaxOp)
     dims = whole(shape(greatest.input)) if greatest is not None else []
@@ -91,21 +95,22 @@ def _is_turned_maximum(value: SSAValue, x: SSAValue, dim: int) -> bool:
     if greatest is None or seen is None:
         return False
     reduced = shapes.normalise_dims(greatest.dim_arg, len(dims))
-    left = [[] if place in reduced else factors for place, factors in enumerate(dims)]
+    remaining = [[] if place in reduced else factors for place, factors in enumerate(dims)]
     if not greatest.keep_dim:
-        left = [factors for place, factors in enumerate(left) if place not in reduced]
-    found = through(greatest.result, value, left)
+        remaining = [factors for place, factors in enumerate(remaining) if place not in reduced]
+    end = through(greatest.result, value, remaining)
     wanted = [[] if place == dim else factors for place, factors in enumerate(refined(seen))]
-    return found is not None and refined(found) == wanted
+    return end is not None and refined(end) == wanted
 
 
 def _is_finite(predicate: SSAValue, value: SSAValue) -> bool:
+    """Returns whether a predicate tests that a value is finite."""
     test = producer(unspread(predicate), UNARY["isfinite"])
     return test is not None and unshaped(test.operands[0]) is unshaped(value)
 
 
 def _kept(value: SSAValue, total: SumOp | MaxOp, dim: int) -> bool:
-    """Whether ``value`` spreads the reduction along its own dimension, or is still to be spread so."""
+    """Returns whether ``value`` is a reduction that keeps its dimension, or is still to be broadcast along it."""
     before = behind(value, BroadcastOp, TypecastOp)
     return shape(before) == shapes.reduce(shape(total.input), (dim,), True)
 

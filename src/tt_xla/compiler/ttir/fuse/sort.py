@@ -1,4 +1,4 @@
-"""Sorts in the other direction, and the first few of what is sorted."""
+"""Fusion of reversed and sliced sorts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tt_xla.ir.ttir.structure import ReverseOp, SliceStaticOp
 
 @pattern(ReverseOp, approximate=True)
 def reversed_sort(op: ReverseOp, rewriter: PatternRewriter) -> None:
-    """Sorted values in reverse order are sorted in the other direction; positions of equal values would differ."""
+    """Rewrites a reversed sort to a sort in the other direction, unless positions of equal values are used."""
     sort = producer(op.input, SortOp)
     if sort is None or op.input is not sort.values_ or sort.indices.first_use is not None:
         return
@@ -22,29 +22,29 @@ def reversed_sort(op: ReverseOp, rewriter: PatternRewriter) -> None:
         return
     values = sort.values() | {"descending": not sort.descending}
     types = [tensor_type(result) for result in sort.results]
-    made = SortOp.make([sort.input], types, op.location, **values)
-    rewriter.insert(made, InsertPoint.before(op))
-    rewriter.replace(op, [], [made.values_])
+    resorted = SortOp.make([sort.input], types, op.location, **values)
+    rewriter.insert(resorted, InsertPoint.before(op))
+    rewriter.replace(op, [], [resorted.values_])
 
 
 @pattern(SliceStaticOp, approximate=True)
 def first_of_sort(op: SliceStaticOp, rewriter: PatternRewriter) -> None:
-    """The first k of sorted values are the k greatest or least; of equal values any, so positions have no other use."""
+    """Rewrites the first k of sorted values to top-k, unless positions, which differ for equal values, are used."""
     sort = producer(op.input, SortOp)
     if sort is None or op.input is not sort.values_ or sort.indices.first_use is not None:
         return
-    whole, result = shape(op.input), shape(op.result)
-    dim = sort.dim % len(whole)
+    full, result = shape(op.input), shape(op.result)
+    dim = sort.dim % len(full)
     count = result[dim]
     if any(op.begins) or any(step != 1 for step in op.step):
         return
-    if dim != len(whole) - 1 or not 0 < count < whole[dim] or result[:dim] != whole[:dim]:
+    if dim != len(full) - 1 or not 0 < count < full[dim] or result[:dim] != full[:dim]:
         return
     types = [tensor(result, tensor_type(value).element_type) for value in sort.results]
     flags = {"largest": sort.descending, "sorted": True}
-    made = TopKOp.make([sort.input], types, op.location, k=count, dim=dim, **flags)
-    rewriter.insert(made, InsertPoint.before(op))
-    rewriter.replace(op, [], [made.values_])
+    top = TopKOp.make([sort.input], types, op.location, k=count, dim=dim, **flags)
+    rewriter.insert(top, InsertPoint.before(op))
+    rewriter.replace(op, [], [top.values_])
 
 
 PATTERNS = (reversed_sort, first_of_sort)
