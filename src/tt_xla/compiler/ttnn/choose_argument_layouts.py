@@ -1,8 +1,8 @@
-"""An argument that every user converts in the same way arrives converted.
+"""Pass: an argument that every user converts in the same way arrives converted.
 
-The lowering takes inputs row-major, as the host has them; nearly all ops want tiles. Whoever brings a tensor to the
-device lays it out once, and a tensor that stays between calls, such as a weight, is not converted again on each.
-Upstream leaves the conversions in the program.
+The lowering takes inputs row-major, as the host has them, while nearly all ops want tiles. Whoever brings a tensor to
+the device lays it out once; a tensor that stays between calls, such as a weight, is not converted in each call.
+tt-mlir leaves the conversions in the program.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tt_xla.ir.ttnn.memory import FromDeviceOp, ToLayoutOp
 
 
 def run(module: ModuleOp) -> None:
+    """Changes the argument types of every entry function."""
     for function in functions(module):
         if not is_entry(function):
             continue
@@ -27,25 +28,25 @@ def run(module: ModuleOp) -> None:
 
 
 def _convert(argument: BlockArgument) -> None:
-    """Follows conversions as long as all users agree on one."""
+    """Moves conversions of an argument to the caller as long as all users agree on one."""
     current = argument
     while True:
         wanted = _wanted(current)
         if wanted is None:
             return
-        made = Rewriter.replace_value_with_new_type(current, wanted)
-        assert isinstance(made, BlockArgument)
-        for user in users(made):
-            user.results[0].replace_all_uses_with(made)
+        converted = Rewriter.replace_value_with_new_type(current, wanted)
+        assert isinstance(converted, BlockArgument)
+        for user in users(converted):
+            user.results[0].replace_all_uses_with(converted)
             Rewriter.erase_op(user)
-        current = made
+        current = converted
 
 
 def _wanted(argument: BlockArgument) -> Attribute | None:
-    """The one type that every user converts the argument to; its element type stays."""
-    found = users(argument)
-    if not found or not all(isinstance(user, ToLayoutOp | FromDeviceOp) for user in found):
+    """Returns the one type that every user converts the argument to, or None. The element type stays."""
+    conversions = users(argument)
+    if not conversions or not all(isinstance(user, ToLayoutOp | FromDeviceOp) for user in conversions):
         return None
-    types = {user.results[0].type for user in found}
-    same_dtype = all(layout_of(user.results[0]).dtype is layout_of(argument).dtype for user in found)
+    types = {user.results[0].type for user in conversions}
+    same_dtype = all(layout_of(user.results[0]).dtype is layout_of(argument).dtype for user in conversions)
     return types.pop() if len(types) == 1 and same_dtype else None

@@ -1,5 +1,8 @@
-"""Weights of matrix products and convolutions stored as block floats: all of them (``experimental_weight_dtype``), or
-those of arguments that say so (``ttcore.weight_dtype``), which goes before the option; ``bf16`` leaves one alone."""
+"""Pass: weights of matrix products and convolutions are stored as block floats.
+
+The option ``experimental_weight_dtype`` applies to all weights. An argument's ``ttcore.weight_dtype`` takes precedence;
+``bf16`` there leaves the weight alone.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +27,19 @@ from tt_xla.ir.ttnn.structure import ConcatOp
 from tt_xla.ir.ttnn.window import Conv2dOp, PrepareConv2dWeightsOp
 
 _PRECISION = (DataType.BFP_BF4, DataType.BFP_BF8, DataType.BF16)
+"""Weight types from the least to the most precise."""
 
 
 def run(module: ModuleOp, dtype: DataType | None, overrides: Mapping[str, str] | None = None) -> None:
     """Converts every weight that depends on parameters and constants alone.
 
     Args:
-        dtype: of weights whose arguments say nothing; None leaves them as they are.
-        overrides: element types by the names of arguments, before what those say.
+        module: TTNN module that is changed in place.
+        dtype: Element type of weights whose arguments have no attribute; None leaves them alone.
+        overrides: Element types by argument name; they take precedence over the attributes.
 
     Raises:
-        OptionError: a weight is not bfloat16.
+        OptionError: A weight is not bfloat16.
     """
     for function in functions(module):
         said = _said(function, overrides or {})
@@ -56,33 +61,34 @@ def run(module: ModuleOp, dtype: DataType | None, overrides: Mapping[str, str] |
 
 
 def _said(function: FuncOp, overrides: Mapping[str, str]) -> dict[SSAValue, DataType | None]:
-    """What arguments say of their element type as weights, or what is said of their names."""
-    given = function.arg_attrs.data if function.arg_attrs is not None else ()
-    attributes = zip(body(function).args, given, strict=False)
-    found: dict[SSAValue, DataType | None] = {}
+    """Returns the weight types that arguments have by an override of their name or by their attribute."""
+    argument_attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
+    attributes = zip(body(function).args, argument_attributes, strict=False)
+    dtypes: dict[SSAValue, DataType | None] = {}
     for argument, attrs in attributes:
         name, said = attrs.data.get("ttir.name"), attrs.data.get(WEIGHT_DTYPE)
         wanted = overrides.get(name.data) if isinstance(name, StringAttr) else None
         if wanted is None and isinstance(said, StringAttr):
             wanted = said.data
         if wanted is not None:
-            found[argument] = DataType(wanted)
-    return found
+            dtypes[argument] = DataType(wanted)
+    return dtypes
 
 
 def _asked(weight: SSAValue, known: dict[SSAValue, DataType | None], default: DataType | None) -> DataType | None:
-    """What the arguments that a weight is made of ask for; of weights that were joined the most precise."""
+    """Returns the weight type that a weight's arguments ask for; of joined weights, the most precise one."""
     if weight in known or not isinstance(weight, OpResult):
         return known.get(weight)
-    found = [_asked(value, known, default) for value in tensor_operands(weight.op)]
-    if isinstance(weight.op, ConcatOp) and any(found):
-        found = [asked or default or DataType.BF16 for asked in found]
-    present = [asked for asked in found if asked is not None]
-    known[weight] = max(present, key=_PRECISION.index, default=None)
+    dtypes = [_asked(value, known, default) for value in tensor_operands(weight.op)]
+    if isinstance(weight.op, ConcatOp) and any(dtypes):
+        dtypes = [asked or default or DataType.BF16 for asked in dtypes]
+    known_dtypes = [asked for asked in dtypes if asked is not None]
+    known[weight] = max(known_dtypes, key=_PRECISION.index, default=None)
     return known[weight]
 
 
 def _typecast(op: Operation, index: int, dtype: DataType) -> None:
+    """Casts an operand of an op to another element type."""
     value = op.operands[index]
     type_ = laid_out(shape(value), layout_of(value).retyped(dtype))
     cast = TypecastOp.make([value], [type_], op.location)
@@ -91,7 +97,7 @@ def _typecast(op: Operation, index: int, dtype: DataType) -> None:
 
 
 def _convert_convolution(op: Conv2dOp, dtype: DataType) -> None:
-    """The convolution's config says the format; weights that are prepared beforehand have it from then on."""
+    """Puts the format into the convolution's config; weights that are prepared beforehand have it from there on."""
     config = Conv2dConfigAttr.of(**(dict(op.conv2d_config or ()) | {"weights_dtype": dtype}))
     op.properties["conv2d_config"] = config
     prepare = op.weight.owner
@@ -102,10 +108,15 @@ def _convert_convolution(op: Conv2dOp, dtype: DataType) -> None:
 
 
 def _check(op: Operation, weight: SSAValue, dtype: DataType) -> None:
-    found = layout_of(weight).dtype
-    if found not in (DataType.BF16, dtype):
+    """Checks that a weight can be converted.
+
+    Raises:
+        OptionError: The weight is neither bfloat16 nor of the wanted type.
+    """
+    weight_dtype = layout_of(weight).dtype
+    if weight_dtype not in (DataType.BF16, dtype):
         raise OptionError(
-            f"Weights of '{op.name}' are {found}; conversion to {dtype} needs a bfloat16 model.",
+            f"Weights of '{op.name}' are {weight_dtype}; conversion to {dtype} needs a bfloat16 model.",
             location=describe(op.location),
             hint="Cast the model first, `model.to(dtype=torch.bfloat16)`, and its inputs likewise; or leave out "
             "enable_bfp8_conversion and experimental_weight_dtype.",

@@ -1,4 +1,4 @@
-"""Memory of a tensor is free after its last use; parameters stay, and so does what a function returns."""
+"""Pass: a tensor's memory is freed after its last use. Parameters and returned values stay."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tt_xla.ir.ttnn.memory import DeallocateOp
 
 
 def run(module: ModuleOp) -> None:
+    """Inserts a deallocation after each value's last use."""
     for function in functions(module):
         for op, values in last_uses(body(function)).items():
             if isinstance(op, ReturnOp):
@@ -27,7 +28,7 @@ def run(module: ModuleOp) -> None:
 
 
 def _owned(function: FuncOp, value: SSAValue) -> bool:
-    """Whether the function may free a value: not its caller's, not a cached constant."""
+    """Returns whether a function may free a value: neither its caller's nor a cached constant."""
     if isinstance(value, BlockArgument):
         forward = FUNCTION_TYPE not in function.attributes
         return forward and argument_role(function, value.index) is Role.INPUT

@@ -1,4 +1,4 @@
-"""An elementwise function after a convolution or matrix product becomes part of it, and chains of moves become one."""
+"""Fusion of elementwise functions into convolutions and matrix products, and of chains of moves and casts."""
 
 from __future__ import annotations
 
@@ -25,18 +25,21 @@ from tt_xla.ir.ttnn.structure import ClampScalarOp, ReshapeOp
 from tt_xla.ir.ttnn.window import Conv2dOp, ConvTranspose2dOp
 
 _CONV = {Activation.RELU, Activation.RELU6, Activation.SILU, Activation.SIGMOID}
+"""Activations that TT-NN's convolutions apply."""
 _ACTIVATION_OPS: dict[type[Operation], Activation] = {
     ttnn.UNARY_OPS[activation.value]: activation for activation in Activation
 }
 _MATMUL = {Activation.RELU, Activation.SILU, Activation.SIGMOID, Activation.GELU}
+"""Activations that TT-NN's matrix products apply."""
 _TRUTH = tuple(
     ttnn.BINARY_OPS[name] for name in ("eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or", "logical_xor")
 )
+"""Comparisons and logical ops, whose results are 0 and 1."""
 
 
 @pattern(*_ACTIVATION_OPS, approximate=True)
 def fuse_into_convolution(op: Operation, rewriter: PatternRewriter) -> None:
-    """f(conv2d(x)), also with a reshape in between; as upstream, at each level."""
+    """Fuses f(conv2d(x)), also with a reshape in between, at every level, as tt-mlir does."""
     activation, source = _ACTIVATION_OPS[type(op)], _own_operand(op)
     conv = producer(source, Conv2dOp) or producer(source, ConvTranspose2dOp) if source is not None else None
     if conv is None or activation not in _CONV:
@@ -50,7 +53,7 @@ def fuse_into_convolution(op: Operation, rewriter: PatternRewriter) -> None:
 
 @pattern(*_ACTIVATION_OPS, approximate=True)
 def fuse_into_product(op: Operation, rewriter: PatternRewriter) -> None:
-    """f(matmul(x)), also with a reshape in between."""
+    """Fuses f(matmul(x)), also with a reshape in between."""
     activation, source = _ACTIVATION_OPS[type(op)], _own_operand(op)
     matmul = producer(source, MatmulOp) or producer(source, LinearOp) if source is not None else None
     if matmul is not None and activation in _MATMUL and matmul.activation is None:
@@ -59,7 +62,7 @@ def fuse_into_product(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 def _own_operand(op: Operation) -> SSAValue | None:
-    """The operand of ``op`` before a reshape; None where another uses it too."""
+    """Returns the operand of ``op``, before a reshape if there is one; None where other ops use it too."""
     reshape = producer(op.operands[0], ReshapeOp)
     source = reshape.input if reshape is not None else op.operands[0]
     if only_user(op.operands[0]) is not op or (reshape is not None and only_user(source) is not reshape):
@@ -69,7 +72,7 @@ def _own_operand(op: Operation) -> SSAValue | None:
 
 @pattern(ReshapeOp)
 def join_reshapes(op: ReshapeOp, rewriter: PatternRewriter) -> None:
-    """reshape(reshape(x)) is reshape(x), or x itself."""
+    """Rewrites reshape(reshape(x)) to reshape(x), or to x itself."""
     if op.input.type == op.result.type:
         rewriter.replace(op, [], [op.input])
         return
@@ -80,26 +83,28 @@ def join_reshapes(op: ReshapeOp, rewriter: PatternRewriter) -> None:
 
 @pattern(shared.ElementwiseUnary, shared.ElementwiseBinary)
 def sink_reshape(op: TTOp, rewriter: PatternRewriter) -> None:
-    """f(reshape(x), y) is reshape(f(x, y)), where y is another such reshape or a vector over the last dimension.
+    """Rewrites f(reshape(x), y) to reshape(f(x, y)), where y is another such reshape or a vector.
 
-    Until it meets a reshape back, as between convolutions, which work on [1, 1, N * H * W, C].
+    The reshape sinks until it meets a reshape back, as between convolutions, which work on [1, 1, N * H * W, C].
     """
     reshapes = [producer(value, ReshapeOp) for value in op.operands]
-    sources = {shape(made.input) for made in reshapes if made is not None}
-    whole = shape(op.results[0])
+    sources = {shape(reshape.input) for reshape in reshapes if reshape is not None}
+    result_sizes = shape(op.results[0])
     if len(sources) != 1 or isinstance(op, shared.Softmax | shared.Cumulative | TypecastOp):
         return
     source = sources.pop()
-    if not source or not whole or source[-1] != whole[-1]:
+    if not source or not result_sizes or source[-1] != result_sizes[-1]:
         return
-    for value, made in zip(op.operands, reshapes, strict=True):
-        if made is None:
-            vector = shape(value)[-1:] in ((1,), whole[-1:]) and math.prod(shape(value)[:-1]) == 1
+    for value, reshape in zip(op.operands, reshapes, strict=True):
+        if reshape is None:
+            vector = shape(value)[-1:] in ((1,), result_sizes[-1:]) and math.prod(shape(value)[:-1]) == 1
             if not vector or len(shape(value)) > len(source):
                 return
-        elif shape(value) != whole or only_user(value) is not op or layout_of(made.input).tiled is False:
+        elif shape(value) != result_sizes or only_user(value) is not op or layout_of(reshape.input).tiled is False:
             return
-    operands = [value if made is None else made.input for value, made in zip(op.operands, reshapes, strict=True)]
+    operands = [
+        value if reshape is None else reshape.input for value, reshape in zip(op.operands, reshapes, strict=True)
+    ]
     layout = layout_of(op.results[0])
     inner = type(op).create(
         operands=operands,
@@ -107,18 +112,18 @@ def sink_reshape(op: TTOp, rewriter: PatternRewriter) -> None:
         properties=op.properties,
         location=op.location,
     )
-    outer = ReshapeOp.make([inner.results[0]], [op.results[0].type], op.location, shape=whole)
+    outer = ReshapeOp.make([inner.results[0]], [op.results[0].type], op.location, shape=result_sizes)
     rewriter.replace(op, [inner, outer])
 
 
 @pattern(LayerNormOp, RmsNormOp, MatmulOp, LinearOp)
 def sink_reshape_past_rows(op: LayerNormOp | RmsNormOp | MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
-    """f(reshape(x), w) is reshape(f(x, w)), where f works on the last dimension."""
-    made, after = producer(op.operands[0], ReshapeOp), only_user(op.results[0])
-    if made is None or only_user(op.operands[0]) is not op or not isinstance(after, ReshapeOp | _ROW_OPS):
+    """Rewrites f(reshape(x), w) to reshape(f(x, w)), where f works on the last dimension."""
+    reshape, after = producer(op.operands[0], ReshapeOp), only_user(op.results[0])
+    if reshape is None or only_user(op.operands[0]) is not op or not isinstance(after, ReshapeOp | _ROW_OPS):
         return
-    source, whole = shape(made.input), shape(op.operands[0])
-    if len(source) < 2 or len(whole) < 2 or source[-1] != whole[-1] or not layout_of(made.input).tiled:
+    source, whole = shape(reshape.input), shape(op.operands[0])
+    if len(source) < 2 or len(whole) < 2 or source[-1] != whole[-1] or not layout_of(reshape.input).tiled:
         return
     if isinstance(op, MatmulOp | LinearOp) and (op.transpose_a or len(shape(op.operands[1])) != 2):
         return
@@ -127,7 +132,7 @@ def sink_reshape_past_rows(op: LayerNormOp | RmsNormOp | MatmulOp | LinearOp, re
     type_ = op.results[0].type
     sizes = (*source[:-1], shape(op.results[0])[-1])
     inner = type(op).create(
-        operands=[made.input, *op.operands[1:]],
+        operands=[reshape.input, *op.operands[1:]],
         result_types=[laid_out(sizes, TensorLayout.of(sizes, layout_of(op.results[0]).dtype))],
         properties=op.properties,
         location=op.location,
@@ -137,11 +142,12 @@ def sink_reshape_past_rows(op: LayerNormOp | RmsNormOp | MatmulOp | LinearOp, re
 
 
 _ROW_OPS = LayerNormOp | RmsNormOp | MatmulOp | LinearOp | shared.ElementwiseUnary | shared.ElementwiseBinary
+"""Ops that work on each row, or element, by itself."""
 
 
 @pattern(TypecastOp)
 def join_unsigned_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """ui32(si32(x)) is x of ui32, whose bits are the same ones."""
+    """Rewrites ui32(si32(x)) to x of type ui32, which has the same bits."""
     inner = producer(op.input, TypecastOp)
     if inner is None or inner.input.type != op.result.type:
         return
@@ -151,8 +157,11 @@ def join_unsigned_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
 
 @pattern(TypecastOp, approximate=True)
 def join_integer_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """float(int(x)) is x where x has integers of at most 2^24: products of integers are computed in float32, and what
-    quantises rounds and clamps before. NaN, of which the chip's integers have none, stays NaN."""
+    """Rewrites float(int(x)) to x where x has integers of magnitude up to 2^24.
+
+    Products of integers are computed in float32, and quantisation rounds and clamps first. The chip's integers have no
+    NaN; here NaN stays NaN.
+    """
     inner = producer(op.input, TypecastOp)
     if inner is None or inner.input.type != op.result.type or layout_of(op.input).dtype is not DataType.SI32:
         return
@@ -161,17 +170,18 @@ def join_integer_casts(op: TypecastOp, rewriter: PatternRewriter) -> None:
 
 
 def _has_integers(value: SSAValue) -> bool:
-    """Whether a float was made of integers, by a product or by clamping rounded numbers."""
+    """Returns whether a float consists of integers, by a product of integers or by clamping rounded numbers."""
     clamp = producer(value, ClampScalarOp)
     if clamp is not None:
         ends = (clamp.min, clamp.max)
-        whole = all(float(end).is_integer() and abs(end) <= 2**24 for end in ends)
-        return whole and producer(clamp.input, _Round) is not None
+        has_integer_bounds = all(float(end).is_integer() and abs(end) <= 2**24 for end in ends)
+        return has_integer_bounds and producer(clamp.input, _Round) is not None
     product = producer(value, MatmulOp)
     return product is not None and all(_was_integer(operand) for operand in (product.a, product.b))
 
 
 def _was_integer(value: SSAValue) -> bool:
+    """Returns whether a float was cast from si32 or consists of integers."""
     cast = producer(value, TypecastOp)
     return (cast is not None and layout_of(cast.input).dtype is DataType.SI32) or _has_integers(value)
 
@@ -181,25 +191,27 @@ _Round = ttnn.UNARY_OPS["round"]
 
 @pattern(*_TRUTH)
 def truth_in_its_type(op: TTOp, rewriter: PatternRewriter) -> None:
-    """A comparison or a logical op whose uses all cast it to one type, if need be reshaped, is made in that type:
-    another float's, or that of its integers."""
-    found, casts = layout_of(op.results[0]), _casts_of(op.results[0])
+    """Computes a comparison or logical op in the type that all its users cast it to.
+
+    The users may reshape it first. The type is another float, or the integer type of the operands.
+    """
+    layout, casts = layout_of(op.results[0]), _casts_of(op.results[0])
     types = {layout_of(cast.result).dtype for cast in casts}
     of_integers = all(layout_of(value).dtype is DataType.SI32 for value in op.operands)
-    if len(types) != 1 or not found.tiled:
+    if len(types) != 1 or not layout.tiled:
         return
     (wanted,) = types
     if not (wanted.is_float or (of_integers and wanted is DataType.SI32)):
         return
-    made = type(op).make([*op.operands], [_retyped(op.results[0], wanted)], op.location)
-    rewriter.insert(made, InsertPoint.before(op))
+    retyped = type(op).make([*op.operands], [_retyped(op.results[0], wanted)], op.location)
+    rewriter.insert(retyped, InsertPoint.before(op))
     for user in users(op.results[0]):
         if isinstance(user, TypecastOp):
-            rewriter.replace(user, [], [made.results[0]])
+            rewriter.replace(user, [], [retyped.results[0]])
             continue
         sizes = shape(user.results[0])
         type_ = _retyped(user.results[0], wanted)
-        reshaped = ReshapeOp.make([made.results[0]], [type_], made.location, shape=sizes)
+        reshaped = ReshapeOp.make([retyped.results[0]], [type_], retyped.location, shape=sizes)
         rewriter.insert(reshaped, InsertPoint.before(user))
         for cast in users(user.results[0]):
             rewriter.replace(cast, [], [reshaped.results[0]])
@@ -208,24 +220,25 @@ def truth_in_its_type(op: TTOp, rewriter: PatternRewriter) -> None:
 
 
 def _casts_of(value: SSAValue) -> list[TypecastOp]:
-    """The casts that are all uses of a value, or of its reshapes; none where another op uses it."""
-    found: list[TypecastOp] = []
+    """Returns the casts that are all users of a value or of its reshapes; empty where other ops use it."""
+    all_casts: list[TypecastOp] = []
     for user in users(value):
         casts = users(user.results[0]) if isinstance(user, ReshapeOp) else [user]
         for cast in casts:
             if not isinstance(cast, TypecastOp) or not layout_of(cast.result).tiled:
                 return []
-            found.append(cast)
-    return found
+            all_casts.append(cast)
+    return all_casts
 
 
 def _retyped(value: SSAValue, dtype: DataType) -> Attribute:
+    """Returns a value's type with another element type."""
     return laid_out(shape(value), layout_of(value).retyped(dtype))
 
 
 @pattern(TypecastOp)
 def cast_truth_once(op: TypecastOp, rewriter: PatternRewriter) -> None:
-    """cast(cast(t)) of 1 and 0 is cast(t), or t: every type holds them."""
+    """Rewrites cast(cast(t)) of truth values to cast(t), or to t: every type represents 0 and 1."""
     inner = producer(op.input, TypecastOp)
     if inner is None or not isinstance(_before_reshape(inner.input).owner, (*_TRUTH, _IsFinite)):
         return
@@ -236,6 +249,7 @@ def cast_truth_once(op: TypecastOp, rewriter: PatternRewriter) -> None:
 
 
 def _before_reshape(value: SSAValue) -> SSAValue:
+    """Returns the value before a reshape."""
     reshape = producer(value, ReshapeOp)
     return value if reshape is None else reshape.input
 
@@ -245,17 +259,17 @@ _IsFinite = ttnn.UNARY_OPS["isfinite"]
 
 @pattern(ToLayoutOp)
 def fill_as_wanted(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
-    """to_layout(full()) of the same type is full()."""
+    """Rewrites to_layout(full()) of the same element type to full() in that layout."""
     full = producer(op.input, FullOp)
     wanted = layout_of(op.result)
     if full is not None and wanted.on_device and wanted.dtype == layout_of(op.input).dtype:
-        made = FullOp.make([*full.operands], [op.result.type], full.location, **full.values())
-        rewriter.replace(op, made)
+        filled = FullOp.make([*full.operands], [op.result.type], full.location, **full.values())
+        rewriter.replace(op, filled)
 
 
 @pattern(ToLayoutOp)
 def join_to_layouts(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
-    """to_layout(to_layout(x)) is to_layout(x), or x itself."""
+    """Rewrites to_layout(to_layout(x)) to to_layout(x), or to x itself."""
     inner = producer(op.input, ToLayoutOp)
     if inner is None or layout_of(op.input).dtype != layout_of(inner.input).dtype:
         return
@@ -267,7 +281,7 @@ def join_to_layouts(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
 
 @pattern(ReshapeOp)
 def reshape_before_tilize(op: ReshapeOp, rewriter: PatternRewriter) -> None:
-    """reshape(to_layout(x)) is to_layout(reshape(x)): rows of a row-major tensor regroup for nothing."""
+    """Rewrites reshape(to_layout(x)) to to_layout(reshape(x)): regrouping rows of a row-major tensor is free."""
     inner = producer(op.input, ToLayoutOp)
     if inner is None or layout_of(inner.input).tiled or only_user(op.input) is not op:
         return
@@ -278,18 +292,18 @@ def reshape_before_tilize(op: ReshapeOp, rewriter: PatternRewriter) -> None:
 
 
 def _before_reshaping(op: ToLayoutOp | FromDeviceOp, inner: ReshapeOp, rewriter: PatternRewriter) -> None:
-    """op(reshape(x)) becomes reshape(op(x))."""
+    """Rewrites op(reshape(x)) to reshape(op(x))."""
     sizes = shape(inner.input)
-    made = type(op).make([inner.input], [laid_out(sizes, layout_of(op.result).with_(sizes))], op.location)
-    reshaped = ReshapeOp.make([made.results[0]], [op.result.type], inner.location, shape=shape(op.result))
-    rewriter.replace(op, [made, reshaped])
+    moved = type(op).make([inner.input], [laid_out(sizes, layout_of(op.result).with_(sizes))], op.location)
+    reshaped = ReshapeOp.make([moved.results[0]], [op.result.type], inner.location, shape=shape(op.result))
+    rewriter.replace(op, [moved, reshaped])
 
 
 @pattern(ToLayoutOp)
 def untilize_before_reshape(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
-    """to_layout(reshape(x)) out of tiles is reshape(to_layout(x)), where x takes fewer tiles.
+    """Rewrites to_layout(reshape(x)) out of tiles to reshape(to_layout(x)), where x takes fewer tiles.
 
-    As the weights of a convolution of 1x1: scaled as a matrix, and then a tile for each element.
+    An example are weights of a 1x1 convolution, which are scaled as a matrix and would then take a tile per element.
     """
     inner = producer(op.input, ReshapeOp)
     if inner is None or layout_of(op.result).tiled or only_user(op.input) is not op:
@@ -302,7 +316,7 @@ def untilize_before_reshape(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
 
 @pattern(FromDeviceOp)
 def reshape_on_host(op: FromDeviceOp, rewriter: PatternRewriter) -> None:
-    """from_device(reshape(x)) is reshape(from_device(x)), where x is row-major: a view on the host."""
+    """Rewrites from_device(reshape(x)) of a row-major x to reshape(from_device(x)), a view on the host."""
     inner = producer(op.input, ReshapeOp)
     if inner is None or layout_of(inner.input).tiled or only_user(op.input) is not op:
         return
@@ -311,7 +325,7 @@ def reshape_on_host(op: FromDeviceOp, rewriter: PatternRewriter) -> None:
 
 @pattern(Conv2dOp)
 def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
-    """A convolution whose activation is tilized just for it takes the row-major one; it makes its own tiles."""
+    """Gives a convolution its activation row-major where that is tilized for it alone; it makes tiles itself."""
     tilize = producer(op.input, ToLayoutOp)
     if tilize is None or only_user(op.input) is not op:
         return

@@ -1,7 +1,7 @@
-"""Rotary embedding: x * cos + rotate_half(x) * sin becomes one op, also written half by half.
+"""Fusion of rotary embeddings, x * cos + rotate_half(x) * sin, also written half by half, to one op.
 
-TT-NN rotates heads of 32 elements or a multiple of 64, by tables of one batch and head; the result has whole tiles of
-rows, of which a slice takes those that are meant (its checks and shapes, tried in mock mode).
+TT-NN rotates heads of 32 elements or of a multiple of 64, by tables of one batch and head, as its checks in mock mode
+show. The result has whole tiles of rows; a slice takes the rows that are meant.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Neg = ttnn.UNARY_OPS["neg"]
 
 @pattern(_Add, approximate=True)
 def rotary_embedding(op: TTOp, rewriter: PatternRewriter) -> None:
-    """x * cos + concat(-second half of x, first half of x) * sin, over [B, H, S, D]."""
+    """Fuses x * cos + concat(-second half of x, first half of x) * sin over [B, H, S, D]."""
     sizes = shape(op.results[0])
     if len(sizes) != 4 or not (sizes[3] == TILE or sizes[3] % (2 * TILE) == 0):
         return
@@ -49,7 +49,10 @@ def rotary_embedding(op: TTOp, rewriter: PatternRewriter) -> None:
 
 @pattern(ConcatOp, approximate=True)
 def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
-    """concat(a * cos - b * sin, b * cos + a * sin) of the halves a and b of x [B, H, S, D], by tables [S, D / 2]."""
+    """Fuses concat(a * cos - b * sin, b * cos + a * sin) over [B, H, S, D].
+
+    a and b are the halves of x, and the tables have shape [S, D / 2].
+    """
     sizes = shape(op.result)
     if len(op.operands) != 2 or len(sizes) != 4 or op.dim % 4 != 3:
         return
@@ -58,8 +61,8 @@ def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
     difference, total = producer(op.operands[0], _Subtract), producer(op.operands[1], _Add)
     if difference is None or total is None:
         return
-    products = [producer(value, _Multiply) for made in (difference, total) for value in made.operands]
-    if any(made is None or only_user(made.results[0]) not in (difference, total) for made in products):
+    products = [producer(value, _Multiply) for factor in (difference, total) for value in factor.operands]
+    if any(factor is None or only_user(factor.results[0]) not in (difference, total) for factor in products):
         return
     turned, others = products[:2], products[2:]
     assert turned[0] is not None
@@ -67,7 +70,7 @@ def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
     for low, cosine in both_ways(turned[0]):
         for high, sine in both_ways(turned[1]):
             x, wanted = _halved(low, high), [{high, cosine}, {low, sine}]
-            found = [set(made.operands) for made in others if made is not None]
+            found = [set(factor.operands) for factor in others if factor is not None]
             if x is None or shape(x) != sizes or found not in (wanted, wanted[::-1]):
                 continue
             if any(_table(table) != (sizes[2], sizes[3] // 2) for table in (cosine, sine)):
@@ -78,32 +81,32 @@ def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
 
 
 def _twice(rewriter: PatternRewriter, op: TTOp, table: SSAValue) -> SSAValue:
-    """A table beside itself, by a concatenation right behind it that all its users share."""
+    """Returns a table concatenated with itself, by an op right behind the table that all its users share."""
     for user in users(table):
         if isinstance(user, ConcatOp) and [*user.operands] == [table, table] and user.dim % 4 == 3:
             return user.result
     wanted = (*shape(table)[:-1], 2 * shape(table)[-1])
     type_ = laid_out(wanted, TensorLayout.of(wanted, layout_of(table).dtype))
-    made = ConcatOp.make([[table, table]], [type_], op.location, dim=3)
-    _insert_behind(rewriter, table, made)
-    return made.results[0]
+    doubled = ConcatOp.make([[table, table]], [type_], op.location, dim=3)
+    _insert_behind(rewriter, table, doubled)
+    return doubled.results[0]
 
 
 def _rotate(rewriter: PatternRewriter, op: TTOp, operands: list[SSAValue]) -> None:
-    """Replaces the sum; by a slice of the result where the rows do not fill tiles."""
+    """Replaces ``op`` by the rotary embedding, sliced where the rows do not fill whole tiles."""
     sizes = shape(op.results[0])
     padded = (*sizes[:2], -(-sizes[2] // TILE) * TILE, sizes[3])
     if padded == sizes:
         replace_with(rewriter, op, RotaryEmbeddingOp, operands)
         return
     type_ = laid_out(padded, TensorLayout.of(padded, layout_of(op.results[0]).dtype))
-    made = RotaryEmbeddingOp.make(operands, [type_], op.location)
-    rewriter.insert(made, InsertPoint.before(op))
-    replace_with(rewriter, op, SliceStaticOp, [made.results[0]], begins=(0,) * 4, ends=sizes, step=(1,) * 4)
+    rotated = RotaryEmbeddingOp.make(operands, [type_], op.location)
+    rewriter.insert(rotated, InsertPoint.before(op))
+    replace_with(rewriter, op, SliceStaticOp, [rotated.results[0]], begins=(0,) * 4, ends=sizes, step=(1,) * 4)
 
 
 def _rotated_half(value: SSAValue) -> SSAValue | None:
-    """x of concat(-x[..., d / 2 :], x[..., : d / 2]) along the last dimension."""
+    """Returns x when a value is concat(-x[..., d / 2 :], x[..., : d / 2]) along the last dimension, else None."""
     joined = producer(value, ConcatOp)
     if joined is None or len(joined.operands) != 2 or joined.dim % len(shape(value)) != len(shape(value)) - 1:
         return None
@@ -113,26 +116,26 @@ def _rotated_half(value: SSAValue) -> SSAValue | None:
 
 
 def _halved(low: SSAValue, high: SSAValue) -> SSAValue | None:
-    """x of x[..., : d / 2] and x[..., d / 2 :]."""
+    """Returns x when two values are x[..., : d / 2] and x[..., d / 2 :], else None."""
     first, second = producer(low, SliceStaticOp), producer(high, SliceStaticOp)
     if first is None or second is None or first.input is not second.input:
         return None
-    whole = shape(first.input)
-    middle = whole[-1] // 2
-    zeros, ones, leading = (0,) * (len(whole) - 1), (1,) * len(whole), whole[:-1]
+    full = shape(first.input)
+    middle = full[-1] // 2
+    zeros, ones, leading = (0,) * (len(full) - 1), (1,) * len(full), full[:-1]
     lower = {"begins": (*zeros, 0), "ends": (*leading, middle), "step": ones}
-    upper = {"begins": (*zeros, middle), "ends": whole, "step": ones}
+    upper = {"begins": (*zeros, middle), "ends": full, "step": ones}
     return first.input if first.values() == lower and second.values() == upper else None
 
 
 def _table(value: SSAValue) -> tuple[int, ...]:
-    """Rows and columns of a table of one batch and head; nothing for another tensor."""
+    """Returns rows and columns of a table of one batch and head; empty for other tensors."""
     sizes = shape(value)
     return sizes[-2:] if all(size == 1 for size in sizes[:-2]) else ()
 
 
 def _four_dimensions(rewriter: PatternRewriter, op: TTOp, value: SSAValue) -> SSAValue:
-    """A table as [1, 1, S, D], by a reshape right behind it that all its users share."""
+    """Returns a table as [1, 1, S, D], by a reshape right behind it that all its users share."""
     wanted = (1, 1, *shape(value)[-2:])
     if shape(value) == wanted:
         return value
@@ -141,12 +144,13 @@ def _four_dimensions(rewriter: PatternRewriter, op: TTOp, value: SSAValue) -> SS
             return user.result
     layout = layout_of(value)
     type_ = laid_out(wanted, TensorLayout.of(wanted, layout.dtype, tiled=layout.tiled))
-    made = ReshapeOp.make([value], [type_], op.location, shape=wanted)
-    _insert_behind(rewriter, value, made)
-    return made.results[0]
+    reshaped = ReshapeOp.make([value], [type_], op.location, shape=wanted)
+    _insert_behind(rewriter, value, reshaped)
+    return reshaped.results[0]
 
 
 def _insert_behind(rewriter: PatternRewriter, value: SSAValue, op: TTOp) -> None:
+    """Inserts an op right behind the op that produces ``value``."""
     owner = value.owner
     after = owner.first_op if isinstance(owner, Block) else owner.next_op
     assert after is not None

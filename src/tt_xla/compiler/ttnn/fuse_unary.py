@@ -1,4 +1,4 @@
-"""Functions before and after an elementwise op of two operands become part of it: one kernel, one pass over memory."""
+"""Fusion of unary functions into the binary ops before and after them: one kernel and one pass over memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tt_xla.ir.ttnn.configs import UNARIES, UnaryAttr
 from tt_xla.ir.ttnn.memory import FullOp
 
 Step = tuple[tuple[str, Any], ...]
-"""A function of one value by the named fields of ``#ttnn.unary_with_param``."""
+"""A function of one value, as the named fields of ``#ttnn.unary_with_param``."""
 
 _ADD, _DIVIDE, _MULTIPLY, _SUBTRACT = (ttnn.BINARY_OPS[name] for name in ("add", "divide", "multiply", "subtract"))
 _BINARY = (_ADD, _DIVIDE, _MULTIPLY, _SUBTRACT)
@@ -25,10 +25,12 @@ _NAMES = (
     *("abs", "cbrt", "ceil", "cos", "exp", "expm1", "floor", "gelu", "hardsigmoid", "log", "log1p", "neg", "relu"),
     *("relu6", "rsqrt", "sigmoid", "sign", "silu", "sin", "sqrt", "tanh"),
 )
+"""Functions whose names TT-NN and this dialect share."""
 _FUNCTIONS: dict[type[TTOp], str] = {ttnn.UNARY_OPS[name]: name for name in _NAMES} | {
     ttnn.UNARY_OPS["reciprocal"]: "recip"
 }
-"""Those that TT-NN's binary kernels apply: tried in mock mode, with the kernels built. Upstream does some of them."""
+"""Functions that TT-NN's binary kernels apply, tried in mock mode with the kernels built. tt-mlir fuses some of
+them."""
 
 _WITH_CONSTANT: dict[type[Operation], tuple[str, str | None]] = {
     _ADD: ("add_unary_sfpu", "add_unary_sfpu"),
@@ -36,26 +38,27 @@ _WITH_CONSTANT: dict[type[Operation], tuple[str, str | None]] = {
     _MULTIPLY: ("mul_unary_sfpu", "mul_unary_sfpu"),
     _SUBTRACT: ("sub_unary_sfpu", "rsub"),
 }
-"""What the op of a value and a constant is, and of a constant and a value."""
+"""Function that an op of a value and a constant is, and that of a constant and a value."""
 
 _BEFORE = ("input_tensor_a_activations", "input_tensor_b_activations")
+"""Properties that hold the functions applied to each operand."""
 _LONGEST = 8
-"""Functions in a row: TT-NN gave up at no number that was tried (10), but a core holds a kernel of bounded size."""
+"""Number of functions in a row. TT-NN accepted all lengths tried, up to 10, but a core's kernel memory is bounded."""
 
 
 @pattern(*_BINARY, approximate=True)
 def function_before(op: TTOp, rewriter: PatternRewriter) -> None:
-    """op(f(x), y) and op(x, f(y)), where nothing else uses f, which may be several functions in a row."""
+    """Fuses op(f(x), y) and op(x, f(y)), where f is one or more functions without other users."""
     for index, name in enumerate(_BEFORE):
         value = op.operands[index]
         if only_user(value) is not op:
             continue
-        found = _function(value)
-        if found is None or not _is_float(op):
+        applied = _function(value)
+        if applied is None or not _is_float(op):
             continue
         if is_constant(value) and not all(is_constant(operand) for operand in op.operands):
-            continue  # const-eval computes it once
-        source, steps = found
+            continue  # Const-eval computes the function once.
+        source, steps = applied
         if _extend(op, name, (*steps, *_steps(op, name))):
             op.operands[index] = source
             rewriter.notify_op_modified(op)
@@ -64,21 +67,22 @@ def function_before(op: TTOp, rewriter: PatternRewriter) -> None:
 
 @pattern(*_FUNCTIONS, *_BINARY, approximate=True)
 def function_after(op: Operation, rewriter: PatternRewriter) -> None:
-    """f(op(x, y)), where nothing else uses the result of op."""
-    found = _function(op.results[0])
-    if found is None:
+    """Fuses f(op(x, y)), where the result of op has no other user."""
+    applied = _function(op.results[0])
+    if applied is None:
         return
-    value, steps = found
-    made = value.op if isinstance(value, OpResult) else None
-    if not isinstance(made, _BINARY) or any(use.operation is not op for use in value.uses) or not _is_float(made):
+    value, steps = applied
+    binary = value.op if isinstance(value, OpResult) else None
+    if not isinstance(binary, _BINARY) or any(use.operation is not op for use in value.uses) or not _is_float(binary):
         return
     if is_constant(value) and not is_constant(op.results[0]):
         return
-    if _extend(made, "activations", (*_steps(made, "activations"), *steps)):
+    if _extend(binary, "activations", (*_steps(binary, "activations"), *steps)):
         rewriter.replace(op, [], [value])
 
 
 def _extend(op: TTOp, name: str, steps: tuple[Step, ...]) -> bool:
+    """Sets an op's functions; returns whether they are few enough."""
     if len(steps) > _LONGEST:
         return False
     op.properties[name] = UNARIES.encode(steps)
@@ -86,25 +90,29 @@ def _extend(op: TTOp, name: str, steps: tuple[Step, ...]) -> bool:
 
 
 def _steps(op: TTOp, name: str) -> tuple[Step, ...]:
+    """Returns the functions in one of an op's properties."""
     return tuple(op.value(name) or ())
 
 
 def _function(value: SSAValue) -> tuple[SSAValue, tuple[Step, ...]] | None:
-    """What the op that made ``value`` does to its one operand that is no constant of one element, in order."""
+    """Returns the functions, in order, that the op before ``value`` applies to its operand, and the operand; else
+    None."""
     op = value.op if isinstance(value, OpResult) else None
     if op is None:
         return None
     if isinstance(op, _BINARY):
-        found = _of_constant(op)
+        applied = _of_constant(op)
     elif isinstance(op, TTOp) and type(op) in _FUNCTIONS:
-        found = op.operands[0], (UnaryAttr.of(_FUNCTIONS[type(op)]).data,)
+        applied = op.operands[0], (UnaryAttr.of(_FUNCTIONS[type(op)]).data,)
     else:
         return None
-    return found if found is not None and found[0].type == value.type and layout_of(value).dtype.is_float else None
+    return (
+        applied if applied is not None and applied[0].type == value.type and layout_of(value).dtype.is_float else None
+    )
 
 
 def _of_constant(op: TTOp) -> tuple[SSAValue, tuple[Step, ...]] | None:
-    """An op of a value and a constant of one element, or of a value and itself, as functions of the value."""
+    """Returns an op of a value and a constant of one element, or of a value and itself, as functions of the value."""
     lhs, rhs = op.operands
     after = _steps(op, "activations")
     if lhs is rhs:
@@ -122,7 +130,7 @@ def _of_constant(op: TTOp) -> tuple[SSAValue, tuple[Step, ...]] | None:
 
 
 def _number(value: SSAValue) -> float | None:
-    """The element of a floating-point constant of one element."""
+    """Returns the element of a finite floating-point constant of one element, else None."""
     full = producer(value, FullOp)
     if full is None or math.prod(full.shape_) != 1:
         return None
@@ -131,7 +139,7 @@ def _number(value: SSAValue) -> float | None:
 
 
 def _is_float(op: TTOp) -> bool:
-    """Whether operands and result have one floating-point type."""
+    """Returns whether operands and result have one floating-point type."""
     kinds = {layout_of(value).dtype for value in (*op.operands, *op.results)}
     return len(kinds) == 1 and kinds.pop().is_float
 

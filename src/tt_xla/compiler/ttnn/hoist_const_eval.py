@@ -1,6 +1,6 @@
-"""What depends on parameters and constants alone moves to functions that run once.
+"""Pass: ops that depend on parameters and constants alone move to functions that run once.
 
-Connected ops form one function; its results come back by ``ttcore.load_cached``, computed again only when a parameter
+Connected ops form one function. ``ttcore.load_cached`` returns its results, which are recomputed only when a parameter
 changes. Source: tt-mlir ``ConstEvalHoistTransform``.
 """
 
@@ -22,6 +22,7 @@ from tt_xla.ir.ttnn.attributes import DeviceType
 
 
 def run(module: ModuleOp) -> None:
+    """Hoists the constant ops of every entry function."""
     for function in functions(module):
         if not is_entry(function):
             continue
@@ -31,25 +32,26 @@ def run(module: ModuleOp) -> None:
 
 
 def _components(function: FuncOp) -> list[list[Operation]]:
-    """Constant ops in program order, grouped by the values that they pass to each other."""
+    """Returns constant ops in program order, grouped by the values that they pass to each other."""
     constants = constant_values(function)
     group: dict[Operation, list[Operation]] = {}
     for op in body(function).ops:
         if not op.results or not all(result in constants for result in op.results):
             continue
-        joined = [op]
+        component = [op]
         for operand in tensor_operands(op):
             before = group.get(operand.owner) if isinstance(operand.owner, Operation) else None
-            if before is not None and before is not joined:
-                joined = before + joined
-                group.update(dict.fromkeys(joined, joined))
-        group[op] = joined
+            if before is not None and before is not component:
+                component = before + component
+                group.update(dict.fromkeys(component, component))
+        group[op] = component
     order = {op: position for position, op in enumerate(body(function).ops)}
     unique = {id(members): members for members in group.values()}
     return [sorted(members, key=order.__getitem__) for members in unique.values()]
 
 
 def _hoist(function: FuncOp, component: list[Operation], name: str) -> FuncOp:
+    """Moves ops to a new function, loads its results in their place, and returns the function."""
     members = set(component)
     inputs = _unique(
         operand
@@ -71,4 +73,5 @@ def _hoist(function: FuncOp, component: list[Operation], name: str) -> FuncOp:
 
 
 def _unique(values: Iterable[SSAValue]) -> list[SSAValue]:
+    """Returns values without repetitions, in order."""
     return list(dict.fromkeys(values))

@@ -1,7 +1,8 @@
-"""What a loop computes alike in every round, or a branch from parameters alone, is computed once before it.
+"""Pass: what a loop computes alike in every iteration is computed once before it.
 
-Layouts that captured tensors are wanted in, prepared weights and constants leave the functions that loops and cases
-run; const-eval then finds in the caller what depends on parameters alone.
+The same holds for what a branch computes from parameters alone. Layout changes of captured tensors, prepared weights
+and constants leave the functions that loops and cases run. Const-eval then finds in the caller what depends on
+parameters alone.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from tt_xla.ir.ttnn.memory import GetDeviceOp
 
 
 def run(module: ModuleOp, *, constants: bool) -> None:
-    """Inner functions first, so that what leaves one of them can leave the ones around it.
+    """Hoists out of inner functions first, so that ops can leave several nested functions.
 
     Args:
-        constants: also what depends on nothing; early on the passes still want to see it where it is used.
+        module: TTNN module that is changed in place.
+        constants: Also hoists ops without operands; earlier passes still want to see them where they are used.
     """
     by_name = {function.sym_name.data: function for function in functions(module)}
     calls = [op for function in by_name.values() for op in body(function).ops if subprograms(op)]
@@ -46,12 +48,12 @@ def run(module: ModuleOp, *, constants: bool) -> None:
 
 
 def _first_input(op: WhileLoopOp | CaseOp) -> int:
-    """Where the operands begin that the functions take as their arguments."""
+    """Returns the index of the first operand that the functions take as an argument."""
     return 1 if isinstance(op, CaseOp) else 0
 
 
 def _fixed(op: WhileLoopOp | CaseOp, callee: FuncOp) -> set[SSAValue]:
-    """Arguments that are alike in every round; of a branch, which may never run, parameters."""
+    """Returns arguments that are alike in every iteration; for a branch, which may never run, parameters."""
     arguments = body(callee).args
     if isinstance(op, WhileLoopOp):
         return set(arguments[op.state_count :])
@@ -59,6 +61,7 @@ def _fixed(op: WhileLoopOp | CaseOp, callee: FuncOp) -> set[SSAValue]:
 
 
 def _hoist(op: WhileLoopOp | CaseOp, callee: FuncOp, callees: Sequence[FuncOp], constants: bool) -> None:
+    """Clones invariant ops into the caller and passes their results as further operands."""
     fixed = _fixed(op, callee)
     moved = _movable(body(callee), fixed, constants)
     if not moved:
@@ -86,44 +89,45 @@ def _hoist(op: WhileLoopOp | CaseOp, callee: FuncOp, callees: Sequence[FuncOp], 
 
 
 def _movable(block: Block, fixed: set[SSAValue], constants: bool) -> list[Operation]:
+    """Returns the pure ops of a block that depend on fixed values alone."""
     known = set(fixed)
-    found: list[Operation] = []
+    movable_ops: list[Operation] = []
     for op in block.ops:
         operands = tensor_operands(op)
         if not is_pure(op) or isinstance(op, GetDeviceOp) or not operands <= known:
             continue
         if operands or constants:
             known.update(op.results)
-            found.append(op)
-    return found if constants else _rooted(found, fixed)
+            movable_ops.append(op)
+    return movable_ops if constants else _rooted(movable_ops, fixed)
 
 
 def _rooted(ops: Iterable[Operation], fixed: set[SSAValue]) -> list[Operation]:
-    """Those that depend on one of the values."""
+    """Returns the ops that depend on one of the fixed values."""
     known = set(fixed)
-    found: list[Operation] = []
+    rooted_ops: list[Operation] = []
     for op in ops:
         if tensor_operands(op) & known:
             known.update(op.results)
-            found.append(op)
-    return found
+            rooted_ops.append(op)
+    return rooted_ops
 
 
 def _device(block: Block) -> SSAValue:
-    """The device, asked for at the top of a function."""
-    found = device_of(block)
-    owner = found.owner
+    """Returns the device, requested at the top of a block."""
+    device = device_of(block)
+    owner = device.owner
     assert isinstance(owner, Operation)
     if block.first_op is not None and block.first_op is not owner:
         owner.detach()
         block.insert_op_before(owner, block.first_op)
-    return found
+    return device
 
 
 def _pass_on(
     op: WhileLoopOp | CaseOp, inside: SSAValue, outside: SSAValue, callee: FuncOp, callees: Sequence[FuncOp]
 ) -> None:
-    """Another operand of the loop or case, which its functions take as their last argument."""
+    """Adds an operand to the loop or case, which its functions take as their last argument."""
     op.operands = [*op.operands, outside]
     for function in callees:
         block = body(function)
@@ -137,18 +141,20 @@ _INPUT = ArgumentTypeAttr(Role.INPUT)
 
 
 def _attributes(function: FuncOp) -> list[DictionaryAttr]:
+    """Returns the attributes of a function's arguments; arguments without any are inputs."""
     if function.arg_attrs is not None:
         return list(function.arg_attrs.data)
     return [DictionaryAttr({"ttcore.argument_type": _INPUT})] * len(function.function_type.inputs)
 
 
 def _set_attributes(function: FuncOp, attributes: Sequence[DictionaryAttr]) -> None:
+    """Sets the attributes of a function's arguments and updates its type."""
     function.properties["arg_attrs"] = ArrayAttr(attributes)
     function.update_function_type()
 
 
 def _drop_unused(op: WhileLoopOp | CaseOp, callees: Sequence[FuncOp]) -> None:
-    """Captured operands that no function reads any more are not given to them."""
+    """Removes captured operands that no function reads any more."""
     offset = _first_input(op)
     first = op.state_count if isinstance(op, WhileLoopOp) else 0
     bounds = _bounds(op)
@@ -168,7 +174,7 @@ def _drop_unused(op: WhileLoopOp | CaseOp, callees: Sequence[FuncOp]) -> None:
 
 
 def _bounds(op: WhileLoopOp | CaseOp) -> dict[str, int]:
-    """The operands that are bounds of a loop."""
+    """Returns the indices of operands that bound a loop, by property name."""
     if isinstance(op, CaseOp):
         return {}
     found = {name: op.value(name) for name in ("initial", "limit", "step")}

@@ -1,7 +1,7 @@
-"""With ``enable_trace``: everything after the cached constants becomes one function that is recorded and replayed.
+"""Pass for ``enable_trace``: everything after the cached constants becomes one function that is recorded and replayed.
 
-Upstream's form (tt-mlir ``TTNNTraceHoistTransform``): ``trace_0_main`` works on tensors that stay where they are and
-writes its results to given ones; three functions around it allocate those slots, run and record it, and replay it.
+The form is that of tt-mlir's ``TTNNTraceHoistTransform``: ``trace_0_main`` works on tensors at fixed addresses and
+writes its results to given tensors. Three more functions allocate these slots, capture the trace, and replay it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,18 @@ from tt_xla.log import logger
 
 
 def run(module: ModuleOp) -> None:
-    """A function with work on the host in its midst, such as a convolution whose weights are computed, stays as it is,
-    and a warning says so; a trace holds device work alone."""
+    """Hoists each entry function into a trace.
+
+    A function with work on the host, such as a convolution whose weights are computed, stays as it is, and a warning
+    says so; a trace holds device work alone.
+    """
     for function in functions(module):
         if is_entry(function):
             _hoist(module, function)
 
 
 def _asks(op: Operation) -> bool:
+    """Returns whether an op makes the host read a tensor: a case, or a loop whose bounds are computed."""
     if isinstance(op, CaseOp):
         return True
     if not isinstance(op, WhileLoopOp):
@@ -54,6 +58,7 @@ def _asks(op: Operation) -> bool:
 
 
 def _hoist(module: ModuleOp, function: FuncOp) -> None:
+    """Moves a function's ops to a trace and calls it."""
     ops = [op for op in body(function).ops if not isinstance(op, LoadCachedOp | GetDeviceOp | ReturnOp)]
     end = body(function).last_op
     if not ops or end is None:
@@ -71,17 +76,19 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
     outputs = list(dict.fromkeys(value for value in end.operands if value.owner in members))
     resident, staged = _inputs(function, ops)
     slots = [value.type for value in (*staged, *outputs)]
-    made = [
+    trace_functions = [
         _trace(f"trace_0_{function.sym_name.data}", ops, [*resident, *staged], outputs),
         _allocate(f"allocate_slots_trace_0_{function.sym_name.data}", slots),
     ]
     inputs = [*resident, *_kept_on_host(function, staged)]
-    capture = _capture(f"run_and_capture_trace_0_{function.sym_name.data}", made[0], inputs, len(resident), slots)
+    capture = _capture(
+        f"run_and_capture_trace_0_{function.sym_name.data}", trace_functions[0], inputs, len(resident), slots
+    )
     execute = _execute(f"execute_trace_0_{function.sym_name.data}")
     call = CaptureOrExecuteTraceOp.make(
         [device_of(body(function)), inputs, []],
         [value.type for value in outputs],
-        allocate_slots_callee=made[1].sym_name.data,
+        allocate_slots_callee=trace_functions[1].sym_name.data,
         capture_callee=capture.sym_name.data,
         execute_callee=execute.sym_name.data,
         device_resident_input_count=len(resident),
@@ -89,12 +96,12 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
     Rewriter.insert_op(call, InsertPoint.before(end))
     for old, new in zip(outputs, call.results, strict=True):
         old.replace_uses_with_if(new, lambda use: use.operation is end)
-    for each in (*made, capture, execute):
+    for each in (*trace_functions, capture, execute):
         module.body.block.insert_op_before(each, function)
 
 
 def _inputs(function: FuncOp, ops: Sequence[Operation]) -> tuple[list[SSAValue], list[SSAValue]]:
-    """What the trace reads: values that stay where they are, and inputs of the program, which each call brings."""
+    """Returns the values that a trace reads: those that stay at their address, and inputs that each call brings."""
     members = set(ops)
     read = dict.fromkeys(
         value
@@ -107,13 +114,14 @@ def _inputs(function: FuncOp, ops: Sequence[Operation]) -> tuple[list[SSAValue],
 
 
 def _is_staged(function: FuncOp, value: SSAValue, members: set[Operation]) -> bool:
+    """Returns whether a value is an input that only the trace reads, so that each call copies it to a slot."""
     if not isinstance(value, BlockArgument) or argument_role(function, value.index) is not Role.INPUT:
         return False
     return all(use.operation in members for use in value.uses)
 
 
 def _trace(name: str, ops: Sequence[Operation], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> FuncOp:
-    """The function that is recorded. Its ops move here; results are copied to its last arguments."""
+    """Returns the function that is recorded. The ops move there; results are copied to its last arguments."""
     block = Block(arg_types=[value.type for value in (*inputs, *outputs)])
     move_ops(ops, block, inputs)
     for output, slot in zip(outputs, block.args[len(inputs) :], strict=True):
@@ -123,17 +131,18 @@ def _trace(name: str, ops: Sequence[Operation], inputs: Sequence[SSAValue], outp
 
 
 def _allocate(name: str, slots: Sequence[Attribute]) -> FuncOp:
+    """Returns the function that allocates the slots."""
     block = Block()
     device = device_of(block)
     for type_ in slots:
         block.add_op(EmptyOp.make([device], [type_], shape=type_.get_shape()))  # pyright: ignore
-    made: list[SSAValue] = [op.results[0] for op in block.ops if isinstance(op, EmptyOp)]
-    block.add_op(ReturnOp(*made))
-    return private_function(name, block, made, FunctionKind.TRACE_ALLOCATE_SLOTS)
+    allocated: list[SSAValue] = [op.results[0] for op in block.ops if isinstance(op, EmptyOp)]
+    block.add_op(ReturnOp(*allocated))
+    return private_function(name, block, allocated, FunctionKind.TRACE_ALLOCATE_SLOTS)
 
 
 def _kept_on_host(function: FuncOp, staged: Sequence[SSAValue]) -> list[SSAValue]:
-    """Staged arguments moved to the host, since a copy to their slots is all that a call does with them."""
+    """Moves staged arguments to the host, since a call only copies them to their slots."""
     moved: list[SSAValue] = []
     for value in staged:
         layout = layout_of(value).with_(shape(value), buffer=BufferType.SYSTEM_MEMORY)
@@ -143,13 +152,13 @@ def _kept_on_host(function: FuncOp, staged: Sequence[SSAValue]) -> list[SSAValue
 
 
 def _capture(name: str, trace: FuncOp, inputs: Sequence[SSAValue], resident: int, slots: Sequence[Attribute]) -> FuncOp:
-    """Fills the slots, runs the trace, records it and replays it once."""
+    """Returns the function that fills the slots, runs the trace, records it and replays it once."""
     block = Block(arg_types=[*[value.type for value in inputs], *slots])
     device = device_of(block)
-    given, places = block.args[: len(inputs)], block.args[len(inputs) :]
-    for value, slot in zip(given[resident:], places, strict=False):
+    sources, slot_arguments = block.args[: len(inputs)], block.args[len(inputs) :]
+    for value, slot in zip(sources[resident:], slot_arguments, strict=False):
         block.add_op(WriteTensorOp.make([value, slot], [], blocking=False, cq_id=0))
-    arguments = [*given[:resident], *places]
+    arguments = [*sources[:resident], *slot_arguments]
     block.add_op(CallOp(trace.sym_name.data, arguments, []))
     begin = BeginTraceCaptureOp.make([device], [TRACE_ID], cq_id=0)
     trace_id = begin.results[0]
@@ -166,6 +175,7 @@ def _capture(name: str, trace: FuncOp, inputs: Sequence[SSAValue], resident: int
 
 
 def _execute(name: str) -> FuncOp:
+    """Returns the function that replays the trace."""
     block = Block(arg_types=[TRACE_ID])
     block.add_op(ExecuteTraceOp.make([device_of(block), block.args[0]], [], cq_id=0, blocking=False))
     block.add_op(ReturnOp())
@@ -173,15 +183,17 @@ def _execute(name: str) -> FuncOp:
 
 
 def _on_host(ops: Iterable[Operation], functions: Mapping[str, FuncOp]) -> Operation | None:
-    """The first op that works in host memory, or has the host look at a tensor to know what comes next, as loops do
-    whose number of rounds depends on what they compute."""
+    """Returns the first op that works in host memory or makes the host read a tensor, or None.
+
+    Loops whose number of iterations depends on computed values make the host read a tensor.
+    """
     for op in ops:
         if _asks(op):
             return op
         for name in subprograms(op):
-            found = _on_host(body(functions[name]).ops, functions)
-            if found is not None:
-                return found
+            host_op = _on_host(body(functions[name]).ops, functions)
+            if host_op is not None:
+                return host_op
         for value in (*op.operands, *op.results):
             if not isinstance(value.type, DeviceType) and not layout_of(value).on_device:
                 return op

@@ -1,4 +1,4 @@
-"""Parameters that only const-eval functions read stay in host memory; the device holds what is made of them.
+"""Pass: parameters that only const-eval functions read stay in host memory; the device holds their results.
 
 Source: tt-mlir ``TTNNConstEvalInputsToSystemMemory``.
 """
@@ -22,6 +22,7 @@ from tt_xla.ir.ttnn.structure import ReshapeOp
 
 
 def run(module: ModuleOp) -> None:
+    """Moves such parameters of every forward function to the host."""
     by_name = {function.sym_name.data: function for function in functions(module)}
     for function in functions(module):
         if FUNCTION_TYPE in function.attributes:
@@ -36,32 +37,34 @@ def run(module: ModuleOp) -> None:
 
 
 def _read_from_host(load: LoadCachedOp, argument: SSAValue, function: FuncOp) -> None:
-    """The const-eval function itself brings the argument to the device, tilized and converted on the host."""
-    given = body(function).args[list(load.inputs).index(argument)]
-    wanted = layout_of(given)
+    """Makes a const-eval function bring an argument to the device, tilized and converted on the host."""
+    argument_inside = body(function).args[list(load.inputs).index(argument)]
+    wanted = layout_of(argument_inside)
     device = device_of(body(function))
-    inner = _to_host(given)
+    inner = _to_host(argument_inside)
     cast = only_user(inner)
     replaced = inner
     if isinstance(cast, TypecastOp):
         wanted, replaced = layout_of(cast.result), cast.result
     reshape = only_user(replaced)
-    made: list[Operation] = []
+    new_ops: list[Operation] = []
     value: SSAValue = inner
     if isinstance(reshape, ReshapeOp) and layout_of(reshape.result).bytes < wanted.bytes:
-        # A view on the host, and less to move: a convolution's weights of 1x1 would be a tile for each element.
+        # A reshape on the host is a view and leaves less to move: 1x1 weights would take a tile per element.
         replaced, wanted = reshape.result, layout_of(reshape.result)
         rows = layout_of(inner).with_(shape(replaced))
-        made.append(ReshapeOp.make([inner], [laid_out(shape(replaced), rows)], reshape.location, shape=shape(replaced)))
-        value = made[-1].results[0]
+        new_ops.append(
+            ReshapeOp.make([inner], [laid_out(shape(replaced), rows)], reshape.location, shape=shape(replaced))
+        )
+        value = new_ops[-1].results[0]
     sizes = shape(value)
     on_host = wanted.with_(sizes, buffer=BufferType.SYSTEM_MEMORY)
     if on_host != layout_of(value):
-        made.append(ToLayoutOp.make([value], [laid_out(sizes, on_host)]))
-        value = made[-1].results[0]
-    made.append(ToDeviceOp.make([value, device], [laid_out(sizes, wanted)]))
-    replaced.replace_uses_with_if(made[-1].results[0], lambda use: use.operation not in made)
-    Rewriter.insert_op(made, InsertPoint.after(_owner(device)))
+        new_ops.append(ToLayoutOp.make([value], [laid_out(sizes, on_host)]))
+        value = new_ops[-1].results[0]
+    new_ops.append(ToDeviceOp.make([value, device], [laid_out(sizes, wanted)]))
+    replaced.replace_uses_with_if(new_ops[-1].results[0], lambda use: use.operation not in new_ops)
+    Rewriter.insert_op(new_ops, InsertPoint.after(_owner(device)))
     for absorbed in (reshape, cast):
         if isinstance(absorbed, ReshapeOp | TypecastOp) and not absorbed.results[0].uses:
             Rewriter.erase_op(absorbed)
@@ -69,12 +72,13 @@ def _read_from_host(load: LoadCachedOp, argument: SSAValue, function: FuncOp) ->
 
 
 def _owner(value: SSAValue) -> Operation:
+    """Returns the op that produces a value."""
     owner = value.owner
     assert isinstance(owner, Operation)
     return owner
 
 
 def _to_host(argument: BlockArgument) -> SSAValue:
-    """The argument that takes the place of this one."""
+    """Moves an argument to the host and returns the new argument."""
     layout = layout_of(argument).with_(shape(argument), tiled=False, buffer=BufferType.SYSTEM_MEMORY)
     return Rewriter.replace_value_with_new_type(argument, laid_out(shape(argument), layout))

@@ -1,4 +1,4 @@
-"""Where values are used last."""
+"""Last uses of values."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tt_xla.ir.ttnn.attributes import DeviceType
 
 
 def last_uses(block: Block) -> dict[Operation, list[SSAValue]]:
-    """For each op, the tensors whose last use it is; a result that nothing uses dies where it is made."""
+    """Returns, for each op, the tensors whose last use it is. An unused result dies at the op that produces it."""
     last: dict[SSAValue, Operation] = {}
     for op in block.ops:
         for value in (*op.results, *op.operands):
             if not isinstance(value.type, DeviceType):
                 last[value] = op
-    found: dict[Operation, list[SSAValue]] = {}
+    dying: dict[Operation, list[SSAValue]] = {}
     for value, op in last.items():
-        found.setdefault(op, []).append(value)
-    return found
+        dying.setdefault(op, []).append(value)
+    return dying

@@ -1,4 +1,4 @@
-"""What the passes that move ops to functions of their own share."""
+"""Helpers of passes that move ops to functions of their own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from tt_xla.ir.ttnn.memory import GetDeviceOp
 
 
 def move_ops(ops: Iterable[Operation], block: Block, inputs: Sequence[SSAValue]) -> None:
-    """Moves ops to the end of a block, where its first arguments stand for ``inputs`` and the device is its own."""
+    """Moves ops to the end of a block.
+
+    Args:
+        ops: Ops in order.
+        block: Block whose first arguments stand for ``inputs``; it gets a device of its own.
+        inputs: Values that the ops read from outside.
+    """
     renamed: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=False))
     for op in ops:
         op.detach()
@@ -26,21 +32,21 @@ def move_ops(ops: Iterable[Operation], block: Block, inputs: Sequence[SSAValue])
 
 
 def private_function(name: str, block: Block, outputs: Sequence[SSAValue], kind: FunctionKind) -> FuncOp:
-    """A private function of a kind around a filled block."""
+    """Returns a private function of a kind with a filled block as its body."""
     signature = ([arg.type for arg in block.args], [value.type for value in outputs])
-    made = FuncOp(name, signature, Region(block), visibility="private")
-    made.attributes[FUNCTION_TYPE] = StringAttr(kind.value)
-    return made
+    function = FuncOp(name, signature, Region(block), visibility="private")
+    function.attributes[FUNCTION_TYPE] = StringAttr(kind.value)
+    return function
 
 
 def device_of(block: Block) -> SSAValue:
-    """The device inside a function; asks for it at the top if nothing has done so yet."""
+    """Returns the device inside a function, requested at the top unless an op has requested it before."""
     for op in block.ops:
         if isinstance(op, GetDeviceOp):
             return op.results[0]
-    made = GetDeviceOp.make([], [DeviceType()])
+    request = GetDeviceOp.make([], [DeviceType()])
     if block.first_op is None:
-        block.add_op(made)
+        block.add_op(request)
     else:
-        block.insert_op_before(made, block.first_op)
-    return made.results[0]
+        block.insert_op_before(request, block.first_op)
+    return request.results[0]

@@ -1,10 +1,10 @@
-"""Level 1: data movement between row-major tensors stays row-major where that is predicted to be faster.
+"""Pass of level 1: data movement on row-major tensors stays row-major where that is predicted to be faster.
 
-Inputs come row-major, and the lowering brings them into tiles before anything else. Tiles pad the last two dimensions
-to 32: a convolution's weights of 3x3 become 114 times as large when they are permuted in tiles. So for each line of
-permutes, reshapes and slices that starts where a row-major tensor becomes tiles, the place of that conversion is
-chosen: at the start, between two ops, or at the end, where it cancels when the result is wanted row-major. At the start
-it takes no time where the caller of a function brings its input in tiles (``ttnn-choose-argument-layouts``).
+Inputs come row-major, and the lowering tilizes them before anything else. Tiles pad the last two dimensions to 32:
+3x3 convolution weights become 114 times as large when they are permuted in tiles. For each chain of permutes, reshapes
+and slices after a conversion to tiles, the pass chooses the place of the conversion: at the start, between two ops, or
+at the end, where it cancels against a conversion back. At the start it is free where the function's caller brings the
+input in tiles (``ttnn-choose-argument-layouts``).
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from tt_xla.ir.ttnn.structure import PermuteOp, ReshapeOp, SliceStaticOp
 from tt_xla.target import Target
 
 _WORTH_IT_US = 1.0
-"""Tiles are the usual form; less than this is within the error of what is predicted."""
+"""Predicted gain in us below which tiles, the usual form, stay; it is within the prediction's error."""
 
 MOVEMENT = (PermuteOp, ReshapeOp, SliceStaticOp)
-"""Ops that TT-NN runs on row-major tensors as on tiles."""
+"""Ops that TT-NN runs on row-major tensors as well as on tiles."""
 
 
 def run(module: ModuleOp, target: Target) -> None:
+    """Chooses the place of each conversion to tiles that a chain of movement follows."""
     for function in functions(module):
         inputs = _inputs(function) if is_entry(function) else set[SSAValue]()
         for op in list(body(function).ops):
@@ -45,7 +46,7 @@ def run(module: ModuleOp, target: Target) -> None:
 
 
 def _inputs(function: FuncOp) -> set[SSAValue]:
-    """Arguments that come anew with each call and have one use, so that they may come as it wants them."""
+    """Returns arguments that come with each call and have one use, so that their layout may follow that use."""
     arguments = enumerate(body(function).args)
     return {
         argument
@@ -55,12 +56,13 @@ def _inputs(function: FuncOp) -> set[SSAValue]:
 
 
 def _tilizes(op: ToLayoutOp) -> bool:
+    """Returns whether an op converts a row-major device tensor to tiles of the same element type."""
     before, after = layout_of(op.input), layout_of(op.results[0])
     return before.on_device and not before.tiled and after.tiled and before.dtype == after.dtype
 
 
 def _line(start: ToLayoutOp) -> list[TTOp]:
-    """The ops of data movement after ``start``, each the only user of the one before."""
+    """Returns the movement ops after ``start``, each the only user of the one before."""
     line: list[TTOp] = []
     user = only_user(start.results[0])
     while isinstance(user, MOVEMENT) and layout_of(user.results[0]).tiled:
@@ -70,18 +72,21 @@ def _line(start: ToLayoutOp) -> list[TTOp]:
 
 
 def _place(start: ToLayoutOp, line: list[TTOp], target: Target, *, comes_in_tiles: bool) -> None:
-    """Moves the conversion to tiles behind as many ops of the line as is fastest.
+    """Moves the conversion to tiles behind as many ops of the chain as is fastest.
 
     Args:
-        comes_in_tiles: the conversion takes no time where it is.
+        start: The conversion to tiles.
+        line: Movement ops after it.
+        target: Chip whose times are predicted.
+        comes_in_tiles: Whether the conversion is free at its present place.
     """
     end = only_user(line[-1].results[0])
     back = end if isinstance(end, ToLayoutOp) and not layout_of(end.results[0]).tiled else None
     gap = rates_of(target).gap_traced
 
     def cost(op: Instruction, before: TensorSpec, after: TensorSpec) -> float:
-        found = instruction_cost(op, (before, after), target).total_us
-        return found + gap if found else 0.0
+        predicted = instruction_cost(op, (before, after), target).total_us
+        return predicted + gap if predicted else 0.0
 
     def convert(source: TensorSpec, tiled: bool) -> float:
         op = Instruction("ttnn.to_layout", {"input": 0}, (1,), {})
@@ -96,24 +101,25 @@ def _place(start: ToLayoutOp, line: list[TTOp], target: Target, *, comes_in_tile
     ]
     last = _as(specs[-1], True)
     best, least = 0, float("inf")
-    for place in range(len(line) + 1):
-        cancels = place == len(line) and back is not None
-        total = sum(move[index >= place] for index, move in enumerate(moves))
+    for position in range(len(line) + 1):
+        cancels = position == len(line) and back is not None
+        total = sum(move[index >= position] for index, move in enumerate(moves))
         if not cancels:
-            total += convert(_as(specs[place], False), True) if place or not comes_in_tiles else 0.0
+            total += convert(_as(specs[position], False), True) if position or not comes_in_tiles else 0.0
             total += convert(last, False) if back is not None else 0.0
         if total < least - _WORTH_IT_US:
-            best, least = place, total
+            best, least = position, total
     if best:
         _move(start, line[:best], back if best == len(line) else None)
 
 
 def _as(spec: TensorSpec, tiled: bool) -> TensorSpec:
+    """Returns a tensor's shape and layout in tiles or row-major."""
     return TensorSpec(spec.shape, spec.layout.with_(spec.shape, tiled=tiled))
 
 
 def _move(start: ToLayoutOp, line: list[TTOp], back: Operation | None) -> None:
-    """Runs ``line`` on row-major tensors and converts after it, or not at all when ``back`` undoes the conversion."""
+    """Runs ``line`` on row-major tensors and converts after it, unless ``back`` undoes the conversion."""
     start.results[0].replace_all_uses_with(start.input)
     for op in line:
         value = op.results[0]
@@ -131,5 +137,6 @@ def _move(start: ToLayoutOp, line: list[TTOp], back: Operation | None) -> None:
 
 
 def _row_major(value: SSAValue) -> TensorLayout:
+    """Returns a value's layout, row-major."""
     assert isinstance(value, OpResult)
     return layout_of(value).with_(shape(value), tiled=False)

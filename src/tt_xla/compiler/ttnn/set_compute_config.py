@@ -1,7 +1,7 @@
-"""Math fidelity and accumulation of every op of the matrix unit.
+"""Pass: math fidelity and accumulation type of every op of the matrix unit.
 
-Accumulation is float32 unless an option says otherwise. Fidelity is HiFi4, the exact product of two bfloat16; from
-level 1 on, products with block-float weights take HiFi2, which loses one bit of the activations and is twice as fast.
+Accumulation is float32 unless an option says otherwise. Fidelity is HiFi4, the exact product of two bfloat16. From
+level 1 on, products with block-float weights use HiFi2, which loses one bit of the activations and is twice as fast.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tt_xla.options import CompileOptions
 
 
 def run(module: ModuleOp, options: CompileOptions) -> None:
+    """Sets the compute config of ops that have none."""
     for function in functions(module):
         for op in body(function).ops:
             if isinstance(op, ComputeOp) and op.compute_config is None:
@@ -26,6 +27,7 @@ def run(module: ModuleOp, options: CompileOptions) -> None:
 
 
 def _fidelity(op: ComputeOp, options: CompileOptions) -> MathFidelity | None:
+    """Returns the math fidelity of an op, or None for TT-NN's default."""
     if options.math_fidelity == "ttnn_default":
         return None
     if options.math_fidelity:
@@ -35,6 +37,7 @@ def _fidelity(op: ComputeOp, options: CompileOptions) -> MathFidelity | None:
 
 
 def _block_float_weights(op: MatmulOp | LinearOp | Conv2dOp) -> bool:
+    """Returns whether an op's weights are block floats."""
     if isinstance(op, Conv2dOp):
         dtype = dict(op.conv2d_config or ()).get("weights_dtype")
         return dtype is not None and dtype.is_block_float

@@ -1,7 +1,7 @@
-"""Weights that a product reads transposed are transposed once, by const-eval.
+"""Pass: weights that a product reads transposed are transposed once, by const-eval.
 
-The chip transposes tiles as it reads them, on each call; TT-NN has no product of sharded rows, or of weights cut over
-DRAM banks, that does. A weight of several uses stays as it is, else the device would hold it twice.
+The chip otherwise transposes tiles as it reads them, in each call, and TT-NN has no such product of sharded rows or of
+weights cut over DRAM banks. A weight of several uses stays as it is; else the device would hold it twice.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tt_xla.ir.ttnn.structure import PermuteOp
 
 
 def run(module: ModuleOp) -> None:
+    """Transposes the weights of every function."""
     for function in functions(module):
         constants = constant_values(function)
         for op in list(body(function).ops):
@@ -26,14 +27,14 @@ def run(module: ModuleOp) -> None:
 
 
 def _transpose(op: MatmulOp | LinearOp) -> None:
-    """Matrices alone: a vector has nothing to transpose."""
+    """Transposes a product's weight. A vector has nothing to transpose."""
     rank = len(shape(op.b))
     if not op.transpose_b or rank < 2:
         return
     order = (*range(rank - 2), rank - 1, rank - 2)
     turned = tuple(shape(op.b)[axis] for axis in order)
     type_ = laid_out(turned, layout_of(op.b).with_(turned))
-    made = PermuteOp.make([op.b], [type_], op.location, permutation=order)
-    Rewriter.insert_op(made, InsertPoint.before(op))
-    op.operands[1] = made.results[0]
+    transposed = PermuteOp.make([op.b], [type_], op.location, permutation=order)
+    Rewriter.insert_op(transposed, InsertPoint.before(op))
+    op.operands[1] = transposed.results[0]
     op.properties["transpose_b"] = BoolAttr.from_bool(False)

@@ -1,8 +1,8 @@
-"""Writes to caches go to the memory of their operand, as upstream's ops do, which have no result.
+"""Pass: writes to caches go to the memory of their operand, as tt-mlir's ops do, which have no result.
 
-Until here such an op gives a new value, so that every pass may treat it as any other. Now its operand takes the place
-of its result, where nothing else reads the operand and its memory is the program's to write: of an argument that the
-caller gives up, or what an earlier write left. Otherwise a copy is written to.
+Up to here such an op returns a new value, so that every pass may treat it like any other op. Now its operand replaces
+its result, provided that nothing else reads the operand and that the program may write to its memory: an argument that
+the caller gives up, or the result of an earlier write. Otherwise a copy is written to.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tt_xla.target import Target
 
 
 def run(module: ModuleOp, target: Target) -> None:
+    """Makes the cache writes of every forward function work in place."""
     for function in functions(module):
         if not is_forward(function):
             continue
@@ -40,7 +41,7 @@ def run(module: ModuleOp, target: Target) -> None:
 
 
 def _write(op: CacheOp, target: Target, *, in_place: bool) -> SSAValue:
-    """Drops the result of an op: its operand, or a copy of that, has its place, and is returned."""
+    """Drops the result of a cache write and returns what replaces it: its operand, or a copy of that."""
     result, cache = op.result, op.cache
     assert result is not None
     if not in_place or cache.type != result.type:
@@ -50,15 +51,15 @@ def _write(op: CacheOp, target: Target, *, in_place: bool) -> SSAValue:
     operands = list(op.operands)
     if isinstance(op, PagedUpdateCacheOp):
         operands[1] = _on_cores(op, target)
-    made = type(op).create(operands=operands, properties=dict(op.properties), location=op.location)
-    Rewriter.insert_op(made, InsertPoint.before(op))
+    write = type(op).create(operands=operands, properties=dict(op.properties), location=op.location)
+    Rewriter.insert_op(write, InsertPoint.before(op))
     result.replace_all_uses_with(cache)
     Rewriter.erase_op(op)
     return cache
 
 
 def _on_cores(op: PagedUpdateCacheOp, target: Target) -> SSAValue:
-    """The new rows with each sequence's on a core of its own, where TT-NN reads them."""
+    """Returns the new rows with each sequence on a core of its own, as TT-NN requires."""
     layout = layout_of(op.input)
     wanted = sharded(shape(op.input), layout.dtype, MemoryLayout.HEIGHT_SHARDED, (shape(op.input)[1], 1), target)
     if layout == wanted:
@@ -69,6 +70,7 @@ def _on_cores(op: PagedUpdateCacheOp, target: Target) -> SSAValue:
 
 
 def _is_given_up(function: FuncOp, argument: BlockArgument) -> bool:
+    """Returns whether the caller gives up an input of an entry function."""
     if not is_entry(function) or function.arg_attrs is None:
         return False
     return (
@@ -77,7 +79,7 @@ def _is_given_up(function: FuncOp, argument: BlockArgument) -> bool:
 
 
 def _mark(function: FuncOp, argument: BlockArgument) -> None:
-    """Says of an argument that it is written to, with upstream's attribute."""
+    """Marks an argument as written to, with tt-mlir's attribute."""
     if not is_entry(function):
         return
     assert function.arg_attrs is not None

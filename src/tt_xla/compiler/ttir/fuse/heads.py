@@ -61,23 +61,23 @@ def split_heads(op: MatmulOp | LinearOp, rewriter: PatternRewriter) -> None:
     if _projection(op) is None:
         return
     users = {use.operation for use in op.a.uses if use.index == 0 and type(use.operation) is type(op)}
-    projections = [made for user in users if (made := _projection(user)) is not None]
+    projections = [projection for user in users if (projection := _projection(user)) is not None]
     if len(projections) != 3 or not _alike(projections):
         return
     block = op.parent_block()
     assert block is not None
     order = {other: position for position, other in enumerate(block.ops)}
-    projections.sort(key=lambda made: order[made.product])
+    projections.sort(key=lambda projection: order[projection.product])
     place = _place(projections, block, order)
     if projections[0].product is not op or place is None:
         return
     # The projection whose number of heads differs is the query.
-    counts = [made.sizes[1] for made in projections]
-    query = next((made for made in projections if counts.count(made.sizes[1]) == 1), projections[0])
-    others = [made for made in projections if made is not query]
+    counts = [projection.sizes[1] for projection in projections]
+    query = next((projection for projection in projections if counts.count(projection.sizes[1]) == 1), projections[0])
+    others = [projection for projection in projections if projection is not query]
     if others[0].sizes[1] != others[1].sizes[1] or query.sizes[1] % others[0].sizes[1]:
         return
-    weights = [made.product.operands[1] for made in projections]
+    weights = [projection.product.operands[1] for projection in projections]
     rows = math.prod(shape(op.a)[:-1])
     if not all(is_constant(weight) for weight in weights) and shape(op.a)[-1] > rows:
         return
@@ -89,9 +89,13 @@ def _place(projections: list[_Projection], block: Block, order: dict[Operation, 
 
     Returns None where a weight is computed after that.
     """
-    users = (block.find_ancestor_op_in_block(use.operation) for made in projections for use in made.permute.result.uses)
+    users = (
+        block.find_ancestor_op_in_block(use.operation)
+        for projection in projections
+        for use in projection.permute.result.uses
+    )
     place = min((projections[-1].product, *filter(None, users)), key=order.__getitem__)
-    makers = (value.owner for made in projections for value in made.product.operands[1:])
+    makers = (value.owner for projection in projections for value in projection.product.operands[1:])
     return place if all(isinstance(owner, Block) or order[owner] < order[place] for owner in makers) else None
 
 
@@ -115,11 +119,11 @@ def _alike(projections: list[_Projection]) -> bool:
     """Returns whether projections agree in sizes, transposition and element type."""
     first = projections[0]
     return all(
-        made.sizes[0] == first.sizes[0]
-        and made.sizes[2:] == first.sizes[2:]
-        and made.product.transpose_b == first.product.transpose_b
-        and tensor_type(made.product.result).element_type == tensor_type(first.product.result).element_type
-        for made in projections
+        projection.sizes[0] == first.sizes[0]
+        and projection.sizes[2:] == first.sizes[2:]
+        and projection.product.transpose_b == first.product.transpose_b
+        and tensor_type(projection.product.result).element_type == tensor_type(first.product.result).element_type
+        for projection in projections
     )
 
 
@@ -132,19 +136,21 @@ def _merge(
     element, columns = tensor_type(op.result).element_type, (heads + 2 * groups) * width
     transposed, depth = op.transpose_b, shape(op.a)[-1]
     sizes = (columns, depth) if transposed else (depth, columns)
-    weight = _joined(rewriter, place, [made.product.operands[1] for made in projections], sizes, 0 if transposed else 1)
+    weight = _joined(
+        rewriter, place, [projection.product.operands[1] for projection in projections], sizes, 0 if transposed else 1
+    )
     operands = [op.a, weight]
     if isinstance(op, LinearOp):
         biases = [
-            reshaped(rewriter, place, made.product.operands[2], (shape(made.product.result)[-1],))
-            for made in projections
+            reshaped(rewriter, place, projection.product.operands[2], (shape(projection.product.result)[-1],))
+            for projection in projections
         ]
         operands.append(_joined(rewriter, place, biases, (columns,), 0))
     type_ = tensor((*shape(op.result)[:-1], columns), element)
     flags = {"transpose_a": False, "transpose_b": transposed}
     merged = insert_before(rewriter, place, type(op), operands, type_, **flags)
     merged = reshaped(rewriter, place, merged, (batch, rows, columns))
-    types = [tensor((batch, made.sizes[1], rows, width), element) for made in projections]
+    types = [tensor((batch, projection.sizes[1], rows, width), element) for projection in projections]
     split = SplitQueryKeyValueAndSplitHeadsOp.make(
         [merged, None],
         types,
@@ -154,11 +160,11 @@ def _merge(
         transpose_key=False,
     )
     rewriter.insert(split, InsertPoint.before(place))
-    for made, value in zip(projections, split.results, strict=True):
-        if made.permute.permutation == _HEADS_FIRST:
-            rewriter.replace(made.permute, [], [value])
+    for projection, value in zip(projections, split.results, strict=True):
+        if projection.permute.permutation == _HEADS_FIRST:
+            rewriter.replace(projection.permute, [], [value])
         else:
-            replace_with(rewriter, made.permute, PermuteOp, [value], permutation=(0, 1, 3, 2))
+            replace_with(rewriter, projection.permute, PermuteOp, [value], permutation=(0, 1, 3, 2))
 
 
 def _joined(
