@@ -1,7 +1,7 @@
-"""Level 2: gives each result the memory layout, and each op the program config, that the search chose.
+"""Pass of level 2: gives each result the memory layout, and each op the program config, that the search chose.
 
-What must be in DRAM stays there: results of the function, and what const-eval functions keep. The plan is never slower
-than the one of level 1, which is in the search, and is taken when nothing is faster.
+Results of the function and values that const-eval functions return stay in DRAM. The plan is never slower than that of
+level 1, which takes part in the search and is used when nothing is faster.
 """
 
 from __future__ import annotations
@@ -40,15 +40,17 @@ from tt_xla.ir.ttnn.window import Conv2dOp, ConvTranspose2dOp
 from tt_xla.target import Target
 
 USAGE_CAP = 0.95
-"""Part of the usable L1 that tensors and circular buffers may take; upstream's tensor-l1-usage-cap."""
+"""Share of the usable L1 that tensors and circular buffers may take; tt-mlir's tensor-l1-usage-cap."""
 
 
 def run(module: ModuleOp, target: Target, *, traced: bool = False, choices: list[Choice] | None = None) -> None:
-    """Lays out every function but those of const-eval.
+    """Lays out every function except those of const-eval.
 
     Args:
-        traced: ops will be replayed from a trace, with the shorter gap between them.
-        choices: receives what was chosen for each op, and what else there was.
+        module: TTNN module that is changed in place.
+        target: Chip that the module is compiled for.
+        traced: Whether ops will be replayed from a trace, with a shorter gap between them.
+        choices: Receives the choice for each op and its alternatives.
     """
     by_name = {function.sym_name.data: function for function in functions(module)}
     for function in functions(module):
@@ -67,11 +69,12 @@ def run(module: ModuleOp, target: Target, *, traced: bool = False, choices: list
 
 
 def _total(steps: Iterable[Step], gap_us: float) -> float:
+    """Returns the predicted time of steps in us, with the gaps between ops."""
     return sum(step.time_us + step.moves_us + (gap_us if step.time_us else 0.0) for step in steps)
 
 
 class _Kind(NamedTuple):
-    """What ops of one site have in common."""
+    """What ops with the same site have in common."""
 
     cls: type[Operation]
     properties: tuple[tuple[str, Attribute], ...]
@@ -82,7 +85,7 @@ class _Kind(NamedTuple):
 
 
 class _Line:
-    """The ops of a function as the search sees them, and the way back."""
+    """The ops of a function as the search sees them, and the way to apply its result."""
 
     def __init__(self, function: FuncOp, target: Target, by_name: Mapping[str, FuncOp]) -> None:
         self.function = function
@@ -107,6 +110,7 @@ class _Line:
                 self._add(op, [*dying.get(op, ())], returned)
 
     def search(self, traced: bool) -> Search:
+        """Returns the search over the function's ops."""
         rates = rates_of(self.target)
         gap = rates.gap_traced if traced else rates.gap_untraced
         base = self.target.l1_unreserved_base
@@ -115,6 +119,7 @@ class _Line:
         return Search(self.nodes, self.sites, self.specs, self.uses, self.target, gap, capacity)
 
     def _define(self, value: SSAValue) -> int:
+        """Numbers a value and returns the number."""
         number = self.numbers[value] = len(self.specs)
         self.specs.append(TensorSpec(shape(value), layout_of(value)))
         self.current.append(value)
@@ -122,6 +127,7 @@ class _Line:
         return number
 
     def _add(self, op: TTOp, dying: list[SSAValue], returned: set[SSAValue]) -> None:
+        """Adds an op and, if it is the first of its kind, its site."""
         tensors = [operand for operand in op.operands if not isinstance(operand.type, DeviceType)]
         operands = tuple(self.numbers[value] for value in tensors)
         for number in operands:
@@ -157,19 +163,19 @@ class _Line:
         self.nodes.append(Node(kind, operands, results[0] if placed else -1, gone))
 
     def _can_be_laid_out(self, value: SSAValue) -> bool:
-        """Whether a constant of one use is brought to the device, or kept by const-eval, as that use wants it."""
+        """Returns whether a value is a constant of one use, which may be produced in the layout of that use."""
         made = isinstance(value, BlockArgument) or isinstance(value.owner, LoadCachedOp)
         return made and value in self.constants and value.has_one_use() and layout_of(value).buffer is BufferType.DRAM
 
     def _laid_out_once(self, value: SSAValue, layout: TensorLayout) -> SSAValue:
-        """A constant with another layout, which it has from where it is made, or from the caller."""
+        """Returns a constant with another layout, which const-eval or the caller now gives it."""
         type_ = laid_out(shape(value), layout)
         if isinstance(value, OpResult) and isinstance(value.op, LoadCachedOp):
             _return_as(self.by_name[value.op.callee], value.index, type_)
         return Rewriter.replace_value_with_new_type(value, type_)
 
     def apply(self, steps: list[Step]) -> None:
-        """Writes what was chosen into the IR."""
+        """Writes the chosen layouts, moves and configs into the module."""
         for op, node, step in zip(self.ops, self.nodes, steps, strict=True):
             for move in step.moves:
                 source = self.current[move.value]
@@ -198,18 +204,18 @@ def _return_as(function: FuncOp, index: int, type_: Attribute) -> None:
     """Makes a const-eval function return a result in another layout."""
     returned = body(function).last_op
     assert isinstance(returned, ReturnOp)
-    kept = returned.operands[index]
-    if isinstance(kept.owner, ToDeviceOp) and kept.has_one_use():
-        Rewriter.replace_value_with_new_type(kept, type_)
+    result = returned.operands[index]
+    if isinstance(result.owner, ToDeviceOp) and result.has_one_use():
+        Rewriter.replace_value_with_new_type(result, type_)
     else:
-        copy = ToMemoryConfigOp.make([kept], [type_])
+        copy = ToMemoryConfigOp.make([result], [type_])
         Rewriter.insert_op(copy, InsertPoint.before(returned))
         returned.operands[index] = copy.results[0]
     function.update_function_type()
 
 
 def _configure(op: TTOp, config: dict[str, Any]) -> None:
-    """Puts a form's config into an op. A fused activation stands in the config alone."""
+    """Puts a form's config into an op. A fused activation is part of the config alone."""
     if "shard_layout" in config:
         assert isinstance(op, Conv2dOp | ConvTranspose2dOp)
         known = dict(op.conv2d_config or ())

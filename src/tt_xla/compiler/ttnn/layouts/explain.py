@@ -1,4 +1,4 @@
-"""Why each op has the layout it has: what was chosen, what came next, and what ruled other layouts out."""
+"""Reasons for each op's layout: the chosen one, the runner-up, and what ruled other layouts out."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tt_xla.compiler.ttnn.layouts.search import Infeasible, Search, State, Step
 from tt_xla.ir.layout import MemoryLayout, TensorLayout
 
 HORIZON = 12
-"""Ops that follow one before two of its forms are compared, so that a layout is judged by what it saves later."""
+"""Number of later ops after which two forms of an op are compared, so that later savings count."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One op's layout and what else there was. Times are predicted microseconds."""
+    """One op's layout and its alternatives. Times are predicted, in us."""
 
     op: str
     location: str
@@ -29,22 +29,22 @@ class Choice:
     runner_up: str
     """The next best layout; empty when there is no other."""
     costs_us: float
-    """How much longer the op and the ones after it take with the runner-up."""
+    """Additional time of the op and the ones after it with the runner-up."""
     why: str
     ruled_out: tuple[str, ...]
-    """Layouts that cannot be had here, with the reason."""
+    """Layouts that are impossible here, with the reason."""
 
 
 def explained(search: Search, steps: Sequence[Step], locations: Sequence[Any]) -> list[Choice]:
-    """A choice for each op of the line that ``steps`` lay out."""
-    found: list[Choice] = []
+    """Returns the choice for each op that ``steps`` lay out."""
+    choices: list[Choice] = []
     state = State(0.0, {}, ())
     for index, (step, location) in enumerate(zip(steps, locations, strict=True)):
         node = search.nodes[index]
         site = search.sites[node.kind]
         after, others, ruled_out = _follow(search, state, index, step)
         runner, extra = _runner_up(search, after, others, index, steps)
-        found.append(
+        choices.append(
             Choice(
                 op=site.instruction.op,
                 location=describe(location),
@@ -60,22 +60,22 @@ def explained(search: Search, steps: Sequence[Step], locations: Sequence[Any]) -
             )
         )
         state = after
-    return found
+    return choices
 
 
 def _follow(search: Search, state: State, index: int, step: Step) -> tuple[State, list[State], list[str]]:
-    """The state after the chosen step, the ones after other forms, and what cannot follow."""
+    """Returns the state after the chosen step, the states after other forms, and reasons why forms cannot follow."""
     chosen: State | None = None
     others: list[State] = []
     ruled_out: list[str] = []
     for number, form in enumerate(search.forms[search.nodes[index].kind]):
-        found = search.extend(state, index, form, number)
-        if isinstance(found, Infeasible):
-            ruled_out.append(f"{_form_name(form)}: {found.reason}")
-        elif form is step.form and found.step == step:
-            chosen = found
+        after = search.extend(state, index, form, number)
+        if isinstance(after, Infeasible):
+            ruled_out.append(f"{_form_name(form)}: {after.reason}")
+        elif form is step.form and after.step == step:
+            chosen = after
         else:
-            others.append(found)
+            others.append(after)
     if chosen is None:
         chosen = search.forced(state, index)
     return chosen, others, ruled_out
@@ -84,7 +84,7 @@ def _follow(search: Search, state: State, index: int, step: Step) -> tuple[State
 def _runner_up(
     search: Search, chosen: State, others: list[State], index: int, steps: Sequence[Step]
 ) -> tuple[State | None, float]:
-    """The other form with the least time some ops later, and how much longer it takes than the chosen one."""
+    """Returns the state of the other form that is fastest some ops later, and its additional time in us."""
     if not others:
         return None, 0.0
     stop = min(index + 1 + HORIZON, len(steps))
@@ -95,10 +95,11 @@ def _runner_up(
 
 
 def _reason(after: State, runner: State | None, extra: float, fixed: bool, ruled_out: list[str]) -> str:
+    """Returns a text that says why the chosen form was chosen."""
     if runner is None or after.step is None or runner.step is None:
         if fixed:
-            return "must be in DRAM: it is returned, or kept between runs"
-        return "the others have no room" if ruled_out else "TT-NN runs it in no other form"
+            return "must be in DRAM: the result is returned, or kept between runs"
+        return "the other forms have no room" if ruled_out else "TT-NN runs the op in no other form"
     here = runner.step.time_us + runner.step.moves_us - after.step.time_us - after.step.moves_us
     later = extra - here
     if extra < 0.005:
@@ -109,19 +110,22 @@ def _reason(after: State, runner: State | None, extra: float, fixed: bool, ruled
 
 
 def _moves(step: Step) -> tuple[str, ...]:
+    """Returns the moves of a step in words."""
     return tuple(f"{move.reason} to {name(move.layout)}" for move in step.moves)
 
 
 def _step_name(step: Step) -> str:
+    """Returns a step's layout and moves in words."""
     return ", ".join((name(step.result), *_moves(step)))
 
 
 def _form_name(form: Form) -> str:
+    """Returns a form's layout in words."""
     return name(form.result) if form.result is not None else "as its operand"
 
 
 def name(layout: TensorLayout | None) -> str:
-    """A layout in words: ``L1 block sharded 7x8``."""
+    """Returns a layout in words, such as ``L1 block sharded 7x8``."""
     if layout is None:
         return "none"
     if not layout.on_device:

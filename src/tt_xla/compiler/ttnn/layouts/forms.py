@@ -1,7 +1,7 @@
-"""The forms in which TT-NN runs an op: the layout of its result, what its operands may lie in, and its configs.
+"""Forms in which TT-NN runs an op: the result's layout, the operand layouts that it reads, and its config.
 
-One function a family, in a table at the end; an op that is not in it reads and writes interleaved tensors. Each rule
-was tried in TT-NN's mock mode (0.81, p150).
+There is one function per family of ops, in a table at the end. Ops outside the table read and write interleaved
+tensors. Each rule was tried in TT-NN's mock mode (0.81, p150).
 """
 
 from __future__ import annotations
@@ -22,17 +22,21 @@ from tt_xla.target import Target
 from tt_xla.target.sfpu import sfpu_cycles
 
 Accepts = Callable[[TensorLayout], bool]
+"""Test whether an operand can be read in a layout."""
 
 
 def interleaved(layout: TensorLayout) -> bool:
+    """Accepts tensors that are not sharded."""
     return not layout.is_sharded
 
 
 def in_dram_or_on_host(layout: TensorLayout) -> bool:
+    """Accepts tensors outside L1."""
     return layout.buffer is not BufferType.L1
 
 
 def anywhere(layout: TensorLayout) -> bool:
+    """Accepts every tensor."""
     return True
 
 
@@ -40,48 +44,51 @@ class Form(NamedTuple):
     """One way to run an op."""
 
     result: TensorLayout | None
-    """None when the result lies as the operand does (a view of it)."""
+    """Layout of the result; None for a view, which lies where the operand lies."""
     accepts: tuple[Accepts, ...]
-    """For each operand, whether it can be read where it lies."""
+    """For each operand, the test whether it can be read where it lies."""
     moves: tuple[TensorLayout | None, ...]
-    """For each operand, where it goes when it cannot; None: to L1 interleaved, or to DRAM when that is full."""
+    """For each operand that cannot be read, its destination; None means L1 interleaved, or DRAM when L1 is full."""
     config: Mapping[str, Any] | None = None
-    """Fields of the program config or convolution config that goes with it, plain."""
+    """Fields of the program config or convolution config that the form needs, as plain values."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """An op as the optimiser sees it: operands and results as they are at level 1."""
+    """An op as the optimiser sees it: its operands and results as they are at level 1."""
 
     instruction: Instruction
     inputs: tuple[TensorSpec, ...]
     result: TensorSpec | None
     target: Target
     fixed: bool
-    """The result has to stay where it is."""
+    """Whether the result must stay where it is."""
     others: tuple[TensorSpec, ...] = ()
-    """The results, when there is none or more than one to place."""
+    """Results of ops that have no result, or several, to place."""
     weights: tuple[bool, ...] = ()
-    """For each operand, whether it is a constant that this op alone uses, so that it can lie anywhere in DRAM."""
+    """For each operand, whether it is a constant that this op alone uses, so that it may lie anywhere in DRAM."""
 
     def is_weight(self, position: int) -> bool:
+        """Returns whether an operand is a constant that this op alone uses."""
         return position < len(self.weights) and self.weights[position]
 
     @property
     def result_shape(self) -> tuple[int, ...] | None:
+        """Shape of the result that is placed, if there is one."""
         return self.result.shape if self.result is not None else None
 
     @property
     def name(self) -> str:
+        """Name of the op without its dialect."""
         return self.instruction.op.rpartition(".")[2]
 
 
 _AS_GIVEN = ("while_loop", "case", "paged_update_cache", "fill_cache")
-"""Ops that take their operands where level 1 has them: TT-NN wants a cache, and positions in it, in DRAM."""
+"""Ops that take their operands where level 1 has them: TT-NN wants caches, and positions in them, in DRAM."""
 
 
 def forms(site: Site) -> tuple[Form, ...]:
-    """What TT-NN can run, the form of level 1 first."""
+    """Returns the forms that TT-NN runs, starting with that of level 1."""
     plain = Form(
         site.result.layout if site.result else None, (interleaved,) * len(site.inputs), (None,) * len(site.inputs)
     )
@@ -89,49 +96,50 @@ def forms(site: Site) -> tuple[Form, ...]:
         return (_as_given(site),)
     if site.result is None:
         return (plain,)
-    found = list(_FAMILIES.get(site.name, _moved)(site))
-    kept = [form for form in found if form.result == site.result.layout] or [plain]
+    all_forms = list(_FAMILIES.get(site.name, _moved)(site))
+    level_1_forms = [form for form in all_forms if form.result == site.result.layout] or [plain]
     if site.fixed or not site.result.layout.on_device:
-        return tuple(kept)
-    if any(form.result is None for form in found):
-        return tuple(found)
-    return tuple(kept + [form for form in found if form.result != site.result.layout])
+        return tuple(level_1_forms)
+    if any(form.result is None for form in all_forms):
+        return tuple(all_forms)
+    return tuple(level_1_forms + [form for form in all_forms if form.result != site.result.layout])
 
 
 def _as_given(site: Site) -> Form:
-    """Operands where the functions of a loop or a case have their arguments."""
+    """Returns the form with operands where the functions of a loop or a case have their arguments."""
     accepts = tuple(partial(operator.eq, spec.layout) for spec in site.inputs)
     return Form(None, accepts, tuple(spec.layout for spec in site.inputs))
 
 
 def _places(site: Site) -> list[TensorLayout]:
-    """DRAM and L1 interleaved."""
+    """Returns the result's layouts in DRAM and in L1, both interleaved."""
     assert site.result is not None
     layout, shape = site.result.layout, site.result.shape
     return [in_dram(layout, shape), interleaved_in_l1(layout, shape, site.target)]
 
 
 def _shards(site: Site) -> tuple[TensorLayout, ...]:
+    """Returns the result's sharded layouts; row-major results have none."""
     assert site.result is not None
     layout = site.result.layout
     return shardings(site.result.shape, layout.dtype, site.target) if layout.tiled else ()
 
 
 def _moved(site: Site) -> Iterator[Form]:
-    """Interleaved tensors alone."""
+    """Yields forms that read and write interleaved tensors."""
     count = len(site.inputs)
     for place in _places(site):
         yield Form(place, (interleaved,) * count, (None,) * count)
 
 
 def _in_dram(site: Site) -> Iterator[Form]:
-    """From pages to DRAM."""
+    """Yields the form that reads interleaved tensors and writes DRAM."""
     count = len(site.inputs)
     yield Form(_places(site)[0], (interleaved,) * count, (None,) * count)
 
 
 def _copied(site: Site) -> Iterator[Form]:
-    """Ops that move tiles: they read shards as they read pages, and write pages."""
+    """Yields forms of ops that move tiles: they read shards and pages, and write pages."""
     count = len(site.inputs)
     accepts: Accepts = anywhere if all(spec.layout.tiled for spec in site.inputs) else interleaved
     for place in _places(site):
@@ -139,13 +147,16 @@ def _copied(site: Site) -> Iterator[Form]:
 
 
 def _reduced(site: Site) -> Iterator[Form]:
-    """Reductions read shards where tiles are full: TT-NN fills the padding of the others first, in pages alone."""
+    """Yields forms of reductions.
+
+    Shards are read only where all tiles are full: TT-NN fills padding first, and does so in pages alone.
+    """
     full = all(size % TILE == 0 for spec in site.inputs for size in spec.shape[-2:])
     yield from _copied(site) if full else _moved(site)
 
 
 def _elementwise(site: Site) -> Iterator[Form]:
-    """Any operand of the result's shape may be sharded; others are repeated, and read from pages."""
+    """Yields forms in which operands of the result's shape may be sharded; broadcast operands are read from pages."""
     assert site.result is not None
     alike = [spec.shape == site.result.shape and spec.layout.tiled for spec in site.inputs]
     unary = sum(alike) == 1
@@ -166,7 +177,7 @@ def _elementwise(site: Site) -> Iterator[Form]:
 
 
 def _cast(site: Site) -> Iterator[Form]:
-    """A cast's operand and result lie alike: both in pages, or in the same shards."""
+    """Yields forms of casts, whose operand and result lie alike: both in pages, or in the same shards."""
     yield from _moved(site)
     for place in _shards(site):
         source = place.retyped(site.inputs[0].layout.dtype)
@@ -174,12 +185,15 @@ def _cast(site: Site) -> Iterator[Form]:
 
 
 def _like(place: TensorLayout) -> Accepts:
-    """Interleaved, or cut as the result is."""
+    """Accepts interleaved tensors and those that are sharded as ``place`` is."""
     return lambda layout: not layout.is_sharded or same_shards(layout, place)
 
 
 def _tilized(site: Site) -> Iterator[Form]:
-    """Pages to pages; row-major pages also to shards of tiles, and shards of tiles to row-major pages."""
+    """Yields forms of conversions between tiles and row-major.
+
+    Pages become pages. Row-major pages also become shards of tiles, and shards of tiles become row-major pages.
+    """
     assert site.result is not None
     tilize = site.result.layout.tiled and not site.inputs[0].layout.tiled and site.inputs[0].layout.on_device
     for place in _places(site):
@@ -190,11 +204,14 @@ def _tilized(site: Site) -> Iterator[Form]:
 
 
 def _product(site: Site) -> Iterator[Form]:
-    """Without a config TT-NN chooses blocks for interleaved tensors; with one, results are sharded as its grid is."""
+    """Yields forms of matrix products.
+
+    Without a config TT-NN chooses the blocks for interleaved tensors; with one, the result is sharded over its grid.
+    """
     count = len(site.inputs)
     attributes = site.instruction.attributes
     if count > 2 and (attributes.get("transpose_a") or attributes.get("transpose_b")):
-        # Looking for room in L1 for a product with bias, TT-NN takes the transposed operand for one that is not.
+        # For a product with bias, TT-NN computes the room in L1 as if no operand were transposed.
         accepts: Accepts = in_dram_or_on_host
         yield Form(
             _places(site)[0], (accepts,) * count, tuple(in_dram(spec.layout, spec.shape) for spec in site.inputs)
@@ -212,22 +229,27 @@ def _product(site: Site) -> Iterator[Form]:
 
 
 def _from_banks(site: Site) -> Iterator[Form]:
-    """Products of one row of tiles by weights that are cut over the DRAM banks."""
+    """Yields forms of products of one row of tiles by weights that are cut over the DRAM banks."""
     if site.weights and all(site.weights[1:]):
         for result, operands, config in dram_sharded_forms(site.instruction, site.inputs, site.result, site.target):
             yield Form(result, tuple(_exactly(place) for place in operands), operands, config)
 
 
 def _exactly(place: TensorLayout) -> Accepts:
+    """Accepts one layout."""
     return lambda layout: layout == place
 
 
 def _exactly_or_pages(place: TensorLayout) -> Accepts:
+    """Accepts one layout and interleaved tensors."""
     return lambda layout: not layout.is_sharded or layout == place
 
 
 def _normalised(site: Site) -> Iterator[Form]:
-    """A sharded input needs the same shards in the result; rows may be cut over cores, whole columns may not."""
+    """Yields forms of normalisations.
+
+    A sharded input needs the same shards in the result. Rows may be cut over cores.
+    """
     count = len(site.inputs)
     for place in _places(site):
         yield Form(place, (interleaved,) * count, (None,) * count)
@@ -237,7 +259,7 @@ def _normalised(site: Site) -> Iterator[Form]:
 
 
 def _softmax(site: Site) -> Iterator[Form]:
-    """Along the last dimension whole rows may lie on different cores."""
+    """Yields forms of softmax; along the last dimension, whole rows may lie on different cores."""
     assert site.result is not None
     dimension = int(site.instruction.attributes.get("dimension", -1))
     last = dimension in (-1, len(site.result.shape) - 1)
@@ -249,21 +271,24 @@ def _softmax(site: Site) -> Iterator[Form]:
 
 
 def _reshape(site: Site) -> Iterator[Form]:
-    """A view where tiles stay as they are; otherwise rows are copied from pages to pages.
+    """Yields forms of reshapes: a view where tiles stay as they are, else a copy from pages to pages.
 
-    A vector with a part of a tile is no view of shards: TT-NN compares its length with that of padded rows.
+    A vector that ends within a tile is no view of shards: TT-NN compares its length with that of padded rows.
     """
     assert site.result is not None
-    source, made = site.inputs[0], site.result.shape
+    source, result_sizes = site.inputs[0], site.result.shape
     if keeps_tiles(source, site.result):
-        to_vector = len(made) == 1 < len(source.shape) and made[0] % TILE
+        to_vector = len(result_sizes) == 1 < len(source.shape) and result_sizes[0] % TILE
         yield Form(None, (interleaved if to_vector else anywhere,), (None,))
         return
     yield from _moved(site)
 
 
 def _convolution(site: Site) -> Iterator[Form]:
-    """From DRAM, TT-NN cuts the input into slices and writes DRAM; from L1 it keeps its shards, or spreads them out."""
+    """Yields forms of convolutions.
+
+    From DRAM, TT-NN cuts the input into slices and writes DRAM. From L1 it keeps the shards, or distributes pages.
+    """
     assert site.result is not None
     count = len(site.inputs)
     others: tuple[Accepts, ...] = (interleaved,) * (count - 1)
@@ -288,13 +313,16 @@ def _convolution(site: Site) -> Iterator[Form]:
 
 
 def _exactly_or_l1_pages(place: TensorLayout | None) -> Accepts:
+    """Accepts one layout and interleaved tensors in L1."""
     return lambda layout: layout == place or (layout.buffer is BufferType.L1 and not layout.is_sharded)
 
 
 Family = Callable[[Site], Iterator[Form]]
+"""Function that yields the forms of a site."""
 
 
 def _table() -> dict[str, Family]:
+    """Returns the function for each op name."""
     table: dict[str, Family] = dict.fromkeys((*sfpu_cycles("wormhole_b0"), *families.BINARY), _elementwise)
     table |= dict.fromkeys(("matmul", "linear"), _product)
     table["to_layout"] = _tilized

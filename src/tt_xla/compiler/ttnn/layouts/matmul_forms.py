@@ -1,7 +1,7 @@
-"""Program configs of matrix products: blocks for the three ways of sharing out a result over cores.
+"""Program configs of matrix products: blocks for the three ways of distributing a result over cores.
 
-Counts are tiles. A core makes ``per_core_m`` by ``per_core_n`` tiles of the result, going through the inner dimension
-in steps of ``in0_block_w``; ``out_subblock`` is what its destination register holds at a time.
+Counts are tiles. A core computes ``per_core_m`` by ``per_core_n`` tiles of the result and steps through the inner
+dimension by ``in0_block_w``. ``out_subblock`` is the part that its destination register holds at a time.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import Target
 
 DESTINATION_TILES = 4
-"""Tiles of float32 sums that the destination register holds, half of it being packed meanwhile."""
+"""Tiles of float32 sums that the destination register holds; half of it is being packed meanwhile."""
 
 STEPS = (8, 7, 6, 5, 4, 3, 2, 1)
-"""Depths of a block to try, the deepest first."""
+"""Block depths to try, the deepest first."""
 
 BUFFER_SHARE = 0.45
-"""Part of L1 that the circular buffers of a product may take; the rest is for tensors."""
+"""Share of L1 that the circular buffers of a product may take; the rest is for tensors."""
 
 Found = tuple[TensorLayout, TensorLayout | None, Mapping[str, Any]]
-"""A result's layout, the left operand's if it is sharded, and the config."""
+"""The result's layout, the left operand's if it is sharded, and the config."""
 
 
 def product_forms(
     instruction: Instruction, inputs: Sequence[TensorSpec], result: TensorSpec | None, target: Target
 ) -> Iterator[Found]:
-    """Products of a matrix by one weight whose result or left operand is sharded.
+    """Yields products of a matrix by one weight whose result or left operand is sharded.
 
-    With a sharded result the left operand may also be interleaved; with an interleaved one it is as given.
+    With a sharded result the left operand may also be interleaved; with an interleaved result it has the given layout.
     """
     assert result is not None
     a, b = inputs[0], inputs[1]
@@ -71,11 +71,13 @@ def product_forms(
 def dram_sharded_forms(
     instruction: Instruction, inputs: Sequence[TensorSpec], result: TensorSpec | None, target: Target
 ) -> Iterator[tuple[TensorLayout, tuple[TensorLayout, ...], Mapping[str, Any]]]:
-    """Products of one row of tiles by weights that are cut over the banks of DRAM, where TT-NN has them: the result's
-    layout, the operands', and the config.
+    """Yields products of one row of tiles by weights that are cut over the DRAM banks.
 
-    The row and the result are cut over cores. Fewer cores for the row are deeper blocks, which are fewer; more cores
-    are what other ops leave it on.
+    The row and the result are cut over cores. Fewer cores for the row mean fewer, deeper blocks; other ops leave it on
+    more cores.
+
+    Returns:
+        An iterator of the result's layout, the operands' layouts and the config.
     """
     assert result is not None
     a, b = inputs[0], inputs[1]
@@ -101,14 +103,14 @@ def dram_sharded_forms(
             continue
         step = next(step for step in STEPS if depth % step == 0)
         config = fields | {"in0_block_w": step}
-        taken = dram_sharded_buffers(config, others[0].shard[1], *tiles, bias=len(inputs) > 2)
-        if step > seen and taken <= BUFFER_SHARE * target.l1_usable_bytes:
+        buffer_bytes = dram_sharded_buffers(config, others[0].shard[1], *tiles, bias=len(inputs) > 2)
+        if step > seen and buffer_bytes <= BUFFER_SHARE * target.l1_usable_bytes:
             seen = step
             yield place, (sharded(a.shape, a.layout.dtype, WIDTH, (1, cores), target), *others), config
 
 
 def _fits(operand: TensorLayout, place: TensorLayout, inner: int) -> bool:
-    """Whether a core has the rows of its result, and the inner dimension is cut evenly."""
+    """Returns whether each core has the rows of its result, and the inner dimension is cut evenly."""
     same_rows = operand.shard[0] == place.shard[0] and (place.memory is WIDTH or operand.grid[0] == place.grid[0])
     return same_rows and operand.shard[1] * operand.grid[1] == inner
 
@@ -122,6 +124,7 @@ def _config(
     inner: int,
     target: Target,
 ) -> Mapping[str, Any] | None:
+    """Returns the config with the deepest block whose buffers fit, or None."""
     rows, columns = place.shard
     depth = operand.shard[1] if operand is not None and place.memory is not HEIGHT else inner
     height, width = _subblock(rows, columns)
@@ -130,7 +133,7 @@ def _config(
     else:
         cores = place.grid[0] * place.grid[1]
         if operand is not None:
-            cores = max(cores, operand.grid[0] * operand.grid[1])  # those that hold the left operand send it
+            cores = max(cores, operand.grid[0] * operand.grid[1])  # Cores that hold the left operand send it.
         grid = (min(cores, target.grid[1]), -(-cores // target.grid[1]))
     fields: dict[str, Any] = {
         "config": "multi_cast" if place.memory is BLOCK else "multi_cast_1d",
@@ -162,21 +165,23 @@ def _config(
         if depth % step or inner % step:
             continue
         fields["in0_block_w"] = step
-        taken = matmul_buffers(
+        buffer_bytes = matmul_buffers(
             fields,
             *tiles,
             in_place=operand is None,
             local=place.memory is HEIGHT and operand is not None,
             bias=len(inputs) > 2,
         )
-        if taken <= BUFFER_SHARE * target.l1_usable_bytes:
+        if buffer_bytes <= BUFFER_SHARE * target.l1_usable_bytes:
             return fields
     return None
 
 
 def _subblock(rows: int, columns: int) -> tuple[int, int]:
-    """Rows and columns of the largest part of a block for the destination register. TT-NN packs a sharded result row by
-    row, so a part is either one row high or as wide as the block."""
+    """Returns rows and columns of the largest part of a block that the destination register holds.
+
+    TT-NN packs a sharded result row by row, so a part is one row high or as wide as the block.
+    """
     if columns <= DESTINATION_TILES:
         height = max(h for h in range(1, DESTINATION_TILES // columns + 1) if rows % h == 0)
         return height, columns

@@ -1,17 +1,17 @@
-"""Chooses a form for every op of a straight line of ops, so that the predicted time of the whole is least.
+"""Search for the form of each op that minimises the predicted time of a straight line of ops.
 
-Objective: the sum over all ops, and over the moves between layouts that they need, of predicted device time and of
-the gap to the next op. Constraint: when an op runs, tensors in L1, laid out by TT-NN's own allocator from the top
-down, leave its circular buffers their room at the bottom.
+The objective is the sum of predicted device times of all ops and of the moves between their layouts, plus the gap after
+each. The constraint is room: when an op runs, tensors in L1, which TT-NN's allocator places from the top down, must
+leave its circular buffers their room at the bottom.
 
-The search is a beam over program order. A state is where each live tensor lies that is not in its place of level 1,
-with addresses in L1, and the time so far. An op extends each state by each of its forms; operands that a form cannot
-read are moved first, and when L1 is too full, tensors are moved out to DRAM, the one used farthest ahead first.
-States are ranked by their time and by what the places of live tensors are known to cost later: for each use to come,
-how much longer the op takes at best, with the move that it may need, than if the tensor lay where that op likes it
-best. Of states that agree on all places the first is kept; of the rest the first few, and the first of each layout of
-the newest result, so that a layout which pays off later is not lost. Work per op is bounded, so the whole is linear
-in their count.
+The search is a beam over program order. A state holds the layout and L1 address of each live tensor that is not where
+level 1 has it, and the time so far. An op extends each state by each of its forms. Operands that a form cannot read are
+moved first. When L1 is too full, tensors move to DRAM, starting with the one whose next use is farthest ahead.
+
+States are ranked by their time plus the known later costs of their layouts: for each later use, the additional time of
+that op, with the move it may need, compared with its preferred layout. Of states with equal layouts the best one stays.
+Of the others the first few stay, and the first of each layout of the newest result, so that layouts which pay off later
+are not lost. Work per op is bounded, so the search is linear in their number.
 """
 
 from __future__ import annotations
@@ -30,45 +30,50 @@ from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import Target
 
 WIDTH = 3
-"""States that are kept after each op, besides the fastest of each layout of the newest result."""
+"""Number of states that stay after each op, besides the fastest of each layout of the newest result."""
 
 TRAFFIC_WEIGHT = 1e-3
-"""How much of the time in which data moves counts when it is hidden behind computing: of equals, what moves less."""
+"""Weight of data movement that is hidden behind computation; among equals, less movement wins."""
 
 Blocks = tuple[tuple[int, int, frozenset[int]], ...]
-"""What is taken of L1: [start, stop) in order of addresses, and the values that share it."""
+"""Occupied ranges [start, stop) of L1 in order of addresses, and the values that share each."""
 
 
 class Node(NamedTuple):
-    """An op of the line: its kind (ops of one kind have the same site), operands and result as value numbers."""
+    """An op of the line: its kind, whose ops share a site, and its operands and result as value numbers."""
 
     kind: int
     operands: tuple[int, ...]
     result: int
-    """-1 when there is none that the search places."""
+    """Number of the result; -1 when there is none to place."""
     dying: tuple[int, ...]
-    """Values whose last use this is."""
+    """Values whose last use this op is."""
 
 
 class Move(NamedTuple):
+    """A copy of a value to another layout before an op."""
+
     value: int
     layout: TensorLayout
     reason: str
-    """``operand`` when the op needs it there, ``spill`` when it made room, ``weight`` when it is laid out so once."""
+    """``operand`` when the op reads the copy, ``spill`` when it makes room, ``weight`` for constants that are laid out
+    once."""
 
 
 class Step(NamedTuple):
-    """What was chosen for one op."""
+    """The choice for one op."""
 
     form: Form
     moves: tuple[Move, ...]
     result: TensorLayout | None
     time_us: float
-    """Of the op, without its moves and the gap."""
+    """Time of the op in us, without its moves and the gap."""
     moves_us: float
 
 
 class State:
+    """Layouts and times after the choices for the first ops of the line."""
+
     __slots__ = ("blocks", "cost", "due", "last", "parent", "places", "step", "victims")
 
     def __init__(
@@ -89,17 +94,18 @@ class State:
         self.last = last
         """Number of the form that led here."""
         self.due = 0.0
-        """What the places of live tensors are known to cost later, up to a constant."""
+        """Known later cost of the layouts of live tensors, up to a constant."""
         self.victims: list[int] | None = None
-        """Values that alone own a block of L1, the one used farthest ahead first; made when the next op needs it."""
+        """Sole owners of L1 blocks, farthest next use first; computed when the next op needs them."""
 
     @property
     def rank(self) -> float:
+        """Time so far plus known later costs, in us."""
         return self.cost + self.due
 
 
 class Infeasible(NamedTuple):
-    """Why a form cannot follow a state."""
+    """The reason why a form cannot follow a state."""
 
     reason: str
 
@@ -108,11 +114,13 @@ class Search:
     """The search over one function.
 
     Args:
-        sites: one for each kind of op.
-        values: shape and level-1 layout of each value.
-        uses: for each value, the numbers of the ops that use it, in order.
-        gap_us: time between two ops.
-        capacity: [base, end) of a core's L1 that tensors and circular buffers may take.
+        nodes: Ops in program order.
+        sites: The site of each kind of op.
+        values: Shape and level-1 layout of each value.
+        uses: For each value, the indices of the ops that use it, in order.
+        target: Chip that the function is compiled for.
+        gap_us: Time between two ops, in us.
+        capacity: Range [base, end) of a core's L1 that tensors and circular buffers may take.
     """
 
     def __init__(
@@ -135,7 +143,7 @@ class Search:
         self.forms: list[tuple[Form, ...]] = [forms(site) for site in sites]
         self._costs: dict[tuple[Any, ...], tuple[float, int, float]] = {}
         self._known_costs: dict[tuple[int, ...], tuple[float, int, float]] = {}
-        """The same by the identities of the layouts, which hash faster."""
+        """The same costs by the identities of the layouts, which hash faster."""
         self._moves: dict[tuple[Any, ...], float] = {}
         self._sizes: dict[tuple[tuple[int, ...], TensorLayout], int] = {}
         self._near: dict[tuple[int, int, int], TensorLayout] = {}
@@ -146,12 +154,12 @@ class Search:
         self._bests: dict[tuple[int, int, TensorLayout], float] = {}
         self._views: dict[tuple[TensorLayout, int], TensorLayout] = {}
         self._kept: list[TensorLayout] = []
-        """Layouts whose identity is a key, so that it stays theirs."""
+        """Layouts whose identity is a key; they are kept alive so that no other object gets that identity."""
         self._drams: dict[tuple[int, int], TensorLayout] = {}
         self._alternatives: dict[tuple[tuple[int, ...], TensorLayout], tuple[TensorLayout, TensorLayout]] = {}
 
     def run(self) -> list[Step]:
-        """The chosen step of each op."""
+        """Returns the chosen step of each op."""
         states = [State(0.0, {}, ())]
         for index in range(len(self.nodes)):
             states = self._advance(states, index)
@@ -159,22 +167,22 @@ class Search:
         return _steps(best)
 
     def baseline(self) -> list[Step]:
-        """Every op in its form of level 1."""
+        """Returns the steps in which every op has its form of level 1."""
         state = State(0.0, {}, ())
         for index, node in enumerate(self.nodes):
-            found = self.extend(state, index, self.forms[node.kind][0], 0)
-            state = found if isinstance(found, State) else self.forced(state, index)
+            after = self.extend(state, index, self.forms[node.kind][0], 0)
+            state = after if isinstance(after, State) else self.forced(state, index)
         return _steps(state)
 
     def ahead(self, state: State, start: int, stop: int) -> float:
-        """The least time after the ops from ``start`` to before ``stop`` follow ``state``."""
+        """Returns the least time after the ops from ``start`` to before ``stop`` follow ``state``."""
         states = [state]
         for index in range(start, stop):
             states = self._advance(states, index)
         return min(after.rank for after in states)
 
     def extend(self, state: State, index: int, form: Form, number: int) -> State | Infeasible:
-        """The state after op ``index`` runs in ``form``."""
+        """Returns the state after op ``index`` runs in ``form``, or why it cannot."""
         node = self.nodes[index]
         places, blocks, moves, moves_us = state.places, state.blocks, (), 0.0
         layouts: list[TensorLayout] = []
@@ -219,7 +227,7 @@ class Search:
         after.due += TRAFFIC_WEIGHT * traffic_us
         return after
 
-    # What a layout costs later
+    # Later costs of a layout
 
     def _due_change(
         self,
@@ -230,7 +238,7 @@ class Search:
         spills: tuple[Move, ...],
         result: TensorLayout | None,
     ) -> float:
-        """How op ``index`` changes what the places of live tensors are known to cost later."""
+        """Returns how op ``index`` changes the known later costs of the layouts of live tensors."""
         change = 0.0
         if node.result >= 0 and result is not None:
             change += self._later(node.result, result, index)
@@ -244,24 +252,27 @@ class Search:
         return change
 
     def _later(self, value: int, layout: TensorLayout, index: int) -> float:
-        """What having ``value`` in ``layout`` costs the ops after ``index`` that use it, over having it where each of
-        them likes it best."""
+        """Returns the later cost of having ``value`` in ``layout``.
+
+        This is the additional time of the ops after ``index`` that use the value, compared with their preferred layout.
+        """
         total = self._laters.get((value, id(layout), index))
         if total is not None:
             return total
         key = (value, id(layout))
-        found = self._dues.get(key)
-        if found is None:
-            found = self._dues[key] = [(use, self._regret(use, value, layout)) for use in self.uses[value]]
+        regrets = self._dues.get(key)
+        if regrets is None:
+            regrets = self._dues[key] = [(use, self._regret(use, value, layout)) for use in self.uses[value]]
             self._kept.append(layout)
         total = 0.0
-        for use, regret in found:
+        for use, regret in regrets:
             if use > index:
                 total += regret
         self._laters[value, id(layout), index] = total
         return total
 
     def _regret(self, use: int, value: int, layout: TensorLayout) -> float:
+        """Returns the additional time of one use of a value in a layout, compared with the preferred layout."""
         node = self.nodes[use]
         form = self.forms[node.kind][0]
         if form.result is None and node.result >= 0:
@@ -275,77 +286,80 @@ class Search:
         return regret
 
     def _least(self, kind: int, position: int) -> float:
-        """The least time of an op of a kind with an operand in any layout."""
-        found = self._leasts.get((kind, position))
-        if found is None:
+        """Returns the least time of an op of a kind with one operand in any layout."""
+        least = self._leasts.get((kind, position))
+        if least is None:
             base = self.sites[kind].inputs[position]
             pages = (in_dram(base.layout, base.shape), interleaved_in_l1(base.layout, base.shape, self.target))
             menu = shardings(base.shape, base.layout.dtype, self.target) if base.layout.tiled else ()
-            found = min(self._best(kind, position, layout) for layout in (*pages, *menu))
-            self._leasts[kind, position] = found
-        return found
+            least = min(self._best(kind, position, layout) for layout in (*pages, *menu))
+            self._leasts[kind, position] = least
+        return least
 
     def _best(self, kind: int, position: int, layout: TensorLayout) -> float:
-        """The least time of an op of a kind, and of moving its operand, with other operands where they fit the form."""
+        """Returns the least time of an op of a kind with one operand in ``layout``, moved if need be."""
         key = (kind, position, layout)
-        found = self._bests.get(key)
-        if found is None:
-            found = self._bests[key] = min(self._at_best(kind, form, position, layout) for form in self.forms[kind])
-        return found
+        best = self._bests.get(key)
+        if best is None:
+            best = self._bests[key] = min(self._at_best(kind, form, position, layout) for form in self.forms[kind])
+        return best
 
     def _at_best(self, kind: int, form: Form, position: int, layout: TensorLayout) -> float:
+        """Returns the time of an op in a form, with other operands in layouts that suit the form."""
         site = self.sites[kind]
         layouts: list[TensorLayout] = []
         moved = 0.0
         for number, (spec, accepts) in enumerate(zip(site.inputs, form.accepts, strict=True)):
-            found = layout if number == position else spec.layout
+            operand_layout = layout if number == position else spec.layout
             if number != position and form.result is not None and form.result.tiled and spec.layout.tiled:
                 near = self._near.get((kind, id(form), number))
                 if near is None:
                     near = form.result.with_(spec.shape, dtype=spec.layout.dtype, core_ranges=form.result.core_ranges)
                     self._near[kind, id(form), number] = near
-                found = near if spec.shape == site.result_shape and accepts(near) else found
+                operand_layout = near if spec.shape == site.result_shape and accepts(near) else operand_layout
             goal = form.moves[number]
             if site.is_weight(number) and goal is not None:
-                found = goal
-            elif number == position and not accepts(found) and found.on_device:
-                goal = goal or interleaved_in_l1(found, spec.shape, self.target)
-                moved += self._copy_us(spec.shape, found, goal)
-                found = goal
-            layouts.append(found)
+                operand_layout = goal
+            elif number == position and not accepts(operand_layout) and operand_layout.on_device:
+                goal = goal or interleaved_in_l1(operand_layout, spec.shape, self.target)
+                moved += self._copy_us(spec.shape, operand_layout, goal)
+                operand_layout = goal
+            layouts.append(operand_layout)
         return self._cost(kind, form, tuple(layouts), form.result)[0] + moved
 
     def _view(self, layout: TensorLayout, result: int) -> TensorLayout:
+        """Returns the layout of a view of an operand in ``layout``."""
         key = (layout, result)
-        found = self._views.get(key)
-        if found is None:
-            found = self._views[key] = _as_operand(layout, self.values[result])
-        return found
+        view = self._views.get(key)
+        if view is None:
+            view = self._views[key] = _as_operand(layout, self.values[result])
+        return view
 
     def _advance(self, states: list[State], index: int) -> list[State]:
-        found: dict[frozenset[tuple[int, int]], State] = {}
+        """Returns the states that stay after op ``index``."""
+        by_layouts: dict[frozenset[tuple[int, int]], State] = {}
         for state in states:
             for number, form in enumerate(self.forms[self.nodes[index].kind]):
                 after = self.extend(state, index, form, number)
                 if isinstance(after, State):
                     key = frozenset(zip(after.places, map(id, after.places.values()), strict=True))
-                    known = found.get(key)
+                    known = by_layouts.get(key)
                     if known is None or after.rank < known.rank:
-                        found[key] = after
-        if not found:
+                        by_layouts[key] = after
+        if not by_layouts:
             best = min(states, key=lambda state: state.cost)
             return [self.forced(best, index)]
-        ordered = sorted(found.values(), key=lambda state: state.rank)
-        kept, rest = ordered[:WIDTH], ordered[WIDTH:]
-        seen = {state.last for state in kept}
+        ordered = sorted(by_layouts.values(), key=lambda state: state.rank)
+        survivors, rest = ordered[:WIDTH], ordered[WIDTH:]
+        seen = {state.last for state in survivors}
         for state in rest:
             if state.last not in seen:
                 seen.add(state.last)
-                kept.append(state)
-        return kept
+                survivors.append(state)
+        return survivors
 
     def forced(self, state: State, index: int) -> State:
-        """Everything out to DRAM, for an op that fits in no other way; it then has all of L1, as at level 1."""
+        """Returns the state after everything in L1 moves to DRAM, for an op that fits in no other way."""
         node = self.nodes[index]
         moves: list[Move] = []
         cost = 0.0
@@ -379,7 +393,7 @@ class Search:
         buffers: int,
         index: int,
     ) -> tuple[dict[int, TensorLayout], Blocks, tuple[Move, ...], float] | Infeasible:
-        """Allocates the result, after moving others to DRAM when it and the circular buffers would not fit."""
+        """Allocates the result; first moves other tensors to DRAM where result and circular buffers would not fit."""
         buffers = min(buffers, self.end - self.base)
         spills: tuple[Move, ...] = ()
         cost = 0.0
@@ -405,27 +419,29 @@ class Search:
                 places[victim] = goal
 
     def _in_dram(self, value: int, layout: TensorLayout) -> TensorLayout:
-        found = self._drams.get((value, id(layout)))
-        if found is None:
-            found = self._drams[value, id(layout)] = in_dram(layout, self.values[value].shape)
+        """Returns a value's layout in DRAM."""
+        dram = self._drams.get((value, id(layout)))
+        if dram is None:
+            dram = self._drams[value, id(layout)] = in_dram(layout, self.values[value].shape)
             self._kept.append(layout)
-        return found
+        return dram
 
     def _victims(self, state: State, index: int) -> list[int]:
-        """The tensors in L1 in the order in which they make room: the one whose next use is farthest ahead first."""
+        """Returns tensors in L1 in the order in which they make room: farthest next use first."""
         if state.victims is None:
             alone = [next(iter(owners)) for _, _, owners in state.blocks if len(owners) == 1]
             state.victims = sorted(alone, key=lambda value: self._next_use(value, index), reverse=True)
         return state.victims
 
     def _next_use(self, value: int, index: int) -> int:
-        """The first op after ``index`` that uses a value."""
+        """Returns the index of the first op after ``index`` that uses a value."""
         uses = self.uses[value]
         position = bisect.bisect_right(uses, index)
         return uses[position] if position < len(uses) else len(self.nodes)
 
     def _placed(self, blocks: Blocks, value: int, size: int) -> Blocks | None:
-        """With ``size`` bytes given to ``value`` in the first gap from the top."""
+        """Returns the blocks with ``size`` bytes for ``value`` in the first gap from the top; None where there is
+        none."""
         stop = self.end
         for position in range(len(blocks) - 1, -2, -1):
             above = blocks[position][1] if position >= 0 else self.base
@@ -437,7 +453,7 @@ class Search:
         return None
 
     def _size(self, value: int, layout: TensorLayout) -> int:
-        """Bytes of each core's L1."""
+        """Returns the bytes that a value takes of each core's L1."""
         if layout.buffer is not BufferType.L1:
             return 0
         key = (self.values[value].shape, layout)
@@ -456,7 +472,11 @@ class Search:
         layout: TensorLayout,
         goal: TensorLayout | None,
     ) -> tuple[dict[int, TensorLayout], Blocks, TensorLayout, float] | None:
-        """The operand copied to ``goal``, from where later ops read it too; what it took of L1 is free then."""
+        """Moves an operand to ``goal``, where later ops read it too, and frees its former memory.
+
+        Returns:
+            Layouts, blocks, the new layout and the time of the move in us; None where L1 has no room.
+        """
         if not layout.on_device:
             return None
         shape = self.values[value].shape
@@ -480,10 +500,11 @@ class Search:
         return None
 
     def _move_us(self, value: int, layout: TensorLayout, goal: TensorLayout) -> float:
+        """Returns the time of moving a value between two layouts, in us."""
         return self._copy_us(self.values[value].shape, layout, goal)
 
     def _copy_us(self, shape: tuple[int, ...], layout: TensorLayout, goal: TensorLayout) -> float:
-        """Time of a copy, with the gap after it."""
+        """Returns the time of a copy with the gap after it, in us."""
         key = (shape, layout, goal)
         cost = self._moves.get(key)
         if cost is None:
@@ -495,25 +516,28 @@ class Search:
     def _cost(
         self, kind: int, form: Form, layouts: tuple[TensorLayout, ...], result: TensorLayout | None
     ) -> tuple[float, int, float]:
-        """What :func:`evaluate` says of an op of a kind."""
+        """Returns the cached result of :func:`evaluate` for an op of a kind."""
         identity = (kind, id(form), *map(id, layouts))
         known = self._known_costs.get(identity)
         if known is not None:
             return known
         key = (kind, id(form), layouts)
-        found = self._costs.get(key)
-        if found is None:
-            found = self._costs[key] = evaluate(self.sites[kind], form, layouts, result)
-        self._known_costs[identity] = found
+        cost = self._costs.get(key)
+        if cost is None:
+            cost = self._costs[key] = evaluate(self.sites[kind], form, layouts, result)
+        self._known_costs[identity] = cost
         self._kept += layouts
-        return found
+        return cost
 
 
 def evaluate(
     site: Site, form: Form, layouts: Sequence[TensorLayout], result: TensorLayout | None
 ) -> tuple[float, int, float]:
-    """Of an op in a form with its operands in ``layouts``: predicted microseconds, bytes of circular buffers, and the
-    part of the time in which data moves, be it hidden or not."""
+    """Evaluates an op in a form with its operands in ``layouts``.
+
+    Returns:
+        Predicted time in us, bytes of circular buffers, and time of data movement in us, hidden or not.
+    """
     specs = [TensorSpec(spec.shape, layout) for spec, layout in zip(site.inputs, layouts, strict=True)]
     instruction = configured(site, form)
     if site.result is not None and result is not None:
@@ -524,7 +548,7 @@ def evaluate(
 
 
 def configured(site: Site, form: Form) -> Instruction:
-    """The instruction with the config of a form."""
+    """Returns the instruction with the config of a form."""
     plain = site.instruction
     if form.config is None:
         return plain
@@ -537,7 +561,7 @@ def configured(site: Site, form: Form) -> Instruction:
 
 
 def _as_operand(layout: TensorLayout, result: TensorSpec) -> TensorLayout:
-    """The layout of a view: the operand's memory under the result's shape."""
+    """Returns the layout of a view: the operand's memory with the result's shape."""
     return layout.with_(
         result.shape,
         buffer=layout.buffer,
@@ -548,26 +572,29 @@ def _as_operand(layout: TensorLayout, result: TensorSpec) -> TensorLayout:
 
 
 def _freed(blocks: Blocks, values: Iterable[int]) -> Blocks:
-    """Without what the values own alone."""
+    """Returns the blocks without those that the values own alone."""
     for value in values:
         for position, (start, stop, owners) in enumerate(blocks):
             if value in owners:
                 left = owners - {value}
-                kept = ((start, stop, left),) if left else ()
-                blocks = (*blocks[:position], *kept, *blocks[position + 1 :])
+                remaining = ((start, stop, left),) if left else ()
+                blocks = (*blocks[:position], *remaining, *blocks[position + 1 :])
                 break
     return blocks
 
 
 def _renamed(blocks: Blocks, old: int, new: int) -> Blocks:
+    """Returns the blocks with one value in the place of another."""
     return tuple((start, stop, frozenset((new,)) if old in owners else owners) for start, stop, owners in blocks)
 
 
 def _shared(blocks: Blocks, owner: int, other: int) -> Blocks:
+    """Returns the blocks with another value as co-owner of those of ``owner``."""
     return tuple((start, stop, owners | {other} if owner in owners else owners) for start, stop, owners in blocks)
 
 
 def _steps(state: State) -> list[Step]:
+    """Returns the steps that led to a state, in order."""
     steps: list[Step] = []
     current: State | None = state
     while current is not None and current.step is not None:
