@@ -46,7 +46,7 @@ Dims = list[list[Factor]]
 """The factors of each dimension, outermost first; a dimension of size 1 has none."""
 
 
-def whole(sizes: Sequence[int]) -> Dims:
+def unsplit(sizes: Sequence[int]) -> Dims:
     """Returns dimensions of one factor each."""
     return [[Factor(size)] if size != 1 else [] for size in sizes]
 

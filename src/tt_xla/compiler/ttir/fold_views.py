@@ -10,7 +10,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import insert_before, pattern
-from tt_xla.compiler.ttir.dimensions import Dims, Factor, after, product, refined, whole
+from tt_xla.compiler.ttir.dimensions import Dims, Factor, after, product, refined, unsplit
 from tt_xla.compiler.ttir.match import reshaped
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
@@ -64,7 +64,7 @@ def _chain(op: Operation) -> list[Operation]:
 
 def _plan(source: SSAValue, chain: Sequence[Operation]) -> _Plan | None:
     """Returns the plan that has the effect of a chain, or None where dimensions do not divide each other."""
-    start = whole(shape(source))
+    start = unsplit(shape(source))
     end: Dims | None = start
     for op in chain:
         end = after(op, end) if end is not None else None

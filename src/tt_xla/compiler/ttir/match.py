@@ -149,8 +149,8 @@ def mean_over(value: SSAValue, full: SSAValue) -> tuple[SSAValue, tuple[int, ...
     dims = last_dims(mean)
     if dims is None or shape(mean.input) != shape(full):
         return None
-    kept = ttir.shared.shapes.reduce(shape(mean.input), dims, True)
-    return (mean.input, dims) if shape(behind(value, BroadcastOp, TypecastOp)) == kept else None
+    kept_sizes = ttir.shared.shapes.reduce(shape(mean.input), dims, True)
+    return (mean.input, dims) if shape(behind(value, BroadcastOp, TypecastOp)) == kept_sizes else None
 
 
 def last_dims(mean: MeanOp) -> tuple[int, ...] | None:

@@ -123,17 +123,17 @@ def _join(calls: list[HostCallOp], inputs: Sequence[SSAValue], outputs: Sequence
     size = sum(len(call.module) for call in calls)
     with context(size), ir.Location.unknown():
         joined: Any = ir.Module.create()
-        parts = [_bring(joined, call.module, f"part{index}_") for index, call in enumerate(calls)]
+        functions_of_calls = [_bring(joined, call.module, f"part{index}_") for index, call in enumerate(calls)]
         types: dict[SSAValue, Any] = {}
-        for call, part in zip(calls, parts, strict=True):
-            types |= dict(zip(call.operands, part.type.inputs, strict=True))
-            types |= dict(zip(call.results, part.type.results, strict=True))
+        for call, function in zip(calls, functions_of_calls, strict=True):
+            types |= dict(zip(call.operands, function.type.inputs, strict=True))
+            types |= dict(zip(call.results, function.type.results, strict=True))
         with ir.InsertionPoint(joined.body):
             main = func.FuncOp("main", ([types[value] for value in inputs], [types[value] for value in outputs]))
         known: dict[SSAValue, Any] = dict(zip(inputs, main.add_entry_block().arguments, strict=True))
         with ir.InsertionPoint(main.entry_block):
-            for call, part in zip(calls, parts, strict=True):
-                made = func.CallOp(part, [known[value] for value in call.operands])
+            for call, function in zip(calls, functions_of_calls, strict=True):
+                made = func.CallOp(function, [known[value] for value in call.operands])
                 known |= dict(zip(call.results, made.results, strict=True))
             func.ReturnOp([known[value] for value in outputs])
         PassManager.parse("builtin.module(inline)").run(joined.operation)

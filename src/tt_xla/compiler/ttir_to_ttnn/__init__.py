@@ -1,4 +1,4 @@
-"""TTIR in, TTNN out. Importing this package registers the lowerings of all op families."""
+"""Lowering of TTIR to TTNN. Importing this package registers the lowerings of all op families."""
 
 from tt_xla.compiler.ttir_to_ttnn import (
     attention,
@@ -28,5 +28,6 @@ FAMILIES = (
     structure,
     window,
 )
+"""Modules that register lowerings."""
 
 __all__ = ["FAMILIES", "run"]

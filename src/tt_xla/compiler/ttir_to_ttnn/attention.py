@@ -1,4 +1,4 @@
-"""Attention and heads."""
+"""Lowerings of attention and of splitting and joining heads."""
 
 from __future__ import annotations
 
@@ -16,26 +16,29 @@ from tt_xla.ir.ttnn.attributes import laid_out
 
 @lowers(source.ScaledDotProductAttentionOp)
 def scaled_dot_product_attention(lowering: Lowering, op: source.ScaledDotProductAttentionOp) -> SSAValue:
-    given = (op.query, op.key, op.value_, op.attention_mask, op.attention_sink)
-    operands = [None if value is None else lowering.tiled(value) for value in given]
+    """Lowers attention; all operands are tiles."""
+    sources = (op.query, op.key, op.value_, op.attention_mask, op.attention_sink)
+    operands = [None if value is None else lowering.tiled(value) for value in sources]
     values = {name: op.value(name) for name in ("is_causal", "scale", "sliding_window_size")}
     return lowering.emit(target.ScaledDotProductAttentionOp, operands, *lowering.result(op), **values)
 
 
 @lowers(source.ConcatenateHeadsOp)
 def concatenate_heads(lowering: Lowering, op: source.ConcatenateHeadsOp) -> SSAValue:
+    """Lowers the joining of heads."""
     return lowering.emit(target.ConcatenateHeadsOp, [lowering.tiled(op.input)], *lowering.result(op))
 
 
 @lowers(source.SplitQueryKeyValueAndSplitHeadsOp)
 def split_heads(lowering: Lowering, op: source.SplitQueryKeyValueAndSplitHeadsOp) -> Sequence[SSAValue]:
-    given = (op.input_tensor, op.kv_input_tensor)
+    """Lowers the split of a projection into query, key and value heads."""
+    sources = (op.input_tensor, op.kv_input_tensor)
     types = [
         laid_out(shape(value), TensorLayout.of(shape(value), DATA_TYPES[tensor_type(value).element_type]))
         for value in op.results
     ]
-    made = target.SplitQueryKeyValueAndSplitHeadsOp.make(
-        [None if value is None else lowering.tiled(value) for value in given], types, lowering.location, **op.values()
+    split = target.SplitQueryKeyValueAndSplitHeadsOp.make(
+        [None if value is None else lowering.tiled(value) for value in sources], types, lowering.location, **op.values()
     )
-    lowering.block.add_op(made)
-    return made.results
+    lowering.block.add_op(split)
+    return split.results

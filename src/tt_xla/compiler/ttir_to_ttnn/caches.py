@@ -1,6 +1,6 @@
-"""Writes to caches.
+"""Lowerings of writes to caches.
 
-An op without a result, as in upstream's text, writes to its operand: whoever reads the cache later reads what it made.
+An op without a result, as in tt-mlir's text, writes to its operand; later ops that read the cache read what it wrote.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from tt_xla.ir.ttnn import attention as target
 from tt_xla.ir.ttnn.structure import PermuteOp, RepeatOp
 
 _BY_SEQUENCE = (0, 2, 1, 3)
+"""Permutation that puts each sequence's new row in the dimension where TT-NN expects it."""
 
 
 @lowers(source.PagedUpdateCacheOp)
 def paged_update_cache(lowering: Lowering, op: source.PagedUpdateCacheOp) -> list[SSAValue]:
+    """Lowers the write of one position per sequence, by row-major indices and page tables."""
     index = lowering.row_major(op.update_index, DataType.SI32)
     pages = None if op.page_table is None else lowering.row_major(op.page_table, DataType.SI32)
     operands = [lowering.tiled(op.cache), lowering.tiled(op.input), index, pages]
@@ -31,7 +33,10 @@ def paged_update_cache(lowering: Lowering, op: source.PagedUpdateCacheOp) -> lis
 
 @lowers(source.UpdateCacheOp)
 def update_cache(lowering: Lowering, op: source.UpdateCacheOp) -> list[SSAValue]:
-    """As upstream, by the op that reads the position on the device: ``ttnn.update_cache`` has the host read it."""
+    """Lowers the write of one position to ``paged_update_cache``, as tt-mlir does.
+
+    That op reads the position on the device; ``ttnn.update_cache`` has the host read it.
+    """
     rows, index = lowering.tiled(op.input), lowering.tiled(op.update_index, DataType.SI32)
     sizes, count = shapes.permute(shape(rows), _BY_SEQUENCE), shape(op.cache)[0]
     rows = lowering.emit(
@@ -46,13 +51,15 @@ def update_cache(lowering: Lowering, op: source.UpdateCacheOp) -> list[SSAValue]
 
 @lowers(source.FillCacheOp)
 def fill_cache(lowering: Lowering, op: source.FillCacheOp) -> list[SSAValue]:
+    """Lowers the write of a whole sequence."""
     operands = [lowering.tiled(op.cache), lowering.tiled(op.input)]
     return _written(lowering, op, target.FillCacheOp, operands, batch_offset=op.batch_offset)
 
 
 def _written(lowering: Lowering, op: CacheOp, kind: type[TTOp], operands: list[Any], **values: Any) -> list[SSAValue]:
-    made = lowering.add(kind, operands, operands[0].type, **values)
+    """Adds a cache write and returns its result; an op without a result replaces the cache instead."""
+    written = lowering.add(kind, operands, operands[0].type, **values)
     if op.result is not None:
-        return [made]
-    lowering.values[op.cache] = made
+        return [written]
+    lowering.values[op.cache] = written
     return []

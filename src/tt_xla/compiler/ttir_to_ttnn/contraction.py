@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Lowering of matrix products."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tt_xla.ir.ttnn import contraction as target
 
 @lowers(source.MatmulOp, source.LinearOp)
 def matmul(lowering: Lowering, op: source.MatmulOp | source.LinearOp) -> SSAValue:
+    """Lowers a matrix product, with or without bias; operands are tiles."""
     kind = target.MatmulOp if isinstance(op, source.MatmulOp) else target.LinearOp
     flags = {name: op.value(name) for name in ("transpose_a", "transpose_b")}
     operands = [lowering.tiled(value) for value in op.operands]

@@ -1,4 +1,4 @@
-"""Loops and cases, whose functions are lowered as others are."""
+"""Lowerings of loops and cases; their functions are lowered like others."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from tt_xla.ir.control import CaseOp, WhileLoopOp
 
 @lowers(WhileLoopOp)
 def while_loop(lowering: Lowering, op: WhileLoopOp) -> Sequence[SSAValue]:
+    """Lowers a loop; operands and results are passed as between functions."""
     operands = [[passed(lowering, value) for value in op.inputs]]
     return lowering.emit_all(WhileLoopOp, operands, [passed_type(value) for value in op.results], **op.values())
 
 
 @lowers(CaseOp)
 def case(lowering: Lowering, op: CaseOp) -> Sequence[SSAValue]:
+    """Lowers a case; operands and results are passed as between functions."""
     operands = [passed(lowering, op.index), [passed(lowering, value) for value in op.inputs]]
     return lowering.emit_all(CaseOp, operands, [passed_type(value) for value in op.results], **op.values())

@@ -1,4 +1,4 @@
-"""Tensors from nothing."""
+"""Lowerings of constants, fills and ranges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tt_xla.ir.ttnn.attributes import laid_out
 
 @lowers(source.ConstantOp)
 def constant(lowering: Lowering, op: source.ConstantOp) -> SSAValue:
-    """One value everywhere is made on the device; other data comes from the host, row-major."""
+    """Lowers a constant: a splat is filled on the device, other data comes from the host, row-major."""
     sizes, dtype = lowering.result(op)
     data = op.value_
     if stays_on_host(op.result):
@@ -25,15 +25,18 @@ def constant(lowering: Lowering, op: source.ConstantOp) -> SSAValue:
 
 @lowers(source.FullOp)
 def full(lowering: Lowering, op: source.FullOp) -> SSAValue:
+    """Lowers a fill."""
     return _full(lowering, *lowering.result(op), op.fill_value)
 
 
 def _full(lowering: Lowering, sizes: tuple[int, ...], dtype: DataType, value: float | int) -> SSAValue:
+    """Adds a fill on the device."""
     typed = float(value) if dtype.is_float else int(value)
     return lowering.emit(target.FullOp, [lowering.device], sizes, dtype, shape=sizes, fill_value=typed)
 
 
 @lowers(source.ArangeOp)
 def arange(lowering: Lowering, op: source.ArangeOp) -> SSAValue:
+    """Lowers a range."""
     values = {name: op.value(name) for name in ("start", "end", "step")}
     return lowering.emit(target.ArangeOp, [lowering.device], *lowering.result(op), **values)

@@ -1,4 +1,4 @@
-"""Elementwise ops, clamps and choices."""
+"""Lowerings of elementwise ops, clamps, choices and casts."""
 
 from __future__ import annotations
 
@@ -13,23 +13,27 @@ from tt_xla.ir.ttnn import structure as target
 from tt_xla.ir.ttnn.attributes import layout_of
 
 _NAMES = {f"ttir.{row.ttir}": row.ttnn for row in (*UNARY, *BINARY) if row.ttnn}
+"""TTNN name by the name of the TTIR op."""
 
 
 @lowers(*(op for op in ttir.ELEMENTWISE_OPS.values() if op.name in _NAMES))
 def elementwise(lowering: Lowering, op: TTOp) -> SSAValue:
-    """An op of one operand keeps its data type in TT-NN, but for the same bits under another one; of two, the result's
-    is asked for."""
+    """Lowers an elementwise op by name.
+
+    A TT-NN op of one operand returns the operand's element type, except bitcasts; ops of two operands return the type
+    that is asked for.
+    """
     kind = ttnn.ELEMENTWISE_OPS[_NAMES[op.name]]
     shape, dtype = lowering.result(op)
     operands = [lowering.tiled(value) for value in op.operands]
-    keeps = len(operands) == 1 and kind.name != "ttnn.bitcast_convert"
-    made = layout_of(operands[0]).dtype if keeps else dtype
-    return lowering.convert(lowering.emit(kind, operands, shape, made), tiled=True, dtype=dtype)
+    keeps_dtype = len(operands) == 1 and kind.name != "ttnn.bitcast_convert"
+    returned_dtype = layout_of(operands[0]).dtype if keeps_dtype else dtype
+    return lowering.convert(lowering.emit(kind, operands, shape, returned_dtype), tiled=True, dtype=dtype)
 
 
 @lowers(source.WhereOp)
 def where(lowering: Lowering, op: source.WhereOp) -> SSAValue:
-    """The predicate takes the data type of the values."""
+    """Lowers a choice; the predicate gets the element type of the values."""
     shape, dtype = lowering.result(op)
     operands = [lowering.tiled(op.first, dtype), lowering.tiled(op.second), lowering.tiled(op.third)]
     return lowering.emit(target.WhereOp, operands, shape, dtype)
@@ -37,22 +41,26 @@ def where(lowering: Lowering, op: source.WhereOp) -> SSAValue:
 
 @lowers(source.ClampScalarOp)
 def clamp_scalar(lowering: Lowering, op: source.ClampScalarOp) -> SSAValue:
+    """Lowers a clamp with constant bounds."""
     operand = lowering.tiled(op.input)
     return lowering.emit(target.ClampScalarOp, [operand], *lowering.result(op), min=op.min, max=op.max)
 
 
 @lowers(source.ClampTensorOp)
 def clamp_tensor(lowering: Lowering, op: source.ClampTensorOp) -> SSAValue:
+    """Lowers a clamp with tensors as bounds."""
     operands = [lowering.tiled(value) for value in op.operands]
     return lowering.emit(target.ClampTensorOp, operands, *lowering.result(op))
 
 
 @lowers(source.LeakyReluOp)
 def leaky_relu(lowering: Lowering, op: source.LeakyReluOp) -> SSAValue:
+    """Lowers leaky ReLU."""
     operands = [lowering.tiled(op.input)]
     return lowering.emit(target.LeakyReluOp, operands, *lowering.result(op), parameter=op.parameter)
 
 
 @lowers(source.TypecastOp)
 def typecast(lowering: Lowering, op: source.TypecastOp) -> SSAValue:
+    """Lowers a cast to a conversion, which is shared with other uses of the value."""
     return lowering.tiled(op.input, lowering.result(op)[1])

@@ -1,4 +1,4 @@
-"""What runs on the host."""
+"""Lowerings of ops that run on the host."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TARGETS: dict[type, type[target.HostCallOp | target.HostCallbackOp]] = {
 
 @lowers(source.HostCallOp, source.HostCallbackOp)
 def host_call(lowering: Lowering, op: source.HostCallOp | source.HostCallbackOp) -> Sequence[SSAValue]:
-    """On row-major tensors in system memory."""
-    made = _TARGETS[type(op)].make(
+    """Lowers a host call or callback, on row-major tensors in system memory."""
+    call = _TARGETS[type(op)].make(
         [[lowering.host(value) for value in op.operands]],
         [laid_out(shape(value), host_layout(value)) for value in op.results],
         lowering.location,
         **op.values(),
     )
-    lowering.block.add_op(made)
-    return made.results
+    lowering.block.add_op(call)
+    return call.results

@@ -1,4 +1,4 @@
-"""Ops that put elements by position, and those that find positions."""
+"""Lowerings of scatters, sorts and top-k."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from tt_xla.ir.ttnn import indexing as target
 from tt_xla.ir.ttnn.attributes import laid_out
 
 _U16_POSITIONS = 1 << 16
+"""Size of a dimension from which on positions do not fit in u16."""
 
 
 @lowers(source.ScatterOp)
 def scatter(lowering: Lowering, op: source.ScatterOp) -> SSAValue:
-    """All row-major, as TT-NN wants float32."""
+    """Lowers a scatter; all operands are row-major, as TT-NN requires for float32."""
     operands = [lowering.row_major(value) for value in (op.input, op.index, op.source)]
     values = {"dim": op.dim, "scatter_reduce_type": op.scatter_reduce_type}
     return lowering.emit(target.ScatterOp, operands, *lowering.result(op), tiled=False, **values)
@@ -27,12 +28,14 @@ def scatter(lowering: Lowering, op: source.ScatterOp) -> SSAValue:
 
 @lowers(source.SortOp)
 def sort(lowering: Lowering, op: source.SortOp) -> Sequence[SSAValue]:
+    """Lowers a sort."""
     values = {name: op.value(name) for name in ("dim", "descending", "stable")}
     return _values_and_positions(lowering, op, target.SortOp, op.input, values)
 
 
 @lowers(source.TopKOp)
 def topk(lowering: Lowering, op: source.TopKOp) -> Sequence[SSAValue]:
+    """Lowers top-k."""
     values = {name: op.value(name) for name in ("k", "dim", "largest", "sorted")}
     return _values_and_positions(lowering, op, target.TopKOp, op.input_tensor, values)
 
@@ -40,11 +43,14 @@ def topk(lowering: Lowering, op: source.TopKOp) -> Sequence[SSAValue]:
 def _values_and_positions(
     lowering: Lowering, op: source.SortOp | source.TopKOp, kind: type[TTOp], operand: SSAValue, values: dict[str, Any]
 ) -> Sequence[SSAValue]:
-    """Positions are u32 for float32, which is sorted as it is, u16 for bfloat16 along dimensions that those count."""
-    given, wanted = (DATA_TYPES[tensor_type(value).element_type] for value in op.results)
-    narrow = given is DataType.BF16 and shape(operand)[op.dim] < _U16_POSITIONS
-    types = (given, DataType.U16 if narrow else DataType.U32)
+    """Lowers an op that returns values and their positions.
+
+    TT-NN returns positions in u32 for float32, and in u16 for bfloat16 along dimensions that u16 can count.
+    """
+    value_dtype, position_dtype = (DATA_TYPES[tensor_type(value).element_type] for value in op.results)
+    narrow = value_dtype is DataType.BF16 and shape(operand)[op.dim] < _U16_POSITIONS
+    types = (value_dtype, DataType.U16 if narrow else DataType.U32)
     sizes = shape(op.results[0])
     results = [laid_out(sizes, TensorLayout.of(sizes, type_)) for type_ in types]
-    found = lowering.emit_all(kind, [lowering.tiled(operand)], results, **values)
-    return [found[0], lowering.convert(found[1], tiled=True, dtype=wanted)]
+    sorted_pair = lowering.emit_all(kind, [lowering.tiled(operand)], results, **values)
+    return [sorted_pair[0], lowering.convert(sorted_pair[1], tiled=True, dtype=position_dtype)]

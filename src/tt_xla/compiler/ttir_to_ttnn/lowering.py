@@ -1,7 +1,8 @@
-"""TTIR to TTNN: one lowering an op, each asking for its operands in the layout that TT-NN wants them in.
+"""Lowering of TTIR to TTNN: one rule per op, which asks for its operands in the layouts that TT-NN requires.
 
-What TT-NN wants (tt-mlir's layout workarounds): tiles in DRAM, but convolution activations row-major and its weights on
-the host unless prepared, pooling row-major, embedding row-major with u32 indices, argmax row-major.
+TT-NN requires tiles in DRAM for most ops. It requires row-major activations and, unless prepared, host weights for
+convolutions, row-major tensors for pooling and argmax, and row-major u32 indices for embeddings (tt-mlir's layout
+workarounds).
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ from tt_xla.registry import Registry
 from tt_xla.target.accepted_types import ACCEPTED_TYPES
 
 LoweringRule = Callable[["Lowering", Any], "SSAValue | Sequence[SSAValue]"]
+"""Function that lowers an op and returns the TTNN values of its results."""
 RULES: Registry[type[Operation], LoweringRule] = Registry("lowering")
 lowers = RULES.register
-"""Registers the lowering of TTIR ops."""
+"""Decorator that registers the lowering rule of TTIR op classes."""
 
 
 _WIDER = {
@@ -43,11 +45,11 @@ _WIDER = {
     DataType.U32: (DataType.SI32, DataType.F32),
     DataType.SI32: (DataType.F32,),
 }
-"""Element types that hold the values of one, nearest first; u32 in si32 below 2^31, and integers in f32 up to 2^24."""
+"""Types that represent all values of a type, nearest first: u32 in si32 below 2^31, integers in f32 up to 2^24."""
 
 
 def nearest_accepted(op: str, dtype: DataType) -> DataType:
-    """The element type nearest to ``dtype`` that TT-NN's op takes; ``dtype`` itself where none is known to serve."""
+    """Returns the nearest type that TT-NN's op takes and that represents ``dtype``, or ``dtype`` if there is none."""
     accepted = ACCEPTED_TYPES.get(op, "").split()
     if not accepted or dtype in accepted:
         return dtype
@@ -55,7 +57,7 @@ def nearest_accepted(op: str, dtype: DataType) -> DataType:
 
 
 class Lowering:
-    """The state of one function's lowering: the block that is being filled and TTNN values by TTIR value."""
+    """State of one function's lowering: the block that is being filled, and TTNN values by TTIR value."""
 
     def __init__(self, block: Block, *, prepare_weights: bool, exact: bool) -> None:
         self.block = block
@@ -68,17 +70,19 @@ class Lowering:
 
     @property
     def device(self) -> SSAValue:
-        found = self._device
-        if found is None:
-            made = GetDeviceOp.make([], [DeviceType()])
-            self.block.add_op(made)
-            found = self._device = made.results[0]
-        return found
+        """The device, requested at its first use."""
+        device = self._device
+        if device is None:
+            request = GetDeviceOp.make([], [DeviceType()])
+            self.block.add_op(request)
+            device = self._device = request.results[0]
+        return device
 
     def add(self, kind: type[TTOp], operands: Sequence[Any], type_: Attribute, **values: Any) -> SSAValue:
-        made = kind.make(operands, [type_], self.location, **values)
-        self.block.add_op(made)
-        return made.results[0]
+        """Appends an op of one result and returns that."""
+        op = kind.make(operands, [type_], self.location, **values)
+        self.block.add_op(op)
+        return op.results[0]
 
     def emit(
         self,
@@ -93,66 +97,70 @@ class Lowering:
     ) -> SSAValue:
         """Appends an op whose result of shape ``sizes`` lies in DRAM.
 
-        Data of an element type that TT-NN's op does not take is computed in a wider one, and the result converted back.
+        Operands of an element type that TT-NN's op does not take are converted to a wider one, and the result back.
         """
-        given, taken = self._types(kind, operands)
-        made = taken if taken is not None and dtype == given else dtype
-        found = self.add(
+        given_dtype, taken_dtype = self._types(kind, operands)
+        result_dtype = taken_dtype if taken_dtype is not None and dtype == given_dtype else dtype
+        result = self.add(
             kind,
-            operands if given == taken else [self._retyped(operand, given, taken) for operand in operands],
-            laid_out(sizes, TensorLayout.of(sizes, made, tiled=tiled)),
+            operands
+            if given_dtype == taken_dtype
+            else [self._retyped(operand, given_dtype, taken_dtype) for operand in operands],
+            laid_out(sizes, TensorLayout.of(sizes, result_dtype, tiled=tiled)),
             **values,
         )
-        return found if made == dtype else self.convert(found, tiled=tiled, dtype=dtype)
+        return result if result_dtype == dtype else self.convert(result, tiled=tiled, dtype=dtype)
 
     def emit_all(
         self, kind: type[TTOp], operands: Sequence[Any], results: Sequence[Attribute], **values: Any
     ) -> Sequence[SSAValue]:
         """Appends an op of several results, whose operands are as TT-NN takes them."""
-        made = kind.make(operands, results, self.location, **values)
-        self.block.add_op(made)
-        return made.results
+        op = kind.make(operands, results, self.location, **values)
+        self.block.add_op(op)
+        return op.results
 
     def _types(self, kind: type[TTOp], operands: Sequence[Any]) -> tuple[DataType | None, DataType | None]:
-        """The element type of the data an op is given, and the one it is to be given; None where there is none."""
+        """Returns the element type of an op's data operands and the type that the op takes, or None for each."""
         flat = [value for operand in operands for value in (operand if isinstance(operand, list) else [operand])]
         data = [value for value in flat if isinstance(value, SSAValue) and not isinstance(value.type, DeviceType)]
         if not data:
             return None, None
-        given = layout_of(data[1] if kind is tt_nn.EmbeddingOp else data[0]).dtype
-        return given, given if self.exact else nearest_accepted(kind.name, given)
+        dtype = layout_of(data[1] if kind is tt_nn.EmbeddingOp else data[0]).dtype
+        return dtype, dtype if self.exact else nearest_accepted(kind.name, dtype)
 
-    def _retyped(self, operand: Any, given: DataType | None, taken: DataType | None) -> Any:
+    def _retyped(self, operand: Any, old_dtype: DataType | None, new_dtype: DataType | None) -> Any:
+        """Returns an operand, or list of operands, with one element type converted to another."""
         if isinstance(operand, list):
-            return [self._retyped(value, given, taken) for value in operand]  # pyright: ignore[reportUnknownVariableType]
+            return [self._retyped(value, old_dtype, new_dtype) for value in operand]  # pyright: ignore[reportUnknownVariableType]
         if not isinstance(operand, SSAValue) or isinstance(operand.type, DeviceType):
             return operand
         layout = layout_of(operand)
-        return self.convert(operand, tiled=layout.tiled, dtype=taken) if layout.dtype == given else operand
+        return self.convert(operand, tiled=layout.tiled, dtype=new_dtype) if layout.dtype == old_dtype else operand
 
     def result(self, op: TTOp) -> tuple[tuple[int, ...], DataType]:
-        """Shape and data type of a TTIR op's result."""
+        """Returns shape and data type of a TTIR op's result."""
         type_ = tensor_type(op.results[0])
         return type_.get_shape(), DATA_TYPES[type_.element_type]
 
     def tiled(self, value: SSAValue, dtype: DataType | None = None) -> SSAValue:
-        """A TTIR value in tiles on the device."""
+        """Returns a TTIR value in tiles on the device."""
         return self.convert(self.values[value], tiled=True, dtype=dtype)
 
     def row_major(self, value: SSAValue, dtype: DataType | None = None) -> SSAValue:
+        """Returns a TTIR value row-major on the device."""
         return self.convert(self.values[value], tiled=False, dtype=dtype)
 
     def host(self, value: SSAValue) -> SSAValue:
-        """A TTIR value row-major in system memory."""
-        found = self.values[value]
-        if not layout_of(found).on_device:
-            return found
-        found = self.convert(found, tiled=False)
-        layout = layout_of(found).with_(shape(found), buffer=BufferType.SYSTEM_MEMORY)
-        return self._cached(found, layout, FromDeviceOp, [found])
+        """Returns a TTIR value row-major in system memory."""
+        lowered = self.values[value]
+        if not layout_of(lowered).on_device:
+            return lowered
+        lowered = self.convert(lowered, tiled=False)
+        layout = layout_of(lowered).with_(shape(lowered), buffer=BufferType.SYSTEM_MEMORY)
+        return self._cached(lowered, layout, FromDeviceOp, [lowered])
 
     def convert(self, value: SSAValue, *, tiled: bool, dtype: DataType | None = None) -> SSAValue:
-        """A TTNN value on the device with the given tiling and data type; made once for each such layout."""
+        """Returns a TTNN value on the device with a tiling and data type; each conversion is made once."""
         layout = layout_of(value)
         if not layout.on_device:
             layout = layout.with_(shape(value), buffer=BufferType.DRAM)
@@ -161,20 +169,22 @@ class Lowering:
         if layout.tiled and dtype != layout.dtype:
             value, layout = self._typecast(value, dtype), layout.retyped(dtype)
         if tiled and not layout.tiled and not self.exact:
-            taken = nearest_accepted(ToLayoutOp.name, layout.dtype)
-            if taken != layout.dtype:
-                value, layout = self._typecast(value, taken), layout.retyped(taken)
+            accepted = nearest_accepted(ToLayoutOp.name, layout.dtype)
+            if accepted != layout.dtype:
+                value, layout = self._typecast(value, accepted), layout.retyped(accepted)
         if tiled != layout.tiled:
             layout = layout.with_(shape(value), tiled=tiled)
             value = self._cached(value, layout, ToLayoutOp, [value])
         return value if dtype == layout.dtype else self._typecast(value, dtype)
 
     def _typecast(self, value: SSAValue, dtype: DataType) -> SSAValue:
+        """Returns a TTNN value with another data type."""
         return self._cached(value, layout_of(value).retyped(dtype), TypecastOp, [value])
 
     def _cached(
         self, value: SSAValue, layout: TensorLayout, kind: type[TTOp], operands: Sequence[SSAValue]
     ) -> SSAValue:
+        """Returns the result of a conversion of ``value`` to ``layout``, which is added the first time."""
         key = (value, layout)
         if key not in self._converted:
             self._converted[key] = self.add(kind, operands, laid_out(shape(value), layout))
@@ -182,32 +192,34 @@ class Lowering:
 
 
 def run(module: ModuleOp, *, prepare_weights: bool, exact: bool = False) -> ModuleOp:
-    """The TTNN module of a TTIR module.
+    """Returns the TTNN module of a TTIR module.
 
     Args:
-        prepare_weights: bring convolution weights into their final form on the device by ops of their own.
-        exact: keep float32 where TT-NN has an op for bfloat16 alone, to judge the compiler apart from the chip.
+        module: TTIR module; it stays as it is.
+        prepare_weights: Prepares convolution weights on the device by ops of their own.
+        exact: Keeps float32 where TT-NN has an op for bfloat16 alone, to judge the compiler apart from the chip.
 
     Raises:
-        UnsupportedOpError: ops have no lowering; it names all of them.
+        UnsupportedOpError: Ops have no lowering; the message names all of them.
     """
     return ModuleOp([_lower_function(function, prepare_weights, exact) for function in _called(module)])
 
 
 def _called(module: ModuleOp) -> list[FuncOp]:
-    """The entries of a module and what they call, in order; nothing calls the others any more."""
+    """Returns the entries of a module and the functions that they call, in order."""
     by_name = {function.sym_name.data: function for function in functions(module)}
     waiting = [function for function in by_name.values() if is_entry(function)]
-    found: set[FuncOp] = set()
+    called: set[FuncOp] = set()
     while waiting:
         function = waiting.pop()
-        found.add(function)
+        called.add(function)
         callees = [by_name[name] for op in body(function).ops for name in subprograms(op)]
-        waiting += [callee for callee in callees if callee not in found]
-    return [function for function in by_name.values() if function in found]
+        waiting += [callee for callee in callees if callee not in called]
+    return [function for function in by_name.values() if function in called]
 
 
 def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> FuncOp:
+    """Returns the TTNN function of a TTIR function."""
     source = body(function)
     _check_total(source)
     entry = is_entry(function)
@@ -223,69 +235,77 @@ def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> Fun
             returned = _returned if entry else passed
             block.add_op(ReturnOp(*(returned(lowering, value) for value in op.operands)))
         else:
-            made = RULES[type(op)](lowering, op)
-            if isinstance(made, SSAValue):
-                lowering.values[op.results[0]] = made
+            lowered = RULES[type(op)](lowering, op)
+            if isinstance(lowered, SSAValue):
+                lowering.values[op.results[0]] = lowered
             else:
-                lowering.values.update(zip(op.results, made, strict=True))
+                lowering.values.update(zip(op.results, lowered, strict=True))
     last = block.last_op
     assert last is not None
     signature = ([arg.type for arg in block.args], [value.type for value in last.operands])
     visibility = "public" if entry else "private"
-    made = FuncOp(function.sym_name.data, signature, Region(block), visibility=visibility, arg_attrs=function.arg_attrs)
-    made.attributes.update(function.attributes)
-    return made
+    target = FuncOp(
+        function.sym_name.data, signature, Region(block), visibility=visibility, arg_attrs=function.arg_attrs
+    )
+    target.attributes.update(function.attributes)
+    return target
 
 
 def _returned(lowering: Lowering, value: SSAValue) -> SSAValue:
-    """Results are tiles in DRAM, but for those that the host makes."""
-    found = lowering.values[value]
-    on_host = not layout_of(found).on_device and not isinstance(found.owner, Block)
-    return found if on_host or stays_on_host(value) else lowering.tiled(value)
+    """Returns a value as the program returns it: tiles in DRAM, or on the host where the host computed it."""
+    lowered = lowering.values[value]
+    on_host = not layout_of(lowered).on_device and not isinstance(lowered.owner, Block)
+    return lowered if on_host or stays_on_host(value) else lowering.tiled(value)
 
 
 def passed(lowering: Lowering, value: SSAValue) -> SSAValue:
-    """A TTIR value as functions give it to each other: tiles in DRAM, of the value's own element type."""
+    """Returns a TTIR value as functions pass it to each other: tiles in DRAM, of the value's own element type."""
     return lowering.tiled(value, DATA_TYPES[tensor_type(value).element_type])
 
 
 def passed_type(value: SSAValue) -> Attribute:
-    """The type of what :func:`passed` gives."""
+    """Returns the type of what :func:`passed` returns."""
     sizes = shape(value)
     return laid_out(sizes, TensorLayout.of(sizes, DATA_TYPES[tensor_type(value).element_type]))
 
 
 def _given_type(function: FuncOp, index: int) -> Attribute:
+    """Returns the type of an argument of a private function."""
     return passed_type(body(function).args[index])
 
 
 def stays_on_host(value: SSAValue) -> bool:
-    """Whether no chip can hold a value: by its element type, or since it has no elements."""
+    """Returns whether no chip can hold a value, because of its element type or because it is empty."""
     type_ = tensor_type(value)
     return DATA_TYPES[type_.element_type].is_host_only or 0 in type_.get_shape()
 
 
 def host_layout(value: SSAValue) -> TensorLayout:
-    """Row-major in system memory."""
+    """Returns the row-major layout of a value in system memory."""
     type_ = tensor_type(value)
     dtype = DATA_TYPES[type_.element_type]
     return TensorLayout.of(type_.get_shape(), dtype, tiled=False, buffer=BufferType.SYSTEM_MEMORY)
 
 
 def _check_total(block: Block) -> None:
+    """Checks that every op of a block has a lowering.
+
+    Raises:
+        UnsupportedOpError: Ops have none.
+    """
     missing = [op for op in block.ops if type(op) not in RULES and not isinstance(op, ReturnOp)]
     if missing:
         names = ", ".join(sorted({f"'{op.name}'" for op in missing}))
         types = ", ".join(str(value.type) for value in missing[0].operands)
         raise UnsupportedOpError(
-            f"failed to legalize operation {names}: TT-NN has no op for it; the first one works on ({types}).",
+            f"failed to legalize operation {names}: TT-NN has no op for it; the first one's operands are ({types}).",
             location=describe(missing[0].location),
             hint="Rewrite this part of the model with other ops, or run it outside the compiled part.",
         )
 
 
 def _argument_type(function: FuncOp, index: int) -> Attribute:
-    """Inputs come row-major as the host has them, parameters in tiles, convolution weights stay on the host."""
+    """Returns the type of an entry's argument: row-major inputs, tiled parameters, convolution weights on the host."""
     argument = body(function).args[index]
     sizes, dtype = shape(argument), DATA_TYPES[tensor_type(argument).element_type]
     conv_weight = bool(argument.uses) and all(

@@ -1,4 +1,4 @@
-"""Reductions, softmax and normalisation."""
+"""Lowerings of reductions, softmax and normalisation."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ _KINDS: dict[type[TTOp], type[TTOp]] = {
 
 @lowers(*_KINDS)
 def reduce(lowering: Lowering, op: source.SumOp) -> SSAValue:
-    """Integers are reduced in float32, as upstream has TT-NN do it; as integers under exact numerics."""
+    """Lowers a reduction. Integers are reduced in float32, as tt-mlir does; under exact numerics, as integers."""
     sizes, dtype = lowering.result(op)
     computed = dtype if dtype.is_float or lowering.exact else DataType.F32
     operand = lowering.tiled(op.input, computed)
     kind = _KINDS[type(op)]
-    found = lowering.emit(kind, [operand], sizes, computed, dim_arg=op.dim_arg, keep_dim=op.keep_dim)
-    return lowering.convert(found, tiled=True, dtype=dtype)
+    reduced = lowering.emit(kind, [operand], sizes, computed, dim_arg=op.dim_arg, keep_dim=op.keep_dim)
+    return lowering.convert(reduced, tiled=True, dtype=dtype)
 
 
 @lowers(source.ProdOp)
 def prod(lowering: Lowering, op: source.ProdOp) -> SSAValue:
-    """One dimension at a time, the last one first; TT-NN multiplies along one, integers as float32."""
+    """Lowers a product over dimensions to one op per dimension, the last first, as TT-NN requires; integers become
+    float32."""
     sizes, dtype = lowering.result(op)
     computed = dtype if dtype.is_float or lowering.exact else DataType.F32
     value, rank = lowering.tiled(op.input, computed), len(shape(op.input))
@@ -47,10 +48,11 @@ def prod(lowering: Lowering, op: source.ProdOp) -> SSAValue:
 
 @lowers(source.ArgmaxOp)
 def argmax(lowering: Lowering, op: source.ArgmaxOp) -> SSAValue:
+    """Lowers argmax, on a row-major operand with u32 positions."""
     sizes, dtype = lowering.result(op)
     dims = op.dim_arg
     operand = lowering.row_major(op.input)
-    found = lowering.emit(
+    positions = lowering.emit(
         target.ArgmaxOp,
         [operand],
         sizes,
@@ -59,16 +61,18 @@ def argmax(lowering: Lowering, op: source.ArgmaxOp) -> SSAValue:
         dim=dims[0] if dims else None,
         keep_dim=op.keep_dim,
     )
-    return lowering.convert(found, tiled=True, dtype=dtype)
+    return lowering.convert(positions, tiled=True, dtype=dtype)
 
 
 @lowers(source.CumsumOp)
 def cumsum(lowering: Lowering, op: source.CumsumOp) -> SSAValue:
+    """Lowers a cumulative sum."""
     return lowering.emit(target.CumsumOp, [lowering.tiled(op.input)], *lowering.result(op), dim=op.dim)
 
 
 @lowers(source.SoftmaxOp)
 def softmax(lowering: Lowering, op: source.SoftmaxOp) -> SSAValue:
+    """Lowers softmax."""
     operand = lowering.tiled(op.input)
     return lowering.emit(
         target.SoftmaxOp, [operand], *lowering.result(op), dimension=op.dimension, numericStable=op.numericStable
@@ -77,7 +81,7 @@ def softmax(lowering: Lowering, op: source.SoftmaxOp) -> SSAValue:
 
 @lowers(source.LayerNormOp, source.RmsNormOp)
 def normalise(lowering: Lowering, op: source.LayerNormOp | source.RmsNormOp) -> SSAValue:
-    """TT-NN normalises over the last dimension; several are brought into one."""
+    """Lowers a normalisation. TT-NN normalises over the last dimension, so several are joined into one."""
     sizes, dtype = lowering.result(op)
     kind = target.LayerNormOp if isinstance(op, source.LayerNormOp) else target.RmsNormOp
     count = len(op.normalized_shape)
@@ -85,11 +89,12 @@ def normalise(lowering: Lowering, op: source.LayerNormOp | source.RmsNormOp) -> 
     operands: list[SSAValue | None] = [_reshaped(lowering, lowering.tiled(op.input), flat)]
     for operand in (op.weight, op.bias):
         operands.append(None if operand is None else _reshaped(lowering, lowering.tiled(operand), flat[-1:]))
-    found = lowering.emit(kind, operands, flat, dtype, epsilon=op.epsilon)
-    return _reshaped(lowering, found, sizes)
+    normalised = lowering.emit(kind, operands, flat, dtype, epsilon=op.epsilon)
+    return _reshaped(lowering, normalised, sizes)
 
 
 def _product(sizes: tuple[int, ...]) -> int:
+    """Returns the product of sizes."""
     result = 1
     for size in sizes:
         result *= size
@@ -97,6 +102,7 @@ def _product(sizes: tuple[int, ...]) -> int:
 
 
 def _reshaped(lowering: Lowering, value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
+    """Returns a TTNN value in another shape, by a reshape where they differ."""
     if shape(value) == sizes:
         return value
     return lowering.emit(ReshapeOp, [value], sizes, layout_of(value).dtype, shape=sizes)

@@ -1,4 +1,4 @@
-"""Ops that move elements."""
+"""Lowerings of ops that move elements."""
 
 from __future__ import annotations
 
@@ -16,37 +16,42 @@ from tt_xla.ir.ttnn.attributes import layout_of
 
 @lowers(source.ReshapeOp)
 def reshape(lowering: Lowering, op: source.ReshapeOp) -> SSAValue:
+    """Lowers a reshape, in tiles."""
     operand = lowering.tiled(op.input)
     return lowering.emit(target.ReshapeOp, [operand], *lowering.result(op), shape=op.shape_)
 
 
 @lowers(source.PermuteOp)
 def permute(lowering: Lowering, op: source.PermuteOp) -> SSAValue:
+    """Lowers a permute, in tiles."""
     operand = lowering.tiled(op.input)
     return lowering.emit(target.PermuteOp, [operand], *lowering.result(op), permutation=op.permutation)
 
 
 @lowers(source.BroadcastOp)
 def broadcast(lowering: Lowering, op: source.BroadcastOp) -> SSAValue:
+    """Lowers a broadcast to a repeat."""
     factors = op.broadcast_dimensions
     return lowering.emit(target.RepeatOp, [lowering.tiled(op.input)], *lowering.result(op), repeat_dims=factors)
 
 
 @lowers(source.ConcatOp)
 def concat(lowering: Lowering, op: source.ConcatOp) -> SSAValue:
+    """Lowers a concatenation."""
     operands = [[lowering.tiled(value) for value in op.operands]]
     return lowering.emit(target.ConcatOp, operands, *lowering.result(op), dim=op.dim)
 
 
 @lowers(source.SliceStaticOp)
 def slice_static(lowering: Lowering, op: source.SliceStaticOp) -> SSAValue:
+    """Lowers a slice with constant bounds."""
     values = {name: op.value(name) for name in ("begins", "ends", "step")}
     return lowering.emit(target.SliceStaticOp, [lowering.tiled(op.input)], *lowering.result(op), **values)
 
 
 @lowers(source.PadOp)
 def pad(lowering: Lowering, op: source.PadOp) -> SSAValue:
-    """Padding in front works on row-major tensors alone."""
+    """Lowers a pad; TT-NN pads in front on row-major tensors alone."""
     padding = op.padding
     tiled = not any(padding[::2])
     operand = lowering.tiled(op.input) if tiled else lowering.row_major(op.input)
@@ -56,7 +61,7 @@ def pad(lowering: Lowering, op: source.PadOp) -> SSAValue:
 
 @lowers(source.GatherOp)
 def gather(lowering: Lowering, op: source.GatherOp) -> SSAValue:
-    """TT-NN gathers from two dimensions on."""
+    """Lowers a gather; TT-NN gathers from rank 2 on, so vectors become rows."""
     sizes, dtype = lowering.result(op)
     operands, dim = [lowering.tiled(op.input), lowering.tiled(op.index, DataType.U32)], op.dim
     if len(sizes) > 1:
@@ -66,20 +71,24 @@ def gather(lowering: Lowering, op: source.GatherOp) -> SSAValue:
 
 
 def _reshaped(lowering: Lowering, value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
+    """Adds a reshape."""
     return lowering.emit(target.ReshapeOp, [value], sizes, layout_of(value).dtype, shape=sizes)
 
 
 @lowers(source.EmbeddingOp)
 def embedding(lowering: Lowering, op: source.EmbeddingOp) -> SSAValue:
-    """Indices are u32 in one or two dimensions, the table is bfloat16, both row-major; the result takes the table's
-    type back."""
+    """Lowers a table look-up.
+
+    Indices are u32 of rank 1 or 2, and the table is bfloat16, both row-major. The result is converted back to the
+    table's type.
+    """
     sizes, dtype = lowering.result(op)
     indices = lowering.row_major(op.input, DataType.U32)
     if len(shape(indices)) not in (1, 2):
         flat = (math.prod(shape(indices)),)
         indices = lowering.emit(target.ReshapeOp, [indices], flat, DataType.U32, tiled=False, shape=flat)
     table = lowering.row_major(op.weight, DataType.BF16)
-    found = lowering.emit(target.EmbeddingOp, [indices, table], (*shape(indices), sizes[-1]), DataType.BF16)
-    if shape(found) != sizes:
-        found = lowering.emit(target.ReshapeOp, [found], sizes, DataType.BF16, shape=sizes)
-    return lowering.convert(found, tiled=True, dtype=dtype)
+    looked_up = lowering.emit(target.EmbeddingOp, [indices, table], (*shape(indices), sizes[-1]), DataType.BF16)
+    if shape(looked_up) != sizes:
+        looked_up = lowering.emit(target.ReshapeOp, [looked_up], sizes, DataType.BF16, shape=sizes)
+    return lowering.convert(looked_up, tiled=True, dtype=dtype)

@@ -1,4 +1,4 @@
-"""Convolution and pooling over [1, 1, N * H * W, C]."""
+"""Lowerings of convolutions and pooling, which TT-NN computes over [1, 1, N * H * W, C]."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from tt_xla.ir.ttnn.structure import PadOp, ReshapeOp
 
 @lowers(source.Conv2dOp, source.ConvTranspose2dOp)
 def conv2d(lowering: Lowering, op: source.Conv2dOp | source.ConvTranspose2dOp) -> SSAValue:
-    """Weights go in as they are, from the host, or prepared; then the activation may stay in tiles."""
+    """Lowers a convolution. Weights come from the host, or are prepared on the device; then the activation stays in
+    tiles."""
     sizes, dtype = lowering.result(op)
     batch, height, width, channels = shape(op.input)
     geometry: dict[str, Any] = {
@@ -52,13 +53,14 @@ def conv2d(lowering: Lowering, op: source.Conv2dOp | source.ConvTranspose2dOp) -
         activation = lowering.convert(activation, tiled=False)
     rows = sizes[0] * sizes[1] * sizes[2]
     operands = [activation, weight, bias, lowering.device]
-    found = lowering.emit(kind, operands, (1, 1, rows, sizes[3]), dtype, **geometry)
-    return _flat(lowering, found, sizes)
+    convolved = lowering.emit(kind, operands, (1, 1, rows, sizes[3]), dtype, **geometry)
+    return _flat(lowering, convolved, sizes)
 
 
 def _prepared(
     lowering: Lowering, weight: SSAValue, bias: SSAValue | None, dtype: DataType, geometry: dict[str, Any]
 ) -> tuple[SSAValue, SSAValue | None]:
+    """Adds ops that bring weights and bias into the form that the convolution reads."""
     common: dict[str, Any] = geometry | {
         "input_tensor_layout": Layout.TILE,
         "input_dtype": dtype,
@@ -86,7 +88,7 @@ def _prepared(
 
 @lowers(source.MaxPool2dOp, source.AvgPool2dOp)
 def pool2d(lowering: Lowering, op: source.MaxPool2dOp | source.AvgPool2dOp) -> SSAValue:
-    """Pooling reads and writes row-major bfloat16; float32 stays as it is under exact numerics."""
+    """Lowers pooling, which reads and writes row-major bfloat16; under exact numerics float32 stays float32."""
     sizes, dtype = lowering.result(op)
     operand, padding = lowering.tiled(op.operands[0], _pooled_type(lowering, dtype)), _torch_order(op.padding)
     if _exceeds(padding, shapes.pair(op.kernel, "kernel")):
@@ -96,36 +98,38 @@ def pool2d(lowering: Lowering, op: source.MaxPool2dOp | source.AvgPool2dOp) -> S
     if isinstance(op, source.AvgPool2dOp):
         kind, values["count_include_pad"] = target.AvgPool2dOp, op.count_include_pad
     operand = _flat_sticks(lowering, operand)
-    found = lowering.emit(kind, [operand], _rows(sizes), layout_of(operand).dtype, tiled=False, **values)
-    return _flat(lowering, lowering.convert(found, tiled=True, dtype=dtype), sizes)
+    pooled = lowering.emit(kind, [operand], _rows(sizes), layout_of(operand).dtype, tiled=False, **values)
+    return _flat(lowering, lowering.convert(pooled, tiled=True, dtype=dtype), sizes)
 
 
 @lowers(source.MaxPool2dWithIndicesOp)
 def max_pool2d_with_indices(lowering: Lowering, op: source.MaxPool2dWithIndicesOp) -> Sequence[SSAValue]:
-    """As pooling; positions are u16."""
+    """Lowers pooling with positions, which TT-NN returns in u16."""
     sizes, dtype = lowering.result(op)
     values = _pool_geometry(op, shape(op.input), _torch_order(op.padding))
     operand = _flat_sticks(lowering, lowering.tiled(op.input, _pooled_type(lowering, dtype)))
     types = (layout_of(operand).dtype, DataType.U16)
     results = [laid_out(_rows(sizes), TensorLayout.of(_rows(sizes), type_, tiled=False)) for type_ in types]
-    found = lowering.emit_all(target.MaxPool2dWithIndicesOp, [operand], results, **values)
-    wanted = (dtype, DATA_TYPES[tensor_type(op.result_indices).element_type])
+    pooled = lowering.emit_all(target.MaxPool2dWithIndicesOp, [operand], results, **values)
+    dtypes = (dtype, DATA_TYPES[tensor_type(op.result_indices).element_type])
     return [
         _flat(lowering, lowering.convert(value, tiled=True, dtype=type_), sizes)
-        for value, type_ in zip(found, wanted, strict=True)
+        for value, type_ in zip(pooled, dtypes, strict=True)
     ]
 
 
 def _pooled_type(lowering: Lowering, dtype: DataType) -> DataType:
+    """Returns the element type in which pooling computes."""
     return dtype if lowering.exact and dtype.is_float else DataType.BF16
 
 
 def _pool_geometry(
     op: source.MaxPool2dOp | source.MaxPool2dWithIndicesOp | source.AvgPool2dOp,
-    whole: tuple[int, ...],
+    sizes: tuple[int, ...],
     padding: tuple[int, int, int, int],
 ) -> dict[str, Any]:
-    batch, height, width, channels = whole
+    """Returns the attributes that describe a pooling's windows."""
+    batch, height, width, channels = sizes
     return {
         "batch_size": batch,
         "input_height": height,
@@ -140,29 +144,30 @@ def _pool_geometry(
 
 
 def _rows(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """[N, H, W, C] as TT-NN has windows: [1, 1, N * H * W, C]."""
+    """Returns the shape [1, 1, N * H * W, C] of a tensor [N, H, W, C]."""
     return (1, 1, math.prod(sizes[:3]), sizes[3])
 
 
 def _flat_sticks(lowering: Lowering, value: SSAValue) -> SSAValue:
+    """Returns a value of shape [N, H, W, C] as row-major [1, 1, N * H * W, C]."""
     return lowering.convert(_flat(lowering, value, _rows(shape(value))), tiled=False)
 
 
 def _exceeds(padding: tuple[int, int, int, int], kernel: tuple[int, int]) -> bool:
-    """TT-NN pads by half of the window at most."""
+    """Returns whether padding is more than half of the window, which TT-NN does not accept."""
     return max(padding[:2]) > kernel[0] // 2 or max(padding[2:]) > kernel[1] // 2
 
 
 def _padded(lowering: Lowering, op: TTOp, value: SSAValue, padding: tuple[int, int, int, int]) -> SSAValue:
-    """A channels-last tensor with the padding of a pooling as elements of its own.
+    """Returns a channels-last tensor padded by an op of its own.
 
     Raises:
-        UnsupportedOpError: the mean leaves padding out of its count.
+        UnsupportedOpError: A mean does not count padding.
     """
     if isinstance(op, source.AvgPool2dOp) and not op.count_include_pad:
         raise UnsupportedOpError(
-            f"'{op.name}' pads by {padding}, more than half of its window, and does not count padding; TT-NN has no "
-            "such pooling.",
+            f"'{op.name}' pads by {padding} (top, bottom, left, right), more than half of its window, and does not "
+            "count padding in the mean; TT-NN has no such pooling.",
             location=describe(op.location),
             hint="Pad by half of the window at most, or count the padding (count_include_pad).",
         )
@@ -175,12 +180,13 @@ def _padded(lowering: Lowering, op: TTOp, value: SSAValue, padding: tuple[int, i
 
 
 def _torch_order(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
-    """TTIR's top, left, bottom, right as TT-NN's top, bottom, left, right."""
+    """Returns TTIR's padding (top, left, bottom, right) in TT-NN's order: top, bottom, left, right."""
     top, left, bottom, right = shapes.borders(padding)
     return (top, bottom, left, right)
 
 
 def _flat(lowering: Lowering, value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
+    """Returns a TTNN value in another shape, by a reshape where they differ."""
     if shape(value) == sizes:
         return value
     layout = layout_of(value)

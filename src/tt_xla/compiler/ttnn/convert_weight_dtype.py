@@ -42,47 +42,47 @@ def run(module: ModuleOp, dtype: DataType | None, overrides: Mapping[str, str] |
         OptionError: A weight is not bfloat16.
     """
     for function in functions(module):
-        said = _said(function, overrides or {})
-        if dtype is None and not said:
+        argument_dtypes = _argument_dtypes(function, overrides or {})
+        if dtype is None and not argument_dtypes:
             continue
         constants = constant_values(function)
         for op in list(body(function).ops):
             weight = op.b if isinstance(op, MatmulOp | LinearOp) else op.weight if isinstance(op, Conv2dOp) else None
             if weight is None or weight not in constants:
                 continue
-            wanted = (_asked(weight, said, dtype) if said else None) or dtype
-            if wanted is None or wanted is DataType.BF16:
+            weight_dtype = (_requested(weight, argument_dtypes, dtype) if argument_dtypes else None) or dtype
+            if weight_dtype is None or weight_dtype is DataType.BF16:
                 continue
-            _check(op, weight, wanted)
+            _check(op, weight, weight_dtype)
             if isinstance(op, Conv2dOp):
-                _convert_convolution(op, wanted)
+                _convert_convolution(op, weight_dtype)
             else:
-                _typecast(op, 1, wanted)
+                _typecast(op, 1, weight_dtype)
 
 
-def _said(function: FuncOp, overrides: Mapping[str, str]) -> dict[SSAValue, DataType | None]:
+def _argument_dtypes(function: FuncOp, overrides: Mapping[str, str]) -> dict[SSAValue, DataType | None]:
     """Returns the weight types that arguments have by an override of their name or by their attribute."""
     argument_attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
     attributes = zip(body(function).args, argument_attributes, strict=False)
     dtypes: dict[SSAValue, DataType | None] = {}
     for argument, attrs in attributes:
-        name, said = attrs.data.get("ttir.name"), attrs.data.get(WEIGHT_DTYPE)
-        wanted = overrides.get(name.data) if isinstance(name, StringAttr) else None
-        if wanted is None and isinstance(said, StringAttr):
-            wanted = said.data
-        if wanted is not None:
-            dtypes[argument] = DataType(wanted)
+        name, attribute = attrs.data.get("ttir.name"), attrs.data.get(WEIGHT_DTYPE)
+        dtype_name = overrides.get(name.data) if isinstance(name, StringAttr) else None
+        if dtype_name is None and isinstance(attribute, StringAttr):
+            dtype_name = attribute.data
+        if dtype_name is not None:
+            dtypes[argument] = DataType(dtype_name)
     return dtypes
 
 
-def _asked(weight: SSAValue, known: dict[SSAValue, DataType | None], default: DataType | None) -> DataType | None:
+def _requested(weight: SSAValue, known: dict[SSAValue, DataType | None], default: DataType | None) -> DataType | None:
     """Returns the weight type that a weight's arguments ask for; of joined weights, the most precise one."""
     if weight in known or not isinstance(weight, OpResult):
         return known.get(weight)
-    dtypes = [_asked(value, known, default) for value in tensor_operands(weight.op)]
+    dtypes = [_requested(value, known, default) for value in tensor_operands(weight.op)]
     if isinstance(weight.op, ConcatOp) and any(dtypes):
-        dtypes = [asked or default or DataType.BF16 for asked in dtypes]
-    known_dtypes = [asked for asked in dtypes if asked is not None]
+        dtypes = [requested or default or DataType.BF16 for requested in dtypes]
+    known_dtypes = [requested for requested in dtypes if requested is not None]
     known[weight] = max(known_dtypes, key=_PRECISION.index, default=None)
     return known[weight]
 

@@ -122,8 +122,8 @@ def sink_reshape_past_rows(op: LayerNormOp | RmsNormOp | MatmulOp | LinearOp, re
     reshape, after = producer(op.operands[0], ReshapeOp), only_user(op.results[0])
     if reshape is None or only_user(op.operands[0]) is not op or not isinstance(after, ReshapeOp | _ROW_OPS):
         return
-    source, whole = shape(reshape.input), shape(op.operands[0])
-    if len(source) < 2 or len(whole) < 2 or source[-1] != whole[-1] or not layout_of(reshape.input).tiled:
+    source, reshaped = shape(reshape.input), shape(op.operands[0])
+    if len(source) < 2 or len(reshaped) < 2 or source[-1] != reshaped[-1] or not layout_of(reshape.input).tiled:
         return
     if isinstance(op, MatmulOp | LinearOp) and (op.transpose_a or len(shape(op.operands[1])) != 2):
         return

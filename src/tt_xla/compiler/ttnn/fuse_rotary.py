@@ -70,8 +70,8 @@ def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
     for low, cosine in both_ways(turned[0]):
         for high, sine in both_ways(turned[1]):
             x, wanted = _halved(low, high), [{high, cosine}, {low, sine}]
-            found = [set(factor.operands) for factor in others if factor is not None]
-            if x is None or shape(x) != sizes or found not in (wanted, wanted[::-1]):
+            other_operands = [set(factor.operands) for factor in others if factor is not None]
+            if x is None or shape(x) != sizes or other_operands not in (wanted, wanted[::-1]):
                 continue
             if any(_table(table) != (sizes[2], sizes[3] // 2) for table in (cosine, sine)):
                 continue

@@ -177,5 +177,5 @@ def _bounds(op: WhileLoopOp | CaseOp) -> dict[str, int]:
     """Returns the indices of operands that bound a loop, by property name."""
     if isinstance(op, CaseOp):
         return {}
-    found = {name: op.value(name) for name in ("initial", "limit", "step")}
-    return {name: bound[1] for name, bound in found.items() if bound is not None and bound[1] is not None}
+    bounds = {name: op.value(name) for name in ("initial", "limit", "step")}
+    return {name: bound[1] for name, bound in bounds.items() if bound is not None and bound[1] is not None}

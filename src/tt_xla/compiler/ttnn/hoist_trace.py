@@ -63,7 +63,7 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
     end = body(function).last_op
     if not ops or end is None:
         return
-    host_op = _on_host(ops, {each.sym_name.data: each for each in functions(module)})
+    host_op = _on_host(ops, {new_function.sym_name.data: new_function for new_function in functions(module)})
     if host_op is not None:
         logger().warning(
             "enable_trace: function %s runs untraced, since '%s' at %s needs the host",
@@ -96,8 +96,8 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
     Rewriter.insert_op(call, InsertPoint.before(end))
     for old, new in zip(outputs, call.results, strict=True):
         old.replace_uses_with_if(new, lambda use: use.operation is end)
-    for each in (*trace_functions, capture, execute):
-        module.body.block.insert_op_before(each, function)
+    for new_function in (*trace_functions, capture, execute):
+        module.body.block.insert_op_before(new_function, function)
 
 
 def _inputs(function: FuncOp, ops: Sequence[Operation]) -> tuple[list[SSAValue], list[SSAValue]]:

@@ -1,7 +1,8 @@
-"""Programs that TT-NN should take and does not, in a form that it takes: one file for each fault of its.
+"""Workarounds for TT-NN faults: programs that TT-NN should accept and does not, rewritten so that it does.
 
-``enable_workarounds=false`` leaves programs as they are. Each file says in which ttnn the fault was seen; a test asks
-TT-NN in mock mode whether it is still there, and fails once it is not, so that the file can go.
+``enable_workarounds=false`` leaves programs as they are. Each module covers one fault and names the ttnn version that
+has it. A test asks TT-NN in mock mode whether the fault is still there, and fails once it is gone, so that the module
+can be removed.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ TTNN = (*block_float_convolutions.PATTERNS, *pad_of_vectors.PATTERNS)
 
 
 def run_on_ttir(module: ModuleOp) -> None:
+    """Applies the workarounds that work on TTIR."""
     run_patterns(module, *TTIR)
 
 
 def run_on_ttnn(module: ModuleOp) -> None:
+    """Applies the workarounds that work on TTNN."""
     run_patterns(module, *TTNN)

@@ -1,8 +1,9 @@
-"""Weights of a convolution cannot be prepared as block floats for an input in DRAM, nor its bias.
+"""Workaround: TT-NN cannot prepare a convolution's weights or bias as block floats for an input in DRAM.
 
-To find out how to cut the input TT-NN describes a row-major tensor of the weights' type, which block floats have not.
-ttnn 0.81.1: ``TT_FATAL: Only TILE layout is supported for BFLOAT8_B dtype``. It takes what was prepared as bfloat16 and
-converted afterwards, the bias in the type of the weights: in another one it counts as not prepared.
+To find out how to cut the input, TT-NN describes a row-major tensor of the weights' type, which block floats do not
+have. ttnn 0.81.1: ``TT_FATAL: Only TILE layout is supported for BFLOAT8_B dtype``. It accepts weights that were
+prepared as bfloat16 and converted afterwards, and a bias of the weights' type; a bias of another type counts as not
+prepared.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ _Configured: TypeAlias = Conv2dOp | ConvTranspose2dOp | PrepareConv2dWeightsOp |
 
 
 def _weights_dtype(op: _Configured) -> DataType | None:
-    """The block float that the weights are to be in; None for other types."""
-    found: Any = dict(op.conv2d_config or ()).get("weights_dtype")
-    return DataType(found) if found is not None and DataType(found).is_block_float else None
+    """Returns the block float type that the weights are to have, or None for other types."""
+    dtype: Any = dict(op.conv2d_config or ()).get("weights_dtype")
+    return DataType(dtype) if dtype is not None and DataType(dtype).is_block_float else None
 
 
 @pattern(PrepareConv2dWeightsOp, PrepareConvTranspose2dWeightsOp)
 def converted_after_preparation(
     op: PrepareConv2dWeightsOp | PrepareConvTranspose2dWeightsOp, rewriter: PatternRewriter
 ) -> None:
-    """prepare(w) as block floats to prepare(w) as bfloat16, converted."""
+    """Rewrites a preparation as block floats to a preparation as bfloat16 and a conversion."""
     if _weights_dtype(op) is None:
         return
     result: SSAValue = op.results[0]
@@ -51,7 +52,7 @@ def converted_after_preparation(
 
 @pattern(Conv2dOp, ConvTranspose2dOp)
 def bias_as_weights(op: Conv2dOp | ConvTranspose2dOp, rewriter: PatternRewriter) -> None:
-    """The prepared bias of a convolution of block floats converted to their type."""
+    """Converts the prepared bias of a convolution with block-float weights to the weights' type."""
     dtype = _weights_dtype(op)
     if dtype is None or op.bias is None or not layout_of(op.bias).tiled or layout_of(op.bias).dtype is dtype:
         return

@@ -1,8 +1,8 @@
-"""A convolution whose result is one or two elements wide has no room for the positions that its kernel reads.
+"""Workaround: a convolution whose result is one or two elements wide has no room for its kernel's read positions.
 
-A core's share of the result is a number of stretches of neighbouring positions, four bytes each in a buffer whose size
-TT-NN reckons from the number of positions, two bytes each. In narrow results almost every position is a stretch.
-ttnn 0.81.1: ``TT_FATAL: Reader indices buffer page size 68 exceeds worst-case CB size 64``, from 16 rows on.
+A core's share of the result consists of runs of neighbouring positions. Each run takes four bytes in a buffer whose
+size TT-NN computes as two bytes per position. In narrow results almost every position is a run of its own. ttnn 0.81.1
+reports ``TT_FATAL: Reader indices buffer page size 68 exceeds worst-case CB size 64``, from 16 rows on.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from tt_xla.ir.ttir.structure import SliceStaticOp
 from tt_xla.ir.ttir.window import Conv2dOp
 
 WIDE_ENOUGH = 3
+"""Width of a result from which on the buffer is large enough."""
 FEWEST_ROWS = 16
+"""Number of rows from which on the fault occurs."""
 
 
 @pattern(Conv2dOp)
 def widened(op: Conv2dOp, rewriter: PatternRewriter) -> None:
-    """conv(x) to the first columns of conv(x with more padding on the right)."""
+    """Rewrites conv(x) to the first columns of conv(x) with more padding on the right."""
     if op.dims != (0, 1, 2, 3):
         return
     batch, rows, width, channels = shape(op.result)
@@ -37,7 +39,10 @@ def widened(op: Conv2dOp, rewriter: PatternRewriter) -> None:
 
 
 def _in_one_stretch(op: Conv2dOp) -> bool:
-    """Whether a row begins where the one before ends, or windows lie side by side, which is a product for TT-NN."""
+    """Returns whether positions of consecutive rows are contiguous, so that the fault does not occur.
+
+    Either a row begins where the one before ends, or windows lie side by side, which TT-NN computes as a product.
+    """
     _, left, _, right = padding = shapes.borders(op.padding)
     strides, kernel = shapes.pair(op.stride, "stride"), shape(op.weight)[2:]
     rows_meet = strides[1] == 1 and shape(op.input)[2] + left + right == shape(op.result)[2]

@@ -1,6 +1,7 @@
-"""A vector in tiles cannot be padded beyond its last tile: TT-NN allocates the result without the new ones.
+"""Workaround: a tiled vector cannot be padded beyond its last tile; TT-NN allocates the result without new tiles.
 
-ttnn 0.81.1: ``TT_FATAL: MeshBuffer must be large enough to hold the tensor`` for every element type. Matrices can.
+ttnn 0.81.1 reports ``TT_FATAL: MeshBuffer must be large enough to hold the tensor`` for every element type. Matrices
+can be padded.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tt_xla.ir.ttnn.structure import PadOp, ReshapeOp
 
 @pattern(PadOp)
 def pad_as_a_matrix(op: PadOp, rewriter: PatternRewriter) -> None:
-    """pad(x) of a vector to pad(x as one row) as a vector; both changes of shape move nothing."""
+    """Rewrites the pad of a vector to the pad of a matrix with one row; the reshapes around it move nothing."""
     before, after = shape(op.input), shape(op.results[0])
     if len(before) != 1 or not layout_of(op.input).tiled or -(-before[0] // TILE) == -(-after[0] // TILE):
         return

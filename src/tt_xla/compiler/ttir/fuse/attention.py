@@ -26,7 +26,7 @@ from tt_xla.compiler.ttir.dimensions import (
     product,
     refined,
     through,
-    whole,
+    unsplit,
 )
 from tt_xla.compiler.ttir.match import (
     BINARY,
@@ -98,7 +98,7 @@ _Described = tuple[SSAValue, Dims]
 """A value with the factors of its dimensions."""
 
 
-class _Parts(NamedTuple):
+class _Roles(NamedTuple):
     """The role of each factor of the scores, which are [batch, heads + groups, rows, keys]."""
 
     batch: list[Factor]
@@ -133,27 +133,27 @@ def attention(op: MatmulOp, rewriter: PatternRewriter) -> None:
     other = op.a if weights.is_transposed else op.b
     if any(tensor_type(uncast(value)).element_type != bf16 for value in (outer.a, outer.b, other)) or width % TILE:
         return
-    parts = _parts(weights, scores)
-    if parts is None or shape(op.result)[-2 if weights.is_transposed else -1] != width:
+    roles = _roles(weights, scores)
+    if roles is None or shape(op.result)[-2 if weights.is_transposed else -1] != width:
         return
-    _replace(op, rewriter, weights, scores, parts, width)
+    _replace(op, rewriter, weights, scores, roles, width)
 
 
 def _replace(
-    op: MatmulOp, rewriter: PatternRewriter, weights: _Weights, scores: _Scores, parts: _Parts, width: int
+    op: MatmulOp, rewriter: PatternRewriter, weights: _Weights, scores: _Scores, roles: _Roles, width: int
 ) -> None:
     """Replaces the last product by an attention op on rearranged operands."""
     depth, outer = [Factor(width)], scores.product
     *batch, rows, columns = refined(scores.result)
     first = outer.a, [*batch, depth, rows] if outer.transpose_a else [*batch, rows, depth]
     second = outer.b, [*batch, columns, depth] if outer.transpose_b else [*batch, depth, columns]
-    (queries, query_dims), key = (second, first) if rows == parts.keys else (first, second)
+    (queries, query_dims), key = (second, first) if rows == roles.keys else (first, second)
     scale, plain = scores.scale, uncast(queries)
     scaled = _by_constant(plain)
     if scaled is not None and scaled[0].type == plain.type:
         plain, scale = scaled[0], scale * scaled[1]
     *batch, free, contracted = refined(weights.operand)
-    if free == parts.keys:
+    if free == roles.keys:
         free, contracted = contracted, free
     turned = op.transpose_a if weights.is_transposed else op.transpose_b
     is_deep_first = turned != weights.is_transposed
@@ -162,20 +162,20 @@ def _replace(
         [*batch, depth, contracted] if is_deep_first else [*batch, contracted, depth],
     )
     result = [*batch, depth, free] if weights.is_transposed else [*batch, free, depth]
-    (key, value), heads = _shared_heads(key, value, parts.heads)
-    parts = _Parts(*(leaves(factors) for factors in parts))
-    as_query = [parts.batch, parts.heads + parts.groups, parts.rows, depth]
-    as_key = [parts.batch, heads, parts.keys, depth]
+    (key, value), heads = _shared_heads(key, value, roles.heads)
+    roles = _Roles(*(leaves(factors) for factors in roles))
+    as_query = [roles.batch, roles.heads + roles.groups, roles.rows, depth]
+    as_key = [roles.batch, heads, roles.keys, depth]
     query = arranged(rewriter, op, plain, refined(query_dims), as_query)
     keys, values = (arranged(rewriter, op, uncast(one), refined(dims), as_key) for one, dims in (key, value))
-    causal = scores.mask is not None and _is_causal(scores.mask, parts)
-    mask = None if causal or scores.mask is None else _additive(rewriter, op, scores.mask, parts)
+    causal = scores.mask is not None and _is_causal(scores.mask, roles)
+    mask = None if causal or scores.mask is None else _additive(rewriter, op, scores.mask, roles)
     attended = insert_before(
         rewriter,
         op,
         ScaledDotProductAttentionOp,
         [query, keys, values, mask, None],
-        tensor((*parts.sizes[:3], width), bf16),
+        tensor((*roles.sizes[:3], width), bf16),
         is_causal=causal,
         scale=scale,
     )
@@ -194,7 +194,7 @@ def _weights(op: MatmulOp) -> _Weights | None:
         softmax = producer(weights, SoftmaxOp) or guarded
         if softmax is None or only_user(weights) is None:
             continue
-        scores = whole(shape(softmax.result))
+        scores = unsplit(shape(softmax.result))
         keys = scores[softmax.dimension]
         dims = through(weights, operand, scores) if _same_batch(op) else None
         if dims is not None and leaves(dims[-2 if flag != is_transposed else -1]) == leaves(keys):
@@ -226,7 +226,7 @@ def _guarded(rewriter: PatternRewriter, op: Operation, attended: SSAValue, mask:
     sizes = shape(mask)[:-1]
     greatest = insert_before(rewriter, op, MaxOp, [mask], tensor((*sizes, 1), bf16), dim_arg=(3,), keep_dim=True)
     zero, hidden = (splat_of(number, tensor((1,), bf16), op.location) for number in (0.0, -math.inf))
-    nothing, never = (rewriter.insert(each, InsertPoint.before(op)).results[0] for each in (zero, hidden))
+    nothing, never = (rewriter.insert(constant, InsertPoint.before(op)).results[0] for constant in (zero, hidden))
     sees = insert_before(rewriter, op, BINARY["ne"], [greatest, never], tensor((*sizes, 1), bf16))
     return insert_before(rewriter, op, WhereOp, [sees, attended, nothing], tensor_type(attended))
 
@@ -260,7 +260,7 @@ def _scores(value: SSAValue, dims: Dims) -> _Scores | None:
         value, dims, mask = masked
 
 
-def _parts(weights: _Weights, scores: _Scores) -> _Parts | None:
+def _roles(weights: _Weights, scores: _Scores) -> _Roles | None:
     """Returns the role of each factor, or None where the products contract or keep other dimensions than attention."""
     keys = leaves(weights.keys)
     *batch, one, other = refined(scores.result)
@@ -270,11 +270,11 @@ def _parts(weights: _Weights, scores: _Scores) -> _Parts | None:
     shared = leaves(factor for dim in batch for factor in dim)
     if queries is None or set(free) != set(queries) or {f for dim in outer_batch for f in dim} != set(shared):
         return None
-    parts = _Parts(shared[:-1], shared[-1:], [], queries, keys)
-    return parts if scores.mask is None else _masked_parts(parts, scores.mask)
+    roles = _Roles(shared[:-1], shared[-1:], [], queries, keys)
+    return roles if scores.mask is None else _masked_roles(roles, scores.mask)
 
 
-def _masked_parts(parts: _Parts, mask: _Mask) -> _Parts | None:
+def _masked_roles(roles: _Roles, mask: _Mask) -> _Roles | None:
     """Returns the roles with query dimensions that the mask does not vary along as heads of a group.
 
     Returns None where TT-NN cannot take such a mask.
@@ -283,14 +283,14 @@ def _masked_parts(parts: _Parts, mask: _Mask) -> _Parts | None:
     if dims is None or not (mask.is_predicate or is_float(mask.value)):
         return None
     varied = [factor for dim in dims for factor in dim]
-    rows = [factor for factor in varied if factor in parts.rows]
+    rows = [factor for factor in varied if factor in roles.rows]
     if rows:
-        parts = parts._replace(rows=rows, groups=[factor for factor in parts.rows if factor not in rows])
-    shared = parts.batch + parts.heads
+        roles = roles._replace(rows=rows, groups=[factor for factor in roles.rows if factor not in rows])
+    shared = roles.batch + roles.heads
     for first in (len(shared) - 1, *range(len(shared) + 1)):
-        parts = parts._replace(batch=shared[: max(first, 0)], heads=shared[max(first, 0) :])
-        if all(_is_uniform(varied, together) for together in (parts.batch, parts.heads + parts.groups)):
-            return parts
+        roles = roles._replace(batch=shared[: max(first, 0)], heads=shared[max(first, 0) :])
+        if all(_is_uniform(varied, together) for together in (roles.batch, roles.heads + roles.groups)):
+            return roles
     return None
 
 
@@ -337,14 +337,14 @@ def _masked(value: SSAValue, dims: Dims, scale: float) -> tuple[SSAValue, Dims, 
     if where is None:
         return None
     for hides in (False, True):
-        kept, instead = (where.third, where.second) if hides else (where.second, where.third)
+        shown, instead = (where.third, where.second) if hides else (where.second, where.third)
         hidden = splat(instead)
-        if hidden is not None and hidden * scale <= _HIDDEN and _is_as_large(kept, value):
+        if hidden is not None and hidden * scale <= _HIDDEN and _is_as_large(shown, value):
             mask = behind(where.first, BroadcastOp)
             inverse = unary(mask, "logical_not") if hides else None
             if inverse is not None:
                 mask, hides = behind(inverse.operands[0], BroadcastOp), False
-            return kept, _last(dims, kept), _Mask(mask, True, hides, float(hidden) * scale, dims)
+            return shown, _last(dims, shown), _Mask(mask, True, hides, float(hidden) * scale, dims)
     return None
 
 
@@ -366,7 +366,7 @@ def _leads_to_product(value: SSAValue) -> bool:
     return producer(behind(scaled[0], *VIEWS) if scaled is not None else value, MatmulOp) is not None
 
 
-def _is_causal(mask: _Mask, parts: _Parts) -> bool:
+def _is_causal(mask: _Mask, roles: _Roles) -> bool:
     """Returns whether a predicate lets each position see itself and those before it.
 
     Such a predicate compares two ranges.
@@ -374,15 +374,15 @@ def _is_causal(mask: _Mask, parts: _Parts) -> bool:
     compared = behind(mask.value, *VIEWS)
     later = producer(compared, BINARY["ge"])
     test = later or producer(compared, BINARY["le"])
-    rows, keys = parts.sizes[2:]
+    rows, keys = roles.sizes[2:]
     if not mask.is_predicate or mask.hides or test is None or rows != keys:
         return False
     if math.prod(shape(test.results[0])) != rows * keys:
         return False
-    dims = whole(shape(test.results[0]))
+    dims = unsplit(shape(test.results[0]))
     seen = through(test.results[0], mask.value, dims)
     for mine, theirs in zip(_mask_dims(mask) or (), seen or (), strict=False):
-        if theirs and mine != (parts.rows if leaves(theirs) == leaves(dims[-2]) else parts.keys):
+        if theirs and mine != (roles.rows if leaves(theirs) == leaves(dims[-2]) else roles.keys):
             return False
     first, second = test.operands if later is not None else reversed(test.operands)
     return (
@@ -404,24 +404,24 @@ def _is_range(value: SSAValue, dim: int) -> bool:
     return sizes[dim] == math.prod(shape(value)) == shape(count.result)[-1] and len(shape(count.result)) == 1
 
 
-def _additive(rewriter: PatternRewriter, op: Operation, mask: _Mask, parts: _Parts) -> SSAValue:
+def _additive(rewriter: PatternRewriter, op: Operation, mask: _Mask, roles: _Roles) -> SSAValue:
     """Returns the mask as a bfloat16 tensor to add, with four dimensions and a row for each query."""
     value, dims = mask.value, _mask_dims(mask)
     assert dims is not None
     if mask.is_predicate:
         zero, hidden = (splat_of(number, tensor((1,), bf16), op.location) for number in (0.0, mask.hidden))
-        insert = [rewriter.insert(made, InsertPoint.before(op)).results[0] for made in (zero, hidden)]
+        insert = [rewriter.insert(constant, InsertPoint.before(op)).results[0] for constant in (zero, hidden)]
         chosen = reversed(insert) if mask.hides else insert
         value = insert_before(rewriter, op, WhereOp, [value, *chosen], tensor(shape(value), bf16))
     varied = {factor for dim in dims for factor in dim}
-    whole_dims = (parts.batch, parts.heads + parts.groups, parts.rows, parts.keys)
+    whole_dims = (roles.batch, roles.heads + roles.groups, roles.rows, roles.keys)
     wanted = [[factor for factor in dim if factor in varied] for dim in whole_dims]
     value = arranged(rewriter, op, cast(rewriter, op, value, op.results[0]), dims, wanted)
     batch, heads, rows, columns = shape(value)
-    factors = (1, 1, parts.sizes[2] // rows, parts.sizes[3] // columns)
+    factors = (1, 1, roles.sizes[2] // rows, roles.sizes[3] // columns)
     if factors == (1, 1, 1, 1):
         return value
-    sizes = (batch, heads, *parts.sizes[2:])
+    sizes = (batch, heads, *roles.sizes[2:])
     return insert_before(rewriter, op, BroadcastOp, [value], tensor(sizes, bf16), broadcast_dimensions=factors)
 
 
@@ -433,8 +433,8 @@ def _shared_heads(key: _Described, value: _Described, heads: list[Factor]) -> tu
     once = [_once(*operand) for operand in (key, value)]
     heads = leaves(heads)
     for *_, repeated in once:
-        kept = heads[: len(heads) - len(repeated)]
-        if {*leaves(repeated)} != {*leaves(once[0][2])} or kept + leaves(repeated) != heads:
+        key_heads = heads[: len(heads) - len(repeated)]
+        if {*leaves(repeated)} != {*leaves(once[0][2])} or key_heads + leaves(repeated) != heads:
             return [key, value], heads
     return [(source, dims) for source, dims, _ in once], heads[: len(heads) - len(once[0][2])]
 

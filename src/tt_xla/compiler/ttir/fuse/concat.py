@@ -14,25 +14,25 @@ from tt_xla.ir.ttir.structure import ConcatOp, SliceStaticOp
 def concat_of_slices(op: ConcatOp, rewriter: PatternRewriter) -> None:
     """Rewrites concat(x[a:b], x[b:c]) to x[a:c], or to x where that is all of it; other operands stay."""
     dim = op.dim % len(shape(op.result))
-    parts: list[SSAValue] = []
+    slices: list[SSAValue] = []
     for value in op.operands:
-        joined_slice = _joined(parts[-1], value, dim) if parts else None
+        joined_slice = _joined(slices[-1], value, dim) if slices else None
         if joined_slice is None:
-            parts.append(value)
+            slices.append(value)
             continue
         source, values = joined_slice
         if all(begin == 0 for begin in values["begins"]) and values["ends"] == shape(source):
-            parts[-1] = source
+            slices[-1] = source
             continue
         sizes = tuple(end - begin for begin, end in zip(values["begins"], values["ends"], strict=True))
         type_ = tensor(sizes, tensor_type(source).element_type)
-        parts[-1] = insert_before(rewriter, op, SliceStaticOp, [source], type_, **values)
-    if len(parts) == len(op.operands):
+        slices[-1] = insert_before(rewriter, op, SliceStaticOp, [source], type_, **values)
+    if len(slices) == len(op.operands):
         return
-    if len(parts) > 1:
+    if len(slices) > 1:
         type_ = tensor_type(op.result)
-        parts = [insert_before(rewriter, op, ConcatOp, [parts], type_, dim=dim)]
-    rewriter.replace(op, [], parts)
+        slices = [insert_before(rewriter, op, ConcatOp, [slices], type_, dim=dim)]
+    rewriter.replace(op, [], slices)
 
 
 def _joined(one: SSAValue, other: SSAValue, dim: int) -> tuple[SSAValue, dict[str, tuple[int, ...]]] | None:

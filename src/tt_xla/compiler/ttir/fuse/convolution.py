@@ -174,10 +174,10 @@ def scaled_conv(op: TTOp, rewriter: PatternRewriter) -> None:
 def sum_of_convs(op: Operation, rewriter: PatternRewriter) -> None:
     """Rewrites conv2d(x, v) + conv2d(x, w) to conv2d(x, v + w) where v and w are parameters; pads the smaller
     kernel."""
-    convolutions = [each for value in op.operands if (each := _convolution(op, value)) is not None]
+    convolutions = [convolution for value in op.operands if (convolution := _convolution(op, value)) is not None]
     if len(convolutions) != 2 or convolutions[0].conv is convolutions[1].conv:
         return
-    one, other = sorted(convolutions, key=lambda each: shape(each.conv.weight)[2:], reverse=True)
+    one, other = sorted(convolutions, key=lambda convolution: shape(convolution.conv.weight)[2:], reverse=True)
     weights, biases = [one.conv.weight, other.conv.weight], [one.conv.bias, other.conv.bias]
     if isinstance(one.conv, ConvTranspose2dOp) or isinstance(other.conv, ConvTranspose2dOp):
         return
@@ -195,7 +195,7 @@ def sum_of_convs(op: Operation, rewriter: PatternRewriter) -> None:
             padding, padded = (0, 0, before, size - 1 - before), (kernels, size)
         type_ = tensor(padded, tensor_type(small).element_type)
         small = insert_before(rewriter, op, PadOp, [small], type_, padding=padding, value=0.0)
-    rows = [_as(rewriter, op, each, (sizes[0], math.prod(sizes[1:]))) for each in (large, small)]
+    rows = [_as(rewriter, op, convolution, (sizes[0], math.prod(sizes[1:]))) for convolution in (large, small)]
     weight = reshaped(rewriter, op, _combined(rewriter, op, Add, *rows), sizes)
     present_biases = [bias for bias in biases if bias is not None]
     bias = (

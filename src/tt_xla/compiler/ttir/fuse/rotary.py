@@ -35,11 +35,11 @@ class _Half(NamedTuple):
 @pattern(ConcatOp, approximate=True)
 def turned_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
     """Rewrites pairs (-b, a) of the pairs (a, b) of x [..., D] to x times a matrix."""
-    parts = _interleaved(op)
-    negation = unary(parts[0], "neg") if parts is not None else None
-    if parts is None or negation is None:
+    halves = _interleaved(op)
+    negation = unary(halves[0], "neg") if halves is not None else None
+    if halves is None or negation is None:
         return
-    source = _pairs(parts[1], negation.operands[0])
+    source = _pairs(halves[1], negation.operands[0])
     if source is not None:
         x = reshaped(rewriter, op, source, _joined_shape(op))
         rewriter.replace(op, [], [reshaped(rewriter, op, _exchanged(rewriter, op, x), shape(op.result))])
@@ -51,21 +51,21 @@ def rotary_by_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
 
     They become x * cos + exchanged x * sin, with each element of the tables repeated once.
     """
-    parts = _interleaved(op)
-    if parts is None:
+    halves = _interleaved(op)
+    if halves is None:
         return
-    difference, total = producer(parts[0], Subtract), producer(parts[1], Add)
+    difference, total = producer(halves[0], Subtract), producer(halves[1], Add)
     if difference is None or total is None:
         return
-    products = [producer(value, Multiply) for made in (difference, total) for value in made.operands]
+    products = [producer(value, Multiply) for term in (difference, total) for value in term.operands]
     straight, turned, *others = products
     if (
         straight is None
         or turned is None
-        or any(made is None or only_user(made.results[0]) is None for made in products)
+        or any(term is None or only_user(term.results[0]) is None for term in products)
     ):
         return
-    added = [set(made.operands) for made in others if made is not None]
+    added = [set(term.operands) for term in others if term is not None]
     for a, cosine in both_ways(straight):
         for b, sine in both_ways(turned):
             wanted = [{b, cosine}, {a, sine}]
@@ -95,10 +95,10 @@ def _interleaved(op: ConcatOp) -> list[SSAValue] | None:
         return None
     if op.dim % len(sizes) != len(sizes) - 1:
         return None
-    parts = [producer(value, ReshapeOp) for value in op.operands]
-    if any(made is None or shape(made.input) != sizes[:-1] for made in parts):
+    reshapes = [producer(value, ReshapeOp) for value in op.operands]
+    if any(reshape is None or shape(reshape.input) != sizes[:-1] for reshape in reshapes):
         return None
-    return [made.input for made in parts if made is not None]
+    return [reshape.input for reshape in reshapes if reshape is not None]
 
 
 def _joined_shape(op: ConcatOp) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import both_ways, pattern, producer, replace_with
-from tt_xla.compiler.ttir.dimensions import VIEWS, refined, through, whole
+from tt_xla.compiler.ttir.dimensions import VIEWS, refined, through, unsplit
 from tt_xla.compiler.ttir.match import (
     BINARY,
     UNARY,
@@ -90,7 +90,7 @@ def _is_turned_maximum(value: SSAValue, x: SSAValue, dim: int) -> bool:
     """Returns whether ``value`` is the maximum of a permuted ``x``, permuted back."""
     value = behind(value, BroadcastOp, TypecastOp)
     greatest = producer(behind(value, *VIEWS), MaxOp)
-    dims = whole(shape(greatest.input)) if greatest is not None else []
+    dims = unsplit(shape(greatest.input)) if greatest is not None else []
     seen = through(greatest.input, x, dims) if greatest is not None else None
     if greatest is None or seen is None:
         return False

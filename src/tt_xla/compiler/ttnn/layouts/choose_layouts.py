@@ -158,14 +158,19 @@ class _Line:
                     key.weights,
                 )
             )
-        gone = tuple(self.numbers[value] for value in dying if value in self.numbers)
+        dying_numbers = tuple(self.numbers[value] for value in dying if value in self.numbers)
         self.ops.append(op)
-        self.nodes.append(Node(kind, operands, results[0] if placed else -1, gone))
+        self.nodes.append(Node(kind, operands, results[0] if placed else -1, dying_numbers))
 
     def _can_be_laid_out(self, value: SSAValue) -> bool:
         """Returns whether a value is a constant of one use, which may be produced in the layout of that use."""
-        made = isinstance(value, BlockArgument) or isinstance(value.owner, LoadCachedOp)
-        return made and value in self.constants and value.has_one_use() and layout_of(value).buffer is BufferType.DRAM
+        is_movable = isinstance(value, BlockArgument) or isinstance(value.owner, LoadCachedOp)
+        return (
+            is_movable
+            and value in self.constants
+            and value.has_one_use()
+            and layout_of(value).buffer is BufferType.DRAM
+        )
 
     def _laid_out_once(self, value: SSAValue, layout: TensorLayout) -> SSAValue:
         """Returns a constant with another layout, which const-eval or the caller now gives it."""

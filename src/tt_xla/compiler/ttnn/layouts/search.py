@@ -206,12 +206,12 @@ class Search:
         if isinstance(room, Infeasible):
             return room
         places, blocks, spills, spills_us = room
-        gone = [value for value in node.dying if value != node.result]
-        blocks = _freed(blocks, gone)
+        dying = [value for value in node.dying if value != node.result]
+        blocks = _freed(blocks, dying)
         if node.result >= 0 and result is not None:
             if view:
                 blocks = _shared(room[1], node.operands[0], node.result)
-                blocks = _freed(blocks, gone)
+                blocks = _freed(blocks, dying)
             if result != self.values[node.result].layout and node.result not in node.dying:
                 places = places | {node.result: result}
             if node.result in node.dying:
@@ -576,8 +576,8 @@ def _freed(blocks: Blocks, values: Iterable[int]) -> Blocks:
     for value in values:
         for position, (start, stop, owners) in enumerate(blocks):
             if value in owners:
-                left = owners - {value}
-                remaining = ((start, stop, left),) if left else ()
+                co_owners = owners - {value}
+                remaining = ((start, stop, co_owners),) if co_owners else ()
                 blocks = (*blocks[:position], *remaining, *blocks[position + 1 :])
                 break
     return blocks
