@@ -17,9 +17,10 @@ are not lost. Work per op is bounded, so the search is linear in their number.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from tt_xla.compiler.ttnn.layouts.blocks import Blocks, freed, placed, renamed, shared
 from tt_xla.compiler.ttnn.layouts.forms import Form, Site, forms
 from tt_xla.cost.circular_buffers import circular_buffer_bytes
 from tt_xla.cost.memory import bytes_per_bank
@@ -34,9 +35,6 @@ WIDTH = 3
 
 TRAFFIC_WEIGHT = 1e-3
 """Weight of data movement that is hidden behind computation; among equals, less movement wins."""
-
-Blocks = tuple[tuple[int, int, frozenset[int]], ...]
-"""Occupied ranges [start, stop) of L1 in order of addresses, and the values that share each."""
 
 
 class Node(NamedTuple):
@@ -139,7 +137,7 @@ class Search:
         self.uses = uses
         self.target = target
         self.gap_us = gap_us
-        self.base, self.end = capacity
+        self.capacity = self.base, self.end = capacity
         self.forms: list[tuple[Form, ...]] = [forms(site) for site in sites]
         self._costs: dict[tuple[Any, ...], tuple[float, int, float]] = {}
         self._known_costs: dict[tuple[int, ...], tuple[float, int, float]] = {}
@@ -207,15 +205,15 @@ class Search:
             return room
         places, blocks, spills, spills_us = room
         dying = [value for value in node.dying if value != node.result]
-        blocks = _freed(blocks, dying)
+        blocks = freed(blocks, dying)
         if node.result >= 0 and result is not None:
             if view:
-                blocks = _shared(room[1], node.operands[0], node.result)
-                blocks = _freed(blocks, dying)
+                blocks = shared(room[1], node.operands[0], node.result)
+                blocks = freed(blocks, dying)
             if result != self.values[node.result].layout and node.result not in node.dying:
                 places = places | {node.result: result}
             if node.result in node.dying:
-                blocks = _freed(blocks, (node.result,))
+                blocks = freed(blocks, (node.result,))
         if node.dying:
             places = places.copy()
             for value in node.dying:
@@ -400,7 +398,7 @@ class Search:
         victims: Iterator[int] | None = None
         size = self._size(node.result, result) if node.result >= 0 and result is not None else 0
         while True:
-            after = self._placed(blocks, node.result, size) if size else blocks
+            after = placed(blocks, node.result, size, self.capacity) if size else blocks
             if after is not None and (after[0][0] if after else self.end) - self.base >= buffers:
                 return places, after, spills, cost
             victims = victims or iter(self._victims(state, index))
@@ -413,7 +411,7 @@ class Search:
             cost += self._move_us(victim, layout, goal)
             places = places if spills else places.copy()
             spills = (*spills, Move(victim, goal, "spill"))
-            blocks = _freed(blocks, (victim,))
+            blocks = freed(blocks, (victim,))
             del places[victim]
             if goal != self.values[victim].layout:
                 places[victim] = goal
@@ -438,19 +436,6 @@ class Search:
         uses = self.uses[value]
         position = bisect.bisect_right(uses, index)
         return uses[position] if position < len(uses) else len(self.nodes)
-
-    def _placed(self, blocks: Blocks, value: int, size: int) -> Blocks | None:
-        """Returns the blocks with ``size`` bytes for ``value`` in the first gap from the top; None where there is
-        none."""
-        stop = self.end
-        for position in range(len(blocks) - 1, -2, -1):
-            above = blocks[position][1] if position >= 0 else self.base
-            if stop - above >= size:
-                block = (stop - size, stop, frozenset((value,)))
-                return (*blocks[: position + 1], block, *blocks[position + 1 :])
-            if position >= 0:
-                stop = blocks[position][0]
-        return None
 
     def _size(self, value: int, layout: TensorLayout) -> int:
         """Returns the bytes that a value takes of each core's L1."""
@@ -492,10 +477,10 @@ class Search:
             size = self._size(value, choice)
             after: Blocks | None = blocks
             if size:
-                after = self._placed(blocks, -2, size)
+                after = placed(blocks, -2, size, self.capacity)
             if after is None:
                 continue
-            after = _renamed(_freed(after, (value,)), -2, value)
+            after = renamed(freed(after, (value,)), -2, value)
             return {**places, value: choice}, after, choice, self._move_us(value, layout, choice)
         return None
 
@@ -569,28 +554,6 @@ def _as_operand(layout: TensorLayout, result: TensorSpec) -> TensorLayout:
         grid=layout.grid,
         core_ranges=layout.core_ranges,
     )
-
-
-def _freed(blocks: Blocks, values: Iterable[int]) -> Blocks:
-    """Returns the blocks without those that the values own alone."""
-    for value in values:
-        for position, (start, stop, owners) in enumerate(blocks):
-            if value in owners:
-                co_owners = owners - {value}
-                remaining = ((start, stop, co_owners),) if co_owners else ()
-                blocks = (*blocks[:position], *remaining, *blocks[position + 1 :])
-                break
-    return blocks
-
-
-def _renamed(blocks: Blocks, old: int, new: int) -> Blocks:
-    """Returns the blocks with one value in the place of another."""
-    return tuple((start, stop, frozenset((new,)) if old in owners else owners) for start, stop, owners in blocks)
-
-
-def _shared(blocks: Blocks, owner: int, other: int) -> Blocks:
-    """Returns the blocks with another value as co-owner of those of ``owner``."""
-    return tuple((start, stop, owners | {other} if owner in owners else owners) for start, stop, owners in blocks)
 
 
 def _steps(state: State) -> list[Step]:
