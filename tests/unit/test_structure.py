@@ -11,11 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-KNOWN_CYCLES = {
-    frozenset(f"tt_xla.compiler.stablehlo.{name}" for name in ("expand", "importer", "subprograms")),
-}
-"""Import cycles that still have to be broken. The test fails for one that is gone, which is to be deleted here."""
-
 
 def _modules():
     """Returns the path of each module below ``src`` by its dotted name."""
@@ -67,7 +62,7 @@ def test_modules_import_each_other_one_way():
         tree = ast.parse(path.read_text())
         graph.add_edges_from((module, imported) for imported in _imports(tree, modules) if imported != module)
     groups = networkx.strongly_connected_components(graph)
-    assert {frozenset(group) for group in groups if len(group) > 1} == KNOWN_CYCLES
+    assert {frozenset(group) for group in groups if len(group) > 1} == set()
 
 
 def test_files_stay_readable():

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tt_xla.ir.layout import BufferType, DataType
+from tt_xla.ir.layout import BufferType
 from tt_xla.ir.program import TensorSpec
 from tt_xla.profiling.device_time import (
     MATMULS,
@@ -117,17 +117,6 @@ _DEVICE_LOG = (
     "source file",
     "meta data",
 )
-
-_DTYPES = {
-    DataType.BF16: "BFLOAT16",
-    DataType.F32: "FLOAT32",
-    DataType.BFP_BF8: "BFLOAT8_B",
-    DataType.BFP_BF4: "BFLOAT4_B",
-    DataType.U32: "UINT32",
-    DataType.SI32: "INT32",
-    DataType.U16: "UINT16",
-    DataType.U8: "UINT8",
-}
 
 _SIDES = ("W", "Z", "Y", "X")
 
@@ -264,7 +253,7 @@ def _source(location: str) -> dict[str, str]:
 
 def _tensors(specs: Sequence[TensorSpec]) -> list[TensorSpec]:
     """Those of types that a chip holds."""
-    return [spec for spec in specs if spec.layout.dtype in _DTYPES]
+    return [spec for spec in specs if not spec.layout.dtype.is_host_only]
 
 
 def _bandwidths(specs: Sequence[TensorSpec], duration_ns: float) -> str:
@@ -277,7 +266,7 @@ def _tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
     sizes = zip(_SIDES, padded(spec), four(spec.shape), strict=True)
     found: dict[str, Any] = {f"{name}_{side}_PAD[LOGICAL]": f"{full}[{logical}]" for side, full, logical in sizes}
     found[f"{name}_LAYOUT"] = "TILE" if layout.tiled else "ROW_MAJOR"
-    found[f"{name}_DATATYPE"] = _DTYPES[layout.dtype]
+    found[f"{name}_DATATYPE"] = layout.dtype.ttnn.upper()
     on_host = layout.memory is None
     place = "DRAM" if layout.buffer is BufferType.DRAM else "L1"
     found[f"{name}_MEMORY"] = "HOST" if on_host else f"DEV_0_{place}_{str(layout.memory.value).upper()}"

@@ -9,18 +9,8 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, bf16, f32
 from xdsl.ir import Attribute
 
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.ir.base import Tensor
-from tt_xla.ir.properties import si32, ui8, ui16, ui32
+from tt_xla.ir.base import DATA_TYPES, Tensor
 from tt_xla.ir.ttir.creation import ConstantOp
-
-_NUMPY: dict[Attribute, str] = {
-    bf16: "bfloat16",
-    f32: "float32",
-    si32: "int32",
-    ui8: "uint8",
-    ui16: "uint16",
-    ui32: "uint32",
-}
 
 
 def numpy_dtype(element: Attribute) -> Any:
@@ -29,12 +19,10 @@ def numpy_dtype(element: Attribute) -> Any:
     Raises:
         KeyError: The chip has no such element type.
     """
-    name = _NUMPY[element]
-    if name == "bfloat16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+    dtype = DATA_TYPES[element]
+    if dtype.is_host_only:
+        raise KeyError(element)
+    return dtype.numpy_dtype()
 
 
 def elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:
@@ -113,7 +101,8 @@ def converted(value: float | int, source: Attribute, target: Attribute) -> float
 
 def is_held(element: Attribute) -> bool:
     """Returns whether the chip holds an element type; tensors of the others stay on the host."""
-    return element in _NUMPY
+    dtype = DATA_TYPES.get(element)
+    return dtype is not None and not dtype.is_host_only
 
 
 def splat_of(value: float, type_: Tensor, location: Attribute | None) -> ConstantOp:

@@ -11,37 +11,25 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, bf16, f32
+from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir import base as tt
 from tt_xla.ir.base import Tensor, tensor
+from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.parsing import MLIRParser
-from tt_xla.ir.properties import si32, ui8, ui16, ui32
+from tt_xla.ir.properties import si32
 
 ELEMENT_TYPES: dict[str, Attribute] = {
-    "bf16": bf16,
-    "f16": f32,
-    "f32": f32,
-    "f64": f32,
-    "i1": bf16,
-    "i8": si32,
-    "i16": si32,
-    "i32": si32,
-    "i64": si32,
-    "ui8": ui8,
-    "ui16": ui16,
-    "ui32": ui32,
+    element.value: tt.ELEMENT_TYPES[element.on_chip] for element in ElementType if element.on_chip is not None
 }
-"""What the chip holds a StableHLO element type in."""
+"""TTIR element type in which the chip holds each StableHLO element type."""
 
 HOST_TYPES: dict[str, Attribute] = {
-    {"si64": "i64", "si4": "i4", "si2": "i2"}.get(dtype.value, dtype.value): element
-    for dtype, element in tt.ELEMENT_TYPES.items()
-    if dtype.is_host_only and dtype.value != "f16"
+    element.value: tt.ELEMENT_TYPES[element.on_host] for element in ElementType if element.on_host is not None
 }
-"""Element types that stay in system memory, some of them only where 32 bits do not do."""
+"""TTIR element type of tensors that stay in system memory, some of them only where 32 bits do not suffice."""
 
 TOKEN = "!stablehlo.token"
 

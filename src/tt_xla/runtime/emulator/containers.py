@@ -5,90 +5,25 @@ Tile padding is not materialised: tensors have logical shapes.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
-from tt_xla.ir.layout import DataType
+from tt_xla.ir.element_types import DataType, ElementType
 from tt_xla.runtime.emulator.formats import quantize
 from tt_xla.runtime.emulator.truth import as_float
 
-CONTAINERS: dict[DataType, torch.dtype] = {
-    DataType.F32: torch.float32,
-    DataType.BF16: torch.bfloat16,
-    DataType.BFP_BF8: torch.bfloat16,
-    DataType.BFP_BF4: torch.bfloat16,
-    DataType.U32: torch.int64,
-    DataType.U16: torch.int32,
-    DataType.U8: torch.uint8,
-    DataType.SI32: torch.int32,
-    DataType.COMPLEX64: torch.complex64,
-    DataType.COMPLEX128: torch.complex128,
-    DataType.F64: torch.float64,
-    DataType.F16: torch.float16,
-    DataType.SI64: torch.int64,
-    DataType.U64: torch.uint64,
-    DataType.SI4: torch.int8,
-    DataType.SI2: torch.int8,
-    DataType.F8E4M3FN: torch.float8_e4m3fn,
-    DataType.F8E4M3FNUZ: torch.float8_e4m3fnuz,
-    DataType.F8E5M2: torch.float8_e5m2,
-    DataType.F8E5M2FNUZ: torch.float8_e5m2fnuz,
-    DataType.F8E8M0FNU: torch.float8_e8m0fnu,
-} | dict.fromkeys(
-    (
-        DataType.U4,
-        DataType.U2,
-        DataType.F8E3M4,
-        DataType.F8E4M3,
-        DataType.F8E4M3B11FNUZ,
-        DataType.F4E2M1FN,
-    ),
-    torch.uint8,
-)
-"""A block float has at most 8 significant bits, so bfloat16 holds it; torch lacks most ops on uint16 and uint32.
-Floats that torch has no dtype for are held as their bits, one to a byte."""
+CONTAINERS: dict[DataType, torch.dtype] = {dtype: getattr(torch, dtype.torch) for dtype in DataType}
+"""Torch dtype that holds the elements of each data type; see :attr:`DataType.torch`."""
 
 INTEGER_RANGES: dict[DataType, tuple[int, int]] = {
-    DataType.U32: (0, 2**32 - 1),
-    DataType.U16: (0, 2**16 - 1),
-    DataType.U8: (0, 2**8 - 1),
-    DataType.SI32: (-(2**31), 2**31 - 1),
+    dtype: (int(np.iinfo(dtype.numpy).min), int(np.iinfo(dtype.numpy).max))
+    for dtype in DataType
+    if not dtype.is_host_only and not dtype.is_float
 }
+"""Least and greatest value of each integer type that a chip holds."""
 
-DECLARED: dict[str, torch.dtype] = {
-    "f64": torch.float64,
-    "f32": torch.float32,
-    "f16": torch.float16,
-    "bf16": torch.bfloat16,
-    "i1": torch.bool,
-    "i8": torch.int8,
-    "i16": torch.int16,
-    "i32": torch.int32,
-    "i64": torch.int64,
-    "ui8": torch.uint8,
-    "ui16": torch.uint16,
-    "ui32": torch.uint32,
-    "ui64": torch.uint64,
-    "i4": torch.int8,
-    "i2": torch.int8,
-} | {
-    label: CONTAINERS[DataType(label)]
-    for label in (
-        "complex<f32>",
-        "complex<f64>",
-        "ui4",
-        "ui2",
-        "f8E3M4",
-        "f8E4M3",
-        "f8E4M3B11FNUZ",
-        "f8E4M3FN",
-        "f8E4M3FNUZ",
-        "f8E5M2",
-        "f8E5M2FNUZ",
-        "f8E8M0FNU",
-        "f4E2M1FN",
-    )
-}
-"""StableHLO element type to the torch dtype that an argument or result of it has."""
+DECLARED: dict[str, torch.dtype] = {element.value: getattr(torch, element.torch) for element in ElementType}
+"""Torch dtype of an argument or result by its StableHLO element type."""
 
 _WRAPS = {DataType.U32: 0xFFFFFFFF, DataType.U16: 0xFFFF}
 

@@ -16,44 +16,13 @@ from tt_xla.frontends.jax.pjrt.answers import Answers, Packed
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import BUFFER_TYPES, integers_at, struct
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
+from tt_xla.ir.element_types import ElementType
 
 if TYPE_CHECKING:
     import torch
 
-ELEMENTS: dict[str, tuple[str, str]] = {
-    "PRED": ("i1", "bool"),
-    "S2": ("i2", "int8"),
-    "S4": ("i4", "int8"),
-    "S8": ("i8", "int8"),
-    "S16": ("i16", "int16"),
-    "S32": ("i32", "int32"),
-    "S64": ("i64", "int64"),
-    "U2": ("ui2", "uint8"),
-    "U4": ("ui4", "uint8"),
-    "U8": ("ui8", "uint8"),
-    "U16": ("ui16", "uint16"),
-    "U32": ("ui32", "uint32"),
-    "U64": ("ui64", "uint64"),
-    "F16": ("f16", "float16"),
-    "F32": ("f32", "float32"),
-    "F64": ("f64", "float64"),
-    "BF16": ("bf16", "bfloat16"),
-    "C64": ("complex<f32>", "complex64"),
-    "C128": ("complex<f64>", "complex128"),
-    "F8E5M2": ("f8E5M2", "float8_e5m2"),
-    "F8E4M3FN": ("f8E4M3FN", "float8_e4m3fn"),
-    "F8E4M3B11FNUZ": ("f8E4M3B11FNUZ", "uint8"),
-    "F8E5M2FNUZ": ("f8E5M2FNUZ", "float8_e5m2fnuz"),
-    "F8E4M3FNUZ": ("f8E4M3FNUZ", "float8_e4m3fnuz"),
-    "F8E4M3": ("f8E4M3", "uint8"),
-    "F8E3M4": ("f8E3M4", "uint8"),
-    "F8E8M0FNU": ("f8E8M0FNU", "float8_e8m0fnu"),
-    "F4E2M1FN": ("f4E2M1FN", "uint8"),
-}
-"""PJRT's name of an element type to StableHLO's, and the torch dtype that holds one element each, as on the host."""
-
-_BY_CODE = {BUFFER_TYPES[name]: dtype for name, (_, dtype) in ELEMENTS.items()}
-BY_MLIR = {text: BUFFER_TYPES[name] for name, (text, _) in ELEMENTS.items()}
+_BY_CODE = {BUFFER_TYPES[element.pjrt]: element.torch for element in ElementType}
+BY_MLIR = {element.value: BUFFER_TYPES[element.pjrt] for element in ElementType}
 _VERSIONS = itertools.count(1)
 _RAW = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
@@ -122,9 +91,9 @@ def _element(code: int) -> torch.dtype:
 
     if code not in _BY_CODE:
         name = next((name for name, number in BUFFER_TYPES.items() if number == code), str(code))
-        raise PluginError(
-            "UNIMPLEMENTED", f"Arrays of element type {name} have no place on 'tt'; it takes {', '.join(ELEMENTS)}."
-        )
+        supported = ", ".join(element.pjrt for element in ElementType)
+        message = f"Arrays of element type {name} have no place on 'tt'; it takes {supported}."
+        raise PluginError("UNIMPLEMENTED", message)
     dtype: torch.dtype = getattr(torch, _BY_CODE[code])
     return dtype
 

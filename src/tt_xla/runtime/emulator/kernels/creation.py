@@ -14,17 +14,6 @@ from tt_xla.runtime.emulator.registry import kernel
 
 Tensor = torch.Tensor
 
-_NUMPY: dict[DataType, str] = {
-    DataType.F32: "<f4",
-    DataType.BF16: "<i2",
-    DataType.BFP_BF8: "<i2",
-    DataType.BFP_BF4: "<i2",
-    DataType.U32: "<u4",
-    DataType.U16: "<u2",
-    DataType.U8: "<u1",
-    DataType.SI32: "<i4",
-}
-
 
 def _full(ctx: Context, value: float) -> Tensor:
     return torch.full(ctx.result.shape, value, dtype=ctx.container, device=place.device())
@@ -64,7 +53,7 @@ def constant(ctx: Context, value: bytes) -> Tensor:
     """
     if not value:
         return torch.empty(ctx.result.shape, dtype=ctx.container, device=place.device())
-    array = np.frombuffer(value, _NUMPY[ctx.dtype])
+    array = np.frombuffer(value, ctx.dtype.little_endian)
     # A copy: the bytes belong to the Program.
     if ctx.dtype.is_float and ctx.dtype is not DataType.F32:
         tensor = torch.from_numpy(array.copy()).view(torch.bfloat16)
