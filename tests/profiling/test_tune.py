@@ -241,7 +241,7 @@ def test_a_process_that_dies_is_an_outcome(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import os; print('so long', file=__import__('sys').stderr, flush=True); os._exit(7)")
     (outcome,) = LocalExecutor(1)([Spec(Choice(), str(script), (), "", "", str(tmp_path / "r.pt"))])
-    assert outcome.error.startswith("the process ended with 7")
+    assert outcome.error.startswith("the process ended with code 7")
     assert "so long" in outcome.error
 
 

@@ -1,6 +1,6 @@
-"""What a program did and what a card would have taken for it: recorded once, told as CSV, timelines and pages.
+"""Records what programs do and predicts how long a card would take; writes CSV files, timelines and pages.
 
-``recording`` listens to compiler, runtime and optimizers while a script runs; ``device_time`` lays the recorded kernels
-on the device's clock; ``steps`` finds the steps of a training or inference loop. What people read is made of those:
-``ops_csv``, ``chrome_trace``, ``bench``, ``report``. ``tune`` runs many of them.
+``recording`` observes compiler, runtime and optimizers while a script runs. ``device_time`` places the recorded kernels
+on the device's clock. ``steps`` finds the steps of a training or inference loop. ``ops_csv``, ``chrome_trace``,
+``bench`` and ``report`` write files from these. ``tune`` runs many trials.
 """

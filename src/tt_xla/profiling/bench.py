@@ -1,8 +1,8 @@
-"""The single-chip benchmark procedure on a recording: step times, device time, overhead, what the ops are.
+"""The benchmark procedure for a single chip, on a recording: step times, device time, overhead and a table of ops.
 
-On the emulated card a step's wall clock includes the emulation of its kernels, which a card computes itself. So the
-*host* time is the wall clock without the kernels, and the wall clock of a card is taken to be the host's time, the
-predicted device time, and the predicted gaps between its ops.
+On the emulated card the wall-clock time of a step includes the emulation of its kernels, which a card computes itself.
+So *host* time is the wall-clock time without kernels, and the wall-clock time on a card is estimated as host time plus
+predicted device time plus the predicted gaps between ops.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from tt_xla.profiling.recording import Recording
 from tt_xla.profiling.steps import Step, find_steps, steady
 
 HOST_BOUND_OVERHEAD = 70.0
-"""Percent of the wall clock that is not device time, from which on a workload is taken to be bound by the host."""
+"""Percent of the wall-clock time that is not device time, above which a workload is bound by the host."""
 
 LONG_GAP_US = 6.5
-"""Gaps between ops above it are the host's: ``tt-perf-report`` marks them."""
+"""Microseconds above which a gap between ops is due to the host; ``tt-perf-report`` marks such gaps."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Of the steady steps."""
+    """Statistics of a time over the steady steps."""
 
     mean: float
     median: float
@@ -37,12 +37,13 @@ class Spread:
 
     @staticmethod
     def of(values: Sequence[float]) -> Spread:
+        """Returns the statistics of at least one value."""
         return Spread(statistics.fmean(values), statistics.median(values), min(values), max(values))
 
 
 @dataclass(frozen=True)
 class OpLine:
-    """All calls of one kind of op in the step that is looked at."""
+    """All calls of one op with the same shapes in the last steady step."""
 
     code: str
     category: str
@@ -51,75 +52,86 @@ class OpLine:
     share: float
     """Percent of device time."""
     bound: str
+    """Limit of the op, as :func:`tt_xla.profiling.device_time.bound` returns it."""
     utilisation: float | None
-    """Percent of peak FLOPs, weighted with time; None but for matrix products."""
+    """Percent of peak FLOPs, weighted by time; None for ops other than matrix products."""
     source: str
+    """The user's line, ``file:line``."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Microseconds and percents; times with ``wall`` are of the host's clock, ``device`` ones predicted."""
+    """Figures of a benchmark. ``measured`` times are the host's clock; ``wall`` and ``device`` times are predicted."""
 
     system: str
     steps: int
     compile_steps: int
     compile_ms: float
-    """Wall clock of the steps that compile."""
+    """Wall-clock time of the steps that compile."""
     measured_ms: Spread
-    """Wall clock of a steady step, emulation included."""
+    """Wall-clock time of a steady step, emulation included."""
     wall_ms: Spread
-    """The same as on a card: host, device and gaps one after another."""
+    """Wall-clock time of a steady step on a card: the sum of host time, device time, gaps and transfers."""
     host_ms: float
-    """Mean of what the host did besides emulating kernels."""
+    """Mean time of the host's work other than emulating kernels."""
     device_ms: float
     """Mean predicted device time."""
     gaps_ms: float
+    """Mean predicted time between ops."""
     overhead_percent: float
-    """Of :attr:`wall_ms`."""
+    """Percent of :attr:`wall_ms` that is not device time."""
     measured_overhead_percent: float
-    """Of :attr:`measured_ms`: what the procedure gives when the emulation counts as the host's."""
+    """Percent of :attr:`measured_ms` that is not device time, so that emulation counts as overhead."""
     op_count: int
-    """Ops a step; those of the last one."""
+    """Number of ops in the last steady step."""
     dispatch_us: float
-    """What an op costs the host: (wall clock - device time) / ops."""
+    """Host time an op: (wall-clock time - device time) / number of ops."""
     host_ops: int
-    """Ops of which the host does the work also on a card."""
+    """Number of ops that the host computes on a card too."""
     long_gaps: int
-    """Ops that start more than 6.5 us after the one before."""
+    """Number of ops that start more than 6.5 us after the op before."""
     categories: dict[str, float]
-    """Percent of device time: Compute, TM, Other."""
+    """Percent of device time by category: Compute, TM, Other."""
     matmul_utilisation: float | None
-    """Percent of peak FLOPs of matrix products, weighted with their time; None without one."""
+    """Percent of peak FLOPs that matrix products reach, weighted by their time; None if there are none."""
     verdict: str
+    """``HOST-bound`` or ``DEVICE-bound``."""
     reasons: tuple[str, ...]
+    """Reasons of the verdict, in words."""
     ops: tuple[OpLine, ...]
-    """The last steady step, longest first."""
+    """Ops of the last steady step, longest first."""
     slow: tuple[OpLine, ...]
-    """Ops that are bound by neither the matrix unit nor DRAM, longest first: the best ones to work on."""
+    """Ops that neither the matrix unit nor DRAM limits, longest first; these gain most from work on them."""
     partial: str
-    """Why the script ended early; empty if it did not."""
+    """Error that ended the script early; empty if it did not end early."""
 
     def as_dict(self) -> dict[str, Any]:
+        """Returns the figures as plain data, for JSON."""
         return asdict(self)
 
 
 def measure(recording: Recording, count: int | None = None) -> Bench:
-    """What the last ``count`` steady steps took.
+    """Returns the figures of the last steady steps.
+
+    Args:
+        recording: The recording of a script.
+        count: Number of steps at most; None for all steady steps.
 
     Raises:
-        EmptyRecordingError: the script never stepped, or never without compiling.
+        EmptyRecordingError: The script has no steps, every step compiles, or the steady steps run nothing on the
+            device.
     """
     steps = find_steps(recording)
     chosen = steady(steps, count)
-    found = kernels(recording)
-    per_step = [_within(found, step) for step in chosen]
+    kernel_calls = kernels(recording)
+    per_step = [_within(kernel_calls, step) for step in chosen]
     if not any(per_step):
-        raise EmptyRecordingError("The steady steps run no op on the device: they read what was computed before.")
+        raise EmptyRecordingError("The steady steps run no op on the device; they only read earlier results.")
     host = [_ms(step.end - step.start) - _emulated_ms(recording, step) for step in chosen]
-    device = [sum(kernel.duration_ns for kernel in each if kernel.on_device) / 1e6 for each in per_step]
-    gaps = [sum(kernel.gap_ns for kernel in each if not kernel.idle_ns) / 1e6 for each in per_step]
-    pcie = [sum(kernel.duration_ns for kernel in each if not kernel.on_device) / 1e6 for each in per_step]
-    wall = [sum(parts) for parts in zip(host, device, gaps, pcie, strict=True)]
+    device = [sum(kernel.duration_ns for kernel in calls if kernel.on_device) / 1e6 for calls in per_step]
+    gaps = [sum(kernel.gap_ns for kernel in calls if not kernel.idle_ns) / 1e6 for calls in per_step]
+    pcie = [sum(kernel.duration_ns for kernel in calls if not kernel.on_device) / 1e6 for calls in per_step]
+    wall = [sum(times) for times in zip(host, device, gaps, pcie, strict=True)]
     measured = [_ms(step.end - step.start) for step in chosen]
     last = [kernel for kernel in per_step[-1] if kernel.on_device or kernel.category == "Host"]
     lines = _lines(last)
@@ -155,8 +167,9 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
     )
 
 
-def _within(found: Sequence[Kernel], step: Step) -> list[Kernel]:
-    return [kernel for kernel in found if step.start <= kernel.host_start < step.end]
+def _within(kernel_calls: Sequence[Kernel], step: Step) -> list[Kernel]:
+    """Returns the calls that start within a step."""
+    return [kernel for kernel in kernel_calls if step.start <= kernel.host_start < step.end]
 
 
 def _emulated_ms(recording: Recording, step: Step) -> float:
@@ -167,20 +180,20 @@ def _ms(nanoseconds: float) -> float:
     return nanoseconds / 1e6
 
 
-def _percent(part: float, whole: float) -> float:
-    return 100 * part / whole if whole else 0.0
+def _percent(part: float, total: float) -> float:
+    return 100 * part / total if total else 0.0
 
 
-def _lines(found: Sequence[Kernel]) -> list[OpLine]:
-    """Kernels by op code and shapes, longest first."""
+def _lines(kernel_calls: Sequence[Kernel]) -> list[OpLine]:
+    """Returns a line for each op code with its shapes, longest first."""
     groups: defaultdict[tuple[str, bytes], list[Kernel]] = defaultdict(list)
-    for kernel in found:
+    for kernel in kernel_calls:
         groups[kernel.code, kernel.op.identity].append(kernel)
-    total = sum(kernel.duration_ns for kernel in found) or 1.0
+    total = sum(kernel.duration_ns for kernel in kernel_calls) or 1.0
     lines: list[OpLine] = []
     for (code, _), group in groups.items():
         op, us = group[0].op, sum(kernel.duration_ns for kernel in group) / 1e3
-        known = 100 * utilisation(op) if mnemonic(op) in MATMULS else None
+        percent_of_peak = 100 * utilisation(op) if mnemonic(op) in MATMULS else None
         shapes = ", ".join("x".join(map(str, spec.shape)) or "scalar" for spec in op.inputs[:2])
         lines.append(
             OpLine(
@@ -190,7 +203,7 @@ def _lines(found: Sequence[Kernel]) -> list[OpLine]:
                 us,
                 _percent(us * 1e3, total),
                 bound(op),
-                known,
+                percent_of_peak,
                 op.instruction.location,
             )
         )
@@ -199,14 +212,15 @@ def _lines(found: Sequence[Kernel]) -> list[OpLine]:
 
 def _categories(lines: Sequence[OpLine]) -> dict[str, float]:
     total = sum(line.device_us for line in lines)
-    found = {COMPUTE: 0.0, TM: 0.0, "Other": 0.0}
+    shares = {COMPUTE: 0.0, TM: 0.0, "Other": 0.0}
     for line in lines:
-        found[line.category if line.category in found else "Other"] += _percent(line.device_us, total)
-    return found
+        shares[line.category if line.category in shares else "Other"] += _percent(line.device_us, total)
+    return shares
 
 
-def _weighted_utilisation(found: Sequence[Kernel]) -> float | None:
-    products = [kernel for kernel in found if mnemonic(kernel.op) in MATMULS]
+def _weighted_utilisation(kernel_calls: Sequence[Kernel]) -> float | None:
+    """Returns the percent of peak FLOPs that matrix products reach, weighted by time; None if there are none."""
+    products = [kernel for kernel in kernel_calls if mnemonic(kernel.op) in MATMULS]
     total = sum(kernel.duration_ns for kernel in products)
     if not total:
         return None
@@ -216,15 +230,15 @@ def _weighted_utilisation(found: Sequence[Kernel]) -> float | None:
 def _verdict(
     overhead: float, long_gaps: int, count: int, dispatch: float, lines: Sequence[OpLine]
 ) -> tuple[str, tuple[str, ...]]:
-    """``HOST-bound`` by the procedure's rule, else what most device time goes to."""
+    """Returns the verdict by the procedure's rule, and its reasons."""
     if overhead > HOST_BOUND_OVERHEAD:
-        reasons = [f"overhead is {overhead:.0f} % of the wall clock, more than {HOST_BOUND_OVERHEAD:.0f} %"]
+        reasons = [f"overhead is {overhead:.0f} % of the wall-clock time, more than {HOST_BOUND_OVERHEAD:.0f} %"]
         if 2 * long_gaps > count:
-            reasons.append(f"{long_gaps} of {count} ops start more than {LONG_GAP_US} us after the one before")
-        reasons.append(f"an op costs the host {dispatch:.1f} us: fewer ops (fusion, trace) or larger batches help")
+            reasons.append(f"{long_gaps} of {count} ops start more than {LONG_GAP_US} us after the op before")
+        reasons.append(f"an op costs the host {dispatch:.1f} us; fewer ops (fusion, trace) or larger batches help")
         return "HOST-bound", tuple(reasons)
     by_bound: defaultdict[str, float] = defaultdict(float)
     for line in lines:
         by_bound[line.bound or line.category] += line.share
     largest = max(by_bound, key=lambda name: by_bound[name])
-    return "DEVICE-bound", (f"{by_bound[largest]:.0f} % of device time are ops of kind {largest}",)
+    return "DEVICE-bound", (f"ops of kind {largest} take {by_bound[largest]:.0f} % of device time",)

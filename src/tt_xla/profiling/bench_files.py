@@ -1,4 +1,4 @@
-"""What a benchmark writes: table of ops with signposts at each step, timeline, figures, stacked bar chart, page."""
+"""Files of a benchmark: the table of ops with signposts at each step, timeline, figures, bar chart and page."""
 
 from __future__ import annotations
 
@@ -28,59 +28,65 @@ CHART_NAME = "stacked.png"
 
 
 def write_all(folder: Path, recording: Recording, result: Bench) -> None:
-    """Writes all files of a benchmark into ``folder``, which exists."""
+    """Writes all files of a benchmark into an existing folder."""
     steps = find_steps(recording)
     mark_steps(recording, steps)
-    found = kernels(recording)
-    write_ops(folder / CSV_NAME, recording, found)
-    write_trace(folder / TRACE_NAME, recording, found)
+    kernel_calls = kernels(recording)
+    write_ops(folder / CSV_NAME, recording, kernel_calls)
+    write_trace(folder / TRACE_NAME, recording, kernel_calls)
     (folder / JSON_NAME).write_text(json.dumps(result.as_dict(), indent=1) + "\n")
     last = steady(steps)[-1]
     table = read_table(folder / CSV_NAME, f"{last.name}_start", f"{last.name}_end")
     write_report(folder / HTML_NAME, table, summary(result), [f"{result.verdict}: {'; '.join(result.reasons)}."])
     if importlib.util.find_spec("matplotlib") is None:
-        logger().warning("%s is not written: matplotlib is missing. pip install 'tt-xla[perf]' adds it.", CHART_NAME)
+        logger().warning(
+            "%s is not written, because matplotlib is missing. `pip install 'tt-xla[perf]'` installs it.", CHART_NAME
+        )
     else:
         write_chart(folder / CHART_NAME, result.ops)
 
 
 def write_partial(folder: Path, recording: Recording) -> bool:
-    """Writes the table of ops and a page of a recording without a steady step; false where nothing was recorded."""
-    found = kernels(recording)
-    if not found:
+    """Writes the table of ops and a page for a recording without steady steps.
+
+    Returns:
+        Whether the recording has kernel calls; otherwise nothing is written.
+    """
+    kernel_calls = kernels(recording)
+    if not kernel_calls:
         return False
     with contextlib.suppress(EmptyRecordingError):
         mark_steps(recording, find_steps(recording))
-    write_ops(folder / CSV_NAME, recording, found)
-    write_trace(folder / TRACE_NAME, recording, found)
+    write_ops(folder / CSV_NAME, recording, kernel_calls)
+    write_trace(folder / TRACE_NAME, recording, kernel_calls)
     with contextlib.suppress(EmptyRecordingError):
         write_report(folder / HTML_NAME, read_table(folder / CSV_NAME))
     return True
 
 
 def mark_steps(recording: Recording, steps: Sequence[Step]) -> None:
-    """Signposts at the start and end of each step, as the procedure would have put them into the script."""
+    """Adds signposts at the start and end of each step, where the procedure asks users to put them in the script."""
     for step in steps:
         recording.signposts += [
             Signpost(f"{step.name}_start", "", step.start),
-            Signpost(f"{step.name}_end", "", step.end - 1),  # the next one may start where this one ends
+            Signpost(f"{step.name}_end", "", step.end - 1),  # the next step may start at the end of this one
         ]
 
 
 def summary(result: Bench) -> list[tuple[str, str]]:
-    """Names and values, most wanted first."""
+    """Returns names and values of the main figures, most important first."""
     wall, measured = result.wall_ms, result.measured_ms
     kinds = " / ".join(f"{result.categories[name]:.0f}" for name in ("Compute", "TM", "Other"))
-    known = result.matmul_utilisation
+    percent_of_peak = result.matmul_utilisation
     return [
-        ("wall clock a step, predicted", f"{wall.mean:.3f} ms"),
+        ("wall-clock time a step, predicted", f"{wall.mean:.3f} ms"),
         ("its median / min / max", f"{wall.median:.3f} / {wall.min:.3f} / {wall.max:.3f} ms"),
         ("device time, predicted", f"{result.device_ms:.3f} ms"),
         ("overhead", f"{result.overhead_percent:.1f} %"),
-        ("an op costs the host", f"{result.dispatch_us:.1f} us"),
+        ("host time an op", f"{result.dispatch_us:.1f} us"),
         ("ops a step", str(result.op_count)),
         ("compute / TM / other", f"{kinds} %"),
-        ("matmul FLOPs, weighted", "none" if known is None else f"{known:.1f} %"),
+        ("matmul FLOPs, weighted", "none" if percent_of_peak is None else f"{percent_of_peak:.1f} %"),
         ("verdict", result.verdict),
         ("measured with emulation", f"{measured.mean:.3f} ms"),
         ("its median / min / max", f"{measured.median:.3f} / {measured.min:.3f} / {measured.max:.3f} ms"),
@@ -89,7 +95,7 @@ def summary(result: Bench) -> list[tuple[str, str]]:
 
 
 def write_chart(path: Path, ops: Sequence[OpLine]) -> None:
-    """The stacked bar of device time by op, as a PNG; ops below 2 % are one part."""
+    """Writes a stacked bar of device time by op as a PNG; ops below 2 % form one part."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,6 +1,6 @@
-"""The host's and the device's timeline as Chrome trace events, which the Perfetto UI and ``chrome://tracing`` open.
+"""Writes the timelines of host and device as Chrome trace events, which Perfetto and ``chrome://tracing`` open.
 
-It stands where tt-metal writes a ``.tracy`` file: that form belongs to one version of one viewer, this one to any.
+The file replaces tt-metal's ``.tracy`` file, whose format only one version of one viewer reads.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ _SCRIPT, _PROGRAMS, _KERNELS, _COMPILER = 1, 2, 3, 4
 
 
 def write_trace(
-    path: Path, recording: Recording, found: Sequence[Kernel] | None = None, *, synchronised: bool = True
+    path: Path, recording: Recording, kernel_calls: Sequence[Kernel] | None = None, *, synchronised: bool = True
 ) -> None:
-    """Writes the timeline.
+    """Writes the timelines.
 
     Args:
-        synchronised: the device's kernels stand below the host's calls that started them; otherwise on the device's own
-            clock, which starts at 0 and stands still while a kernel is emulated.
+        path: File to write.
+        recording: The recording of a script.
+        kernel_calls: Its kernel calls, if the caller has computed them.
+        synchronised: Whether device kernels appear at the host's calls that started them. Otherwise they appear on the
+            device's own clock, which starts at 0 and stops while a kernel is emulated.
     """
-    found = kernels(recording) if found is None else found
-    events = [*_names(), *_host(recording), *_device(recording, found, synchronised)]
+    kernel_calls = kernels(recording) if kernel_calls is None else kernel_calls
+    events = [*_names(), *_host(recording), *_device(recording, kernel_calls, synchronised)]
     document = {
         "traceEvents": events,
         "displayTimeUnit": "ns",
@@ -42,6 +45,7 @@ def write_trace(
 
 
 def _names() -> Iterable[dict[str, Any]]:
+    """Yields the names of processes and threads."""
     for process, name in ((_HOST, "host (measured)"), (_DEVICE, "device 0 (predicted)")):
         yield {"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}}
     threads = {_SCRIPT: "script", _PROGRAMS: "programs", _KERNELS: "kernels", _COMPILER: "compiler"}
@@ -51,6 +55,8 @@ def _names() -> Iterable[dict[str, Any]]:
 
 
 def _host(recording: Recording) -> Iterable[dict[str, Any]]:
+    """Yields what the host did: script, functions, compilations, runs, kernel calls, signposts and optimizer steps."""
+
     def slice_(thread: int, name: str, start: int, end: int, **arguments: Any) -> dict[str, Any]:
         return {
             "ph": "X",
@@ -71,19 +77,20 @@ def _host(recording: Recording) -> Iterable[dict[str, Any]]:
     for number, run in enumerate(recording.runs):
         name = recording.programs[run.program].program.name
         yield slice_(_PROGRAMS, f"run {name}", run.start, run.end, program=run.program, state=run.state, run=number)
-    for called, start, end in recording.events:
-        op = recording.ops[called].instruction
+    for number, start, end in recording.events:
+        op = recording.ops[number].instruction
         yield slice_(_KERNELS, op.op, start, end, source=op.location)
     for signpost in recording.signposts:
-        at = {"ph": "i", "s": "g", "pid": _HOST, "tid": _SCRIPT, "ts": _us(signpost.at, recording)}
-        yield at | {"name": signpost.name, "args": {"message": signpost.message}}
-    for at in recording.optimizer_steps:
-        yield {"ph": "i", "s": "p", "pid": _HOST, "tid": _SCRIPT, "ts": _us(at, recording), "name": "optimizer.step"}
+        moment = {"ph": "i", "s": "g", "pid": _HOST, "tid": _SCRIPT, "ts": _us(signpost.at, recording)}
+        yield moment | {"name": signpost.name, "args": {"message": signpost.message}}
+    for end in recording.optimizer_steps:
+        yield {"ph": "i", "s": "p", "pid": _HOST, "tid": _SCRIPT, "ts": _us(end, recording), "name": "optimizer.step"}
 
 
-def _device(recording: Recording, found: Sequence[Kernel], synchronised: bool) -> Iterable[dict[str, Any]]:
+def _device(recording: Recording, kernel_calls: Sequence[Kernel], synchronised: bool) -> Iterable[dict[str, Any]]:
+    """Yields the device's kernels, and counters of the memory in use after each op's first call."""
     end = 0.0
-    for kernel in found:
+    for kernel in kernel_calls:
         start = max(end, _us(kernel.host_start, recording)) if synchronised else kernel.start_ns / 1e3
         end = start + kernel.duration_ns / 1e3
         cost = kernel.op.instruction.cost
@@ -108,5 +115,6 @@ def _device(recording: Recording, found: Sequence[Kernel], synchronised: bool) -
                 yield {"ph": "C", "pid": _DEVICE, "name": name, "ts": start, "args": {"bytes": count}}
 
 
-def _us(at: int, recording: Recording) -> float:
-    return (at - recording.started) / 1e3
+def _us(time_ns: int, recording: Recording) -> float:
+    """Returns a time of the host's clock in microseconds since the recording began."""
+    return (time_ns - recording.started) / 1e3

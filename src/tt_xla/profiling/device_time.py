@@ -1,13 +1,14 @@
-"""Recorded kernels on the device's clock: predicted durations, one after another.
+"""Places recorded kernels on the device's clock, one after another, with predicted durations.
 
 The emulated card computes each kernel on the host, which takes far longer than a chip would. So the device has a clock
-of its own, which stands still while a kernel is emulated: a kernel starts a gap after the one before it, as predicted,
-or, where the program has only now been started, after the time that the host spent in between.
+of its own, which stops while a kernel is emulated. A kernel starts after the predicted gap to the kernel before it, or,
+if it is the first of a run, after the time that the host spent between the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tt_xla.cost.shares import fidelity_of
@@ -17,63 +18,69 @@ from tt_xla.profiling.op_codes import TRANSFERS, mnemonic, op_code
 from tt_xla.profiling.recording import Op, Recording, Run
 
 MATMULS = frozenset({"matmul", "linear"})
+"""TTNN ops that are matrix products, by name without dialect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One call of a kernel. ``host`` times are of the host's clock, ``start_ns`` of the device's."""
+    """One call of a kernel. ``host`` times are nanoseconds of the host's clock, ``start_ns`` of the device's."""
 
     op: Op
     run: int
-    """Number of the run it belongs to."""
+    """Number of the run that the call belongs to."""
     replayed: bool
-    """Whether it was replayed from a trace."""
+    """Whether the call was replayed from a trace."""
     host_start: int
     host_end: int
     start_ns: float
     duration_ns: float
     gap_ns: float
-    """Since the end of the kernel before."""
+    """Time since the end of the kernel before."""
     idle_ns: int
-    """Part of the gap that is not between two ops of one run: the host's own time."""
+    """Host time in the gap before the first kernel of a run; 0 for the other kernels."""
 
     @property
     def code(self) -> str:
+        """Name of the op in profiler files."""
         return op_code(self.op)[0]
 
     @property
     def category(self) -> str:
+        """Category of the op in ``tt-perf-report``."""
         return op_code(self.op)[1]
 
     @property
     def on_device(self) -> bool:
-        """Whether the chip runs it: neither a move over PCIe nor work of the host's."""
+        """Whether the chip runs the op, which is neither a transfer over PCIe nor a computation on the host."""
         return self.op.instruction.op not in HOST_OPS and mnemonic(self.op) not in TRANSFERS
 
 
 def kernels(recording: Recording) -> list[Kernel]:
-    """All kernel calls that take device time, transfers and host work included, in order."""
-    found: list[Kernel] = []
+    """Returns all kernel calls that take time, transfers and host computations included, in order."""
+    kernel_calls: list[Kernel] = []
     clock, last_end = 0.0, recording.started
     for number, run in enumerate(recording.runs):
         first = True
-        for called, start, end in recording.events[run.first : run.last]:
-            op = recording.ops[called]
+        for op_number, start, end in recording.events[run.first : run.last]:
+            op = recording.ops[op_number]
             duration = duration_ns(op, end - start)
             if not duration:
                 continue
             gap, idle = _gap_ns(op, run), max(0, start - last_end) if first else 0
             replayed = op.traced and run.state == "captured"
             gap = max(gap, idle)
-            found.append(Kernel(op, number, replayed, start, end, clock + gap, duration, gap, idle))
+            kernel_calls.append(Kernel(op, number, replayed, start, end, clock + gap, duration, gap, idle))
             clock += gap + duration
             last_end, first = end, False
         last_end = max(last_end, run.end)
-    return found
+    return kernel_calls
 
 
 def duration_ns(op: Op, measured_ns: int) -> float:
-    """Predicted; of what the host computes on a card too, as measured. 0 for what takes no time, as views do."""
+    """Returns an op's predicted duration, or the measured one if the host computes it on a card too.
+
+    The duration of an op that takes no time, such as a view, is 0.
+    """
     return float(measured_ns) if op.instruction.op in HOST_OPS else op.instruction.cost.total_us * 1e3
 
 
@@ -84,30 +91,26 @@ def _gap_ns(op: Op, run: Run) -> float:
 
 
 def fidelity(op: Op) -> str:
-    """``HiFi4``; empty for ops that have none."""
+    """Returns the math fidelity, such as ``HiFi4``; empty for ops without one."""
     if op_code(op)[0].startswith(("Matmul", "Conv2d")) or op.instruction.attributes.get("compute_config"):
         return {"lofi": "LoFi", "hifi2": "HiFi2", "hifi3": "HiFi3", "hifi4": "HiFi4"}[fidelity_of(op.instruction)]
     return ""
 
 
 def padded(spec: TensorSpec) -> list[int]:
-    """Sizes with tile padding, W, Z, Y and X; leading dimensions beyond four are part of W."""
+    """Returns the sizes W, Z, Y and X of a tensor with tile padding."""
     sizes = four(spec.shape)
     return [*sizes[:2], round_up(sizes[2], TILE), round_up(sizes[3], TILE)] if spec.layout.tiled else sizes
 
 
 def four(shape: Sequence[int]) -> list[int]:
-    """A shape as four sizes."""
+    """Returns a shape as four sizes W, Z, Y and X; W is the product of all dimensions before the last three."""
     sizes = [1] * (4 - len(shape)) + list(shape)
-    extra = sizes[: len(sizes) - 3]
-    product = 1
-    for size in extra:
-        product *= size
-    return [product, *sizes[-3:]]
+    return [math.prod(sizes[:-3]), *sizes[-3:]]
 
 
 def flops(op: Op) -> float:
-    """Of a matrix product, counted on padded tiles as ``tt-perf-report`` does; 0 for other ops."""
+    """Returns the operations of a matrix product, counted on padded tiles as in ``tt-perf-report``; 0 for other ops."""
     if mnemonic(op) not in MATMULS or len(op.inputs) < 2:
         return 0.0
     left, out = padded(op.inputs[0]), padded(op.outputs[0])
@@ -116,34 +119,35 @@ def flops(op: Op) -> float:
 
 
 def peak_flops(op: Op) -> float:
-    """Per second, of the cores that the op uses at its fidelity."""
+    """Returns the peak operations per second of the cores that an op uses, at its fidelity."""
     target = op.program.target
     return 2.0 * target.macs_per_cycle[fidelity_of(op.instruction)] * target.clock_hz * op.instruction.cost.cores
 
 
 def utilisation(op: Op) -> float:
-    """Of a matrix product: the part of the peak that it is predicted to reach; 0 for other ops."""
+    """Returns the fraction of peak FLOPs that a matrix product is predicted to reach; 0 for other ops."""
     peak, seconds = peak_flops(op), op.instruction.cost.total_us * 1e-6
     return flops(op) / seconds / peak if peak and seconds else 0.0
 
 
-def dram_bytes(specs: Iterator[TensorSpec] | Sequence[TensorSpec]) -> int:
+def dram_bytes(specs: Iterable[TensorSpec]) -> int:
+    """Returns the bytes of those tensors that are in DRAM."""
     return sum(spec.layout.bytes for spec in specs if spec.layout.buffer is BufferType.DRAM)
 
 
 def dram_utilisation(op: Op) -> float:
-    """The part of DRAM's peak bandwidth that the op is predicted to use."""
+    """Returns the fraction of DRAM's peak bandwidth that an op is predicted to use."""
     seconds = op.instruction.cost.total_us * 1e-6
     moved = dram_bytes([*op.inputs, *op.outputs])
     return moved / seconds / op.program.target.dram_peak_bytes_per_second if seconds else 0.0
 
 
 SLOW = 0.65
-"""Below this part of either peak an op is slow, by the rule of ``tt-perf-report``."""
+"""Fraction of a peak from which on an op is bound by it, as in ``tt-perf-report``."""
 
 
 def bound(op: Op) -> str:
-    """``FLOP``, ``DRAM``, ``BOTH``, ``SLOW`` or ``HOST``, by ``tt-perf-report``'s rules; empty where none applies."""
+    """Returns ``FLOP``, ``DRAM``, ``BOTH``, ``SLOW`` or ``HOST`` as in ``tt-perf-report``; empty if none applies."""
     if op.instruction.op in HOST_OPS:
         return "HOST"
     if mnemonic(op) not in MATMULS:

@@ -1,7 +1,7 @@
-"""TTNN ops as the device operations of tt-metal that they run: names in profiler files, and the category of each.
+"""Names and categories of TTNN ops in profiler files: the device operations of tt-metal that the ops run.
 
 Categories are those of ``tt-perf-report`` 1.4.1 (``OPERATION_CATEGORIES``): Compute, TM (tensor manipulation), DM (data
-movement), CCL, Host and Other. One TTNN op is one row here, also where TT-NN runs several programs for it.
+movement), CCL, Host and Other. One TTNN op is one row, even if TT-NN runs several programs for it.
 """
 
 from __future__ import annotations
@@ -139,27 +139,27 @@ _NAMED: dict[str, tuple[str, str]] = {
 }
 
 TRANSFERS = frozenset({"to_device", "from_device", "write_tensor"})
-"""Moves over PCIe, which are no programs on the device."""
+"""Transfers over PCIe, for which the device runs no program."""
 
 
 def mnemonic(op: Op) -> str:
-    """``matmul`` of ``ttnn.matmul``."""
+    """Returns an op's name without dialect, ``matmul`` for ``ttnn.matmul``."""
     return op.instruction.op.rpartition(".")[2]
 
 
 def op_code(op: Op) -> tuple[str, str]:
-    """Name in profiler files, and category."""
+    """Returns an op's name in profiler files, and its category."""
     name = mnemonic(op)
     if op.instruction.op in HOST_OPS:
         return f"(torch) {name}", HOST
-    found = _by_layout(name, op.inputs, op.outputs) or _NAMED.get(name)
-    if found is None and name in _UNARY:
-        found = "Unary", COMPUTE
-    if found is None and name in _BINARY:
-        found = "BinaryNg", COMPUTE
-    if found is None:
-        found = "".join(part.capitalize() for part in name.split("_")), OTHER
-    return f"{found[0]}DeviceOperation", found[1]
+    code = _by_layout(name, op.inputs, op.outputs) or _NAMED.get(name)
+    if code is None and name in _UNARY:
+        code = "Unary", COMPUTE
+    if code is None and name in _BINARY:
+        code = "BinaryNg", COMPUTE
+    if code is None:
+        code = "".join(part.capitalize() for part in name.split("_")), OTHER
+    return f"{code[0]}DeviceOperation", code[1]
 
 
 _CATEGORIES = dict(_NAMED.values()) | {
@@ -174,21 +174,21 @@ _CATEGORIES = dict(_NAMED.values()) | {
 
 
 def category_of(code: str) -> str:
-    """Of a name in a profiler's file, ours or a card's."""
+    """Returns the category of an op's name in a profiler file, ours or a card's."""
     return HOST if "(torch)" in code else _CATEGORIES.get(code.removesuffix("DeviceOperation"), OTHER)
 
 
 def _by_layout(name: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> tuple[str, str] | None:
-    """Ops that are one of several programs by where their tensors lie."""
+    """Returns name and category of an op whose program depends on its tensors' layouts; None for other ops."""
     if not inputs or not outputs:
         return None
     before, after = inputs[0], outputs[0]
     if name == "to_layout":
         if before.layout.tiled == after.layout.tiled:
             return "Typecast" if before.layout.dtype != after.layout.dtype else "Copy", DM
-        whole = all(size % TILE == 0 for size in after.shape[-2:]) and len(after.shape) > 1
-        tilize = "Tilize" if whole else "TilizeWithValPadding"
-        return (tilize if after.layout.tiled else "Untilize" if whole else "UntilizeWithUnpadding"), TM
+        unpadded = all(size % TILE == 0 for size in after.shape[-2:]) and len(after.shape) > 1
+        tilize = "Tilize" if unpadded else "TilizeWithValPadding"
+        return (tilize if after.layout.tiled else "Untilize" if unpadded else "UntilizeWithUnpadding"), TM
     if name == "to_memory_config":
         sharded = before.layout.is_sharded, after.layout.is_sharded
         names = {(False, True): "InterleavedToSharded", (True, False): "ShardedToInterleaved", (True, True): "Reshard"}
@@ -199,36 +199,36 @@ def _by_layout(name: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorS
 
 
 def attributes_of(op: Op) -> dict[str, Any]:
-    """What the ``ATTRIBUTES`` cell says: the op's own attributes, and those that readers of such files look for."""
-    name, given = mnemonic(op), dict(op.instruction.attributes)
+    """Returns the contents of the ``ATTRIBUTES`` cell: the op's attributes, and those that tools expect."""
+    name, attributes = mnemonic(op), dict(op.instruction.attributes)
     if name in _BINARY:
-        given = {"binary_op_type": f"BinaryOpType::{_BINARY[name]}"} | given
+        attributes = {"binary_op_type": f"BinaryOpType::{_BINARY[name]}"} | attributes
     elif name in _UNARY:
         kind = _UNARY_NAMES.get(name, name.upper())
-        given = {"op_chain": f"{{UnaryWithParam(op_type=UnaryOpType::{kind};param={{}})}}"} | given
-    elif "kernel_size" in given:
-        rows, columns = _pair(given["kernel_size"])
-        given = {"sliding_window_config": f"window_hw=({rows};{columns}); "} | given
+        attributes = {"op_chain": f"{{UnaryWithParam(op_type=UnaryOpType::{kind};param={{}})}}"} | attributes
+    elif "kernel_size" in attributes:
+        rows, columns = _pair(attributes["kernel_size"])
+        attributes = {"sliding_window_config": f"window_hw=({rows};{columns}); "} | attributes
     elif name == "permute":
-        given = {"dims": f"SmallVector({_text(given.get('permutation', ()))})"} | given
+        attributes = {"dims": f"SmallVector({_text(attributes.get('permutation', ()))})"} | attributes
     elif name in ("sum", "mean", "max", "min"):
-        given = {"math_op": f"ReduceOpMath::{name.upper()}"} | given
+        attributes = {"math_op": f"ReduceOpMath::{name.upper()}"} | attributes
     elif name == "rms_norm":
-        given = {"norm_type": "LayerNormType::RMSNORM"} | given
-    if name in ("matmul", "linear"):  # the row's inputs are those after transposing
-        given.pop("transpose_a", None)
-        given.pop("transpose_b", None)
-    config = given.pop("matmul_program_config", None)
+        attributes = {"norm_type": "LayerNormType::RMSNORM"} | attributes
+    if name in ("matmul", "linear"):  # the row shows the inputs after transposing
+        attributes.pop("transpose_a", None)
+        attributes.pop("transpose_b", None)
+    config = attributes.pop("matmul_program_config", None)
     if config:
-        given = {"program_config": _program_config(dict(config))} | given
+        attributes = {"program_config": _program_config(dict(config))} | attributes
     if op.outputs:
-        given["output_dtype"] = op.outputs[0].layout.dtype.value
-    return given
+        attributes["output_dtype"] = op.outputs[0].layout.dtype.value
+    return attributes
 
 
 def _pair(sizes: Any) -> tuple[int, int]:
-    found = [int(size) for size in sizes] if isinstance(sizes, list | tuple) else [int(sizes)] * 2
-    return (found[0], found[1]) if len(found) > 1 else (found[0], 1)
+    numbers = [int(size) for size in sizes] if isinstance(sizes, list | tuple) else [int(sizes)] * 2
+    return (numbers[0], numbers[1]) if len(numbers) > 1 else (numbers[0], 1)
 
 
 _CONFIGS = {
@@ -247,7 +247,7 @@ def _program_config(config: Mapping[str, Any]) -> str:
 
 
 def cell(attributes: Mapping[str, Any]) -> str:
-    """Attributes as one cell, with ``;`` where a dictionary has ``,``."""
+    """Returns attributes as the text of one cell, with ``;`` instead of the ``,`` of a dictionary."""
     pairs = (f"'{key}': '{_text(value)}'" for key, value in attributes.items() if not isinstance(value, bytes))
     return "{" + "; ".join(pairs) + "}"
 
@@ -256,7 +256,7 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
-        return "{" + ";".join(f"{key}={_text(each)}" for key, each in value.items()) + "}"
+        return "{" + ";".join(f"{key}={_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + "; ".join(map(_text, value)) + "]"
     return str(value).replace(",", ";").replace("'", "")

@@ -1,7 +1,7 @@
-"""``ops_perf_results_*.csv`` and ``profile_log_device.csv``, in the form of tt-metal's profiler (header "v2.1").
+"""Writes ``ops_perf_results_*.csv`` and ``profile_log_device.csv`` as tt-metal's profiler does (header "v2.1").
 
-Cells that no model here knows stay empty. What tools read of them: reference/perf/ops_csv_format.md of the project's
-notes, checked with ``tt-perf-report`` in ``tests/unit/test_ops_csv.py``.
+Cells without a recorded or predicted value stay empty. ``tests/profiling/test_profile.py`` reads the files with
+``tt-perf-report``.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from tt_xla.profiling.op_codes import HOST, attributes_of, cell, mnemonic
 from tt_xla.profiling.recording import Op, Recording
 
 FIRMWARE_NS = 800
-"""Firmware before and after a kernel; profilers show 700 to 900."""
+"""Nanoseconds of firmware before and after a kernel; profilers of cards show 700 to 900."""
 
 _CALLS = 1024
-"""Step of ``GLOBAL CALL COUNT``."""
+"""Increment of ``GLOBAL CALL COUNT`` from op to op, as in tt-metal's files."""
 
 _BEFORE = (
     "OP CODE",
@@ -124,30 +124,41 @@ DEVICE_LOG_NAME = "profile_log_device.csv"
 
 
 def columns(inputs: int, outputs: int) -> list[str]:
-    """The header of a file whose ops have so many inputs and outputs at most."""
+    """Returns the header of a file.
+
+    Args:
+        inputs: Greatest number of inputs of an op.
+        outputs: Greatest number of outputs of an op.
+    """
     tensors = [f"INPUT_{n}" for n in range(inputs)] + [f"OUTPUT_{n}" for n in range(outputs)]
     ends = [*(f"{side}_PAD[LOGICAL]" for side in _SIDES), "LAYOUT", "DATATYPE", "MEMORY"]
     return [*_BEFORE, *(f"{tensor}_{end}" for tensor in tensors for end in ends), *_AFTER]
 
 
-def write_ops(path: Path, recording: Recording, found: Sequence[Kernel] | None = None) -> int:
+def write_ops(path: Path, recording: Recording, kernel_calls: Sequence[Kernel] | None = None) -> int:
     """Writes one row for each kernel that a device runs, each host fallback and each signpost, in order of time.
 
+    Args:
+        path: File to write.
+        recording: The recording of a script.
+        kernel_calls: Its kernel calls, if the caller has computed them.
+
     Returns:
-        The number of kernels.
+        The number of rows of kernels and host fallbacks.
     """
-    found = [each for each in (kernels(recording) if found is None else found) if _has_row(each)]
-    ops = {each.op.number: each.op for each in found}.values()
+    kernel_calls = kernels(recording) if kernel_calls is None else kernel_calls
+    calls = [call for call in kernel_calls if _has_row(call)]
+    ops = {call.op.number: call.op for call in calls}.values()
     header = columns(
         max([2, *(len(_tensors(op.inputs)) for op in ops)]), max([1, *(len(_tensors(op.outputs)) for op in ops)])
     )
-    rows = [*_rows(found, recording), *_signposts(recording)]
+    rows = [*_rows(calls), *_signposts(recording)]
     rows.sort(key=lambda row: row["HOST START TS"])
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, header, restval="")
         writer.writeheader()
         writer.writerows(rows)
-    return len(found)
+    return len(calls)
 
 
 def _has_row(kernel: Kernel) -> bool:
@@ -159,12 +170,12 @@ def _signposts(recording: Recording) -> Iterable[dict[str, Any]]:
         yield {"OP CODE": signpost.name, "OP TYPE": "signpost", "HOST START TS": signpost.at}
 
 
-def _rows(found: Sequence[Kernel], recording: Recording) -> Iterable[dict[str, Any]]:
-    """Rows of kernels. What is the same in each call of an op is made once."""
+def _rows(kernel_calls: Sequence[Kernel]) -> Iterable[dict[str, Any]]:
+    """Yields the rows of kernel calls. Cells that are the same in each call of an op are computed once."""
     fixed: dict[int, dict[str, Any]] = {}
     seen: set[bytes] = set()
     sessions: dict[int, list[int]] = {}
-    for number, kernel in enumerate(found, 1):
+    for number, kernel in enumerate(kernel_calls, 1):
         op = kernel.op
         if op.number not in fixed:
             fixed[op.number] = _fixed(kernel)
@@ -182,25 +193,27 @@ def _rows(found: Sequence[Kernel], recording: Recording) -> Iterable[dict[str, A
 
 
 def _times(kernel: Kernel) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    """Returns the cells of a call that hold times."""
+    cells: dict[str, Any] = {
         "HOST START TS": kernel.host_start,
         "HOST END TS": kernel.host_end,
         "HOST DURATION [ns]": kernel.host_end - kernel.host_start,
     }
     if not kernel.on_device:
-        return found
+        return cells
     cycle_ns = 1e9 / kernel.op.program.target.clock_hz
     start, end = kernel.start_ns, kernel.start_ns + kernel.duration_ns
-    found |= {
+    cells |= {
         "DEVICE FW START CYCLE": round((start - FIRMWARE_NS / 2) / cycle_ns),
         "DEVICE FW END CYCLE": round((end + FIRMWARE_NS / 2) / cycle_ns),
         "OP TO OP LATENCY [ns]": round(kernel.gap_ns),
         "OP TO OP LATENCY BR/NRISC START [ns]": round(kernel.gap_ns),
     }
-    return found
+    return cells
 
 
 def _fixed(kernel: Kernel) -> dict[str, Any]:
+    """Returns the cells that are the same in each call of an op."""
     op, cost, target = kernel.op, kernel.op.instruction.cost, kernel.op.program.target
     row: dict[str, Any] = {
         "OP CODE": kernel.code,
@@ -237,14 +250,14 @@ def _fixed(kernel: Kernel) -> dict[str, Any]:
 
 
 def _as_read(op: Op) -> list[TensorSpec]:
-    """The inputs as the kernel sees them: TT-NN transposes an operand of a product before."""
-    found = list(op.inputs)
+    """Returns the inputs in the shapes that the kernel reads: TT-NN transposes operands of a product before it."""
+    inputs = list(op.inputs)
     for number, flag in enumerate(("transpose_a", "transpose_b")):
         if mnemonic(op) in MATMULS and op.instruction.attributes.get(flag):
-            shape = found[number].shape
-            turned = (*shape[:-2], shape[-1], shape[-2])
-            found[number] = TensorSpec(turned, found[number].layout.with_(turned))
-    return found
+            shape = inputs[number].shape
+            transposed = (*shape[:-2], shape[-1], shape[-2])
+            inputs[number] = TensorSpec(transposed, inputs[number].layout.with_(transposed))
+    return inputs
 
 
 def _source(location: str) -> dict[str, str]:
@@ -252,40 +265,48 @@ def _source(location: str) -> dict[str, str]:
 
 
 def _tensors(specs: Sequence[TensorSpec]) -> list[TensorSpec]:
-    """Those of types that a chip holds."""
+    """Returns the tensors whose types a chip holds."""
     return [spec for spec in specs if not spec.layout.dtype.is_host_only]
 
 
 def _bandwidths(specs: Sequence[TensorSpec], duration_ns: float) -> str:
-    """GB/s from or to DRAM of each tensor."""
+    """Returns the DRAM bandwidth that each tensor needs, in GB/s."""
     return "[" + "; ".join(f"{dram_bytes([spec]) / duration_ns:.4g}" for spec in specs) + "]"
 
 
 def _tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
+    """Returns the cells of a tensor, whose columns begin with ``name``."""
     layout = spec.layout
     sizes = zip(_SIDES, padded(spec), four(spec.shape), strict=True)
-    found: dict[str, Any] = {f"{name}_{side}_PAD[LOGICAL]": f"{full}[{logical}]" for side, full, logical in sizes}
-    found[f"{name}_LAYOUT"] = "TILE" if layout.tiled else "ROW_MAJOR"
-    found[f"{name}_DATATYPE"] = layout.dtype.ttnn.upper()
+    cells: dict[str, Any] = {f"{name}_{side}_PAD[LOGICAL]": f"{full}[{logical}]" for side, full, logical in sizes}
+    cells[f"{name}_LAYOUT"] = "TILE" if layout.tiled else "ROW_MAJOR"
+    cells[f"{name}_DATATYPE"] = layout.dtype.ttnn.upper()
     on_host = layout.memory is None
-    place = "DRAM" if layout.buffer is BufferType.DRAM else "L1"
-    found[f"{name}_MEMORY"] = "HOST" if on_host else f"DEV_0_{place}_{str(layout.memory.value).upper()}"
-    return found
+    buffer = "DRAM" if layout.buffer is BufferType.DRAM else "L1"
+    cells[f"{name}_MEMORY"] = "HOST" if on_host else f"DEV_0_{buffer}_{str(layout.memory.value).upper()}"
+    return cells
 
 
-def write_device_log(path: Path, recording: Recording, found: Sequence[Kernel] | None = None) -> None:
-    """The device's own log: when each kernel started and ended, in cycles of the chip's clock, of its first core."""
-    found = [each for each in (kernels(recording) if found is None else found) if each.on_device]
-    target = found[0].op.program.target if found else None
+def write_device_log(path: Path, recording: Recording, kernel_calls: Sequence[Kernel] | None = None) -> None:
+    """Writes the device's log: start and end of each kernel on its first core, in cycles of the chip's clock.
+
+    Args:
+        path: File to write.
+        recording: The recording of a script.
+        kernel_calls: Its kernel calls, if the caller has computed them.
+    """
+    kernel_calls = kernels(recording) if kernel_calls is None else kernel_calls
+    calls = [call for call in kernel_calls if call.on_device]
+    target = calls[0].op.program.target if calls else None
     arch, megahertz = (target.arch, round(target.clock_hz / 1e6)) if target else ("", 0)
     with path.open("w", newline="") as file:
         file.write(f"ARCH: {arch}, CHIP_FREQ[MHz]: {megahertz}, Max Compute Cores: {target.cores if target else 0}\n")
         writer = csv.writer(file)
         writer.writerow(_DEVICE_LOG)
-        for number, kernel in enumerate(found, 1):
+        for number, kernel in enumerate(calls, 1):
             trace = kernel.op.program.number if kernel.replayed else ""
-            for kind, at in (("ZONE_START", kernel.start_ns), ("ZONE_END", kernel.start_ns + kernel.duration_ns)):
-                cycles = round(at * megahertz / 1e3)
+            for kind, time_ns in (("ZONE_START", kernel.start_ns), ("ZONE_END", kernel.start_ns + kernel.duration_ns)):
+                cycles = round(time_ns * megahertz / 1e3)
                 name = f"{kernel.code}-KERNEL"
                 call = number * _CALLS
                 writer.writerow([0, 1, 1, "BRISC", 0, cycles, 0, call, trace, "", name, kind, 0, "", "predicted"])

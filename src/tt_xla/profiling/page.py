@@ -1,4 +1,4 @@
-"""The frame of every page: one file with its style and its few lines of script, which loads nothing."""
+"""Pages as single HTML files with their own style and script, which load no other file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ for(const s of document.querySelectorAll('svg.zoom')){const full=s.viewBox.baseV
 
 
 class Cell(NamedTuple):
-    """A cell of a table; ``value`` is what it is sorted by."""
+    """A cell of a table. A column sorts by ``value``, or by ``text`` without one; ``link`` is a URL."""
 
     text: str
     value: float | None = None
@@ -55,7 +55,14 @@ class Cell(NamedTuple):
 
 
 def page(title: str, subtitle: str, parts: Iterable[str], warning: str = "") -> str:
-    """A whole page, of HTML parts."""
+    """Returns a page.
+
+    Args:
+        title: Title, as text.
+        subtitle: Line below the title, as text.
+        parts: Body, as HTML.
+        warning: Sentence at the top, as text; none if empty.
+    """
     warned = f'<p class="warn">{escape(warning)}</p>' if warning else ""
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
@@ -68,18 +75,19 @@ def page(title: str, subtitle: str, parts: Iterable[str], warning: str = "") -> 
 
 
 def section(title: str, *parts: str, note: str = "") -> str:
+    """Returns a section with a title and a note, both as text, and parts as HTML."""
     noted = f'<p class="soft">{escape(note)}</p>' if note else ""
     return f"<section><h2>{escape(title)}</h2>{noted}{''.join(parts)}</section>"
 
 
 def cards(values: Iterable[tuple[str, str]]) -> str:
-    """Names and values."""
-    found = (f'<div class="card"><b>{escape(value)}</b><span>{escape(name)}</span></div>' for name, value in values)
-    return f'<div class="cards">{"".join(found)}</div>'
+    """Returns boxes that show names and values."""
+    boxes = (f'<div class="card"><b>{escape(value)}</b><span>{escape(name)}</span></div>' for name, value in values)
+    return f'<div class="cards">{"".join(boxes)}</div>'
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """A table that sorts by the column whose title is clicked."""
+    """Returns a table that sorts by a column when its title is clicked."""
     body: list[str] = []
     numeric: set[int] = set()
     for row in rows:

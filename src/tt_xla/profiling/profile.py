@@ -1,4 +1,4 @@
-"""What ``python -m tracy`` and ``tt-xla profile`` do: run a script, and write what a profiler of a card would."""
+"""Implements ``python -m tracy`` and ``tt-xla profile``: runs a script and writes the files of a card's profiler."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ TRACE_NAME = "tracy_profile_log_host.json"
 
 @dataclass(frozen=True)
 class Profile:
-    """Where a profile lies, and how the script ended."""
+    """Location of a profile, and how the script ended."""
 
     folder: Path
-    """``.logs`` of the output folder, or ``reports/<timestamp>`` where a report was asked for."""
+    """``.logs`` in the output folder, or ``reports/<timestamp>`` if there is a report."""
     csv: Path | None
+    """The report's table of ops; None without a report."""
     ops: int
-    """Kernels and host fallbacks in the report."""
+    """Number of kernels and host fallbacks."""
     error: str
-    """Why the script ended early; then the files are partial."""
+    """Error that ended the script early, so that the files are partial; empty otherwise."""
 
 
 def profile(
@@ -44,35 +45,40 @@ def profile(
     name: str = "",
     keep_partial: bool = True,
 ) -> Profile:
-    """Runs ``script`` and writes its profile, also when it fails.
+    """Runs a script and writes its profile, also if the script fails.
 
     Args:
-        report: also write the table of ops.
-        as_module: ``script`` is the name of a module.
-        functions: also record Python functions of the script's folder.
-        synchronised: put the device's kernels on the host's clock in the timeline.
-        name: goes into the names of folders and files.
-        keep_partial: write the report of a script that failed.
+        script: Path of the script, or name of the module.
+        arguments: The script's command-line arguments.
+        folder: Output folder.
+        report: Whether to write the table of ops too.
+        as_module: Whether ``script`` is the name of a module.
+        functions: Whether to record calls of Python functions in the script's folder.
+        synchronised: Whether the timeline shows the device's kernels on the host's clock.
+        name: Part of the names of folders and files.
+        keep_partial: Whether to write the report of a script that failed.
 
     Raises:
-        OptionError: there is no such script, or the name has a slash.
-        OutputError: the folder cannot be made.
+        OptionError: The script does not exist, or the name has a slash.
+        OutputError: The folder cannot be created.
     """
     if "/" in name:
-        raise OptionError(f"The name '{name}' has a slash.", hint="Give a name without one; it becomes part of files.")
+        raise OptionError(
+            f"The name '{name}' contains a slash.", hint="Give a name without slashes; it becomes part of file names."
+        )
     stamp = time.strftime("%Y_%m_%d_%H_%M_%S")
-    logs = _made(folder / ".logs")
+    logs = _created(folder / ".logs")
     recording = run_recorded(script, arguments, as_module=as_module, functions=functions)
-    found = kernels(recording)
-    write_device_log(logs / DEVICE_LOG_NAME, recording, found)
-    write_trace(logs / TRACE_NAME, recording, found, synchronised=synchronised)
+    kernel_calls = kernels(recording)
+    write_device_log(logs / DEVICE_LOG_NAME, recording, kernel_calls)
+    write_trace(logs / TRACE_NAME, recording, kernel_calls, synchronised=synchronised)
     if not report or (recording.error and not keep_partial):
-        return Profile(logs, None, len(found), recording.error)
-    target = _made(_unused(folder / "reports" / name / stamp))
+        return Profile(logs, None, len(kernel_calls), recording.error)
+    target = _created(_unused(folder / "reports" / name / stamp))
     for log in (DEVICE_LOG_NAME, TRACE_NAME):
         shutil.copyfile(logs / log, target / log)
     path = target / f"ops_perf_results_{f'{name}_' if name else ''}{target.name}.csv"
-    count = write_ops(path, recording, found)
+    count = write_ops(path, recording, kernel_calls)
     if recording.error:
         (target / "PARTIAL.txt").write_text(_partial(recording))
     return Profile(target, path, count, recording.error)
@@ -81,25 +87,26 @@ def profile(
 def _partial(recording: Recording) -> str:
     return (
         f"The script ended early: {recording.error}\n"
-        f"What is here was recorded before: {len(recording.runs)} runs of programs, "
+        f"These files show what it did until then: {len(recording.runs)} runs of programs, "
         f"{len(recording.optimizer_steps)} optimizer steps, {len(recording.signposts)} signposts.\n"
     )
 
 
-def _made(folder: Path) -> Path:
+def _created(folder: Path) -> Path:
+    """Creates a folder if it does not exist, and returns it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"The folder '{folder}' cannot be made: {error.strerror}.", hint="Give another one with -o."
+            f"The folder '{folder}' cannot be created: {error.strerror}.", hint="Give another folder with -o."
         ) from error
     return folder
 
 
 def _unused(folder: Path) -> Path:
-    """``folder``, or with a number behind its name where two profiles start in one second."""
-    number, found = 1, folder
-    while found.exists():
+    """Returns a folder that does not exist: the given one, or one with a number after its name."""
+    number, unused = 1, folder
+    while unused.exists():
         number += 1
-        found = folder.with_name(f"{folder.name}_{number}")
-    return found
+        unused = folder.with_name(f"{folder.name}_{number}")
+    return unused

@@ -1,4 +1,4 @@
-"""Reads ``ops_perf_results_*.csv`` again: ours, and those of a real card's profiler."""
+"""Reads ``ops_perf_results_*.csv`` files, ours and those of a card's profiler."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.errors import EmptyRecordingError, OptionError
+from tt_xla.ir.element_types import TILE, DataType
 from tt_xla.profiling.op_codes import category_of
 from tt_xla.profiling.profile import TRACE_NAME
 
 REQUIRED = ("OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]")
-"""Columns without which a file says nothing about time; all others may be missing."""
+"""Columns that a file must have; all others may be missing."""
 
 _SOURCE = re.compile(r"'source': '([^']*)'")
-_BYTES = {"BFLOAT16": 2.0, "FLOAT32": 4.0, "BFLOAT8_B": 1.0625, "BFLOAT4_B": 0.5625, "UINT16": 2.0, "UINT8": 1.0}
+_BYTES = {dtype.ttnn.upper(): dtype.tile_bytes / TILE**2 for dtype in DataType if not dtype.is_host_only}
+"""Bytes of an element, shared exponents included, by the type's name in the files."""
+
 _FIDELITY = {"LoFi": "lofi", "HiFi2": "hifi2", "HiFi3": "hifi3", "HiFi4": "hifi4"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One op of the table. Times are microseconds; ``start_us`` is on the device's clock."""
+    """One op of the table. ``start_us`` is a time of the device's clock."""
 
     number: int
     code: str
@@ -36,54 +39,60 @@ class Row:
     fidelity: str
     shapes: str
     flops: float
-    """Of matrix products on padded tiles; of other ops the number of elements of their result."""
+    """Operations of a matrix product on padded tiles; for other ops, the number of elements of the result."""
     dram_bytes: float
+    """Bytes of the op's tensors that are in DRAM."""
     utilisation: float | None
-    """Part of the peak FLOPs of the cores in use; None but for matrix products."""
+    """Fraction of the peak FLOPs of the cores in use; None for ops other than matrix products."""
     source: str
+    """The user's line, ``file:line``; empty if unknown."""
 
     @property
     def is_product(self) -> bool:
+        """Whether the op is a matrix product."""
         return self.utilisation is not None
 
 
 @dataclass(frozen=True)
 class Table:
+    """The ops of a file, or of a window of it, in order of time."""
+
     path: Path
     arch: str
     rows: list[Row]
     signposts: list[str]
     timeline: Mapping[str, Any] = field(default_factory=dict)
-    """The Chrome trace beside the file, if there is one."""
+    """The Chrome trace in the file's folder; empty if there is none."""
 
 
 def newest_report(path: Path) -> Path:
-    """The CSV that a path means: itself, the one in a folder, or that of the newest report below it.
+    """Returns the CSV file at a path, or the newest one in a folder and its subfolders.
 
     Raises:
-        OptionError: there is none.
+        OptionError: The folder has no such file.
     """
     if path.is_file():
         return path
-    found = sorted(path.rglob("ops_perf_results*.csv"), key=lambda each: (each.stat().st_mtime, str(each)))
-    if not found:
+    files = sorted(path.rglob("ops_perf_results*.csv"), key=lambda file: (file.stat().st_mtime, str(file)))
+    if not files:
         raise OptionError(
             f"There is no ops_perf_results_*.csv in '{path}'.",
             hint="Give a folder that `tt-xla profile` or `python -m tracy -r` wrote, or a CSV file.",
         )
-    return found[-1]
+    return files[-1]
 
 
 def read_table(path: Path, start: str = "", end: str = "") -> Table:
-    """The ops of a file between two signposts.
+    """Reads the ops of a file between two signposts.
 
     Args:
-        start: the rows after the last signpost of this name; all rows when empty.
-        end: the rows before the first signpost of this name after that.
+        path: The CSV file.
+        start: Name of a signpost; the ops after the last signpost of this name are read. Empty for the file's start.
+        end: Name of a signpost; the ops before the next signpost of this name are read. Empty for the file's end.
 
     Raises:
-        OptionError: columns are missing, or a signpost is not in the file.
-        EmptyRecordingError: there is no op in the window.
+        OptionError: Columns are missing, or a signpost is not in the file.
+        EmptyRecordingError: There is no op between the signposts.
     """
     with path.open(newline="", encoding="utf-8", errors="replace") as file:
         reader = csv.DictReader(file)
@@ -91,7 +100,7 @@ def read_table(path: Path, start: str = "", end: str = "") -> Table:
         if missing:
             raise OptionError(
                 f"'{path}' lacks the columns {', '.join(missing)}.",
-                hint="Give a file of tt-metal's profiler, of `tt-xla profile` or of `python -m tracy -r`.",
+                hint="Give a file that tt-metal's profiler, `tt-xla profile` or `python -m tracy -r` wrote.",
             )
         cells = list(reader)
     if cells and "HOST START TS" in cells[0]:
@@ -104,7 +113,7 @@ def read_table(path: Path, start: str = "", end: str = "") -> Table:
             rows.append(_row(row, rows[-1] if rows else None))
     if not rows:
         where = f" between signposts {start!r} and {end!r}" if start or end else ""
-        raise EmptyRecordingError(f"'{path}' has no op{where}: nothing ran on the device then.")
+        raise EmptyRecordingError(f"'{path}' has no op{where}, because nothing ran on the device then.")
     arch = next((row["DEVICE ARCH"] for row in cells if row.get("DEVICE ARCH")), "wormhole_b0")
     return Table(path, arch, rows, signposts, _timeline(path))
 
@@ -115,15 +124,17 @@ def _window(
     for name in filter(None, (start, end)):
         if name not in signposts:
             known = ", ".join(dict.fromkeys(signposts)) or "none"
-            raise OptionError(f"Signpost '{name}' never came in '{path}'.", hint=f"Its signposts are: {known}.")
+            raise OptionError(f"'{path}' has no signpost '{name}'.", hint=f"Its signposts are: {known}.")
     first, last = 0, len(cells)
     if start:
-        first = max(at for at, row in enumerate(cells) if _is(row, start)) + 1
+        first = max(index for index, row in enumerate(cells) if _is(row, start)) + 1
     if end:
-        after = [at for at, row in enumerate(cells) if _is(row, end) and at >= first]
-        if not after:
-            raise OptionError(f"Signpost '{end}' never came after '{start}'.", hint="Swap them?")
-        last = after[0]
+        ends = [index for index, row in enumerate(cells) if _is(row, end) and index >= first]
+        if not ends:
+            raise OptionError(
+                f"'{path}' has no signpost '{end}' after '{start}'.", hint="Check the order of the two signposts."
+            )
+        last = ends[0]
     return cells[first:last]
 
 
@@ -162,20 +173,20 @@ def _row(row: Mapping[str, str], before: Row | None) -> Row:
         flops=flops,
         dram_bytes=sum(_dram(row, name) for name in ("INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0")),
         utilisation=_utilisation(row, flops, device_us, cores, fidelity) if product else None,
-        source=found[1] if (found := _SOURCE.search(row.get("ATTRIBUTES") or "")) else "",
+        source=match[1] if (match := _SOURCE.search(row.get("ATTRIBUTES") or "")) else "",
     )
 
 
 def _sizes(row: Mapping[str, str], name: str) -> list[int]:
-    """W, Z, Y and X with padding; empty where there is no such tensor."""
-    found: list[int] = []
+    """Returns the padded sizes W, Z, Y and X of a tensor; no sizes if the op has no such tensor."""
+    sizes: list[int] = []
     for side in "WZYX":
         text = row.get(f"{name}_{side}_PAD[LOGICAL]") or row.get(f"{name}_{side}") or ""
         match = re.match(r"\d+", text)
         if match is None:
             return []
-        found.append(int(match[0]))
-    return found
+        sizes.append(int(match[0]))
+    return sizes
 
 
 def _dram(row: Mapping[str, str], name: str) -> float:
@@ -194,13 +205,14 @@ def _utilisation(row: Mapping[str, str], flops: float, device_us: float, cores: 
 
 
 def system_of(arch: str) -> str:
-    """A system with chips of an architecture."""
+    """Returns the name of a system with one chip of an architecture."""
     return "p150" if arch.startswith("blackhole") else "n150"
 
 
 def _timeline(path: Path) -> Mapping[str, Any]:
-    beside = path.parent / TRACE_NAME
+    """Returns the Chrome trace in the folder of a CSV file; empty if it is missing or damaged."""
+    trace = path.parent / TRACE_NAME
     try:
-        return json.loads(beside.read_text()) if beside.is_file() else {}
+        return json.loads(trace.read_text()) if trace.is_file() else {}
     except ValueError:
         return {}

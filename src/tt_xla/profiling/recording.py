@@ -1,7 +1,7 @@
-"""What happens while a script runs: kernels, runs of programs, compilations, optimizer steps, signposts.
+"""Records what happens while a script runs: kernels, runs of programs, compilations, optimizer steps, signposts.
 
-Everything else of this package is made from a :class:`Recording`. A kernel call costs three appends of numbers; all
-names are looked up afterwards.
+The rest of this package works on a :class:`Recording`. A kernel call appends one tuple of numbers; names are looked up
+after the recording.
 """
 
 from __future__ import annotations
@@ -25,48 +25,52 @@ if TYPE_CHECKING:
 
 
 class StopScript(BaseException):
-    """Ends a script from within, once enough steps were recorded. No ``except Exception`` holds it."""
+    """Ends a script once enough steps are recorded. It is no ``Exception``, so a script's handlers do not catch it."""
 
 
 @dataclass(slots=True)
 class Op:
-    """One instruction of one loaded program, whose calls are :class:`Event`."""
+    """One instruction of a loaded program. Each call of it is an :data:`Event`."""
 
     number: int
     program: LoadedProgram
     function: str
     traced: bool
-    """Whether it is recorded and replayed as part of a trace."""
+    """Whether the instruction is captured and replayed as part of a trace."""
     const_eval: bool
     instruction: Instruction
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     identity: bytes
-    """Equal for ops that run the same kernel on the same kinds of tensors."""
+    """Key that is equal for ops that run the same kernel on tensors of the same kinds."""
     dram_bytes: int = 0
-    """What lay in DRAM, all banks together, after its first call; 0 in loops, which are accounted for as a whole."""
+    """Bytes in use in all DRAM banks after the first call; 0 in loops, whose memory is counted as a whole."""
     l1_bytes: int = 0
-    """The same for L1 of one core."""
+    """Bytes in use in the L1 of one core after the first call; 0 in loops."""
 
 
 @dataclass(slots=True)
 class LoadedProgram:
+    """A program and the target that it is loaded for."""
+
     number: int
     program: Program
     target: Target
 
 
 Event = tuple[int, int, int]
-"""One call of a kernel: the number of its op, start and end in nanoseconds of the host's clock. A plain tuple, as these
-are made while the clock runs."""
+"""One call of a kernel: the number of its op, and start and end in nanoseconds of the host's clock.
+
+It is a plain tuple, because it is created while a run is timed.
+"""
 
 
 class Run(NamedTuple):
-    """One run of a program. Its kernels are the events from ``first`` up to ``last``, without it."""
+    """One run of a program. Its kernel calls are ``events[first:last]`` of the recording."""
 
     program: int
     state: str
-    """Before it: ``cold``, ``warm`` or ``captured``."""
+    """State of the executable before the run: ``cold``, ``warm`` or ``captured``."""
     start: int
     end: int
     first: int
@@ -74,13 +78,16 @@ class Run(NamedTuple):
 
 
 class Signpost(NamedTuple):
+    """A moment that the script marked."""
+
     name: str
     message: str
     at: int
+    """Nanoseconds of the host's clock."""
 
 
 class Zone(NamedTuple):
-    """Something the host did: a Python function of the script, when those are recorded."""
+    """A call of one of the script's Python functions."""
 
     name: str
     start: int
@@ -90,7 +97,7 @@ class Zone(NamedTuple):
 
 @dataclass
 class Recording:
-    """What was recorded. Times are nanoseconds of :func:`time.perf_counter_ns`."""
+    """Everything recorded of a script. Times are nanoseconds of :func:`time.perf_counter_ns`."""
 
     started: int = field(default_factory=time.perf_counter_ns)
     ended: int = 0
@@ -100,37 +107,39 @@ class Recording:
     runs: list[Run] = field(default_factory=list)
     signposts: list[Signpost] = field(default_factory=list)
     optimizer_steps: list[int] = field(default_factory=list)
-    """When each ended."""
+    """End of each optimizer step."""
     compilations: list[Compilation] = field(default_factory=list)
     zones: list[Zone] = field(default_factory=list)
     metrics: dict[str, float] = field(default_factory=dict)
-    """What the script reported of itself."""
+    """Metrics that the script reported, by name."""
     results: dict[int, list[Any]] = field(default_factory=dict)
-    """What the first run of each program gave, as tensors, where that is kept."""
+    """Result tensors of each program's first run by program number, if the recorder keeps them."""
     arguments: dict[int, list[Any]] = field(default_factory=dict)
-    """What the first run of each program was given, as tensors, where that is kept."""
+    """Argument tensors of each program's first run by program number, if the recorder keeps them."""
     error: str = ""
-    """What ended the script early: the kind and text of an exception; the recording is partial."""
+    """Type and text of the exception that ended the script early, so that the recording is partial; empty if none."""
     stopped: bool = False
     """Whether the script was ended because enough steps were recorded."""
 
     def signpost(self, name: str, message: str = "") -> None:
+        """Adds a signpost at the present time."""
         self.signposts.append(Signpost(name, message, time.perf_counter_ns()))
 
     def is_first(self, run: Run) -> bool:
-        """Whether later runs have less to do: kernels were bound, or a trace was captured."""
+        """Returns whether a run binds kernels or captures a trace, which later runs of the program do not."""
         program = self.programs[run.program].program
         traced = any(function.kind is FunctionKind.TRACE for function in program.functions)
         return run.state == "cold" or (traced and run.state == "warm")
 
 
 class Recorder:
-    """Fills a :class:`Recording`; what :mod:`tt_xla.runtime.observation` and torch's optimizers tell.
+    """Observes :mod:`tt_xla.runtime.observation` and torch's optimizers, and fills a :class:`Recording`.
 
     Args:
-        keep_results: keep what the first run of each program gives.
-        keep_arguments: keep what it is given.
-        enough: asked after each run and each optimizer step; true ends the script with :class:`StopScript`.
+        enough: Called after each run and each optimizer step; if it returns true, the script ends by
+            :class:`StopScript`.
+        keep_results: Whether to keep the results of each program's first run.
+        keep_arguments: Whether to keep the arguments of each program's first run.
     """
 
     def __init__(
@@ -145,10 +154,10 @@ class Recorder:
         self._enough = enough
         self._programs: dict[int, LoadedProgram] = {}
         self._executables: list[Executable] = []
-        """Kept, so that no other one has their ``id``."""
+        """Executables of the programs, kept alive so that no other object gets the same ``id``."""
         self._ops: dict[int, Op] = {}
         self._first = [0]
-        """Of the runs in progress: the number of their first event."""
+        """Number of the first event of each run in progress."""
 
     def timed(self, executable: Executable, function: Function, step: Step, call: Callable[..., Any]) -> Any:
         op = self._ops.get(id(step)) or self._add(executable, function, step)
@@ -156,9 +165,9 @@ class Recorder:
 
         def timed_call(*tensors: Any) -> Any:
             start = clock()
-            made = call(*tensors)
+            results = call(*tensors)
             record((number, start, clock()))
-            return made
+            return results
 
         return timed_call
 
@@ -184,14 +193,14 @@ class Recorder:
         return op
 
     def _program(self, executable: Executable) -> LoadedProgram:
-        found = self._programs.get(id(executable))
-        if found is None:
+        loaded = self._programs.get(id(executable))
+        if loaded is None:
             target: Any = executable.device.target
-            found = LoadedProgram(len(self.recording.programs), executable.program, target)
-            self.recording.programs.append(found)
-            self._programs[id(executable)] = found
+            loaded = LoadedProgram(len(self.recording.programs), executable.program, target)
+            self.recording.programs.append(loaded)
+            self._programs[id(executable)] = loaded
             self._executables.append(executable)
-        return found
+        return loaded
 
     def taken(self, step: Step, dram_bytes: int, l1_bytes: int) -> None:
         op = self._ops.get(id(step))
@@ -216,7 +225,7 @@ class Recorder:
             self._stop_if_enough()
 
     def optimizer_stepped(self, *_: Any) -> None:
-        """Called by torch after each ``optimizer.step()``."""
+        """Records the end of an optimizer step; torch calls this after each ``optimizer.step()``."""
         self.recording.optimizer_steps.append(time.perf_counter_ns())
         self._stop_if_enough()
 
@@ -227,17 +236,17 @@ class Recorder:
 
 
 _RECORDINGS: Observers[Recording] = Observers()
-"""The recordings in progress."""
+"""Recordings in progress."""
 
 
 def signpost(name: str, message: str = "") -> None:
-    """Marks a moment of the recording; does nothing where nothing is recorded."""
+    """Marks the present time in the recordings in progress."""
     for recording in _RECORDINGS:
         recording.signpost(name, message)
 
 
 def report_metric(name: str, value: float) -> None:
-    """Tells what a script is judged by, such as its accuracy, to whoever tunes it; does nothing otherwise."""
+    """Reports a metric of the script, such as its accuracy, to the recordings in progress."""
     for recording in _RECORDINGS:
         recording.metrics[name] = float(value)
 
@@ -246,14 +255,15 @@ def report_metric(name: str, value: float) -> None:
 def recorded(
     enough: Callable[[Recording], bool] | None = None, *, keep_results: bool = False, keep_arguments: bool = False
 ) -> Generator[Recording]:
-    """Records what programs do that are loaded in here. One recording runs at a time.
+    """Records the programs that are loaded within the context. Only one recording runs at a time.
 
-    Models of torch and JAX's programs that are compiled already are loaded again, before it and after it.
+    Models of torch and programs of JAX that are already compiled are loaded again before and after the recording.
 
     Args:
-        enough: true ends the script.
-        keep_results: keep what the first run of each program gives.
-        keep_arguments: keep what it is given, and the StableHLO of each compilation.
+        enough: Called after each run and each optimizer step; if it returns true, the script ends.
+        keep_results: Whether to keep the results of each program's first run.
+        keep_arguments: Whether to keep the arguments of each program's first run, and the StableHLO of each
+            compilation.
     """
     from tt_xla.compiler.pipeline import recorded_compilations
     from tt_xla.runtime.observation import observed_kernels
@@ -272,6 +282,7 @@ def recorded(
 
 
 def _load_again() -> None:
+    """Makes the frontends that are imported load their compiled programs again, with or without observers."""
     for name in ("tt_xla.frontends.torch.settings", "tt_xla.frontends.jax.pjrt.executable"):
         frontend = sys.modules.get(name)
         if frontend is not None:
@@ -280,6 +291,7 @@ def _load_again() -> None:
 
 @contextlib.contextmanager
 def _optimizers(recorder: Recorder) -> Generator[None]:
+    """Observes the steps of torch's optimizers within the context."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     hook = register_optimizer_step_post_hook(recorder.optimizer_stepped)
@@ -290,7 +302,7 @@ def _optimizers(recorder: Recorder) -> Generator[None]:
 
 
 def has_optimizer() -> bool:
-    """Whether the process holds a torch optimizer, whose steps a loop will end with."""
+    """Returns whether the process holds a torch optimizer."""
     from torch.optim import Optimizer
 
-    return any(issubclass(type(found), Optimizer) for found in gc.get_objects())
+    return any(issubclass(type(candidate), Optimizer) for candidate in gc.get_objects())

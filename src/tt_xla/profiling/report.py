@@ -1,4 +1,4 @@
-"""One page about one recording: timeline, roofline, stacked bars, memory, and a table of ops with the user's lines."""
+"""Writes a page about a recording: timeline, roofline, stacked bars, memory, and a table of ops with source lines."""
 
 from __future__ import annotations
 
@@ -12,50 +12,57 @@ from tt_xla.profiling.page import Cell, cards, page, section, table
 from tt_xla.profiling.reading import Row, Table, system_of
 from tt_xla.target import Target, load_target
 
-_MOST_SLICES = 6000
-"""Kernels drawn on the timeline; of more, the longest ones."""
+_MAX_TIMELINE_KERNELS = 6000
+"""Number of kernels that the timeline shows at most; the longest ones if there are more."""
 
-_MOST_ROWS = 2000
+_MAX_ROWS = 2000
+"""Number of rows of the table of ops at most."""
+
 _LOCATION = re.compile(r"([^\s:]+):(\d+)(?::\d+)?")
 
 
-def write_report(path: Path, found: Table, summary: Sequence[tuple[str, str]] = (), notes: Sequence[str] = ()) -> None:
+def write_report(path: Path, ops: Table, summary: Sequence[tuple[str, str]] = (), notes: Sequence[str] = ()) -> None:
     """Writes the page.
 
     Args:
-        summary: names and values shown at the top; of the table itself when empty.
-        notes: sentences below them.
+        path: File to write.
+        ops: The ops of a recording.
+        summary: Names and values at the top of the page; computed from the ops if empty.
+        notes: Sentences below the summary.
     """
-    data = found.timeline.get("otherData", {})
-    target = load_target(str(data.get("system") or system_of(found.arch)))
+    data = ops.timeline.get("otherData", {})
+    target = load_target(str(data.get("system") or system_of(ops.arch)))
     error = str(data.get("error") or "")
-    sources = _Sources(found.rows, [Path(str(data.get("folder") or ".")), Path.cwd()])
+    sources = _Sources(ops.rows, [Path(str(data.get("folder") or ".")), Path.cwd()])
     parts = [
-        cards(summary or _summary(found.rows)),
+        cards(summary or _summary(ops.rows)),
         *(f"<p>{svg.escape(note)}</p>" for note in notes),
-        section("Timeline", _timeline(found.rows), svg.legend(_named(found.rows)), note=_TIMELINE_NOTE),
-        section("Where device time goes", *_bars(found.rows)),
-        section("Roofline", _roofline(found.rows, target, sources), note=_ROOFLINE_NOTE),
-        section("Memory over time", *_memory(found, target)),
-        section("Ops", _table(found.rows, sources), note="Longest first; click a title to sort."),
+        section("Timeline", _timeline(ops.rows), svg.legend(_category_colours(ops.rows)), note=_TIMELINE_NOTE),
+        section("Where device time goes", *_bars(ops.rows)),
+        section("Roofline", _roofline(ops.rows, target, sources), note=_ROOFLINE_NOTE),
+        section("Memory over time", *_memory(ops, target)),
+        section("Ops", _table(ops.rows, sources), note="Longest first; click a title to sort."),
         sources.section(),
     ]
-    warning = f"The script ended early, so this is partial: {error}" if error else ""
-    title = f"{target.name}: {len(found.rows)} ops"
-    path.write_text(page(title, f"{found.path.name}, {found.arch}", parts, warning), encoding="utf-8")
+    warning = f"The script ended early, so this page is partial: {error}" if error else ""
+    title = f"{target.name}: {len(ops.rows)} ops"
+    path.write_text(page(title, f"{ops.path.name}, {ops.arch}", parts, warning), encoding="utf-8")
 
 
-_TIMELINE_NOTE = "The device's clock; the mouse wheel zooms, dragging moves. Gaps are the host's, or between ops."
+_TIMELINE_NOTE = (
+    "Times of the device's clock. The mouse wheel zooms, dragging moves. Gaps are host time or time between ops."
+)
 _ROOFLINE_NOTE = (
-    "Each dot is an op with its shapes, as large as the time it takes. Lines are the chip's DRAM bandwidth and its "
-    "matrix unit at each fidelity. Bytes are of tensors in DRAM; ops without one stand at the right edge."
+    "Each dot is an op with its shapes; its size shows the time that the op takes. The lines are the chip's DRAM "
+    "bandwidth and the peaks of its matrix unit at each fidelity. Bytes count tensors in DRAM; ops without such a "
+    "tensor are at the right edge."
 )
 
 
 def _summary(rows: Sequence[Row]) -> list[tuple[str, str]]:
     device, gaps = sum(row.device_us for row in rows), sum(row.gap_us for row in rows)
     products = [row for row in rows if row.utilisation is not None]
-    found = [
+    figures = [
         ("device time", f"{device / 1e3:.3f} ms"),
         ("gaps between ops", f"{gaps / 1e3:.3f} ms"),
         ("ops", str(len(rows))),
@@ -63,18 +70,18 @@ def _summary(rows: Sequence[Row]) -> list[tuple[str, str]]:
     if products:
         time = sum(row.device_us for row in products) or 1.0
         percent = 100 * sum((row.utilisation or 0) * row.device_us for row in products) / time
-        found.append(("matmul FLOPs, weighted", f"{percent:.1f} %"))
-    return found
+        figures.append(("matmul FLOPs, weighted", f"{percent:.1f} %"))
+    return figures
 
 
-def _named(rows: Sequence[Row]) -> list[tuple[str, str]]:
+def _category_colours(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return [(name, svg.COLOURS[name]) for name in sorted({row.category for row in rows})]
 
 
 def _timeline(rows: Sequence[Row]) -> str:
-    kept = rows
-    if len(rows) > _MOST_SLICES:
-        kept = sorted(rows, key=lambda row: -row.device_us)[:_MOST_SLICES]
+    shown = rows
+    if len(rows) > _MAX_TIMELINE_KERNELS:
+        shown = sorted(rows, key=lambda row: -row.device_us)[:_MAX_TIMELINE_KERNELS]
     end = max(row.start_us + row.device_us for row in rows)
     x = svg.x_scale(0.0, end or 1.0)
     ticks = (
@@ -86,10 +93,10 @@ def _timeline(rows: Sequence[Row]) -> str:
             row.start_us,
             row.start_us + row.device_us,
             svg.COLOURS[row.category],
-            f"{row.code} {row.shapes}\n{row.device_us:.2f} us on {row.cores} cores, {row.gap_us:.2f} us after the last"
-            f"\n{row.source}",
+            f"{row.code} {row.shapes}\n{row.device_us:.2f} us on {row.cores} cores, "
+            f"{row.gap_us:.2f} us after the op before\n{row.source}",
         )
-        for row in kept
+        for row in shown
     )
     return svg.frame([*ticks, *svg.rectangles(spans, x, 14, 52)], 96, "zoom")
 
@@ -102,10 +109,10 @@ def _bars(rows: Sequence[Row]) -> list[str]:
         codes[row.code] += row.device_us
     device, gaps = sum(categories.values()), sum(row.gap_us for row in rows)
     ranked = sorted(codes.items(), key=lambda item: -item[1])
-    shown, rest = ranked[:9], sum(value for _, value in ranked[9:])
+    shown, others = ranked[:9], sum(value for _, value in ranked[9:])
     parts = [(name, value, svg.PALETTE[index]) for index, (name, value) in enumerate(shown)]
-    if rest:
-        parts.append(("others", rest, svg.PALETTE[9]))
+    if others:
+        parts.append(("others", others, svg.PALETTE[9]))
     kinds = sorted(categories.items(), key=lambda item: -item[1])
     return [
         svg.bar("device and gaps", [("device", device, svg.COLOURS["Compute"]), ("gaps", gaps, svg.COLOURS["gap"])]),
@@ -136,22 +143,22 @@ def _roofline(rows: Sequence[Row], target: Target, sources: _Sources) -> str:
     for (code, shapes, _), group in groups.items():
         first, total = group[0], sum(row.device_us for row in group)
         rate = sum(row.flops for row in group) / (total * 1e-6)
-        at = min(max(first.flops / first.dram_bytes if first.dram_bytes else x.high, x.low), x.high)
+        intensity = min(max(first.flops / first.dram_bytes if first.dram_bytes else x.high, x.low), x.high)
         title = f"{code} {shapes}\n{svg.number(rate)} operations/s, {total:.2f} us in {len(group)}\n{first.source}"
         radius = 3 + 9 * (total / longest) ** 0.5
         colour = svg.COLOURS[first.category]
-        parts.append(svg.dot(x(at), y(max(rate, y.low)), radius, colour, title, sources.link(first.source)))
+        parts.append(svg.dot(x(intensity), y(max(rate, y.low)), radius, colour, title, sources.link(first.source)))
     return svg.frame(parts)
 
 
-def _memory(found: Table, target: Target) -> list[str]:
+def _memory(ops: Table, target: Target) -> list[str]:
     series: dict[str, list[tuple[int, float]]] = {"DRAM bytes": [], "L1 bytes a core": []}
-    for event in found.timeline.get("traceEvents", ()):
+    for event in ops.timeline.get("traceEvents", ()):
         if event.get("ph") == "C" and event.get("name") in series:
             points = series[event["name"]]
             points.append((len(points), float(event["args"]["bytes"])))
     if not series["DRAM bytes"]:
-        return ['<p class="soft">The timeline beside this file does not say what lay in memory.</p>']
+        return ['<p class="soft">The folder has no timeline with the memory in use.</p>']
     limits = {"DRAM bytes": target.dram_usable_bytes, "L1 bytes a core": target.l1_usable_bytes}
     parts: list[str] = []
     for (name, points), colour in zip(series.items(), svg.PALETTE, strict=False):
@@ -170,10 +177,10 @@ def _table(rows: Sequence[Row], sources: _Sources) -> str:
     for row in rows:
         groups[row.code, row.shapes, row.fidelity, row.source].append(row)
     total = sum(row.device_us for row in rows) or 1.0
-    ranked = sorted(groups.values(), key=lambda group: -sum(row.device_us for row in group))[:_MOST_ROWS]
+    ranked = sorted(groups.values(), key=lambda group: -sum(row.device_us for row in group))[:_MAX_ROWS]
     lines: list[list[Cell]] = []
     for group in ranked:
-        row, us, gaps = group[0], sum(each.device_us for each in group), sum(each.gap_us for each in group)
+        row, us, gaps = group[0], sum(call.device_us for call in group), sum(call.gap_us for call in group)
         lines.append(
             [
                 Cell(row.code),
@@ -194,13 +201,13 @@ def _table(rows: Sequence[Row], sources: _Sources) -> str:
 
 
 def short(location: str) -> str:
-    """``train.py:19`` of a location with folders and columns."""
+    """Returns file name and line of a location, such as ``train.py:19``, without folders and column."""
     match = _LOCATION.search(location)
     return f"{Path(match[1]).name}:{match[2]}" if match else location
 
 
 class _Sources:
-    """The user's files that ops come from, which go into the page with an anchor at each line."""
+    """The user's source files, which the page contains with an anchor at each line."""
 
     def __init__(self, rows: Iterable[Row], folders: Sequence[Path]) -> None:
         self._files: dict[str, tuple[int, list[str]]] = {}
@@ -216,24 +223,26 @@ class _Sources:
                     self._files[match[1]] = (len(self._files), text)
 
     def link(self, location: str) -> str:
-        """An anchor in the page; empty where the file cannot be read."""
+        """Returns the anchor of a source line in the page; empty if the file cannot be read."""
         match = _LOCATION.search(location)
         known = self._files.get(match[1]) if match else None
         return f"#s{known[0]}-{match[2]}" if match and known else ""
 
     def section(self) -> str:
+        """Returns the section with the files; empty if there are none."""
         parts: list[str] = []
         for name, (number, lines) in self._files.items():
             hot = self._hot[name]
             body = "".join(
-                f'<span id="s{number}-{at}"{" class=hot" if at in hot else ""}><i>{at}</i>{svg.escape(text)}</span>'
-                for at, text in enumerate(lines, 1)
+                f'<span id="s{number}-{row}"{" class=hot" if row in hot else ""}><i>{row}</i>{svg.escape(text)}</span>'
+                for row, text in enumerate(lines, 1)
             )
             parts.append(f"<p>{svg.escape(name)}</p><pre>{body}</pre>")
         return section("Source", *parts) if parts else ""
 
 
 def _read(name: str, folders: Sequence[Path]) -> list[str] | None:
+    """Returns the lines of a Python file, looked up in folders too; None if it cannot be read."""
     for path in (Path(name), *(folder / name for folder in folders)):
         try:
             if path.suffix == ".py":

@@ -1,4 +1,4 @@
-"""Runs a user's script as ``python script.py`` would, while it is recorded."""
+"""Runs a user's script as ``python script.py`` does, and records it."""
 
 from __future__ import annotations
 
@@ -29,20 +29,25 @@ def run_recorded(
     keep_results: bool = False,
     keep_arguments: bool = False,
 ) -> Recording:
-    """Runs ``script`` in this process. However it ends, what was recorded until then is given back.
+    """Runs a script in this process and returns its recording, however the script ends.
 
     Args:
-        as_module: ``script`` is the name of a module, as for ``python -m``.
-        functions: also record calls of Python functions in the script's folder.
-        enough: true ends the script.
-        keep_results: keep what the first run of each program gives.
-        keep_arguments: keep what it is given, and the StableHLO of each compilation.
+        script: Path of the script, or name of the module.
+        arguments: The script's command-line arguments.
+        as_module: Whether ``script`` is the name of a module, as for ``python -m``.
+        functions: Whether to record calls of Python functions in the script's folder.
+        enough: Called after each run and each optimizer step; if it returns true, the script ends.
+        keep_results: Whether to keep the results of each program's first run.
+        keep_arguments: Whether to keep the arguments of each program's first run, and the StableHLO of each
+            compilation.
 
     Raises:
-        OptionError: there is no such script.
+        OptionError: The script does not exist.
     """
     if not as_module and not Path(script).is_file():
-        raise OptionError(f"There is no script '{script}'.", hint="Check the path, relative to the current folder.")
+        raise OptionError(
+            f"The script '{script}' does not exist.", hint="Check the path, relative to the current folder."
+        )
     with (
         recorded(enough, keep_results=keep_results, keep_arguments=keep_arguments) as recording,
         _as_main(script, arguments, as_module),
@@ -58,7 +63,7 @@ def run_recorded(
             if error.code not in (None, 0):
                 recording.error = f"SystemExit: {error.code}"
         except BaseException as error:
-            if not recording.stopped:  # frameworks wrap what ends a script; then it is no error of the script's
+            if not recording.stopped:  # a framework may wrap StopScript in an error of its own
                 recording.error = "".join(traceback.format_exception_only(error)).strip()
                 traceback.print_exception(error)
     return recording
@@ -66,7 +71,7 @@ def run_recorded(
 
 @contextlib.contextmanager
 def _as_main(script: str, arguments: Sequence[str], as_module: bool) -> Generator[None]:
-    """``sys.argv`` and ``sys.path`` as the script would find them."""
+    """Sets ``sys.argv`` and ``sys.path`` as ``python script.py`` does, and restores them."""
     argv, path, main = sys.argv, list(sys.path), sys.modules["__main__"]
     sys.argv = [script, *arguments]
     sys.path.insert(0, os.getcwd() if as_module else str(Path(script).resolve().parent))
@@ -78,7 +83,7 @@ def _as_main(script: str, arguments: Sequence[str], as_module: bool) -> Generato
 
 @contextlib.contextmanager
 def _terminable() -> Generator[None]:
-    """SIGTERM ends the script as an exception does, so that the partial recording is kept."""
+    """Makes SIGTERM raise an exception in the script, so that the partial recording is kept."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -95,11 +100,11 @@ def _terminable() -> Generator[None]:
 
 @contextlib.contextmanager
 def _functions(recording: Recording, folder: Path) -> Generator[None]:
-    """Records calls of functions whose source lies in ``folder``."""
+    """Records calls of functions whose source is in a folder."""
     prefix, clock = str(folder) + os.sep, time.perf_counter_ns
     open_calls: list[tuple[FrameType, int]] = []
 
-    def told(frame: FrameType, event: str, _: Any) -> None:
+    def record_call(frame: FrameType, event: str, _: Any) -> None:
         if event not in ("call", "return") or not frame.f_code.co_filename.startswith(prefix):
             return
         if event == "call":
@@ -108,7 +113,7 @@ def _functions(recording: Recording, folder: Path) -> Generator[None]:
             _, start = open_calls.pop()
             recording.zones.append(Zone(frame.f_code.co_qualname, start, clock(), len(open_calls)))
 
-    sys.setprofile(told)
+    sys.setprofile(record_call)
     try:
         yield
     finally:

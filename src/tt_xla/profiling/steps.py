@@ -1,8 +1,8 @@
-"""The steps of a loop, found in a recording of a script that nobody edited.
+"""Finds the steps of a loop in the recording of an unchanged script.
 
-A training step ends where ``optimizer.step()`` ends, or, in lazy execution, where the ops that it recorded have run. A
-step without an optimizer of torch (inference, all of JAX) begins where the outermost compiled call begins: the runs of
-the program that takes most of the device's time.
+A training step ends with ``optimizer.step()`` or, in lazy execution, with the run of the ops that the step recorded.
+Without an optimizer of torch, as in inference and in JAX, a step begins with each run of the program that takes most of
+the device's time.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from tt_xla.profiling.recording import Recording, has_optimizer
 
 @dataclass(frozen=True)
 class Step:
-    """Times are nanoseconds of the host's clock."""
+    """One step of a loop. Times are nanoseconds of the host's clock."""
 
     number: int
     start: int
     end: int
     compiles: bool
-    """Whether something was compiled, bound or captured in it, which later steps do not do again."""
+    """Whether the step compiled programs, bound kernels or captured traces, which later steps do not repeat."""
 
     @property
     def name(self) -> str:
-        """The signposts' name of it: ``step_compile`` or ``step_steady_2``."""
+        """Name in signposts: ``step_compile``, or ``step_steady_2`` for the step with number 2."""
         return "step_compile" if self.compiles else f"step_steady_{self.number}"
 
 
 def find_steps(recording: Recording) -> list[Step]:
-    """All steps, in order.
+    """Returns all steps in order.
 
     Raises:
-        EmptyRecordingError: the script ran nothing on the device, or never stepped.
+        EmptyRecordingError: The script ran nothing on the device, or has no loop.
     """
     if not recording.runs:
         raise EmptyRecordingError(
@@ -46,7 +46,7 @@ def find_steps(recording: Recording) -> list[Step]:
     marks = _optimizer_marks(recording) or _run_marks(recording)
     if len(marks) < 2:
         raise EmptyRecordingError(
-            f"The script never stepped: it ran {len(recording.runs)} programs, none of them in a loop, and no "
+            f"The script has no steps: it ran {len(recording.runs)} programs, none of them in a loop, and no "
             "optimizer made a second step. Give a script that trains or infers several times."
         )
     busy = _compiling(recording)
@@ -55,25 +55,28 @@ def find_steps(recording: Recording) -> list[Step]:
 
 
 def steady(steps: list[Step], count: int | None = None) -> list[Step]:
-    """The steps after the last one that compiles, ``count`` of them at most, the last ones.
+    """Returns the last steps, ``count`` at most, of those after the last step that compiles.
+
+    If the last step compiles, all steps that do not compile count as steady.
 
     Raises:
-        EmptyRecordingError: every step compiles.
+        EmptyRecordingError: Every step compiles.
     """
     last = max((number for number, step in enumerate(steps) if step.compiles), default=-1)
-    found = steps[last + 1 :] or [step for step in steps if not step.compiles]
-    if not found:
+    steady_steps = steps[last + 1 :] or [step for step in steps if not step.compiles]
+    if not steady_steps:
         raise EmptyRecordingError(
             f"All {len(steps)} steps compiled programs, so none is steady. Do shapes change from step to step, or does "
             "the script clear a cache (xr.clear_computation_cache)? If not, let it run for more steps."
         )
-    return found[-count:] if count else found
+    return steady_steps[-count:] if count else steady_steps
 
 
 def _optimizer_marks(recording: Recording) -> list[int]:
-    """Ends of optimizer steps; of one before which nothing ran, as in lazy execution, the end of the run that follows.
+    """Returns the start of the recording and the end of each optimizer step.
 
-    The first step begins with the recording. A last step that never ran is left out.
+    If nothing ran before an optimizer step, as in lazy execution, the step ends with the run after it. A last step
+    that never ran is left out.
     """
     ends = recording.optimizer_steps
     if len(ends) < 2:
@@ -90,8 +93,10 @@ def _optimizer_marks(recording: Recording) -> list[int]:
 
 
 def _run_marks(recording: Recording) -> list[int]:
-    """Starts of the runs of the program with the most device time. The last one's step ends nowhere, and is left out
-    unless there are but two."""
+    """Returns the starts of the runs of the program with the most device time.
+
+    The step of the last run has no end, so it is left out, except if there are only two runs.
+    """
     count = Counter(run.program for run in recording.runs)
     repeated = {program: times for program, times in count.items() if times > 1}
     if not repeated:
@@ -103,22 +108,22 @@ def _run_marks(recording: Recording) -> list[int]:
 
 
 def _compiling(recording: Recording) -> list[tuple[int, int]]:
-    """When something was compiled or run for the first time, in order."""
-    spans = [(each.started, each.ended or each.started) for each in recording.compilations]
+    """Returns the times of compilations and first runs, in order."""
+    spans = [(compilation.started, compilation.ended or compilation.started) for compilation in recording.compilations]
     spans += [(run.start, run.end) for run in recording.runs if recording.is_first(run)]
     return sorted(spans)
 
 
 def _overlaps(spans: list[tuple[int, int]], start: int, end: int) -> bool:
-    """Whether a span begins in [start, end)."""
+    """Returns whether one of the sorted spans begins in [start, end)."""
     first = bisect.bisect_left(spans, (start, 0))
     return first < len(spans) and spans[first][0] < end
 
 
 class Enough:
-    """Tells when a recording has ``count`` steady steps; what :func:`tt_xla.profiling.recording.recorded` asks.
+    """Returns true once a recording has ``count`` steady steps; see :func:`tt_xla.profiling.recording.recorded`.
 
-    Without an optimizer of torch's in the process, runs count. Where there is one, only its steps do.
+    If the process has an optimizer of torch, only its steps count; otherwise runs count.
     """
 
     def __init__(self, count: int) -> None:
@@ -127,8 +132,8 @@ class Enough:
 
     def __call__(self, recording: Recording) -> bool:
         optimizer = bool(recording.optimizer_steps)
-        most = max(Counter(run.program for run in recording.runs[-4 * self._count - 8 :]).values(), default=0)
-        if (len(recording.optimizer_steps) if optimizer else most) <= self._count:
+        most_runs = max(Counter(run.program for run in recording.runs[-4 * self._count - 8 :]).values(), default=0)
+        if (len(recording.optimizer_steps) if optimizer else most_runs) <= self._count:
             return False
         if not optimizer:
             if self._optimizer is None:

@@ -1,4 +1,4 @@
-"""Charts as SVG text, for pages that load nothing. Each element has a ``<title>``, which browsers show on hovering."""
+"""Draws charts as SVG text. Elements have a ``<title>``, which browsers show when the mouse is over them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PALETTE = ("#2f7ed8", "#e08a1e", "#1b9e77", "#d62728", "#8a5fbf", "#8c564b", "#e
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to pixels, linear or logarithmic."""
+    """A linear or logarithmic map from values [low, high] to pixels [first, last]."""
 
     low: float
     high: float
@@ -40,6 +40,7 @@ class Scale:
         return math.log10(max(value, 1e-12)) if self.log else value
 
     def ticks(self) -> list[float]:
+        """Returns about five to eight round values of the scale; powers of ten on a logarithmic one."""
         if self.log:
             return [10.0**power for power in range(math.ceil(self._of(self.low)), math.floor(self._of(self.high)) + 1)]
         span = (self.high - self.low) or 1.0
@@ -54,7 +55,7 @@ def escape(text: object) -> str:
 
 
 def number(value: float) -> str:
-    """Three significant digits, with k, M, G and T."""
+    """Returns a number with three significant digits and k, M, G or T."""
     for limit, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= limit:
             return f"{value / limit:.3g}{unit}"
@@ -62,7 +63,13 @@ def number(value: float) -> str:
 
 
 def frame(body: Iterable[str], height: int = HEIGHT, kind: str = "") -> str:
-    """A chart of a page's width."""
+    """Returns a chart as wide as the page.
+
+    Args:
+        body: SVG elements.
+        height: Height in pixels.
+        kind: CSS classes, such as ``zoom``.
+    """
     return (
         f'<svg class="chart {kind}" viewBox="0 0 {WIDTH} {height}" preserveAspectRatio="none" '
         f'style="height:{height}px" role="img">{"".join(body)}</svg>'
@@ -70,6 +77,7 @@ def frame(body: Iterable[str], height: int = HEIGHT, kind: str = "") -> str:
 
 
 def axes(x: Scale, y: Scale, x_label: str, y_label: str, height: int = HEIGHT) -> list[str]:
+    """Returns the elements of both axes, with grid and labels."""
     bottom = height - BOTTOM
     parts = [f'<path class="axis" d="M{LEFT} {TOP}V{bottom}H{WIDTH - RIGHT}"/>']
     for tick in x.ticks():
@@ -90,41 +98,45 @@ def axes(x: Scale, y: Scale, x_label: str, y_label: str, height: int = HEIGHT) -
 
 
 def x_scale(low: float, high: float, *, log: bool = False) -> Scale:
+    """Returns a scale over the width of a chart."""
     return Scale(low, high, LEFT, WIDTH - RIGHT, log)
 
 
 def y_scale(low: float, high: float, height: int = HEIGHT, *, log: bool = False) -> Scale:
+    """Returns a scale over the height of a chart, from bottom to top."""
     return Scale(low, high, height - BOTTOM, TOP, log)
 
 
 def bar(label: str, parts: Sequence[tuple[str, float, str]]) -> str:
-    """One horizontal stacked bar.
+    """Returns a horizontal stacked bar.
 
     Args:
-        parts: name, value and colour of each.
+        label: Text above the bar.
+        parts: Name, value in microseconds, and colour of each part.
     """
     total = sum(value for _, value, _ in parts) or 1.0
-    found, at = [f'<text x="0" y="12">{escape(label)}</text>'], 0.0
+    elements, left = [f'<text x="0" y="12">{escape(label)}</text>'], 0.0
     for name, value, colour in parts:
         width = value / total * WIDTH
         percent = 100 * value / total
-        found.append(
-            f'<rect x="{at:.2f}" y="18" width="{max(width, 0.3):.2f}" height="30" fill="{colour}">'
+        elements.append(
+            f'<rect x="{left:.2f}" y="18" width="{max(width, 0.3):.2f}" height="30" fill="{colour}">'
             f"<title>{escape(name)}: {number(value)} us, {percent:.1f} %</title></rect>"
         )
         if width > 7 * len(name) + 40:
             ink = "" if colour == COLOURS["gap"] else "on"
-            found.append(f'<text class="{ink}" x="{at + 6:.1f}" y="37">{escape(name)} {percent:.0f} %</text>')
-        at += width
-    return frame(found, 54, "bar")
+            elements.append(f'<text class="{ink}" x="{left + 6:.1f}" y="37">{escape(name)} {percent:.0f} %</text>')
+        left += width
+    return frame(elements, 54, "bar")
 
 
 def line(x: Scale, y: Scale, points: Sequence[tuple[float, float]], colour: str, title: str, *, steps: bool) -> str:
+    """Returns a line through points; with ``steps``, the value changes in steps at each point."""
     if not points:
         return ""
     path = f"M{x(points[0][0]):.1f} {y(points[0][1]):.1f}"
-    for at, value in points[1:]:
-        path += f"H{x(at):.1f}V{y(value):.1f}" if steps else f"L{x(at):.1f} {y(value):.1f}"
+    for position, value in points[1:]:
+        path += f"H{x(position):.1f}V{y(value):.1f}" if steps else f"L{x(position):.1f} {y(value):.1f}"
     return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.6"><title>{escape(title)}</title></path>'
 
 
@@ -139,7 +151,7 @@ def dot(x: float, y: float, radius: float, colour: str, title: str, link: str = 
 def rectangles(
     spans: Iterable[tuple[float, float, str, str]], x: Callable[[float], float], top: float, height: float
 ) -> list[str]:
-    """Spans of time: start, end, colour, title."""
+    """Returns a rectangle for each span of time, given as start, end, colour and title."""
     return [
         f'<rect x="{x(start):.2f}" y="{top}" width="{max(x(end) - x(start), 0.25):.2f}" height="{height}" '
         f'fill="{colour}"><title>{escape(title)}</title></rect>'
@@ -148,6 +160,6 @@ def rectangles(
 
 
 def legend(names: Iterable[tuple[str, str]]) -> str:
-    """Names and colours."""
+    """Returns a legend of names and colours."""
     items = (f'<span><i style="background:{colour}"></i>{escape(name)}</span>' for name, colour in names)
     return f'<p class="legend">{"".join(items)}</p>'

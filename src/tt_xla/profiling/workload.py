@@ -1,4 +1,4 @@
-"""What a benchmark runs: a script, or the YAML file of an experiment, which names its script and its settings."""
+"""Workloads of benchmarks: a script, or the YAML file of an experiment, which holds its script and its settings."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from tt_xla.errors import OptionError
 
 
 class Workload(BaseModel):
-    """What every experiment's YAML file has; experiments add fields of their own by subclassing."""
+    """Fields that every experiment's YAML file has. Experiments add fields by subclassing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     script: str
-    """Path of the training script, relative to the file. It is run with ``--config FILE``."""
+    """Path of the training script, relative to the YAML file. The script is run with ``--config FILE``."""
     mesh_shape: tuple[int, ...] | None
-    """None for a single chip, which is all that a benchmark takes."""
+    """Shape of the device mesh; None for a single chip, which benchmarks require."""
     seed: int = 0
     compile_options: dict[str, Any] = Field(default_factory=dict)
 
 
 class TrainingWorkload(Workload):
+    """Fields of experiments that train a model."""
+
     batch_size: int = Field(gt=0)
     learning_rate: float = Field(gt=0)
     max_steps: int = Field(gt=0)
@@ -36,13 +38,17 @@ Kind = TypeVar("Kind", bound=Workload)
 
 
 def begin(kind: type[Kind], description: str | None) -> Kind:
-    """The settings that ``--config FILE`` names, in force: how the ``main`` of every experiment starts.
+    """Reads the settings of ``--config FILE`` and applies them; the ``main`` of every experiment starts with this.
 
-    Of the frameworks that the script has imported, torch is seeded and takes the compile options; JAX draws from
-    generators that a script makes, and takes the options of each ``jax.jit``.
+    If the script has imported torch, its generator is seeded; if it has imported torch_xla, the compile options are
+    set. JAX scripts create their own generators, and pass options to each ``jax.jit``.
+
+    Args:
+        kind: The class of the experiment's settings.
+        description: Text of ``--help``.
 
     Raises:
-        SystemExit: the command line is wrong, or the file is not valid; what is wrong stands on standard error.
+        SystemExit: The command line or the file is not valid; the error is printed on standard error.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the experiment's YAML file")
@@ -58,51 +64,55 @@ def begin(kind: type[Kind], description: str | None) -> Kind:
 
 
 def load(path: Path, kind: type[Kind]) -> Kind:
-    """An experiment's file, validated.
+    """Reads and validates an experiment's file.
 
     Raises:
-        OptionError: it is no YAML, or a field is missing, unknown or has a bad value.
+        OptionError: The file is no YAML, or a field is missing, unknown or has a wrong value.
     """
     try:
         return kind.model_validate(_mapping(path))
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-        raise OptionError(f"'{path}' is not valid: {wrong}.", hint=_LOOK) from error
+        wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+        raise OptionError(f"'{path}' is not valid: {wrong}.", hint=_EXAMPLES) from error
 
 
-_LOOK = "Look at one of experiments/."
+_EXAMPLES = "The folder experiments/ has examples."
 
 
 def _mapping(path: Path) -> dict[str, Any]:
-    """What a YAML file says, unvalidated."""
+    """Returns the contents of a YAML file without validation."""
     import yaml
 
     if not path.is_file():
-        raise OptionError(f"There is no file '{path}'.", hint="Check the path, relative to the current folder.")
+        raise OptionError(f"The file '{path}' does not exist.", hint="Check the path, relative to the current folder.")
     try:
         data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise OptionError(f"'{path}' is no YAML: {' '.join(str(error).split())}.") from error
+        raise OptionError(f"'{path}' is not valid YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(data, dict):
-        raise OptionError(f"'{path}' is no mapping of names to values.", hint=_LOOK)
+        raise OptionError(f"'{path}' does not map names to values.", hint=_EXAMPLES)
     return data
 
 
 def resolve(path: str, arguments: list[str]) -> tuple[str, list[str]]:
-    """The script and its arguments that a path means: a ``.py`` file, or an experiment's YAML file.
+    """Returns the script to run and its arguments.
+
+    Args:
+        path: A script, or an experiment's YAML file.
+        arguments: Further arguments of the script.
 
     Raises:
-        OptionError: it is neither, is not valid, or is for more than one chip.
+        OptionError: The YAML file is not valid, or is for more than one chip.
     """
     if not path.endswith((".yaml", ".yml")):
         return path, arguments
     file = Path(path)
     data = _mapping(file)
     if "script" not in data:
-        raise OptionError(f"'{path}' names no script.", hint=_LOOK)
+        raise OptionError(f"'{path}' has no field 'script'.", hint=_EXAMPLES)
     if data.get("mesh_shape") is not None:
         raise OptionError(
             f"'{path}' is for several chips: mesh_shape is {json.dumps(data['mesh_shape'])}.",
-            hint="This benchmarks a single chip: set mesh_shape to null.",
+            hint="Benchmarks run on a single chip: set mesh_shape to null.",
         )
     return str(file.parent / str(data["script"])), ["--config", path, *arguments]

@@ -1,4 +1,4 @@
-"""One choice of options, and what a trial of it found."""
+"""One choice of options, and the outcome of its trial."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 WEIGHTS = {"bf16": "", "bfp8": "bfp_bf8", "bfp4": "bfp_bf4"}
-"""Names of weight formats that are the same for all weights, and the compile option of each."""
+"""Compile option ``experimental_weight_dtype`` by name of a format that all weights share."""
 
 MIXED = "mixed"
+"""Name of the choice of formats weight by weight."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What one trial runs under. Empty fidelity is the compiler's own; batch 0 is the script's own."""
+    """Options of one trial. An empty fidelity leaves it to the compiler; batch 0 leaves it to the script."""
 
     optimization_level: int = 0
     enable_trace: bool = False
@@ -23,16 +24,18 @@ class Choice:
     math_fidelity: str = ""
     batch: int = 0
     overrides: str = ""
-    """Formats of single weights, as the option ``experimental_weight_dtype_overrides`` has them."""
+    """Formats of single weights, in the form of the option ``experimental_weight_dtype_overrides``."""
     reference: bool = False
-    """Whether it computes as IEEE 754 does; the others are compared with its main program in float32."""
+    """Whether numerics are ``exact``. Results of other trials are compared with this one's main program in float32."""
 
     @property
     def key(self) -> str:
+        """Text that is equal for equal choices."""
         return json.dumps(dataclasses.asdict(self), sort_keys=True)
 
     @property
     def label(self) -> str:
+        """Description for people."""
         if self.reference:
             return "reference"
         parts = [f"level {self.optimization_level}", self.weights, self.math_fidelity or "default fidelity"]
@@ -40,7 +43,7 @@ class Choice:
         return ", ".join(parts)
 
     def options(self) -> dict[str, Any]:
-        """Compile options, as ``torch_xla.set_custom_compile_options`` takes them."""
+        """Returns the compile options, as ``torch_xla.set_custom_compile_options`` takes them."""
         if self.reference:
             return (
                 {"numerics": "exact"}
@@ -63,54 +66,59 @@ class Choice:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a trial found. Times are predicted, of one steady step."""
+    """The outcome of a trial. Times are predictions for one steady step."""
 
     choice: Choice
     step_ms: float = 0.0
-    """Device time, gaps between its ops, and transfers."""
+    """Sum of device time, gaps between ops, and transfers."""
     device_ms: float = 0.0
+    """Device time."""
     dram_bytes: int = 0
-    """The largest program's peak."""
+    """Greatest peak of DRAM in use of a program."""
     pcc: float | None = None
-    """The smallest correlation of a result with the reference's; None where they cannot be compared."""
+    """Least correlation of a result with the reference's; None if they cannot be compared."""
     metrics: dict[str, float] = dataclasses.field(default_factory=dict)
+    """Metrics that the script reported, by name."""
     weights: tuple[tuple[str, int], ...] = ()
-    """Parameters that the programs take: names and elements."""
+    """Name and number of elements of each parameter of the programs."""
     inexact: str = ""
-    """Why the reference is in the script's own types and not in float32; of the reference alone."""
+    """Reason why the reference is in the script's own types instead of float32; empty for other choices."""
     error: str = ""
-    """Why there are no figures."""
+    """Reason why there are no figures; empty if there are."""
 
     @property
     def compared_with(self) -> str:
-        """What correlations are taken with; of the reference alone."""
+        """Description of the reference's results, for the reference's outcome."""
         return f"the program in its own types ({self.inexact})" if self.inexact else "float32 on the CPU"
 
     @property
     def throughput(self) -> float:
-        """Samples a second; steps a second where the batch is the script's own."""
+        """Samples a second, or steps a second if the batch is left to the script."""
         return 1e3 * max(self.choice.batch, 1) / self.step_ms if self.step_ms else 0.0
 
     def accuracy(self, metric: str) -> float | None:
+        """Returns a metric, or the correlation if the metric's name is empty; None if it is unknown."""
         return self.metrics.get(metric) if metric else self.pcc
 
     def as_dict(self) -> dict[str, Any]:
+        """Returns the outcome as plain data, for JSON."""
         return dataclasses.asdict(self)
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Outcome:
+        """Returns the outcome of :meth:`as_dict`'s data."""
         weights = tuple((str(name), int(size)) for name, size in data["weights"])
         return Outcome(**(data | {"choice": Choice(**data["choice"]), "weights": weights}))
 
 
 def pareto(outcomes: list[Outcome], metric: str = "") -> list[Outcome]:
-    """Those that no other one beats in throughput without losing accuracy, fastest first."""
-    found: list[Outcome] = []
+    """Returns the outcomes that are more accurate than every faster one, fastest first."""
+    front: list[Outcome] = []
     best = float("-inf")
-    known = [each for each in outcomes if not each.error and not each.choice.reference]
-    for each in sorted(known, key=lambda one: (-one.throughput, -(one.accuracy(metric) or 0.0))):
-        accuracy = each.accuracy(metric)
+    valid = [outcome for outcome in outcomes if not outcome.error and not outcome.choice.reference]
+    for outcome in sorted(valid, key=lambda outcome: (-outcome.throughput, -(outcome.accuracy(metric) or 0.0))):
+        accuracy = outcome.accuracy(metric)
         if accuracy is not None and accuracy > best:
-            found.append(each)
+            front.append(outcome)
             best = accuracy
-    return found
+    return front

@@ -1,4 +1,4 @@
-"""Runs trials, several at a time: in processes of this machine, or on the machines of a Ray cluster."""
+"""Runs several trials at a time, in processes of this machine or on the machines of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -19,18 +19,27 @@ from tt_xla.profiling.tune.choice import Outcome
 from tt_xla.profiling.tune.trial import Spec
 
 RunAll = Callable[[Sequence[Spec]], Iterator[Outcome]]
-"""Runs trials and gives what they found as it comes, in any order."""
+"""A function that runs trials and yields their outcomes in the order in which they end."""
 
 _LAST_LINES = 5
+"""Number of lines of a failed trial's standard error that its outcome holds."""
 
 
 def run_in_process(data: dict[str, Any], started: list[subprocess.Popen[str]] | None = None) -> dict[str, Any]:
-    """Runs one trial in a process of its own. Takes and gives plain data, so that it can run anywhere."""
+    """Runs one trial in a process of its own. Argument and result are plain data, so that Ray can run it anywhere.
+
+    Args:
+        data: The trial's :class:`Spec` as plain data.
+        started: List that receives the process.
+
+    Returns:
+        The trial's :class:`Outcome` as plain data.
+    """
     with tempfile.TemporaryDirectory(prefix="tt-xla-trial-") as folder:
         spec, result = Path(folder) / "spec.json", Path(folder) / "result.json"
         spec.write_text(json.dumps(data))
         command = [sys.executable, "-m", "tt_xla.profiling.tune.trial", str(spec), str(result)]
-        paths = os.pathsep.join(filter(None, sys.path))  # a trial's folder is not this one
+        paths = os.pathsep.join(filter(None, sys.path))  # without "", which would be the trial's folder
         process = subprocess.Popen(
             command,
             cwd=folder,
@@ -42,17 +51,17 @@ def run_in_process(data: dict[str, Any], started: list[subprocess.Popen[str]] | 
         )
         if started is not None:
             started.append(process)
-        _, said = process.communicate()
+        _, errors = process.communicate()
         if result.is_file():
             return json.loads(result.read_text())
-        last = " | ".join(said.strip().splitlines()[-_LAST_LINES:])
+        last = " | ".join(errors.strip().splitlines()[-_LAST_LINES:])
         return Outcome(
-            Spec.from_dict(data).choice, error=f"the process ended with {process.returncode}: {last}"
+            Spec.from_dict(data).choice, error=f"the process ended with code {process.returncode}: {last}"
         ).as_dict()
 
 
 class LocalExecutor:
-    """So many processes at a time on this machine."""
+    """Runs a number of processes at a time on this machine."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
@@ -71,7 +80,7 @@ class LocalExecutor:
                 raise
 
     def stop(self) -> None:
-        """Ends what runs."""
+        """Ends the processes that are still running."""
         for process in self._started:
             if process.poll() is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -79,7 +88,7 @@ class LocalExecutor:
 
 
 class RayExecutor:
-    """The machines of a Ray cluster, one trial a core of theirs. They see the script at the same path.
+    """Runs one trial on each core of a Ray cluster, whose machines must have the script at the same path.
 
     Raises:
         OptionError: Ray is not installed, or there is no cluster at the address.
@@ -89,7 +98,9 @@ class RayExecutor:
         try:
             import ray
         except ImportError:
-            raise OptionError("--ray needs Ray, which is not installed.", hint="pip install ray adds it.") from None
+            raise OptionError(
+                "--ray needs Ray, which is not installed.", hint="Install it with `pip install ray`."
+            ) from None
         try:
             ray.init(address=address, ignore_reinit_error=True, log_to_driver=False)
         except Exception as error:
@@ -104,13 +115,13 @@ class RayExecutor:
         try:
             while waiting:
                 done, waiting = self._ray.wait(waiting, num_returns=1)
-                for each in self._ray.get(done):
-                    yield Outcome.from_dict(each)
+                for outcome in self._ray.get(done):
+                    yield Outcome.from_dict(outcome)
         except BaseException:
-            for each in waiting:
-                self._ray.cancel(each, force=True)
+            for task in waiting:
+                self._ray.cancel(task, force=True)
             raise
 
     def stop(self) -> None:
-        """Leaves the cluster."""
+        """Disconnects from the cluster."""
         self._ray.shutdown()

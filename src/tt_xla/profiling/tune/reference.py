@@ -1,4 +1,4 @@
-"""What a program gives in float32: its StableHLO, by XLA on the CPU, on what the recorded program was first given."""
+"""Reference results in float32: XLA on the CPU runs a recorded program's StableHLO on its first run's arguments."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ if TYPE_CHECKING:
 
 
 def in_float32(recording: Recording, number: int) -> tuple[list[Any] | None, str]:
-    """Results of a program whose first run's arguments were kept, 16-bit floats among them as float32.
+    """Computes a recorded program in float32.
+
+    Args:
+        recording: A recording that kept the arguments of first runs; 16-bit floats are converted to float32.
+        number: Number of the program.
 
     Returns:
-        the tensors and "", or None and why XLA does not compute them.
+        The result tensors and an empty text, or None and the reason why XLA cannot compute them.
     """
     import torch
 
@@ -22,9 +26,9 @@ def in_float32(recording: Recording, number: int) -> tuple[list[Any] | None, str
     from tt_xla.testing.divergence.runs import on_cpu
 
     program = recording.programs[number].program
-    compilation = next((one for one in recording.compilations if one.source and one.program == program), None)
+    compilation = next((item for item in recording.compilations if item.source and item.program == program), None)
     if compilation is None:
-        return None, "it was not compiled in the trial's process"
+        return None, "the program was not compiled in the trial's process"
     arguments = [_array(tensor) for tensor in recording.arguments[number]]
     try:
         results = on_cpu(Source(compilation.source, compilation.name).module, arguments)
@@ -34,6 +38,7 @@ def in_float32(recording: Recording, number: int) -> tuple[list[Any] | None, str
 
 
 def _array(tensor: Any) -> Any:
+    """Returns a tensor as a NumPy array, with 16-bit floats as float32."""
     import torch
 
     return tensor.float().numpy() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor.numpy()

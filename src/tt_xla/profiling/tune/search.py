@@ -1,6 +1,6 @@
-"""Which choices are tried: one option after another, each from the best choice so far; then larger batches.
+"""Searches the choices: one option after another, each from the best choice so far, and then larger batches.
 
-Every outcome is written down as it comes, so a search that was interrupted goes on where it stopped.
+Each outcome is written to a file at once, so an interrupted search continues where it stopped.
 """
 
 from __future__ import annotations
@@ -21,35 +21,41 @@ TRIALS_NAME = "trials.jsonl"
 REFERENCE_NAME = "reference.pt"
 
 PLATEAU = 1.05
-"""A larger batch that gives less than this times the throughput is the last one tried."""
+"""Factor of the throughput that a larger batch must reach for the next larger batch to be tried."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """What is swept."""
+    """The choices that a search may try."""
 
     levels: tuple[int, ...] = (0, 1, 2)
     traces: tuple[bool, ...] = (False, True)
     weights: tuple[str, ...] = (*WEIGHTS, MIXED)
     fidelities: tuple[str, ...] = ("", "hifi2", "lofi")
     batches: tuple[int, ...] = ()
-    """In rising order; empty keeps the script's own."""
+    """Batch sizes in rising order; if empty, the script's own."""
     pcc: float = 0.99
-    """The least correlation of a choice that may be chosen, and of mixed weights."""
+    """Least correlation with the reference of a choice that may be chosen."""
     metric: str = ""
-    """A metric that the script reports; then it stands for accuracy in the place of the correlation."""
+    """Metric of the script that measures accuracy instead of the correlation; empty for the correlation."""
     mixed_groups: int = 8
-    """So many groups of weights are tried one by one to find the sensitive ones."""
+    """Number of groups of weights that are tried one by one to find out which are sensitive."""
     grid: bool = False
-    """Try every combination at the first batch, not one option after another."""
+    """Whether to try every combination at the first batch size instead of one option after another."""
 
 
 @dataclass
 class Search:
     """A search of one program.
 
-    Args:
-        progress: told of each outcome, and of the number of trials known to come.
+    Attributes:
+        program: Path of a script, an experiment's YAML file or a StableHLO module.
+        arguments: The script's command-line arguments.
+        space: The choices to try.
+        folder: Folder of the file of trials and of the reference's results.
+        run_all: Runs trials.
+        batch_argument: Command-line option of the script that takes the batch size.
+        progress: Called with each outcome, and with None and a number of trials before they start.
     """
 
     program: str
@@ -60,14 +66,14 @@ class Search:
     batch_argument: str = "--batch-size"
     progress: Callable[[Outcome | None, int], None] = lambda outcome, coming: None
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    """By choice; also those of searches before this one in the same folder."""
+    """Outcomes by key of the choice, including those of earlier searches in the same folder."""
     _asked: dict[str, None] = field(default_factory=dict)
 
     def run(self) -> list[Outcome]:
-        """The outcomes of all choices that this search came to.
+        """Runs the search and returns the outcomes of all choices that it tried.
 
         Raises:
-            OptionError: the folder holds trials of another program, or the reference cannot run.
+            OptionError: The folder holds trials of another program, or the reference fails.
         """
         self._resume()
         first = self.space.batches[0] if self.space.batches else 0
@@ -81,17 +87,21 @@ class Search:
         return [self.outcomes[key] for key in self._asked]
 
     def best(self, outcomes: Iterable[Outcome]) -> Outcome | None:
-        """The fastest one that is accurate enough."""
-        good = [each for each in outcomes if not each.error and not each.choice.reference and self._accurate(each)]
-        return max(good, key=lambda each: (round(each.throughput, 3), each.pcc or 0.0), default=None)
+        """Returns the fastest outcome that is accurate enough; None if there is none."""
+        valid = [outcome for outcome in outcomes if not outcome.error and not outcome.choice.reference]
+        accurate = [outcome for outcome in valid if self._accurate(outcome)]
+        return max(accurate, key=lambda outcome: (round(outcome.throughput, 3), outcome.pcc or 0.0), default=None)
 
     def _accurate(self, outcome: Outcome) -> bool:
-        """Where results cannot be compared, nothing is known against a choice that changes no numbers."""
+        """Returns whether an outcome is accurate enough.
+
+        If its results cannot be compared, it counts as accurate if its choice does not change results.
+        """
         if outcome.pcc is None:
             return outcome.choice.weights == "bf16" and not outcome.choice.math_fidelity
         return outcome.pcc >= self.space.pcc
 
-    # What is tried
+    # The order of trials
 
     def _one_by_one(self, batch: int) -> Choice:
         space, best = self.space, Choice(batch=batch, optimization_level=self.space.levels[0])
@@ -103,44 +113,47 @@ class Search:
             ("math_fidelity", space.fidelities),
         ]
         for name, values in stages:
-            found = self._try([replace(best, **{name: value}) for value in values])
-            best = self._better(best, found)
+            best = self._better(best, self._try([replace(best, **{name: value}) for value in values]))
         return best
 
     def _grid(self, batch: int) -> Choice:
         space = self.space
         uniform = [name for name in space.weights if name in WEIGHTS]
-        all_of = product(space.levels, space.traces, uniform, space.fidelities)
-        found = self._try([Choice(*values, batch=batch) for values in all_of])
-        return self._better(found[0].choice, found)
+        combinations = product(space.levels, space.traces, uniform, space.fidelities)
+        outcomes = self._try([Choice(*values, batch=batch) for values in combinations])
+        return self._better(outcomes[0].choice, outcomes)
 
-    def _better(self, best: Choice, found: Sequence[Outcome]) -> Choice:
-        chosen = self.best([*found, *filter(None, [self.outcomes.get(best.key)])])
+    def _better(self, best: Choice, outcomes: Sequence[Outcome]) -> Choice:
+        """Returns the best choice of the outcomes and the best one so far."""
+        chosen = self.best([*outcomes, *filter(None, [self.outcomes.get(best.key)])])
         return chosen.choice if chosen else best
 
     def _mixed(self, best: Choice, reference: Outcome) -> Choice:
-        """bfp8 weights, and of these as many in bfp4 as the budget allows: those first that cost least accuracy."""
+        """Tries bfp8 weights with as many of them in bfp4 as accuracy allows, starting with the least sensitive."""
         groups = _groups(reference.weights, self.space.mixed_groups)
-        everything = self.outcomes.get(replace(best, weights="bfp4").key)
-        if not groups or (everything is not None and not everything.error and self._accurate(everything)):
+        all_bfp4 = self.outcomes.get(replace(best, weights="bfp4").key)
+        if not groups or (all_bfp4 is not None and not all_bfp4.error and self._accurate(all_bfp4)):
             return best
         start = replace(best, weights=MIXED)
-        alone = self._try([replace(start, overrides=_overrides(group)) for group in groups])
-        by_overrides = {each.choice.overrides: each for each in alone if not each.error and each.pcc is not None}
-        known = [group for group in groups if _overrides(group) in by_overrides]
-        ranked = sorted(known, key=lambda group: -(by_overrides[_overrides(group)].pcc or 0.0))
-        low, high, found = 0, len(ranked), list(alone)
-        while low < high:  # the largest number of groups that keeps the budget
+        single_groups = self._try([replace(start, overrides=_overrides(group)) for group in groups])
+        comparable = [outcome for outcome in single_groups if not outcome.error and outcome.pcc is not None]
+        by_overrides = {outcome.choice.overrides: outcome for outcome in comparable}
+        compared = [group for group in groups if _overrides(group) in by_overrides]
+        ranked = sorted(compared, key=lambda group: -(by_overrides[_overrides(group)].pcc or 0.0))
+        low, high, outcomes = 0, len(ranked), list(single_groups)
+        while low < high:  # bisects for the greatest number of groups that is accurate enough
             middle = (low + high + 1) // 2
             names = [name for group in ranked[:middle] for name in group]
             (outcome,) = self._try([replace(start, overrides=_overrides(names))])
-            found.append(outcome)
+            outcomes.append(outcome)
             low, high = (middle, high) if not outcome.error and self._accurate(outcome) else (low, middle - 1)
-        return self._better(best, found)
+        return self._better(best, outcomes)
 
     def _batches(self, best: Choice) -> None:
-        """Larger batches, until throughput plateaus or memory runs out. Their results are those of other inputs than
-        the reference's, so the correlation is taken from the first batch."""
+        """Tries larger batches until throughput stops growing or memory runs out.
+
+        Larger batches have other inputs than the reference, so they take the correlation of the first batch.
+        """
         before = self.outcomes.get(best.key)
         for batch in self.space.batches[1:]:
             (outcome,) = self._try([replace(best, batch=batch)])
@@ -148,21 +161,21 @@ class Search:
                 return
             if outcome.pcc is None and before is not None and before.pcc is not None:
                 outcome = replace(outcome, pcc=before.pcc)
-                self._keep(outcome)
+                self._save(outcome)
             if before is not None and outcome.throughput < PLATEAU * before.throughput:
                 return
             before = outcome
 
-    # Running and keeping
+    # Running trials and saving their outcomes
 
     def _try(self, choices: Sequence[Choice]) -> list[Outcome]:
-        """Outcomes of choices, in their order; those that are known already are not run again."""
+        """Returns the outcomes of choices in their order, and runs the trials that have no outcome yet."""
         wanted = list(dict.fromkeys(choices))
         self._asked |= dict.fromkeys(choice.key for choice in wanted)
         missing = [choice for choice in wanted if choice.key not in self.outcomes]
         self.progress(None, len(missing))
         for outcome in self.run_all([self._spec(choice) for choice in missing]):
-            self._keep(outcome)
+            self._save(outcome)
             self.progress(outcome, 0)
         return [self.outcomes[choice.key] for choice in wanted]
 
@@ -172,35 +185,36 @@ class Search:
         return Spec(choice, program, self.arguments, self.batch_argument, self.space.metric, results)
 
     def _header(self) -> dict[str, Any]:
-        """What trials depend on besides their choice."""
+        """Returns what trials depend on besides their choice, the first line of the file of trials."""
         path = Path(self.program)
         changed = path.stat().st_mtime_ns if path.is_file() else 0
         return {"program": str(path.resolve()), "changed": changed, "arguments": list(self.arguments)}
 
     def _resume(self) -> None:
+        """Reads the outcomes of an earlier search in the folder, or starts a new file of trials."""
         path = self.folder / TRIALS_NAME
         lines = list(_records(path)) if path.is_file() else []
         if lines and lines[0] == self._header():
             for record in lines[1:]:
                 outcome = Outcome.from_dict(record)
                 self.outcomes[outcome.choice.key] = outcome
-            path.write_text("".join(json.dumps(line) + "\n" for line in lines))  # without one that was cut off
+            path.write_text("".join(json.dumps(line) + "\n" for line in lines))  # drops a last line that was cut off
         elif lines and lines[0].get("program") != self._header()["program"]:
             raise OptionError(
-                f"'{path}' has the trials of {lines[0].get('program')}.",
-                hint="Give another folder with -o, or delete it.",
+                f"'{path}' has the trials of another program, {lines[0].get('program')}.",
+                hint="Give another folder with -o, or delete the file.",
             )
-        else:  # nothing is there, or the program has changed since
+        else:  # there is no file, or the program has changed since
             path.write_text(json.dumps(self._header()) + "\n")
 
-    def _keep(self, outcome: Outcome) -> None:
+    def _save(self, outcome: Outcome) -> None:
         self.outcomes[outcome.choice.key] = outcome
         with (self.folder / TRIALS_NAME).open("a") as file:
             file.write(json.dumps(outcome.as_dict()) + "\n")
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    """Lines of a file of trials; one that was cut off is left out."""
+    """Yields the lines of a file of trials, up to one that was cut off."""
     for line in path.read_text().splitlines():
         try:
             yield json.loads(line)
@@ -208,21 +222,30 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             return
 
 
-def _groups(weights: Sequence[tuple[str, int]], most: int) -> list[list[str]]:
-    """Names of weights in ``most`` groups at most, neighbours together, each of about the same number of elements."""
+def _groups(weights: Sequence[tuple[str, int]], limit: int) -> list[list[str]]:
+    """Splits weights into at most ``limit`` groups of neighbours with about the same number of elements.
+
+    Args:
+        weights: Name and number of elements of each weight.
+        limit: Number of groups at most.
+
+    Returns:
+        The names of the weights of each group.
+    """
     if not weights:
         return []
-    total, groups, taken = sum(size for _, size in weights), [], 0
-    if len(weights) <= most:
+    total, groups, elements_before = sum(size for _, size in weights), [], 0
+    if len(weights) <= limit:
         return [[name] for name, _ in weights]
     for name, size in weights:
-        wanted = min(int(most * taken / total), most - 1)
-        while len(groups) <= wanted:
+        group_index = min(int(limit * elements_before / total), limit - 1)
+        while len(groups) <= group_index:
             groups.append([])
         groups[-1].append(name)
-        taken += size
+        elements_before += size
     return [group for group in groups if group]
 
 
 def _overrides(names: Iterable[str]) -> str:
+    """Returns the option ``experimental_weight_dtype_overrides`` that puts weights into bfp4."""
     return ",".join(f"{name}=bfp_bf4" for name in sorted(names))

@@ -1,12 +1,13 @@
-"""One trial, in a process of its own: ``python -m tt_xla.profiling.tune.trial SPEC RESULT``, both JSON files.
+"""Runs one trial in this process: ``python -m tt_xla.profiling.tune.trial SPEC RESULT`` with two JSON files.
 
-Steps are found and measured as :mod:`tt_xla.profiling.bench` does. Throughput is of predicted time alone, so trials
-that run beside each other do not disturb one another.
+:mod:`tt_xla.profiling.bench` finds and measures the steps. Throughput depends on predicted times only, so trials that
+run at the same time do not disturb each other.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import sys
@@ -20,30 +21,36 @@ from tt_xla.profiling.tune.choice import Choice, Outcome
 from tt_xla.profiling.tune.reference import in_float32
 
 STEPS = 2
+"""Number of steady steps that a trial measures."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What a trial runs. ``results`` receives the reference's results, or has them."""
+    """Description of a trial."""
 
     choice: Choice
     program: str
     """A script, an experiment's YAML file, or a StableHLO module."""
     arguments: tuple[str, ...]
     batch_argument: str
+    """Command-line option of the script that takes the batch size."""
     metric: str
+    """Metric that the script must report, for which it runs to its end; empty if it may be ended early."""
     results: str
+    """File of the reference's results: the reference's trial writes it, other trials read it."""
 
     def as_dict(self) -> dict[str, Any]:
+        """Returns the description as plain data, for JSON."""
         return self.__dict__ | {"choice": self.choice.__dict__}
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Spec:
+        """Returns the description of :meth:`as_dict`'s data."""
         return Spec(**(data | {"choice": Choice(**data["choice"]), "arguments": tuple(data["arguments"])}))
 
 
 def run(spec: Spec) -> Outcome:
-    """Runs a trial in this process, whose compile options it sets for good."""
+    """Runs a trial in this process and sets the process's compile options permanently."""
     from tt_xla.errors import TTXLAError
 
     set_environment("TTXLA_COMPILE_OPTIONS", json.dumps(spec.choice.options()))
@@ -76,7 +83,7 @@ def _run_script(spec: Spec) -> Any:
 
 
 def _with_batch(path: Path, batch: int) -> str:
-    """A copy of an experiment's file with another batch size, in the trial's folder."""
+    """Writes a copy of an experiment's file with another batch size to the trial's folder, and returns its path."""
     import yaml
 
     data = yaml.safe_load(path.read_text())
@@ -96,7 +103,7 @@ def _seed() -> None:
 
 
 def _run_module(spec: Spec) -> Any:
-    """Runs a module four times, on arguments drawn from a normal distribution, or of small integers."""
+    """Runs a module four times on random arguments: normally distributed floats and small integers."""
     from tt_xla.compiler import compile_module, parse_module
     from tt_xla.compiler.stablehlo.untrusted import checked
     from tt_xla.options import CompileOptions, selected_system
@@ -130,10 +137,10 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
     from tt_xla.ir.program import Role
     from tt_xla.profiling.bench import measure
 
-    found = measure(recording, STEPS)
+    figures = measure(recording, STEPS)
     programs = [loaded.program for loaded in recording.programs]
     weights = {
-        argument.name: int(_product(argument.shape))
+        argument.name: math.prod(argument.shape)
         for program in programs
         for argument in program.arguments
         if argument.role is Role.PARAMETER and len(argument.shape) > 1
@@ -147,8 +154,8 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
         torch.save(results if exact is None else exact, spec.results)
     return Outcome(
         spec.choice,
-        step_ms=found.wall_ms.mean - found.host_ms,
-        device_ms=found.device_ms,
+        step_ms=figures.wall_ms.mean - figures.host_ms,
+        device_ms=figures.device_ms,
         dram_bytes=max((program.memory.dram_peak_bytes for program in programs), default=0),
         pcc=1.0 if spec.choice.reference else _pcc(results, spec.results),
         metrics=recording.metrics,
@@ -157,21 +164,17 @@ def _outcome(spec: Spec, recording: Any) -> Outcome:
     )
 
 
-def _product(sizes: tuple[int, ...]) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total
-
-
 def _main(recording: Any) -> int:
-    """The number of the program that most device time goes to."""
+    """Returns the number of the program that takes most device time."""
     runs = Counter(run.program for run in recording.runs)
     return max(runs, key=lambda number: runs[number] * recording.programs[number].program.predicted_device_us)
 
 
 def _pcc(results: list[Any], reference: str) -> float | None:
-    """The smallest correlation over results of several floats; None where results do not match the reference's."""
+    """Returns the least correlation of the results with more than one float.
+
+    If there is no such result, all results of one float count. None means that the shapes differ from the reference's.
+    """
     import torch
 
     from tt_xla.testing import pcc
@@ -179,12 +182,14 @@ def _pcc(results: list[Any], reference: str) -> float | None:
     if not Path(reference).is_file():
         return None
     expected = torch.load(reference)
-    if [tuple(one.shape) for one in results] != [tuple(one.shape) for one in expected]:
+    if [tuple(result.shape) for result in results] != [tuple(tensor.shape) for tensor in expected]:
         return None
-    pairs = [(one, other) for one, other in zip(results, expected, strict=True) if one.is_floating_point()]
-    large = [(one, other) for one, other in pairs if one.numel() > 1]
-    found = [float(pcc(one.float().numpy(), other.float().numpy(), rtol=0, atol=0)) for one, other in large or pairs]
-    return min(found, default=None)
+    pairs = [(result, tensor) for result, tensor in zip(results, expected, strict=True) if result.is_floating_point()]
+    large = [(result, tensor) for result, tensor in pairs if result.numel() > 1] or pairs
+    correlations = [
+        float(pcc(result.float().numpy(), tensor.float().numpy(), rtol=0, atol=0)) for result, tensor in large
+    ]
+    return min(correlations, default=None)
 
 
 def main(spec: str, result: str) -> None:
