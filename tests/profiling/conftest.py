@@ -1,4 +1,4 @@
-"""Scripts that are profiled, as a user would write them."""
+"""User scripts for the profiling tests."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ raise SystemExit("ran to its end")
 
 @pytest.fixture
 def script(tmp_path: Path) -> Callable[[str], str]:
-    """Writes a script; its path."""
+    """Returns a function that writes a script and returns its path."""
 
     def write(text: str) -> str:
         path = tmp_path / "script.py"

@@ -1,4 +1,4 @@
-"""Benchmarks of scripts that nobody edited: where steps are, what they took, and what is written about it."""
+"""Benchmarks of unchanged scripts: the steps that are figures, their figures, and the files."""
 
 from __future__ import annotations
 
@@ -41,31 +41,31 @@ def test_training_ends_after_enough_steady_steps(script: Script) -> None:
 
 
 def test_figures_of_a_training_step(script: Script) -> None:
-    found = bench(script(TRAIN), "1000", steps=3)
-    assert (found.system, found.steps) == ("n150", 3)
-    assert found.compile_steps >= 1
-    assert found.wall_ms.min <= found.wall_ms.median <= found.wall_ms.max
-    assert found.measured_ms.mean > found.host_ms > 0
-    assert found.wall_ms.mean == pytest.approx(found.host_ms + found.device_ms + found.gaps_ms, rel=1e-6)
-    assert found.overhead_percent == pytest.approx(100 * (1 - found.device_ms / found.wall_ms.mean))
-    assert found.dispatch_us == pytest.approx(1e3 * (found.wall_ms.mean - found.device_ms) / found.op_count)
-    assert sum(found.categories.values()) == pytest.approx(100)
-    assert sum(line.count for line in found.ops) == found.op_count
-    assert sum(line.device_us for line in found.ops) == pytest.approx(1e3 * found.device_ms, rel=0.05)
-    assert found.matmul_utilisation is not None
-    assert 0 < found.matmul_utilisation < 100
-    assert found.verdict == "HOST-bound"  # a network this small has nothing to do on a device
-    assert any("script.py" in line.source for line in found.ops)
+    figures = bench(script(TRAIN), "1000", steps=3)
+    assert (figures.system, figures.steps) == ("n150", 3)
+    assert figures.compile_steps >= 1
+    assert figures.wall_ms.min <= figures.wall_ms.median <= figures.wall_ms.max
+    assert figures.measured_ms.mean > figures.host_ms > 0
+    assert figures.wall_ms.mean == pytest.approx(figures.host_ms + figures.device_ms + figures.gaps_ms, rel=1e-6)
+    assert figures.overhead_percent == pytest.approx(100 * (1 - figures.device_ms / figures.wall_ms.mean))
+    assert figures.dispatch_us == pytest.approx(1e3 * (figures.wall_ms.mean - figures.device_ms) / figures.op_count)
+    assert sum(figures.categories.values()) == pytest.approx(100)
+    assert sum(line.count for line in figures.ops) == figures.op_count
+    assert sum(line.device_us for line in figures.ops) == pytest.approx(1e3 * figures.device_ms, rel=0.05)
+    assert figures.matmul_utilisation is not None
+    assert 0 < figures.matmul_utilisation < 100
+    assert figures.verdict == "HOST-bound"  # so small a network takes almost no device time
+    assert any("script.py" in line.source for line in figures.ops)
 
 
 def test_inference_steps_are_calls_of_the_compiled_model(script: Script) -> None:
     steps = find_steps(run_recorded(script(INFER), []))
     assert [step.compiles for step in steps] == [True, False, False]
     traced = find_steps(run_recorded(script(INFER), ["trace"]))
-    assert [step.compiles for step in traced] == [True, True, False]  # the second one captures the trace
+    assert [step.compiles for step in traced] == [True, True, False]  # the second step captures the trace
 
 
-def test_a_script_that_never_steps(script: Script) -> None:
+def test_a_script_without_steps_is_refused(script: Script) -> None:
     with pytest.raises(EmptyRecordingError, match="The script ran nothing on the device"):
         bench(script("import torch; torch.ones(3) + 1"))
     once = "import torch; print((torch.ones(3).to('tt') + 1).cpu())"
@@ -73,7 +73,7 @@ def test_a_script_that_never_steps(script: Script) -> None:
         bench(script(once))
 
 
-def test_a_script_whose_every_step_compiles(script: Script) -> None:
+def test_a_script_whose_steps_all_compile_is_refused(script: Script) -> None:
     text = "from tt_xla.frontends.torch.backend import clear_programs\n" + TRAIN.replace(
         '    tracy.signpost(f"step_{number}_start")', "    clear_programs()"
     )
@@ -82,7 +82,7 @@ def test_a_script_whose_every_step_compiles(script: Script) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
-def test_a_crash_keeps_what_was_there(script: Script, tmp_path: Path) -> None:
+def test_a_crash_keeps_what_was_recorded(script: Script, tmp_path: Path) -> None:
     out = tmp_path / "out"
     early = script(TRAIN.replace("== 2", "== 1"))
     done = CliRunner().invoke(bench_command, ["--steps", "50", "-o", str(out), early, "60", "crash"])
@@ -130,9 +130,9 @@ def test_experiments_are_valid_and_for_one_chip(name: str) -> None:
     spec = importlib.util.spec_from_file_location(f"experiment_{name}", script)
     assert spec is not None
     assert spec.loader is not None
-    for wanted in ("transformers", "peft", "optax", "sklearn"):
-        if wanted in Path(script).read_text():
-            pytest.importorskip(wanted)
+    for package in ("transformers", "peft", "optax", "sklearn"):
+        if package in Path(script).read_text():
+            pytest.importorskip(package)
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert load(config, module.Config).mesh_shape is None

@@ -1,4 +1,4 @@
-"""Profiles of scripts: what is recorded, what is written, and what tt-perf-report says to it."""
+"""Profiles of scripts: the recording, the files, and how tt-perf-report reads them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_inference_is_one_row_an_op_with_predicted_time_between_signposts(script
     assert cycles == pytest.approx(int(last["DEVICE FW DURATION [ns]"]), abs=1)  # at 1 GHz
 
 
-def test_the_cost_model_prices_the_file_as_it_was_predicted(script: Script, tmp_path: Path) -> None:
+def test_the_cost_model_predicts_the_durations_of_the_file(script: Script, tmp_path: Path) -> None:
     done = profile(script(INFER), [], tmp_path)
     assert done.csv is not None
     result = record(*price(read(done.csv, "")))
@@ -57,7 +57,7 @@ def test_the_cost_model_prices_the_file_as_it_was_predicted(script: Script, tmp_
     assert result["p90_abs_rel_error"] < 0.01
 
 
-def test_replayed_ops_name_their_trace_and_have_its_shorter_gap(script: Script, tmp_path: Path) -> None:
+def test_replayed_ops_have_a_trace_id_and_the_shorter_gap_of_traces(script: Script, tmp_path: Path) -> None:
     rows = rows_of(profile(script(INFER), ["trace"], tmp_path).csv)
     replayed = [row for row in rows if row["METAL TRACE ID"]]
     assert sorted({row["METAL TRACE REPLAY SESSION ID"] for row in replayed}) == ["1", "2"]
@@ -88,8 +88,8 @@ def test_a_script_that_uses_no_device_has_an_empty_table(script: Script, tmp_pat
     assert (done.ops, rows_of(done.csv)) == (0, [])
 
 
-def test_a_script_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"no script 'nowhere\.py'"):
+def test_a_script_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"The script 'nowhere\.py' does not exist"):
         profile("nowhere.py", [], tmp_path)
 
 

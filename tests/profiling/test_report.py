@@ -1,4 +1,4 @@
-"""Pages about profiles: what they say, what they refuse, and how they look in a browser."""
+"""Pages about profiles: their contents, their errors, and how they look in a browser."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def table(script: Script, tmp_path: Path) -> Path:
     return done.csv
 
 
-def test_a_page_has_every_part_and_loads_nothing(table: Path, tmp_path: Path) -> None:
+def test_a_page_has_every_section_and_loads_no_other_file(table: Path, tmp_path: Path) -> None:
     assert newest_report(tmp_path / "out") == table
     page = tmp_path / "page.html"
     write_report(page, read_table(table, "call_2", "call_3"))
     text = page.read_text()
-    for part in ("Timeline", "Where device time goes", "Roofline", "Memory over time", "Ops"):
-        assert f"<h2>{part}</h2>" in text
+    for title in ("Timeline", "Where device time goes", "Roofline", "Memory over time", "Ops"):
+        assert f"<h2>{title}</h2>" in text
     assert "n150: 3 ops" in text
     assert "DRAM bytes: at most" in text
     assert "src=" not in text
@@ -51,7 +51,7 @@ def test_ops_link_to_the_users_lines(script: Script, tmp_path: Path) -> None:
     assert '<span id="s0-4" class=hot>' in page
 
 
-def test_columns_that_are_missing(table: Path, tmp_path: Path) -> None:
+def test_optional_columns_may_be_missing_and_required_ones_may_not(table: Path, tmp_path: Path) -> None:
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
     path = tmp_path / "cut.csv"
@@ -62,7 +62,7 @@ def test_columns_that_are_missing(table: Path, tmp_path: Path) -> None:
             writer.writeheader()
             writer.writerows(rows)
 
-    write(["OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]"])  # the rest is not needed
+    write(["OP CODE", "OP TYPE", "DEVICE KERNEL DURATION [ns]"])  # the required columns
     assert len(read_table(path).rows) == len(read_table(table).rows)
     write_report(tmp_path / "page.html", read_table(path))
     write(["OP CODE", "MATH FIDELITY"])
@@ -70,7 +70,7 @@ def test_columns_that_are_missing(table: Path, tmp_path: Path) -> None:
         read_table(path)
 
 
-def test_signposts_that_never_came(table: Path) -> None:
+def test_unknown_signposts_are_refused(table: Path) -> None:
     with pytest.raises(OptionError, match=r"has no signpost 'step_9'.*Its signposts are: call_0, call_1"):
         read_table(table, "step_9")
     with pytest.raises(OptionError, match="has no signpost 'call_0' after 'end'"):
@@ -79,7 +79,7 @@ def test_signposts_that_never_came(table: Path) -> None:
         read_table(table, "end")
 
 
-def test_an_empty_trace_and_an_empty_folder(script: Script, tmp_path: Path) -> None:
+def test_an_empty_table_and_an_empty_folder_are_refused(script: Script, tmp_path: Path) -> None:
     done = profile(script("pass"), [], tmp_path / "out")
     assert done.csv is not None
     with pytest.raises(EmptyRecordingError, match="has no op, because nothing ran on the device"):
@@ -103,6 +103,6 @@ def test_a_browser_draws_the_page(table: Path, tmp_path: Path) -> None:
     subprocess.run([browser, *flags, page.as_uri()], capture_output=True, timeout=120, check=True)
     pixels = numpy.asarray(image.open(shot).convert("RGB")).astype(int)
     blue = (abs(pixels - [0x2F, 0x7E, 0xD8]).sum(axis=2) < 12).sum(axis=1)
-    assert (blue > 500).any(), "a bar of device time goes across the page"
+    assert (blue > 500).any(), "no bar of device time spans the page"
     rows = (blue > 0).nonzero()[0]
-    assert rows.max() - rows.min() > 600, "timeline, bars, roofline and memory follow each other"
+    assert rows.max() - rows.min() > 600, "the charts are not below each other"

@@ -1,4 +1,4 @@
-"""Searches: which choices are tried, what is chosen, and that an interrupted one goes on."""
+"""Searches: the choices that are tried, the choice that is made, and how an interrupted search continues."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ func.func public @main(%x: !t, %w: !t {ttcore.argument_type = "parameter", ttir.
 
 WEIGHTS = (("a", 100), ("b", 100), ("c", 100))
 LOSS = {"a": 0.002, "b": 0.02, "c": 0.004}
-"""What each weight in bfp4 costs of the correlation, in the made-up card below."""
+"""Correlation that each weight in bfp4 costs on the simulated card below."""
 
 
 def card(choice: Choice) -> Outcome:
-    """A made-up card: level 2, traces and narrow weights are faster; from batch 8 on nothing is gained."""
+    """Simulates a card: level 2, traces and narrow weights are faster; batches above 8 bring no throughput."""
     if choice.batch == 32:
         return Outcome(choice, error="ResourceExhaustedError: too much")
     narrow = choice.overrides.count("=") if choice.weights == "mixed" else 3 * (choice.weights == "bfp4")
@@ -55,7 +55,7 @@ def card(choice: Choice) -> Outcome:
 
 
 class Card:
-    """Runs trials on the made-up card; raises KeyboardInterrupt after ``limit`` of them."""
+    """Runs trials on the simulated card, and raises KeyboardInterrupt after ``limit`` of them."""
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
@@ -82,19 +82,19 @@ def search(program: str, run_all: Any, folder: Path, **space: Any) -> Search:
 
 
 def test_options_are_swept_one_after_another_within_the_budget(program: str, tmp_path: Path) -> None:
-    found = search(program, Card(), tmp_path / "out", pcc=0.99)
-    chosen = found.best(found.run())
+    tuning = search(program, Card(), tmp_path / "out", pcc=0.99)
+    chosen = tuning.best(tuning.run())
     assert chosen is not None
     assert (chosen.choice.optimization_level, chosen.choice.enable_trace) == (2, True)
-    assert chosen.choice.math_fidelity == ""  # lofi is faster, and wrong
+    assert chosen.choice.math_fidelity == ""  # lofi is faster, but inaccurate
     assert (chosen.choice.weights, chosen.choice.overrides) == ("mixed", "a=bfp_bf4,c=bfp_bf4")  # b costs too much
     assert chosen.pcc == pytest.approx(0.994)
 
 
 def test_mixed_weights_are_not_tried_where_all_may_be_narrow(program: str, tmp_path: Path) -> None:
     run_all = Card()
-    found = search(program, run_all, tmp_path / "out", pcc=0.9)
-    chosen = found.best(found.run())
+    tuning = search(program, run_all, tmp_path / "out", pcc=0.9)
+    chosen = tuning.best(tuning.run())
     assert chosen is not None
     assert chosen.choice.weights == "bfp4"
     assert not any(choice.overrides for choice in run_all.tried)
@@ -102,15 +102,15 @@ def test_mixed_weights_are_not_tried_where_all_may_be_narrow(program: str, tmp_p
 
 def test_batches_stop_where_throughput_plateaus_or_memory_runs_out(program: str, tmp_path: Path) -> None:
     run_all = Card()
-    found = search(program, run_all, tmp_path / "one", weights=("bf16",), batches=(1, 2, 4, 8, 16, 64))
-    chosen = found.best(found.run())
+    tuning = search(program, run_all, tmp_path / "one", weights=("bf16",), batches=(1, 2, 4, 8, 16, 64))
+    chosen = tuning.best(tuning.run())
     assert chosen is not None
     assert (chosen.choice.batch, chosen.pcc) == (8, 1.0)
     assert max(choice.batch for choice in run_all.tried) == 16
     exhausted = search(program, run_all, tmp_path / "two", weights=("bf16",), batches=(1, 32, 64))
     outcomes = exhausted.run()
-    assert [each.choice.batch for each in outcomes if each.error] == [32]
-    assert 64 not in {each.choice.batch for each in outcomes}
+    assert [outcome.choice.batch for outcome in outcomes if outcome.error] == [32]
+    assert 64 not in {outcome.choice.batch for outcome in outcomes}
 
 
 def test_a_grid_has_every_combination(program: str, tmp_path: Path) -> None:
@@ -119,34 +119,34 @@ def test_a_grid_has_every_combination(program: str, tmp_path: Path) -> None:
     assert len(run_all.tried) == 1 + 3 * 2 * 2 * 3
 
 
-def test_an_interrupted_search_goes_on(program: str, tmp_path: Path) -> None:
+def test_an_interrupted_search_continues(program: str, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         search(program, Card(limit=4), tmp_path / "out").run()
     with (tmp_path / "out" / TRIALS_NAME).open("a") as file:
-        file.write('{"cut')  # as a process that is killed leaves it
-    rest = Card()
-    search(program, rest, tmp_path / "out").run()
-    whole = Card()
-    search(program, whole, tmp_path / "other").run()
-    assert len(rest.tried) == len(whole.tried) - 4
-    assert set(rest.tried) < set(whole.tried)
-    nothing = Card()
-    search(program, nothing, tmp_path / "out").run()
-    assert not nothing.tried  # what came after the line that was cut off is read too
+        file.write('{"cut')  # the line of a process that was killed
+    remaining = Card()
+    search(program, remaining, tmp_path / "out").run()
+    complete = Card()
+    search(program, complete, tmp_path / "other").run()
+    assert len(remaining.tried) == len(complete.tried) - 4
+    assert set(remaining.tried) < set(complete.tried)
+    repeated = Card()
+    search(program, repeated, tmp_path / "out").run()
+    assert not repeated.tried  # the lines after the one that was cut off are read too
 
 
 def test_a_narrower_search_in_the_same_folder_chooses_within_its_own_space(program: str, tmp_path: Path) -> None:
     search(program, Card(), tmp_path / "out").run()
-    found = search(program, Card(), tmp_path / "out", levels=(0,), weights=("bf16",)).run()
-    assert {each.choice.weights for each in found} == {"bf16"}
-    assert {each.choice.optimization_level for each in found if not each.choice.reference} == {0}
+    outcomes = search(program, Card(), tmp_path / "out", levels=(0,), weights=("bf16",)).run()
+    assert {outcome.choice.weights for outcome in outcomes} == {"bf16"}
+    assert {outcome.choice.optimization_level for outcome in outcomes if not outcome.choice.reference} == {0}
 
 
-def test_trials_of_another_program_and_of_a_changed_one(program: str, tmp_path: Path) -> None:
+def test_trials_of_another_program_are_refused_and_of_a_changed_one_replaced(program: str, tmp_path: Path) -> None:
     search(program, Card(), tmp_path / "out").run()
     other = tmp_path / "other.mlir"
     other.write_text(MODULE)
-    with pytest.raises(OptionError, match=r"has the trials of .*program\.mlir"):
+    with pytest.raises(OptionError, match=r"has the trials of another program, .*program\.mlir"):
         search(str(other), Card(), tmp_path / "out").run()
     Path(program).write_text(MODULE + "\n")
     again = Card()
@@ -154,7 +154,7 @@ def test_trials_of_another_program_and_of_a_changed_one(program: str, tmp_path: 
     assert again.tried
 
 
-def test_a_program_that_does_not_run(program: str, tmp_path: Path) -> None:
+def test_a_program_that_does_not_run_is_refused(program: str, tmp_path: Path) -> None:
     def broken(specs: Sequence[Spec]) -> Iterator[Outcome]:
         return (Outcome(spec.choice, error="ValueError: no") for spec in specs)
 
@@ -162,14 +162,14 @@ def test_a_program_that_does_not_run(program: str, tmp_path: Path) -> None:
         search(program, broken, tmp_path / "out").run()
 
 
-def test_the_front_and_what_is_written(program: str, tmp_path: Path) -> None:
-    found = search(program, Card(), tmp_path / "out")
-    outcomes = found.run()
-    chosen = found.best(outcomes)
+def test_the_front_and_the_files(program: str, tmp_path: Path) -> None:
+    tuning = search(program, Card(), tmp_path / "out")
+    outcomes = tuning.run()
+    chosen = tuning.best(outcomes)
     assert chosen is not None
     front = pareto(outcomes)
-    assert [each.throughput for each in front] == sorted((each.throughput for each in front), reverse=True)
-    accuracies = [each.pcc or 0.0 for each in front]
+    assert [outcome.throughput for outcome in front] == sorted((outcome.throughput for outcome in front), reverse=True)
+    accuracies = [outcome.pcc or 0.0 for outcome in front]
     assert accuracies == sorted(set(accuracies))
     assert chosen in front
     write_chosen(tmp_path / "chosen.json", chosen, "")
@@ -177,9 +177,9 @@ def test_the_front_and_what_is_written(program: str, tmp_path: Path) -> None:
     assert CompileOptions.parse(options).experimental_weight_dtype_overrides == "a=bfp_bf4,c=bfp_bf4"
     write_page(tmp_path / "tune.html", program, outcomes, chosen, "")
     page = (tmp_path / "tune.html").read_text()
-    assert page.count("<circle") == len([each for each in outcomes if not each.choice.reference])
-    judged = [replace(each, metrics={"accuracy": 1.0}) for each in outcomes]
-    assert len(pareto(judged, "accuracy")) == 1  # all are as good, so the fastest is the front
+    assert page.count("<circle") == len([outcome for outcome in outcomes if not outcome.choice.reference])
+    judged = [replace(outcome, metrics={"accuracy": 1.0}) for outcome in outcomes]
+    assert len(pareto(judged, "accuracy")) == 1  # accuracy is equal, so the fastest outcome is the front
 
 
 def test_weights_are_grouped_by_size() -> None:
@@ -266,7 +266,7 @@ def test_ray_runs_trials_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(executors, "run_in_process", lambda data: card(Spec.from_dict(data).choice).as_dict())
     executor = RayExecutor("cluster:1")
     specs = [Spec(Choice(level), "p", (), "", "", "") for level in range(3)]
-    assert [each.choice.optimization_level for each in executor(specs)] == [0, 1, 2]
+    assert [outcome.choice.optimization_level for outcome in executor(specs)] == [0, 1, 2]
     executor.stop()
     assert calls == ["cluster:1", "shutdown"]
     monkeypatch.setitem(sys.modules, "ray", None)
@@ -274,7 +274,7 @@ def test_ray_runs_trials_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         RayExecutor("cluster:1")
 
 
-def test_bad_arguments(program: str) -> None:
+def test_invalid_arguments_are_refused(program: str) -> None:
     for flags, message in (
         (["--levels", "3"], "'3' is not a list of 0, 1, 2"),
         (["--batches", "0,4"], "is not a list of positive numbers"),
