@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import ModuleOp, bf16
-from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_patterns
 from tt_xla.compiler.ttir.decompose_elementwise import ELEMENTWISE
+from tt_xla.compiler.ttir.match import reshaped, transposed
 from tt_xla.ir import shapes
 from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.contraction import DotGeneralOp, LinearOp, MatmulOp
 from tt_xla.ir.ttir.creation import ArangeOp
-from tt_xla.ir.ttir.structure import BroadcastOp, EmbeddingOp, GatherOp, PermuteOp, ReshapeOp, ReverseOp
+from tt_xla.ir.ttir.structure import BroadcastOp, EmbeddingOp, GatherOp, ReverseOp
 from tt_xla.ir.ttir.window import Conv2dOp, ConvTranspose2dOp
 
 
@@ -31,19 +31,19 @@ def dot_general(op: DotGeneralOp, rewriter: PatternRewriter) -> None:
     left, right = shape(op.lhs), shape(op.rhs)
     free = tuple(dim for dim in range(len(left)) if dim not in batch + inner)
     free_rhs = tuple(dim for dim in range(len(right)) if dim not in batch_rhs + inner_rhs)
-    lhs = _permute(rewriter, op, op.lhs, batch + free + inner)
-    rhs = _permute(rewriter, op, op.rhs, batch_rhs + inner_rhs + free_rhs)
+    lhs = transposed(rewriter, op, op.lhs, batch + free + inner)
+    rhs = transposed(rewriter, op, op.rhs, batch_rhs + inner_rhs + free_rhs)
     batches = tuple(left[dim] for dim in batch)
     depth = math.prod(left[dim] for dim in inner)
     columns = math.prod(right[dim] for dim in free_rhs)
     rows = tuple(left[dim] for dim in free)
     if batch or not rows:
         rows = (math.prod(rows),)
-    lhs = _reshape(rewriter, op, lhs, (*batches, *rows, depth))
-    rhs = _reshape(rewriter, op, rhs, (*batches, depth, columns))
+    lhs = reshaped(rewriter, op, lhs, (*batches, *rows, depth))
+    rhs = reshaped(rewriter, op, rhs, (*batches, depth, columns))
     product_type = tensor((*batches, *rows, columns), tensor_type(op.result).element_type)
     product = insert_before(rewriter, op, MatmulOp, [lhs, rhs], product_type, transpose_a=False, transpose_b=False)
-    rewriter.replace(op, [], [_reshape(rewriter, op, product, shape(op.result))])
+    rewriter.replace(op, [], [reshaped(rewriter, op, product, shape(op.result))])
 
 
 @pattern(Conv2dOp, ConvTranspose2dOp)
@@ -52,12 +52,12 @@ def channels_last(op: Conv2dOp | ConvTranspose2dOp, rewriter: PatternRewriter) -
     order = op.dims
     if order == (0, 1, 2, 3):
         return
-    activation = _permute(rewriter, op, op.input, order)
+    activation = transposed(rewriter, op, op.input, order)
     result = tensor(shapes.permute(shape(op.result), order), tensor_type(op.result).element_type)
     values = op.values() | {"batch_dim": 0, "height_dim": 1, "width_dim": 2, "channel_dim": 3}
     convolution = insert_before(rewriter, op, type(op), [activation, op.weight, op.bias], result, **values)
     inverse = tuple(order.index(dim) for dim in range(4))
-    rewriter.replace(op, [], [_permute(rewriter, op, convolution, inverse)])
+    rewriter.replace(op, [], [transposed(rewriter, op, convolution, inverse)])
 
 
 @pattern(Conv2dOp)
@@ -73,16 +73,16 @@ def convolution_of_one_window(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     is_one_window = op.dims == (0, 1, 2, 3) and op.groups == 1 and shape(op.input) == window
     if not is_one_window or (height, width) != (1, 1) or math.prod(window[1:3]) == 1 or any(shapes.borders(op.padding)):
         return
-    rows = _reshape(rewriter, op, op.input, (batch, depth))
-    columns = _reshape(rewriter, op, _permute(rewriter, op, op.weight, (2, 3, 1, 0)), (depth, channels))
+    rows = reshaped(rewriter, op, op.input, (batch, depth))
+    columns = reshaped(rewriter, op, transposed(rewriter, op, op.weight, (2, 3, 1, 0)), (depth, channels))
     type_ = tensor((batch, channels), tensor_type(op.result).element_type)
     flags = {"transpose_a": False, "transpose_b": False}
     if op.bias is None:
         product = insert_before(rewriter, op, MatmulOp, [rows, columns], type_, **flags)
     else:
-        bias = _reshape(rewriter, op, op.bias, (channels,))
+        bias = reshaped(rewriter, op, op.bias, (channels,))
         product = insert_before(rewriter, op, LinearOp, [rows, columns, bias], type_, **flags)
-    rewriter.replace(op, [], [_reshape(rewriter, op, product, shape(op.result))])
+    rewriter.replace(op, [], [reshaped(rewriter, op, product, shape(op.result))])
 
 
 @pattern(ArangeOp)
@@ -97,7 +97,7 @@ def arange(op: ArangeOp, rewriter: PatternRewriter) -> None:
     )
     flat = tuple(size if position == dim else 1 for position, size in enumerate(sizes))
     repeats = tuple(1 if position == dim else size for position, size in enumerate(sizes))
-    line = _reshape(rewriter, op, line, flat)
+    line = reshaped(rewriter, op, line, flat)
     replace_with(rewriter, op, BroadcastOp, [line], broadcast_dimensions=repeats)
 
 
@@ -116,7 +116,7 @@ def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
         return
     order = (*dims, *(dim for dim in range(len(sizes)) if dim not in dims))
     columns = math.prod(sizes) // count
-    table = _reshape(rewriter, op, _permute(rewriter, op, op.input, order), (count, columns))
+    table = reshaped(rewriter, op, transposed(rewriter, op, op.input, order), (count, columns))
     falling = {"start": count - 1, "end": -1, "step": -1, "arange_dimension": 0}
     if element == bf16:
         rows = insert_before(rewriter, op, ArangeOp, [], tensor((count,), si32), **falling)
@@ -124,25 +124,9 @@ def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
     else:
         rows = insert_before(rewriter, op, ArangeOp, [], tensor((count, columns), si32), **falling)
         reversed_rows = insert_before(rewriter, op, GatherOp, [table, rows], tensor_type(table), dim=0)
-    reversed_rows = _reshape(rewriter, op, reversed_rows, tuple(sizes[dim] for dim in order))
+    reversed_rows = reshaped(rewriter, op, reversed_rows, tuple(sizes[dim] for dim in order))
     inverse = tuple(order.index(dim) for dim in range(len(sizes)))
-    rewriter.replace(op, [], [_permute(rewriter, op, reversed_rows, inverse)])
-
-
-def _permute(rewriter: PatternRewriter, op: Operation, value: SSAValue, permutation: tuple[int, ...]) -> SSAValue:
-    """Returns ``value`` permuted, or the value itself where the permutation is the identity."""
-    if permutation == tuple(range(len(permutation))):
-        return value
-    type_ = tensor(shapes.permute(shape(value), permutation), tensor_type(value).element_type)
-    return insert_before(rewriter, op, PermuteOp, [value], type_, permutation=permutation)
-
-
-def _reshape(rewriter: PatternRewriter, op: Operation, value: SSAValue, new: tuple[int, ...]) -> SSAValue:
-    """Returns ``value`` in another shape, or the value itself where it has that shape."""
-    if shape(value) == new:
-        return value
-    type_ = tensor(new, tensor_type(value).element_type)
-    return insert_before(rewriter, op, ReshapeOp, [value], type_, shape=new)
+    rewriter.replace(op, [], [transposed(rewriter, op, reversed_rows, inverse)])
 
 
 def run(module: ModuleOp) -> None:

@@ -13,10 +13,8 @@ from collections.abc import Iterable, Sequence
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.rewriting import insert_before
-from tt_xla.compiler.ttir.match import reshaped
-from tt_xla.ir import shapes
-from tt_xla.ir.base import shape, tensor, tensor_type
+from tt_xla.compiler.ttir.match import reshaped, transposed
+from tt_xla.ir.base import shape
 from tt_xla.ir.ttir.structure import PermuteOp, ReshapeOp, TypecastOp
 
 VIEWS = (TypecastOp, ReshapeOp, PermuteOp)
@@ -194,7 +192,4 @@ def _turned(rewriter: PatternRewriter, op: Operation, value: SSAValue, dims: Dim
         value = reshaped(rewriter, op, value, tuple(product(dim) for dim in dims))
     ones = [place for place, dim in enumerate(dims) if not dim]
     turn = (*ones, *(dims.index([factor]) for factor in order))
-    if turn == tuple(range(len(turn))):
-        return value
-    type_ = tensor(shapes.permute(shape(value), turn), tensor_type(value).element_type)
-    return insert_before(rewriter, op, PermuteOp, [value], type_, permutation=turn)
+    return transposed(rewriter, op, value, turn)

@@ -10,13 +10,23 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.rewriter import InsertPoint
 
 from tt_xla.compiler.analysis.constants import is_held, numpy_dtype, splat_of, wrapped
 from tt_xla.compiler.analysis.constness import is_constant
 from tt_xla.compiler.analysis.ranges import TRUTH
 from tt_xla.compiler.rewriting import both_ways, insert_before, look_through, pattern, producer, replace_with
-from tt_xla.compiler.ttir.match import BINARY, UNARY, Add, Div, Multiply, Subtract, is_float, reshaped
+from tt_xla.compiler.ttir.match import (
+    BINARY,
+    UNARY,
+    Add,
+    Div,
+    Multiply,
+    Subtract,
+    is_float,
+    reshaped,
+    splat_before,
+    times_constant,
+)
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
 from tt_xla.ir.layout import TILE
@@ -265,9 +275,8 @@ def sink_factor(op: ReshapeOp | PermuteOp, rewriter: PatternRewriter) -> None:
         return
     moved = insert_before(rewriter, op, type(op), [value], tensor_type(op.result), **op.values())
     one = (1,) if shape(op.result) else ()
-    small = splat_of(float(splat(other) or 0), tensor(one, tensor_type(other).element_type), op.location)
-    rewriter.insert(small, InsertPoint.before(op))
-    replace_with(rewriter, op, type(inner), [moved, small.results[0]])
+    small = splat_before(rewriter, op, float(splat(other) or 0), tensor(one, tensor_type(other).element_type))
+    replace_with(rewriter, op, type(inner), [moved, small])
 
 
 @pattern(UNARY["neg"])
@@ -286,14 +295,7 @@ def _by_constant(op: Operation) -> tuple[SSAValue, float] | None:
     """Returns x and c when an op computes x times the constant c."""
     if isinstance(op, UNARY["neg"]):
         return op.operands[0], -1.0
-    if isinstance(op, Div):
-        divisor = splat(op.operands[1])
-        return (op.operands[0], 1 / float(divisor)) if divisor else None
-    for value, other in both_ways(op) if isinstance(op, Multiply) else ():
-        factor = splat(other)
-        if factor is not None:
-            return value, float(factor)
-    return None
+    return times_constant(op.results[0])
 
 
 def _scale(rewriter: PatternRewriter, op: Operation, value: SSAValue, factor: float) -> None:
@@ -356,9 +358,7 @@ def _plus(op: object) -> tuple[SSAValue, int] | None:
 def _constant(rewriter: PatternRewriter, op: Operation, value: float) -> SSAValue:
     """Inserts a constant of one element that broadcasts to the result of ``op``."""
     type_ = tensor_type(op.results[0])
-    constant = splat_of(value, tensor((1,) * len(type_.get_shape()), type_.element_type), op.location)
-    rewriter.insert(constant, InsertPoint.before(op))
-    return constant.results[0]
+    return splat_before(rewriter, op, value, tensor((1,) * len(type_.get_shape()), type_.element_type))
 
 
 @pattern(BINARY["pow"], approximate=True)

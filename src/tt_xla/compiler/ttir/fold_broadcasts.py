@@ -9,8 +9,8 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.analysis.constants import splat_of
 from tt_xla.compiler.rewriting import pattern, producer, replace_with, run_patterns
+from tt_xla.compiler.ttir.match import splat_before
 from tt_xla.ir import abstract as shared
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor, tensor_type
@@ -85,8 +85,7 @@ def sink_unsqueeze(op: Any, rewriter: PatternRewriter) -> None:
     for index, value in enumerate(sources):
         number = splat(value)
         if number is not None:
-            constant = splat_of(number, tensor((1,), tensor_type(value).element_type), op.location)
-            sources[index] = rewriter.insert(constant, InsertPoint.before(op)).results[0]
+            sources[index] = splat_before(rewriter, op, number, tensor((1,), tensor_type(value).element_type))
     type_ = tensor(before, tensor_type(op.result).element_type)
     inner = type(op).create(operands=sources, result_types=[type_], properties=op.properties, location=op.location)
     rewriter.insert(inner, InsertPoint.before(op))
@@ -115,9 +114,7 @@ def shrink_constant(op: Any, rewriter: PatternRewriter) -> None:
             continue
         value = splat(operand)
         if value is not None and _still_broadcasts(op, index, (1,)):
-            constant = splat_of(value, tensor((1,), tensor_type(operand).element_type), op.location)
-            rewriter.insert(constant, InsertPoint.before(op))
-            op.operands[index] = constant.results[0]
+            op.operands[index] = splat_before(rewriter, op, value, tensor((1,), tensor_type(operand).element_type))
             rewriter.notify_op_modified(op)
 
 

@@ -6,11 +6,9 @@ import math
 
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.analysis.constants import splat_of
 from tt_xla.compiler.rewriting import insert_before, pattern, producer, replace_with
-from tt_xla.compiler.ttir.match import Multiply
+from tt_xla.compiler.ttir.match import Multiply, splat_before
 from tt_xla.ir import shapes
 from tt_xla.ir.base import only_user, shape, tensor_type
 from tt_xla.ir.ttir.reduction import MaxOp, MeanOp, MinOp, ProdOp, SumOp
@@ -67,9 +65,7 @@ def _reduce_before_repeating(op: SumOp | MeanOp | MaxOp | MinOp, rewriter: Patte
         return
     type_ = tensor_type(op.result)
     total = insert_before(rewriter, op, SumOp, [broadcast.input], type_, dim_arg=dims, keep_dim=keep_dim)
-    factor = splat_of(float(count), type_, op.location)
-    rewriter.insert(factor, InsertPoint.before(op))
-    replace_with(rewriter, op, Multiply, [total, factor.results[0]])
+    replace_with(rewriter, op, Multiply, [total, splat_before(rewriter, op, float(count), type_)])
 
 
 def _same_element(op: Reduced) -> bool:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from tt_xla.compiler.rewriting import insert_before, pattern
+from tt_xla.compiler.rewriting import pattern
 from tt_xla.compiler.ttir.dimensions import Dims, Factor, after, product, refined, unsplit
-from tt_xla.compiler.ttir.match import reshaped
+from tt_xla.compiler.ttir.match import reshaped, transposed
 from tt_xla.ir import shapes
-from tt_xla.ir.base import only_user, shape, tensor, tensor_type
+from tt_xla.ir.base import only_user, shape
 from tt_xla.ir.ttir.structure import PermuteOp, ReshapeOp
 
 _LONGEST = 8
@@ -100,7 +100,5 @@ def _runs(dim: list[Factor], following: dict[Factor, Factor]) -> list[list[Facto
 def _moved(rewriter: PatternRewriter, op: ReshapeOp | PermuteOp, value: SSAValue, plan: _Plan) -> SSAValue:
     """Inserts the ops of a plan and returns the last result."""
     if plan.order != tuple(range(len(plan.order))):
-        value = reshaped(rewriter, op, value, plan.split)
-        type_ = tensor(shapes.permute(plan.split, plan.order), tensor_type(value).element_type)
-        value = insert_before(rewriter, op, PermuteOp, [value], type_, permutation=plan.order)
+        value = transposed(rewriter, op, reshaped(rewriter, op, value, plan.split), plan.order)
     return reshaped(rewriter, op, value, shape(op.result))

@@ -13,15 +13,16 @@ import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float32Type, bf16
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.analysis.constants import numpy_dtype
+from tt_xla.compiler.analysis.constants import numpy_dtype, splat_of
 from tt_xla.compiler.analysis.ranges import BINARY, UNARY
 from tt_xla.compiler.rewriting import both_ways, insert_before, producer
-from tt_xla.ir import ttir
-from tt_xla.ir.base import only_user, shape, tensor, tensor_type
+from tt_xla.ir import shapes
+from tt_xla.ir.base import Tensor, only_user, shape, tensor, tensor_type
 from tt_xla.ir.ttir.creation import splat
 from tt_xla.ir.ttir.reduction import MeanOp
-from tt_xla.ir.ttir.structure import BroadcastOp, ReshapeOp, TypecastOp
+from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp, TypecastOp
 
 Add, Subtract, Multiply, Div = (BINARY[name] for name in ("add", "subtract", "multiply", "div"))
 
@@ -149,14 +150,14 @@ def mean_over(value: SSAValue, full: SSAValue) -> tuple[SSAValue, tuple[int, ...
     dims = last_dims(mean)
     if dims is None or shape(mean.input) != shape(full):
         return None
-    kept_sizes = ttir.shared.shapes.reduce(shape(mean.input), dims, True)
+    kept_sizes = shapes.reduce(shape(mean.input), dims, True)
     return (mean.input, dims) if shape(behind(value, BroadcastOp, TypecastOp)) == kept_sizes else None
 
 
 def last_dims(mean: MeanOp) -> tuple[int, ...] | None:
     """Returns a mean's dimensions when they are the last ones of its operand, else None."""
     rank = len(shape(mean.input))
-    dims = ttir.shared.shapes.normalise_dims(mean.dim_arg, rank)
+    dims = shapes.normalise_dims(mean.dim_arg, rank)
     return tuple(sorted(dims)) if dims and sorted(dims) == list(range(rank - len(dims), rank)) else None
 
 
@@ -179,6 +180,32 @@ def reshaped(rewriter: PatternRewriter, op: Operation, value: SSAValue, sizes: t
     if shape(value) == sizes:
         return value
     return insert_before(rewriter, op, ReshapeOp, [value], tensor(sizes, tensor_type(value).element_type), shape=sizes)
+
+
+def transposed(rewriter: PatternRewriter, op: Operation, value: SSAValue, permutation: tuple[int, ...]) -> SSAValue:
+    """Returns ``value`` permuted, by a permute before ``op`` unless the permutation is the identity."""
+    if permutation == tuple(range(len(permutation))):
+        return value
+    type_ = tensor(shapes.permute(shape(value), permutation), tensor_type(value).element_type)
+    return insert_before(rewriter, op, PermuteOp, [value], type_, permutation=permutation)
+
+
+def splat_before(rewriter: PatternRewriter, op: Operation, number: float, type_: Tensor) -> SSAValue:
+    """Inserts a constant of one value everywhere before ``op`` and returns it."""
+    constant = splat_of(number, type_, op.location)
+    rewriter.insert(constant, InsertPoint.before(op))
+    return constant.results[0]
+
+
+def times_constant(value: SSAValue) -> tuple[SSAValue, float] | None:
+    """Returns x and c when a value is x * c or x / (1 / c) with a constant c, else None."""
+    multiply, division = producer(value, Multiply), producer(value, Div)
+    for factor, other in both_ways(multiply) if multiply is not None else ():
+        number = splat(other)
+        if number is not None:
+            return factor, float(number)
+    divisor = splat(division.operands[1]) if division is not None else None
+    return (division.operands[0], 1 / float(divisor)) if division is not None and divisor else None
 
 
 def used_once(value: SSAValue) -> bool:

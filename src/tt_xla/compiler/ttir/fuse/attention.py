@@ -12,9 +12,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.rewriter import InsertPoint
 
-from tt_xla.compiler.analysis.constants import splat_of
 from tt_xla.compiler.rewriting import both_ways, insert_before, pattern, producer
 from tt_xla.compiler.ttir.dimensions import (
     VIEWS,
@@ -31,13 +29,13 @@ from tt_xla.compiler.ttir.dimensions import (
 from tt_xla.compiler.ttir.match import (
     BINARY,
     Add,
-    Div,
-    Multiply,
     behind,
     cast,
     is_float,
     reshaped,
     same,
+    splat_before,
+    times_constant,
     unary,
     uncast,
     unshaped,
@@ -149,7 +147,7 @@ def _replace(
     second = outer.b, [*batch, columns, depth] if outer.transpose_b else [*batch, depth, columns]
     (queries, query_dims), key = (second, first) if rows == roles.keys else (first, second)
     scale, plain = scores.scale, uncast(queries)
-    scaled = _by_constant(plain)
+    scaled = times_constant(plain)
     if scaled is not None and scaled[0].type == plain.type:
         plain, scale = scaled[0], scale * scaled[1]
     *batch, free, contracted = refined(weights.operand)
@@ -225,8 +223,7 @@ def _guarded(rewriter: PatternRewriter, op: Operation, attended: SSAValue, mask:
     """Returns ``attended`` with 0 in rows where an additive mask hides all keys."""
     sizes = shape(mask)[:-1]
     greatest = insert_before(rewriter, op, MaxOp, [mask], tensor((*sizes, 1), bf16), dim_arg=(3,), keep_dim=True)
-    zero, hidden = (splat_of(number, tensor((1,), bf16), op.location) for number in (0.0, -math.inf))
-    nothing, never = (rewriter.insert(constant, InsertPoint.before(op)).results[0] for constant in (zero, hidden))
+    nothing, never = (splat_before(rewriter, op, number, tensor((1,), bf16)) for number in (0.0, -math.inf))
     sees = insert_before(rewriter, op, BINARY["ne"], [greatest, never], tensor((*sizes, 1), bf16))
     return insert_before(rewriter, op, WhereOp, [sees, attended, nothing], tensor_type(attended))
 
@@ -250,7 +247,7 @@ def _scores(value: SSAValue, dims: Dims) -> _Scores | None:
                 return None
             value, dims = producer_op.input, inner
             continue
-        scaled = _by_constant(value)
+        scaled = times_constant(value)
         if scaled is not None and shape(scaled[0]) == shape(value):
             value, scale = scaled[0], scale * scaled[1]
             continue
@@ -311,17 +308,6 @@ def _mask_dims(mask: _Mask) -> Dims | None:
     return [dim if size != 1 else [] for size, dim in zip(sizes, aligned, strict=True)]
 
 
-def _by_constant(value: SSAValue) -> tuple[SSAValue, float] | None:
-    """Returns x and c when a value is x times the constant c, else None."""
-    multiply, division = producer(value, Multiply), producer(value, Div)
-    for one, other in both_ways(multiply) if multiply is not None else ():
-        number = splat(other)
-        if number is not None:
-            return one, float(number)
-    number = splat(division.operands[1]) if division is not None else None
-    return (division.operands[0], 1 / float(number)) if division is not None and number else None
-
-
 def _masked(value: SSAValue, dims: Dims, scale: float) -> tuple[SSAValue, Dims, _Mask] | None:
     """Returns the scores before a mask, their dimensions and the mask; None where ``value`` applies no mask.
 
@@ -362,7 +348,7 @@ def _last(dims: Dims, value: SSAValue) -> Dims:
 def _leads_to_product(value: SSAValue) -> bool:
     """Returns whether a value is a matrix product, perhaps scaled and behind casts, reshapes and permutes."""
     value = behind(value, *VIEWS)
-    scaled = _by_constant(value)
+    scaled = times_constant(value)
     return producer(behind(scaled[0], *VIEWS) if scaled is not None else value, MatmulOp) is not None
 
 
@@ -409,9 +395,8 @@ def _additive(rewriter: PatternRewriter, op: Operation, mask: _Mask, roles: _Rol
     value, dims = mask.value, _mask_dims(mask)
     assert dims is not None
     if mask.is_predicate:
-        zero, hidden = (splat_of(number, tensor((1,), bf16), op.location) for number in (0.0, mask.hidden))
-        insert = [rewriter.insert(constant, InsertPoint.before(op)).results[0] for constant in (zero, hidden)]
-        chosen = reversed(insert) if mask.hides else insert
+        constants = [splat_before(rewriter, op, number, tensor((1,), bf16)) for number in (0.0, mask.hidden)]
+        chosen = reversed(constants) if mask.hides else constants
         value = insert_before(rewriter, op, WhereOp, [value, *chosen], tensor(shape(value), bf16))
     varied = {factor for dim in dims for factor in dim}
     whole_dims = (roles.batch, roles.heads + roles.groups, roles.rows, roles.keys)
