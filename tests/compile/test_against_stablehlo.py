@@ -1,7 +1,7 @@
-"""Small programs compiled, run on the emulated card, and compared with XLA's CPU client on the same module.
+"""Small programs compared with XLA's CPU client on the same module.
 
-With ``numerics=exact`` the compiler's meaning is judged, with tight tolerances; in bfloat16 with the chip's own
-numerics the correlation is. Inputs are arguments, so nothing folds away.
+With ``numerics=exact`` the tolerances are tight, so that they judge the compiler. In bfloat16 with the chip's numerics
+the correlation is compared. Inputs are arguments, so nothing folds away.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tt_xla.testing import pcc
 
 
 def lowered(program: Callable[..., Any] | str, inputs: tuple[np.ndarray, ...]) -> Any:
-    """The StableHLO module of a case."""
+    """Returns the StableHLO module of a case."""
     if isinstance(program, str):
         return parse_module(program)
     return jax.jit(program, keep_unused=True).lower(*inputs).compiler_ir("stablehlo")
@@ -71,8 +71,8 @@ def expected(name: str) -> tuple[Any, list[np.ndarray]]:
     return module, on_cpu(module, CASES[name].inputs)
 
 
-def takes_floats(found: Case) -> bool:
-    return any(value.dtype == np.float32 for value in found.inputs)
+def takes_floats(case: Case) -> bool:
+    return any(value.dtype == np.float32 for value in case.inputs)
 
 
 ON_CHIP = (
@@ -92,7 +92,7 @@ ON_CHIP = (
     ),
     *("total_order", "unsigned", "window", "without_elements"),
 )
-"""What the names of cases begin with whose every op the chip runs."""
+"""Prefixes of the names of cases whose every op the chip runs."""
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith(ON_CHIP)])
@@ -110,7 +110,7 @@ def test_nothing_is_left_to_the_host(name: str) -> None:
     ],
 )
 def test_convolutions_of_dilated_inputs_are_transposed_ones(name: str, native: bool) -> None:
-    """Where no padding goes before the input beyond the kernel's reach."""
+    """This holds where padding before the input does not exceed the kernel's reach."""
     module, _ = expected(name)
     program = compile_module(module, CompileOptions.parse({}), load_target("n150"))
     ops = [instruction.op for instruction in program.functions[0].body]
@@ -134,7 +134,7 @@ def test_exact(name: str, level: int) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_exact_with_parameters_and_a_trace(name: str) -> None:
-    """All inputs but the first are parameters, so const-eval takes what it can; the third run replays a trace."""
+    """All inputs but the first are parameters, so const-eval takes part; the third run replays a trace."""
     module, wanted = expected(name)
     source = str(module)
     for index in range(1, len(CASES[name].inputs)):
@@ -147,9 +147,9 @@ def test_exact_with_parameters_and_a_trace(name: str) -> None:
 
 
 @pytest.mark.parametrize("level", [0, 2])
-@pytest.mark.parametrize("name", [name for name, found in CASES.items() if found.correlates and takes_floats(found)])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.correlates and takes_floats(case)])
 def test_bfloat16_on_silicon_numerics_correlates(name: str, level: int) -> None:
-    """The program in bfloat16 under the chip's numerics, against the same program in float32."""
+    """The program in bfloat16 with the chip's numerics correlates with the same program in float32."""
     _, wanted = expected(name)
     inputs = tuple(value.astype(BF16) if value.dtype == np.float32 else value for value in CASES[name].inputs)
     program = CASES[name].program

@@ -1,4 +1,4 @@
-"""Attention is found whatever the order in which a program states its dimensions, masks and products."""
+"""Attention fuses in whatever order a program states its dimensions, masks and products."""
 
 from __future__ import annotations
 
@@ -158,10 +158,10 @@ def test_is_one_op_with_the_same_result(name: str, level: int) -> None:
     ops = [step.op for step in program.functions[0].body]
     assert ops.count(OP) == 1
     assert not {"ttnn.softmax", "ttnn.matmul"} & set(ops)
-    (found,) = get_device().load(program).run([to_torch(value) for value in inputs], [None] * len(inputs))
+    (result,) = get_device().load(program).run([to_torch(value) for value in inputs], [None] * len(inputs))
     with jax.default_device(jax.devices("cpu")[0]):
         expected = np.asarray(jax.jit(function)(*inputs), np.float32)
-    np.testing.assert_allclose(found.float().numpy(), expected, rtol=0.01, atol=0.03)
+    np.testing.assert_allclose(result.float().numpy(), expected, rtol=0.01, atol=0.03)
 
 
 def test_a_causal_mask_is_a_flag() -> None:
@@ -188,7 +188,8 @@ def test_each_move_is_one_permute() -> None:
 
 
 UNEVEN = (*GROUPS, chosen(1, 2, 32, 32))
-"""The mask varies along heads of keys, not within their groups nor along the batch: TT-NN has no such broadcast."""
+"""Inputs whose mask varies along heads of keys, not within their groups nor along the batch, which TT-NN cannot
+broadcast."""
 
 
 def over_queries(q: Array, k: Array, v: Array) -> Array:

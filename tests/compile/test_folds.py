@@ -1,4 +1,4 @@
-"""Programs of constants, which fold at compile time, beside StableHLO's interpreter."""
+"""Folds at compile time compared with StableHLO's interpreter: constants of all integer types, and exact arithmetic."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ COMPARISONS = ("EQ", "NE", "LT", "LE", "GT", "GE")
 
 
 def limits(element: str) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
+    """Returns the least and the greatest value of an integer type."""
     bits = INTEGERS[element]
     return (0, 2**bits - 1) if element.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def interpreted(text: str, *inputs: np.ndarray) -> list[np.ndarray]:
-    """The results of a program by StableHLO's interpreter."""
+    """Returns the results of a program by StableHLO's interpreter."""
     module = parse_module(text)
     with module.context:
         arguments = [ir.DenseElementsAttr.get(array) for array in inputs]
@@ -60,6 +60,7 @@ class Writer:
         """Name and element type of each value so far."""
 
     def add(self, text: str, element: str, *, is_value: bool = True) -> str:
+        """Adds a line and returns the name of its result."""
         name = f"%{len(self.lines)}"
         self.lines.append(f"{name} = {text}")
         if is_value:
@@ -67,6 +68,7 @@ class Writer:
         return name
 
     def constant(self, element: str, *, minimum: int | None = None) -> str:
+        """Adds a constant, often at an end of its type's range."""
         least, greatest = limits(element)
         least = least if minimum is None else minimum
         edges = [number for number in (0, 1, 2, -1, least, greatest, greatest - 1) if least <= number <= greatest]
@@ -74,12 +76,12 @@ class Writer:
         return self.add(f"stablehlo.constant dense<{number}> : tensor<4x{element}>", element)
 
     def operand(self, element: str) -> str:
-        """A value of an element type: one of those so far, or a new constant."""
+        """Returns a value of an element type: an earlier one, or a new constant."""
         names = [name for name, other in self.values if other == element]
         return self.draw(st.sampled_from(names)) if names and self.draw(st.booleans()) else self.constant(element)
 
     def step(self) -> None:
-        """Adds one op, and the constants that it needs."""
+        """Adds one op and the constants that it needs."""
         element = self.draw(st.sampled_from(list(INTEGERS)))
         type_ = f"tensor<4x{element}>"
         unary = ("negate", "not", "abs", "sign") if not element.startswith("u") else ("negate", "not")
@@ -123,7 +125,7 @@ class Writer:
             self.add(f"stablehlo.select {truth}, {chosen} : tensor<4xi1>, {type_}", element)
 
     def text(self) -> str:
-        """The program; it returns every value."""
+        """Returns the program, which returns every value."""
         types = ", ".join(f"tensor<4x{element}>" for _, element in self.values)
         body = "\n".join(f"  {line}" for line in self.lines)
         names = ", ".join(name for name, _ in self.values)
@@ -132,6 +134,7 @@ class Writer:
 
 @st.composite
 def integer_programs(draw: Any) -> str:
+    """Draws a program of up to 12 ops on integer constants."""
     writer = Writer(draw)
     for _ in range(draw(st.integers(1, 12))):
         writer.step()

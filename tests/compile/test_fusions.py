@@ -1,7 +1,7 @@
-"""Each fusion in the spellings that frameworks have for it, and what looks like it but is not.
+"""Each fusion in the spellings that frameworks use, and programs that look like it but must not fuse.
 
 A positive case must compile to the ops that it names and no others; a negative one must not have the op that it names.
-All are run on the emulated card and compared with XLA's CPU client on the same module.
+All programs run on the emulated card and are compared with XLA's CPU client.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def to_torch(array: np.ndarray) -> torch.Tensor:
 @pytest.mark.parametrize("level", [0, 2])
 @pytest.mark.parametrize("name", [*FUSED, *NOT_FUSED])
 def test_equals_its_parts(name: str, level: int) -> None:
-    """Within what the chip's numerics and the tanh form of gelu allow."""
+    """The results differ from XLA's by no more than the chip's numerics and the tanh form of gelu allow."""
     case = (FUSED | NOT_FUSED)[name]
     client = jax_backend.get_backend("cpu")
     devices = jaxlib._jax.DeviceList(tuple(client.local_devices()[:1]))
@@ -98,7 +98,7 @@ def test_exact_numerics_change_no_bit(name: str, level: int) -> None:
 
 
 def with_edges(array: np.ndarray) -> np.ndarray:
-    """A copy of floats with NaN, infinities, signed zeros and numbers near the ends of the range among them."""
+    """Returns a copy of floats that includes NaN, infinities, signed zeros and numbers near the ends of the range."""
     if array.dtype.kind not in "f" and array.dtype != BF16:
         return array
     edges = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e30, -1e30, 3e-39, 88.8, -104.0, 0.5, 1.5], np.float32)

@@ -1,4 +1,4 @@
-"""The layout optimiser: what it chooses obeys the rules, fits, and pays."""
+"""The layout optimiser: its choices follow the rules, fit into L1, and save time."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ BF16 = np.dtype(ml_dtypes.bfloat16)
 def compiled(function, shapes, level=2, arch="p150", choices=None, **options):
     arrays = [jax.ShapeDtypeStruct(shape, BF16) for shape in shapes]
     text = jax.jit(function, keep_unused=True).lower(*arrays).as_text()
-    found = CompileOptions.parse({"optimization_level": level, **options})
-    return compile_module(parse_module(text.encode(), "test"), found, load_target(arch), choices=choices)
+    compile_options = CompileOptions.parse({"optimization_level": level, **options})
+    return compile_module(parse_module(text.encode(), "test"), compile_options, load_target(arch), choices=choices)
 
 
 def chain(x, w):
-    """Elementwise, product, elementwise."""
+    """Returns an elementwise op of a product of an elementwise op."""
     h = jnp.abs(x) * x
     h = jnp.abs(h @ w)
     return jnp.negative(h) + h * h
 
 
 def residual(layers, x, *weights):
-    """A residual stream through pairs of products, with a norm in each block."""
+    """Returns a residual stream through pairs of products, with a norm in each block."""
     for index in range(layers):
         mean = x.mean(-1, keepdims=True)
         h = (x - mean) * jax.lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + jnp.asarray(1e-5, x.dtype))
@@ -127,7 +127,7 @@ def test_what_is_chosen_fits_and_is_never_slower(rows, width, inner, layers, arc
 
 
 def check_room(program, target):
-    """At each op circular buffers end below every tensor in L1, and no two live tensors overlap."""
+    """Checks that circular buffers end below every tensor in L1 at each op, and that no two live tensors overlap."""
     residency, entry = Residency(target), program.functions[0]
     for value in held_arguments(entry, program.arguments):
         assert residency.hold((entry.name, value), entry.values[value]) is None
@@ -137,8 +137,8 @@ def check_room(program, target):
             continue
         assert residency.run(entry, step, {}) is None
         for space in (residency.dram, residency.l1):
-            taken = sorted(space.owners.values())
-            assert all(stop <= start for (_, stop), (start, _) in itertools.pairwise(taken))
+            occupied = sorted(space.owners.values())
+            assert all(stop <= start for (_, stop), (start, _) in itertools.pairwise(occupied))
         buffers = circular_buffer_bytes(step, entry.values, target)
         if residency.l1.owners:
             assert target.l1_unreserved_base + buffers <= residency.l1.lowest, step
@@ -146,7 +146,7 @@ def check_room(program, target):
 
 
 def test_what_l1_cannot_hold_goes_to_dram():
-    """Nine results of 2 MiB a core stay needed until the end."""
+    """Nine results of 2 MiB per core are needed until the end."""
 
     def hold(x):
         held = [jnp.exp(x * index) for index in range(1, 10)]
@@ -198,7 +198,7 @@ def test_explanations_name_the_runner_up():
 
 
 def test_a_convolution_keeps_its_weights_row_major():
-    """In tiles a permutation of 3x3 weights moves 114 times as much."""
+    """In tiles, a permutation of 3x3 weights moves 114 times as much data."""
 
     def conv(x, w):
         return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))

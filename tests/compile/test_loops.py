@@ -1,4 +1,4 @@
-"""Loops and branches: which are kept, what becomes of them on the way to a Program, and how a Program runs them."""
+"""Loops and branches: which ones stay, what they become in a Program, and how a Program runs them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ W = jax.ShapeDtypeStruct((8, 8), jnp.float32)
 
 
 def compiled(function: Callable[..., Any], *inputs: Any, parameters: int = 0, **options: Any) -> Program:
-    """``parameters`` of the last arguments are such."""
+    """Compiles a function whose last ``parameters`` arguments are parameters."""
     source = jax.jit(function).lower(*inputs).as_text()
     for index in range(len(inputs) - parameters, len(inputs)):
         source = source.replace(
@@ -37,7 +37,7 @@ def compiled(function: Callable[..., Any], *inputs: Any, parameters: int = 0, **
     return compile_module(parse_module(source), CompileOptions.parse(options), load_target("n150"))
 
 
-def found(program: Program, op: str) -> list[Instruction]:
+def instructions(program: Program, op: str) -> list[Instruction]:
     return [each for function in program.functions for each in function.body if each.op == op]
 
 
@@ -60,29 +60,29 @@ def until(x: Any, w: Any) -> Any:
 
 def test_a_counted_loop_stays_one_without_its_counter() -> None:
     program = compiled(loop, X, W)
-    (made,) = found(program, WHILE_LOOP)
-    assert loop_of(made).trips == 20
-    assert loop_of(made).states == 1
-    body = subprograms(program)[loop_of(made).body]
+    (while_loop,) = instructions(program, WHILE_LOOP)
+    assert loop_of(while_loop).trips == 20
+    assert loop_of(while_loop).states == 1
+    body = subprograms(program)[loop_of(while_loop).body]
     assert [each.op for each in body.body if each.op != "ttnn.deallocate"] == ["ttnn.matmul", "ttnn.tanh"]
 
 
 def test_a_loop_whose_end_it_computes_has_a_condition() -> None:
-    (made,) = found(compiled(until, X, W), WHILE_LOOP)
-    assert loop_of(made).condition == "main_while_condition"
-    assert loop_of(made).trips is None
+    (while_loop,) = instructions(compiled(until, X, W), WHILE_LOOP)
+    assert loop_of(while_loop).condition == "main_while_condition"
+    assert loop_of(while_loop).trips is None
 
 
 @pytest.mark.parametrize("trips", [0, 1])
 def test_a_loop_of_one_round_at_most_is_written_out(trips: int) -> None:
     program = compiled(lambda x, w: lax.fori_loop(0, trips, lambda i, c: jnp.tanh(c @ w), x), X, W)
-    assert not found(program, WHILE_LOOP)
-    assert len(found(program, "ttnn.tanh")) == trips
+    assert not instructions(program, WHILE_LOOP)
+    assert len(instructions(program, "ttnn.tanh")) == trips
 
 
 def test_a_loop_that_mostly_counts_is_written_out() -> None:
     program = compiled(lambda x: lax.fori_loop(0, 3, lambda i, c: c.at[i].set(c[i] * 2), x), X)
-    assert not found(program, WHILE_LOOP)
+    assert not instructions(program, WHILE_LOOP)
 
 
 def test_invariant_work_on_parameters_is_done_once_for_all_calls() -> None:
@@ -161,15 +161,15 @@ def test_large_branches_become_a_case() -> None:
         return v
 
     program = compiled(lambda i, x: lax.cond(i > 0, large, lambda v: v, x), jax.ShapeDtypeStruct((), jnp.int32), X)
-    assert len(found(program, CASE)) == 1
-    assert not found(program, "ttnn.where")
+    assert len(instructions(program, CASE)) == 1
+    assert not instructions(program, "ttnn.where")
     assert "utils.pick(" in generate(program).main
     small = compiled(lambda i, x: lax.cond(i > 0, jnp.tanh, jnp.exp, x), jax.ShapeDtypeStruct((), jnp.int32), X)
-    assert not found(small, CASE)
+    assert not instructions(small, CASE)
 
 
 def test_a_loop_whose_states_outgrow_the_chip_runs_on_the_host() -> None:
-    """Unsigned integers become 64-bit ones on the host, and so does the sum that the loop carries."""
+    """On the host, unsigned integers and the sum that the loop carries become 64-bit integers."""
     steps = "\n".join(
         f"    %s{n + 1} = stablehlo.sine %s{n} : tensor<4xf32>\n    %t{n} = stablehlo.add %s{n + 1}, %y : tensor<4xf32>"
         for n in range(70)
@@ -195,7 +195,7 @@ func.func @main(%u: tensor<4xui32>, %sum: tensor<4xi64>, %x: tensor<4xf32>) -> (
   return %r#1, %r#2 : tensor<4xi64>, tensor<4xf32>
 }}"""
     program = compile_module(parse_module(text), CompileOptions.parse({}), load_target("n150"))
-    assert not found(program, WHILE_LOOP)
+    assert not instructions(program, WHILE_LOOP)
     assert any("stablehlo.while" in op for op in program.host_ops)
     given = (np.array([1, 2, 3, 4], np.uint32), np.zeros(4, np.int64), np.zeros(4, np.float32))
     assert run(program, *given)[0].tolist() == [3000, 6000, 9000, 12000]

@@ -1,4 +1,4 @@
-"""A compiled program leaves nothing of its size behind."""
+"""Memory after compilation: a compiled program leaves nothing of its size behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNT = 1 << 16
 
 
 def program(seed):
-    """A module with a constant of a quarter of a megabyte."""
+    """Returns a module with a constant of a quarter of a megabyte."""
     elements = np.random.default_rng(seed).normal(size=COUNT).astype(np.float32).tobytes().hex()
     return f"""func.func @main(%x: tensor<{COUNT}xf32>) -> tensor<{COUNT}xf32> {{
       %c = stablehlo.constant dense<"0x{elements}"> : tensor<{COUNT}xf32>

@@ -1,4 +1,4 @@
-"""Fusions that need parameters: what they compute of these alone is left to const-eval."""
+"""Fusions that need parameters: const-eval computes what depends on parameters alone."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ MOVES = {"deallocate", "get_device", "load_cached", "to_layout", "to_device", "r
 class Case:
     program: Callable[..., Any]
     inputs: tuple[np.ndarray, ...]
-    """One input, then parameters."""
+    """One input, followed by parameters."""
     ops: tuple[str, ...]
-    """All ops of the forward function but moves, at level 1."""
+    """All ops of the forward function except moves, at level 1."""
     parameters: bool = True
 
 
@@ -57,13 +57,13 @@ def norm(x: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> A
 
 
 def flax_norm(x: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> Array:
-    """Computed in float32, whatever the type of x."""
+    """Normalises in float32, whatever the type of x."""
     y = (x.astype(jnp.float32) - mean) * (lax.rsqrt(variance + 1e-3) * scale) + bias
     return y.astype(x.dtype)
 
 
 def torch_norm(x: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> Array:
-    """Channels first, each step by itself."""
+    """Normalises channels first, step by step."""
     scale, bias, mean, variance = (value[:, None, None] for value in (scale, bias, mean, variance))
     return (x - mean) * (1 / jnp.sqrt(variance + 1e-3)) * scale + bias
 
@@ -175,8 +175,8 @@ def compiled(name: str, level: int) -> Program:
 @pytest.mark.parametrize("name", CASES)
 def test_ops(name: str) -> None:
     steps = compiled(name, 1).functions[0].body
-    found = Counter(step.op.partition(".")[2] for step in steps)
-    assert Counter({op: count for op, count in found.items() if op not in MOVES}) == Counter(CASES[name].ops)
+    program_ops = Counter(step.op.partition(".")[2] for step in steps)
+    assert Counter({op: count for op, count in program_ops.items() if op not in MOVES}) == Counter(CASES[name].ops)
 
 
 def to_torch(array: np.ndarray) -> torch.Tensor:
@@ -188,7 +188,7 @@ def to_torch(array: np.ndarray) -> torch.Tensor:
 @pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("name", CASES)
 def test_results(name: str, level: int) -> None:
-    """As JAX's, within what the chip's numerics make of sums of 288 products."""
+    """The results differ from JAX's by no more than sums of 288 products do in the chip's numerics."""
     case = CASES[name]
     with jax.default_device(jax.devices("cpu")[0]):
         wanted = jax.tree.leaves(jax.jit(case.program)(*case.inputs))

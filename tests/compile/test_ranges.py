@@ -1,6 +1,6 @@
-"""What the ranges of integers decide: guards of indices that a program computed go, those of its arguments stay.
+"""Integer ranges: guards of indices that the program computes are removed, guards of its arguments stay.
 
-Each program is run on the emulated card too, and compared with JAX's CPU backend.
+Each program also runs on the emulated card and is compared with JAX's CPU backend.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tt_xla.target import load_target
 Array = Any
 
 GUARDS = {"lt", "le", "gt", "ge", "eq", "ne", "where", "clamp_scalar", "logical_and", "sign", "maximum", "minimum"}
-"""What indices are guarded with."""
+"""Ops that guard indices."""
 
 TABLE = np.random.default_rng(0).standard_normal((6, 8)).astype(np.float32)
 ROWS = np.array([0, 5, -1, -6, 3], np.int32)
@@ -44,7 +44,7 @@ def threefry_rotation(x: Array, by: Array) -> Array:
 
 
 def beam(x: Array) -> Array:
-    """Where the best of a flattened table are, as row and column."""
+    """Returns the best entries of a flattened table and their columns."""
     place = lax.top_k(x.reshape(-1), 5)[1]
     return x[place // 8], place % 8
 
@@ -86,8 +86,8 @@ def test_computed_positions_need_no_guards() -> None:
 
 
 def test_a_clamp_of_what_is_clamped_already_goes() -> None:
-    found = ops(compiled(lambda x: lax.clamp(1, lax.clamp(-3, x, 3) + 4, 7), (NUMBERS,)))
-    assert found.count("clamp_scalar") == 1
+    program_ops = ops(compiled(lambda x: lax.clamp(1, lax.clamp(-3, x, 3) + 4, 7), (NUMBERS,)))
+    assert program_ops.count("clamp_scalar") == 1
 
 
 def test_arguments_keep_theirs() -> None:
@@ -96,9 +96,9 @@ def test_arguments_keep_theirs() -> None:
 
 
 def test_a_remainder_that_rounds_down_is_told_by_its_sign() -> None:
-    """remainder, one comparison, one sum, one choice; JAX writes two comparisons, a conjunction and a third one."""
-    found = ops(compiled(lambda x: x % 3, (NUMBERS,)))
-    assert [found.count(name) for name in ("remainder", "lt", "add", "where", "ne", "logical_and")] == [
+    """The program has a remainder, a comparison, a sum and a choice; JAX writes three comparisons and a conjunction."""
+    program_ops = ops(compiled(lambda x: x % 3, (NUMBERS,)))
+    assert [program_ops.count(name) for name in ("remainder", "lt", "add", "where", "ne", "logical_and")] == [
         1,
         1,
         1,
@@ -128,9 +128,9 @@ def test_a_value_that_is_used_often_is_looked_at_once() -> None:
     asked: list[SSAValue] = []
 
     class Counted(dict[Any, Any]):
-        def __setitem__(self, key: Any, found: Any) -> None:
+        def __setitem__(self, key: Any, limits: Any) -> None:
             asked.append(key)
-            super().__setitem__(key, found)
+            super().__setitem__(key, limits)
 
     assert ranges._bounds(value, 8, Counted()) == ranges.bounds(value) == (128, 128)
     assert len(asked) == 8

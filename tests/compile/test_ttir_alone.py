@@ -1,4 +1,4 @@
-"""TTIR that no StableHLO becomes: lowered, run on the emulated card, compared with torch."""
+"""TTIR ops that StableHLO has no counterpart of: lowered, run on the emulated card, compared with torch."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ func.func @main({arguments}) -> {kinds[0]} {{
     gives = (Result(tuple(inputs[0].shape), declared[inputs[0].dtype]),)
     program = emit_program.emit(module, "main", takes, gives, options, target)
     program = msgspec.structs.replace(program, memory=plan_memory.run(program, target))
-    (found,) = get_device().load(program).run(list(inputs), [None] * len(inputs))
-    return found
+    (results,) = get_device().load(program).run(list(inputs), [None] * len(inputs))
+    return results
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -1,4 +1,4 @@
-"""``tt-xla opt`` and ``tt-xla estimate``, on our modules and on text as upstream's compiler writes it."""
+"""Tests of ``tt-xla opt`` and ``tt-xla estimate``, on our modules and on text in tt-mlir's form."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def run(capsys: pytest.CaptureFixture[str]):
     def call(*arguments: object, status: int = 0) -> str:
         with pytest.raises(SystemExit) as exit_:
             main([str(argument) for argument in arguments])
-        found = capsys.readouterr()
+        captured = capsys.readouterr()
         code = exit_.value.code
-        assert (0 if code is None else int(code)) == status, found.err
-        return found.out if status == 0 else found.err
+        assert (0 if code is None else int(code)) == status, captured.err
+        return captured.out if status == 0 else captured.err
 
     return call
 
@@ -130,15 +130,15 @@ def test_opt_lists_every_stage_with_its_reason(run):
 
 
 def test_estimate_counts_what_each_call_runs(run, dump: Path):
-    found = json.loads(run("estimate", "--json", dump))
-    ops = {each["op"]: each for each in found["ops"]}
-    assert found["arch"] == "p150"
+    estimate = json.loads(run("estimate", "--json", dump))
+    ops = {each["op"]: each for each in estimate["ops"]}
+    assert estimate["arch"] == "p150"
     assert "ttnn.exp" not in ops
     assert ops["ttcore.load_cached"]["predicted_us"] == 0
     assert ops["ttnn.matmul"]["predicted_us"] > ops["ttnn.relu"]["predicted_us"] > 0
     assert ops["ttnn.of_the_future"]["predicted_us"] > 0
-    total = sum(each["predicted_us"] for each in found["ops"])
-    assert found["predicted_device_us"] == pytest.approx(total + found["gaps_us"])
+    total = sum(each["predicted_us"] for each in estimate["ops"])
+    assert estimate["predicted_device_us"] == pytest.approx(total + estimate["gaps_us"])
 
 
 @pytest.mark.parametrize("options", [[], ["--option", "enable_trace=true"]])
@@ -153,10 +153,10 @@ def test_a_program_and_its_text_cost_the_same(run, stablehlo: Path, tmp_path: Pa
 
 
 def test_estimate_tells_gaps_and_rate(run, dump: Path):
-    found = json.loads(run("estimate", "--json", dump))
-    assert 0 < found["gaps_us_traced"] < found["gaps_us_untraced"]
-    assert found["calls_per_second"] * found["predicted_device_us"] == pytest.approx(1e6)
-    assert found["bound"] in ("compute", "dram", "noc", "launch")
+    estimate = json.loads(run("estimate", "--json", dump))
+    assert 0 < estimate["gaps_us_traced"] < estimate["gaps_us_untraced"]
+    assert estimate["calls_per_second"] * estimate["predicted_device_us"] == pytest.approx(1e6)
+    assert estimate["bound"] in ("compute", "dram", "noc", "launch")
 
 
 def test_estimate_for_another_system(run, stablehlo: Path, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A program, its inputs, and the table of all of them."""
+"""The record of a small program with its inputs, and the table of all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Case:
     inputs: tuple[np.ndarray, ...]
     atol: float = 2e-5
     correlates: bool = True
-    """Whether bfloat16 may be expected to correlate; not where a rounded input jumps."""
+    """Whether bfloat16 correlates with float32; it does not where a rounded input makes the result jump."""
 
 
 CASES: dict[str, Case] = {}
@@ -42,7 +42,7 @@ def positive(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def inside(*shape: int) -> np.ndarray:
-    """In (-0.9, 0.9)."""
+    """Returns random numbers in (-0.9, 0.9)."""
     return np.asarray(np.random.default_rng([7, *shape]).uniform(-0.9, 0.9, shape), np.float32)
 
 

@@ -43,7 +43,7 @@ case("logsumexp", lambda x: jax.nn.logsumexp(x, axis=-1), normal(4, 9))
 
 
 def reduction(reducer: str, initial: str, dims: str, result: str, source: str = "4x6xf32") -> str:
-    """Text of a reduction with any initial value."""
+    """Returns the text of a reduction with an initial value."""
     element = source.rpartition("x")[2]
     return f"""
 func.func @main(%x: tensor<{source}>) -> tensor<{result}> {{
@@ -169,7 +169,7 @@ case(
 )
 
 ROWS = np.array([[0, 3], [6, 9], [3, -9]], np.int32)
-"""Of a table of 7: one comes twice, two lie outside."""
+"""Row numbers for a table of 7 rows: one occurs twice, two are out of bounds."""
 
 case("scatter_add", lambda x, i, u: x.at[i].add(u), normal(7, 5), ROWS, normal(3, 2, 5))
 case("scatter_multiply", lambda x, i, u: x.at[i].multiply(u, mode="drop"), normal(7, 5), ROWS, normal(3, 2, 5))

@@ -283,7 +283,7 @@ def pooling_gradient(x: Array, size: int, stride: int, padding: Any = "VALID") -
 
 
 TIES = np.asarray(np.round(normal(2, 8, 8, 3)) + 0.0, np.float32)
-"""Of equal elements the first takes the gradient."""
+"""Values with equal elements in a window, of which the first takes the gradient."""
 
 case("gradient_of_max_pool", lambda x: pooling_gradient(x, 2, 2), TIES)
 case(

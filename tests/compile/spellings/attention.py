@@ -1,4 +1,4 @@
-"""Rotary embeddings, attention and heads."""
+"""Spellings of rotary embeddings, attention and heads."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ not_fused(
 
 
 def attend(q: Array, k: Array, v: Array, mask: Array | None = None, scale: float = 0.125) -> Array:
-    """[B, S, H, D], as JAX writes it: scores in the input's type, softmax in float32."""
+    """Attention over [B, S, H, D] as JAX writes it: scores in the input's type, softmax in float32."""
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * scale
     if mask is not None:
         scores = jnp.where(mask, scores, jnp.finfo(q.dtype).min)
@@ -121,13 +121,13 @@ def attend(q: Array, k: Array, v: Array, mask: Array | None = None, scale: float
 
 
 def attend_heads_first(q: Array, k: Array, v: Array) -> Array:
-    """[B, H, S, D], as torch's decomposition has it."""
+    """Attention over [B, H, S, D] as in torch's decomposition."""
     scores = (q @ k.swapaxes(-1, -2)) / 8.0
     return jax.nn.softmax(scores, axis=-1) @ v
 
 
 def attend_safely(q: Array, k: Array, v: Array, hidden: Array) -> Array:
-    """[B, H, S, D], as torch decomposes a boolean mask: a row that sees nothing has weights of 0."""
+    """Attention over [B, H, S, D] as torch decomposes a boolean mask: a row that sees no key has weights of 0."""
     scores = jnp.where(hidden, -jnp.inf, (q @ k.swapaxes(-1, -2)) * 0.125)
     blind = jnp.max(scores, axis=-1, keepdims=True) == -jnp.inf
     return jnp.where(blind, 0, jax.nn.softmax(scores, axis=-1)) @ v

@@ -1,4 +1,4 @@
-"""A spelling of a fusion, its inputs, and the tables of all of them."""
+"""The record of a spelling of a fusion with its inputs, and the tables of all spellings."""
 
 from __future__ import annotations
 

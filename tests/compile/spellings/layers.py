@@ -1,4 +1,4 @@
-"""Activations, norms, softmax, convolutions and products."""
+"""Spellings of activations, norms, softmax, convolutions and products."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def divided_norm(x: Array, g: Array, b: Array) -> Array:
 
 
 def flax_norm(x: Array, g: Array, b: Array) -> Array:
-    """flax's: statistics in float32, mean of squares minus square of mean, the scale joined with the root."""
+    """Normalises as flax does: statistics in float32, mean of squares minus square of mean, scale joined with the
+    root."""
     wide = x.astype(jnp.float32)
     mean, squares = wide.mean(-1), lax.square(wide).mean(-1)
     variance = jnp.maximum(0.0, squares - lax.square(mean))
@@ -30,7 +31,7 @@ def flax_norm(x: Array, g: Array, b: Array) -> Array:
 
 
 def rms(x: Array, g: Array) -> Array:
-    """transformers' LlamaRMSNorm: computed in float32, scaled in the input's type."""
+    """Normalises as LlamaRMSNorm of transformers does: in float32, scaled in the input's type."""
     wide = x.astype(jnp.float32)
     return (wide * lax.rsqrt(jnp.mean(wide * wide, -1, keepdims=True) + 1e-6)).astype(x.dtype) * g
 
