@@ -1,4 +1,4 @@
-"""Upstream's name of the JAX plugin."""
+"""Upstream's package name for the JAX plugin."""
 
 from tt_xla.frontends.jax.plugin import initialize
 

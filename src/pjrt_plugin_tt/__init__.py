@@ -1,1 +1,1 @@
-"""Upstream's name of the package of its native plugin; here the plugin is Python and needs no set-up."""
+"""Upstream's package for its native plugin; the plugin here is written in Python and needs no set-up."""

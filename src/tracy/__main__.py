@@ -1,4 +1,4 @@
-"""``python -m tracy``: see ``--help``."""
+"""The command ``python -m tracy``; ``--help`` describes it."""
 
 from tt_xla.tools.cli import run_command
 from tt_xla.tools.profile_command import profile_command

@@ -1,6 +1,6 @@
 """Upstream's names for the torch frontend; importing this registers the dynamo backend and the device ``tt``."""
 
-from tt_torch import custom_ops  # makes torch.ops.tt
+from tt_torch import custom_ops  # defines torch.ops.tt
 from tt_torch.serialization import parse_compiled_artifacts_from_cache, parse_compiled_artifacts_from_cache_to_disk
 from tt_torch.sharding import sharding_constraint_hook, sharding_constraint_tensor
 from tt_torch.tools import mark_module_user_inputs

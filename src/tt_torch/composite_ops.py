@@ -1,4 +1,4 @@
-"""Composite ops: an entry in :data:`replacements` makes a function or module of torch one.
+"""Composite ops. An entry in :data:`replacements` turns a function or module of torch into a composite op:
 
 replacements[torch.nn.functional.my_op] = composite_my_op
 """

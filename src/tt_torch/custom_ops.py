@@ -1,4 +1,4 @@
-"""Ops of TT-NN's own, ``torch.ops.tt.<name>``; importing this makes them."""
+"""Custom ops that map to ops of TT-NN, ``torch.ops.tt.<name>``; importing this module defines them."""
 
 from tt_xla.frontends.torch.custom_ops import (
     chunked_scaled_dot_product_attention,

@@ -1,4 +1,4 @@
-"""Fusions over the graph that dynamo captured: a subclass of :class:`FusionProvider` is one."""
+"""Fusions over the graph that dynamo captured; each one is a subclass of :class:`FusionProvider`."""
 
 from tt_xla.frontends.torch.graph.fusion import FusionProvider, RMSNormFusionProvider
 

@@ -1,4 +1,4 @@
-"""What ``xr.initialize_cache(folder)`` keeps of a compiled model: its TTIR, its TTNN and its program.
+"""Reads what ``xr.initialize_cache(folder)`` stores of a compiled model: its TTIR, its TTNN and its program.
 
 xr.initialize_cache("cache"); model(x)
 ttir, ttnn, program = parse_compiled_artifacts_from_cache("cache")
@@ -14,12 +14,12 @@ from tt_xla.frontends.executables import parse_executable
 
 
 def parse_compiled_artifacts_from_cache(cache_path: str | os.PathLike[str]) -> tuple[str, str, bytes]:
-    """The text of the TTIR and of the TTNN module, and the ``.ttnn`` program, of the one graph in the folder.
+    """Returns the only graph in the cache folder: its TTIR text, its TTNN text and its ``.ttnn`` program.
 
     Raises:
         FileNotFoundError: there is no such folder.
-        ValueError: it is no folder, or an empty one.
-        AssertionError: it holds more than one file; ``ttxla_tools.parse_executable`` reads a single one.
+        ValueError: the path is no folder, or the folder is empty.
+        AssertionError: the folder holds more than one file; ``ttxla_tools.parse_executable`` reads a single one.
         ProgramFormatError: the file is no executable.
     """
     folder = Path(cache_path)
@@ -39,11 +39,12 @@ def parse_compiled_artifacts_from_cache(cache_path: str | os.PathLike[str]) -> t
 
 
 def parse_compiled_artifacts_from_cache_to_disk(cache_path: str | os.PathLike[str], output_prefix: str) -> None:
-    """Writes ``<output_prefix>_ttir.mlir``, ``<output_prefix>_ttnn.mlir`` and ``<output_prefix>.ttnn``, then removes
-    the cache's folder, as upstream does.
+    """Writes ``<output_prefix>_ttir.mlir``, ``<output_prefix>_ttnn.mlir`` and ``<output_prefix>.ttnn``.
+
+    Then removes the cache folder, as upstream does.
 
     Raises:
-        FileNotFoundError, ValueError, AssertionError: as :func:`parse_compiled_artifacts_from_cache`.
+        FileNotFoundError, ValueError, AssertionError: see :func:`parse_compiled_artifacts_from_cache`.
     """
     ttir, ttnn, program = parse_compiled_artifacts_from_cache(cache_path)
     Path(output_prefix).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Shardings of what a model computes on the way. On a mesh of one device each of them is the whole tensor.
+"""Sharding constraints on intermediate tensors. On a mesh of one device, each shard is the entire tensor.
 
 module.register_forward_hook(sharding_constraint_hook(module, mesh, ("batch", None, None)))
 """
@@ -14,10 +14,12 @@ import torch
 def sharding_constraint_tensor(
     input: torch.Tensor, mesh: Any, partition_spec: Sequence[Any], unreduced: Sequence[Any] | None = None
 ) -> torch.Tensor:
-    """The tensor itself: a mesh has one device so far (larger ones are refused when they are made).
+    """Returns the tensor itself, because a mesh has one device so far; larger meshes are refused on creation.
 
     Args:
-        partition_spec: an axis or None for each dimension; one of Nones alone fits any rank.
+        input: the tensor.
+        mesh: the mesh.
+        partition_spec: an axis or None for each dimension; a spec that is all None fits any rank.
         unreduced: axes over which the tensor is a partial sum.
 
     Raises:
@@ -35,11 +37,11 @@ def sharding_constraint_tensor(
 def sharding_constraint_hook(
     module: torch.nn.Module, mesh: Any, partition_spec: Sequence[Any]
 ) -> Callable[[torch.nn.Module, Any, Any], torch.Tensor]:
-    """A forward hook that constrains the module's result.
+    """Returns a forward hook that constrains the sharding of a module's result.
 
     Raises:
-        TypeError: this is no module; the hook itself raises it for a result that is no tensor.
-        ValueError: there is no mesh or no spec, or the mesh has no axes.
+        TypeError: ``module`` is no module. The hook itself raises it for a result that is no tensor.
+        ValueError: mesh or spec is None, or the mesh has no axis names.
     """
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"Expected nn.Module, got {type(module).__name__}")

@@ -1,4 +1,4 @@
-"""Bounds of slices before the start of a dimension, which mean its start in torch."""
+"""Slice bounds before the start of a dimension, which torch treats as its start."""
 
 from __future__ import annotations
 
@@ -8,25 +8,30 @@ import torch
 
 
 def clamp_neg_slice_key(shape: torch.Size, key: Any) -> tuple[Any, bool]:
-    """An index in which no slice begins or ends before ``-size`` of its dimension, and whether it differs.
+    """Clamps slice bounds to ``-size`` of their dimension.
 
     Args:
-        key: what stands between the brackets of ``x[...]``; one with an ellipsis comes back as it is.
+        shape: shape of the tensor.
+        key: index between the brackets of ``x[...]``; an index with an ellipsis is returned unchanged.
+
+    Returns:
+        The clamped index, and whether it differs from ``key``.
     """
-    parts = key if isinstance(key, tuple) else (key,)
-    if any(part is Ellipsis for part in parts):
+    items = key if isinstance(key, tuple) else (key,)
+    if any(item is Ellipsis for item in items):
         return key, False
     sizes = iter(shape)
-    clamped = tuple(part if part is None else _clamped(part, next(sizes, None)) for part in parts)
-    changed = any(new is not old for new, old in zip(clamped, parts, strict=True))
+    clamped = tuple(item if item is None else _clamped(item, next(sizes, None)) for item in items)
+    changed = any(new is not old for new, old in zip(clamped, items, strict=True))
     return (clamped if isinstance(key, tuple) else clamped[0], True) if changed else (key, False)
 
 
-def _clamped(part: Any, size: int | None) -> Any:
-    if not isinstance(part, slice) or not isinstance(size, int):
-        return part
-    bounds = [-size if isinstance(bound, int) and bound < -size else bound for bound in (part.start, part.stop)]
-    return part if bounds == [part.start, part.stop] else slice(*bounds, part.step)
+def _clamped(item: Any, size: int | None) -> Any:
+    """Returns one item of an index with its slice bounds clamped; the same object if nothing changes."""
+    if not isinstance(item, slice) or not isinstance(size, int):
+        return item
+    bounds = [-size if isinstance(bound, int) and bound < -size else bound for bound in (item.start, item.stop)]
+    return item if bounds == [item.start, item.stop] else slice(*bounds, item.step)
 
 
 __all__ = ["clamp_neg_slice_key"]

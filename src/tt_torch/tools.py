@@ -1,4 +1,4 @@
-"""Upstream's helpers around modules."""
+"""Upstream's helpers for modules."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import torch
 
 
 def mark_module_user_inputs(module: torch.nn.Module) -> None:
-    """Says that what the module is called with are inputs. They are known as such here, from dynamo's sources, so the
-    module stays as it is.
+    """Marks the arguments of a module's calls as inputs.
+
+    The module stays unchanged, because dynamo's sources already tell inputs from parameters here.
 
     Raises:
-        TypeError: this is no module.
+        TypeError: ``module`` is no module.
     """
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"Expected nn.Module, got {type(module).__name__}")

@@ -1,6 +1,7 @@
-"""Upstream changes torch functions that its compiler cannot lower while this is imported.
+"""Upstream's names for switching its patches of torch functions on and off.
 
-Here they are lowered as they are, so nothing is changed; the names say so to code that uses them.
+Importing upstream's module replaces torch functions that its compiler cannot lower. This compiler lowers them, so the
+names here change nothing; code that uses them runs unmodified.
 """
 
 import contextlib
@@ -8,7 +9,7 @@ import contextlib
 import torch.nn.functional as F
 
 torch_function_override = contextlib.nullcontext()
-"""Entered and left by code that switches upstream's overrides on and off."""
+"""Context manager that does nothing; upstream's switches its overrides."""
 
 _unfold_via_gather = F.unfold
 

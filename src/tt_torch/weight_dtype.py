@@ -1,6 +1,6 @@
-"""Element types of single weights of a model.
+"""Element types of individual weights of a model.
 
-dynamo follows calls into this package, and not into :mod:`tt_xla.frontends`.
+The code stands here because dynamo traces calls into this package and not into :mod:`tt_xla.frontends`.
 """
 
 from __future__ import annotations
@@ -35,32 +35,35 @@ class WeightDtypeParametrization(torch.nn.Module):
 
 
 def apply_weight_dtype_overrides(model: torch.nn.Module, config: Config) -> list[tuple[str, str]]:
-    """Says in which element type the device keeps single weights of a model.
+    """Sets the element types in which the device stores individual weights of a model.
+
+    A pattern that matches no parameter causes a warning.
 
     Args:
-        config: element types (``bfp_bf4``, ``bfp_bf8``, ``bf16``) by parameter path, which may be an fnmatch pattern;
-            ``default`` is for every other parameter whose path ends in ``.weight``. Or the path of a JSON file with
-            such an object, or one element type for all weights.
+        model: the model.
+        config: one element type (``bfp_bf4``, ``bfp_bf8``, ``bf16``) for all weights; or a mapping from parameter paths
+            or fnmatch patterns to element types, where ``default`` applies to every other parameter whose path ends in
+            ``.weight``; or the path of a JSON file with such a mapping.
 
     Returns:
-        (parameter path, element type) of each parameter that has one now. A pattern that matches none is warned of.
+        Parameter path and element type of each parameter that now has an element type of its own.
 
     Raises:
         OptionError: an element type is none of the three.
         ValueError: ``config`` is none of the above.
     """
-    wanted = _loaded(config)
+    patterns = _loaded(config)
     names = [name for name, _ in model.named_parameters()]
-    default = wanted.pop("default", None)
+    default = patterns.pop("default", None)
     resolved = dict.fromkeys((name for name in names if name.endswith(".weight")), default) if default else {}
-    for pattern, dtype in wanted.items():
+    for pattern, dtype in patterns.items():
         matched = [name for name in names if fnmatch(name, pattern)]
         resolved |= dict.fromkeys(matched, dtype)
         if not matched:
             near = difflib.get_close_matches(pattern, names, n=2)
             warnings.warn(
                 f"Weight dtype override pattern '{pattern}' did not match any model parameters. "
-                + (f"Near ones are {' and '.join(near)}." if near else f"They are named like '{names[0]}'."),
+                + (f"Similar ones are {' and '.join(near)}." if near else f"Parameters are named like '{names[0]}'."),
                 stacklevel=2,
             )
     applied = [(name, dtype) for name, dtype in resolved.items() if dtype]
@@ -71,10 +74,10 @@ def apply_weight_dtype_overrides(model: torch.nn.Module, config: Config) -> list
 
 
 def remove_weight_dtype_overrides(model: torch.nn.Module) -> int:
-    """Takes back what :func:`apply_weight_dtype_overrides` did, other parametrizations stay.
+    """Undoes :func:`apply_weight_dtype_overrides`; other parametrizations stay.
 
     Returns:
-        How many parameters had an element type of their own.
+        Number of parameters that had an element type of their own.
     """
     count = 0
     for module in list(model.modules()):
@@ -95,15 +98,20 @@ def remove_weight_dtype_overrides(model: torch.nn.Module) -> int:
 def dump_weight_names(
     model: torch.nn.Module, model_name: str, output_dir: str | None = None, default_dtype: str = "bfp_bf8"
 ) -> dict[str, str]:
-    """A template for :func:`apply_weight_dtype_overrides`: every module's weight with ``default_dtype``.
+    """Returns a template for :func:`apply_weight_dtype_overrides`: ``default_dtype`` by the path of every weight.
 
     Args:
-        model_name: what follows its last ``/`` names the JSON file.
-        output_dir: where the file goes; it is not written when this is None.
+        model: the model.
+        model_name: name of the JSON file, without folders before the last ``/``.
+        output_dir: folder of the file; None writes no file.
+        default_dtype: element type of every weight.
+
+    Raises:
+        OptionError: ``default_dtype`` is no element type of weights.
     """
     checked_weight_dtype("default_dtype", default_dtype)
-    named = [name for name, module in model.named_modules() if isinstance(_weight(module), torch.nn.Parameter)]
-    result = {f"{name}.weight" if name else "weight": default_dtype for name in named}
+    module_names = [name for name, module in model.named_modules() if isinstance(_weight(module), torch.nn.Parameter)]
+    result = {f"{name}.weight" if name else "weight": default_dtype for name in module_names}
     if output_dir is not None:
         folder = Path(output_dir)
         folder.mkdir(parents=True, exist_ok=True)
@@ -116,17 +124,18 @@ def _weight(module: torch.nn.Module) -> object:
 
 
 def _loaded(config: Config) -> dict[str, str]:
-    found: Any
+    """Returns the element type of each pattern of a config."""
+    overrides: Any
     if isinstance(config, Mapping):
-        found = dict(config)
+        overrides = dict(config)
     elif str(config) in WEIGHT_DTYPES:
-        found = {"default": str(config)}
+        overrides = {"default": str(config)}
     elif str(config).endswith(".json") or os.path.isfile(config):
-        found = json.loads(Path(config).read_text())
+        overrides = json.loads(Path(config).read_text())
     else:
-        found = None
-    if not isinstance(found, dict):
+        overrides = None
+    if not isinstance(overrides, dict):
         raise ValueError(
             f"config must be a dict, a JSON file path, or a dtype string ('bfp_bf4'/'bfp_bf8'/'bf16'), got: {config!r}"
         )
-    return {str(pattern): checked_weight_dtype(str(pattern), dtype) for pattern, dtype in found.items()}
+    return {str(pattern): checked_weight_dtype(str(pattern), dtype) for pattern, dtype in overrides.items()}

@@ -1,6 +1,6 @@
 """Serves the ``torch_xla`` import names where the real package is absent (see ``tt_xla.frontends.torch.xla_api``).
 
-Imported at the start of every interpreter of the environment, so it imports nothing.
+Every interpreter of the environment imports this module when it starts, so the module imports nothing else.
 """
 
 import sys
@@ -10,10 +10,11 @@ IMPLEMENTATION = "tt_xla.frontends.torch.xla_api"
 
 
 class TorchXlaFinder:
-    """The last finder on ``sys.meta_path``: an installed ``torch_xla`` is found before it is asked.
+    """The last finder on ``sys.meta_path``, so an installed ``torch_xla`` goes first.
 
-    It answers imports and not probes: libraries such as transformers ask ``importlib.util.find_spec("torch_xla")`` and
-    then take code paths for XLA devices, which a script that never imports torch_xla does not want.
+    The finder answers imports and ignores probes: libraries such as transformers call
+    ``importlib.util.find_spec("torch_xla")`` and then take code paths for XLA devices, which a script that never
+    imports torch_xla does not want.
     """
 
     @staticmethod

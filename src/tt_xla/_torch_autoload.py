@@ -1,10 +1,10 @@
-"""What torch calls as it is imported (entry point group ``torch.backends``), so that the device ``tt`` is there."""
+"""The entry point that torch calls while it is imported (group ``torch.backends``): it registers the device ``tt``."""
 
 import sys
 
 
 def register() -> None:
-    """Registers the device ``tt``, unless torch is being imported by the very module that registers it afterwards."""
+    """Registers the device ``tt``, unless the module that registers it is importing torch right now."""
     device = sys.modules.get("tt_xla.frontends.torch.device")
     if device is None or hasattr(device, "register"):
         from tt_xla.frontends.torch.device import register as register_device

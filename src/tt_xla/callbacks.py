@@ -1,6 +1,7 @@
-"""Python functions that compiled programs call back, as ``jax.pure_callback`` and ``jax.debug.print`` want it.
+"""Python functions that compiled programs call back, for ``jax.pure_callback`` and ``jax.debug.print``.
 
-A program has a function's name, which no other process has; the function lives as long as what holds its Callback.
+A program contains only the name of a function, which is unique among processes. The function stays registered as long
+as its :class:`Callback` is alive.
 """
 
 from __future__ import annotations
@@ -16,27 +17,29 @@ from typing import Any
 from tt_xla.errors import ExecutionError
 
 TARGET = "tt.python_callback"
-"""The target of the custom call that stands for one in StableHLO; its backend config is the name."""
+"""Target of the custom call that represents a callback in StableHLO; its backend config is the function's name."""
 
 Function = Callable[..., Sequence[Any]]
-"""From NumPy arrays to NumPy arrays."""
+"""A function that takes and returns NumPy arrays."""
 
 
 class Callback:
-    """A function, and the name that it was registered under."""
+    """A function and the name under which it is registered."""
 
     def __init__(self, function: Function, name: str) -> None:
         self.function = function
         self.name = name
 
     def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        """Raises:
-        ExecutionError: the function failed; the message has its traceback.
+        """Calls the function.
+
+        Raises:
+            ExecutionError: the function failed; the message has its traceback.
         """
         try:
             return self.function(*arrays)
         except BaseException as error:
-            # BaseException: half of the program has run. An interrupt must not have it run again from the start.
+            # BaseException, because half of the program has run: an interrupt must not make it start again.
             trace = "".join(traceback.format_exception(error)).rstrip()
             raise ExecutionError(f"A Python function that the program calls back failed.\n{trace}") from None
 
@@ -47,26 +50,27 @@ _registered: weakref.WeakValueDictionary[str, Callback] = weakref.WeakValueDicti
 
 
 def register(function: Function) -> Callback:
-    """Gives a function a name; keep the result as long as a program may call it."""
-    made = Callback(function, f"{_PROCESS}:{os.getpid()}:{next(_numbers)}")
-    _registered[made.name] = made
-    return made
+    """Registers a function under a new name; the caller keeps the result as long as a program may call it."""
+    callback = Callback(function, f"{_PROCESS}:{os.getpid()}:{next(_numbers)}")
+    _registered[callback.name] = callback
+    return callback
 
 
 def registered(name: str) -> Callback | None:
+    """Returns the callback of a name; None if it belongs to another process or is gone."""
     return _registered.get(name)
 
 
 def find(name: str) -> Callback:
-    """The function of a name.
+    """Returns the callback of a name.
 
     Raises:
-        ExecutionError: it was of another process, or is gone.
+        ExecutionError: the callback belongs to another process, or is gone.
     """
-    found = _registered.get(name)
-    if found is None:
+    callback = _registered.get(name)
+    if callback is None:
         raise ExecutionError(
-            f"The program calls back a Python function, '{name}', that this process does not have.",
-            hint="Programs with callbacks run in the process that compiled them; compile it here.",
+            f"The program calls back the Python function '{name}', which this process does not have.",
+            hint="A program with callbacks runs only in the process that compiled it; compile it in this process.",
         )
-    return found
+    return callback

@@ -1,4 +1,4 @@
-"""Every error this project raises on purpose.
+"""Every error that this project raises on purpose.
 
     TTXLAError
     ├── OptionError              an option or environment variable is unknown or has a bad value
@@ -7,15 +7,15 @@
     │   ├── UnsupportedOpError       an op, or this use of it, has no lowering
     │   ├── InternalCompilerError    a converter has a bug: our fault, please report
     │   └── VerificationError        a pass produced IR that breaks a rule: our fault, please report
-    ├── OutputError              what was made cannot be written where it should go
+    ├── OutputError              a result cannot be written to its place
     ├── ProgramFormatError       a .ttnn file is damaged or from another version
     ├── SystemDescriptionError   no such system, or a damaged description of one
-    ├── RuntimeUnavailableError  TT-NN is asked for and cannot be started
-    ├── EmptyRecordingError      a profile has nothing of what is asked for
+    ├── RuntimeUnavailableError  the user selected TT-NN, and it cannot be started
+    ├── EmptyRecordingError      a profile does not contain what the user asked for
     ├── ExecutionError           a Program cannot run on these arguments
-    │   └── IndexOutOfBoundsError    a position is none of the dimension that it points into
-    └── ResourceExhaustedError   memory of the chip does not suffice
-        └── TraceRegionError         the trace region does not hold the trace
+    │   └── IndexOutOfBoundsError    an index lies outside its dimension
+    └── ResourceExhaustedError   the chip has too little memory
+        └── TraceRegionError         the trace region is too small for the trace
 
 Each message is one paragraph: what happened, what was got, what was expected, what to do next, and where.
 """
@@ -24,12 +24,12 @@ from __future__ import annotations
 
 
 class TTXLAError(Exception):
-    """The root of all errors raised on purpose.
+    """Base class of all errors raised on purpose.
 
     Args:
         message: what happened, in one sentence, with what was got and what was expected.
         hint: what to do next.
-        location: the user's source line, ``file:line`` and more where it is known.
+        location: the user's source line, ``file:line``, with more detail where it is known.
     """
 
     def __init__(self, message: str, *, hint: str = "", location: str = "") -> None:
@@ -39,12 +39,12 @@ class TTXLAError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
-        parts = [self.message.rstrip()]
+        sentences = [self.message.rstrip()]
         if self.location:
-            parts.append(f"At {self.location}.")
+            sentences.append(f"At {self.location}.")
         if self.hint:
-            parts.append(self.hint)
-        return " ".join(parts)
+            sentences.append(self.hint)
+        return " ".join(sentences)
 
 
 class OptionError(TTXLAError, ValueError):
@@ -56,7 +56,7 @@ class CompileError(TTXLAError):
 
 
 class MalformedModuleError(CompileError, ValueError):
-    """Text or bytecode that is not a well-formed module."""
+    """Text or bytecode is not a well-formed module."""
 
 
 class UnsupportedOpError(CompileError, NotImplementedError):
@@ -68,7 +68,7 @@ class VerificationError(CompileError):
 
 
 class InternalCompilerError(CompileError):
-    """A converter of the compiler failed with an error that it does not expect; the cause is that error."""
+    """A converter of the compiler failed with an unexpected error, which is the cause of this one."""
 
 
 class ProgramFormatError(TTXLAError, ValueError):
@@ -76,7 +76,7 @@ class ProgramFormatError(TTXLAError, ValueError):
 
 
 class OutputError(TTXLAError, OSError):
-    """What was made cannot be written where it should go."""
+    """A result cannot be written to its place."""
 
 
 class SystemDescriptionError(TTXLAError, ValueError):
@@ -84,27 +84,27 @@ class SystemDescriptionError(TTXLAError, ValueError):
 
 
 class RuntimeUnavailableError(TTXLAError, RuntimeError):
-    """TT-NN is asked for, and no interpreter that has it can be started."""
+    """The user selected TT-NN, and no interpreter that has it can be started."""
 
 
 class EmptyRecordingError(TTXLAError, ValueError):
-    """A profile has nothing of what is asked for: no op, no step, none that is steady."""
+    """A profile does not contain what the user asked for: it has no op, no step, or no steady step."""
 
 
 class ExecutionError(TTXLAError, RuntimeError):
-    """A Program cannot run on the arguments it was given."""
+    """A Program cannot run on its arguments."""
 
 
 class IndexOutOfBoundsError(ExecutionError, IndexError):
-    """A position that was given to an op is none of the dimension that it points into.
+    """An index lies outside its dimension.
 
-    Torch raises IndexError or RuntimeError, by op; this is both.
+    Torch raises IndexError or RuntimeError, depending on the op; this error is both.
     """
 
 
 class ResourceExhaustedError(TTXLAError, MemoryError):
-    """The memory of the chip does not suffice."""
+    """The chip has too little memory."""
 
 
 class TraceRegionError(ResourceExhaustedError):
-    """The trace region does not hold the trace."""
+    """The trace region is too small for the trace."""

@@ -1,7 +1,7 @@
-"""StableHLO programs on the host: compiled once and run by XLA's CPU client, in their own element types.
+"""Runs StableHLO programs on the host with XLA's CPU compiler, in their own element types.
 
-The client is one of our own. JAX's default backend is not initialised and no platform needs to be chosen, so this also
-works below a JAX plugin and in a process that never imports JAX otherwise.
+The CPU client belongs to this module: it neither initialises JAX's default backend nor selects a platform. So it also
+works below a JAX plugin, and in a process that does not import JAX otherwise.
 """
 
 from __future__ import annotations
@@ -23,10 +23,16 @@ class HostProgram:
         self._executable = executable
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
-        """NumPy arrays of the declared types in, NumPy arrays out.
+        """Runs the program.
+
+        Args:
+            arrays: NumPy arrays of the declared types.
+
+        Returns:
+            The results as NumPy arrays.
 
         Raises:
-            RuntimeError: XLA failed at it; the message is XLA's.
+            RuntimeError: XLA failed; the message is XLA's.
         """
         import numpy as np
         from jax.core import ShapedArray
@@ -44,7 +50,7 @@ class HostProgram:
 
 
 def wide() -> Any:
-    """JAX with 64-bit types, in this thread; where that stood before JAX 0.8, too."""
+    """Returns a context manager that enables 64-bit types of JAX in this thread; JAX before 0.8 keeps it elsewhere."""
     import jax
     import jax.experimental
 
@@ -69,28 +75,29 @@ _ODD_TYPE = re.compile(r"tensor<[^>]*(?:\?|f4E|f6E|f8E|\bu?i[24]\b|xu?i[24]\b|qu
 
 
 def check(module: str) -> None:
-    """That XLA's CPU compiler takes a StableHLO module: it is compiled now, unless it is plain. Those it always takes,
-    and they are compiled when they first run.
+    """Checks that XLA's CPU compiler accepts a StableHLO module, by compiling it.
+
+    A plain module (:func:`is_plain`) is always accepted, so it is only compiled when it first runs.
 
     Raises:
-        UnsupportedOpError: XLA's CPU compiler does not take it.
+        UnsupportedOpError: XLA's CPU compiler refuses the module.
     """
     if not is_plain(module):
         load(module)
 
 
 def is_plain(module: str) -> bool:
-    """Whether a StableHLO module, given as text, has nothing but plain ops on plain types."""
+    """Whether the text of a StableHLO module has only ops and types that XLA's CPU compiler always accepts."""
     ops = set(re.findall(r"(?:stablehlo|chlo|vhlo|mhlo)\.\w+", module))
     return all(op.removeprefix("stablehlo.") in _PLAIN_OPS for op in ops) and not _ODD_TYPE.search(module)
 
 
 @lru_cache(maxsize=256)
 def load(module: str) -> HostProgram:
-    """Compiles a StableHLO module, given as text, once in a process.
+    """Compiles the text of a StableHLO module, once in a process.
 
     Raises:
-        UnsupportedOpError: XLA's CPU compiler does not take it.
+        UnsupportedOpError: XLA's CPU compiler refuses the module.
     """
     from jaxlib import lapack, xla_client
 
@@ -98,21 +105,21 @@ def load(module: str) -> HostProgram:
         raise UnsupportedOpError("XLA has no 6-bit floats.", hint="Convert the tensor before it reaches this program.")
     client = _client()
     if "@lapack_" in module:
-        # LAPACK itself is SciPy's; JAX too loads it when a program first needs it.
+        # LAPACK comes from SciPy; JAX also loads it when a program first needs it.
         lapack._lapack.initialize()  # pyright: ignore[reportPrivateUsage]
     devices = xla_client.DeviceList(tuple(client.local_devices()[:1]))
     try:
         return HostProgram(client.compile_and_load(module.encode(), devices, xla_client.CompileOptions()))
     except RuntimeError as error:
         raise UnsupportedOpError(
-            f"XLA's CPU compiler does not take this part of the program: {_first_line(error)}.",
+            f"XLA's CPU compiler refuses this part of the program: {_first_line(error)}.",
             hint="Rewrite this part of the model with other ops.",
         ) from error
 
 
 @cache
 def _client() -> Any:
-    # jax before jaxlib: it quietens XLA's log and registers the custom calls that its programs make.
+    # JAX is imported before jaxlib: it quietens XLA's log and registers the custom calls of its programs.
     import jax  # noqa: F401  # pyright: ignore[reportUnusedImport]
     from jaxlib import xla_client
 

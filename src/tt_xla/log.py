@@ -1,4 +1,4 @@
-"""The project's log: level and file from the environment, upstream's level names."""
+"""The project's log. Environment variables select its level and file; level names are upstream's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEVELS = {
 
 @functools.cache
 def logger() -> logging.Logger:
-    """The one logger, set up on first use.
+    """Returns the project's logger, which the first call sets up.
 
     Raises:
         OptionError: ``TTXLA_LOGGER_LEVEL`` is not one of the levels.

@@ -1,6 +1,6 @@
 """Every compile option and environment variable: name, type, default, meaning. No other file reads the environment.
 
-Names and values are upstream's, so that scripts run unmodified; values may be int, bool or str as users mix them.
+Names and values are upstream's, so that scripts run unmodified. A value may be int, bool or str, as users mix them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,28 +22,32 @@ _BOOLS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0":
 
 @dataclass(frozen=True)
 class Option:
-    """One compile option.
-
-    ``parse`` turns a user's value into the field's value or raises ``ValueError`` with what was expected.
-    ``effective`` is False for names that upstream knows and that change nothing here; using one says so once.
-    """
+    """One compile option."""
 
     name: str
     default: Any
     meaning: str
     choices: tuple[str, ...] = ()
+    """Values that a text option takes; empty for any text."""
     low: int | None = None
     high: int | None = None
+    """Least and greatest value of a number; None for any number."""
     effective: bool = True
+    """Whether the option changes anything; setting one of upstream's options that do not causes a warning."""
 
     def parse(self, value: object) -> Any:
+        """Returns a user's value in the option's type.
+
+        Raises:
+            OptionError: the option does not take the value; the message says what it takes.
+        """
         if isinstance(self.default, bool):
             return self._parse_bool(value)
         if isinstance(self.default, int):
             return self._parse_int(value)
         text = str(value)
         if self.choices and text.lower() not in self.choices:
-            raise self._bad(value, "one of " + ", ".join(repr(choice) for choice in self.choices))
+            raise self._error(value, "one of " + ", ".join(repr(choice) for choice in self.choices))
         return text.lower() if self.choices else text
 
     def _parse_bool(self, value: object) -> bool:
@@ -51,25 +55,25 @@ class Option:
             return value
         parsed = _BOOLS.get(str(value).lower())
         if parsed is None:
-            raise self._bad(value, "true, 1, yes, on, false, 0, no or off")
+            raise self._error(value, "true, 1, yes, on, false, 0, no or off")
         return parsed
 
     def _parse_int(self, value: object) -> int:
         expected = "an integer" if self.low is None else f"an integer from {self.low} to {self.high}"
         if isinstance(value, bool) or not isinstance(value, int | str):
-            raise self._bad(value, expected)
+            raise self._error(value, expected)
         try:
             number = int(value)
         except ValueError:
-            raise self._bad(value, expected) from None
+            raise self._error(value, expected) from None
         if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
-            raise self._bad(value, expected)
+            raise self._error(value, expected)
         return number
 
-    def _bad(self, value: object, expected: str) -> OptionError:
+    def _error(self, value: object, expected: str) -> OptionError:
         return OptionError(
             f"Compile option '{self.name}' was given {value!r}; it takes {expected}.",
-            hint=f"It means: {self.meaning}. Leave it out for the default, {self.default!r}.",
+            hint=f"Its meaning: {self.meaning}. Leave it out for the default, {self.default!r}.",
         )
 
 
@@ -79,12 +83,12 @@ def _option(default: Any, meaning: str, **rest: Any) -> Any:
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """The options of one compilation; equal options compile equal modules to equal Programs."""
+    """The options of one compilation. Equal modules with equal options compile to equal Programs."""
 
     optimization_level: int = _option(
         0,
-        "0 keeps every tensor in DRAM as it comes, 1 also prepares convolution weights once and fuses more, "
-        "2 also keeps activations in L1 where they fit",
+        "0 keeps every tensor in DRAM, 1 also prepares convolution weights once and fuses more ops, 2 also keeps "
+        "activations in L1 where they fit",
         low=0,
         high=2,
     )
@@ -95,10 +99,10 @@ class CompileOptions:
         "", "store the weights of a bfloat16 model in this format", choices=("", "bfp_bf8", "bfp8", "bfp_bf4")
     )
     experimental_weight_dtype_overrides: str = _option(
-        "", "formats of single weights, which go before the option above: NAME=FORMAT,NAME=FORMAT by argument name"
+        "", "store single weights in these formats, whatever experimental_weight_dtype says: NAME=FORMAT,NAME=FORMAT"
     )
-    enable_trace: bool = _option(False, "record the dispatch of the second run and replay it in later ones")
-    enable_const_eval: bool = _option(True, "compute what depends on parameters and constants alone once")
+    enable_trace: bool = _option(False, "record the dispatch of the second run and replay it in later runs")
+    enable_const_eval: bool = _option(True, "compute only once what depends on nothing but parameters and constants")
     math_fidelity: str = _option(
         "",
         "passes of the matrix unit over the bits of its sources",
@@ -111,23 +115,25 @@ class CompileOptions:
         choices=("silicon", "exact"),
     )
     host_fallback: bool = _option(
-        True, "run what the chip has no ops for on the host; when false, such an op is an error"
+        True, "run parts that the chip has no ops for on the host; if false, such an op is an error"
     )
     backend: str = _option(
         "default",
-        "'codegen_py' and 'codegen_cpp' also write the program as source that calls TT-NN, into export_path",
+        "'codegen_py' and 'codegen_cpp' also write the program as source code that calls TT-NN, into export_path",
         choices=("default", "ttnn_flatbuffer", "codegen_py", "codegen_cpp"),
     )
-    export_path: str = _option("", "folder that receives the module of each stage under irs/, and generated source")
-    export_tensors: bool = _option(True, "generated source comes with the arguments it was first run on")
-    dry_run: bool = _option(
-        False, "generating source runs nothing: results are zeros, and there are none to compare with"
+    export_path: str = _option(
+        "", "folder that receives generated source code and, under irs/, the module of each stage"
     )
-    enable_workarounds: bool = _option(True, "rewrite what TT-NN should take and does not into what it takes")
+    export_tensors: bool = _option(True, "write the arguments of the first run beside generated source code")
+    dry_run: bool = _option(
+        False, "generate source code without a run: results are zeros, and no expected results are written"
+    )
+    enable_workarounds: bool = _option(True, "rewrite ops that TT-NN should accept but does not")
     export_model_name: str = _option("", "infix of the names of exported files")
     enable_const_eval_on_cpu: bool = _option(True, "compute const-eval functions on the host", effective=False)
     enable_const_eval_inputs_to_system_memory: bool = _option(
-        True, "keep arguments that only const-eval functions read in host memory"
+        True, "keep arguments in host memory that only const-eval functions read"
     )
     experimental_enable_fusing_conv2d_with_multiply_pattern: bool = _option(
         False, "scale convolution weights by a following constant factor", effective=False
@@ -140,7 +146,10 @@ class CompileOptions:
 
     @staticmethod
     def parse(given: Mapping[str, object] | None = None) -> CompileOptions:
-        """Options from a user's mapping, numerics and weight format resolved.
+        """Returns the options of a user's mapping, with defaults from the environment.
+
+        Args:
+            given: values by option name.
 
         Raises:
             OptionError: a name is unknown, a value is bad, or two options contradict each other.
@@ -163,13 +172,14 @@ class CompileOptions:
 
     @property
     def generates_source(self) -> bool:
+        """Whether the backend writes source code."""
         return self.backend.startswith("codegen")
 
     def _check_backend(self) -> CompileOptions:
         if self.generates_source and not self.export_path:
             raise OptionError(
                 "Compile option 'export_path' must be provided when backend is not 'TTNNFlatbuffer'.",
-                hint="It names the folder that the generated source goes to.",
+                hint="It names the folder of the generated source code.",
             )
         return self
 
@@ -182,9 +192,10 @@ class CompileOptions:
                 hint="Keep one of them.",
             )
         dtype = "bfp_bf8" if self.enable_bfp8_conversion else dtype
-        return CompileOptions(**(self.as_dict() | {"experimental_weight_dtype": dtype}))
+        return replace(self, experimental_weight_dtype=dtype)
 
     def as_dict(self) -> dict[str, Any]:
+        """Returns the value of each option by name."""
         return {option.name: getattr(self, option.name) for option in fields(self)}
 
 
@@ -195,6 +206,8 @@ COMPILE_OPTIONS: dict[str, Option] = {
 
 @dataclass(frozen=True)
 class EnvironmentVariable:
+    """One environment variable."""
+
     name: str
     default: str
     meaning: str
@@ -203,11 +216,11 @@ class EnvironmentVariable:
 ENVIRONMENT: dict[str, EnvironmentVariable] = {
     variable.name: variable
     for variable in (
-        EnvironmentVariable("TTXLA_SYSTEM", "n150", "which system is emulated: n150, n300, n300-llmbox, p100 or p150"),
+        EnvironmentVariable("TTXLA_SYSTEM", "n150", "emulated system: n150, n300, n300-llmbox, p100 or p150"),
         EnvironmentVariable(
-            "TT_COMPILE_ONLY_SYSTEM_DESC", "", ".ttsys file of the system to compile for; nothing is computed then"
+            "TT_COMPILE_ONLY_SYSTEM_DESC", "", ".ttsys file of the system to compile for; programs compute nothing then"
         ),
-        EnvironmentVariable("TTXLA_EAGER", "0", "1 runs each torch op at once instead of recording it"),
+        EnvironmentVariable("TTXLA_EAGER", "0", "1 runs each torch op immediately instead of recording it"),
         EnvironmentVariable(
             "TTXLA_DYNAMO_DEFAULTS",
             "0",
@@ -219,16 +232,20 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
             "0 leaves Python's garbage collector on during compilations",
         ),
         EnvironmentVariable("TTXLA_NUMERICS", "silicon", "default of the compile option numerics"),
-        EnvironmentVariable("TT_XLA_DISABLE_MODEL_REQS", "", "1 runs models without installing what they require"),
-        EnvironmentVariable("TT_XLA_REQS_DEBUG", "", "1 shows pip's output for what models require"),
+        EnvironmentVariable(
+            "TT_XLA_DISABLE_MODEL_REQS", "", "1 runs models without installing the packages that they require"
+        ),
+        EnvironmentVariable("TT_XLA_REQS_DEBUG", "", "1 shows pip's output for the packages that models require"),
         EnvironmentVariable(
             "TTXLA_RUNTIME",
             "emulated",
-            "what runs programs: emulated, ttnn (a card, by TT-NN) or ttnn-mock (TT-NN checks each call, results are "
+            "runtime: emulated, ttnn (TT-NN runs programs on a card) or ttnn-mock (TT-NN checks each call, results are "
             "zeros)",
         ),
         EnvironmentVariable(
-            "TTXLA_EMULATOR_DEVICE", "cpu", "where the emulated card computes: cpu, cuda or cuda:N (not tried on a GPU)"
+            "TTXLA_EMULATOR_DEVICE",
+            "cpu",
+            "device of the emulated card's kernels: cpu, cuda or cuda:N (not tried on a GPU)",
         ),
         EnvironmentVariable(
             "TTXLA_EMULATOR_CHAINS",
@@ -239,23 +256,25 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         EnvironmentVariable(
             "TTXLA_KEEP_FREED_MEMORY",
             "1",
-            "0 leaves glibc's allocator as it is; otherwise the emulated card has it keep up to 1 GiB that was freed, "
-            "in the whole process (mallopt)",
+            "0 leaves glibc's allocator as it is; otherwise the emulated card makes it keep up to 1 GiB of freed "
+            "memory, in the entire process (mallopt)",
         ),
-        EnvironmentVariable("CXX", "", "the C++ compiler for that; c++, g++ or clang++ when unset"),
+        EnvironmentVariable("CXX", "", "C++ compiler of fused kernels; c++, g++ or clang++ when unset"),
         EnvironmentVariable(
-            "TTXLA_COMPILE_OPTIONS", "", "compile options as a JSON object, which go before those that programs give"
+            "TTXLA_COMPILE_OPTIONS", "", "compile options as a JSON object; they override those of programs"
         ),
         EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn; found when unset"),
         EnvironmentVariable("TTXLA_TTNN_TIMEOUT", "600", "seconds that TT-NN may take for one run of a program"),
         EnvironmentVariable("TTXLA_TTNN_PROFILE", "0", "1 has TT-NN measure the device time of each run"),
         EnvironmentVariable(
-            "TTXLA_CODEGEN_EXPORT_DIR", "", "folder for generated Python source; as backend=codegen_py and export_path"
+            "TTXLA_CODEGEN_EXPORT_DIR",
+            "",
+            "folder for generated Python code; same as backend=codegen_py and export_path",
         ),
         EnvironmentVariable("TTXLA_LOGGER_LEVEL", "WARNING", "VERBOSE, DEBUG, INFO, WARNING or ERROR"),
         EnvironmentVariable("TTXLA_LOGGER_FILE", "", "file that receives the log instead of standard error"),
         EnvironmentVariable(
-            "TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM kept for traces; as needed when 0 or unset"
+            "TT_RUNTIME_TRACE_REGION_SIZE", "", "bytes of DRAM reserved for traces; as many as needed when 0 or unset"
         ),
         EnvironmentVariable("TT_RUNTIME_ENABLE_PROGRAM_CACHE", "1", "0 turns the program cache off"),
         EnvironmentVariable("TT_METAL_HOME", "", "checkout of TT-Metal; its Python environment may have ttnn"),
@@ -266,7 +285,7 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
 
 
 def environment(name: str) -> str:
-    """The value of a variable of the table, or its default when unset or empty."""
+    """Returns the value of a variable of the table; its default if the variable is unset or empty."""
     return os.environ.get(name, "") or ENVIRONMENT[name].default
 
 
@@ -316,10 +335,10 @@ def pauses_collector() -> bool:
 
 
 def selected_system() -> str:
-    """What :func:`tt_xla.target.load_target` takes.
+    """Returns the name of the system for :func:`tt_xla.target.load_target`.
 
-    ``TT_COMPILE_ONLY_SYSTEM_DESC``, else ``TTXLA_SYSTEM``; where that is unset and TT-NN runs programs, the card that
-    is there.
+    It is ``TT_COMPILE_ONLY_SYSTEM_DESC``, else ``TTXLA_SYSTEM``. If neither is set and TT-NN runs programs, it is the
+    system of the installed card.
     """
     described = environment("TT_COMPILE_ONLY_SYSTEM_DESC")
     if described or os.environ.get("TTXLA_SYSTEM") or environment("TTXLA_RUNTIME") == RUNTIMES[0]:
@@ -330,12 +349,16 @@ def selected_system() -> str:
 
 
 def installed_system(cards: Path = Path("/sys/class/tenstorrent")) -> str | None:
-    """The system of the first card, by what Tenstorrent's kernel driver says of it (``tt_card_type``: ``p150a``)."""
+    """Returns the system of the first installed card; None without a card.
+
+    Args:
+        cards: folder in which Tenstorrent's kernel driver describes cards (``tt_card_type`` holds ``p150a``).
+    """
     for path in sorted(cards.glob("*/tt_card_type")):
         kind = path.read_text().strip().lower()
-        found = re.match(r"[np]\d+", kind)
-        if found:
-            return found[0]
+        system = re.match(r"[np]\d+", kind)
+        if system:
+            return system[0]
     return None
 
 
@@ -343,7 +366,7 @@ RUNTIMES = ("emulated", "ttnn", "ttnn-mock")
 
 
 def selected_runtime() -> str:
-    """``TTXLA_RUNTIME``.
+    """Returns the runtime that ``TTXLA_RUNTIME`` selects, one of ``RUNTIMES``.
 
     Raises:
         OptionError: there is no such runtime.
@@ -358,31 +381,31 @@ EMULATOR_CHAINS = ("auto", "now", "off")
 
 
 def emulator_chains() -> str:
-    """``TTXLA_EMULATOR_CHAINS``.
+    """Returns when fused kernels are compiled (``TTXLA_EMULATOR_CHAINS``), one of ``EMULATOR_CHAINS``.
 
     Raises:
-        OptionError: it is none of ``EMULATOR_CHAINS``.
+        OptionError: the variable has another value.
     """
     name = environment("TTXLA_EMULATOR_CHAINS").lower()
     if name not in EMULATOR_CHAINS:
         raise OptionError(
             f"TTXLA_EMULATOR_CHAINS was given {name!r}; it takes {', '.join(EMULATOR_CHAINS)}.",
-            hint="Unset it to have fused kernels compiled for programs that run for long.",
+            hint="Unset it to compile fused kernels only for programs that run for long.",
         )
     return name
 
 
 def cxx_names() -> tuple[str, ...]:
-    """The C++ compiler that ``CXX`` names, else the usual names."""
-    given = environment("CXX")
-    return (given,) if given else ("c++", "g++", "clang++")
+    """Returns the names of C++ compilers to try: that of ``CXX``, else the usual ones."""
+    compiler = environment("CXX")
+    return (compiler,) if compiler else ("c++", "g++", "clang++")
 
 
 def emulator_device() -> str:
-    """``TTXLA_EMULATOR_DEVICE``.
+    """Returns the torch device of the emulated card's kernels (``TTXLA_EMULATOR_DEVICE``).
 
     Raises:
-        OptionError: it names no kind of device that the emulated card computes on.
+        OptionError: the variable names no CPU or CUDA device.
     """
     name = environment("TTXLA_EMULATOR_DEVICE").lower()
     if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
@@ -394,10 +417,10 @@ def emulator_device() -> str:
 
 
 def ttnn_timeout_seconds() -> float:
-    """``TTXLA_TTNN_TIMEOUT``.
+    """Returns the seconds that TT-NN may take for one run (``TTXLA_TTNN_TIMEOUT``).
 
     Raises:
-        OptionError: it is no positive number.
+        OptionError: the variable is no positive number.
     """
     text = environment("TTXLA_TTNN_TIMEOUT")
     if not re.fullmatch(r"\d+(\.\d+)?", text) or not float(text):
@@ -409,20 +432,23 @@ def ttnn_timeout_seconds() -> float:
 
 
 def ttnn_profile() -> bool:
-    """Whether TT-NN measures device time."""
+    """Returns whether TT-NN measures device time (``TTXLA_TTNN_PROFILE``)."""
     return environment("TTXLA_TTNN_PROFILE") == "1"
 
 
 def is_compile_only() -> bool:
-    """Whether programs are compiled for a described system and their results are zeros."""
+    """Returns whether programs are only compiled, for a described system; their results are zeros then."""
     return bool(environment("TT_COMPILE_ONLY_SYSTEM_DESC"))
 
 
 def trace_region_bytes() -> int | None:
-    """``TT_RUNTIME_TRACE_REGION_SIZE``, or None when that is 0 or not set: the region grows as needed then.
+    """Returns the size of the trace region in bytes (``TT_RUNTIME_TRACE_REGION_SIZE``).
+
+    Returns:
+        None if the variable is 0 or unset; the region grows as needed then.
 
     Raises:
-        OptionError: the value is not an unsigned decimal number.
+        OptionError: the variable is no unsigned decimal number.
     """
     text = environment("TT_RUNTIME_TRACE_REGION_SIZE")
     if not text:
@@ -430,13 +456,13 @@ def trace_region_bytes() -> int | None:
     if not text.isdecimal():
         raise OptionError(
             f"TT_RUNTIME_TRACE_REGION_SIZE was given {text!r}; it takes a number of bytes such as 10000000.",
-            hint="Unset it to have the region sized as needed.",
+            hint="Unset it to let the region grow as needed.",
         )
     return int(text) or None
 
 
 def program_cache_enabled() -> bool:
-    """Traces need the program cache; it is on unless the variable is exactly ``0``."""
+    """Returns whether the program cache is on (``TT_RUNTIME_ENABLE_PROGRAM_CACHE``); traces need it."""
     return environment("TT_RUNTIME_ENABLE_PROGRAM_CACHE") != "0"
 
 
@@ -452,10 +478,10 @@ def keeps_freed_memory() -> bool:
 
 
 def forced_options() -> dict[str, Any]:
-    """``TTXLA_COMPILE_OPTIONS``: how tuning runs a script under options that the script does not give.
+    """Returns the options of ``TTXLA_COMPILE_OPTIONS``, with which tuning overrides those of a script.
 
     Raises:
-        OptionError: it is no JSON object.
+        OptionError: the variable is no JSON object.
     """
     text = environment("TTXLA_COMPILE_OPTIONS")
     if not text:
@@ -463,39 +489,40 @@ def forced_options() -> dict[str, Any]:
     import json
 
     try:
-        found = json.loads(text)
+        options = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        options = None
+    if not isinstance(options, dict):
         raise OptionError(
             f"TTXLA_COMPILE_OPTIONS was given {text!r}; it takes a JSON object.",
             hint='An example: {"optimization_level": 2, "enable_trace": true}.',
         )
-    return cast("dict[str, Any]", found)
+    return cast("dict[str, Any]", options)
 
 
 def weight_overrides(text: str) -> dict[str, str]:
-    """The option ``experimental_weight_dtype_overrides`` read: formats by argument name.
+    """Returns the format of each argument by name from ``experimental_weight_dtype_overrides``.
 
     Raises:
-        OptionError: a part is not NAME=FORMAT, or the format is unknown.
+        OptionError: an item is not NAME=FORMAT, or the format is unknown.
     """
-    found: dict[str, str] = {}
-    for part in filter(None, (each.strip() for each in text.split(","))):
-        name, _, dtype = part.rpartition("=")
+    formats: dict[str, str] = {}
+    for item in filter(None, (item.strip() for item in text.split(","))):
+        name, _, dtype = item.rpartition("=")
         if not name or dtype not in WEIGHT_FORMATS:
             raise OptionError(
-                f"Compile option 'experimental_weight_dtype_overrides' has {part!r}; it takes NAME=FORMAT.",
+                f"Compile option 'experimental_weight_dtype_overrides' has {item!r}; it takes NAME=FORMAT.",
                 hint=f"Formats are {', '.join(WEIGHT_FORMATS)}.",
             )
-        found[name] = dtype
-    return found
+        formats[name] = dtype
+    return formats
 
 
 WEIGHT_FORMATS = ("bf16", "bfp_bf8", "bfp_bf4")
 
 
 def cache_directory() -> Path:
+    """Returns the user's folder for caches."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("tt-xla"))
@@ -503,21 +530,23 @@ def cache_directory() -> Path:
 
 @functools.cache
 def runtime_directory() -> Path:
-    """Where processes tell each other what they do; it does not outlive the machine."""
+    """Returns the user's folder for files by which running processes find each other; a reboot empties it."""
     import platformdirs
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where the system names no such folder, one below /tmp is as good
+        warnings.simplefilter("ignore")  # Without such a folder of the system, one below /tmp serves as well.
         return Path(platformdirs.user_runtime_dir("tt-xla"))
 
 
 def log_directory() -> Path:
+    """Returns the user's folder for logs."""
     import platformdirs
 
     return Path(platformdirs.user_log_dir("tt-xla"))
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> OptionError:
+    """Returns the error about an unknown name, with similar known names as a hint."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3)
     hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else f"Known are: {', '.join(names)}."

@@ -1,4 +1,4 @@
-"""Writing a folder's files all or none."""
+"""Writes the files of a folder: all of them, or none."""
 
 from __future__ import annotations
 
@@ -9,20 +9,25 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 Content = bytes | Callable[[Path], object]
-"""A file's bytes, or what writes it at the path that it is given."""
+"""The bytes of a file, or a function that writes the file at a path."""
 
 
 def publish(folder: Path, files: Mapping[str, Content], gone: Collection[str] = ()) -> None:
-    """Puts ``files``, by path relative to ``folder``, there in one step.
+    """Writes ``files`` to ``folder`` in one step.
 
-    They are written beside it and then renamed, so a failure leaves neither a part of them nor a changed folder. The
-    top-level entries they make replace those of the same name; others in ``folder`` stay, but for those ``gone``.
+    The files are first written beside the folder and then renamed, so a failure leaves the folder unchanged. Their
+    top-level entries replace those of the same name; other entries stay, except those in ``gone``.
+
+    Args:
+        folder: the folder, which need not exist.
+        files: contents by path relative to ``folder``.
+        gone: names of top-level entries to remove.
 
     Raises:
         OSError: the folder cannot be written.
     """
     if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(20, "it is a file, and a folder is to be written there", str(folder))
+        raise NotADirectoryError(20, "a file stands where a folder is to be written", str(folder))
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.resolve().parent))
     try:
@@ -40,7 +45,7 @@ def publish(folder: Path, files: Mapping[str, Content], gone: Collection[str] = 
 
 
 def _swap(fresh: Path, folder: Path, old: Path, gone: Collection[str]) -> None:
-    """Moves each entry of ``fresh`` to ``folder``; puts all back as it was when one cannot be moved."""
+    """Moves each entry of ``fresh`` to ``folder``; if one cannot be moved, restores the folder."""
     moved: list[str] = []
     try:
         for name in sorted({*gone, *(entry.name for entry in fresh.iterdir())}):
@@ -49,7 +54,7 @@ def _swap(fresh: Path, folder: Path, old: Path, gone: Collection[str]) -> None:
             moved.append(name)
             if (fresh / name).exists():
                 os.rename(fresh / name, folder / name)
-    except BaseException:  # an interrupt, too
+    except BaseException:  # Interrupts restore the folder too.
         for name in moved:
             if (folder / name).exists():
                 os.rename(folder / name, fresh / name)
@@ -58,7 +63,8 @@ def _swap(fresh: Path, folder: Path, old: Path, gone: Collection[str]) -> None:
         raise
 
 
-def _write(path: Path, data: Content, wanted: Path) -> None:
+def _write(path: Path, data: Content, final_path: Path) -> None:
+    """Writes a file; an error without a file name, such as that of a full disk, gets ``final_path``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         if isinstance(data, bytes):
@@ -66,6 +72,6 @@ def _write(path: Path, data: Content, wanted: Path) -> None:
         else:
             data(path)
     except OSError as error:
-        if error.filename is None:  # as of a full disk
-            raise OSError(error.errno, error.strerror, str(wanted)) from error
+        if error.filename is None:
+            raise OSError(error.errno, error.strerror, str(final_path)) from error
         raise

@@ -1,4 +1,4 @@
-"""Upstream's helpers that belong to no framework.
+"""Upstream's helpers that depend on no framework.
 
 ttir, ttnn, program = parse_executable(open("cache/...", "rb"))
 """

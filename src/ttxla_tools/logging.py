@@ -1,4 +1,4 @@
-"""The project's log, whose level and file ``TTXLA_LOGGER_LEVEL`` and ``TTXLA_LOGGER_FILE`` say."""
+"""The project's log; ``TTXLA_LOGGER_LEVEL`` and ``TTXLA_LOGGER_FILE`` select its level and file."""
 
 from tt_xla.log import logger as _logger
 

@@ -1,4 +1,4 @@
-"""Serialised executables, and what is known of the system they are for."""
+"""Serialised executables, and the description of the system that they are compiled for."""
 
 import json
 import os
@@ -10,18 +10,18 @@ from tt_xla.options import is_compile_only
 
 
 def save_system_descriptor_to_disk(output_prefix: str | os.PathLike[str], as_json: bool = False) -> None:
-    """Writes what is known of the system to ``<output_prefix>_system_desc.json``.
+    """Writes the facts of the selected system to ``<output_prefix>_system_desc.json``.
 
     Raises:
-        NotImplementedError: ``as_json`` is False; upstream's binary descriptor is read by its own tools alone.
+        NotImplementedError: ``as_json`` is False; only upstream's own tools read its binary descriptor.
     """
     from tt_xla.options import selected_system
     from tt_xla.target import load_target
 
     if not as_json:
         raise NotImplementedError(
-            "save_system_descriptor_to_disk(as_json=False) writes upstream's binary format, which is not there yet. "
-            "Use as_json=True."
+            "save_system_descriptor_to_disk(as_json=False) would write upstream's binary format, which is not "
+            "supported. Use as_json=True."
         )
     path = Path(f"{os.fspath(output_prefix)}_system_desc.json")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -188,7 +188,7 @@ def test_unreadable_inputs_and_outputs_say_what_to_do(
     assert "Is a directory. Give a file" in capsys.readouterr().err
     assert run("compile", add, "--out", add) == 1
     message = capsys.readouterr().err
-    assert "cannot be written: it is a file, and a folder is to be written there" in message
+    assert "cannot be written: a file stands where a folder is to be written" in message
     assert "Give --out a folder" in message
 
 

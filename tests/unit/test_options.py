@@ -63,7 +63,7 @@ def test_what_is_no_level(value: object) -> None:
 
 
 def test_a_bad_value_says_what_the_option_means_and_its_default() -> None:
-    with pytest.raises(OptionError, match=r"It means: accumulate in float32\. Leave it out for the default, True\."):
+    with pytest.raises(OptionError, match=r"Its meaning: accumulate in float32\. Leave it out for the default, True\."):
         CompileOptions.parse({"fp32_dest_acc_en": "perhaps"})
 
 

@@ -1,6 +1,6 @@
-"""What each system can do, as data. Compiling asks this package, never a device.
+"""Facts about each system, as data. The compiler asks this package, never a device.
 
-``load_target("n150")`` gives the facts of one system; its data is in :mod:`tt_xla.target.systems`.
+``load_target("n150")`` returns the facts of one system; :mod:`tt_xla.target.systems` holds them.
 """
 
 from tt_xla.target.systems import load_target, system_names

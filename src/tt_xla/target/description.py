@@ -1,6 +1,6 @@
-"""System descriptions as upstream's tools write them: ``.ttsys``, a flatbuffer with the identifier ``TTSY``.
+"""Reads system descriptions of upstream's tools: ``.ttsys``, a FlatBuffer with the identifier ``TTSY``.
 
-Numbers of fields are those of tt-mlir's ``system_desc.fbs``; what a file says is checked, since it comes from outside.
+Field numbers are those of tt-mlir's ``system_desc.fbs``. A file comes from outside, so every value in it is checked.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from tt_xla.target.target import Target
 SUFFIX = ".ttsys"
 IDENTIFIER = b"TTSY"
 LARGEST = 1 << 22
-"""Bytes; a description of 32 chips takes 16 kB."""
+"""Largest size of a file in bytes; a description of 32 chips takes 16 kB."""
 
 ARCHS = {0: "wormhole_b0", 1: "blackhole"}
 
 _SYSTEM = 4
+"""Field of the root table: the system."""
 _CHIPS, _INDICES = 1, 2
-"""Fields of the description: the chips that differ, and for each chip of the system which of them it is."""
+"""Fields of the system: its different chips, and for each chip of the system the index of its description."""
 
 _NUMBERS: dict[str, tuple[int, str, int, int]] = {
     "l1_size": (3, "Q", 1 << 16, 1 << 26),
@@ -41,35 +42,45 @@ _NUMBERS: dict[str, tuple[int, str, int, int]] = {
     "dst_tiles": (15, "I", 1, 1024),
     "circular_buffers": (16, "I", 1, 1024),
 }
-"""Field of a chip, its type as in :mod:`struct`, and what is believed of it: least and most."""
+"""Number of a chip's field, its type as in :mod:`struct`, and the least and greatest value that is accepted."""
 
 _ARCH, _GRID, _OFFSETS, _TILES, _WORKERS = 0, 1, 2, 14, 20
 
 
 class _File:
-    """A flatbuffer's tables and vectors; every offset is checked before it is followed."""
+    """The tables and vectors of a FlatBuffer; every offset is checked before it is followed."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
 
     def number(self, kind: str, place: int) -> int:
+        """Returns the number of a :mod:`struct` type at a byte offset.
+
+        Raises:
+            ValueError: the offset is outside the file.
+        """
         size = struct.calcsize(f"<{kind}")
         if not 0 <= place <= len(self.data) - size:
             raise ValueError(f"offset {place} is outside its {len(self.data)} bytes")
         return struct.unpack_from(f"<{kind}", self.data, place)[0]
 
     def behind(self, place: int) -> int:
+        """Returns the byte offset that the reference at ``place`` points to."""
         return place + self.number("I", place)
 
     def table(self, place: int) -> dict[int, int]:
-        """Places of the fields that a table has."""
+        """Returns the byte offset of each field that the table at ``place`` has, by field number."""
         index = place - self.number("i", place)
         count = (self.number("H", index) - 4) // 2
         offsets = {field: self.number("H", index + 4 + 2 * field) for field in range(count)}
         return {field: place + offset for field, offset in offsets.items() if offset}
 
     def vector(self, place: int, size: int) -> range:
-        """Places of a vector's elements of ``size`` bytes."""
+        """Returns the byte offsets of a vector's elements of ``size`` bytes.
+
+        Raises:
+            ValueError: the vector is longer than the file.
+        """
         start = self.behind(place)
         count = self.number("I", start)
         if count * size > len(self.data) - start - 4:
@@ -77,17 +88,21 @@ class _File:
         return range(start + 4, start + 4 + count * size, size)
 
     def pair(self, place: int) -> tuple[int, int]:
+        """Returns the two 32-bit integers of a struct."""
         return self.number("i", place), self.number("i", place + 4)
 
 
-def read_description(path: str | os.PathLike[str], like: Iterable[Target]) -> Target:
-    """The facts of the system that a file describes; how fast its chips are comes from a known system of their kind.
+def read_description(path: str | os.PathLike[str], known: Iterable[Target]) -> Target:
+    """Returns the facts of the system that a file describes.
+
+    The file says nothing about speed, so the speeds are those of the most similar known system.
 
     Args:
-        like: the known systems; when one has all facts of the file, it is the result.
+        path: the file.
+        known: the known systems; if the file describes one of them, that one is returned.
 
     Raises:
-        SystemDescriptionError: the file cannot be read, is no description, or says what no chip has.
+        SystemDescriptionError: the file cannot be read, is no description, or has a value that no chip has.
     """
     path = Path(path)
     try:
@@ -102,39 +117,52 @@ def read_description(path: str | os.PathLike[str], like: Iterable[Target]) -> Ta
             f"'{path}' is not a system description: {reason}.",
             hint=f"TT_COMPILE_ONLY_SYSTEM_DESC takes a {SUFFIX} file, as upstream's tools write it for a card.",
         ) from error
-    kin = [target for target in like if target.arch == facts["arch"]]
-    differs = partial(_differences, facts)
-    nearest = min(kin, key=differs)
-    if not differs(nearest):
+    same_arch = [target for target in known if target.arch == facts["arch"]]
+    differences = partial(_differences, facts)
+    nearest = min(same_arch, key=differences)
+    if not differences(nearest):
         return nearest
     return dataclasses.replace(nearest, name=str(path.resolve()), **facts)
 
 
 def _differences(facts: dict[str, Any], target: Target) -> int:
+    """Returns the number of facts that differ from those of a target."""
     return sum(getattr(target, name) != value for name, value in facts.items())
 
 
 def _facts(file: _File) -> dict[str, Any]:
-    if file.data[8:12] != IDENTIFIER:  # behind the size of the whole and the place of its root
+    """Returns the facts of a description, by field of :class:`Target`.
+
+    Raises:
+        ValueError: the file is no description, or has a value that no chip has.
+    """
+    if file.data[8:12] != IDENTIFIER:  # The size of the file and the offset of its root come first.
         raise ValueError(f"it lacks the identifier {IDENTIFIER.decode()} at byte 8")
     root = file.table(4 + file.number("I", 4))
     system = file.table(file.behind(_needed(root, _SYSTEM)))
     chips = file.vector(_needed(system, _CHIPS), 4)
     indices = [file.number("I", place) for place in file.vector(_needed(system, _INDICES), 4)]
     if not chips or not indices or max(indices) >= len(chips):
-        raise ValueError(f"it has {len(chips)} chips, of which its system has numbers {indices}")
+        raise ValueError(f"its system refers to chips {indices}, expected indices of its {len(chips)} chips")
     facts = _chip(file, file.table(file.behind(chips[indices[0]])))
     for index in indices[1:]:
         other = _chip(file, file.table(file.behind(chips[index])))
         if (other["arch"], other["grid"]) != (facts["arch"], facts["grid"]):
-            raise ValueError("its chips differ in architecture or grid, which no supported system has")
+            raise ValueError("its chips differ in architecture or grid; no supported system mixes chips")
     return facts | {"chips": len(indices)}
 
 
 def _chip(file: _File, chip: dict[int, int]) -> dict[str, Any]:
+    """Returns the facts of a chip, by field of :class:`Target`.
+
+    Raises:
+        ValueError: a field is missing, or has a value that no chip has.
+    """
     kind = file.number("I", chip[_ARCH]) if _ARCH in chip else 0
     if kind not in ARCHS:
-        raise ValueError(f"architecture {kind} is none of {', '.join(ARCHS.values())}")
+        raise ValueError(
+            f"its architecture is {kind}, expected {' or '.join(f'{n} ({arch})' for n, arch in ARCHS.items())}"
+        )
     facts: dict[str, Any] = {"arch": ARCHS[kind]}
     for name, (field, type_, least, most) in _NUMBERS.items():
         value = facts[name] = file.number(type_, _needed(chip, field))
@@ -142,16 +170,21 @@ def _chip(file: _File, chip: dict[int, int]) -> dict[str, Any]:
             raise ValueError(f"{name} is {value}, expected {least} to {most}")
     rows, columns = facts["grid"] = file.pair(_needed(chip, _GRID))
     if not (1 <= rows <= 64 and 1 <= columns <= 64):
-        raise ValueError(f"its grid is {rows} x {columns}")
+        raise ValueError(f"its grid is {rows} x {columns}, expected 1 to 64 rows and columns")
     facts["coord_translation_offsets"] = file.pair(_needed(chip, _OFFSETS))
     facts["tile_shapes"] = tuple(file.pair(place) for place in file.vector(_needed(chip, _TILES), 8))
     facts["dram_bank_workers"] = tuple(file.pair(place) for place in file.vector(_needed(chip, _WORKERS), 8))
     if facts["l1_unreserved_base"] >= facts["l1_size"] or facts["dram_unreserved_base"] >= facts["dram_unreserved_end"]:
-        raise ValueError("its reserved regions leave no memory")
+        raise ValueError("its reserved regions leave no memory in L1 or DRAM")
     return facts
 
 
 def _needed(table: dict[int, int], field: int) -> int:
+    """Returns the byte offset of a required field.
+
+    Raises:
+        ValueError: the table lacks the field.
+    """
     if field not in table:
         raise ValueError(f"field {field} is missing")
     return table[field]

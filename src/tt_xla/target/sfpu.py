@@ -1,9 +1,9 @@
 """Cycles of the vector unit (SFPU) for one 32x32 tile, by op.
 
-Measured where a pull request or issue of tenstorrent/tt-metal published it (its number stands beside; "sweep" is the
-slope of the exp sweep on n150 in tenstorrent/ttnn-op-runtime-predictor). The vector unit is the same on both chips but
-for its clock, so a figure of one stands in for the other where only one is published. "like" marks an op taken to cost
-as much as a measured one of the same method.
+Figures come from pull requests and issues of tenstorrent/tt-metal, whose number stands beside; "sweep" is the slope of
+the exp sweep on n150 in tenstorrent/ttnn-op-runtime-predictor. The vector units of both chips differ only in clock, so
+a figure of one chip is used for the other where only one is published. "like" marks an op that has no figure and is
+assumed to cost as much as a measured op that uses the same method.
 """
 
 from __future__ import annotations
@@ -85,7 +85,6 @@ _COMMON: dict[str, float] = {
 
 _OWN: dict[str, dict[str, float]] = {
     "wormhole_b0": {},
-    # 49926; exp: profiler, 40 tiles a core in 44.8 us
     "blackhole": {
         "ceil": 476,
         "floor": 476,
@@ -97,4 +96,5 @@ _OWN: dict[str, dict[str, float]] = {
 
 
 def sfpu_cycles(arch: str) -> Mapping[str, float]:
+    """Returns the cycles of each op on an architecture, ``wormhole_b0`` or ``blackhole``."""
     return MappingProxyType(_COMMON | _OWN[arch])

@@ -1,9 +1,10 @@
-"""The systems, one table each.
+"""The known systems, one table each.
 
 Sources: [desc] is the system descriptor that upstream's compiler (jax-tt-plugin 0.1.3) prints as ``ttcore.system_desc``
 for this system; [ISA] is tenstorrent/tt-isa-documentation; [GEMM], [DRAM] and [CI] are tenstorrent/tt-metal's
-tech_reports/GEMM_FLOPS, its DRAM saturation reports and the golden figures of its continuous tests; [PROF] are profiler
-files in public repositories. A figure with no tag of silicon (GEMM, DRAM, CI, PROF) is documented, not measured.
+tech_reports/GEMM_FLOPS, its DRAM saturation reports and the golden figures of its continuous tests; [PROF] marks
+profiler files in public repositories. [GEMM], [DRAM], [CI] and [PROF] are measured on silicon; any other figure is
+documented, not measured.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ _MACS_PER_CYCLE = MappingProxyType({"lofi": 2048.0, "hifi2": 1024.0, "hifi3": 20
 _TENSIX: dict[str, Any] = {
     "dst_tiles": 16,  # [desc] dst_physical_size_tiles
     "circular_buffers": 64,  # [desc] num_cbs
-    # [desc] lists also f16, bfp_f8, bfp_f4, bfp_f2 and bfp_bf2, which no TT-NN op takes.
+    # [desc] also lists f16, bfp_f8, bfp_f4, bfp_f2 and bfp_bf2, which no TT-NN op accepts.
     "data_types": ("f32", "bf16", "bfp_bf8", "bfp_bf4", "u32", "u16", "u8", "si32"),
     "tile_shapes": ((4, 16), (16, 16), (32, 16), (4, 32), (16, 32), (32, 32)),  # [desc]
     "noc_l1_align": 16,  # [desc]
-    "l1_small_bytes": 32768,  # what upstream's runtime opens devices with; at the top, as TT-NN's mock mode shows
+    "l1_small_bytes": 32768,  # Upstream's runtime opens devices with it; TT-NN's mock mode places it at the top.
     "macs_per_cycle": _MACS_PER_CYCLE,
     "pack_bytes_per_cycle": 64.0,  # [ISA] four packers of 16 bytes
 }
@@ -58,7 +59,7 @@ _WORMHOLE: dict[str, Any] = _TENSIX | {
     "noc_bytes_per_cycle": 28.0,  # [CI] unicast read; write 30
     "noc_multicast_bytes_per_cycle": 14.0,  # [CI] one to all, not linked
     "page_wait_us": 0.5,  # [PROF] 1.24 times Blackhole's, as are the read latencies of both chips' NoC tables
-    "stream_page_bytes_per_cycle": 16.0,  # as Blackhole
+    "stream_page_bytes_per_cycle": 16.0,  # Blackhole's
     "scalar_fill_cycles": 3500.0,  # [PROF] times a scalar 6.4 us, times a tensor 2.8; a store takes 5 [ISA]
     "launch_us": 1.5,  # [PROF] height-sharded matmuls of two products on 2 to 5 cores
     "launch_core_us": 0.005,  # [PROF] intercept of the exp sweep on 64 cores: 1.6 to 2.2
@@ -96,7 +97,7 @@ _BLACKHOLE: dict[str, Any] = _TENSIX | {
     "gap_us_untraced": 4.3,  # [CI] 8 kernel groups; the host's own 24 us an op overlap with longer ops
     "host_to_device_bytes_per_second": 21.5e9,  # [CI] ttnn buffer write
     "device_to_host_bytes_per_second": 14.5e9,  # [CI] ttnn buffer read
-    "host_transfer_us": 1.45,  # as Wormhole: none is published
+    "host_transfer_us": 1.45,  # Wormhole's; none is published
 }
 
 _N150: dict[str, Any] = _WORMHOLE | {
@@ -139,8 +140,8 @@ _P150: dict[str, Any] = _BLACKHOLE | {
     "dram_sharded_bytes_per_second": 280e9,  # [DRAM] 55 % of the peak; 90 % with several readers a bank
 }
 
-# No descriptor of a p100 is public: a p150 with one DRAM controller less. Its grid is that of the attention figures of
-# reference measurements on p100a (110 cores); firmware and alignments are the chip's, which is the same.
+# No descriptor of a p100 is public. It is described as a p150 with one DRAM controller less. Reference measurements of
+# attention on p100a used 110 cores, which gives the grid. Both cards have the same chip, so its facts are the same too.
 _P100: dict[str, Any] = (
     _P150
     | {
@@ -162,12 +163,16 @@ SYSTEMS: dict[str, dict[str, Any]] = {
 
 
 def system_names() -> tuple[str, ...]:
+    """Returns the names of the known systems."""
     return tuple(SYSTEMS)
 
 
 @functools.cache
 def load_target(name: str) -> Target:
-    """The facts of the system ``name``, or of the one that the ``.ttsys`` file of that name describes.
+    """Returns the facts of a system.
+
+    Args:
+        name: name of a known system, or path of a ``.ttsys`` file.
 
     Raises:
         SystemDescriptionError: there is no such system, or the file is no description.

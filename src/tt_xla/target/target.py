@@ -1,4 +1,4 @@
-"""The record of facts about one system. Depends on nothing of this project."""
+"""The record of facts about one system. It depends on nothing else in this project."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """One system: the facts of each of its chips, which are alike, and how fast they are.
+    """The facts of a system, whose chips are alike: their resources and their speed.
 
-    Sizes are bytes, addresses are bytes from the start of a core's L1 or of a DRAM bank.
+    Sizes are in bytes; addresses are in bytes from the start of a core's L1 or of a DRAM bank.
     """
 
     name: str
@@ -18,78 +18,88 @@ class Target:
     """``wormhole_b0`` or ``blackhole``."""
     chips: int
     grid: tuple[int, int]
-    """Worker cores that programs see on each chip: rows, columns."""
+    """Rows and columns of the worker cores that programs see on each chip."""
 
     l1_size: int
-    """Of one core."""
+    """L1 of one core."""
     l1_unreserved_base: int
-    """Below it lie firmware, mailboxes and kernel configurations."""
+    """First free address of L1; firmware, mailboxes and kernel configurations lie below it."""
     l1_small_bytes: int
-    """At the upper end of L1, which runtimes keep for small tables of convolutions and pooling."""
+    """Bytes at the upper end of L1 that runtimes reserve for small tables of convolutions and pooling."""
     erisc_l1_unreserved_base: int
+    """First free address in the L1 of an Ethernet core."""
     noc_l1_align: int
     """Alignment of a page or buffer in L1."""
 
     dram_banks: int
+    """DRAM banks of one chip."""
     dram_bank_bytes: int
     dram_unreserved_base: int
+    """First free address of a bank."""
     dram_unreserved_end: int
+    """End of the free addresses of a bank."""
     dram_align: int
     """Alignment of a page or buffer in DRAM."""
     dram_bank_workers: tuple[tuple[int, int], ...]
-    """The worker core (row, column) nearest to each DRAM bank, of the first chip."""
+    """Row and column of the worker core nearest to each DRAM bank of the first chip."""
 
     pcie_align: int
+    """Alignment of a transfer over PCIe."""
     coord_translation_offsets: tuple[int, int]
+    """Row and column of the first worker core in translated coordinates."""
     dst_tiles: int
     """Tiles of 16-bit elements that the matrix unit's destination register holds."""
     circular_buffers: int
-    """Circular buffers a core can have."""
+    """Most circular buffers that a core can have."""
     data_types: tuple[str, ...]
-    """Labels of element types, as in IR (``#ttcore.supportedDataTypes<bf16>``)."""
+    """Labels of element types, as in the text (``#ttcore.supportedDataTypes<bf16>``)."""
     tile_shapes: tuple[tuple[int, int], ...]
+    """Rows and columns of the tiles that the chip supports."""
 
     clock_hz: float
+    """Clock of the cores."""
     macs_per_cycle: Mapping[str, float] = field(hash=False)
     """Multiply-accumulates of one core's matrix unit per cycle, by math fidelity (``lofi`` ... ``hifi4``)."""
     matrix_efficiency: Mapping[str, float] = field(hash=False)
-    """Part of that rate which large matmuls reach, by math fidelity."""
+    """Fraction of the rate in :attr:`macs_per_cycle` that large matrix products reach, by math fidelity."""
     sfpu_cycles: Mapping[str, float] = field(hash=False)
-    """Cycles one core's vector unit takes for a 32x32 tile, by op name without dialect (``exp``)."""
+    """Cycles that one core's vector unit takes for a 32x32 tile, by op name without dialect (``exp``)."""
     unpack_bytes_per_cycle: float
-    """What both unpackers of a core read from L1 together."""
+    """Bytes that both unpackers of a core together read from L1."""
     pack_bytes_per_cycle: float
+    """Bytes that the packers of a core together write to L1."""
     dram_peak_bytes_per_second: float
-    """Of one chip, all banks, as documented."""
+    """Documented bandwidth of all DRAM banks of one chip."""
     dram_achieved_bytes_per_second: float
-    """Of one chip, as well-written kernels on interleaved buffers reach."""
+    """Bandwidth of one chip that well-written kernels on interleaved buffers reach."""
     dram_sharded_bytes_per_second: float
-    """Of one chip, as matrix products reach whose weights are cut over the DRAM banks, one reader a bank."""
+    """Bandwidth of one chip that matrix products with weights sharded over the DRAM banks reach, one reader a bank."""
     dram_core_bytes_per_cycle: float
-    """What one core alone reads from DRAM."""
+    """Bytes that a single core reads from DRAM."""
     stream_bytes_per_cycle: float
-    """What one core moves, in and out together, when it goes through an interleaved buffer page by page."""
+    """Bytes that one core moves, in and out together, when it processes an interleaved buffer page by page."""
     noc_bytes_per_cycle: float
-    """What one core alone sends or receives, from core to core."""
+    """Bytes that a single core sends to or receives from another core."""
     noc_multicast_bytes_per_cycle: float
+    """Bytes that one core sends to many cores at once."""
     page_wait_us: float
-    """From a core's request of a page to its arrival, when it waits for each page before the next."""
+    """Time from a core's request of a page to its arrival, if the core waits for each page before the next."""
     stream_page_bytes_per_cycle: float
-    """What a core receives while the bytes of such a page arrive."""
+    """Bytes that a core receives while such a page arrives."""
     scalar_fill_cycles: float
-    """One tile in L1 written by a data-movement core, word by word: a scalar operand, the ones of a reduction."""
+    """Cycles that a data-movement core takes to fill a tile word by word: a scalar operand, the ones of a reduction."""
     launch_us: float
-    """Fixed part of each kernel's duration: start of the first core, first fetch, last write."""
+    """Fixed time of each kernel: start of the first core, first fetch, last write."""
     launch_core_us: float
-    """What each further core adds to that, as cores do not start together."""
+    """Time that each further core adds to :attr:`launch_us`, because cores do not start at once."""
     gap_us_traced: float
-    """From the end of one op to the start of the next when a trace is replayed."""
+    """Time between the end of an op and the start of the next one in the replay of a trace."""
     gap_us_untraced: float
-    """The same when the host enqueues each op, and keeps ahead of the device."""
+    """Time between two ops if the host enqueues each op and stays ahead of the device."""
     host_to_device_bytes_per_second: float
     device_to_host_bytes_per_second: float
     host_transfer_us: float
-    """Fixed part of each transfer between host and device."""
+    """Fixed time of each transfer between host and device."""
 
     @property
     def cores(self) -> int:
@@ -98,20 +108,20 @@ class Target:
 
     @property
     def l1_usable_bytes(self) -> int:
-        """What tensors and circular buffers of one core can take."""
+        """Bytes that tensors and circular buffers of one core can take."""
         return self.l1_end - self.l1_unreserved_base
 
     @property
     def l1_end(self) -> int:
-        """Where tensors in L1 end; they are laid down from here."""
+        """End of the addresses of tensors in L1; the allocator starts here and goes down."""
         return self.l1_size - self.l1_small_bytes
 
     @property
     def dram_bank_usable_bytes(self) -> int:
-        """What tensors can take of one bank."""
+        """Bytes that tensors can take in one bank."""
         return self.dram_unreserved_end - self.dram_unreserved_base
 
     @property
     def dram_usable_bytes(self) -> int:
-        """What tensors can take of one chip, all banks together."""
+        """Bytes that tensors can take in all banks of one chip together."""
         return self.dram_banks * self.dram_bank_usable_bytes
