@@ -24,7 +24,7 @@ _TAKES: dict[OpOverload, frozenset[int | str]] = {
     torch.ops.prims.iota.default: frozenset(["start"]),
     aten.select.int: frozenset([2]),
     aten.select_scatter.default: frozenset([3]),
-} | {op: scalars.places - {"alpha", "value"} for op, scalars in SCALARS.items()}
+} | {op: scalars.positions - {"alpha", "value"} for op, scalars in SCALARS.items()}
 """Where rules take a 0-dim array for a number. Factors named ``alpha`` and ``value`` are decomposed before."""
 
 

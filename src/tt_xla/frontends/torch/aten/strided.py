@@ -54,9 +54,9 @@ def _windows(
 
 def _viewed(x: Array, view: View) -> Array:
     x = lax.reshape(x, view.lengths)
-    for part in view.parts:
+    for part in view.slices:
         x = lax.slice_in_dim(x, part.start, part.stop, part.step, part.dim)
-    x = lax.transpose(lax.reshape(x, view.kept), view.order)
+    x = lax.transpose(lax.reshape(x, view.large_sizes), view.order)
     return broadcast(lax.reshape(x, view.unexpanded), view.size)
 
 

@@ -1,8 +1,8 @@
 """The torch device ``tt``: a PrivateUse1 backend in Python, on plain tensors.
 
 A ``tt`` tensor is an ordinary ``torch.Tensor`` whose storage has the device ``tt`` and carries a buffer
-(:mod:`.buffers`). Ops are recorded (:mod:`.recording`, :mod:`.kinds`) and run as one program when a result is asked for
-(:mod:`.programs`); ops that cannot run there run on the host and are counted (:mod:`.host_ops`).
+(:mod:`.buffers`). Ops are recorded (:mod:`.recording`, :mod:`.kinds`) and run as one program when a result is read
+(:mod:`.programs`). Ops without a lowering run on the host (:mod:`.on_host`) and are counted.
 """
 
 from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, buffer_of, host_alias, lift

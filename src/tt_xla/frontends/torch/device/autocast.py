@@ -1,4 +1,4 @@
-"""``torch.autocast("tt")``: ops that run in the lower precision, in float32, and in their widest operand's type."""
+"""``torch.autocast("tt")``: ops in the lower precision, in float32, and in the dtype of their widest operand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LOWER = (
     "prelu",
     "scaled_dot_product_attention",
 )
-"""Products: what torch's CUDA policy casts down."""
+"""Ops that run in the lower precision, as in PyTorch's policy for CUDA: matrix products and convolutions."""
 
 FLOAT32 = (
     "acos",
@@ -93,7 +93,7 @@ FLOAT32 = (
     "tan",
     "triplet_margin_loss",
 )
-"""Ops that lose too much in 16 bits."""
+"""Ops that run in float32, because they lose too much accuracy in 16 bits."""
 
 WIDEST = (
     "addcdiv",
@@ -109,15 +109,16 @@ WIDEST = (
     "stack",
     "tensordot",
 )
-"""Ops whose operands must agree."""
+"""Ops whose operands must have one dtype: they run in the widest of the operands' dtypes."""
 
 _FLOATS = (torch.bfloat16, torch.float16, torch.float32)
 
 Choice = Callable[[Sequence[torch.Tensor]], torch.dtype | None]
+"""Returns the dtype in which an op with these operands runs; None leaves them as they are."""
 
 
 def register(library: torch.library.Library) -> None:
-    """Enters the policy into torch's table."""
+    """Registers the autocast policy with PyTorch's dispatcher."""
     for names, choose in ((LOWER, _lower), (FLOAT32, _float32), (WIDEST, _widest)):
         for name in names:
             if hasattr(torch.ops.aten, name.partition(".")[0]):
@@ -140,6 +141,8 @@ def _widest(tensors: Sequence[torch.Tensor]) -> torch.dtype | None:
 
 
 def _casting(name: str, choose: Choice) -> Callable[..., Any]:
+    """Returns a kernel that casts floating-point tensors of the device and calls the op without autocast."""
+
     def kernel(*args: Any, **kwargs: Any) -> Any:
         op = overload_named(name)
         with without_autocast():
@@ -157,13 +160,13 @@ def _casts(tensor: torch.Tensor) -> bool:
 
 
 def _tensors(values: Sequence[Any]) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
+    tensors: list[torch.Tensor] = []
     for value in values:
         if isinstance(value, torch.Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, list | tuple):
-            found += _tensors(value)
-    return found
+            tensors += _tensors(value)
+    return tensors
 
 
 def _cast(value: Any, dtype: torch.dtype) -> Any:

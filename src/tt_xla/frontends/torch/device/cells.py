@@ -1,6 +1,6 @@
-"""LSTM and GRU cells, which torch calls as fused ops on devices that are not the CPU.
+"""LSTM and GRU cells, which PyTorch calls as fused ops on devices other than the CPU.
 
-What they keep for backward (``workspace``) is our own: torch hands it from one to the other unread.
+Each forward op returns a ``workspace`` for its backward op. PyTorch passes it on unread, so its layout is defined here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,18 @@ def _lstm(
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Next hidden and cell state from gates in the order input, forget, cell, output."""
+    """Computes one step of an LSTM.
+
+    Args:
+        input_gates: product of the input and its weights [N, 4 H]: input, forget, cell and output gate.
+        hidden_gates: product of the hidden state and its weights, in the same layout.
+        cell: cell state [N, H].
+        input_bias: bias [4 H] of the input gates, or None.
+        hidden_bias: bias [4 H] of the hidden gates, or None.
+
+    Returns:
+        Next hidden state, next cell state, and the workspace [N, 4 H].
+    """
     gates = _with_bias(input_gates, input_bias) + _with_bias(hidden_gates, hidden_bias)
     i, f, c, o = gates.chunk(4, -1)
     i, f, c, o = i.sigmoid(), f.sigmoid(), c.tanh(), o.sigmoid()
@@ -36,23 +47,23 @@ def _lstm_backward(
     workspace: Tensor,
     has_bias: bool,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Gradients of the gates, of the cell state, and of each bias."""
+    """Returns the gradients of the gates [N, 4 H], of the cell state [N, H] and of each bias [4 H]."""
     i, f, c, o = workspace.chunk(4, -1)
-    squashed = new_cell.tanh()
+    tanh_cell = new_cell.tanh()
     grad_hidden = torch.zeros_like(cell) if grad_hidden is None else grad_hidden
-    total = grad_hidden * o * (1 - squashed * squashed)
+    grad_new_cell = grad_hidden * o * (1 - tanh_cell * tanh_cell)
     if grad_cell is not None:
-        total = total + grad_cell
+        grad_new_cell = grad_new_cell + grad_cell
     grad_gates = torch.cat(
         [
-            total * c * i * (1 - i),
-            total * cell * f * (1 - f),
-            total * i * (1 - c * c),
-            grad_hidden * squashed * o * (1 - o),
+            grad_new_cell * c * i * (1 - i),
+            grad_new_cell * cell * f * (1 - f),
+            grad_new_cell * i * (1 - c * c),
+            grad_hidden * tanh_cell * o * (1 - o),
         ],
         -1,
     )
-    return grad_gates, total * f, grad_gates.sum(0) if has_bias else None
+    return grad_gates, grad_new_cell * f, grad_gates.sum(0) if has_bias else None
 
 
 def _gru(
@@ -62,7 +73,18 @@ def _gru(
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Next hidden state from gates in the order reset, update, new."""
+    """Computes one step of a GRU.
+
+    Args:
+        input_gates: product of the input and its weights [N, 3 H]: reset, update and new gate.
+        hidden_gates: product of the hidden state and its weights, in the same layout.
+        hidden: hidden state [N, H].
+        input_bias: bias [3 H] of the input gates, or None.
+        hidden_bias: bias [3 H] of the hidden gates, or None.
+
+    Returns:
+        Next hidden state and the workspace [N, 5 H].
+    """
     input_r, input_z, input_n = _with_bias(input_gates, input_bias).chunk(3, -1)
     hidden_r, hidden_z, hidden_n = _with_bias(hidden_gates, hidden_bias).chunk(3, -1)
     r, z = (input_r + hidden_r).sigmoid(), (input_z + hidden_z).sigmoid()
@@ -73,15 +95,15 @@ def _gru(
 def _gru_backward(
     grad: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]:
-    """Gradients of both gates, of the hidden state, and of both biases."""
+    """Returns the gradients of the input gates, the hidden gates, the hidden state and both biases."""
     r, z, n, hidden, hidden_n = workspace.chunk(5, -1)
     grad_n = grad * (1 - z) * (1 - n * n)
     grad_z = grad * (hidden - n) * z * (1 - z)
     grad_r = grad_n * hidden_n * r * (1 - r)
-    of_input = torch.cat([grad_r, grad_z, grad_n], -1)
-    of_hidden = torch.cat([grad_r, grad_z, grad_n * r], -1)
-    biases = (of_input.sum(0), of_hidden.sum(0)) if has_bias else (None, None)
-    return of_input, of_hidden, grad * z, *biases
+    grad_input_gates = torch.cat([grad_r, grad_z, grad_n], -1)
+    grad_hidden_gates = torch.cat([grad_r, grad_z, grad_n * r], -1)
+    biases = (grad_input_gates.sum(0), grad_hidden_gates.sum(0)) if has_bias else (None, None)
+    return grad_input_gates, grad_hidden_gates, grad * z, *biases
 
 
 def _with_bias(gates: Tensor, bias: Tensor | None) -> Tensor:

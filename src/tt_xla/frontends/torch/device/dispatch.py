@@ -1,4 +1,4 @@
-"""What happens to an op on tensors of the device: recorded, made functional and recorded, or run on the host."""
+"""Handles an op on tensors of the device: records it, records its functional form, or runs it on the host."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.options import environment
 
 MAX_NODES = 10_000
-"""So many recorded ops run by themselves; a script that never asks for a result would fill the memory with them."""
+"""Number of recorded ops after which they run by themselves. A script that reads no result would fill the memory."""
 
 
 class Mode:
-    """Whether ops are recorded until a result is asked for, or run at once."""
+    """Switch between recording ops until a result is read and running each op at once."""
 
     def __init__(self) -> None:
         self._eager: bool | None = None
 
     @property
     def eager(self) -> bool:
+        """Whether each op runs at once. The default comes from ``TTXLA_EAGER``."""
         if self._eager is None:
             self._eager = environment("TTXLA_EAGER") == "1"
         return self._eager
@@ -54,7 +55,7 @@ MODE = Mode()
 
 
 def fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
-    """The kernel of every op that has none of its own."""
+    """Runs or records an op that has no kernel of its own."""
     return run(signature_of(op), args, kwargs)
 
 
@@ -62,7 +63,7 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     """Runs or records an op.
 
     Raises:
-        RuntimeError: what torch raises for such arguments.
+        RuntimeError: PyTorch refuses the arguments.
     """
     if "device" in kwargs:
         check_ordinal(kwargs["device"])
@@ -73,7 +74,7 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     elif signature.is_view and not signature.writes:
         return _view(signature, args, kwargs)
     elif torch.Tag.inplace_view in signature.op.tags:
-        return signature.op.redispatch(CPU_KEYS, *args, **kwargs)  # it changes sizes and strides, no elements
+        return signature.op.redispatch(CPU_KEYS, *args, **kwargs)  # changes sizes and strides alone
     elif signature.op in fused_steps.IN_PLACE:
         result = _step(signature, args, kwargs)
     elif signature.writes:
@@ -89,7 +90,7 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
 
 
 def kernel(op: OpOverload) -> Callable[..., Any]:
-    """:func:`fallback` for one op, for torch's table."""
+    """Returns :func:`fallback` for one op, for PyTorch's dispatcher."""
     signature = signature_of(op)
 
     def recorded(*args: Any, **kwargs: Any) -> Any:
@@ -99,7 +100,7 @@ def kernel(op: OpOverload) -> Callable[..., Any]:
 
 
 def _view(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Torch's own kernel for the CPU, which only computes sizes and shares the storage."""
+    """Runs PyTorch's CPU kernel of a view op, which computes sizes and strides and shares the storage."""
     try:
         return signature.op.redispatch(CPU_KEYS, *args, **kwargs)
     except NotImplementedError:
@@ -107,7 +108,7 @@ def _view(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 
 
 def _write_results(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """An in-place or out= op: the functional op, whose results go where the op would have written."""
+    """Runs an in-place or out= op: records its functional form and writes the results to the op's targets."""
     functional = signature.functional
     targets = signature.written(args, kwargs)
     if functional is None or not all(isinstance(t, torch.Tensor) and t.device.type == DEVICE_TYPE for t in targets):
@@ -123,7 +124,7 @@ def _write_results(signature: Signature, args: Sequence[Any], kwargs: dict[str, 
 
 
 def _step(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A fused step, by the ops that it consists of; its results go where it would have written them."""
+    """Runs a fused optimizer step as the ops that it consists of, and writes the results to the step's targets."""
     results = fused_steps.IN_PLACE[signature.op](*args, **kwargs)
     targets = signature.written(args, kwargs)
     with torch.no_grad():
@@ -135,21 +136,21 @@ def _step(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 def _for_functional(
     functional: OpOverload, signature: Signature, targets: Sequence[Any], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Keyword arguments for the functional op; a factory gets type and device from ``out``."""
+    """Returns the keyword arguments for the functional op. A factory gets dtype and device from ``out``."""
     if not signature.is_out:
         return kwargs
-    given = signature.without_out(kwargs)
+    arguments = signature.without_out(kwargs)
     names = {argument.name for argument in functional._schema.arguments}
     if "device" in names:
-        given |= {"dtype": targets[0].dtype, "device": targets[0].device}
-    return given
+        arguments |= {"dtype": targets[0].dtype, "device": targets[0].device}
+    return arguments
 
 
 def store(target: torch.Tensor, value: Value, op: OpOverload) -> None:
-    """Writes the result of an in-place or out= op, as torch allows it.
+    """Writes the result of an in-place or out= op to its target, under PyTorch's rules.
 
     Raises:
-        RuntimeError: the result has another shape, or a type that does not go into the target's.
+        RuntimeError: the result has another shape, or a dtype that cannot be cast to the target's.
     """
     if target.shape != value.shape:
         raise RuntimeError(
@@ -164,6 +165,7 @@ def store(target: torch.Tensor, value: Value, op: OpOverload) -> None:
 
 
 def _type_name(dtype: torch.dtype) -> str:
+    """Returns the name of a dtype in PyTorch's error messages."""
     names = {torch.float32: "Float", torch.float64: "Double", torch.int64: "Long", torch.int32: "Int"}
     return names.get(dtype, str(dtype).removeprefix("torch.").capitalize())
 
@@ -174,7 +176,13 @@ def _resize_out(target: torch.Tensor, shape: Sequence[int]) -> None:
 
 
 def resize(tensor: torch.Tensor, size: Sequence[int], **options: Any) -> None:
-    """``resize_``: keeps the elements, in a larger memory where they do not fit."""
+    """Resizes a tensor as ``resize_`` does: its elements stay, in a new storage where they no longer fit.
+
+    Args:
+        tensor: tensor of the device.
+        size: new sizes.
+        options: further keyword arguments of ``resize_``.
+    """
     if tensor.numel() == 0 and not options:
         empty = tensor_of_zeros(size, tensor.dtype)
         layout = 0, tuple(size), contiguous_strides(size)
@@ -186,7 +194,7 @@ def resize(tensor: torch.Tensor, size: Sequence[int], **options: Any) -> None:
 
 
 def tensor_of_zeros(size: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
-    """A new contiguous tensor."""
+    """Returns a new contiguous tensor of zeros on the device."""
     return new_tensor(full(size, 0, dtype))
 
 
@@ -194,7 +202,7 @@ def tensor_of_zeros(size: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
 
 
 def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Draws on the CPU as the op is recorded, so that ``torch.manual_seed`` decides as it does there."""
+    """Runs a random op: draws on the CPU when the op is recorded, so that ``torch.manual_seed`` acts as on the CPU."""
     rule = None if signature.functional is None else DRAWN.get(signature.functional)
     if rule is not None:
         result = rule(*args, **signature.without_out(kwargs))
@@ -204,7 +212,7 @@ def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         if signature.is_out:
             _resize_out(target, result.shape)
         return target.copy_(result)
-    others = [
+    parameters = [
         arg
         for arg in (*args[1:], *kwargs.values())
         if isinstance(arg, torch.Tensor) and not _is_written(arg, signature, args, kwargs)
@@ -212,7 +220,7 @@ def _draw(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     targets = signature.written(args, kwargs)
     in_place = not signature.is_out and len(targets) == 1 and targets[0] is args[0]
     if (
-        others
+        parameters
         or (signature.is_out and args and isinstance(args[0], torch.Tensor))
         or not (in_place or signature.is_out)
     ):

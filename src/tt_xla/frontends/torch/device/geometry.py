@@ -1,7 +1,7 @@
-"""Views as plain steps: how the elements of a strided view lie in the contiguous base of its storage.
+"""Describes strided views as steps from the contiguous base of their storage.
 
-A view is its base reshaped, some dimensions sliced, then permuted and expanded. :func:`find_view` finds those steps
-from size, stride and offset alone, so it does not matter by which ops the user came to the view.
+The steps are: reshape the base, slice some dimensions, permute, expand. :func:`find_view` derives them from size,
+stride and offset alone, so the ops by which the user made the view do not matter.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Part:
-    """A slice of one dimension that takes less than all of it."""
+class Slice:
+    """A slice of dimension ``dim`` that drops elements: from ``start`` up to ``stop``, exclusive, every ``step``-th."""
 
     dim: int
     start: int
@@ -29,18 +29,19 @@ class View:
     """Steps from a contiguous base to a view of it.
 
     Attributes:
-        lengths: the base reshaped.
-        parts: slices of it; ``counts`` is the shape after them.
-        kept: sizes greater than one, in memory order.
-        order: where the dimensions of the view that are kept find theirs in ``kept``.
+        lengths: shape of the reshaped base.
+        slices: slices of the reshaped base.
+        counts: shape after the slices.
+        large_sizes: sizes greater than one, in memory order.
+        order: for each dimension of the view with such a size, in the view's order, its position in ``large_sizes``.
         unexpanded: the view's shape with 1 for dimensions of stride 0.
         size: the view's shape.
     """
 
     lengths: Shape
-    parts: tuple[Part, ...]
+    slices: tuple[Slice, ...]
     counts: Shape
-    kept: Shape
+    large_sizes: Shape
     order: Shape
     unexpanded: Shape
     size: Shape
@@ -48,7 +49,7 @@ class View:
 
 @dataclass(frozen=True)
 class _Cut:
-    """One dimension of the reshaped base, and which of its places the view takes."""
+    """One dimension of the reshaped base, and the ``count`` positions in it that the view takes."""
 
     length: int
     start: int
@@ -57,7 +58,7 @@ class _Cut:
 
 
 def contiguous_strides(shape: Sequence[int]) -> Shape:
-    """Strides, in elements, of a contiguous tensor."""
+    """Returns the strides, in elements, of a contiguous tensor."""
     strides = [1] * len(shape)
     for dim in range(len(shape) - 2, -1, -1):
         strides[dim] = strides[dim + 1] * max(shape[dim + 1], 1)
@@ -65,7 +66,15 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
 
 
 def memory_order(shape: Sequence[int], stride: Sequence[int]) -> Shape | None:
-    """The permutation that makes a dense tensor contiguous; None when it has gaps or shares elements."""
+    """Returns the permutation that makes a dense tensor contiguous.
+
+    Args:
+        shape: sizes.
+        stride: strides, in elements.
+
+    Returns:
+        The dimensions from the outermost in memory to the innermost; None when elements overlap or leave gaps.
+    """
     order = sorted(range(len(shape)), key=lambda dim: (-stride[dim], -shape[dim]))
     expected = 1
     for dim in reversed(order):
@@ -77,7 +86,7 @@ def memory_order(shape: Sequence[int], stride: Sequence[int]) -> Shape | None:
 
 
 def storage_elements(size: Sequence[int], stride: Sequence[int], offset: int = 0) -> int:
-    """How many elements a storage needs so that such a tensor lies within it."""
+    """Returns the number of elements that a storage needs to hold such a tensor."""
     if 0 in size:
         return 0
     return offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
@@ -85,37 +94,56 @@ def storage_elements(size: Sequence[int], stride: Sequence[int], offset: int = 0
 
 @functools.lru_cache(4096)
 def find_view(base: Shape, size: Shape, stride: Shape, offset: int) -> View | None:
-    """Steps from a base of this shape to the view; None when only a gather will do (its elements overlap or cross)."""
+    """Returns the steps from a contiguous base to a view.
+
+    Args:
+        base: shape of the base.
+        size: shape of the view.
+        stride: strides of the view, in elements.
+        offset: position of the view's first element in the base.
+
+    Returns:
+        The steps, or None when the view's elements overlap or cross, so that only a gather can read them.
+    """
     dims = sorted(
-        ((s, n, at) for at, (s, n) in enumerate(zip(stride, size, strict=True)) if n > 1 and s > 0),
+        ((s, n, axis) for axis, (s, n) in enumerate(zip(stride, size, strict=True)) if n > 1 and s > 0),
         key=lambda dim: -dim[0],
     )
     cuts = _cut(math.prod(base), offset, tuple((s, n) for s, n, _ in dims), contiguous_strides(base))
     if cuts is None:
         return None
     lengths = tuple(cut.length for cut in cuts)
-    parts = tuple(
-        Part(dim, cut.start, cut.start + cut.step * (cut.count - 1) + 1, cut.step)
+    slices = tuple(
+        Slice(dim, cut.start, cut.start + cut.step * (cut.count - 1) + 1, cut.step)
         for dim, cut in enumerate(cuts)
         if cut.count != cut.length
     )
-    place = {at: rank for rank, (_, _, at) in enumerate(dims)}
+    rank_of_axis = {axis: rank for rank, (_, _, axis) in enumerate(dims)}
     return View(
         lengths=lengths,
-        parts=parts,
+        slices=slices,
         counts=tuple(cut.count for cut in cuts),
-        kept=tuple(n for _, n, _ in dims),
-        order=tuple(place[at] for at in sorted(place)),
+        large_sizes=tuple(n for _, n, _ in dims),
+        order=tuple(rank_of_axis[axis] for axis in sorted(rank_of_axis)),
         unexpanded=tuple(n if s > 0 or n == 1 else 1 for s, n in zip(stride, size, strict=True)),
         size=size,
     )
 
 
 def _cut(block: int, offset: int, dims: tuple[tuple[int, int], ...], strides: Shape) -> list[_Cut] | None:
-    """Cuts a block of elements into dimensions such that each of the view's is a slice of one.
+    """Cuts a block of elements into dimensions so that each dimension of the view is a slice of one of them.
 
-    ``dims`` are strides and sizes, largest stride first. The base's own strides are tried as places to cut, so that a
-    row of a matrix is a row and not a stretch of its elements.
+    The base's own strides are tried first as dimensions, so that a row of a matrix is a row and not a range of
+    elements.
+
+    Args:
+        block: number of elements.
+        offset: position of the view's first element in the block.
+        dims: stride and size of each dimension of the view, largest stride first.
+        strides: strides of the base.
+
+    Returns:
+        The dimensions, outermost first; None when there is no such cut.
     """
     extent = sum(s * (n - 1) for s, n in dims)
     if not dims:
@@ -131,8 +159,8 @@ def _cut(block: int, offset: int, dims: tuple[tuple[int, int], ...], strides: Sh
             if rest is not None:
                 return [_Cut(block // stride, offset // stride, 1, 1), *rest]
             break
-    tried = [s for s in strides if s <= first and first % s == 0 and block % s == 0][:1]
-    for inner in dict.fromkeys([*tried, math.gcd(first, block)]):
+    candidates = [s for s in strides if s <= first and first % s == 0 and block % s == 0][:1]
+    for inner in dict.fromkeys([*candidates, math.gcd(first, block)]):
         start, step = offset // inner, first // inner
         remaining = sum(s * (n - 1) for s, n in others)
         if start + step * (count - 1) >= block // inner or offset % inner + remaining >= inner:

@@ -1,4 +1,4 @@
-"""Kernels that are not simply recorded: making tensors, copies, views, and ops that torch wants under another name."""
+"""Kernels of ops that are not recorded as they are: factories, copies, views, and ops with other names in PyTorch."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _empty(
     pin_memory: bool | None = None,
     memory_format: torch.memory_format | None = None,
 ) -> torch.Tensor:
-    """Contents nobody wrote are zeros."""
+    """Returns a new tensor. Elements that nobody wrote are zeros."""
     check_ordinal(device)
     dtype = dtype or torch.get_default_dtype()
     if memory_format in (None, torch.contiguous_format, torch.preserve_format):
@@ -124,19 +124,19 @@ def _to_copy(
     non_blocking: bool = False,
     memory_format: torch.memory_format | None = None,
 ) -> torch.Tensor:
-    """Dispatched here by the target device as well as by the source's."""
+    """Copies a tensor to or from the device, or within it. PyTorch calls this for either of the two devices."""
     check_ordinal(device)
-    stays = device is None or device.type == DEVICE_TYPE
-    if _is_ours(tensor) and stays:
+    to_device = device is None or device.type == DEVICE_TYPE
+    if _is_ours(tensor) and to_device:
         options = {"dtype": dtype or tensor.dtype, "memory_format": memory_format}
         return run(signature_of(aten._to_copy.default), (tensor,), options)
     source = host_alias(tensor) if _is_ours(tensor) else tensor.detach()
-    if stays:
+    if to_device:
         MEMORY.check(source.numel() * (dtype or source.dtype).itemsize)
     host = torch.empty_like(
         source, dtype=dtype, device="cpu", memory_format=memory_format or torch.preserve_format
     ).copy_(source)
-    if stays:
+    if to_device:
         return lift(host)
     return host if device is None or device.type == "cpu" else host.to(device)
 
@@ -153,7 +153,7 @@ def _equal(tensor: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _pin_memory(tensor: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
-    """All host memory is as good for a copy to the card."""
+    """Returns a copy: pinned memory makes copies to the card no faster."""
     return tensor.clone()
 
 
@@ -180,10 +180,11 @@ def _zero(tensor: torch.Tensor) -> torch.Tensor:
 def _index_put(
     tensor: torch.Tensor, indices: Sequence[torch.Tensor | None], values: torch.Tensor, accumulate: bool = False
 ) -> torch.Tensor:
-    """``x[mask] = number`` chooses between two tensors; any other use is recorded as it is."""
+    """Runs ``index_put_``. ``x[mask] = number`` becomes ``where``; every other use is recorded as it is."""
     mask = indices[0] if len(indices) == 1 else None
-    chooses = mask is not None and mask.dtype in (torch.bool, torch.uint8) and values.numel() == 1 and not accumulate
-    if mask is not None and chooses and tuple(mask.shape) == tuple(tensor.shape[: mask.dim()]):
+    is_mask = mask is not None and mask.dtype in (torch.bool, torch.uint8)
+    fills = is_mask and values.numel() == 1 and not accumulate
+    if mask is not None and fills and tuple(mask.shape) == tuple(tensor.shape[: mask.dim()]):
         mask = mask.to(device()).to(torch.bool).reshape(*mask.shape, *[1] * (tensor.dim() - mask.dim()))
         return tensor.copy_(torch.where(mask, values.to(device()).to(tensor.dtype).reshape(()), tensor))
     values = values.to(device())
@@ -224,7 +225,7 @@ def _batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[torch.Tensor, ...]:
-    """Its schema does not say that it writes the running statistics."""
+    """Runs ``native_batch_norm``, whose schema does not say that it writes the running statistics."""
     if not training:
         assert mean is not None
         assert variance is not None
@@ -241,12 +242,12 @@ def _batch_norm(
 
 
 def _dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draws the mask on the CPU, as dropout does there."""
+    """Runs dropout with a mask drawn by the CPU's generator, so that a seed gives the same mask as on the CPU."""
     if train is False or p == 0:
         return x.clone(), torch.ones(x.shape, dtype=torch.bool, device=x.device)
     metrics.count("RandomOps")
-    drawn = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cpu").bernoulli_(1 - p)
-    mask = lift(drawn.to(torch.bool))
+    keeps = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cpu").bernoulli_(1 - p)
+    mask = lift(keeps.to(torch.bool))
     return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
 
 
@@ -255,7 +256,7 @@ def _dropout_backward(grad: torch.Tensor, mask: torch.Tensor, scale: float) -> t
 
 
 def _redispatched(op: OpOverload, keys: DispatchKeySet) -> Callable[..., torch.Tensor]:
-    """A view kernel: torch's own, which only computes sizes and shares the storage."""
+    """Returns PyTorch's kernel of a view op for other dispatch keys. It computes sizes and shares the storage."""
 
     def kernel(*args: Any, **kwargs: Any) -> torch.Tensor:
         return op.redispatch(keys, *args, **kwargs)
@@ -288,7 +289,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "view": _redispatched(aten.view.default, CPU_KEYS),
     "zero_": _zero,
 }
-"""By the name of the overload."""
+"""Kernels for tensors of the device, by name of the overload."""
 
 HOST_KERNELS: dict[str, Callable[..., Any]] = {"_pin_memory": _pin_memory, "is_pinned": _is_pinned}
-"""For tensors of the CPU."""
+"""Kernels for tensors of the CPU, by name of the overload."""

@@ -1,4 +1,4 @@
-"""``torch.tt``: what torch and scripts ask of a device module, in the names of ``torch.cuda``."""
+"""``torch.tt``: the device module that PyTorch and scripts use, with the names of ``torch.cuda``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ from tt_xla.frontends.torch.device.programs import synchronize
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """Facts about the system behind the device."""
+    """Facts about the system behind the device.
+
+    Attributes:
+        name: name of the system, such as ``n150``.
+        arch: architecture of its chips.
+        chips: number of chips.
+        total_memory: bytes of one chip's DRAM that programs can use.
+    """
 
     name: str
     arch: str
     chips: int
     total_memory: int
-    """DRAM that programs can use, of one chip, in bytes."""
 
 
 class DeviceModule:
@@ -36,19 +42,19 @@ class DeviceModule:
         return 0
 
     def set_device(self, device: object) -> None:
-        """There is one torch device; more chips stand behind it."""
+        """Does nothing: there is one torch device. Several chips may stand behind it."""
 
     def device_count(self) -> int:
         return 1
 
     def synchronize(self, device: object = None) -> None:
-        """Runs what was recorded; its results are there when this returns."""
+        """Runs all recorded ops. Their results have been computed when this returns."""
         synchronize()
 
     def _is_in_bad_fork(self) -> bool:
         return False
 
-    # Random numbers: they come from the CPU generator, which torch.manual_seed seeds already.
+    # Random numbers. They come from the CPU's generator, which torch.manual_seed seeds already.
 
     def manual_seed(self, seed: int) -> None:
         torch.default_generator.manual_seed(int(seed))
@@ -71,7 +77,7 @@ class DeviceModule:
     def is_bf16_supported(self, including_emulation: bool = True) -> bool:
         return True
 
-    # What the device is
+    # Properties
 
     def get_device_name(self, device: object = None) -> str:
         return self.get_device_properties().name
@@ -83,13 +89,17 @@ class DeviceModule:
         return DeviceProperties(target.name, target.arch, getattr(target, "chips", 1), target.dram_usable_bytes)
 
     def get_device_capability(self, device: object = None) -> tuple[int, int]:
-        """Torch's compiler asks; there are no such versions here."""
+        """Returns (0, 0), because PyTorch's compiler asks and these devices have no such versions."""
         return (0, 0)
 
-    # Memory: what tensors hold, and what the runtime keeps between runs
+    # Memory of tensors, and of what the runtime keeps between runs
 
     def memory_stats(self, device: object = None) -> dict[str, int]:
-        """Bytes of tensors under torch.cuda's names; ``runtime.*`` is the runtime's own account of one chip's DRAM."""
+        """Returns statistics of memory, in bytes and counts.
+
+        Tensors are counted under the names of ``torch.cuda``. Names that begin with ``runtime.`` are the runtime's own
+        account of one chip's DRAM.
+        """
         from tt_xla.runtime import get_device
 
         report = get_device().memory()
@@ -106,31 +116,32 @@ class DeviceModule:
         }
 
     def memory_allocated(self, device: object = None) -> int:
-        """Bytes of tensors that have been computed or copied to the device; recorded ones have none yet."""
+        """Returns the bytes of tensors that were computed or copied to the device. Pending results do not count."""
         return MEMORY.allocated
 
     def max_memory_allocated(self, device: object = None) -> int:
+        """Returns the largest value of :meth:`memory_allocated` since the last reset, in bytes."""
         return MEMORY.peak
 
     def reset_peak_memory_stats(self, device: object = None) -> None:
         MEMORY.peak = MEMORY.allocated
 
     def memory_reserved(self, device: object = None) -> int:
-        """What the runtime keeps between runs besides tensors, and the tensors."""
+        """Returns the bytes of tensors and of what the runtime keeps between runs."""
         from tt_xla.runtime import get_device
 
         return MEMORY.allocated + get_device().memory().resident
 
     def mem_get_info(self, device: object = None) -> tuple[int, int]:
-        """Free and total bytes of one chip's DRAM."""
+        """Returns the free and the total bytes of one chip's DRAM."""
         total = self.get_device_properties().total_memory
         return max(total - self.memory_reserved(), 0), total
 
     def empty_cache(self) -> None:
-        """Memory of tensors is freed as they are; there is no cache of it."""
+        """Does nothing: the memory of a tensor is freed together with the tensor."""
 
-    # What it did
+    # Host ops
 
     def host_ops(self) -> dict[str, int]:
-        """Ops that ran on the host because the device has no way to, by name, most frequent first."""
+        """Returns how often each op ran on the host for lack of a lowering, by name, most frequent first."""
         return host_ops.counts()

@@ -1,4 +1,4 @@
-"""Ops that the device has no way to run: they wait for their inputs, run on the CPU, and are counted and reported."""
+"""Runs ops without a lowering to the device: they wait for their inputs, run on the CPU, are counted and logged."""
 
 from __future__ import annotations
 
@@ -21,43 +21,50 @@ from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, new_tensor_on, s
 
 
 def run(signature: Signature, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Lowers tensors to host aliases, runs the op on the CPU, lifts the results, and counts it."""
+    """Runs an op on CPU aliases of its tensors, moves the results to the device, and counts the op."""
     host_ops.record(str(signature.op), location=user_line())
     return run_uncounted(signature, args, kwargs)
 
 
 def run_uncounted(signature: Signature, args: Any, kwargs: dict[str, Any]) -> Any:
-    """:func:`run` for what is no computation of the device's."""
+    """Same as :func:`run`, for ops that are no computation and are therefore not counted."""
     op = signature.op
-    written = {id(tensor) for given in signature.written(args, kwargs) for tensor in _as_list(given)}
-    host_args = [_lower(arg, written) for arg in args]
-    host_kwargs = {name: _lower(value, written) for name, value in kwargs.items()}
+    written = {id(tensor) for argument in signature.written(args, kwargs) for tensor in _as_list(argument)}
+    host_args = [_to_host(arg, written) for arg in args]
+    host_kwargs = {name: _to_host(value, written) for name, value in kwargs.items()}
     if "device" in host_kwargs and host_kwargs["device"] is None:
         host_kwargs["device"] = torch.device("cpu")
     result = op(*host_args, **host_kwargs)
-    given = signature.written(args, kwargs)
-    for tensors, aliases in zip(given, signature.written(host_args, host_kwargs), strict=True):
+    targets = signature.written(args, kwargs)
+    for tensors, aliases in zip(targets, signature.written(host_args, host_kwargs), strict=True):
         for tensor, alias in zip(_as_list(tensors), _as_list(aliases), strict=True):
             if isinstance(tensor, torch.Tensor) and tensor.device.type == DEVICE_TYPE:
                 take_over(tensor, alias)
     if signature.returns_written:
-        return given[0] if signature.returns == 1 else tuple(given[: signature.returns])
+        return targets[0] if signature.returns == 1 else tuple(targets[: signature.returns])
     return _lift_results(result, _tensors_in(list(args)) if signature.is_view else None)
 
 
-def _lower(value: Any, written: set[int]) -> Any:
+def _to_host(value: Any, written: set[int]) -> Any:
+    """Returns an argument with its ``tt`` tensors replaced by CPU aliases; those in ``written`` may be written to."""
     if isinstance(value, torch.Tensor):
         if value.device.type != DEVICE_TYPE:
             return value
         return buffer_of(value).writable_alias(value) if id(value) in written else host_alias(value)
     if isinstance(value, list | tuple):
-        return [_lower(item, written) for item in value]
+        return [_to_host(item, written) for item in value]
     if isinstance(value, torch.device):
         return torch.device("cpu") if value.type == DEVICE_TYPE else value
     return value
 
 
 def _lift_results(value: Any, sources: list[torch.Tensor] | None) -> Any:
+    """Returns results as tensors of the device.
+
+    Args:
+        value: results on the CPU.
+        sources: for a view op, the ``tt`` tensors whose storage a result may share; None for any other op.
+    """
     if isinstance(value, torch.Tensor):
         if sources is not None:
             storage = storage_identity(value)
@@ -84,7 +91,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def take_over(tensor: torch.Tensor, host: torch.Tensor) -> None:
-    """After a write through ``host``: renews the version, and follows a resize."""
+    """Updates a tensor of the device after a write through its CPU alias: renews the version and follows a resize."""
     buffer = buffer_of(tensor)
     buffer.mark_written()
     same_memory = storage_identity(host) == storage_identity(buffer.host)
@@ -93,8 +100,8 @@ def take_over(tensor: torch.Tensor, host: torch.Tensor) -> None:
             return
         storage = tensor.untyped_storage()
     else:
-        # The memory behind a storage cannot grow: the tensor moves to a new one, and views made before stay behind.
+        # The memory of a storage cannot grow, so the tensor moves to a new storage. Earlier views keep the old one.
         storage = storage_of_host(host)
-    buffer.forget_alias()  # it was resized in place
+    buffer.forget_alias()  # the alias was resized in place
     layout = host.storage_offset(), host.shape, host.stride()
     aten.set_.source_Storage_storage_offset.redispatch(CPU_KEYS, tensor, storage, *layout)

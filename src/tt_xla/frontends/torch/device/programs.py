@@ -1,4 +1,7 @@
-"""Runs what was recorded: all live pending buffers become the results of one program, compiled once per structure."""
+"""Runs recorded ops: the contents of all live pending buffers are the results of one program.
+
+A program is compiled once per structure of a trace: its kinds of ops and how their values are connected.
+"""
 
 from __future__ import annotations
 
@@ -25,23 +28,26 @@ if TYPE_CHECKING:
     from tt_xla.frontends.torch.index_checks import IndexCheck
 
 _MAX_STRUCTURES = 4096
+"""Number of structures whose programs are kept."""
 _MAX_ATTEMPTS = 24
-_WORTH_KEEPING = 4096
-"""Bytes of an input, the same in two runs, from which on what depends on it alone is worth a program that keeps it."""
+"""Number of programs that are tried to narrow down an error."""
+_MIN_CONSTANT_BYTES = 4096
+"""Size from which an input that was the same in two runs becomes a constant of a new program."""
 
 Callee = Callable[[list[torch.Tensor], list[int | None]], list[torch.Tensor]]
+"""Runs a program: takes argument tensors and their content versions, returns the results."""
 
 
 @dataclass
 class Trace:
-    """Recorded nodes that give some values.
+    """The recorded nodes that compute some values.
 
     Attributes:
-        nodes: in the order they were recorded.
-        leaves: values with bytes that they read, each once.
-        outputs: the values wanted.
-        key: equal for traces that differ in bytes and scalars alone.
-        scalars: of all nodes, in order.
+        nodes: the nodes in the order of recording.
+        leaves: values with bytes that the nodes read, each once.
+        outputs: the values to compute.
+        key: identifies the structure; traces that differ in bytes and scalars alone have equal keys.
+        scalars: scalars of all nodes, in order.
     """
 
     nodes: list[Node]
@@ -53,14 +59,16 @@ class Trace:
 
 @dataclass
 class _Structure:
-    """The programs of one structure of trace.
+    """The programs of one structure.
 
     Attributes:
-        inputs: numbers of the scalars that were seen to change; they are 0-dim inputs.
-        versions: of the leaves in the last run, until some are found constant.
-        constant: numbers of the leaves that were the same in two runs, such as parameters in inference. What depends
+        inputs: indices of the scalars that were seen to change; they are 0-dim inputs.
+        first: scalars of the first run.
+        settings: compile options under which the programs were compiled.
+        versions: content versions of the leaves in the last run, until some leaves are known to be constant.
+        constant: indices of the leaves that were the same in two runs, such as parameters in inference. What depends
             on them alone is computed again only when they change.
-        programs: by the numbers of the scalars that are inputs.
+        programs: programs by the indices of the scalars that are inputs.
     """
 
     inputs: frozenset[int]
@@ -73,12 +81,20 @@ class _Structure:
 
 @dataclass
 class _Program:
+    """A compiled trace.
+
+    Attributes:
+        call: runs the program.
+        extras: functions that make further arguments, with the content version of those that never change.
+        tensors: indices of the leaves and scalar inputs that the program takes.
+        outputs: for each output of the trace, the index of the result.
+        checks: checks of index arguments, called before each run.
+    """
+
     call: Callee
     extras: list[tuple[Callable[[], torch.Tensor], int | None]]
-    """Makers of further arguments, with the version of those that never change."""
     tensors: list[int]
     outputs: list[int]
-    """For each output of the trace, the number of the result."""
     checks: list[IndexCheck]
 
 
@@ -86,11 +102,12 @@ _STRUCTURES: dict[tuple[int, ...], _Structure] = {}
 
 
 def synchronize() -> None:
-    """Runs everything pending. Nothing is pending afterwards, but for what an error left.
+    """Runs all recorded ops. Nothing is pending afterwards, except what depends on an error.
 
     Raises:
-        CompileError, ExecutionError, ResourceExhaustedError: as torch's kinds of errors, after everything that does not
-            depend on the cause was run; tensors that do raise it again when they are read.
+        CompileError, ExecutionError, ResourceExhaustedError: ops could not run. The error is also an instance of
+            PyTorch's class. Results that do not depend on its cause have been computed; reading any other result raises
+            the error again.
     """
     with LOCK:
         live = [
@@ -110,51 +127,55 @@ def synchronize() -> None:
 
 
 def _recorded_at(value: Value) -> tuple[int, int]:
-    """Where a pending value stands in the order of recording, which decides the order of a program's results."""
+    """Returns the position of a pending value in the order of recording, which is the order of a program's results."""
     assert value.node is not None
     return value.node.serial, value.index
 
 
 def _synchronize_for(buffer: Buffer) -> None:
-    """Runs everything; an error matters only if this buffer's contents depend on it."""
+    """Runs all recorded ops, and raises an error only if the contents of ``buffer`` depend on it."""
     with LOCK:
         try:
             synchronize()
         except Exception as error:
             if buffer.pending:
                 raise
-            logger().warning("recorded ops failed beside those that were asked for: %s", error)
-        if buffer.pending:  # it failed before
+            logger().warning("Recorded ops failed on which the tensor being read does not depend: %s", error)
+        if buffer.pending:  # an earlier run left it pending after an error
             failure = _run_or_split([buffer.value])
             if failure is not None:
                 raise failure
 
 
 def _run_or_split(outputs: list[Value]) -> Exception | None:
-    """Runs what gives some values; after an error, halves of it, so that what can be had is there. Gives the error.
+    """Computes some values. After an error it computes halves of them, so that only values that fail stay pending.
 
-    Each attempt is a program of its own, so there are at most :data:`_MAX_ATTEMPTS`: they find one cause among many
-    values. What is left then stays pending, and runs when it is read.
+    Each attempt is a program of its own, so there are at most :data:`_MAX_ATTEMPTS`, which find one cause among many
+    values. Values that are not reached stay pending and are computed when they are read.
+
+    Returns:
+        The error, or None.
     """
-    failed: list[tuple[int, Exception]] = []
-    parts = [outputs]
+    failures: list[tuple[int, Exception]] = []
+    groups = [outputs]
     for _ in range(_MAX_ATTEMPTS):
-        if not parts:
+        if not groups:
             break
-        part = parts.pop()
+        group = groups.pop()
         try:
-            _run(part)
+            _run(group)
         except Exception as error:
-            failed.append((len(part), error))
-            if len(part) > 1:
-                middle = len(part) // 2
-                parts += [part[middle:], part[:middle]]
-    if not failed:
+            failures.append((len(group), error))
+            if len(group) > 1:
+                middle = len(group) // 2
+                groups += [group[middle:], group[:middle]]
+    if not failures:
         return None
-    return as_torch_error(min(failed, key=lambda each: each[0])[1])  # the fewer values, the closer to the cause
+    return as_torch_error(min(failures, key=lambda failure: failure[0])[1])  # the smallest group is nearest the cause
 
 
 def _run(outputs: list[Value]) -> None:
+    """Compiles, or finds, the program that computes some values, and runs it."""
     trace = collect(outputs)
     structure, program = _program(trace)
     tensors = [leaf.data for leaf in trace.leaves]
@@ -163,25 +184,26 @@ def _run(outputs: list[Value]) -> None:
         tensors.append(torch.tensor(trace.scalars[number], dtype=_scalar_type(trace, number), device="cpu"))
         versions.append(None)
     arguments = [tensors[position] for position in program.tensors] + [make() for make, _ in program.extras]
-    given = [versions[position] for position in program.tensors] + [version for _, version in program.extras]
+    argument_versions = [versions[position] for position in program.tensors]
+    argument_versions += [version for _, version in program.extras]
     with metrics.timed(metrics.EXECUTE_TIME), outside_dynamo():
         for check in program.checks:
-            check(arguments, given)
-        results = program.call(arguments, given)  # type: ignore[arg-type]
+            check(arguments, argument_versions)
+        results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
     for value, position in zip(outputs, program.outputs, strict=True):
-        # Sizes of 1 may stand elsewhere in what the program gives; the elements lie in the same order.
+        # Dimensions of size 1 may be at other positions in the result; the elements are in the same order.
         value.set_computed(results[position].reshape(value.shape))
-    taken: set[int] = set()
+    storages: set[int] = set()
     for value in outputs:
         assert value.data is not None
-        address = storage_identity(value.data)
-        if address in taken:
+        storage = storage_identity(value.data)
+        if storage in storages:  # two results may be one tensor, but values are written separately
             value.data = value.data.clone()
-        taken.add(address)
+        storages.add(storage)
 
 
 def collect(outputs: list[Value]) -> Trace:
-    """The nodes behind some values, and the key of their structure."""
+    """Returns the nodes on which some values depend, and the key of their structure."""
     nodes: dict[Node, int] = {}
     stack = [value.node for value in outputs if value.node is not None]
     while stack:
@@ -211,10 +233,10 @@ def collect(outputs: list[Value]) -> Trace:
 
 
 def _program(trace: Trace) -> tuple[_Structure, _Program]:
-    """The program of a trace, from the cache if its structure ran before with the same embedded scalars.
+    """Returns the program of a trace, from the cache if its structure ran before with the same embedded scalars.
 
-    Scalars that differ from those of the first run become inputs of a second program. If others differ later, all
-    become inputs: a structure compiles three times at most.
+    Scalars that differ from those of the first run become inputs of a second program. If other scalars differ later,
+    all become inputs, so a structure compiles three times at most.
     """
     current = settings.current()
     structure = _STRUCTURES.get(trace.key)
@@ -224,13 +246,13 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
         structure = _STRUCTURES[trace.key] = _Structure(frozenset(), trace.scalars, current)
     elif trace.scalars != structure.first:
         changed = {
-            number
-            for number, (one, other) in enumerate(zip(trace.scalars, structure.first, strict=True))
-            if one != other and number not in structure.inputs
+            index
+            for index, (scalar, first) in enumerate(zip(trace.scalars, structure.first, strict=True))
+            if scalar != first and index not in structure.inputs
         }
         if changed:
-            everything = frozenset(range(len(trace.scalars)))
-            structure.inputs = everything if structure.inputs else frozenset(changed)
+            all_scalars = frozenset(range(len(trace.scalars)))
+            structure.inputs = all_scalars if structure.inputs else frozenset(changed)
     _find_constants(structure, trace.leaves)
     key = structure.inputs
     if key not in structure.programs:
@@ -243,15 +265,16 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
 
 
 def _find_constants(structure: _Structure, leaves: Sequence[Value]) -> None:
-    """Compares the leaves with those of the last run, until some are the same: that costs one more program."""
+    """Compares the leaves with those of the last run. Leaves that are the same become constants of a new program."""
     if structure.constant:
         return
     versions = [leaf.version for leaf in leaves]
     pairs = zip(leaves, versions, structure.versions, strict=False)
-    same = (
-        number for number, (leaf, now, before) in enumerate(pairs) if now == before and _bytes(leaf) >= _WORTH_KEEPING
+    structure.constant = frozenset(
+        index
+        for index, (leaf, version, last_version) in enumerate(pairs)
+        if version == last_version and _bytes(leaf) >= _MIN_CONSTANT_BYTES
     )
-    structure.constant = frozenset(same)
     structure.versions = versions
     if structure.constant:
         structure.programs.clear()
@@ -262,6 +285,13 @@ def _bytes(value: Value) -> int:
 
 
 def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> _Program:
+    """Compiles a trace.
+
+    Args:
+        trace: the trace.
+        inputs: indices of the scalars that become inputs.
+        constant: indices of the leaves that become constants.
+    """
     from tt_xla.frontends.torch import compilation
     from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
     from tt_xla.ir.program import Role
@@ -274,13 +304,13 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
         lowered = lower_to_stablehlo(module, arguments)
         call = compilation.compile_and_load(lowered.module, settings.current().with_own({})).run
     assert all(kind == "result" for kind, _ in lowered.outputs)
-    versions = [new_version() if fixed else None for fixed in lowered.constant]
+    versions = [new_version() if is_constant else None for is_constant in lowered.constant]
     extras = list(zip(lowered.extras, versions, strict=True))
     return _Program(call, extras, lowered.tensors, [position for _, position in lowered.outputs], lowered.checks)
 
 
 def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
-    """The trace as an FX graph: leaves, then scalars that are inputs, then the graphs of the nodes' kinds."""
+    """Returns the trace as an FX graph: placeholders of leaves and scalars, then the graphs of the nodes' kinds."""
     graph = torch.fx.Graph()
     owner = torch.nn.Module()
     leaves = {leaf: _placeholder(graph, f"input_{n}", leaf.shape, leaf.dtype) for n, leaf in enumerate(trace.leaves)}
@@ -290,14 +320,14 @@ def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
     results: dict[tuple[Node, int], torch.fx.Node] = {}
     first = 0
     for node in trace.nodes:
-        here = [number for number in range(first, first + len(node.scalars)) if number in inputs]
-        variant = graph_with_inputs(node.kind, frozenset(number - first for number in here), node.scalars)
+        input_numbers = [number for number in range(first, first + len(node.scalars)) if number in inputs]
+        variant = graph_with_inputs(node.kind, frozenset(number - first for number in input_numbers), node.scalars)
         operands = [
             results[value.node, value.index] if value.data is None and value.node is not None else leaves[value]
             for value in node.inputs
         ]
-        made = _inline(graph, owner, variant, [*operands, *(scalars[number] for number in here)], node.location)
-        for index, result in enumerate(made):
+        scalar_inputs = [scalars[number] for number in input_numbers]
+        for index, result in enumerate(_inline(graph, owner, variant, [*operands, *scalar_inputs], node.location)):
             results[node, index] = result
         first += len(node.scalars)
     graph.output(tuple(results[value.node, value.index] for value in trace.outputs if value.node is not None))
@@ -314,41 +344,51 @@ def _placeholder(graph: torch.fx.Graph, name: str, shape: Sequence[int], dtype: 
 def _inline(
     graph: torch.fx.Graph, owner: torch.nn.Module, part: torch.fx.Graph, operands: Iterable[torch.fx.Node], where: str
 ) -> list[torch.fx.Node]:
-    """Copies a kind's graph into the program's; gives the nodes of its results."""
+    """Copies the graph of a kind into the graph of a program, and returns the nodes of its results.
+
+    Args:
+        graph: graph of the program.
+        owner: module that holds the program's constants.
+        part: graph of the kind.
+        operands: nodes that replace the placeholders of ``part``.
+        where: ``file:line`` of the user's code.
+    """
     values: dict[torch.fx.Node, torch.fx.Node] = {}
-    given = iter(operands)
+    remaining_operands = iter(operands)
     for node in part.nodes:
         if node.op == "placeholder":
-            values[node] = next(given)
+            values[node] = next(remaining_operands)
         elif node.op == "output":
             return [values[result] for result in node.args[0]]  # type: ignore[index,union-attr]
         elif node.op == "get_attr":
             name = f"constant_{len(list(owner.buffers()))}"
-            held: Any = part.owning_module
+            constant: Any = part.owning_module
             for step in str(node.target).split("."):
-                held = getattr(held, step)
-            owner.register_buffer(name, held)
+                constant = getattr(constant, step)
+            owner.register_buffer(name, constant)
             values[node] = graph.get_attr(name)
             values[node].meta = dict(node.meta)
         else:
             copied = values[node] = graph.node_copy(node, values.__getitem__)
-            copied.meta = {"val": _afresh(node.meta.get("val")), "stack_trace": _stack_trace(where)}
-    raise AssertionError("a graph has no output")
+            copied.meta = {"val": _new_fakes(node.meta.get("val")), "stack_trace": _stack_trace(where)}
+    raise AssertionError("the graph of a kind has no output node")
 
 
-def _afresh(value: Any) -> Any:
-    """Fake results of a node's own: those of a kind would look as if all nodes of the kind shared memory."""
+def _new_fakes(value: Any) -> Any:
+    """Returns new fake tensors like those in ``value``: nodes that used a kind's own would seem to share memory."""
     if isinstance(value, torch.Tensor):
         return fake(value.shape, value.dtype)
-    return [_afresh(item) for item in value] if isinstance(value, list | tuple) else value
+    return [_new_fakes(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _stack_trace(where: str) -> str:
+    """Returns ``file:line`` in the form of a Python stack trace, from which the lowering reads source lines."""
     file, _, line = where.rpartition(":")
     return f'  File "{file}", line {line}, in recorded' if file else ""
 
 
 def _scalar_type(trace: Trace, number: int) -> torch.dtype:
+    """Returns the dtype of scalar ``number`` of a trace as an input."""
     position = 0
     for node in trace.nodes:
         if position <= number < position + len(node.scalars):
@@ -358,7 +398,7 @@ def _scalar_type(trace: Trace, number: int) -> torch.dtype:
 
 
 def forget() -> None:
-    """Drops every compiled program."""
+    """Drops all programs of recorded ops."""
     _STRUCTURES.clear()
 
 

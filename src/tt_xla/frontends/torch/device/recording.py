@@ -1,7 +1,7 @@
-"""Records ops: arguments become values, results are values of a node; nothing is computed.
+"""Records ops without computing them: the arguments become values, and the results are values of a new node.
 
-:func:`read` and :func:`write` are where views are made functional: reading a view takes steps from its base, writing
-one makes a new base with the view's elements replaced.
+:func:`read` and :func:`write` make views functional. Reading a view records the steps from its base to the view;
+writing one records a new base in which the view's elements are replaced.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _OWN_FOLDERS = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1])
 
 
 class Pressure:
-    """How many nodes were recorded since the last run."""
+    """Counter of the nodes recorded since the last run."""
 
     nodes = 0
 
 
 def _user_frame() -> tuple[CodeType, int] | None:
-    """The innermost frame that is neither torch's nor ours."""
+    """Returns code object and line of the innermost frame that belongs neither to PyTorch nor to this package."""
     frame = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
-        name = code.co_filename  # the code itself may have no hash: constants that dynamo puts in it are slices
+        name = code.co_filename  # not the code object: dynamo puts slices into its constants, which have no hash
         own = _OWN_FILES.get(name)
         if own is None:
             own = _OWN_FILES[name] = name.startswith(_OWN_FOLDERS)
@@ -60,7 +60,7 @@ def _user_frame() -> tuple[CodeType, int] | None:
 
 
 def user_line() -> str:
-    """``file:line`` of the innermost frame that is neither torch's nor ours."""
+    """Returns ``file:line`` of the innermost frame that belongs neither to PyTorch nor to this package."""
     where = _user_frame()
     return f"{where[0].co_filename}:{where[1]}" if where else ""
 
@@ -69,32 +69,35 @@ def user_line() -> str:
 
 
 def record(op: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Kind, list[Value]]:
-    """Records a functional op; gives its kind and its results, none when it has to run on the host.
+    """Records a functional op.
+
+    Returns:
+        The kind and the results. When the op has to run on the host, the kind has no graph and there are no results.
 
     Raises:
-        RuntimeError: tensors of other devices are among the arguments.
+        RuntimeError: an argument is a tensor of another device.
     """
     key: list[Any] = [op]
     values: list[Value] = []
     numbers: list[float] = []
     slots = SCALARS.get(op)
     for position, arg in enumerate(args):
-        if slots is not None and position in slots.places and _varies(arg):
+        if slots is not None and position in slots.positions and _varies(arg):
             key.append(type(arg))
             numbers.append(arg)
         else:
             _encode(op, arg, key, values)
     for name, arg in kwargs.items():
         key.append(name)
-        if slots is not None and name in slots.places and _varies(arg):
+        if slots is not None and name in slots.positions and _varies(arg):
             key.append(type(arg))
             numbers.append(arg)
         else:
             _encode(op, arg, key, values)
-    entry = tuple(key)
-    kind = _KINDS.get(entry)
+    kind_key = tuple(key)
+    kind = _KINDS.get(kind_key)
     if kind is None:
-        kind = _new_kind(entry, op, args, kwargs, numbers)
+        kind = _new_kind(kind_key, op, args, kwargs, numbers)
     if kind.graph is None:
         return kind, []
     Pressure.nodes += 1
@@ -103,8 +106,10 @@ def record(op: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple
 
 
 def _varies(arg: Any) -> bool:
-    """Whether it is a number that may become an input: not one that equals another number, or nothing at all, nor an
-    integer that no input of a program holds."""
+    """Returns whether an argument is a number that may become an input of the program.
+
+    -0.0, which equals 0.0, and NaN, which equals nothing, stay part of the key, as do integers beyond 32 bits.
+    """
     kind = type(arg)
     return (kind is int and -(2**31) <= arg < 2**31) or (
         kind is float and arg == arg and (arg != 0.0 or math.copysign(1.0, arg) > 0)
@@ -112,24 +117,26 @@ def _varies(arg: Any) -> bool:
 
 
 def _encode(op: OpOverload, arg: Any, key: list[Any], values: list[Value]) -> None:
+    """Appends what identifies an argument to the key of the kind, and the values of its tensors to ``values``."""
     if isinstance(arg, torch.Tensor):
         key += (arg.dtype, arg.shape, arg.stride())
         if arg.device.type == DEVICE_TYPE:
             values.append(read(arg))
         else:
-            values.append(_of_host(op, arg))
+            values.append(_value_of_host(op, arg))
             key.append("cpu")
     elif isinstance(arg, list | tuple):
         key.append(len(arg))
         for item in arg:
             _encode(op, item, key, values)
     elif type(arg) is float:
-        key += (float, arg if arg and arg == arg else repr(arg))  # -0.0 equals 0.0, and NaN nothing
+        key += (float, arg if arg and arg == arg else repr(arg))  # -0.0 equals 0.0, and NaN equals nothing
     else:
         key += (type(arg), arg)
 
 
-def _of_host(op: OpOverload, tensor: torch.Tensor) -> Value:
+def _value_of_host(op: OpOverload, tensor: torch.Tensor) -> Value:
+    """Returns the value of a CPU tensor: 0-dim tensors mix with any device, and index ops take CPU indices."""
     if tensor.device.type != "cpu" or (tensor.dim() > 0 and op not in _TAKE_CPU_INDICES):
         raise RuntimeError(
             "Expected all tensors to be on the same device, but found at least two devices, "
@@ -139,24 +146,25 @@ def _of_host(op: OpOverload, tensor: torch.Tensor) -> Value:
 
 
 def _new_kind(
-    entry: tuple[Any, ...],
+    key: tuple[Any, ...],
     op: OpOverload,
     args: Sequence[Any],
     kwargs: dict[str, Any],
     numbers: list[float],
 ) -> Kind:
+    """Works out the kind of an op and enters it into the table under ``key``."""
     operands: list[Any] = []
-    counted = itertools.count()
+    number_indices = itertools.count()
     slots = SCALARS.get(op)
 
-    def entry_of(arg: Any, place: int | str | None = None) -> Any:
+    def entry_of(arg: Any, position: int | str | None = None) -> Any:
         if isinstance(arg, torch.Tensor):
             operands.append(fake(arg.shape, arg.dtype, arg.stride()))
             return Operand(len(operands) - 1)
         if isinstance(arg, list | tuple):
             return [entry_of(item) for item in arg]
-        if slots is not None and place in slots.places and _varies(arg):
-            return Number(next(counted))
+        if slots is not None and position in slots.positions and _varies(arg):
+            return Number(next(number_indices))
         return arg
 
     template = (
@@ -165,12 +173,19 @@ def _new_kind(
     )
     if len(_KINDS) >= _MAX_KINDS:
         _KINDS.clear()
-    kind = _KINDS[entry] = make_kind(op, template, operands, numbers)
+    kind = _KINDS[key] = make_kind(op, template, operands, numbers)
     return kind
 
 
 def emit(op: OpOverload, operands: Sequence[Value], rest: Sequence[Any], shape: Sequence[int]) -> Value:
-    """Records an op of ours: operands first, then plain arguments; one result of this shape and the first's dtype."""
+    """Records an op that the frontend itself inserts, and returns its one result.
+
+    Args:
+        op: an op that has a lowering rule.
+        operands: tensor arguments, which come first.
+        rest: plain arguments. A dtype at the end is the result's dtype; otherwise that is the first operand's.
+        shape: shape of the result.
+    """
     dtype = rest[-1] if rest and isinstance(rest[-1], torch.dtype) else operands[0].dtype
     shape = tuple(shape)
     key = (op, shape, *((value.dtype, value.shape) for value in operands), *map(_frozen, rest))
@@ -194,7 +209,7 @@ def _frozen(arg: Any) -> Any:
 
 
 def full(shape: Sequence[int], number: float, dtype: torch.dtype) -> Value:
-    """A value that is the same everywhere."""
+    """Returns a value whose elements all equal ``number``."""
     if isinstance(number, float) and not dtype.is_floating_point and not dtype.is_complex:
         number = bool(number) if dtype is torch.bool else int(number)
     kind, values = record(aten.full.default, ([int(n) for n in shape], number), {"dtype": dtype, "device": device()})
@@ -206,19 +221,20 @@ def full(shape: Sequence[int], number: float, dtype: torch.dtype) -> Value:
 
 
 def read(tensor: torch.Tensor) -> Value:
-    """What a tensor of the device holds, in its own shape."""
+    """Returns the contents of a tensor of the device, in the tensor's own shape."""
     value = _stored(tensor)
     return _resolved(tensor, value) if tensor.is_conj() or tensor.is_neg() else value
 
 
 def _resolved(tensor: torch.Tensor, value: Value) -> Value:
-    """What a view that is conjugate or negative shows of what lies in memory, or the reverse."""
+    """Converts between the contents of memory and what a conjugate or negative view shows; either way is the same."""
     if tensor.is_conj():
         value = emit(aten._conj_physical.default, [value], [], value.shape)
     return emit(aten.neg.default, [value], [], value.shape) if tensor.is_neg() else value
 
 
 def _stored(tensor: torch.Tensor) -> Value:
+    """Returns the elements of a tensor as they lie in memory, before a conjugate or negative view is resolved."""
     value = buffer_of(tensor).value
     if _is_whole(tensor, value):
         return value
@@ -229,7 +245,7 @@ def _stored(tensor: torch.Tensor) -> Value:
     if _is_whole(tensor, value):
         return value
     view = find_view(value.shape, size, stride, offset)
-    return _taken(value, view) if view is not None else _gathered(value, size, stride, offset)
+    return _read_view(value, view) if view is not None else _gathered(value, size, stride, offset)
 
 
 def _is_whole(tensor: torch.Tensor, value: Value) -> bool:
@@ -242,10 +258,10 @@ def _is_whole(tensor: torch.Tensor, value: Value) -> bool:
 
 
 def write(tensor: torch.Tensor, value: Value) -> None:
-    """Makes a tensor of the device hold a value of its shape and dtype; other views of the storage see it.
+    """Writes a value of the tensor's shape and dtype to a tensor of the device. Other views of the storage see it.
 
     Raises:
-        RuntimeError: several elements of the tensor share a place in memory.
+        RuntimeError: several elements of the tensor share an address.
     """
     size, stride, offset = tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
     if not tensor.numel():
@@ -267,39 +283,41 @@ def write(tensor: torch.Tensor, value: Value) -> None:
         )
     base = _typed(buffer, tensor.dtype)
     view = find_view(base.shape, size, stride, offset)
-    buffer.set_value(_put(base, view, value) if view is not None else _scattered(base, value, size, stride, offset))
+    buffer.set_value(
+        _write_view(base, view, value) if view is not None else _scattered(base, value, size, stride, offset)
+    )
 
 
 def permuted(value: Value, order: Sequence[int]) -> Value:
-    """Dimensions in another order."""
+    """Returns the value with its dimensions in another order, as ``permute`` does."""
     if tuple(order) == tuple(range(len(order))):
         return value
     return emit(aten.permute.default, [value], [list(order)], [value.shape[dim] for dim in order])
 
 
 def reshaped(value: Value, shape: Sequence[int]) -> Value:
-    """The same elements in another shape."""
+    """Returns the same elements in another shape."""
     if value.shape == tuple(shape):
         return value
     return emit(aten.reshape.default, [value], [list(shape)], shape)
 
 
 def expanded(value: Value, shape: Sequence[int]) -> Value:
-    """Broadcast to a shape."""
+    """Returns the value broadcast to a shape."""
     if value.shape == tuple(shape):
         return value
     return emit(aten.expand.default, [value], [list(shape)], shape)
 
 
 def converted(value: Value, dtype: torch.dtype) -> Value:
-    """The same numbers in another type."""
+    """Returns the same numbers in another dtype."""
     if value.dtype is dtype:
         return value
     return emit(torch.ops.prims.convert_element_type.default, [value], [dtype], value.shape)
 
 
 def _typed(buffer: Buffer, dtype: torch.dtype) -> Value:
-    """The base, with its bytes read as another type."""
+    """Returns the base of a buffer with its bytes read as another dtype."""
     value = buffer.value
     if value.dtype is dtype:
         return value
@@ -308,11 +326,12 @@ def _typed(buffer: Buffer, dtype: torch.dtype) -> Value:
     return buffer.value_as(dtype)
 
 
-def _taken(value: Value, view: View) -> Value:
+def _read_view(value: Value, view: View) -> Value:
+    """Returns the elements of a view, given the base."""
     value = reshaped(value, view.lengths)
-    for part in view.parts:
-        value = _sliced(value, part.dim, part.start, part.stop, part.step)
-    value = permuted(reshaped(value, view.kept), view.order)
+    for cut in view.slices:
+        value = _sliced(value, cut.dim, cut.start, cut.stop, cut.step)
+    value = permuted(reshaped(value, view.large_sizes), view.order)
     return expanded(reshaped(value, view.unexpanded), view.size)
 
 
@@ -322,42 +341,43 @@ def _sliced(value: Value, dim: int, start: int, stop: int, step: int) -> Value:
     return emit(aten.slice.Tensor, [value], [dim, start, stop, step], shape)
 
 
-def _put(base: Value, view: View, value: Value) -> Value:
-    """The base with the elements of a view replaced."""
-    value = reshaped(value, [view.kept[place] for place in view.order])
+def _write_view(base: Value, view: View, value: Value) -> Value:
+    """Returns the base with the elements of a view replaced."""
+    value = reshaped(value, [view.large_sizes[position] for position in view.order])
     inverse = sorted(range(len(view.order)), key=view.order.__getitem__)
     value = reshaped(permuted(value, inverse), view.counts)
-    whole = reshaped(base, view.lengths)
-    outer = [whole]  # the base, after each further slice
-    for part in view.parts[:-1]:
-        outer.append(_sliced(outer[-1], part.dim, part.start, part.stop, part.step))
-    for part, around in zip(reversed(view.parts), reversed(outer), strict=False):
-        arguments = [part.dim, part.start, part.stop, part.step]
-        value = emit(aten.slice_scatter.default, [around, value], arguments, around.shape)
+    outer = [reshaped(base, view.lengths)]  # the base, and what is left of it after each slice but the last
+    for cut in view.slices[:-1]:
+        outer.append(_sliced(outer[-1], cut.dim, cut.start, cut.stop, cut.step))
+    for cut, surrounding in zip(reversed(view.slices), reversed(outer), strict=False):
+        arguments = [cut.dim, cut.start, cut.stop, cut.step]
+        value = emit(aten.slice_scatter.default, [surrounding, value], arguments, surrounding.shape)
     return reshaped(value, base.shape)
 
 
-def _places(size: Sequence[int], stride: Sequence[int], offset: int) -> Value:
-    """Where in the flat base each element of a view lies."""
+def _positions(size: Sequence[int], stride: Sequence[int], offset: int) -> Value:
+    """Returns the position in the flat base of each element of a view."""
     key = (tuple(size), tuple(stride), offset)
     if key not in _GATHERS:
         count = math.prod(size) and offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-        places = torch.arange(count, device="cpu").as_strided(size, stride, offset)
+        positions = torch.arange(count, device="cpu").as_strided(size, stride, offset)
         if len(_GATHERS) >= 64:
             _GATHERS.clear()
-        _GATHERS[key] = Value.of(places.reshape(-1))
+        _GATHERS[key] = Value.of(positions.reshape(-1))
     return _GATHERS[key]
 
 
 def _gathered(value: Value, size: Sequence[int], stride: Sequence[int], offset: int) -> Value:
+    """Returns the elements of a view that no slices describe, by a gather."""
     flat = reshaped(value, [math.prod(value.shape)])
-    taken = emit(aten.index.Tensor, [flat, _places(size, stride, offset)], [], [math.prod(size)])
-    return reshaped(taken, size)
+    gathered = emit(aten.index.Tensor, [flat, _positions(size, stride, offset)], [], [math.prod(size)])
+    return reshaped(gathered, size)
 
 
 def _scattered(base: Value, value: Value, size: Sequence[int], stride: Sequence[int], offset: int) -> Value:
+    """Returns the base with the elements of a view that no slices describe replaced, by a scatter."""
     flat = reshaped(base, [math.prod(base.shape)])
-    operands = [flat, _places(size, stride, offset), reshaped(value, [math.prod(size)])]
+    operands = [flat, _positions(size, stride, offset), reshaped(value, [math.prod(size)])]
     return reshaped(emit(aten.index_put.default, operands, [], flat.shape), base.shape)
 
 
@@ -365,14 +385,14 @@ def _scattered(base: Value, value: Value, size: Sequence[int], stride: Sequence[
 
 
 def new_tensor(value: Value, output: Output | None = None) -> torch.Tensor:
-    """A tensor of the device of its own, with the strides that torch gives such a result."""
+    """Returns a new tensor of the device with the strides that PyTorch gives such a result."""
     if output is None or output.order is None:
         return tensor_of(value, value.shape, contiguous_strides(value.shape))
     return tensor_of(permuted(value, output.order), output.shape, output.stride)
 
 
 def new_tensors(kind: Kind, values: Sequence[Value]) -> Any:
-    """What an op returns: tensors for its values."""
+    """Returns the results of an op in the structure that the op has: a tensor, a list or a tuple."""
     tensors = [new_tensor(value, output) for value, output in zip(values, kind.outputs, strict=True)]
     if kind.structure == 0 and not isinstance(kind.structure, list | tuple):
         return tensors[0]

@@ -1,4 +1,4 @@
-"""Makes ``torch.device("tt")`` exist. Cheap: torch itself calls it as it is imported."""
+"""Registers ``torch.device("tt")`` with PyTorch. ``import torch`` calls this, so it must be cheap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tt_xla.frontends.torch.private import patches
 from tt_xla.frontends.torch.private.dispatcher import let_higher_order_ops_pass_autocast, structured_op_names
 from tt_xla.frontends.torch.private.functions import setup_python_device
 
-_LIBRARIES: list[torch.library.Library] = []  # a Library that is collected takes its kernels with it
+_LIBRARIES: list[torch.library.Library] = []
+"""The libraries that hold the kernels. A library that is garbage-collected removes its kernels."""
 
 _RECORDED_WHOLE = (
     "_safe_softmax",
@@ -38,7 +39,7 @@ _RECORDED_WHOLE = (
     "zeros",
     "zeros_like",
 )
-"""Ops that torch would otherwise break down in C++ into several."""
+"""Ops that are recorded as one op. PyTorch would otherwise decompose them in C++."""
 
 
 def register() -> None:
@@ -53,7 +54,7 @@ def register() -> None:
         ops.impl(name, kernel, "PrivateUse1")
     for name, kernel in kernels.HOST_KERNELS.items():
         ops.impl(name, kernel, "CPU")
-    for key in ("Conjugate", "Negative"):  # torch resolves such views by copies
+    for key in ("Conjugate", "Negative"):  # PyTorch would resolve such views by copies; _copy_from does it itself
         ops.impl("_copy_from", torch.library.fallthrough_kernel, key)
     for name in _recorded():
         ops.impl(name, _recorder(name), "PrivateUse1")
@@ -66,11 +67,12 @@ def register() -> None:
 
 
 def _recorded() -> list[str]:
-    """Ops whose own kernels would allocate a result and write into it, and those of :data:`_RECORDED_WHOLE`."""
+    """Returns ops whose generated kernels would allocate a result and write to it, and :data:`_RECORDED_WHOLE`."""
     return sorted((structured_op_names() | set(_RECORDED_WHOLE)) - kernels.KERNELS.keys())
 
 
 def _recorder(name: str) -> Callable[..., Any]:
+    """Returns a kernel that records the op ``name``. Its signature is derived at the first call."""
     kernel: Callable[..., Any] | None = None
 
     def recorded(*args: Any, **kwargs: Any) -> Any:

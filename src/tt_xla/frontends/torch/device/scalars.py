@@ -1,7 +1,7 @@
-"""Numbers that change from step to step, such as learning rates: where ops take them, and the op in terms of tensors.
+"""Arguments that may be numbers which change from step to step, such as learning rates.
 
-A number in one of these places is no part of what is compiled once it was seen to change; it becomes a 0-dim input.
-Torch writes a tensor's product with a number with the number first where an optimizer steps many tensors at once.
+Once such a number was seen to change, it becomes a 0-dim input of the program instead of a part of it. The number is
+the first operand of a product where an optimizer of PyTorch steps many tensors at once.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ aten = torch.ops.aten
 
 @dataclass(frozen=True)
 class Scalars:
-    """Where an op takes numbers that may vary.
+    """Arguments of an op that may be numbers which vary.
 
     Attributes:
-        places: positions, and names of keyword arguments.
-        form: the op on tensors; takes the op's arguments, with 0-dim tensors in those places.
+        positions: positions of the arguments, and names of keyword arguments.
+        form: computes the op with 0-dim tensors as these arguments.
     """
 
-    places: frozenset[int | str]
+    positions: frozenset[int | str]
     form: Callable[..., Any]
 
 

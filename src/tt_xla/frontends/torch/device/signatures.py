@@ -1,4 +1,4 @@
-"""What the kernels need to know of an op, worked out once from its schema."""
+"""Facts about an op that the kernels of the device need, derived once from the op's schema."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ _NUMBERS = frozenset((bool, int, float, complex))
 
 
 class Signature:
-    """An op's schema.
+    """Facts about an op.
 
     Attributes:
-        writes: position and name of each argument that is written to.
-        is_view: whether it returns views of its arguments.
-        returns: how many results it has.
-        returns_written: whether it returns the tensors it wrote, as in-place and out= ops do, in their order.
-        functional: the op that returns what this one writes; itself where it writes nothing.
-        is_random: whether it draws random numbers.
-        tensors: positions of tensors in whose place the op takes no numbers.
+        op: the op.
+        writes: position and name of each argument that the op writes to.
+        is_view: whether the op returns views of its arguments.
+        returns: number of results.
+        returns_written: whether the results are the tensors that the op wrote, in their order, as for in-place and out=
+            ops.
+        is_out: whether the op has out= arguments.
+        functional: the op that returns what this one writes; the op itself when it writes nothing; None when unknown.
+        is_random: whether the op draws random numbers.
+        tensors: positions of tensor arguments for which the op accepts no numbers.
     """
 
     def __init__(self, op: OpOverload) -> None:
@@ -44,27 +47,31 @@ class Signature:
         self.is_random = any(argument.name == "generator" for argument in schema.arguments)
         self.functional = self._find_functional() if self.writes else op
         takes_numbers = accepts_numbers_as_tensors(schema.name.partition("::")[2])
-        self.tensors = () if takes_numbers else _places(op, "Tensor")
+        self.tensors = () if takes_numbers else _positions(op, "Tensor")
 
     def written(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-        """The arguments that the op writes to."""
+        """Returns the arguments that the op writes to."""
         return [args[index] if index < len(args) else kwargs.get(name) for index, name in self.writes]
 
     def without_out(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Keyword arguments for the functional op."""
+        """Returns the keyword arguments without the out= arguments, as the functional op takes them."""
         names = {name for _, name in self.writes} if self.is_out else set()
         return {name: value for name, value in kwargs.items() if name not in names}
 
     def for_numbers(self, args: Sequence[Any]) -> Signature:
-        """The overload for arguments with numbers in places of tensors: torch hands those that it has made 0-dim
-        tensors of itself, as for ``x % 2``, to kernels in Python as numbers again."""
-        for place in self.tensors:
-            if place < len(args) and type(args[place]) in _NUMBERS:
+        """Returns the signature of the overload that takes numbers where ``args`` has numbers.
+
+        For ``x % 2`` PyTorch makes a 0-dim tensor of the number, selects the overload for tensors, and passes the
+        number itself to kernels written in Python.
+        """
+        for position in self.tensors:
+            if position < len(args) and type(args[position]) in _NUMBERS:
                 numbers = tuple(p for p in self.tensors if p < len(args) and type(args[p]) in _NUMBERS)
                 return _overload_for_numbers(self, numbers)
         return self
 
     def _find_functional(self) -> OpOverload | None:
+        """Returns the overload that takes the same arguments and writes to none of them, or None."""
         namespace, _, name = self.op._schema.name.partition("::")
         if not self.is_out:
             if not name.endswith("_") or name.endswith("__") or len(self.writes) != 1 or self.writes[0][0] != 0:
@@ -73,17 +80,17 @@ class Signature:
         packet = getattr(getattr(torch.ops, namespace), name, None)
         if packet is None:
             return None
-        wanted = _arguments(self.op)
+        read_arguments = _arguments(self.op)
         for overload in packet.overloads():
             candidate = getattr(packet, overload)
             alias = [a for a in candidate._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-            if not alias and _arguments(candidate) == wanted:
+            if not alias and _arguments(candidate) == read_arguments:
                 return candidate
         return None
 
 
 def _arguments(op: OpOverload) -> list[tuple[str, str]]:
-    """Names and types of the arguments that are read."""
+    """Returns names and types of the arguments that an op reads."""
     names = ("dtype", "layout", "device", "pin_memory")  # factories take more options than their out= form
     return [
         (argument.name, str(argument.type))
@@ -92,8 +99,8 @@ def _arguments(op: OpOverload) -> list[tuple[str, str]]:
     ]
 
 
-def _places(op: OpOverload, kind: str) -> tuple[int, ...]:
-    """Positions of the arguments of a type that are read."""
+def _positions(op: OpOverload, kind: str) -> tuple[int, ...]:
+    """Returns the positions of the positional arguments of a type that an op reads."""
     arguments = op._schema.arguments
     return tuple(i for i, a in enumerate(arguments) if str(a.type) == kind and not a.is_out and not a.kwarg_only)
 
@@ -102,18 +109,21 @@ signature_of = functools.cache(Signature)
 
 
 @functools.cache
-def _overload_for_numbers(signature: Signature, places: tuple[int, ...]) -> Signature:
+def _overload_for_numbers(signature: Signature, positions: tuple[int, ...]) -> Signature:
+    """Returns the overload with numbers at these positions, or ``signature`` itself when there is none."""
     packet = signature.op.overloadpacket
-    wanted = [(name, "number" if i in places else kind) for i, (name, kind) in enumerate(_arguments(signature.op))]
+    arguments = [
+        (name, "number" if i in positions else kind) for i, (name, kind) in enumerate(_arguments(signature.op))
+    ]
     for overload in packet.overloads():
         candidate = getattr(packet, overload)
-        found = signature_of(candidate)
-        if _arguments(candidate) == wanted and found.is_out == signature.is_out and found.writes == signature.writes:
-            return found
+        other = signature_of(candidate)
+        if _arguments(candidate) == arguments and other.is_out == signature.is_out and other.writes == signature.writes:
+            return other
     return signature
 
 
 def overload_named(name: str) -> OpOverload:
-    """The aten op of a name such as ``add.Tensor``."""
+    """Returns the aten op with a name such as ``add.Tensor``."""
     packet, _, overload = name.partition(".")
     return getattr(getattr(torch.ops.aten, packet), overload or "default")
