@@ -1,4 +1,4 @@
-"""Executables as upstream's plugin serialises them: TTIR, TTNN and program in one file.
+"""Packs and parses executables in the format of upstream's plugin: TTIR, TTNN and program in one file.
 
 The file is the magic ``TTSERv00``, three pairs (offset, size) of little-endian 64-bit numbers, and the three parts:
 the text of the TTIR module, of the TTNN module, and the program. Offsets count from the end of the pairs.
@@ -14,46 +14,55 @@ from tt_xla.errors import ProgramFormatError
 
 MAGIC = b"TTSERv00"
 _PAIRS = struct.Struct("<6Q")
-_HINT = "Delete the file; it is written again when the program is compiled."
+_HINT = "Delete the file. It is written again when the program is compiled."
 
 
 def pack_executable(ttir: str, ttnn: str, program: bytes) -> bytes:
-    """The bytes of the file; ``program`` is what a ``.ttnn`` file holds."""
-    parts = [ttir.encode(), ttnn.encode(), program]
+    """Returns the bytes of the file.
+
+    Args:
+        ttir: text of the TTIR module.
+        ttnn: text of the TTNN module.
+        program: the program as in a ``.ttnn`` file.
+    """
+    sections = [ttir.encode(), ttnn.encode(), program]
     pairs: list[int] = []
     offset = 0
-    for part in parts:
-        pairs += [offset, len(part)]
-        offset += len(part)
-    return b"".join((MAGIC, _PAIRS.pack(*pairs), *parts))
+    for section in sections:
+        pairs += [offset, len(section)]
+        offset += len(section)
+    return b"".join((MAGIC, _PAIRS.pack(*pairs), *sections))
 
 
 def parse_executable(executable_io: BinaryIO | bytes) -> tuple[str, str, bytes]:
-    """The TTIR module, the TTNN module and the program of a serialised executable.
+    """Returns the TTIR module, the TTNN module and the program of a serialised executable.
 
     Raises:
-        ProgramFormatError: the bytes do not begin with the magic, or are cut off.
+        ProgramFormatError: the bytes do not begin with the magic, are truncated, or hold a module that is not text.
     """
     stream = io.BytesIO(executable_io) if isinstance(executable_io, bytes) else executable_io
     head = stream.read(len(MAGIC) + _PAIRS.size)
     if not head.startswith(MAGIC):
         raise ProgramFormatError(
-            f"Invalid magic number in extracted payload: {head[: len(MAGIC)]!r} in place of {MAGIC!r}.", hint=_HINT
+            f"Invalid magic number in extracted payload: {head[: len(MAGIC)]!r}, expected {MAGIC!r}.", hint=_HINT
         )
     if len(head) < len(MAGIC) + _PAIRS.size:
-        raise ProgramFormatError(f"The executable ends after {len(head)} bytes, in its header.", hint=_HINT)
+        raise ProgramFormatError(
+            f"The executable is truncated: it ends after {len(head)} bytes, in its header.", hint=_HINT
+        )
     numbers = _PAIRS.unpack(head[len(MAGIC) :])
     body = stream.read()
-    parts: list[bytes] = []
+    sections: list[bytes] = []
     for name, offset, size in zip(("TTIR", "TTNN", "program"), numbers[::2], numbers[1::2], strict=True):
-        part = body[offset : offset + size]
-        if len(part) != size:
+        section = body[offset : offset + size]
+        if len(section) != size:
             raise ProgramFormatError(
-                f"The executable is cut off: its {name} has {size} bytes from {offset}, its body {len(body)}.",
+                f"The executable is truncated: its {name} part has {size} bytes at offset {offset}, but its body has "
+                f"{len(body)}.",
                 hint=_HINT,
             )
-        parts.append(part)
-    ttir, ttnn, program = parts
+        sections.append(section)
+    ttir, ttnn, program = sections
     try:
         return ttir.decode(), ttnn.decode(), program
     except UnicodeDecodeError as error:

@@ -77,7 +77,7 @@ def test_weights_that_are_no_floats_have_no_block_float_type():
     def call(x):
         return torch.ops.tt.weight_dtype_override(x, "bfp_bf8") * 2
 
-    with pytest.raises(TypeError, match=r"int32\[4, 4\] cannot be kept in 'bfp_bf8'"):
+    with pytest.raises(TypeError, match=r"int32\[4, 4\] cannot be stored as 'bfp_bf8'"):
         call(weight)
     with pytest.raises(RuntimeError, match="weight_dtype_override"):
         torch.compile(call, backend="tt")(weight)

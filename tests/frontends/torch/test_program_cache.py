@@ -163,7 +163,7 @@ def test_artifacts_of_several_programs_are_not_chosen_between(folder):
 def test_what_is_no_executable_is_refused(length):
     whole = pack_executable("ttir", "ttnn", b"program")
     assert parse_executable(whole) == ("ttir", "ttnn", b"program")
-    with pytest.raises(ProgramFormatError, match=r"magic|header|cut off"):
+    with pytest.raises(ProgramFormatError, match=r"magic|header|truncated"):
         parse_executable(whole[:length])
 
 

@@ -1,6 +1,6 @@
-"""The PyTorch frontend: the device ``tt``, ``torch.compile(backend="tt")`` and the ``torch_xla`` names.
+"""The PyTorch front end: the device ``tt``, ``torch.compile(backend="tt")`` and the ``torch_xla`` names.
 
-Importing it makes ``torch.device("tt")`` exist. JAX is imported when the first model is compiled.
+Importing this package registers ``torch.device("tt")``. JAX is imported when the first model is compiled.
 """
 
 from tt_xla.frontends.torch.device import register

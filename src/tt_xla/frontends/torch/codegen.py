@@ -1,7 +1,4 @@
-"""A PyTorch model as source that calls TT-NN.
-
-codegen_py(model, x, export_path="model")
-"""
+"""Writes a PyTorch model as source that calls TT-NN: ``codegen_py(model, x, export_path="model")``."""
 
 from __future__ import annotations
 
@@ -24,16 +21,20 @@ def codegen_py(
     export_tensors: bool = True,
     **kwargs: Any,
 ) -> None:
-    """Writes ``main.py`` and what belongs to it to ``export_path``, and runs the model once for these arguments.
+    """Writes ``main.py`` and the files that it needs to ``export_path``, and runs the model once.
 
     Args:
-        compiler_options: options as for running the model.
-        export_tensors: the arguments and weights, and the results to compare with, go to ``tensors/``; else
-            ``main.py`` makes its arguments of ones.
+        model: the model.
+        args: positional arguments of the model.
+        compiler_options: compile options, as for running the model.
+        export_path: folder for the source.
+        export_tensors: whether to write the arguments, the weights and the expected results to ``tensors/``. Without
+            them, ``main.py`` uses arguments of ones.
+        kwargs: keyword arguments of the model.
 
     Raises:
         OptionError: an option is unknown or has a bad value.
-        CompileError: the model cannot be compiled, or has no source.
+        CompileError: the model cannot be compiled, or no source can express it.
         OutputError: the folder cannot be written.
     """
     _codegen("codegen_py", model, args, kwargs, compiler_options, export_path, export_tensors)
@@ -47,7 +48,7 @@ def codegen_cpp(
     export_tensors: bool = True,
     **kwargs: Any,
 ) -> None:
-    """As :func:`codegen_py`, with ``main.cpp``; refused are host ops and traces, which C++ source cannot hold."""
+    """Same as :func:`codegen_py`, with ``main.cpp``. It refuses host ops and traces, which C++ source cannot hold."""
     _codegen("codegen_cpp", model, args, kwargs, compiler_options, export_path, export_tensors)
 
 
@@ -67,14 +68,17 @@ def _codegen(
 
     register()
     own = {"backend": backend, "export_path": str(export_path or ""), "export_tensors": export_tensors}
-    root = Path(CompileOptions.parse(own).export_path)  # the environment may say another one
-    CompileOptions.parse(own | {"backend": dict(compiler_options or {}).get("backend", backend)})  # a wrong one, too
+    root = Path(CompileOptions.parse(own).export_path)  # the environment may name another folder
+    CompileOptions.parse(
+        own | {"backend": dict(compiler_options or {}).get("backend", backend)}
+    )  # raises for a bad backend
     begin(root)
     compiled = torch.compile(model, backend="tt", options=dict(compiler_options or {}) | own)
     with torch.no_grad():
         compiled(*args, **kwargs)
     if not written_since_begun(root):
         raise UnsupportedOpError(
-            "Nothing of the model runs on the card, so there is no source of it.",
-            hint="The warnings above name the ops that run on the host; a part without them can be generated.",
+            "No part of the model runs on the card, so there is no source to write.",
+            hint="The warnings above name the ops that run on the host. Source can be written for a part of the model "
+            "without them.",
         )

@@ -1,7 +1,7 @@
-"""Counts the ops that run on the host instead of the device: nothing is computed there in silence.
+"""Counts the ops that run on the host instead of the device, so that none does so silently.
 
-A compiled graph hands over what has no lowering, the device what it cannot record. Both count here, by the op's name;
-the first run of each op is logged with the place that asked for it.
+Compiled graphs count ops that have no lowering, the device counts ops that it cannot record. The first run of each op
+is logged with the user's line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def record(name: str, *, location: str = "") -> None:
 
     Args:
         name: the op with its overload, such as ``aten.linalg_qr.default``.
-        location: ``file:line`` of the user's code, when it is known.
+        location: ``file:line`` of the user's code, or an empty string.
     """
     with _LOCK:
         _COUNTS[name] += 1
@@ -31,13 +31,13 @@ def record(name: str, *, location: str = "") -> None:
 
 
 def counts() -> dict[str, int]:
-    """Runs on the host so far, by op, the most frequent first."""
+    """Returns the number of runs on the host so far, by op, most frequent first."""
     with _LOCK:
         return dict(_COUNTS.most_common())
 
 
 def reset() -> None:
-    """Forgets all counts; the next run of each op is logged again."""
+    """Resets all counts. The next run of each op is logged again."""
     with _LOCK:
         _COUNTS.clear()
 

@@ -1,7 +1,7 @@
-"""Where the outputs of a graph come from: results of its program, its inputs, numbers, or views of the former two.
+"""Outputs of a graph that are views of its inputs or of other outputs.
 
 Two outputs that share memory in eager mode share it here too, a view of an input costs no program, and a result has the
-strides that it has in eager mode: the program gives the elements in the order in which they lie in memory.
+strides that it has in eager mode: the program returns the elements in the order in which they are in memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ from tt_xla.frontends.torch.private.dispatcher import below_autograd, storage_id
 
 @dataclass(frozen=True)
 class OutputView:
-    """A view of a graph's input or of a program's result; ``offset`` is counted from where that begins."""
+    """A view of a graph's input or of a program's result.
+
+    Attributes:
+        of_input: whether the base is an input of the graph; otherwise it is a result of the program.
+        index: index of the base among the inputs or the results.
+        size: sizes of the view.
+        stride: strides of the view, in elements.
+        offset: position of the view's first element, counted from the first element of the base.
+    """
 
     of_input: bool
     index: int
@@ -28,29 +36,33 @@ class OutputView:
     offset: int
 
     def of(self, base: torch.Tensor) -> torch.Tensor:
-        """The view, of which autograd knows no base: a user may write to it, as to any output of a function."""
+        """Returns the view of ``base``. Autograd knows no base of it, so users may write to it as to any output."""
         with below_autograd():
             return base.as_strided(self.size, self.stride, base.storage_offset() + self.offset)
 
 
 def views_of_bases(
-    nodes: Sequence[Node], wanted: Sequence[Node], written: Collection[Node]
+    nodes: Sequence[Node], returned: Sequence[Node], written: Collection[Node]
 ) -> dict[Node, tuple[Node, OutputView]]:
-    """For each output that shares memory, the node that made the memory, and the view of it; ``index`` is still 0.
+    """Finds outputs that share memory with another output or with an input.
 
     Args:
-        wanted: the nodes that the graph returns.
-        written: inputs that are written after the program has run, of which nothing is a view.
+        nodes: all nodes of the graph, in order.
+        returned: nodes that the graph returns.
+        written: inputs that are written after the program has run; outputs are no views of these.
+
+    Returns:
+        For each such output, the node whose memory it shares, and the view. The caller sets the view's ``index``.
     """
     makers: dict[int, Node] = {}
     for node in nodes:
         if isinstance(node.meta.get("val"), torch.Tensor) and node.op != "get_attr":
             makers.setdefault(_memory(node), node)
     sharing: dict[Node, list[Node]] = {}
-    for node in dict.fromkeys(wanted):
+    for node in dict.fromkeys(returned):
         if isinstance(node.meta.get("val"), torch.Tensor) and node.op != "get_attr":
             sharing.setdefault(makers[_memory(node)], []).append(node)
-    found: dict[Node, tuple[Node, OutputView]] = {}
+    views: dict[Node, tuple[Node, OutputView]] = {}
     for base, sharers in sharing.items():
         alone = len(sharers) == 1 and (sharers[0] is base or sharers[0].meta["val"].numel() < base.meta["val"].numel())
         if base.op == "placeholder":
@@ -59,8 +71,8 @@ def views_of_bases(
             continue
         for node in sharers:
             if node is not base and _is_plain_view(node.meta["val"], base.meta["val"]):
-                found[node] = (base, _view(node.meta["val"], base))
-    return found
+                views[node] = (base, _view(node.meta["val"], base))
+    return views
 
 
 def memory_permutation(value: torch.Tensor) -> list[int] | None:
@@ -75,6 +87,7 @@ def memory_permutation(value: torch.Tensor) -> list[int] | None:
 
 
 def _memory(node: Node) -> int:
+    """Returns a number that identifies the memory of a node's result."""
     return storage_identity(node.meta["val"])
 
 

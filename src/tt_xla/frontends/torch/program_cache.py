@@ -1,4 +1,4 @@
-"""Compiled programs kept in a folder across processes: ``xr.initialize_cache(folder)``."""
+"""Keeps compiled programs in a folder across processes: ``xr.initialize_cache(folder)``."""
 
 from __future__ import annotations
 
@@ -18,33 +18,34 @@ from tt_xla.ir.program import Program
 from tt_xla.log import logger
 
 _STALE_S = 86_400
-"""Seconds after which nobody writes a file any more that has not got its name yet."""
+"""Age in seconds from which a temporary file belongs to a process that no longer runs."""
 
 
 @dataclass(frozen=True)
 class ProgramCache:
-    """A folder with one executable (see :mod:`tt_xla.frontends.executables`) for each compiled graph.
+    """A folder with one executable (see :mod:`tt_xla.frontends.executables`) per compiled graph.
 
     Attributes:
-        readonly: programs are read from it and none is written.
+        folder: the folder.
+        readonly: whether programs are only read from it.
     """
 
     folder: Path
     readonly: bool = False
 
     def load(self, key: object) -> Program | None:
-        """The program compiled earlier for an equal key, if there is one; a damaged file counts as none."""
+        """Returns the program that was compiled for an equal key, or None. A damaged file is logged and ignored."""
         path = self._path(key)
         try:
             return Program.from_bytes(parse_executable(path.read_bytes())[2])
         except FileNotFoundError:
             return None
         except (ProgramFormatError, OSError) as error:
-            logger().warning("%s is not used: %s", path, error)
+            logger().warning("The cached program %s is not used: %s", path, error)
             return None
 
     def store(self, key: object, program: Program, modules: dict[str, str]) -> None:
-        """Keeps a program and the text of its modules; readers see the whole file or none."""
+        """Writes a program and the text of its modules. Readers see the whole file or none."""
         if self.readonly:
             return
         path = self._path(key)
@@ -60,10 +61,12 @@ class ProgramCache:
                 os.unlink(name)
                 raise
         except OSError as error:
-            logger().warning("%s is not written, the program is compiled again next time: %s", path, error)
+            logger().warning(
+                "The cached program %s is not written, so the next process compiles it again: %s", path, error
+            )
 
     def clean(self) -> None:
-        """Removes what processes left that were killed as they wrote, a day ago or longer."""
+        """Removes temporary files that are at least a day old: their processes were killed while they wrote."""
         with contextlib.suppress(OSError):
             for left in self.folder.parent.glob(f".{glob.escape(self.folder.name)}-*"):
                 if left.stat().st_mtime < time.time() - _STALE_S:
@@ -77,15 +80,15 @@ _cache: ProgramCache | None = None
 
 
 def current() -> ProgramCache | None:
-    """The cache of this process, if one was opened."""
+    """Returns the cache of this process, or None."""
     return _cache
 
 
 def open_cache(path: str, readonly: bool = False) -> None:
-    """Keeps compiled programs in the folder from here on, and takes those that are there already.
+    """Opens a folder as the cache of this process: programs are read from it, and written to it unless it is read-only.
 
     Raises:
-        OutputError: the folder cannot be made.
+        OutputError: the folder cannot be created.
     """
     global _cache
     folder = Path(path).absolute()
@@ -93,13 +96,13 @@ def open_cache(path: str, readonly: bool = False) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"The folder {folder} for compiled programs cannot be made: {error}.") from error
+            raise OutputError(f"The folder {folder} for compiled programs cannot be created: {error}.") from error
     _cache = ProgramCache(folder, readonly)
     if not readonly:
         _cache.clean()
 
 
 def close_cache() -> None:
-    """Compiled programs are kept in this process alone from here on."""
+    """Closes the cache. Compiled programs are kept in this process alone from now on."""
     global _cache
     _cache = None

@@ -1,4 +1,4 @@
-"""Random ops that ``torch.utils.checkpoint`` runs twice: with the state of the generator kept, and again from it."""
+"""Fake results for random ops that ``torch.utils.checkpoint`` runs twice from the same generator state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tt_xla.frontends.torch.private.random import run_and_save_rng_state, run_wi
 
 
 def describe_random_ops(graph_module: torch.fx.GraphModule) -> None:
-    """Gives such ops, and their states, the fake tensors that AOTAutograd's partitioner leaves away."""
+    """Sets the fake results, which AOTAutograd's partitioner omits, of ops that save or restore a generator state."""
     nodes = graph_module.graph.nodes
     for node in nodes:
         if node.op != "call_function" or "val" in node.meta:
@@ -34,7 +34,7 @@ def _state(nodes: Any) -> torch.Tensor:
 
 
 def _result(nodes: Any, op: OpOverload, *args: Any, **kwargs: Any) -> Any:
-    args, kwargs = torch.fx.node.map_arg((args, kwargs), lambda given: given.meta["val"])
+    args, kwargs = torch.fx.node.map_arg((args, kwargs), lambda argument: argument.meta["val"])
     with _fake_mode(nodes):
         return op(*args, **kwargs)
 

@@ -1,7 +1,7 @@
-"""What a forward pass keeps for its backward pass lies in memory as the program computes it: channels last.
+"""Memory layout of activations that a forward pass saves for its backward pass: channels last.
 
-Convolutions and pooling are channels last on the chip. A result that only the backward pass reads is nobody's to look
-at, so it is returned in that order, and neither program permutes it.
+Convolutions and pooling are channels last on the chip. The user never sees a result that only the backward pass reads,
+so the forward program returns it in that order, and neither program permutes it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _ALIASES = {aten.alias.default, aten.detach.default, MARK}
 
 
 def lay_out_saved(graph_module: GraphModule) -> None:
-    """Gives the activations that AOTAutograd's forward graph saves for the backward graph the strides they will have.
+    """Sets the strides of the activations that AOTAutograd's forward graph saves for the backward graph.
 
-    Only those change that nothing else shares memory with, but for aliases that are saved too.
+    An activation that shares memory with anything but saved aliases of itself keeps its strides.
     """
     metadata = forward_metadata()
     if metadata is None:
@@ -58,7 +58,7 @@ def lay_out_saved(graph_module: GraphModule) -> None:
 
 
 def report_strides(graph_module: GraphModule) -> None:
-    """Tells AOTAutograd what strides the results of the forward graph have, for the backward graph's inputs."""
+    """Reports the strides of the forward graph's results to AOTAutograd: the backward graph's inputs have them."""
     context = TracingContext.try_get()
     if context is None or context.output_strides is None:
         return
@@ -72,16 +72,16 @@ def report_strides(graph_module: GraphModule) -> None:
 
 
 def take_strides(graph_module: GraphModule, inputs: Sequence[Any]) -> None:
-    """Gives the backward graph's placeholders the strides of what it will be called with."""
-    for node, given in zip(graph_module.graph.find_nodes(op="placeholder"), inputs, strict=True):
+    """Sets the strides of the backward graph's placeholders to those of the inputs that it will be called with."""
+    for node, example in zip(graph_module.graph.find_nodes(op="placeholder"), inputs, strict=True):
         value = node.meta.get("val")
-        if isinstance(value, torch.Tensor) and isinstance(given, torch.Tensor) and value.stride() != given.stride():
-            node.meta["val"] = given
+        if isinstance(value, torch.Tensor) and isinstance(example, torch.Tensor) and value.stride() != example.stride():
+            node.meta["val"] = example
 
 
 def _in_channels_last(graph_module: GraphModule) -> set[Node]:
-    """Contiguous results [N, C, H, W] of convolutions and pooling, and of elementwise ops on such."""
-    found: set[Node] = set()
+    """Returns nodes with contiguous results [N, C, H, W]: convolutions, pooling, and elementwise ops on these."""
+    layers: set[Node] = set()
     for node in graph_module.graph.nodes:
         layer = node
         if node.name.startswith("getitem"):
@@ -92,11 +92,11 @@ def _in_channels_last(graph_module: GraphModule) -> set[Node]:
         if not value.is_contiguous() or value.is_contiguous(memory_format=torch.channels_last):
             continue
         follows = _is_elementwise(node) and any(
-            given in found and given.meta["val"].shape == value.shape for given in node.all_input_nodes
+            operand in layers and operand.meta["val"].shape == value.shape for operand in node.all_input_nodes
         )
         if layer.target in _LAYERS or follows:
-            found.add(node)
-    return found
+            layers.add(node)
+    return layers
 
 
 def _is_elementwise(node: Node) -> bool:

@@ -9,7 +9,7 @@ from tt_xla.options import CompileOptions
 
 
 class Settings:
-    """Options given by the user for all compiled models; a new object at each change, so that ``is`` tells a change."""
+    """Options that the user set for all compiled models. Every change makes a new object, so ``is`` detects changes."""
 
     __slots__ = ("_parsed", "given")
 
@@ -18,7 +18,7 @@ class Settings:
         self._parsed = CompileOptions.parse(self.given)
 
     def with_own(self, own: Mapping[str, object]) -> CompileOptions:
-        """These options, with those that one ``torch.compile`` call was given on top."""
+        """Returns these options, overridden by the options ``own`` of one ``torch.compile`` call."""
         return CompileOptions.parse(self.given | dict(own)) if own else self._parsed
 
 
@@ -26,6 +26,7 @@ _current: Settings | None = None
 
 
 def current() -> Settings:
+    """Returns the options of the process."""
     global _current
     if _current is None:
         _current = Settings({})
@@ -33,7 +34,7 @@ def current() -> Settings:
 
 
 def set_compile_options(options: Mapping[str, Any]) -> None:
-    """Replaces the options of the process. Compiled models are compiled again at their next call.
+    """Replaces the options of the process. Compiled models compile again at their next call.
 
     Raises:
         OptionError: a name is unknown or a value is bad.

@@ -1,4 +1,4 @@
-"""Inference without AOTAutograd's wrappers: they repair aliases and mutations, and most graphs have none."""
+"""Calls inference graphs without AOTAutograd's wrappers, which repair aliases and mutations that most graphs lack."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tt_xla.frontends.torch.private.guards import forward_metadata
 
 
 def needs_no_wrapper(graph_module: torch.fx.GraphModule, inputs: int) -> bool:
-    """Whether what AOTAutograd is about to wrap can be called with dynamo's inputs as they are.
+    """Returns whether AOTAutograd's graph can be called with dynamo's inputs as they are.
 
     Args:
-        graph_module: AOT's inference graph.
-        inputs: how many inputs dynamo's graph has.
+        graph_module: AOTAutograd's inference graph.
+        inputs: number of inputs of dynamo's graph.
     """
     metadata: ViewAndMutationMeta | None = forward_metadata()
     if metadata is None or is_any_autocast_enabled():
@@ -32,13 +32,13 @@ def needs_no_wrapper(graph_module: torch.fx.GraphModule, inputs: int) -> bool:
     )
     subclasses = [*metadata.subclass_inp_meta, *metadata.subclass_fw_graph_out_meta]
     plain = all(isinstance(meta, PlainTensorMeta) for meta in subclasses)
-    # An input that is given twice is a single one in AOT's graph.
-    as_many = len(graph_module.graph.find_nodes(op="placeholder")) == inputs
-    return plain and as_many and not any(repairs)
+    # An input that is passed twice is a single input of AOTAutograd's graph.
+    same_inputs = len(graph_module.graph.find_nodes(op="placeholder")) == inputs
+    return plain and same_inputs and not any(repairs)
 
 
 def unwrapped(call: Callable[[list[Any]], Sequence[Any]]) -> Callable[..., Sequence[Any]]:
-    """A boxed call as dynamo calls it."""
+    """Returns a function of single arguments, as dynamo calls it, that calls ``call`` with a list."""
 
     def run(*args: Any) -> Sequence[Any]:
         return call([*args])

@@ -1,8 +1,8 @@
 """Element types of single weights: ``torch.ops.tt.weight_dtype_override``.
 
-A parameter that passes through the op is an argument with ``ttcore.weight_dtype`` in StableHLO; the compiler keeps it
-so in matrix products and convolutions (:mod:`tt_xla.compiler.ttnn.convert_weight_dtype`).
-:mod:`tt_torch.weight_dtype` puts it around a model's parameters.
+A parameter that passes through the op becomes an argument with ``ttcore.weight_dtype`` in StableHLO. The compiler
+stores it in that type for matrix products and convolutions (:mod:`tt_xla.compiler.ttnn.convert_weight_dtype`).
+:mod:`tt_torch.weight_dtype` applies the op to a model's parameters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @torch.library.custom_op("tt::weight_dtype_override", mutates_args=())
 def weight_dtype_override(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
-    """The tensor itself; as a weight the device keeps it in ``dtype``: ``bfp_bf4``, ``bfp_bf8`` or ``bf16``."""
+    """Returns the tensor itself. The device stores it as ``bfp_bf4``, ``bfp_bf8`` or ``bf16`` where it is a weight."""
     _check(tensor, dtype)
     return tensor.clone()
 
@@ -38,7 +38,7 @@ def _check(tensor: torch.Tensor, dtype: str) -> None:
     if not tensor.is_floating_point():
         kind = str(tensor.dtype).removeprefix("torch.")
         raise TypeError(
-            f"weight_dtype_override: a weight of {kind}{list(tensor.shape)} cannot be kept in '{dtype}', which holds "
+            f"weight_dtype_override: a weight of {kind}{list(tensor.shape)} cannot be stored as '{dtype}', which holds "
             "floats. Convert the weight to bfloat16, or leave it out of the override."
         )
 
@@ -51,23 +51,32 @@ weight_dtype_override.register_autograd(_backward)
 
 
 def with_weight_dtypes(arguments: Sequence[Argument], nodes: Sequence[torch.fx.Node]) -> list[Argument]:
-    """The arguments of a graph, ``nodes``, with the element types that the graph asks for."""
-    found = dict(zip(nodes, arguments, strict=True))
+    """Returns descriptions of a graph's arguments with the element types that the graph requests.
+
+    Args:
+        arguments: descriptions of the arguments.
+        nodes: placeholders of the same arguments.
+    """
+    by_node = dict(zip(nodes, arguments, strict=True))
     if nodes:
         for node in nodes[0].graph.find_nodes(op="call_function", target=weight_dtype_override._opoverload):
             source = node.args[0]
-            while source not in found and len(source.all_input_nodes) == 1:
+            while source not in by_node and len(source.all_input_nodes) == 1:
                 (source,) = source.all_input_nodes
-            if source in found:
-                found[source] = replace(found[source], weight_dtype=str(node.args[1]))
-    return [found[node] for node in nodes]
+            if source in by_node:
+                by_node[source] = replace(by_node[source], weight_dtype=str(node.args[1]))
+    return [by_node[node] for node in nodes]
 
 
 def checked_weight_dtype(what: str, dtype: Any) -> str:
-    """``dtype``, if it is the element type of a weight.
+    """Returns ``dtype`` after checking that weights can have this element type.
+
+    Args:
+        what: name of the option or function that received the element type, for the error.
+        dtype: name of the element type.
 
     Raises:
-        OptionError: it is not; ``what`` says where it was given.
+        OptionError: weights cannot have this element type.
     """
     if dtype not in WEIGHT_DTYPES:
         raise OptionError(

@@ -1,7 +1,7 @@
 """Passes over the graph that dynamo captured, before autograd sees it.
 
-Fusion turns what users wrote out into torch's own functions; composites keep such functions whole through autograd and
-decomposition, down to StableHLO.
+Fusion replaces groups of ops that users wrote out by the PyTorch function that they compute. Composites keep such
+functions whole through autograd and decomposition, down to StableHLO.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ from tt_xla.frontends.torch.graph.rewrites import rewrite, rewrite_adaptive_avgp
 
 
 def run_passes(graph_module: torch.fx.GraphModule, options: Mapping[str, Any]) -> None:
-    """Runs the passes in order, as ``options`` (:data:`~tt_xla.frontends.torch.backend.TORCH_OPTIONS`) say."""
+    """Runs the passes in order.
+
+    Args:
+        graph_module: the graph; changed in place.
+        options: values of :data:`~tt_xla.frontends.torch.torch_options.TORCH_OPTIONS`, which switch passes off.
+    """
     rewrite_adaptive_avgpool_to_mean(graph_module)
     if options["tt_enable_torch_fx_fusion_pass"]:
         run_fusion_passes(graph_module)

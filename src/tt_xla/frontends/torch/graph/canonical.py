@@ -1,6 +1,6 @@
-"""One spelling for each tensor operation of a captured graph, so that a pattern matches however the user wrote it.
+"""Gives each tensor operation of a captured graph one spelling, so that a pattern matches however the user wrote it.
 
-``a + b``, ``torch.add(a, b)`` and ``a.add(b)`` are three kinds of node to FX; here they become the last one.
+``a + b``, ``torch.add(a, b)`` and ``a.add(b)`` are three kinds of FX nodes. They all become the last one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CASTS = {"float": torch.float32, "double": torch.float64, "half": torch.float16
 
 
 def canonicalise(graph: Graph) -> None:
-    """Rewrites the nodes of a graph in place; what it computes stays the same."""
+    """Rewrites the nodes of a graph in place. The graph computes the same."""
     for node in graph.nodes:
         if node.op == "call_function" and node.target in _METHODS:
             _as_method(node, _METHODS[node.target])
@@ -49,7 +49,7 @@ def _as_method(node: Node, name: str) -> None:
 
 
 def _is_tensor(value: Any) -> bool:
-    """Whether an argument is a tensor, as far as the graph says; in a pattern every node may be one."""
+    """Returns whether an argument is a tensor. Nodes of a pattern carry no example value, so each counts as one."""
     if not isinstance(value, Node):
         return False
     return isinstance(value.meta["example_value"], torch.Tensor) if "example_value" in value.meta else True

@@ -1,6 +1,6 @@
-"""Composite ops: torch functions that reach the compiler whole, under a name that it knows.
+"""Composite ops: functions of PyTorch that reach the compiler whole, under a name that it knows.
 
-:data:`replacements` says which; whoever adds an entry to it gets a composite of their own.
+:data:`replacements` lists them. Scripts may add entries for composites of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tt_xla.frontends.torch.graph.rewrites import attention
 
 
 def composite_gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """``F.gelu`` as ``tenstorrent.gelu``, or ``tenstorrent.gelu_tanh``."""
+    """Computes ``F.gelu`` as the composite ``tenstorrent.gelu`` or ``tenstorrent.gelu_tanh``."""
     tanh = approximate == "tanh"
     builder = StableHLOCompositeBuilder(
         "tenstorrent.gelu_tanh" if tanh else "tenstorrent.gelu", {"approximate": "tanh"} if tanh else None
@@ -30,7 +30,7 @@ def composite_gelu(input: Tensor, approximate: str = "none") -> Tensor:
 def composite_rms_norm(
     input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """``F.rms_norm`` as ``tenstorrent.rms_norm``; operands are the input and, if there is one, the weight."""
+    """Computes ``F.rms_norm`` as ``tenstorrent.rms_norm`` of the input and, if present, the weight."""
     normalized_shape = _sizes(normalized_shape)
     epsilon = torch.finfo(input.dtype).eps if eps is None else eps
     builder = StableHLOCompositeBuilder(
@@ -41,7 +41,7 @@ def composite_rms_norm(
 
 
 def _sizes(normalized_shape: int | Sequence[int]) -> list[int]:
-    """One number stands for the last dimension, as in ``nn.LayerNorm``."""
+    """Returns the normalized sizes as a list. As in ``nn.LayerNorm``, a number means the last dimension."""
     return [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
 
 
@@ -52,10 +52,10 @@ def composite_layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """``F.layer_norm`` as ``tenstorrent.layer_norm``; operands are the input and what there is of weight and bias."""
+    """Computes ``F.layer_norm`` as ``tenstorrent.layer_norm`` of the input and, if present, weight and bias."""
     normalized_shape = _sizes(normalized_shape)
     if weight is None and bias is not None:
-        return F.layer_norm(input, normalized_shape, weight, bias, eps)  # its operands would read as input and weight
+        return F.layer_norm(input, normalized_shape, weight, bias, eps)  # the bias would be taken for a weight
     builder = StableHLOCompositeBuilder(
         "tenstorrent.layer_norm", {"normalized_shape": list(normalized_shape), "epsilon": float(eps)}
     )
@@ -67,7 +67,7 @@ def composite_layer_norm(
 def composite_group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """``F.group_norm`` as ``tenstorrent.group_norm``; channels are dimension 1."""
+    """Computes ``F.group_norm`` as ``tenstorrent.group_norm``. Channels are dimension 1."""
     if weight is None and bias is not None:
         return F.group_norm(input, num_groups, weight, bias, eps)
     builder = StableHLOCompositeBuilder(
@@ -78,7 +78,7 @@ def composite_group_norm(
 
 
 def composite_topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """``torch.topk`` as ``tenstorrent.topk``, values and indices."""
+    """Computes values and indices of ``torch.topk`` as ``tenstorrent.topk``."""
     if input.dim() == 0:
         return torch.topk(input, k, dim, largest, sorted)
     builder = StableHLOCompositeBuilder(
@@ -89,16 +89,17 @@ def composite_topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, s
 
 
 def composite_topk_values(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Tensor:
-    """The values of ``torch.topk`` as ``tenstorrent.topk_values``."""
+    """Computes the values of ``torch.topk`` as ``tenstorrent.topk_values``."""
     return _one_of_topk(0, input, k, dim, largest, sorted)
 
 
 def composite_topk_indices(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Tensor:
-    """The indices of ``torch.topk`` as ``tenstorrent.topk_indices``."""
+    """Computes the indices of ``torch.topk`` as ``tenstorrent.topk_indices``."""
     return _one_of_topk(1, input, k, dim, largest, sorted)
 
 
 def _one_of_topk(which: int, input: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> Tensor:
+    """Computes result ``which`` of ``torch.topk``: 0 for the values, 1 for the indices."""
     if input.dim() == 0:
         return torch.topk(input, k, dim, largest, sorted)[which]
     builder = StableHLOCompositeBuilder(
@@ -111,15 +112,15 @@ def _one_of_topk(which: int, input: Tensor, k: int, dim: int, largest: bool, sor
 def composite_gather(
     input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """``torch.gather`` as ``tenstorrent.gather``; ``out``, where there is one, is written."""
+    """Computes ``torch.gather`` as ``tenstorrent.gather``, and copies the result to ``out`` if that is given."""
     builder = StableHLOCompositeBuilder("tenstorrent.gather", {"dim": dim, "sparse_grad": sparse_grad})
     input, index = builder.mark_inputs(input, index)
-    found = builder.mark_outputs(torch.gather(input, dim, index, sparse_grad=sparse_grad))
-    return found if out is None else out.copy_(found)
+    result = builder.mark_outputs(torch.gather(input, dim, index, sparse_grad=sparse_grad))
+    return result if out is None else out.copy_(result)
 
 
 def composite_argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """``torch.argmax`` along one dimension as ``tenstorrent.argmax``; over all elements it stays as it is."""
+    """Computes ``torch.argmax`` along one dimension as ``tenstorrent.argmax``; without ``dim`` it stays a plain op."""
     if dim is None or input.dim() == 0:
         return torch.argmax(input, dim, keepdim)
     builder = StableHLOCompositeBuilder("tenstorrent.argmax", {"dim": dim % input.dim(), "keepdim": keepdim})
@@ -136,56 +137,58 @@ def composite_scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """``F.scaled_dot_product_attention`` as ``tenstorrent.scaled_dot_product_attention`` where the chip has it.
+    """Computes ``F.scaled_dot_product_attention`` as ``tenstorrent.scaled_dot_product_attention`` where the chip has
+    it.
 
-    That is for bfloat16 [batch, heads, length, width] without dropout, the mask none or bfloat16.
+    The chip has it for bfloat16 tensors [batch, heads, length, width] without dropout and gradients, with no mask or a
+    bfloat16 mask. Everything else becomes plain ops.
     """
     tensors = (query, key, value) if attn_mask is None else (query, key, value, attn_mask)
-    whole = all(tensor.dtype == torch.bfloat16 and tensor.dim() == 4 for tensor in tensors)
-    if not whole or dropout_p or any(tensor.requires_grad for tensor in tensors):
+    has_kernel = all(tensor.dtype == torch.bfloat16 and tensor.dim() == 4 for tensor in tensors)
+    if not has_kernel or dropout_p or any(tensor.requires_grad for tensor in tensors):
         return attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     factor = query.size(-1) ** -0.5 if scale is None else scale
     builder = StableHLOCompositeBuilder(
         "tenstorrent.scaled_dot_product_attention", {"is_causal": is_causal, "scale": float(factor)}
     )
     query, key, value, attn_mask = _marked(builder, query, key, value, attn_mask)
-    found = attention(query, key, value, attn_mask, 0.0, is_causal, factor, enable_gqa)
-    return builder.mark_outputs(found)
+    result = attention(query, key, value, attn_mask, 0.0, is_causal, factor, enable_gqa)
+    return builder.mark_outputs(result)
 
 
 def _marked(builder: StableHLOCompositeBuilder, *tensors: Tensor | None) -> list[Any]:
-    """Tensors marked as inputs, in order, absent ones left out of the count."""
+    """Marks tensors as inputs and returns them in order. None stays None and has no position among the inputs."""
     present = [tensor for tensor in tensors if tensor is not None]
     marked = builder.mark_inputs(*present)
-    left = iter(marked if len(present) > 1 else (marked,))
-    return [None if tensor is None else next(left) for tensor in tensors]
+    remaining = iter(marked if len(present) > 1 else (marked,))
+    return [None if tensor is None else next(remaining) for tensor in tensors]
 
 
 def replace_layer_norm_module(graph_module: GraphModule, node: Node, module: nn.LayerNorm) -> None:
-    """A call of an ``nn.LayerNorm`` in a graph becomes a call of :func:`composite_layer_norm`."""
+    """Replaces a call of an ``nn.LayerNorm`` in a graph by a call of :func:`composite_layer_norm`."""
     weight, bias = (module_parameter(graph_module, node, name) for name in ("weight", "bias"))
     _replace(graph_module, node, composite_layer_norm, (list(module.normalized_shape), weight, bias, module.eps))
 
 
 def replace_rms_norm_module(graph_module: GraphModule, node: Node, module: nn.RMSNorm) -> None:
-    """A call of an ``nn.RMSNorm`` in a graph becomes a call of :func:`composite_rms_norm`."""
+    """Replaces a call of an ``nn.RMSNorm`` in a graph by a call of :func:`composite_rms_norm`."""
     weight = module_parameter(graph_module, node, "weight")
     _replace(graph_module, node, composite_rms_norm, (list(module.normalized_shape), weight, module.eps))
 
 
 def replace_group_norm_module(graph_module: GraphModule, node: Node, module: nn.GroupNorm) -> None:
-    """A call of an ``nn.GroupNorm`` in a graph becomes a call of :func:`composite_group_norm`."""
+    """Replaces a call of an ``nn.GroupNorm`` in a graph by a call of :func:`composite_group_norm`."""
     weight, bias = (module_parameter(graph_module, node, name) for name in ("weight", "bias"))
     _replace(graph_module, node, composite_group_norm, (module.num_groups, weight, bias, module.eps))
 
 
 def replace_gelu_module(graph_module: GraphModule, node: Node, module: nn.GELU) -> None:
-    """A call of an ``nn.GELU`` in a graph becomes a call of :func:`composite_gelu`."""
+    """Replaces a call of an ``nn.GELU`` in a graph by a call of :func:`composite_gelu`."""
     _replace(graph_module, node, composite_gelu, (module.approximate,))
 
 
 def module_parameter(graph_module: GraphModule, node: Node, name: str) -> Node | None:
-    """A new ``get_attr`` node before ``node`` for a parameter of the module that it calls; None when it has none."""
+    """Inserts a ``get_attr`` node for a parameter of the module that ``node`` calls; returns None if there is none."""
     if getattr(graph_module.get_submodule(str(node.target)), name) is None:
         return None
     with graph_module.graph.inserting_before(node):
@@ -194,9 +197,9 @@ def module_parameter(graph_module: GraphModule, node: Node, name: str) -> Node |
 
 def _replace(graph_module: GraphModule, node: Node, function: Callable[..., Any], rest: tuple[Any, ...]) -> None:
     with graph_module.graph.inserting_after(node):
-        made = graph_module.graph.call_function(function, (*node.args, *rest))
-    made.meta = dict(node.meta)
-    node.replace_all_uses_with(made)
+        call = graph_module.graph.call_function(function, (*node.args, *rest))
+    call.meta = dict(node.meta)
+    node.replace_all_uses_with(call)
     graph_module.graph.erase_node(node)
 
 
@@ -220,16 +223,19 @@ replacements: dict[Any, Any] = {
     nn.GroupNorm: replace_group_norm_module,
     nn.GELU: replace_gelu_module,
 }
-"""By function: a function of the same arguments that is called in its place, or where it has several results, one for
-each set of those that are used; the one that gives all is for other sets. By module type: a function of graph
-module, node and module that replaces the ``call_module`` node."""
+"""Replacements by function or module type.
+
+- A function maps to a function of the same arguments that is called instead.
+- A function with several results maps to one function for each set of results that are used. The one that returns all
+  results serves every other set.
+- A module type maps to a function of graph module, node and module that replaces the ``call_module`` node."""
 
 METHODS: dict[str, Any] = {"topk": torch.topk, "argmax": torch.argmax, "gather": torch.gather}
-"""Methods of tensors that are functions of :data:`replacements`."""
+"""Function in :data:`replacements` by the tensor method that computes the same."""
 
 
 def handle_composite_ops(gm: GraphModule) -> GraphModule:
-    """Puts composites in the place of the functions and modules in :data:`replacements`."""
+    """Replaces functions, methods and modules of a graph as :data:`replacements` says, and returns the graph."""
     changed = False
     for node in list(gm.graph.nodes):
         if node.op == "call_method" and METHODS.get(node.target) in replacements:
@@ -258,7 +264,7 @@ def _retarget(node: Node, replacement: Any) -> None:
 
 
 def replace_multi_output_op(node: Node, variants: dict[frozenset[int], Callable[..., Any]]) -> None:
-    """Calls the variant that gives the results that are used; a single one of them is no tuple any more."""
+    """Makes a node call the variant that returns just the results that are used. A single result is no tuple."""
     items = [user for user in node.users if user.target is operator.getitem]
     used = frozenset(item.args[1] for item in items if item.users and isinstance(item.args[1], int))
     if len(items) < len(node.users) or used not in variants:

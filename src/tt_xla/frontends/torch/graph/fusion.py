@@ -1,4 +1,4 @@
-"""Fusion: groups of ops that users wrote out become the one function of torch that they mean.
+"""Fusion: replaces groups of ops that users wrote out by the one PyTorch function that they compute.
 
 A :class:`FusionProvider` declares a pattern and its replacement; defining the class registers it.
 """
@@ -20,10 +20,10 @@ from tt_xla.log import logger
 
 
 class FusionProvider(ABC):
-    """A fusion; every subclass takes part in :func:`run_fusion_passes`, in the order in which they were defined.
+    """A fusion. :func:`run_fusion_passes` runs every subclass, in the order of definition.
 
     Arguments of a pattern match anything, numbers and dtypes too. Patterns and graphs are compared in one spelling:
-    operators, functions of torch and methods of tensors are the same.
+    operators, functions of PyTorch and methods of tensors are the same.
     """
 
     _registered_providers: ClassVar[list[type[FusionProvider]]] = []
@@ -34,53 +34,59 @@ class FusionProvider(ABC):
 
     @classmethod
     def get_registered_providers(cls) -> list[type[FusionProvider]]:
-        """All providers, in the order in which they run."""
+        """Returns all providers in the order in which they run."""
         return list(FusionProvider._registered_providers)
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What reports call this fusion."""
+        """Name of the fusion in log messages."""
 
     @staticmethod
     @abstractmethod
     def pattern(*args: Any, **kwargs: Any) -> Tensor:
-        """The ops to find."""
+        """Computes the ops to find. The function is traced, not run."""
 
     @staticmethod
     @abstractmethod
     def replacement(*args: Any, **kwargs: Any) -> Tensor:
-        """What takes their place; has the pattern's arguments."""
+        """Computes the ops that replace a match. It takes the arguments of :meth:`pattern`."""
 
     @staticmethod
     def match_filter(match: Any, gm: Graph, subgraph: Graph) -> bool:
-        """Whether to replace a match; ``match.nodes_map`` maps nodes of the pattern to what they matched."""
+        """Returns whether to replace a match.
+
+        Args:
+            match: the match; ``match.nodes_map`` maps nodes of the pattern to the nodes that they matched.
+            gm: the graph in which the match was found.
+            subgraph: graph of the pattern.
+        """
         return True
 
     def get_match_filters(self) -> list[Callable[..., bool]]:
-        """The filters, all of which must agree."""
+        """Returns the filters. A match is replaced when all of them return True."""
         return [self.match_filter]
 
     def get_patterns(self) -> list[tuple[Callable[..., Tensor], Callable[..., Tensor]]]:
-        """Pairs of pattern and replacement, in the order in which they are tried."""
+        """Returns pairs of pattern and replacement in the order in which they are tried."""
         return [(self.pattern, self.replacement)]
 
     def replace_pattern(self, gm: GraphModule) -> int:
-        """Replaces every match of every pattern; how many there were."""
+        """Replaces every match of every pattern, and returns the number of matches."""
         canonicalise(gm.graph)
         total = 0
         for pattern, replacement in self.get_patterns():
             template = symbolic_trace(pattern).graph
             canonicalise(template)
-            found = replace_pattern_with_filters(gm, template, replacement, match_filters=self.get_match_filters())
-            for match in found:
-                _describe(match)
-            total += len(found)
+            matches = replace_pattern_with_filters(gm, template, replacement, match_filters=self.get_match_filters())
+            for match in matches:
+                _copy_metadata(match)
+            total += len(matches)
         return total
 
 
-def _describe(match: ReplacedPatterns) -> None:
-    """New nodes come from the lines, and have the example value, of what they replaced."""
+def _copy_metadata(match: ReplacedPatterns) -> None:
+    """Gives the new nodes the source lines of the nodes that they replace, and the last one their example value."""
     anchor = next(
         node for node in match.nodes_map.values() if isinstance(node, torch.fx.Node) and node.op != "placeholder"
     )
@@ -95,11 +101,11 @@ def _describe(match: ReplacedPatterns) -> None:
 
 
 class RMSNormFusionProvider(FusionProvider):
-    """Root mean square norms as transformers writes them, after Llama, GPT-OSS and Gemma."""
+    """Fuses root mean square norms as the transformers library writes them for Llama, GPT-OSS and Gemma."""
 
     UPPER_BOUND: int | None = 3968
-    """The widest norm that is fused; None for no bound. The default is upstream's, from when TT-NN's kernel could not
-    split a row over cores; set it to None for wider models."""
+    """Width of the widest norm that is fused; None for no bound. The default is upstream's, from the time when TT-NN's
+    kernel could not split a row over cores. Set it to None for wider models."""
 
     @property
     def name(self) -> str:
@@ -107,27 +113,27 @@ class RMSNormFusionProvider(FusionProvider):
 
     @staticmethod
     def pattern(hidden_states: Tensor, weight: Tensor, eps: float, dtype: Any) -> Tensor:
-        """Llama: cast back, then multiply by the weight."""
+        """Llama: casts back, then multiplies by the weight."""
         return weight.mul(_normalised(hidden_states, eps).to(dtype))
 
     @staticmethod
     def pattern_cast_after_mul(hidden_states: Tensor, weight: Tensor, eps: float, dtype: Any) -> Tensor:
-        """GPT-OSS: multiply by the weight, then cast back."""
+        """GPT-OSS: multiplies by the weight, then casts back."""
         return weight.mul(_normalised(hidden_states, eps)).to(dtype)
 
     @staticmethod
     def pattern_one_plus_weight(hidden_states: Tensor, weight: Tensor, eps: float) -> Tensor:
-        """Gemma: the weight is stored less one."""
+        """Gemma: multiplies by the stored weight plus one."""
         return _normalised(hidden_states, eps).mul(weight.to(torch.float32).add(1.0)).type_as(hidden_states)
 
     @staticmethod
     def pattern_power(hidden_states: Tensor, weight: Tensor, eps: float) -> Tensor:
-        """Gemma 4: a power of -1/2 in the place of rsqrt."""
+        """Gemma 4: uses a power of -1/2 instead of rsqrt."""
         return _normalised_by_power(hidden_states, eps).mul(weight.to(torch.float32)).type_as(hidden_states)
 
     @staticmethod
     def pattern_power_without_weight(hidden_states: Tensor, eps: float) -> Tensor:
-        """Gemma 4 where the norm has no weight."""
+        """Gemma 4, for a norm without a weight."""
         return _normalised_by_power(hidden_states, eps).type_as(hidden_states)
 
     @staticmethod
@@ -166,7 +172,7 @@ class RMSNormFusionProvider(FusionProvider):
 
     @staticmethod
     def match_filter(match: Any, gm: Graph, subgraph: Graph) -> bool:
-        """Whether the weight is no wider than :attr:`UPPER_BOUND`.
+        """Returns whether the weight is no wider than :attr:`UPPER_BOUND`.
 
         Raises:
             ValueError: the weight's node has no example value, so its width is unknown.
@@ -193,7 +199,7 @@ class RMSNormFusionProvider(FusionProvider):
 
 
 def _normalised(hidden_states: Tensor, eps: float) -> Tensor:
-    """x / rms(x) in float32, as a part of patterns."""
+    """Computes x / rms(x) in float32, as a part of patterns."""
     wide = hidden_states.to(torch.float32)
     return wide.mul(torch.rsqrt(wide.pow(2).mean(-1, keepdim=True).add(eps)))
 
@@ -204,10 +210,10 @@ def _normalised_by_power(hidden_states: Tensor, eps: float) -> Tensor:
 
 
 def run_fusion_passes(gm: GraphModule) -> GraphModule:
-    """Runs every registered provider on a graph that dynamo captured."""
+    """Runs every registered provider on a graph that dynamo captured, and returns the graph, changed in place."""
     for kind in FusionProvider.get_registered_providers():
         provider = kind()
         count = provider.replace_pattern(gm)
         if count:
-            logger().debug("[Fusion] %s: %d replaced", provider.name, count)
+            logger().debug("[Fusion] %s replaced %d matches", provider.name, count)
     return gm

@@ -1,7 +1,7 @@
-"""Marks around a group of torch ops that is to become one ``stablehlo.composite``.
+"""Marks the inputs and outputs of a group of ops that becomes one ``stablehlo.composite``.
 
-A mark is an op that returns its tensor; it says to which group the tensor belongs, as input or as output, and where
-among them it stands. ``regions.py`` finds the groups again after autograd and decomposition.
+A mark is an op that returns its tensor. It names the group, and says whether the tensor is an input or an output of it
+and at which position. ``regions.py`` finds the groups again after autograd and decomposition.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ _IDS = itertools.count()
 
 @torch.library.custom_op("tt_xla::mark_tensor", mutates_args=())
 def mark_tensor(x: torch.Tensor, name: str, position: int, group: str, is_input: bool, attributes: str) -> torch.Tensor:
-    """The tensor itself.
+    """Returns the tensor itself, marked.
 
     Args:
-        name: of the composite.
-        position: among the inputs, or outputs, of its group.
-        group: tells apart groups of one name.
-        attributes: of the composite, as a JSON object; the outputs carry them.
+        x: the tensor.
+        name: name of the composite.
+        position: position among the inputs or the outputs of the group.
+        group: identifier of the group.
+        is_input: whether the tensor is an input of the group.
+        attributes: attributes of the composite as a JSON object, on outputs; empty on inputs.
     """
     return x.clone()
 
@@ -45,17 +47,19 @@ mark_tensor.register_autograd(_backward)
 class StableHLOCompositeBuilder:
     """Makes a composite of the ops between :meth:`mark_inputs` and :meth:`mark_outputs`.
 
-    The API of ``torch_xla.experimental.mark_pattern_utils``. What lies between the marks must depend on nothing but the
-    marked inputs and constants, and nothing but the marked outputs may leave it; else the compiler sees the plain ops.
+    This is the API of ``torch_xla.experimental.mark_pattern_utils``. The ops between the marks may depend on the marked
+    inputs and on constants alone, and only the marked outputs may be used outside; otherwise the ops stay plain.
     """
 
     def __init__(self, name: str, attr: Mapping[str, Any] | None = None) -> None:
-        """Args:
-        name: of the composite, such as ``tenstorrent.gelu``.
-        attr: its attributes: numbers, booleans, strings, or lists of integers.
+        """Starts a composite.
+
+        Args:
+            name: name of the composite, such as ``tenstorrent.gelu``.
+            attr: attributes of the composite: numbers, booleans, strings, or lists of integers.
 
         Raises:
-            TypeError: an attribute is something else.
+            TypeError: an attribute has another type.
         """
         self.name = name
         self.attr = dict(attr or {})
@@ -64,11 +68,11 @@ class StableHLOCompositeBuilder:
         self.id = str(next(_IDS))
 
     def mark_inputs(self, *tensors: torch.Tensor) -> Any:
-        """The tensors marked as inputs: one as it is, several as a tuple."""
+        """Returns the tensors marked as inputs: a single tensor as such, several as a tuple."""
         return self._mark(tensors, is_input=True)
 
     def mark_outputs(self, *tensors: torch.Tensor) -> Any:
-        """The tensors marked as outputs: one as it is, several as a tuple."""
+        """Returns the tensors marked as outputs: a single tensor as such, several as a tuple."""
         return self._mark(tensors, is_input=False)
 
     def _mark(self, tensors: tuple[torch.Tensor, ...], *, is_input: bool) -> Any:
@@ -81,7 +85,10 @@ class StableHLOCompositeBuilder:
 
 
 def _json(attributes: Mapping[str, Any]) -> str:
-    """A JSON object. Dynamo follows builders in a model's own code, but :func:`json.dumps` of constants alone."""
+    """Returns attributes as a JSON object.
+
+    Dynamo traces builders in a model's own code, and runs :func:`json.dumps` for constants alone.
+    """
     return "{" + ", ".join([f"{_dumped(key)}: {_json_value(value)}" for key, value in attributes.items()]) + "}"
 
 
@@ -90,7 +97,7 @@ def _json_value(value: Any) -> str:
         return "[" + ", ".join([_json_value(item) for item in value]) + "]"
     if isinstance(value, str | bool):
         return _dumped(value)
-    return _dumped(guard_scalar(value))  # a number that was another one in an earlier graph is symbolic to dynamo
+    return _dumped(guard_scalar(value))  # dynamo makes a number symbolic when an earlier graph had another one
 
 
 @torch.compiler.assume_constant_result

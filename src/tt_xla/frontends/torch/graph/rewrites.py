@@ -1,4 +1,4 @@
-"""Rewrites of the graph that dynamo captured, before autograd sees it."""
+"""Rewrites functions of the graph that dynamo captured, before autograd sees it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tt_xla.frontends.torch.private.functions import (
 
 
 def rewrite(graph_module: torch.fx.GraphModule) -> None:
-    """Replaces functions that torch computes by kernels of its own, which differ by device and hide their ops."""
+    """Replaces functions that have fused kernels by plain ops: fused kernels differ by device and hide their ops."""
     changed = False
     for node in graph_module.graph.nodes:
         if node.op == "call_function" and node.target in _PLAIN:
@@ -27,7 +27,7 @@ def rewrite(graph_module: torch.fx.GraphModule) -> None:
 
 
 def rewrite_adaptive_avgpool_to_mean(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:
-    """An adaptive average pooling to one element is a mean over the pooled dimensions, module or function."""
+    """Replaces adaptive average poolings to one element, modules and functions, by a mean over these dimensions."""
     changed = False
     for node in list(gm.graph.nodes):
         dims = _pooled_to_one(gm, node)
@@ -45,7 +45,7 @@ def rewrite_adaptive_avgpool_to_mean(gm: torch.fx.GraphModule) -> torch.fx.Graph
 
 
 def _pooled_to_one(gm: torch.fx.GraphModule, node: torch.fx.Node) -> list[int] | None:
-    """The dimensions that a node pools to one element each; None when it is no such pooling."""
+    """Returns the dimensions that a node pools to one element each, or None when it is no such pooling."""
     if node.op == "call_module":
         module = gm.get_submodule(str(node.target))
         rank, size = _ADAPTIVE.get(type(module)), getattr(module, "output_size", None)
@@ -64,7 +64,7 @@ _ADAPTIVE: dict[object, int] = {
     F.adaptive_avg_pool1d: 1,
     F.adaptive_avg_pool2d: 2,
 }
-"""Adaptive average poolings, modules and functions, and how many dimensions they pool."""
+"""Number of pooled dimensions, by module type or function of an adaptive average pooling."""
 
 
 def attention(
@@ -77,9 +77,10 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """``F.scaled_dot_product_attention`` in plain ops.
+    """Computes ``F.scaled_dot_product_attention`` in plain ops.
 
-    Torch picks a fused kernel for CPU tensors, whose backward has no decomposition; this is the same on all devices.
+    PyTorch selects a fused kernel for CPU tensors, whose backward has no decomposition. These ops are the same on all
+    devices.
     """
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
@@ -94,7 +95,7 @@ def attention(
             scores = scores.masked_fill(attn_mask.logical_not(), -math.inf)
         else:
             scores = scores + attn_mask
-    # A row that is masked throughout gives zeros, as torch's kernels do; only a mask of the user's can have one.
+    # As in PyTorch's kernels, a fully masked row gives zeros. Only a mask of the user's can have such a row.
     weights = torch.softmax(scores, -1) if attn_mask is None else torch.ops.aten._safe_softmax(scores, -1)
     if dropout_p:
         weights = F.dropout(weights, dropout_p)
@@ -116,16 +117,17 @@ def multi_head_attention(
     average_attn_weights: bool = True,
     mask_type: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """``torch._native_multi_head_attention``, the inference path of ``nn.MultiheadAttention``, in plain ops."""
-    parts = zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3), strict=True)
+    """Computes ``torch._native_multi_head_attention``, the inference path of ``nn.MultiheadAttention``."""
+    projections = zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3), strict=True)
     query, key, value = (
-        F.linear(tensor, weight, bias).unflatten(-1, (heads, -1)).transpose(1, 2) for tensor, weight, bias in parts
+        F.linear(tensor, weight, bias).unflatten(-1, (heads, -1)).transpose(1, 2)
+        for tensor, weight, bias in projections
     )
     scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(width // heads)
     if mask is not None:
         mask = mask[:, None, None, :] if mask_type == 1 else mask
-        hides = mask.dtype == torch.bool
-        scores = scores.masked_fill(mask, -math.inf) if hides else scores + mask
+        is_boolean = mask.dtype == torch.bool
+        scores = scores.masked_fill(mask, -math.inf) if is_boolean else scores + mask
     weights = torch.softmax(scores, -1)
     result = F.linear(torch.matmul(weights, value).transpose(1, 2).flatten(2), out_weight, out_bias)
     if not need_weights:
@@ -155,7 +157,7 @@ def encoder_layer(
     mask: torch.Tensor | None = None,
     mask_type: int | None = None,
 ) -> torch.Tensor:
-    """``torch._transformer_encoder_layer_fwd``, the inference path of ``nn.TransformerEncoderLayer``, in plain ops."""
+    """Computes ``torch._transformer_encoder_layer_fwd``, the inference path of ``nn.TransformerEncoderLayer``."""
 
     def attend(x: torch.Tensor) -> torch.Tensor:
         projections = qkv_weight, qkv_bias, out_weight, out_bias
