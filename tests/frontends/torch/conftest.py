@@ -14,6 +14,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from tt_xla.frontends.torch import backend, compilation, settings
 from tt_xla.frontends.torch.aten.registry import DTYPES
 from tt_xla.frontends.torch.lowering import lower_to_stablehlo
+from tt_xla.frontends.torch.private.patches import compiling
 
 TORCH_DTYPES = {dtype: torch_dtype for torch_dtype, dtype in DTYPES.items()}
 
@@ -52,15 +53,17 @@ def as_tuple(value):
 
 
 def lower_with_inputs(function, *inputs):
-    """The lowered function, and the inputs of its graph: its tensor constants, then ours."""
-    flat = make_fx(lambda *args: as_tuple(function(*args)), tracing_mode="fake", _allow_non_fake_inputs=True)(*inputs)
+    """Lowers a function as the backend does. Returns it and the inputs of its graph: constants, then ``inputs``."""
     captured = []
 
     def capture(graph, inputs):
         captured.append(lower_to_stablehlo(graph))
         return lambda *args: [None] * len(captured[0].outputs)
 
-    with torch.no_grad():
+    trace = make_fx(lambda *args: as_tuple(function(*args)), tracing_mode="fake", _allow_non_fake_inputs=True)
+    with compiling():
+        flat = trace(*inputs)
+    with torch.no_grad(), compiling():
         aot_module_simplified(
             flat, inputs, fw_compiler=capture, inference_compiler=capture, decompositions=backend.decompositions()
         )
@@ -77,7 +80,7 @@ def compare_with_eager(function, *inputs, rtol=2e-5, atol=2e-5):
     result, inputs = lower_with_inputs(function, *inputs)
     arguments = [
         inputs[position] if order is None else inputs[position].permute(order)
-        for position, order in zip(result.tensors, result.given, strict=True)
+        for position, order in zip(result.tensors, result.input_orders, strict=True)
     ]
     arguments += [make() for make in result.extras]
     got = run_on_jax_cpu(result.module)(arguments, [None] * len(arguments))

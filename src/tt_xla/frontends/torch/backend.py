@@ -143,7 +143,7 @@ def _compile_stages(
 ) -> BoxedCall:
     """Compiles a graph as one program, or as several programs with the nodes ``host`` between them."""
     if not host:
-        donating = [dataclasses.replace(argument, given=argument.written) for argument in arguments or ()] or None
+        donating = [dataclasses.replace(argument, donated=argument.written) for argument in arguments or ()] or None
         return Executor(lower_to_stablehlo(graph_module, donating), own)
     placeholders = graph_module.graph.find_nodes(op="placeholder")
     described = dict(zip(placeholders, arguments, strict=True)) if arguments else {}

@@ -50,7 +50,7 @@ class Executor:
         self._checks = lowered.checks
         self._views = lowered.views
         self._numbers = lowered.numbers
-        self._permuted = [(position, order) for position, order in enumerate(lowered.given) if order is not None]
+        self._permuted = [(position, order) for position, order in enumerate(lowered.input_orders) if order is not None]
         self._extras = [
             (make, new_version() if constant else None)
             for make, constant in zip(lowered.extras, lowered.constant, strict=True)

@@ -1,8 +1,8 @@
-"""Positions that a caller gives are compared with the size of what they point into, as torch does on the CPU.
+"""Checks indices against the size of the indexed dimension before a program runs, as PyTorch does on the CPU.
 
-A program reads or writes the nearest place instead, as XLA has it. Before it runs, positions are computed on the host
-where a few cheap ops make them of integer inputs or constants: ``embedding(table, ids + 2)``, the targets of a cross
-entropy. What the program itself computes (from floats, by argmax, top-k or a cumulative sum) is not checked.
+A program itself clamps an index that is out of bounds, as XLA does. The host computes and checks indices that a few
+cheap ops make of integer inputs or constants: ``embedding(table, ids + 2)``, the targets of a cross entropy. Indices
+that the program computes from floats, by argmax, top-k or a cumulative sum are not checked.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 
 aten = torch.ops.aten
 
-_MOST_STEPS = 12
-"""So many ops on the host are cheap beside a run."""
+_MAX_STEPS = 12
+"""Number of ops that the host may run per check, which is cheap compared with running the program."""
 
 _STEPS = {
     *(aten.view.default, aten._unsafe_view.default, aten.reshape.default, aten.flatten.using_ints),
@@ -35,62 +35,70 @@ _STEPS = {
     MARK,
     *(aten.ne.Scalar, aten.eq.Scalar, aten.add.Tensor, aten.add.Scalar, aten.sub.Tensor, aten.sub.Scalar),
 }
-"""What may stand between an input and positions."""
+"""Ops that the host runs to compute indices from an input."""
 
 
 class _Use(NamedTuple):
-    """Positions, of which each is at least ``low`` and below ``high``, in a dimension."""
+    """A use of indices.
 
-    positions: Any
+    Attributes:
+        indices: node of the indices.
+        low: smallest index that is allowed.
+        high: first index that is too large.
+        dim: the indexed dimension.
+    """
+
+    indices: Any
     low: int
     high: int
     dim: int
 
 
-def _of_rows(table: Node, positions: Node, *rest: Any) -> Iterator[_Use]:
-    yield _Use(positions, 0, _shape(table)[0], 0)
+def _of_embedding(table: Node, indices: Node, *rest: Any) -> Iterator[_Use]:
+    yield _Use(indices, 0, _shape(table)[0], 0)
 
 
-def _along(x: Node, dim: int, positions: Node, *rest: Any) -> Iterator[_Use]:
+def _of_gather(x: Node, dim: int, indices: Node, *rest: Any) -> Iterator[_Use]:
     shape = _shape(x) or (1,)  # a 0-dim tensor is indexed as a vector of one element
     dim %= len(shape)
-    yield _Use(positions, 0, shape[dim], dim)
+    yield _Use(indices, 0, shape[dim], dim)
 
 
-def _points(x: Node, positions: Sequence[Node | None], *rest: Any) -> Iterator[_Use]:
-    for dim, (given, size) in enumerate(zip(positions, _shape(x), strict=False)):
-        if given is not None:
-            yield _Use(given, -size, size, dim)
+def _of_index(x: Node, indices: Sequence[Node | None], *rest: Any) -> Iterator[_Use]:
+    for dim, (dim_indices, size) in enumerate(zip(indices, _shape(x), strict=False)):
+        if dim_indices is not None:
+            yield _Use(dim_indices, -size, size, dim)
 
 
-def _flat(x: Node, positions: Node, *rest: Any) -> Iterator[_Use]:
+def _of_take(x: Node, indices: Node, *rest: Any) -> Iterator[_Use]:
     size = x.meta["val"].numel()
-    yield _Use(positions, -size, size, 0)
+    yield _Use(indices, -size, size, 0)
 
 
 _MASKS = (torch.bool, torch.uint8)
+"""Dtypes of masks, which select elements instead of naming indices."""
 
 _USES: dict[Any, Callable[..., Iterator[_Use]]] = {
-    aten.embedding.default: _of_rows,
-    aten.take.default: _flat,
-    **dict.fromkeys((aten.index.Tensor, aten.index_put.default), _points),
-    **dict.fromkeys((aten.index_select.default, aten.gather.default, aten.scatter_reduce.two), _along),
-    **dict.fromkeys((aten.scatter.src, aten.scatter.value, aten.scatter_add.default), _along),
+    aten.embedding.default: _of_embedding,
+    aten.take.default: _of_take,
+    **dict.fromkeys((aten.index.Tensor, aten.index_put.default), _of_index),
+    **dict.fromkeys((aten.index_select.default, aten.gather.default, aten.scatter_reduce.two), _of_gather),
+    **dict.fromkeys((aten.scatter.src, aten.scatter.value, aten.scatter_add.default), _of_gather),
 }
 
 
 @dataclass
 class IndexCheck:
-    """Positions that ops of one program take, made of its inputs.
+    """A check of indices that ops of one program take.
 
     Attributes:
-        inputs: numbers of the program's arguments that they are made of.
-        make: computes them of these.
-        low: the least that is allowed.
-        high: the first that is not.
-        dim: the dimension of this size.
-        where: the op with its shapes.
-        line: the user's line.
+        inputs: positions of the program's arguments from which the indices are computed.
+        make: computes the indices from these arguments.
+        low: smallest index that is allowed.
+        high: first index that is too large.
+        dim: the indexed dimension.
+        where: the op with its shapes, for the error.
+        line: ``file:line`` of the user's code.
     """
 
     inputs: list[int]
@@ -103,101 +111,114 @@ class IndexCheck:
     _seen: list[tuple[weakref.ref[torch.Tensor] | None, int]] | None = None
 
     def __call__(self, tensors: Sequence[torch.Tensor], versions: Sequence[int | None]) -> None:
-        """Looks at the positions if the inputs are not those of the last time.
+        """Checks the indices, unless the arguments are the same as in the last check.
 
         Args:
-            tensors: arguments of the program, on the host.
-            versions: tokens that change with their contents; None where the tensor itself counts its writes.
+            tensors: arguments of the program, on the CPU.
+            versions: content versions of the arguments; None where the tensor's own count of writes identifies them.
 
         Raises:
-            IndexOutOfBoundsError: one is out of bounds.
+            IndexOutOfBoundsError: an index is out of bounds.
         """
         seen = self._seen
         if seen is not None:
-            for at, (reference, version) in zip(self.inputs, seen, strict=True):
-                given = versions[at]
-                if given is not None:
-                    if given != version:
+            for position, (reference, seen_version) in zip(self.inputs, seen, strict=True):
+                tensor, version = tensors[position], versions[position]
+                if version is not None:
+                    if version != seen_version:
                         break
-                elif reference is None or reference() is not tensors[at] or tensors[at]._version != version:
+                elif reference is None or reference() is not tensor or tensor._version != seen_version:
                     break
             else:
                 return
         self._seen = None
-        positions = self.make(*[tensors[at] for at in self.inputs])
-        if positions.numel():
-            least, most = (bound.item() for bound in torch.aminmax(positions))
-            if least < self.low or most >= self.high:
-                self._fail(int(least if least < self.low else most))
-        if not any(versions[at] is None and tensors[at].is_inference() for at in self.inputs):
-            self._seen = [_identity(tensors[at], versions[at]) for at in self.inputs]
+        indices = self.make(*[tensors[position] for position in self.inputs])
+        if indices.numel():
+            smallest, largest = (bound.item() for bound in torch.aminmax(indices))
+            if smallest < self.low or largest >= self.high:
+                self._fail(int(smallest if smallest < self.low else largest))
+        if not any(versions[i] is None and tensors[i].is_inference() for i in self.inputs):
+            self._seen = [_identity(tensors[i], versions[i]) for i in self.inputs]
 
-    def _fail(self, position: int) -> None:
+    def _fail(self, index: int) -> None:
         raise IndexOutOfBoundsError(
-            f"index {position} is out of bounds for dimension {self.dim} with size {self.high}: {self.where}",
+            f"index {index} is out of bounds for dimension {self.dim} with size {self.high}: {self.where}",
             location=self.line,
-            hint=f"Positions here are at least {self.low} and below {self.high}.",
+            hint=f"Indices of this dimension are at least {self.low} and below {self.high}.",
         )
 
 
 def _identity(tensor: torch.Tensor, version: int | None) -> tuple[weakref.ref[torch.Tensor] | None, int]:
+    """Returns what identifies an argument's contents: its content version, or the tensor and its count of writes."""
     return (None, version) if version is not None else (weakref.ref(tensor), tensor._version)
 
 
 def find_index_checks(
     nodes: Sequence[Node], inputs: Sequence[Node], line_of: Callable[[Node], str]
 ) -> list[IndexCheck]:
-    """The checks of a graph: one for each tensor of positions, by the smallest dimension that it points into.
+    """Returns the checks of a graph: one per tensor of indices, against the smallest dimension that it indexes.
 
     Args:
-        nodes: of the graph, in order.
-        inputs: those that are arguments of the program, in order.
+        nodes: nodes of the graph, in order.
+        inputs: nodes that are arguments of the program, in order.
+        line_of: returns ``file:line`` of the user's code that made a node.
     """
     uses: dict[Node, tuple[_Use, Node]] = {}
     for node in nodes:
         for use in _USES[node.target](*node.args) if node.target in _USES else ():
-            if not isinstance(use.positions, Node):
+            if not isinstance(use.indices, Node):
                 continue
-            known, first = uses.get(use.positions, (use, node))
-            smaller = use.high < known.high
-            narrower = known._replace(low=max(known.low, use.low), high=min(known.high, use.high))
-            uses[use.positions] = (narrower._replace(dim=use.dim), node) if smaller else (narrower, first)
-    order = {node: number for number, node in enumerate(nodes)}
-    places = {node: number for number, node in enumerate(inputs)}
+            earlier, first = uses.get(use.indices, (use, node))
+            smaller = use.high < earlier.high
+            narrower = earlier._replace(low=max(earlier.low, use.low), high=min(earlier.high, use.high))
+            uses[use.indices] = (narrower._replace(dim=use.dim), node) if smaller else (narrower, first)
+    order = {node: position for position, node in enumerate(nodes)}
+    input_positions = {node: position for position, node in enumerate(inputs)}
     checks: list[IndexCheck] = []
-    for positions, (use, node) in uses.items():
-        steps = _steps(positions, places, order)
+    for indices, (use, node) in uses.items():
+        steps = _steps(indices, input_positions, order)
         if steps is not None:
-            taken = [step for step in steps if step in places]
-            make = _maker(positions, taken, [step for step in steps if step not in places])
-            found = describe(node), line_of(node)
-            checks.append(IndexCheck([places[n] for n in taken], make, use.low, use.high, use.dim, *found))
+            used_inputs = [step for step in steps if step in input_positions]
+            make = _maker(indices, used_inputs, [step for step in steps if step not in input_positions])
+            bounds = use.low, use.high, use.dim
+            checks.append(
+                IndexCheck([input_positions[n] for n in used_inputs], make, *bounds, describe(node), line_of(node))
+            )
     return checks
 
 
-def _steps(positions: Node, places: dict[Node, int], order: dict[Node, int]) -> list[Node] | None:
-    """The nodes that positions are made by, inputs first; None where cheap ops do not make them of integers that are
-    inputs or constants."""
-    pending, found = [positions], set[Node]()
+def _steps(indices: Node, input_positions: dict[Node, int], order: dict[Node, int]) -> list[Node] | None:
+    """Returns the nodes that compute indices, inputs first.
+
+    The result is None unless a few cheap ops compute the indices from integers that are inputs or constants.
+    """
+    pending, visited = [indices], set[Node]()
     while pending:
         node = pending.pop()
-        if node in found:
+        if node in visited:
             continue
         value = attribute_of(node) if node.op == "get_attr" else node.meta.get("val")
         if not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex():
             return None
-        if node not in places and node.op != "get_attr" and node.target not in _STEPS:
+        if node not in input_positions and node.op != "get_attr" and node.target not in _STEPS:
             return None
-        found.add(node)
-        pending += [] if node in places else node.all_input_nodes
-    steps = sorted(found, key=lambda node: (node not in places, order[node]))
-    bounded = any(node in places or node.op == "get_attr" for node in found) and len(found) <= _MOST_STEPS
-    value = attribute_of(positions) if positions.op == "get_attr" else positions.meta["val"]
-    return steps if bounded and value.dtype not in _MASKS else None
+        visited.add(node)
+        pending += [] if node in input_positions else node.all_input_nodes
+    steps = sorted(visited, key=lambda node: (node not in input_positions, order[node]))
+    has_source = any(node in input_positions or node.op == "get_attr" for node in visited)
+    is_cheap = len(visited) <= _MAX_STEPS
+    value = attribute_of(indices) if indices.op == "get_attr" else indices.meta["val"]
+    return steps if has_source and is_cheap and value.dtype not in _MASKS else None
 
 
-def _maker(positions: Node, inputs: list[Node], steps: list[Node]) -> Callable[..., torch.Tensor]:
-    """What computes positions of inputs and constants on the host."""
+def _maker(indices: Node, inputs: list[Node], steps: list[Node]) -> Callable[..., torch.Tensor]:
+    """Returns a function that computes indices on the host.
+
+    Args:
+        indices: node of the indices.
+        inputs: nodes that are arguments of the function.
+        steps: nodes to compute, in order; constants among them.
+    """
     if not steps:
         return _itself
     graph, constants = Graph(), torch.nn.Module()
@@ -212,16 +233,16 @@ def _maker(positions: Node, inputs: list[Node], steps: list[Node]) -> Callable[.
             copies[step] = copies[step.args[0]]  # type: ignore[index]
             continue
         copies[step] = graph.node_copy(step, copies.__getitem__)
-        if step.target is aten.view.default:  # what is given need not lie as the graph was told
+        if step.target is aten.view.default:  # arguments may have other strides than the graph was traced with
             copies[step].target = aten.reshape.default
         if "device" in step.kwargs:
             copies[step].kwargs = {**copies[step].kwargs, "device": torch.device("cpu")}
-    graph.output(copies[positions])
+    graph.output(copies[indices])
     return GraphModule(constants, graph).forward
 
 
-def _itself(positions: torch.Tensor) -> torch.Tensor:
-    return positions
+def _itself(indices: torch.Tensor) -> torch.Tensor:
+    return indices
 
 
 def _shape(node: Node) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""An aten FX graph becomes a StableHLO module: each op by its rule, traced by JAX, with the user's source lines."""
+"""Lowers an aten FX graph to a StableHLO module: JAX traces the lowering rule of each op."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, Role
 aten = torch.ops.aten
 
 EMBEDDED_ELEMENTS = 32
-"""Tensor constants up to this size are written into the module; larger ones become arguments."""
+"""Number of elements up to which a tensor constant is embedded in the module. Larger constants become arguments."""
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _SCOPE = re.compile(r"(?:^|/)n(\d+)(?:/|$)")
@@ -40,23 +40,28 @@ _TORCH_FILES = re.compile(r"[/\\](?:site|dist)-packages[/\\]torch[/\\]")
 
 @dataclass(frozen=True)
 class Argument:
-    """What the frontend knows of a graph input: its name in the user's program, and what it is to it."""
+    """Description of a graph input.
+
+    Attributes:
+        name: name in the user's program, such as ``fc.weight``.
+        role: whether it is a parameter, a constant or an input.
+        written: whether the caller writes to it after the program has run.
+        donated: whether the program may write to it, because nothing later reads its old contents.
+        weight_dtype: element type in which the device stores it as a weight; empty for the model's own.
+    """
 
     name: str
     role: Role = Role.INPUT
     written: bool = False
-    """Whether the caller writes to it after the program has run."""
-    given: bool = False
-    """Whether the program may do so itself, as nothing after it reads what the input was."""
+    donated: bool = False
     weight_dtype: str = ""
-    """The element type that it is kept in as a weight, where the user says one."""
 
 
 class RefusedError(UnsupportedOpError):
-    """A rule does not cover a use of its op.
+    """A lowering rule does not cover one use of its op.
 
     Attributes:
-        node: the name of the FX node.
+        node: name of the FX node.
     """
 
     def __init__(self, node: torch.fx.Node, error: UnsupportedOpError) -> None:
@@ -69,19 +74,20 @@ class Lowered:
     """A StableHLO module and how to call it.
 
     Attributes:
-        module: ``main`` takes the graph's tensor inputs, what ``extras`` and then what ``numbers`` give, and returns
-            ``outputs``' tensors.
+        module: StableHLO module. Its ``main`` takes the graph's tensor inputs, the results of ``extras`` and then of
+            ``numbers``, and returns the tensors of ``outputs``.
         tensors: positions, among the graph's inputs, of those that ``main`` takes.
-        extras: makers of the further arguments: constants too large to embed, and random numbers, drawn on the host
-            at each call so that ``torch.manual_seed`` decides them as it does in eager mode. ``constant`` says which.
-        outputs: for each output of the graph: ``("result", i)``, ``("input", i)``, ``("view", View)``,
-            ``("value", number or None)``, or ``("number", function of the arguments)``.
-        results: the fake tensor of each result of ``main``.
-        orders: for each result, None, or how ``main`` permutes its dimensions, so that the strides are eager mode's.
-        given: for each of ``tensors``, None, or how its dimensions are permuted for ``main``: channels last.
-        views: which of ``tensors`` are conjugate or negative views, of which ``main`` takes what they show.
-        checks: to be called with the tensors, as the graph takes them, and their versions before each run.
-        numbers: give the values of further arguments, 0-dim integers, of the graph's inputs.
+        extras: functions that make further arguments: constants too large to embed, and random numbers, which are drawn
+            on the host at each call so that ``torch.manual_seed`` acts as in eager mode.
+        constant: for each of ``extras``, whether it is a constant.
+        outputs: for each output of the graph: ``("result", index)``, ``("input", index)``, ``("view", OutputView)``,
+            ``("value", number or None)``, or ``("number", function of the graph's inputs)``.
+        results: fake tensor of each result of ``main``.
+        orders: for each result, the permutation that ``main`` applies so that the strides are eager mode's, or None.
+        input_orders: for each of ``tensors``, the permutation to apply before the call (channels last), or None.
+        views: indices into ``tensors`` of conjugate and negative views, which have to be resolved before the call.
+        checks: checks of index arguments, to be called with tensors and versions before each run.
+        numbers: functions that compute further arguments, 0-dim integers, from the graph's inputs.
     """
 
     module: ir.Module
@@ -91,21 +97,21 @@ class Lowered:
     outputs: list[tuple[str, Any]]
     results: list[torch.Tensor] = field(default_factory=list)
     orders: list[list[int] | None] = field(default_factory=list)
-    given: list[list[int] | None] = field(default_factory=list)
+    input_orders: list[list[int] | None] = field(default_factory=list)
     views: list[int] = field(default_factory=list)
     checks: list[IndexCheck] = field(default_factory=list)
     numbers: list[Callable[[Sequence[Any]], int]] = field(default_factory=list)
 
 
 def source_line(node: torch.fx.Node) -> str:
-    """``file:line`` of the user's code that made a node: the innermost frame that is not torch's own."""
+    """Returns ``file:line`` of the user's code that made a node: the innermost frame outside PyTorch."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     own = [frame for frame in frames if not _TORCH_FILES.search(frame[0])] or frames
     return f"{own[-1][0]}:{own[-1][1]}" if own else ""
 
 
 def module_path(node: torch.fx.Node) -> str:
-    """Dotted path of the user's module that a node came from, such as ``layers.0.attention``."""
+    """Returns the dotted path of the user's module that a node came from, such as ``layers.0.attention``."""
     stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
     if not stack:
         return ""
@@ -116,7 +122,7 @@ def module_path(node: torch.fx.Node) -> str:
 
 
 def is_lowered(node: torch.fx.Node) -> bool:
-    """Whether a call has a lowering rule, or needs none."""
+    """Returns whether a call has a lowering rule or needs none."""
     if isinstance(node.target, HigherOrderOperator):
         inner = [call for graph in graphs_of(node) for call in graph.graph.nodes if call.op == "call_function"]
         return node.target in HIGHER_ORDER and all(is_lowered(call) and call.target not in RANDOM for call in inner)
@@ -130,7 +136,8 @@ def lower_to_stablehlo(graph_module: torch.fx.GraphModule, arguments: Sequence[A
     """Lowers a functional aten graph whose nodes carry fake tensors in ``meta["val"]``.
 
     Args:
-        arguments: one per placeholder; the default makes all of them inputs named after the placeholder.
+        graph_module: the graph.
+        arguments: description of each placeholder. By default all are inputs named after the placeholder.
 
     Raises:
         UnsupportedOpError: an op has no lowering rule, or its rule does not cover this use of it.
@@ -139,14 +146,14 @@ def lower_to_stablehlo(graph_module: torch.fx.GraphModule, arguments: Sequence[A
 
 
 _CHECKS = {torch.ops.aten._assert_async.default, torch.ops.aten._assert_async.msg}
-"""Assertions about values, which a program on the device cannot raise; it runs on as if they held."""
+"""Assertions about values. A program on the device cannot raise errors, so these ops are left out."""
 
 
 def check_rules(graph_module: torch.fx.GraphModule) -> bool:
-    """Whether every op of a graph has a lowering rule that takes its arguments; nothing is lowered.
+    """Returns whether every op of a graph has a lowering rule that takes its arguments, without lowering the graph.
 
     Raises:
-        UnsupportedOpError: torch itself refuses the arguments of an op.
+        UnsupportedOpError: PyTorch itself refuses the arguments of an op.
     """
     lowering = _Lowering(graph_module, None)
     try:
@@ -159,17 +166,19 @@ def check_rules(graph_module: torch.fx.GraphModule) -> bool:
 
 
 class _Lowering:
+    """Lowers one graph."""
+
     def __init__(self, graph_module: torch.fx.GraphModule, arguments: Sequence[Argument] | None) -> None:
         self.graph_module = graph_module
         self.nodes = list(graph_module.graph.nodes)
         self.placeholders = [node for node in self.nodes if node.op == "placeholder"]
         self.arguments = list(arguments or [Argument(str(node.target)) for node in self.placeholders])
-        self.known: dict[torch.fx.Node, Any] = {}  # values that are not computed: numbers and embedded constants
+        self.constants: dict[torch.fx.Node, Any] = {}  # numbers and embedded constants
         self.traced: list[torch.fx.Node] = []  # nodes that are arguments of main, in order
         self.extras: list[Callable[[], torch.Tensor]] = []
-        self.constant: list[bool] = []
+        self.is_constant: list[bool] = []
         self.open = open_numbers(self.nodes)
-        self.numbers: list[torch.fx.Node] = []  # open ones that ops take
+        self.numbers: list[torch.fx.Node] = []  # symbolic numbers that ops take as arguments
         self._located = list(_with_inner(self.nodes))
         self._numbers = {node: index for index, node in enumerate(self._located)}
 
@@ -182,8 +191,10 @@ class _Lowering:
                 tensors.append(position)
                 self.traced.append(node)
             elif node not in self.open:
-                self.known[node] = number(value)
-        self.given = [_channels_last(self.placeholders[at].meta["val"], self.arguments[at]) for at in tensors]
+                self.constants[node] = number(value)
+        self.input_orders = [
+            _channels_last(self.placeholders[position].meta["val"], self.arguments[position]) for position in tensors
+        ]
         self._collect_extras()
         self.numbers = [node for node in self.nodes if node in self.open and _is_taken(node)]
         outputs, results = self._outputs()
@@ -191,19 +202,29 @@ class _Lowering:
         module = self._trace(results, orders)
         arguments = [self.arguments[position] for position in tensors]
         arguments += [
-            Argument(str(node.target) if fixed else node.name, Role.CONSTANT if fixed else Role.INPUT)
-            for node, fixed in zip(self.traced[len(tensors) :], self.constant, strict=True)
+            Argument(str(node.target) if is_constant else node.name, Role.CONSTANT if is_constant else Role.INPUT)
+            for node, is_constant in zip(self.traced[len(tensors) :], self.is_constant, strict=True)
         ]
         arguments = with_weight_dtypes(arguments, self.traced) + [Argument(node.name) for node in self.numbers]
         _annotate_arguments(module, arguments)
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
         checks = find_index_checks(self.nodes, self.traced[: len(tensors)], source_line)
-        taken = [self.placeholders[position].meta["val"] for position in tensors]
-        views = [index for index, value in enumerate(taken) if value.is_conj() or value.is_neg()]
+        values = [self.placeholders[position].meta["val"] for position in tensors]
+        views = [index for index, value in enumerate(values) if value.is_conj() or value.is_neg()]
         numbers = [reader(node, self.placeholders) for node in self.numbers]
         return Lowered(
-            module, tensors, self.extras, self.constant, outputs, fakes, orders, self.given, views, checks, numbers
+            module,
+            tensors,
+            self.extras,
+            self.is_constant,
+            outputs,
+            fakes,
+            orders,
+            self.input_orders,
+            views,
+            checks,
+            numbers,
         )
 
     def check(self) -> None:
@@ -214,11 +235,13 @@ class _Lowering:
         """
         self._check_supported()
         if any(node.target in RANDOM for node in self.nodes):
-            raise UnsupportedOpError("Random numbers are drawn when an op is recorded.")
+            raise UnsupportedOpError(
+                "The graph draws random numbers, which are drawn on the host when an op is recorded."
+            )
         self._collect_extras()
 
         def forward(*arrays: Any) -> None:
-            values = dict(self.known) | dict(zip(traced, arrays, strict=True))
+            values = dict(self.constants) | dict(zip(traced, arrays, strict=True))
             self._evaluate(self.nodes, values, [])
 
         traced = [*self.placeholders, *self.traced]
@@ -234,7 +257,7 @@ class _Lowering:
         if not missing:
             return
         first, *others = missing.values()
-        also = f" Nor have {', '.join(str(node.target) for node in others)}." if others else ""
+        also = f" Other ops without one: {', '.join(str(node.target) for node in others)}." if others else ""
         raise UnsupportedOpError(
             f"The op {first.target} has no lowering to StableHLO: {describe(first)}.{also}",
             location=source_line(first),
@@ -242,11 +265,12 @@ class _Lowering:
         )
 
     def _collect_extras(self) -> None:
+        """Finds constants and random ops; constants are embedded or become arguments."""
         for node in self.nodes:
             if node.op == "get_attr":
                 value = _attribute(self.graph_module, str(node.target))
                 if isinstance(value, torch.fx.GraphModule):
-                    self.known[node] = functools.partial(self._branch, value)
+                    self.constants[node] = functools.partial(self._branch, value)
                 if not isinstance(value, torch.Tensor):
                     continue
                 if value.numel() > EMBEDDED_ELEMENTS:
@@ -254,7 +278,7 @@ class _Lowering:
                         host = value.detach().to("cpu")
                     self._add_extra(node, lambda host=host: host, constant=True)
                 else:
-                    self.known[node] = _to_numpy(value)
+                    self.constants[node] = _to_numpy(value)
             elif node.op == "call_function" and node.target in RANDOM:
                 self._add_extra(node, _sampler(node), constant=False)
 
@@ -263,15 +287,16 @@ class _Lowering:
             node.meta["val"] = make()
         self.traced.append(node)
         self.extras.append(make)
-        self.constant.append(constant)
+        self.is_constant.append(constant)
 
     def _outputs(self) -> tuple[list[tuple[str, Any]], list[torch.fx.Node]]:
+        """Returns how each output of the graph is obtained, and the nodes that are results of ``main``."""
         (output,) = [node for node in self.nodes if node.op == "output"]
         outputs: list[tuple[str, Any]] = []
         results: list[torch.fx.Node] = []
-        wanted = [value for value in output.args[0] if isinstance(value, torch.fx.Node)]
+        returned = [value for value in output.args[0] if isinstance(value, torch.fx.Node)]
         written = {node for node, argument in zip(self.placeholders, self.arguments, strict=True) if argument.written}
-        views = views_of_bases(self.nodes, wanted, written)
+        views = views_of_bases(self.nodes, returned, written)
         for value in output.args[0]:
             if not isinstance(value, torch.fx.Node):
                 outputs.append(("value", value))
@@ -296,14 +321,20 @@ class _Lowering:
         return outputs, results
 
     def _trace(self, results: list[torch.fx.Node], orders: list[list[int] | None]) -> ir.Module:
-        regions = find_regions(self.nodes, set(self.known), set(self.traced))
+        """Traces the graph with JAX.
 
-        given = [*self.given, *(None for _ in self.extras), *(None for _ in self.numbers)]
+        Args:
+            results: nodes that ``main`` returns.
+            orders: permutation of the dimensions of each result, or None.
+        """
+        regions = find_regions(self.nodes, set(self.constants), set(self.traced))
+
+        input_orders = [*self.input_orders, *(None for _ in self.extras), *(None for _ in self.numbers)]
         traced = [*self.traced, *self.numbers]
 
         def forward(*arrays: Any) -> tuple[Any, ...]:
-            values = dict(self.known)
-            for node, array, order in zip(traced, arrays, given, strict=True):
+            values = dict(self.constants)
+            for node, array, order in zip(traced, arrays, input_orders, strict=True):
                 values[node] = array if order is None else array.transpose(_inverse(order))
             self._evaluate(self.nodes, values, regions)
             arrays_out = [jax.numpy.asarray(values[node]) for node in results]
@@ -313,7 +344,7 @@ class _Lowering:
             )
 
         with unset_fake_temporarily(), jax.enable_x64(True), jax.default_device(_tracing_device()):
-            specs = [_spec(node.meta["val"], order) for node, order in zip(traced, given, strict=True)]
+            specs = [_spec(node.meta["val"], order) for node, order in zip(traced, input_orders, strict=True)]
             module = jax.jit(forward, keep_unused=True).lower(*specs).compiler_ir("stablehlo")
         assert isinstance(module, ir.Module)
         return module
@@ -321,7 +352,7 @@ class _Lowering:
     def _evaluate(
         self, nodes: Sequence[torch.fx.Node], values: dict[torch.fx.Node, Any], regions: list[Region]
     ) -> None:
-        """Computes nodes in order; those of a marked region become one composite."""
+        """Computes nodes in order, into ``values``. The nodes of a marked region become one composite."""
         top = outermost(regions)
         composed = {node for region in top for node in (*region.body, *region.outputs)}
         last = {region.last: region for region in top}
@@ -337,12 +368,12 @@ class _Lowering:
                     values[node] = self._compute(node, values)
 
     def _compose(self, region: Region, values: dict[torch.fx.Node, Any], others: list[Region]) -> None:
-        """One composite of a region; regions within it become composites of its decomposition."""
+        """Computes a region as one composite. Regions inside it become composites of its decomposition."""
         operands = [values[mark.args[0]] for mark in region.inputs] + [values[node] for node in region.captured]
         inner = [other for other in others if other.last in region.body]
 
         def decomposition(*arrays: Any, **_: Any) -> tuple[Any, ...]:
-            local = dict(self.known) | dict(zip([*region.inputs, *region.captured], arrays, strict=True))
+            local = dict(self.constants) | dict(zip([*region.inputs, *region.captured], arrays, strict=True))
             self._evaluate(region.body, local, inner)
             return tuple(jax.numpy.asarray(local[mark.args[0]]) for mark in region.outputs)
 
@@ -351,6 +382,11 @@ class _Lowering:
         values.update(zip(region.outputs, results, strict=True))
 
     def _compute(self, node: torch.fx.Node, values: dict[torch.fx.Node, Any]) -> Any:
+        """Computes one node by its lowering rule.
+
+        Raises:
+            RefusedError: the rule does not cover this use of the op.
+        """
         out = node.meta.get("val")
         if isinstance(out, bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool):
             return number(out)
@@ -364,7 +400,9 @@ class _Lowering:
             if "getitem" in node.name or getattr(node.target, "__name__", "") == "getitem":
                 return args[0][args[1]]
             raise UnsupportedOpError(
-                f"{node.target} cannot be compiled.", location=source_line(node), hint="Only aten ops can."
+                f"The function {node.target} cannot be compiled: only aten ops have lowering rules.",
+                location=source_line(node),
+                hint="Keep that part out of the compiled model with torch.compiler.disable, or write it with aten ops.",
             )
         args, kwargs = _concrete((args, kwargs))
         context = Context(node, out, source_line(node))
@@ -376,7 +414,7 @@ class _Lowering:
             raise RefusedError(node, error) from error
 
     def _branch(self, graph_module: torch.fx.GraphModule, arrays: Sequence[Any]) -> list[Any]:
-        """Computes a graph that a higher order op was given."""
+        """Computes a graph that is an argument of a higher order op, such as a branch of ``torch.cond``."""
         nodes = list(graph_module.graph.nodes)
         values: dict[torch.fx.Node, Any] = dict(
             zip(graph_module.graph.find_nodes(op="placeholder"), arrays, strict=True)
@@ -391,7 +429,7 @@ class _Lowering:
         return [jax.numpy.asarray(values[node] if isinstance(node, torch.fx.Node) else node) for node in results]
 
     def _locate(self, module: ir.Module) -> None:
-        """Puts the user's source lines, and the node's place in the model, in place of this file's."""
+        """Sets the location of each operation to the user's source line and the node's path in the model."""
         locations: dict[int, ir.Location] = {}
 
         def visit(op: ir.Operation) -> ir.WalkResult:
@@ -411,7 +449,7 @@ class _Lowering:
 
 
 def _with_inner(nodes: Iterable[torch.fx.Node]) -> Iterator[torch.fx.Node]:
-    """The nodes, and those of the graphs that they call."""
+    """Yields the nodes and those of the graphs that they call."""
     for node in nodes:
         yield node
         if isinstance(node.target, HigherOrderOperator):
@@ -421,20 +459,21 @@ def _with_inner(nodes: Iterable[torch.fx.Node]) -> Iterator[torch.fx.Node]:
 
 @functools.cache
 def _tracing_device() -> Any:
-    """A CPU device of our own to lower for, so that tracing asks JAX for no backend, least of all for 'tt' itself."""
+    """Returns a CPU device to trace for, so that JAX initialises no backend, least of all 'tt' itself."""
     return xla_client.make_cpu_client().local_devices()[0]
 
 
 def _permutation(value: torch.Tensor) -> list[int] | None:
+    """Returns the order of a tensor's dimensions in memory, or None when it is contiguous or not dense."""
     order = memory_permutation(value)
     return None if order is None or order == sorted(order) else order
 
 
 def _channels_last(value: torch.Tensor, argument: Argument) -> list[int] | None:
-    """The order in which an input lies in memory, where that is channels last and the input is only read."""
+    """Returns the memory order of an input that is channels last and only read; otherwise None."""
     order = _permutation(value) if value.dim() == 4 and not value.is_contiguous() else None
-    plain = argument.role is Role.INPUT and not argument.written
-    return order if plain and order == [0, 2, 3, 1] else None
+    is_only_read = argument.role is Role.INPUT and not argument.written
+    return order if is_only_read and order == [0, 2, 3, 1] else None
 
 
 def _inverse(order: Sequence[int]) -> list[int]:
@@ -442,7 +481,7 @@ def _inverse(order: Sequence[int]) -> list[int]:
 
 
 def _is_taken(number: torch.fx.Node) -> bool:
-    """Whether an op on tensors takes a number."""
+    """Returns whether an op on tensors takes a number as an argument."""
     return any(isinstance(user.target, OpOverload) for user in number.users)
 
 
@@ -468,11 +507,11 @@ def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument]) -> Non
     with module.context:
         main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
         attributes = []
-        for given, argument in zip(main.arg_attrs, arguments, strict=True):
-            named = {attribute.name: attribute.attr for attribute in given}
+        for existing, argument in zip(main.arg_attrs, arguments, strict=True):
+            named = {attribute.name: attribute.attr for attribute in existing}
             named["ttcore.argument_type"] = ir.StringAttr.get(argument.role.value)
             named["ttir.name"] = ir.StringAttr.get(argument.name)
-            if argument.given:
+            if argument.donated:
                 named[DONOR] = ir.BoolAttr.get(True)
             if argument.weight_dtype:
                 named[WEIGHT_DTYPE] = ir.StringAttr.get(argument.weight_dtype)
@@ -481,14 +520,14 @@ def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument]) -> Non
 
 
 def _composite_attribute(value: Any) -> Any:
-    """An attribute of a composite in a type that JAX writes: floats are f32, lists are dense i64."""
+    """Returns an attribute of a composite in a type that JAX writes: f32 for floats, dense i64 for lists."""
     if isinstance(value, float):
         return np.float32(value)
     return np.asarray(value, np.int64) if isinstance(value, list | tuple) else value
 
 
 def number(value: Any) -> Any:
-    """A symbolic number is specialised; that guards the compiled graph on it."""
+    """Returns the value of a symbolic number, and guards the compiled graph on it. Other values stay as they are."""
     if isinstance(value, torch.SymInt):
         return int(value)
     if isinstance(value, torch.SymFloat):
@@ -519,7 +558,7 @@ def _to_numpy(value: torch.Tensor) -> np.ndarray:
 
 
 def _sampler(node: torch.fx.Node) -> Callable[[], torch.Tensor]:
-    """Draws what a random op draws, on the CPU."""
+    """Returns a function that draws the numbers of a random op on the CPU."""
     fake = node.meta["val"]
     shape, dtype = shape_of(fake), fake.dtype
     kind = node.target._schema.name.removeprefix("aten::").removesuffix("_like")  # type: ignore[union-attr]

@@ -1,7 +1,7 @@
-"""Numbers of a graph that change from call to call, and that no size depends on: each call gives them.
+"""Symbolic numbers of a graph on which no size depends: they become 0-dim inputs of the program.
 
-Torch keeps a number symbolic once it was seen to change, such as the position in a cache. A program has fixed sizes,
-so where one decides a size, it is fixed, and another one compiles anew. All others are 0-dim inputs of the program.
+PyTorch makes a number symbolic once it was seen to change, such as the position in a cache. A program has fixed sizes,
+so a number that decides a size is fixed, and another value compiles another program. All other numbers are inputs.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
 
 aten = torch.ops.aten
 
-_TAKES: dict[OpOverload, frozenset[int | str]] = {
+_ACCEPTS_ARRAYS: dict[OpOverload, frozenset[int | str]] = {
     aten.arange.start: frozenset([0, 1]),
     aten.arange.start_step: frozenset([0, 1]),
     torch.ops.prims.iota.default: frozenset(["start"]),
     aten.select.int: frozenset([2]),
     aten.select_scatter.default: frozenset([3]),
 } | {op: scalars.positions - {"alpha", "value"} for op, scalars in SCALARS.items()}
-"""Where rules take a 0-dim array for a number. Factors named ``alpha`` and ``value`` are decomposed before."""
+"""Arguments for which lowering rules accept a 0-dim array instead of a number, by position or name.
+
+Factors named ``alpha`` and ``value`` are not among them, because they are decomposed before."""
 
 
 def open_numbers(nodes: Iterable[Node]) -> set[Node]:
-    """The nodes that are symbolic integers which may stay so."""
+    """Returns the nodes that are symbolic integers and need not be fixed."""
     nodes = list(nodes)
     fixed: set[Any] = set()
     numbers = [node for node in nodes if isinstance(node.meta.get("val"), torch.SymInt)]
     for node in nodes:
         for value in _tensors(node.meta.get("val")):
             fixed |= free_symbols([*value.shape, *value.stride()])
-            if any(user.op == "output" for user in node.users):  # it may be returned as a view
+            if any(user.op == "output" for user in node.users):  # the output may be a view
                 fixed |= free_symbols(value.storage_offset())
     for node in numbers:
         computed = node.op == "call_function"
@@ -46,13 +48,13 @@ def open_numbers(nodes: Iterable[Node]) -> set[Node]:
 
 
 def reader(node: Node, placeholders: Sequence[Node]) -> Callable[[Sequence[Any]], int]:
-    """What computes an open number from the arguments of a call."""
+    """Returns a function that computes an open number from the inputs of the graph."""
     if node.op == "placeholder":
         index = placeholders.index(node)
         return lambda args: args[index]
     target: Any = node.target
-    parts = [reader(arg, placeholders) if isinstance(arg, Node) else arg for arg in node.args]
-    return lambda args: target(*(part(args) if callable(part) else part for part in parts))
+    operands = [reader(arg, placeholders) if isinstance(arg, Node) else arg for arg in node.args]
+    return lambda args: target(*(operand(args) if callable(operand) else operand for operand in operands))
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
@@ -62,7 +64,7 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 
 def _is_arithmetic(node: Node) -> bool:
-    """Whether a node is a function of Python on integers."""
+    """Returns whether a node calls a Python function on integers alone."""
     plain = not isinstance(node.target, OpOverload | HigherOrderOperator) and not node.kwargs
     return plain and all(isinstance(arg, int) or _is_integer(arg) for arg in node.args)
 
@@ -72,11 +74,12 @@ def _is_integer(arg: Any) -> bool:
 
 
 def _is_plain_use(number: Node, user: Node) -> bool:
+    """Returns whether a node uses a number only in arguments for which its rule accepts a 0-dim array."""
     if user.op == "output" or (_is_integer(user) and _is_arithmetic(user)):
         return True
-    places = _TAKES.get(user.target, frozenset())  # type: ignore[arg-type]
-    given = [*enumerate(user.args), *user.kwargs.items()]
-    return all(place in places for place, arg in given if number in _nodes_of(arg))
+    positions = _ACCEPTS_ARRAYS.get(user.target, frozenset())  # type: ignore[arg-type]
+    arguments = [*enumerate(user.args), *user.kwargs.items()]
+    return all(position in positions for position, arg in arguments if number in _nodes_of(arg))
 
 
 def _nodes_of(arg: Any) -> list[Node]:

@@ -11,15 +11,15 @@ from tt_xla.options import CompileOptions
 class Settings:
     """Options that the user set for all compiled models. Every change makes a new object, so ``is`` detects changes."""
 
-    __slots__ = ("_parsed", "given")
+    __slots__ = ("_parsed", "options")
 
-    def __init__(self, given: Mapping[str, object]) -> None:
-        self.given = dict(given)
-        self._parsed = CompileOptions.parse(self.given)
+    def __init__(self, options: Mapping[str, object]) -> None:
+        self.options = dict(options)
+        self._parsed = CompileOptions.parse(self.options)
 
     def with_own(self, own: Mapping[str, object]) -> CompileOptions:
         """Returns these options, overridden by the options ``own`` of one ``torch.compile`` call."""
-        return CompileOptions.parse(self.given | dict(own)) if own else self._parsed
+        return CompileOptions.parse(self.options | dict(own)) if own else self._parsed
 
 
 _current: Settings | None = None
@@ -45,4 +45,4 @@ def set_compile_options(options: Mapping[str, Any]) -> None:
 
 def renew() -> None:
     """Makes every compiled model compile again at its next call, with the same options."""
-    set_compile_options(current().given)
+    set_compile_options(current().options)

@@ -1,4 +1,4 @@
-"""A graph that runs in stages as source: its programs, and ``main.py``, where the host's ops are torch code."""
+"""Writes a graph that runs in stages as source: its programs, and ``main.py``, where host ops are PyTorch code."""
 
 from __future__ import annotations
 
@@ -29,12 +29,17 @@ from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.frontends.torch.stages import DeviceStage, Stage, StagedExecutor, on_host
 from tt_xla.ir.program import Program, Role
 
-_TAKEN = {*RESERVED, "torch", "programs", "operator", "load_programs", "load_inputs"}
+_RESERVED_NAMES = {*RESERVED, "torch", "programs", "operator", "load_programs", "load_inputs"}
 
 
 @dataclass(frozen=True)
 class Call:
-    """How a stage becomes the call of a program, which is ``part`` of the source; None where nothing is computed."""
+    """How a stage is called in the source.
+
+    Attributes:
+        lowered: the stage's StableHLO module and how to call it.
+        part: place of the stage's program in the source; None when the stage computes nothing.
+    """
 
     lowered: Lowered
     part: Part | None
@@ -43,25 +48,31 @@ class Call:
 def part_of(
     whole: Whole, folder: str, stage: DeviceStage, lowered: Lowered, arguments: Mapping[Node, Argument]
 ) -> Part | None:
-    """A stage's program as a part of the source; ``main.py`` passes what is no weight, or has no file of TT-NN's."""
+    """Returns the place of a stage's program in the source, or None when the stage computes nothing.
+
+    ``main.py`` passes every argument that is no weight, and complex weights, for which TT-NN has no file format.
+    """
 
     def is_passed(node: Node) -> bool:
         return node not in arguments or arguments[node].role is Role.INPUT or node.meta["val"].dtype.is_complex
 
-    passed = (at for at, position in enumerate(lowered.tensors) if is_passed(stage.inputs[position]))
+    passed = (index for index, position in enumerate(lowered.tensors) if is_passed(stage.inputs[position]))
     return Part(whole, folder, frozenset(passed)) if lowered.results else None
 
 
 class ExportedStages:
-    """Runs the stages of a graph; the first run also writes them as source, where the options ask for that.
+    """Runs the stages of a graph. The first run also writes them as source if the options request that.
 
     Args:
-        calls: of the stages that are programs.
-        arguments: what is known of the graph's inputs.
+        executor: runs the stages.
+        stages: the stages in order.
+        calls: how each program stage is called in the source.
+        arguments: descriptions of the graph's inputs.
+        whole: the source of the whole graph.
         own: compile options of this model.
     """
 
-    _boxed_call = True  # the list of arguments is ours to empty
+    _boxed_call = True  # tells AOTAutograd that the list of arguments may be emptied
 
     def __init__(
         self,
@@ -84,33 +95,45 @@ class ExportedStages:
         root = Path(self._options.export_path)
         if not self._options.generates_source or self._whole.is_written(root):
             return self._executor(args)
-        values = self._executor.known | dict(zip(self._executor.placeholders, args, strict=True))
+        values = self._executor.constants | dict(zip(self._executor.placeholders, args, strict=True))
         results = self._executor(args)
-        if self._whole.programs:  # else the host runs all of it
+        if self._whole.programs:  # none when the host runs every op
             stored = self._options.export_tensors
             writer = _Writer(self._stages, self._calls, self._arguments, self._whole, self._executor.results, values)
             main = writer.file(self._options.optimization_level, stored=stored)
-            kept = {name: on_host(values[node]) for node, name in writer.inputs.items()}
+            stored_values = {name: on_host(values[node]) for node, name in writer.inputs.items()}
             if not self._options.dry_run:
-                kept |= {f"expected{i}": on_host(result) for i, result in enumerate(results)}
-            tensors = {name: tensor for name, tensor in kept.items() if isinstance(tensor, torch.Tensor)}
+                stored_values |= {f"expected{i}": on_host(result) for i, result in enumerate(results)}
+            tensors = {name: tensor for name, tensor in stored_values.items() if isinstance(tensor, torch.Tensor)}
             files = {f"tensors/{name}.pt": partial(save, tensor=tensor) for name, tensor in tensors.items()}
             self._whole.write(root, main, files if stored else {})
         return results
 
 
 def save(path: Path, tensor: torch.Tensor) -> None:
-    """Writes a file that ``torch.load`` reads."""
+    """Writes a tensor to a file that ``torch.load`` reads."""
     tensor = tensor.detach()
     if tensor.untyped_storage().nbytes() > tensor.nbytes:
-        tensor = tensor.clone()  # a view would be stored with all that it is a view of
-    written = io.BytesIO()
-    torch.save(tensor, written)
-    path.write_bytes(written.getbuffer())  # an OSError where there is no room, which torch.save hides
+        tensor = tensor.clone()  # torch.save would store the whole base of a view
+    file = io.BytesIO()
+    torch.save(tensor, file)
+    path.write_bytes(file.getbuffer())  # raises OSError on a full disk, which torch.save does not
 
 
 class _Writer:
-    """``main.py`` while it is written."""
+    """Writer of ``main.py``.
+
+    Args:
+        stages: stages of the graph in order.
+        calls: how each program stage is called.
+        arguments: descriptions of the graph's inputs.
+        whole: the source of the whole graph.
+        results: outputs of the graph: nodes and other values.
+        values: value of each input and constant of the graph.
+
+    Attributes:
+        inputs: name in ``forward``, and of the tensor's file, of each input of the graph.
+    """
 
     def __init__(
         self,
@@ -124,16 +147,16 @@ class _Writer:
         self._stages, self._calls, self._arguments = stages, calls, arguments
         self._programs, self._results, self._values = whole.programs, results, values
         self._names: dict[Node, str] = {}
-        self._taken = {*_TAKEN, *self._programs}
+        self._used_names = {*_RESERVED_NAMES, *self._programs}
         self._imports: set[str] = set()
         self.inputs: dict[Node, str] = {}
-        """What the graph is given, by what ``forward`` and the tensor's file call it."""
 
     def file(self, level: int, *, stored: bool) -> str:
-        """Its text.
+        """Returns the text of ``main.py``.
 
         Args:
-            stored: inputs are read from ``tensors/``; else they are ones.
+            level: optimization level, for the comment at the top.
+            stored: whether inputs are read from ``tensors/``; otherwise they are ones.
         """
         functions: list[list[str]] = []
         body: list[str] = []
@@ -148,8 +171,8 @@ class _Writer:
         head = lay_out("def forward", Group("(", (*self._programs, *self.inputs.values()), ")", fill=True), ":")
         functions += [[*head, f'{INDENT}"""The model: a list of its results."""', *body]]
         functions += [self._loaded_programs(), self._loaded_inputs(stored=stored), self._main()]
-        parts = ["\n".join(lines) for lines in (self._head(level), *functions)]
-        return "\n\n\n".join([*parts, f'if __name__ == "__main__":\n{INDENT}main()']) + "\n"
+        sections = ["\n".join(lines) for lines in (self._head(level), *functions)]
+        return "\n\n\n".join([*sections, f'if __name__ == "__main__":\n{INDENT}main()']) + "\n"
 
     def _head(self, level: int) -> list[str]:
         target = next(iter(self._programs.values())).target
@@ -172,14 +195,14 @@ class _Writer:
     def _loaded_programs(self) -> list[str]:
         calls = [call for call in self._calls.values() if call.part is not None]
         dtypes = {call.part.folder: [fake.dtype for fake in call.lowered.results] for call in calls}
-        made = [
+        loaded = [
             Group("programs.Program(", (quoted(name), "device", _listed(map(str, dtypes[name]))), ")", fill=True)
             for name in self._programs
         ]
-        return ["def load_programs(device):", *lay_out("return ", _listed(made), indent=1)]
+        return ["def load_programs(device):", *lay_out("return ", _listed(loaded), indent=1)]
 
     def _loaded_inputs(self, *, stored: bool) -> list[str]:
-        def made(node: Node, name: str) -> str:
+        def expression(node: Node, name: str) -> str:
             value = self._values[node]
             if not isinstance(value, torch.Tensor):
                 return repr(value)
@@ -187,7 +210,10 @@ class _Writer:
                 return f"programs.load({quoted(name)})"
             return f'torch.ones({[*value.shape]}, dtype={value.dtype}, device="cpu")'
 
-        return ["def load_inputs():", *lay_out("return ", _listed(made(*one) for one in self.inputs.items()), indent=1)]
+        return [
+            "def load_inputs():",
+            *lay_out("return ", _listed(expression(*item) for item in self.inputs.items()), indent=1),
+        ]
 
     def _main(self) -> list[str]:
         trace = sum(program.memory.trace_bytes for program in self._programs.values())
@@ -204,22 +230,25 @@ class _Writer:
     # Programs
 
     def _program(self, stage: DeviceStage, call: Call) -> Iterator[str]:
-        """The call of a program, and what else the stage gives."""
+        """Yields the lines that call a program and name the outputs of its stage."""
         lowered = call.lowered
         results: list[str] = []
         if call.part is not None:
             program = self._programs[call.part.folder]
             arguments = [
-                f"arg{at}={self._argument(stage.inputs[position], lowered.given[at], program, at)}"
-                for at, position in enumerate(lowered.tensors)
-                if at in call.part.given
+                f"arg{index}={self._argument(stage.inputs[position], lowered.input_orders[index], program, index)}"
+                for index, position in enumerate(lowered.tensors)
+                if index in call.part.given
             ]
-            given = {
+            result_nodes = {
                 value: node
                 for (kind, value), node in zip(lowered.outputs, stage.outputs, strict=True)
                 if kind == "result"
             }
-            results = [self._new(_module_name(given[i]) if i in given else "base") for i in range(len(lowered.results))]
+            results = [
+                self._new(_module_name(result_nodes[i]) if i in result_nodes else "base")
+                for i in range(len(lowered.results))
+            ]
             before = f"{', '.join(results)} = " if len(results) > 1 else f"({results[0]},) = "
             yield from lay_out(before, Group(f"{call.part.folder}(", tuple(arguments), ")", fill=True), indent=1)
             for name, order, fake in zip(results, lowered.orders, lowered.results, strict=True):
@@ -239,35 +268,36 @@ class _Writer:
             else:
                 self._names[node] = str(self._text(stage.inputs[value] if kind == "input" else value))
 
-    def _argument(self, node: Node, order: Sequence[int] | None, program: Program, at: int) -> str:
+    def _argument(self, node: Node, order: Sequence[int] | None, program: Program, index: int) -> str:
+        """Returns the expression for argument ``index`` of a program: permuted and reshaped as the program takes it."""
         text = str(self._text(node))
         entry = program.functions[0]
-        shape, declared = entry.values[entry.arguments[at]].shape, program.arguments[at].shape
+        shape, declared = entry.values[entry.arguments[index]].shape, program.arguments[index].shape
         permuted = text if order is None else f"{text}.permute({[*order]})"
         return permuted if tuple(shape) == tuple(declared) else f"{permuted}.reshape({[*shape]})"
 
     # The host
 
     def _host_part(self, nodes: Sequence[Node], functions: list[list[str]]) -> list[str]:
-        """A function of torch code for ops in a row, and the call of it."""
+        """Adds a function of PyTorch code for consecutive host ops, and returns the lines that call it."""
         if not nodes:
             return []
         own = set(nodes)
-        given = dict.fromkeys(n for node in nodes for n in node.all_input_nodes if n not in own and self._is_tensor(n))
-        parameters = [str(self._text(node)) for node in given]
+        operands = [n for node in nodes for n in node.all_input_nodes if n not in own and self._is_tensor(n)]
+        parameters = [str(self._text(node)) for node in dict.fromkeys(operands)]
         lines: list[str] = []
-        place = ""
+        last_location = ""
         for node in nodes:
-            where, said = cited(source_line(node))
-            if said and where != place:
-                place = where
-                lines.append(f"{INDENT}# {said}".rstrip())
+            location, citation = cited(source_line(node))
+            if citation and location != last_location:
+                last_location = location
+                lines.append(f"{INDENT}# {citation}".rstrip())
             lines += self._host_op(node, own)
-        wanted = [node for node in nodes if node in self._results or any(user not in own for user in node.users)]
-        results = [self._names[node] for node in wanted]
+        used_later = [node for node in nodes if node in self._results or any(user not in own for user in node.users)]
+        results = [self._names[node] for node in used_later]
         first = next((node for node in nodes if isinstance(node.target, OpOverload)), nodes[0])
-        name = unique(f"host_{_op_name(first)}", self._taken)
-        self._taken.add(name)
+        name = unique(f"host_{_op_name(first)}", self._used_names)
+        self._used_names.add(name)
         head = lay_out(f"def {name}", Group("(", tuple(parameters), ")", fill=True), ":")
         ops = ", ".join(dict.fromkeys(str(node.target) for node in nodes if isinstance(node.target, OpOverload)))
         doc = textwrap.wrap(f'"""Runs on the host: {ops}."""', WIDTH - len(INDENT), break_on_hyphens=False)
@@ -277,27 +307,27 @@ class _Writer:
         return lay_out(f"{', '.join(results)} = " if results else "", call, indent=1)
 
     def _host_op(self, node: Node, own: set[Node]) -> list[str]:
-        """The statement of one op; results of an op that gives several have names of their own."""
-        parts = [user for user in node.users if _is_item(user)]
+        """Returns the statement of one op. Each result of an op with several results gets its own name."""
+        items = [user for user in node.users if _is_item(user)]
         if _is_item(node) and node in self._names:
             return []
         target = node.target
         if _is_item(node):
             text: Any = f"{self._text(node.args[0])}[{self._text(node.args[1])}]"
         else:
-            arguments = [self._text(given) for given in node.args]
-            arguments += [_named(name, self._text(given)) for name, given in node.kwargs.items()]
+            arguments = [self._text(argument) for argument in node.args]
+            arguments += [_named(name, self._text(argument)) for name, argument in node.kwargs.items()]
             text = Group(f"{self._callee(node)}(", tuple(arguments), ")", fill=True)
         value = node.meta.get("val")
         if (
             isinstance(target, OpOverload)
             and isinstance(value, list | tuple)
-            and len(parts) == len(node.users)
-            and {*parts} <= own
+            and len(items) == len(node.users)
+            and {*items} <= own
         ):
             names = []
             for index in range(len(value)):
-                reading = [part for part in parts if part.args[1] == index]
+                reading = [item for item in items if item.args[1] == index]
                 names.append(self._new(_return_name(target, index, node)) if reading else "_")
                 self._names |= dict.fromkeys(reading, names[-1])
             return lay_out(f"{', '.join(names)}{',' if len(names) == 1 else ''} = ", text, indent=1)
@@ -305,6 +335,11 @@ class _Writer:
         return lay_out(f"{self._names[node]} = " if node.users else "", text, indent=1)
 
     def _callee(self, node: Node) -> str:
+        """Returns the expression of the function that a node calls.
+
+        Raises:
+            UnsupportedOpError: source cannot name the function.
+        """
         target = node.target
         if isinstance(target, OpOverload):
             return _torch_name(target)
@@ -315,7 +350,7 @@ class _Writer:
         if module == "torch" and hasattr(torch, name):
             return f"torch.{name}"
         raise UnsupportedOpError(
-            f"There is no source for {target}, which runs on the host.",
+            f"No source can be written for {target}, which runs on the host.",
             hint="Keep that part out of the compiled model with torch.compiler.disable, or write it with other ops.",
             location=source_line(node),
         )
@@ -326,7 +361,7 @@ class _Writer:
         return not isinstance(self._values.get(node), bool | int | float)
 
     def _text(self, value: Any) -> Any:
-        """A value of the graph, or what an op is given, as source."""
+        """Returns a value of the graph or an argument of an op as source."""
         match value:
             case Node():
                 return self._of_node(value)
@@ -346,20 +381,27 @@ class _Writer:
                 return str(value)
 
     def _of_node(self, node: Node) -> str:
+        """Returns the name of a node's result. An input of the graph gets its name here.
+
+        Raises:
+            UnsupportedOpError: the node is a function, such as a branch of ``torch.cond``.
+        """
         if not self._is_tensor(node):
             return repr(self._values[node])
         if node not in self._names:
             if isinstance(self._values.get(node), torch.nn.Module):
                 raise UnsupportedOpError(
-                    "There is no source for a part of a graph that runs on the host as a function."
+                    "No source can be written for a graph that runs on the host as a function, such as a branch of "
+                    "torch.cond."
                 )
             argument = self._arguments.get(node)
             self._names[node] = self.inputs[node] = self._new(argument.name if argument else str(node.target))
         return self._names[node]
 
     def _new(self, base: str) -> str:
-        name = unique(identifier(base), self._taken)
-        self._taken.add(name)
+        """Returns a new name in ``main.py`` that begins with ``base``."""
+        name = unique(identifier(base), self._used_names)
+        self._used_names.add(name)
         return name
 
 
@@ -376,14 +418,14 @@ def _is_item(node: Node) -> bool:
 
 
 def _torch_name(target: OpOverload) -> str:
-    """``torch.nanmedian`` where torch has a function of the op's own arguments, else the op itself."""
+    """Returns the public function of an op, such as ``torch.nanmedian``, or ``torch.ops...`` when there is none."""
     namespace, _, name = target._schema.name.partition("::")
     if namespace == "aten":
         for prefix, module in (("linalg_", "linalg"), ("special_", "special"), ("", "")):
             inner = getattr(torch, module) if module else torch
-            found = getattr(inner, name.removeprefix(prefix), None) if name.startswith(prefix) else None
-            if isinstance(found, types.BuiltinFunctionType):
-                return ".".join(part for part in ("torch", module, name.removeprefix(prefix)) if part)
+            function = getattr(inner, name.removeprefix(prefix), None) if name.startswith(prefix) else None
+            if isinstance(function, types.BuiltinFunctionType):
+                return ".".join(step for step in ("torch", module, name.removeprefix(prefix)) if step)
     return f"torch.ops.{target}"
 
 
@@ -400,13 +442,13 @@ def _return_name(target: OpOverload, index: int, node: Node) -> str:
 
 
 def _module_name(node: Node) -> str:
-    """What a tensor that a program gives is called: as the module that it comes from, else as its op."""
-    path = [part for part in module_path(node).split(".") if part and not part.isdecimal()]
+    """Returns a name for a result of a program: that of the module that computes it, else that of its op."""
+    path = [name for name in module_path(node).split(".") if name and not name.isdecimal()]
     return path[-1] if path else _op_name(node)
 
 
 def _viewed(base: str, fake: torch.Tensor, view: OutputView) -> str:
-    """A view as source: dimensions in another order where it is no more than that."""
+    """Returns a view as source: ``permute`` where that is enough, else ``as_strided``."""
     if not view.offset and len(view.size) == fake.dim():
         of_view, of_base = (
             list(zip(*pair, strict=True)) for pair in ((view.size, view.stride), (fake.shape, fake.stride()))

@@ -1,4 +1,4 @@
-"""A graph with ops that have no lowering is cut at them: programs for the device, and between them ops on the host."""
+"""Cuts a graph at ops without a lowering: programs for the device, and ops on the host between them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class DeviceStage:
     """A part of the graph that becomes one program.
 
     Attributes:
-        graph: a graph module of its own.
-        inputs: the nodes of the whole graph that it takes, in the order of its placeholders.
-        outputs: those that it gives.
+        graph: the part as a graph module of its own.
+        inputs: nodes of the whole graph that the part takes, in the order of its placeholders.
+        outputs: nodes of the whole graph that the part computes for others.
     """
 
     graph: GraphModule
@@ -35,28 +35,29 @@ class DeviceStage:
 
 
 Stage = DeviceStage | Node
-"""A program, or one op on the host."""
+"""One step of a staged graph: a program, or one op on the host."""
 
 
 def host_nodes(graph_module: GraphModule, refused: Collection[str] = ()) -> set[Node]:
-    """The nodes that have to run on the host: their op has no lowering, or sizes are known only when they run.
+    """Returns the nodes that have to run on the host: their op has no lowering, or a size depends on computed values.
 
     Args:
-        refused: names of nodes whose rule does not cover this use of the op.
+        graph_module: the graph.
+        refused: names of nodes whose lowering rule does not cover this use of the op.
     """
-    found: set[Node] = set()
+    nodes_on_host: set[Node] = set()
     for node in graph_module.graph.nodes:
         if node.op != "call_function":
             continue
-        follows = not isinstance(node.target, OpOverload) and any(n in found for n in node.all_input_nodes)
+        follows = not isinstance(node.target, OpOverload) and any(n in nodes_on_host for n in node.all_input_nodes)
         if follows or node.name in refused or _only_on_host(node) or not is_lowered(node):
-            found.add(node)
-    return found
+            nodes_on_host.add(node)
+    return nodes_on_host
 
 
 def _only_on_host(node: Node) -> bool:
-    """Whether sizes depend on values that a program computes, or a dtype is one that StableHLO lacks."""
-    pending = [node.meta.get("val"), *(given.meta.get("val") for given in node.all_input_nodes)]
+    """Returns whether a size depends on values that a program computes, or StableHLO lacks a dtype."""
+    pending = [node.meta.get("val"), *(operand.meta.get("val") for operand in node.all_input_nodes)]
     while pending:
         value = pending.pop()
         if isinstance(value, list | tuple):
@@ -75,7 +76,12 @@ def _is_unbacked(value: Any) -> bool:
 
 
 def cut(graph_module: GraphModule, host: set[Node]) -> list[Stage]:
-    """The graph as stages in the order in which they run, with as few programs as possible."""
+    """Returns the stages of a graph in the order in which they run, with as few programs as possible.
+
+    Args:
+        graph_module: the graph.
+        host: nodes that run on the host.
+    """
     level: dict[Node, int] = {}
     for node in graph_module.graph.nodes:
         if node.op == "call_function":
@@ -86,24 +92,25 @@ def cut(graph_module: GraphModule, host: set[Node]) -> list[Stage]:
     (output,) = graph_module.graph.find_nodes(op="output")
     stages: list[Stage] = []
     for step in range(max(level.values(), default=0) + 1):
-        here = [node for node in level if level[node] == step]
-        device = [node for node in here if node not in host and not _is_number(node)]
+        step_nodes = [node for node in level if level[node] == step]
+        device = [node for node in step_nodes if node not in host and not _is_number(node)]
         if device:
             stages.append(_device_stage(graph_module, device, host, output))
-        stages += [node for node in here if node in host]
+        stages += [node for node in step_nodes if node in host]
     return stages
 
 
 def _postpone(level: dict[Node, int], host: set[Node]) -> None:
-    """What depends on inputs of the graph alone, as a transposed weight does, belongs to what first needs it.
+    """Moves nodes that depend on the graph's inputs alone, such as a transposed weight, to the stage that first uses
+    them.
 
-    Random numbers stay where they are drawn.
+    Random numbers stay in the stage that draws them.
     """
     early: set[Node] = set()
     for node in level:
-        drawn = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        given = node.all_input_nodes
-        if node not in host and given and not drawn and all(n not in level or n in early for n in given):
+        is_random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        operands = node.all_input_nodes
+        if node not in host and operands and not is_random and all(n not in level or n in early for n in operands):
             early.add(node)
     for node in reversed(level):
         if node in early and node.users and all(user in level for user in node.users):
@@ -111,7 +118,7 @@ def _postpone(level: dict[Node, int], host: set[Node]) -> None:
 
 
 def _drop_split_marks(level: dict[Node, int]) -> None:
-    """A group of ops that a host op falls into is no composite: its marks only pass tensors on."""
+    """Turns the marks of a group that a host op splits into aliases, because such a group is no composite."""
     groups: dict[str, list[Node]] = defaultdict(list)
     for node in level:
         if node.target is MARK:
@@ -130,18 +137,26 @@ def _is_number(node: Node) -> bool:
 
 
 def _device_stage(graph_module: GraphModule, nodes: list[Node], host: set[Node], output: Node) -> DeviceStage:
+    """Copies nodes into a graph of their own.
+
+    Args:
+        graph_module: the whole graph.
+        nodes: nodes of the stage.
+        host: nodes that run on the host.
+        output: output node of the whole graph.
+    """
     graph, own, copies, inputs = Graph(), set(nodes), dict[Node, Any](), list[Node]()
     for node in nodes:
-        for given in node.all_input_nodes:
-            if given in own or given in copies:
+        for operand in node.all_input_nodes:
+            if operand in own or operand in copies:
                 continue
-            if _is_number(given):
-                copies[given] = number(given.meta["val"])
-            elif given.op != "get_attr":
-                copies[given] = graph.placeholder(given.name)
-                copies[given].meta = dict(given.meta)
-                inputs.append(given)
-    constants = {given for node in nodes for given in node.all_input_nodes if given.op == "get_attr"}
+            if _is_number(operand):
+                copies[operand] = number(operand.meta["val"])
+            elif operand.op != "get_attr":
+                copies[operand] = graph.placeholder(operand.name)
+                copies[operand].meta = dict(operand.meta)
+                inputs.append(operand)
+    constants = {operand for node in nodes for operand in node.all_input_nodes if operand.op == "get_attr"}
     for node in graph_module.graph.nodes:
         if node in own or node in constants:
             copies[node] = graph.node_copy(node, copies.__getitem__)
@@ -156,18 +171,20 @@ def _device_stage(graph_module: GraphModule, nodes: list[Node], host: set[Node],
 
 
 class StagedExecutor:
-    """Runs the stages of a graph, one after another.
+    """Runs the stages of a graph one after another.
 
     Args:
-        compile_stage: makes a program's callable, which takes a list of tensors and gives host tensors.
+        graph_module: the whole graph.
+        stages: its stages in order.
+        compile_stage: returns a function that runs a stage: it takes and returns tensors.
 
     Attributes:
-        placeholders: the graph's inputs.
-        results: nodes, and what else the graph returns.
-        known: values that no stage computes: constants on the host, and numbers.
+        placeholders: inputs of the graph.
+        results: outputs of the graph: nodes and other values.
+        constants: values that no stage computes: constants on the host, and numbers.
     """
 
-    _boxed_call = True  # the list of arguments is ours to empty
+    _boxed_call = True  # tells AOTAutograd that the list of arguments may be emptied
 
     def __init__(
         self,
@@ -178,19 +195,19 @@ class StagedExecutor:
         self.placeholders = graph_module.graph.find_nodes(op="placeholder")
         (output,) = graph_module.graph.find_nodes(op="output")
         self.results = list(output.args[0])
-        with unset_fake_temporarily():  # constants are real, where everything else is traced
-            self.known = {
+        with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, but constants are real
+            self.constants = {
                 node: _attribute_on_host(graph_module, node) for node in graph_module.graph.find_nodes(op="get_attr")
             }
         for node in graph_module.graph.nodes:
             if _is_number(node):
-                self.known[node] = number(node.meta["val"])
+                self.constants[node] = number(node.meta["val"])
         self._steps = [(stage, compile_stage(stage) if isinstance(stage, DeviceStage) else None) for stage in stages]
         self._dead = self._last_uses()
 
     def _last_uses(self) -> list[list[Node]]:
-        """For each step, what no later one needs."""
-        seen = {node for node in self.results if isinstance(node, Node)} | set(self.known)
+        """Returns, for each stage, the nodes that no later stage needs."""
+        seen = {node for node in self.results if isinstance(node, Node)} | set(self.constants)
         dead: list[list[Node]] = []
         for stage, _ in reversed(self._steps):
             used = (
@@ -201,8 +218,8 @@ class StagedExecutor:
         return dead[::-1]
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
-        values: dict[Node, Any] = self.known | dict(zip(self.placeholders, args, strict=True))
-        given = {_address(value) for value in args if isinstance(value, torch.Tensor)}
+        values: dict[Node, Any] = self.constants | dict(zip(self.placeholders, args, strict=True))
+        input_addresses = {_address(value) for value in args if isinstance(value, torch.Tensor)}
         args.clear()
         for (stage, call), dead in zip(self._steps, self._dead, strict=True):
             if isinstance(stage, DeviceStage):
@@ -212,21 +229,23 @@ class StagedExecutor:
                 values[stage] = _run_on_host(stage, values)
             for node in dead:
                 del values[node]
-        return [self._result(node, values, given) for node in self.results]
+        return [self._result(node, values, input_addresses) for node in self.results]
 
-    def _result(self, node: Any, values: dict[Node, Any], given: set[int]) -> Any:
+    def _result(self, node: Any, values: dict[Node, Any], input_addresses: set[int]) -> Any:
+        """Returns an output of the graph on the device on which the graph returns it."""
         if not isinstance(node, Node):
             return node
         value, fake = values[node], node.meta.get("val")
         if node.op == "placeholder" or not isinstance(value, torch.Tensor) or value.device.type == DEVICE_TYPE:
             return value
-        if _address(value) in given:
-            value = value.clone()  # a host op may return a view of what it was given
+        if _address(value) in input_addresses:
+            value = value.clone()  # a host op may return a view of an input
         return lift(value) if isinstance(fake, torch.Tensor) and fake.device.type == DEVICE_TYPE else value
 
 
 def _run_on_host(node: Node, values: dict[Node, Any]) -> Any:
-    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda given: on_host(values[given]))
+    """Runs one op on the host and counts it. An error gets a note with the op and the user's line."""
+    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda operand: on_host(values[operand]))
     kwargs = {name: torch.device("cpu") if isinstance(value, torch.device) else value for name, value in kwargs.items()}
     target: Any = node.target
     if isinstance(target, OpOverload):
@@ -237,11 +256,14 @@ def _run_on_host(node: Node, values: dict[Node, Any]) -> Any:
         with torch.no_grad():
             return target(*args, **kwargs)
     except Exception as error:
-        error.add_note(f"in {describe(node)}, which runs on the host, at {source_line(node) or 'an unknown line'}")
+        error.add_note(
+            f"This happened in {describe(node)}, which runs on the host, at {source_line(node) or 'an unknown line'}."
+        )
         raise
 
 
 def on_host(value: Any) -> Any:
+    """Returns a tensor as a CPU tensor over the same memory, without autograd. Other values stay as they are."""
     if isinstance(value, torch.Tensor) and value.device.type == DEVICE_TYPE:
         return buffer_of(value).alias(value)
     return value.detach() if isinstance(value, torch.Tensor) else value
@@ -255,6 +277,7 @@ def _attribute_on_host(graph_module: GraphModule, node: Node) -> Any:
 
 
 def _address(value: torch.Tensor) -> int:
+    """Returns the address of the host memory behind a tensor."""
     return on_host(value).untyped_storage().data_ptr()
 
 
