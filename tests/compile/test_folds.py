@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from test_against_stablehlo import on_card
+from test_against_stablehlo import assert_identical, on_card
 
 from tt_xla.compiler.stablehlo import parse_module
 
@@ -44,10 +44,7 @@ def assert_same_bits(text: str, *inputs: np.ndarray, **options: Any) -> None:
     results = on_card(parse_module(text), inputs, **options)
     assert len(results) == len(expected)
     for result, value in zip(results, expected, strict=True):
-        assert (result.dtype, result.shape) == (value.dtype, value.shape), text
-        np.testing.assert_array_equal(result, value, err_msg=text)
-        if value.dtype.kind == "f":
-            np.testing.assert_array_equal(np.signbit(result[value == 0]), np.signbit(value[value == 0]), err_msg=text)
+        assert_identical(result, value, text)
 
 
 class Writer:

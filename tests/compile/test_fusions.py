@@ -18,6 +18,7 @@ import pytest
 import torch
 from jax.extend import backend as jax_backend
 from spellings import BF16, FUSED, NOT_FUSED, UNCOUNTED
+from test_against_stablehlo import assert_identical, on_card, with_edges
 
 from tt_xla.compiler.pipeline import OPTIONAL, compile_module
 from tt_xla.compiler.ttir import fuse
@@ -26,6 +27,9 @@ from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.target import load_target
+
+PRODUCTS = {"matmul", "linear", "conv2d", "conv_transpose2d"}
+"""Ops whose order of sums depends on the operands' layout."""
 
 
 @cache
@@ -83,29 +87,15 @@ def test_exact_numerics_change_no_bit(name: str, level: int) -> None:
     Programs with products are compared within the last digits, as the order of sums depends on the operands' layout.
     """
     case = (FUSED | NOT_FUSED)[name]
-    options = CompileOptions.parse({"numerics": "exact", "optimization_level": level})
-    plain = compile_module(lowered(name), options, load_target("n150"), without=OPTIONAL)
-    inputs = [to_torch(with_edges(value)) for value in case.inputs]
-    results, expected = (
-        get_device("n150").load(program).run([*inputs], [0] * len(inputs))
-        for program in (program_of(name, numerics="exact", optimization_level=level), plain)
-    )
-    sums = {"matmul", "linear", "conv2d", "conv_transpose2d"} & set(counted(plain))
-    for result, value in zip(results, expected, strict=True):
-        torch.testing.assert_close(
-            result, value, rtol=2e-2 if sums else 0, atol=case.atol if sums else 0, equal_nan=True
-        )
-
-
-def with_edges(array: np.ndarray) -> np.ndarray:
-    """Returns a copy of floats that includes NaN, infinities, signed zeros and numbers near the ends of the range."""
-    if array.dtype.kind not in "f" and array.dtype != BF16:
-        return array
-    edges = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e30, -1e30, 3e-39, 88.8, -104.0, 0.5, 1.5], np.float32)
-    changed = array.copy()
-    places = np.linspace(0, array.size - 1, min(array.size, len(edges))).astype(int)
-    changed.reshape(-1)[places] = edges[: len(places)].astype(array.dtype)
-    return changed
+    inputs = tuple(with_edges(value) for value in case.inputs)
+    results = on_card(lowered(name), inputs, numerics="exact", optimization_level=level)
+    plain = on_card(lowered(name), inputs, numerics="exact", optimization_level=level, without=OPTIONAL)
+    has_sums = PRODUCTS & set(counted(program_of(name, numerics="exact")))
+    for result, value in zip(results, plain, strict=True):
+        if has_sums:
+            np.testing.assert_allclose(result.astype(np.float32), value.astype(np.float32), rtol=2e-2, atol=case.atol)
+        else:
+            assert_identical(result, value)
 
 
 def test_every_pattern_is_described() -> None:
