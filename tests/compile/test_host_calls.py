@@ -103,7 +103,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<i64> {
   return %1 : tensor<i64>
 }""")
     assert run(program, torch.tensor([5.0, 7.0]))[0].item() == 12
-    with pytest.raises(ExecutionError, match="gave the value 4294967296, which does not fit si32"):
+    with pytest.raises(ExecutionError, match="returned 4294967296, which is outside the range of si32"):
         run(program, torch.tensor([1.0, 2.0**32]))
 
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 import torch
 
-from tt_xla import options
+from tt_xla import log, options
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Instruction, Role
 from tt_xla.runtime.emulator.functions import FUNCTIONS
@@ -116,7 +116,7 @@ def comparisons(dtype):
 
 
 def position(f):
-    """Of a write to a cache: a count from the end where it is negative, and -1 where it is outside."""
+    """Computes the position of a write to a cache: from the end where it is negative, -1 where it is outside."""
     count, step, length = f.argument((), "si32"), f.argument((1,), "si32"), f.argument((1,), "si32")
     at = f.op("ttnn.add", (1,), "si32", lhs=f.op("ttnn.reshape", (1,), "si32", {"shape": [1]}, input=count), rhs=step)
     wrapped = f.op("ttnn.add", (1,), "si32", lhs=at, rhs=length)
@@ -177,7 +177,7 @@ SECOND_OF_TWO = attributes(begins=[0, 1, 0], ends=[16, 2, 32], step=[1, 1, 1])
 
 
 def products(dtype):
-    """Of matrices and batches of them, with what they end with, in each fidelity."""
+    """Products of matrices and of batches of them, with their activations, in each fidelity."""
 
     def make(f):
         a, b, shared = f.argument((3, 1, 5, 7), dtype), f.argument((2, 7, 19), dtype), f.argument((7, 9), dtype)
@@ -575,6 +575,8 @@ def break_call(fusion):
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_fault_is_reported_once_and_the_kernels_go_on(load, monkeypatch, caplog, cache, stage):
     monkeypatch.setattr(report, "_logged", set())
+    monkeypatch.setattr(log.logger(), "propagate", False)
+    monkeypatch.setattr(log.logger(), "handlers", [caplog.handler])
     executable, plain = load(layer), load(layer, "off")
     STAGES[stage](monkeypatch)
     for seed in range(6):

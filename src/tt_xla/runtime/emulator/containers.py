@@ -1,6 +1,6 @@
-"""Which torch dtype holds a device dtype, and how values get into one: rounding, quantising, wrapping.
+"""The torch dtype that holds each device dtype, and the ways values get into one: rounding, quantizing, wrapping.
 
-Tile padding is not materialised: tensors have logical shapes.
+Tile padding is not materialized: tensors have logical shapes.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ DECLARED: dict[str, torch.dtype] = {element.value: getattr(torch, element.torch)
 """Torch dtype of an argument or result by its StableHLO element type."""
 
 _WRAPS = {DataType.U32: 0xFFFFFFFF, DataType.U16: 0xFFFF}
+"""Bits of unsigned integers whose container is wider."""
 
 
 def fills_container(dtype: DataType) -> bool:
-    """Whether every value of the container is one of ``dtype``, so that a tensor in it needs no change."""
+    """Whether ``dtype`` has every value of its container, so that a tensor in the container needs no change."""
     return dtype.is_host_only or not (dtype.is_block_float or dtype in _WRAPS)
 
 
 def hold(tensor: torch.Tensor, dtype: DataType) -> torch.Tensor:
-    """``tensor`` with the values ``dtype`` can hold, in its container; the same tensor where nothing changes.
+    """Converts a tensor to the values that ``dtype`` can hold, in its container; returns it unchanged if it holds them.
 
-    Floats round to nearest even, a float becomes an integer by truncation toward zero within the integer's range (a
-    NaN becomes 0), and integers wrap.
+    Floats round to nearest even. A float becomes an integer by truncation toward zero, limited to the integer's range;
+    a NaN becomes 0. Integers wrap.
     """
     container = CONTAINERS[dtype]
     if dtype.is_host_only:

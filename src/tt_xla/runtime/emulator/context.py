@@ -1,4 +1,4 @@
-"""What binding an instruction needs: the context that a kernel gets, and the two forms of a bound call."""
+"""The context that a kernel gets, and the two forms of a bound call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Context:
-    """What a kernel knows besides its tensors and attributes."""
+    """The facts about an instruction that a kernel knows besides its tensors and attributes."""
 
     op: str
     numerics: str

@@ -1,4 +1,4 @@
-"""The values that on-device number formats hold: rounding to bf16 and to the block floats, bit for bit as TT-NN packs.
+"""Values of on-device number formats: rounding to bf16 and to the block floats, bit for bit as TT-NN packs them.
 
 A block float keeps 16 consecutive elements of a face row, along the last dimension, as sign and magnitude with one
 shared exponent: the largest of the 16. ``bfp_bf8`` has 7 bits of magnitude, ``bfp_bf4`` has 3.
@@ -19,14 +19,14 @@ _BLOCKS_AT_ONCE = 1 << 16
 
 
 def quantize(values: torch.Tensor | np.ndarray, dtype: str) -> torch.Tensor:
-    """The float32 values that ``dtype`` holds after packing ``values``.
+    """Returns the float32 values that ``dtype`` holds after packing ``values``.
 
     Args:
-        values: any shape, any floating dtype; the last dimension is cut into blocks of 16, padded with zeros.
+        values: a tensor of any shape and floating dtype; its last dimension is padded with zeros to blocks of 16.
         dtype: ``bf16``, ``bfp_bf8`` or ``bfp_bf4``.
 
     Returns:
-        float32, same shape; strides are kept where ``values`` is dense.
+        A float32 tensor of the same shape, with the strides of ``values`` if that is dense.
 
     Raises:
         ValueError: ``dtype`` is none of the three.
@@ -45,7 +45,7 @@ def quantize(values: torch.Tensor | np.ndarray, dtype: str) -> torch.Tensor:
     if padding:
         matrix = torch.nn.functional.pad(matrix, (0, padding))
     blocks = matrix.reshape(-1, FACE)
-    # In pieces that stay in the cache: three times as fast on a weight of a hundred megabytes.
+    # Pieces that stay in the cache are three times as fast on a weight of a hundred megabytes.
     packed = torch.empty_like(blocks)
     for start in range(0, len(blocks), _BLOCKS_AT_ONCE):
         piece = slice(start, start + _BLOCKS_AT_ONCE)
@@ -57,13 +57,13 @@ def quantize(values: torch.Tensor | np.ndarray, dtype: str) -> torch.Tensor:
 
 
 def _pack(blocks: torch.Tensor, bits: int) -> torch.Tensor:
-    """float32 ``[n, 16]`` to the values that sign, ``bits`` of magnitude and the block's exponent hold."""
+    """Rounds blocks, float32 ``[n, 16]``, to the values that sign, ``bits`` of magnitude and a shared exponent hold."""
     raw = blocks.contiguous().view(torch.int32)
     exponent = (raw >> 23) & 0xFF
-    # A denormal counts as zero.
+    # Denormals count as zero.
     mantissa = torch.where(exponent > 0, (raw & _MANTISSA) | _HIDDEN_BIT, 0)
     shared = exponent.amax(dim=1, keepdim=True)
-    # What the alignment shifts out is lost before rounding: a tie is seen on the bits that are left.
+    # Bits that the alignment shifts out are lost before rounding, so a tie is decided on the bits that are left.
     mantissa = mantissa >> (shared - exponent).clamp_(max=31)
     cut = 24 - bits
     kept = mantissa >> cut
@@ -73,5 +73,5 @@ def _pack(blocks: torch.Tensor, bits: int) -> torch.Tensor:
     kept.clamp_(max=(1 << bits) - 1)
     magnitude = torch.ldexp(kept.to(torch.float32), shared - 127 - (bits - 1))
     magnitude.masked_fill_((exponent == 255) & (kept > 1 << (bits - 1)), torch.nan)
-    # There is no negative zero: a magnitude of zero has no sign.
+    # The formats have no negative zero.
     return torch.where((raw < 0) & (kept > 0), -magnitude, magnitude)

@@ -1,4 +1,4 @@
-"""The arithmetic of the matrix unit: what its source registers keep, its fidelity phases, its accumulator.
+"""The arithmetic of the matrix unit: the bits that its source registers keep, its fidelity phases, its accumulator.
 
 Sources have 19 bits: sign, 8 of exponent, 10 of mantissa. One phase multiplies 5 significant bits of SrcA (the second
 operand of a matmul: weights) by 7 of SrcB (the first: activations); more phases add the parts left over:
@@ -18,10 +18,10 @@ from typing import Any
 import torch
 
 Product = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-"""Bilinear: (activations, weights) to their product, such as a matmul or a convolution."""
+"""A bilinear function of activations and weights, such as a matmul or a convolution."""
 
 Multiplier = Callable[[Product, torch.Tensor, torch.Tensor], torch.Tensor]
-"""A product, activations and weights to the product as the matrix unit computes it."""
+"""Takes a product, activations and weights; returns the product as the matrix unit computes it."""
 
 _SRC_BITS = 11
 _SRC_A_HIGH_BITS = 5
@@ -31,17 +31,17 @@ SIGNIFICANT = {torch.bfloat16: 8, torch.float32: 24}
 """Significant bits of each dtype, the hidden one included."""
 
 K_STEP = 32
-"""Elements of the inner dimension that go into the accumulator between two roundings of a 16-bit one: a tile's."""
+"""Elements of the inner dimension, one tile's, that a 16-bit accumulator adds between two roundings."""
 
 
 def significant(tensor: torch.Tensor, bits: int) -> torch.Tensor:
-    """``tensor`` (float32 or bfloat16) with only the first ``bits`` significant bits, the hidden one included."""
+    """Clears all but the first ``bits`` significant bits, the hidden one included, of float32 or bfloat16."""
     return cutter(tensor.dtype, bits)(tensor)
 
 
 @functools.cache
 def cutter(dtype: torch.dtype, bits: int) -> Callable[[torch.Tensor], torch.Tensor]:
-    """:func:`significant` of one type and number of bits."""
+    """Returns :func:`significant` for one dtype and number of bits."""
     view, width = torch.int32 if dtype is torch.float32 else torch.int16, SIGNIFICANT[dtype]
     if bits >= width:
         return lambda tensor: tensor
@@ -50,18 +50,19 @@ def cutter(dtype: torch.dtype, bits: int) -> Callable[[torch.Tensor], torch.Tens
 
 
 def _mask(dtype: torch.dtype, cleared: int) -> torch.Tensor:
-    """A tensor, which torch takes up in half the time of a number."""
+    """Returns the mask as a tensor, which torch takes as an operand in half the time of a number."""
     return torch.tensor(-(1 << cleared), dtype=dtype, device="cpu")
 
 
 def sources(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Both operands in one dtype, as the 19-bit source registers hold them."""
+    """Returns both operands in one dtype, as the 19-bit source registers hold them."""
     if a.dtype is not b.dtype:
         a, b = a.to(torch.float32), b.to(torch.float32)
     return significant(a, _SRC_BITS), significant(b, _SRC_BITS)
 
 
 def fidelity(config: Mapping[str, Any] | None) -> str:
+    """Returns the math fidelity of a compute config in lower case, ``hifi4`` if it names none."""
     return str((config or {}).get("math_fidelity") or "hifi4").lower()
 
 
@@ -71,12 +72,14 @@ def keeps_float32(config: Mapping[str, Any] | None) -> bool:
 
 
 def is_one_product(config: Mapping[str, Any] | None, *, silicon: bool) -> bool:
-    """Whether a product with a 32-bit accumulator, of sources with :func:`source_bits`, is all that is computed."""
+    """Whether one product with a 32-bit accumulator, of sources cut to :func:`source_bits`, is all that is computed."""
     return not silicon or (fidelity(config) != "hifi3" and keeps_float32(config))
 
 
 def source_bits(config: Mapping[str, Any] | None, *, silicon: bool) -> tuple[int, int]:
-    """Significant bits that take part of activations and weights, where one product has them all: not for ``hifi3``.
+    """Returns the significant bits of activations and of weights that take part in a product.
+
+    It holds for fidelities that :func:`is_one_product` accepts, so not for ``hifi3``.
 
     Raises:
         ValueError: there is no such fidelity.
@@ -93,17 +96,20 @@ def source_bits(config: Mapping[str, Any] | None, *, silicon: bool) -> tuple[int
 def multiply(
     product: Product, a: torch.Tensor, b: torch.Tensor, config: Mapping[str, Any] | None, *, silicon: bool
 ) -> torch.Tensor:
-    """``product(a, b)`` as the matrix unit computes it with a 32-bit accumulator.
+    """Returns ``product(a, b)`` as the matrix unit computes it with a 32-bit accumulator.
 
     Args:
+        product: a matmul or a convolution.
         a: activations (SrcB).
         b: weights (SrcA).
+        config: compute config of the op.
+        silicon: whether to compute as the chip does, rather than exactly.
     """
     return multiplier(config, silicon=silicon)(product, a, b)
 
 
 def multiplier(config: Mapping[str, Any] | None, *, silicon: bool) -> Multiplier:
-    """:func:`multiply` for one config.
+    """Returns :func:`multiply` for one compute config.
 
     Raises:
         ValueError: there is no such fidelity.
@@ -150,7 +156,8 @@ _MULTIPLIERS: dict[str, Multiplier] = {
 
 
 def matmul_in_bfloat16_steps(a: torch.Tensor, b: torch.Tensor, config: Mapping[str, Any] | None) -> torch.Tensor:
-    """``a @ b`` with an accumulator of bfloat16, rounded after each 32 elements of the inner dimension; float32."""
+    """Returns ``a @ b`` in float32, with an accumulator that is rounded to bfloat16 after each tile of the inner
+    dimension."""
 
     def step(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.matmul(x.to(torch.float32), y.to(torch.float32))

@@ -1,8 +1,8 @@
-"""Where the emulated card computes: the one place that says on which torch device its kernels' tensors lie.
+"""The torch device on which the emulated card computes. Nothing else decides where its kernels' tensors lie.
 
-``TTXLA_EMULATOR_DEVICE=cuda`` has the same kernels run on a GPU: arguments are copied there when a program reads them,
-parameters once, and results are copied back. This has not been tried on a GPU; products are torch's own there, not
-oneDNN's, so that sums are made in another order than on the CPU.
+``TTXLA_EMULATOR_DEVICE=cuda`` runs the same kernels on a GPU. Arguments are copied there when a program reads them,
+parameters once, and results are copied back. This has not been tried on a GPU. Products there are torch's own instead
+of oneDNN's, so that the terms of sums are added in another order than on the CPU.
 """
 
 from __future__ import annotations
@@ -17,28 +17,24 @@ from tt_xla.errors import OptionError
 
 @functools.cache
 def device() -> torch.device:
-    """The device that ``TTXLA_EMULATOR_DEVICE`` names, from the first call on.
+    """Returns the device that ``TTXLA_EMULATOR_DEVICE`` named at the first call.
 
     Raises:
-        OptionError: it names none, or one that torch does not find here.
+        OptionError: it names no device, or one that torch does not find.
     """
     name = options.emulator_device()
-    found = torch.device(name)
-    if found.type == "cuda":
+    device = torch.device(name)
+    if device.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if (found.index or 0) >= count:
-            there = (
-                f"torch {torch.__version__} finds {count} CUDA devices here"
-                if count
-                else (f"torch {torch.__version__} finds no CUDA device here")
-            )
+        if (device.index or 0) >= count:
+            available = f"{count} CUDA devices" if count else "no CUDA device"
             raise OptionError(
-                f"TTXLA_EMULATOR_DEVICE is {name!r}, and {there}.",
+                f"TTXLA_EMULATOR_DEVICE is {name!r}, and torch {torch.__version__} finds {available} here.",
                 hint="Unset it to compute on the CPU, or install a torch built for CUDA beside a driver that it takes.",
             )
-    return found
+    return device
 
 
 def brought(tensor: torch.Tensor) -> torch.Tensor:
-    """``tensor`` where the card computes; itself where it is there."""
+    """Copies a tensor to the device on which the card computes; returns the tensor itself if it lies there."""
     return tensor.to(device())

@@ -28,7 +28,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies: a C++ expression that points to its first element, and its strides."""
+    """The place of a tensor in memory: a C++ expression that points to its first element, and its strides."""
 
     pointer: str
     operand: Operand

@@ -61,7 +61,7 @@ class FusedKernels:
         self._stage = _Stage.WAITING if possible else _Stage.DONE
         self._runs, self._seconds = 0, 0.0
         self.fresh: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
-        """By function, values that fused kernels make in memory of their own (:attr:`Plan.fresh`)."""
+        """Values that fused kernels make in memory of their own (:attr:`Plan.fresh`), by function."""
         self.count = 0
         """Fused kernels in use."""
 

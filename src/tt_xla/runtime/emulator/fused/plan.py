@@ -1,4 +1,4 @@
-"""Which steps of a function become fused kernels, and the function with one call for each of them.
+"""Chooses the steps of a function that become fused kernels, and links the function with a call for each of them.
 
 A fused kernel is a run of steps, one after another, over one shape (:mod:`.rows`), or of small tensors of any shapes
 (:mod:`.block`). It is written for the strides that its tensors had in one run of the program, and its results have the
@@ -84,7 +84,7 @@ class Grouping:
         self._steps = steps
         self._orders = orders
         self._keys = [self._key(position) for position in range(len(steps))]
-        """What steps of one fused kernel have in common; None for steps that cannot be fused."""
+        """Key of each step: steps of one fused kernel share it. None for steps that cannot be fused."""
 
     def _key(self, position: int) -> Shape | None:
         if position and _fills_up(self._steps, position - 1):  # a slice, which stays with its rotary embedding
@@ -216,7 +216,7 @@ class Plan:
         self.fusions: list[Fusion] = []
         """Fused kernels that are written or, later, in use."""
         self.fault: Exception | None = None
-        """What went wrong while the function was recorded."""
+        """The error that was raised while the function was recorded, if any."""
 
     @property
     def name(self) -> str:

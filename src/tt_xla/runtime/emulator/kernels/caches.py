@@ -1,4 +1,4 @@
-"""Writes to caches, which change the tensor they are given. cache is [B, G, K, D], as its op has it."""
+"""Ops that write into a cache in place. A cache is [B, G, K, D], as its op has it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def paged_update_cache(
 
 @kernel("ttnn.fill_cache")
 def fill_cache(ctx: Context, cache: Tensor, input: Tensor, batch_offset: int) -> tuple[()]:
-    """input [N, G, S, D] at the first positions."""
+    """Writes input [N, G, S, D] at the first positions of N sequences, from ``batch_offset`` on."""
     cache[batch_offset : batch_offset + len(input), :, : input.shape[2]] = _as_stored(ctx, input)
     return ()
 

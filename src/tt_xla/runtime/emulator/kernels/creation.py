@@ -1,4 +1,4 @@
-"""Ops that make tensors of nothing."""
+"""Ops that create tensors without operands."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ones(ctx: Context, shape: Sequence[int] | None = None) -> Tensor:
 
 @kernel("ttnn.empty")
 def empty(ctx: Context, shape: Sequence[int] | None = None) -> Tensor:
-    """Zeros: a run must not depend on what memory held before."""
+    """Returns zeros, because a run must not depend on what memory held before."""
     return _full(ctx, 0)
 
 
@@ -47,14 +47,15 @@ def arange(ctx: Context, start: int, end: int, step: int) -> Tensor:
 
 @kernel("ttnn.constant")
 def constant(ctx: Context, value: bytes) -> Tensor:
-    """``value`` is little-endian in the result's dtype, 2 bytes for each element of bf16 and of block floats.
+    """Returns a tensor with the elements of ``value``, little-endian in the result's dtype.
 
-    One element alone fills the result. No bytes are a result without elements, of whatever type.
+    Elements of bf16 and of block floats have 2 bytes. A single element fills the result. No bytes stand for a result
+    without elements, of any dtype.
     """
     if not value:
         return torch.empty(ctx.result.shape, dtype=ctx.container, device=place.device())
     array = np.frombuffer(value, ctx.dtype.little_endian)
-    # A copy: the bytes belong to the Program.
+    # The array is copied, because the bytes belong to the Program.
     if ctx.dtype.is_float and ctx.dtype is not DataType.F32:
         tensor = torch.from_numpy(array.copy()).view(torch.bfloat16)
     else:

@@ -1,4 +1,4 @@
-"""Ops that move elements: views wherever torch has one."""
+"""Ops that move elements. Results are views wherever torch has one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def concat(ctx: Context, inputs: Sequence[Tensor], dim: int) -> Tensor:
 def slice_static(
     ctx: Context, input: Tensor, begins: Sequence[int], ends: Sequence[int], step: Sequence[int]
 ) -> Tensor:
-    """Ends are exclusive."""
+    """Returns elements ``begins`` to ``ends``, which are exclusive."""
     return input[tuple(slice(begin, end, by) for begin, end, by in zip(begins, ends, step, strict=True))]
 
 
@@ -52,14 +52,14 @@ def slice_dynamic(
 
 @kernel("ttnn.pad")
 def pad(ctx: Context, input: Tensor, padding: Sequence[int], value: float = 0.0, use_multicore: bool = True) -> Tensor:
-    """``padding`` is low and high of each dimension, from the first to the last."""
+    """Pads with ``value``; ``padding`` has low and high of each dimension, from the first to the last."""
     pairs = [padding[2 * dim : 2 * dim + 2] for dim in range(input.ndim)]
     return F.pad(input, [size for pair in reversed(pairs) for size in pair], value=value)
 
 
 @kernel("ttnn.repeat")
 def repeat(ctx: Context, input: Tensor, repeat_dims: Sequence[int]) -> Tensor:
-    """A view where only dimensions of size 1 repeat."""
+    """Repeats the tensor along each dimension; returns a view if only dimensions of size 1 repeat."""
     counts = tuple(repeat_dims)
     if len(counts) < input.ndim:
         counts = (1,) * (input.ndim - len(counts)) + counts
@@ -76,13 +76,13 @@ def repeat_interleave(ctx: Context, input: Tensor, repeats: int, dim: int) -> Te
 
 @kernel("ttnn.concatenate_heads", "ttnn.nlp_concat_heads")
 def concatenate_heads(ctx: Context, input: Tensor) -> Tensor:
-    """[batch, heads, sequence, width] to the result's [batch, ..., sequence, heads * width]."""
+    """Turns [batch, heads, sequence, width] into the result's [batch, ..., sequence, heads * width]."""
     return input.permute(0, 2, 1, 3).reshape(ctx.result.shape)
 
 
 @kernel("ttnn.upsample")
 def upsample(ctx: Context, input: Tensor, scale_factor: int | Sequence[int], mode: str = "nearest") -> Tensor:
-    """NHWC."""
+    """Scales height and width of an image NHWC."""
     factors = (scale_factor, scale_factor) if isinstance(scale_factor, int) else tuple(scale_factor)
     image = input.permute(0, 3, 1, 2).to(torch.float32)
     corners = False if mode == "bilinear" else None

@@ -1,4 +1,4 @@
-"""What the host runs between ops of the card, in the element types that the program declares."""
+"""Ops that the host runs between ops of the card, in the element types that the program declares."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def host_call(
     input_types: Sequence[str],
     output_types: Sequence[str],
 ) -> Tensor | list[Tensor]:
-    """Inputs widen to the types that the program has, results narrow to those that the device holds."""
+    """Runs a module on the host. Inputs widen to the program's element types, results narrow to the device's."""
     program = host.load(module)
     arrays = program([to_numpy(tensor, type_) for tensor, type_ in zip(inputs, input_types, strict=True)])
     results = [
@@ -45,9 +45,9 @@ def host_call(
 def host_callback(
     ctx: Context, inputs: list[Tensor], callback: str, input_types: Sequence[str], output_types: Sequence[str]
 ) -> Tensor | list[Tensor]:
-    """Calls a Python function of the process on copies, which it may keep and change."""
-    given = [to_numpy(tensor, type_).copy() for tensor, type_ in zip(inputs, input_types, strict=True)]
-    arrays = callbacks.find(callback)(given)
+    """Calls a Python function of the process on copies of the inputs, which it may keep and change."""
+    copies = [to_numpy(tensor, type_).copy() for tensor, type_ in zip(inputs, input_types, strict=True)]
+    arrays = callbacks.find(callback)(copies)
     results = [
         _narrowed(np.asarray(array), spec.layout.dtype, type_, ("a callback",))
         for array, type_, spec in zip(arrays, output_types, ctx.results, strict=True)
@@ -56,7 +56,7 @@ def host_callback(
 
 
 def to_numpy(tensor: Tensor, declared: str) -> np.ndarray[Any, Any]:
-    """A tensor as the device holds it, in a StableHLO element type."""
+    """Converts a tensor, as the device holds it, to an array of a StableHLO element type."""
     dtype = ElementType(declared).numpy_dtype()
     tensor = tensor.detach().cpu()
     if declared == "i1":
@@ -70,7 +70,7 @@ def to_numpy(tensor: Tensor, declared: str) -> np.ndarray[Any, Any]:
 
 
 def from_numpy(array: np.ndarray[Any, Any], declared: str) -> Tensor:
-    """The other way: a tensor of the dtype that stands for a StableHLO element type."""
+    """Converts an array to a tensor of the dtype that stands for its StableHLO element type."""
     container = DECLARED[declared]
     if declared in ("i2", "i4", "ui2", "ui4"):
         return torch.from_numpy(array.astype(np.uint8 if declared.startswith("u") else np.int8))
@@ -81,16 +81,18 @@ def from_numpy(array: np.ndarray[Any, Any], declared: str) -> Tensor:
 
 
 def _narrowed(array: np.ndarray[Any, Any], dtype: DataType, declared: str, ops: Sequence[str]) -> Tensor:
-    """Raises:
-    ExecutionError: an integer is outside the range of the type that the device has for it.
+    """Converts an array to the device's dtype.
+
+    Raises:
+        ExecutionError: an integer is outside the range of the device's dtype.
     """
     limits = INTEGER_RANGES.get(dtype)
     if limits is not None and array.size and declared in ("i64", "ui64"):
         for value in (int(array.min()), int(array.max())):
             if not limits[0] <= value <= limits[1]:
                 raise ExecutionError(
-                    f"{', '.join(ops)} on the host gave the value {value}, which does not fit {dtype}, the type that "
-                    f"{declared} has on the device.",
-                    hint="The chip computes in 32 bits; scale the values or keep what uses them on the host.",
+                    f"{', '.join(ops)} on the host returned {value}, which is outside the range of {dtype}, the "
+                    f"device's type for {declared}: {limits[0]} to {limits[1]}.",
+                    hint="The chip computes in 32 bits. Scale the values, or keep the ops that use them on the host.",
                 )
     return place.brought(hold(from_numpy(array, declared), dtype))

@@ -1,4 +1,4 @@
-"""Ops that find elements by computed positions."""
+"""Ops that read and write elements at computed positions, and sorts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Tensor = torch.Tensor
 
 @kernel("ttnn.embedding")
 def embedding(ctx: Context, input: Tensor, weight: Tensor) -> Tensor:
-    """Rows of ``weight`` (its last two dimensions) at the indices ``input``."""
+    """Returns the rows of ``weight``, along its last two dimensions, at the indices ``input``."""
     table = weight.reshape(-1, weight.shape[-1])
     indices = input.to(torch.int64)
     if indices.numel():
@@ -43,7 +43,7 @@ _REDUCTIONS = {"sum": "sum", "prod": "prod", "max": "amax", "min": "amin"}
 def scatter(
     ctx: Context, input: Tensor, index: Tensor, source: Tensor, dim: int, scatter_reduce_type: str = "invalid"
 ) -> Tensor:
-    """``invalid`` writes; the others combine with what is there."""
+    """Writes ``source`` at ``index``; with a reduction other than ``invalid``, combines it with the elements there."""
     positions, values = index.to(torch.int64), source.to(input.dtype)
     if scatter_reduce_type == "invalid":
         return input.scatter(dim, positions, values)
@@ -63,6 +63,6 @@ def sort(
 def topk(
     ctx: Context, input_tensor: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """Of equal values the first."""
+    """Returns the k greatest or least values; among equal ones, those that come first."""
     values, indices = torch.sort(input_tensor, dim=dim, descending=largest, stable=True)
     return values.narrow(dim, 0, k), indices.narrow(dim, 0, k)

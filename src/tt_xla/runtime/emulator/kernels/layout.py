@@ -1,4 +1,4 @@
-"""Ops that change how a tensor lies or what type it has, not what it says."""
+"""Ops that change a tensor's layout or type, not its elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Tensor = torch.Tensor
 
 @kernel("ttnn.assign", keeps_values=True)
 def assign(ctx: Context, input: Tensor) -> Tensor:
-    """A copy that may be written to."""
+    """Returns a copy, which may be written to."""
     return input.clone(memory_format=torch.contiguous_format)
 
 
@@ -28,13 +28,13 @@ def assign(ctx: Context, input: Tensor) -> Tensor:
     keeps_values=True,
 )
 def move(ctx: Context, input: Tensor) -> Tensor:
-    """The rounding to the result's dtype is all there is to see."""
+    """Returns the operand; rounding to the result's dtype is all that the emulated card does."""
     return input
 
 
 @kernel("ttnn.bitcast_convert")
 def bitcast_convert(ctx: Context, input: Tensor) -> Tensor:
-    """The same bits under another type of the same width."""
+    """Reinterprets the bits as another type of the same width."""
     narrow = {torch.int64: torch.int32, torch.int32: torch.int32}
     spec = ctx.operands["input"]
     assert not isinstance(spec, tuple)

@@ -23,12 +23,12 @@ def softmax(
     numericStable: bool = False,
     compute_config: Config = None,
 ) -> Tensor:
-    """Computed with the maximum subtracted in either case: the other form only adds overflows."""
+    """Returns the softmax, with the maximum subtracted whatever ``numericStable`` says: without it, sums overflow."""
     return torch.softmax(input, dimension)
 
 
 def _scaled(normalized: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """``normalized`` is overwritten."""
+    """Multiplies by the weight and adds the bias, in the memory of ``normalized``."""
     if weight is not None:
         normalized.mul_(weight.to(torch.float32))
     return normalized if bias is None else normalized.add_(bias.to(torch.float32))
@@ -47,7 +47,7 @@ def layer_norm(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Over the last dimension."""
+    """Normalizes over the last dimension."""
     if any(parameter is not None and parameter.dtype is not input.dtype for parameter in (weight, bias)):
         input = input.to(torch.float32)
     scale, shift = _last_dimension(weight, input), _last_dimension(bias, input)
@@ -63,8 +63,10 @@ def rms_norm(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Over the last dimension. The squares are summed in float64, where their order does not show in float32: the
-    second engine has another one."""
+    """Normalizes over the last dimension.
+
+    The squares are summed in float64, whose rounding hides the order of the terms: fused kernels add them in another.
+    """
     wide = input.to(torch.float32)
     norm = torch.linalg.vector_norm(wide, dim=-1, keepdim=True, dtype=torch.float64)
     factor = norm.square_().div_(input.shape[-1]).add_(epsilon).rsqrt_().to(torch.float32)
@@ -73,7 +75,7 @@ def rms_norm(
 
 
 def _per_channel(parameter: Tensor | None, input: Tensor) -> Tensor | None:
-    """A vector of channels as [1, C, 1, ...]; what broadcasts already stays."""
+    """Reshapes a vector of channels to [1, C, 1, ...]; returns a parameter of another rank as it is."""
     if parameter is None or parameter.ndim != 1:
         return parameter
     return parameter.reshape((1, -1) + (1,) * (input.ndim - 2))
@@ -90,7 +92,7 @@ def batch_norm_inference(
     epsilon: float = 1e-5,
     compute_config: Config = None,
 ) -> Tensor:
-    """Channels are dimension 1 for vectors of statistics, else where these broadcast."""
+    """Normalizes with given statistics: vectors belong to dimension 1, other shapes broadcast."""
     mean, variance, scale, shift = (_per_channel(p, input) for p in (running_mean, running_var, weight, bias))
     assert mean is not None
     assert variance is not None
@@ -110,7 +112,7 @@ def batch_norm_training(
     momentum: float = 0.1,
     compute_config: Config = None,
 ) -> Tensor:
-    """With the statistics of the batch; channels are dimension 1."""
+    """Normalizes with the statistics of the batch; channels are dimension 1."""
     wide = input.to(torch.float32)
     dims = [dim for dim in range(input.ndim) if dim != 1]
     variance, mean = torch.var_mean(wide, dims, correction=0, keepdim=True)
@@ -129,7 +131,7 @@ def group_norm(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Input is [N, 1, H*W, C]."""
+    """Normalizes groups of channels of an input [N, 1, H*W, C]."""
     channels = input.shape[-1]
     by_channel = input.to(torch.float32).reshape(input.shape[0], -1, channels).transpose(1, 2)
     scale, shift = (None if p is None else p.flatten()[:channels].to(torch.float32) for p in (weight, bias))

@@ -1,4 +1,4 @@
-"""Pooling on flattened [1, 1, N*H*W, C] activations, seen as channels-last NCHW without a copy."""
+"""Poolings of flattened activations [1, 1, N*H*W, C], viewed as channels-last NCHW without a copy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def max_pool2d(
     ceil_mode: bool,
     **_: Any,
 ) -> Tensor:
-    """``padding`` is (height, width) or (top, bottom, left, right)."""
+    """Returns the maximum of each window; ``padding`` is (height, width) or (top, bottom, left, right)."""
     x = image(input, batch_size, input_height, input_width, channels)
     if _tiles(x, kernel_size, stride, padding, dilation):
         return flattened(_maximum_of_tiles(x, kernel_size)).reshape(ctx.result.shape)
@@ -42,18 +42,18 @@ def max_pool2d(
 def _tiles(
     x: Tensor, size: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
 ) -> bool:
-    """Whether windows lie side by side and fill the image."""
+    """Whether windows lie side by side and fill the image, so that no element is in two of them."""
     side_by_side = tuple(size) == tuple(stride) and not any(padding) and set(dilation) == {1}
     return side_by_side and x.numel() > 0 and x.shape[2] % size[0] == 0 and x.shape[3] % size[1] == 0
 
 
 def _maximum_of_tiles(x: Tensor, size: Sequence[int]) -> Tensor:
-    """Rows of windows, then columns: maxima of whole tensors, which take half the time of torch's pooling."""
+    """Takes maxima of whole tensors, first over rows of windows, then columns: half the time of torch's pooling."""
     for dim, count in ((2, size[0]), (3, size[1])):
-        parts = x.unflatten(dim, (-1, count)).unbind(dim + 1)
-        x = parts[0] if count == 1 else torch.maximum(parts[0], parts[1])
-        for part in parts[2:]:
-            torch.maximum(x, part, out=x)
+        slices = x.unflatten(dim, (-1, count)).unbind(dim + 1)
+        x = slices[0] if count == 1 else torch.maximum(slices[0], slices[1])
+        for each in slices[2:]:
+            torch.maximum(x, each, out=x)
     return x
 
 
@@ -72,12 +72,15 @@ def max_pool2d_with_indices(
     ceil_mode: bool,
     **_: Any,
 ) -> tuple[Tensor, Tensor]:
-    """Positions are row * width + column in the unpadded plane of a channel; of equal elements the first."""
+    """Returns the maximum of each window and its position; among equal elements, that of the first.
+
+    Positions are row * width + column in the unpadded plane of a channel.
+    """
     x = image(input, batch_size, input_height, input_width, channels)
     x, around = _padded(x, padding, kernel_size, -torch.inf)
     size, step = tuple(kernel_size), tuple(stride)
-    found = F.max_pool2d(x, size, step, around, tuple(dilation), ceil_mode, return_indices=True)
-    pooled, index = (_cropped(part, input_height, input_width, padding, stride) for part in found)
+    maxima = F.max_pool2d(x, size, step, around, tuple(dilation), ceil_mode, return_indices=True)
+    pooled, index = (_cropped(each, input_height, input_width, padding, stride) for each in maxima)
     if x.shape[2:] != (input_height, input_width):  # padded before
         top, left = four_sides(padding)[::2]
         wide = x.shape[3]
@@ -87,7 +90,7 @@ def max_pool2d_with_indices(
 
 
 def _cropped(pooled: Tensor, height: int, width: int, padding: Sequence[int], stride: Sequence[int]) -> Tensor:
-    """Without windows that start in the padding after the end, which ``ceil_mode`` adds where that was done before."""
+    """Removes windows that start in the padding after the end: ``ceil_mode`` adds them to a padded image."""
     top, _, left, _ = four_sides(padding)
     return pooled[:, :, : -(-(height + top) // stride[0]), : -(-(width + left) // stride[1])]
 
@@ -95,7 +98,7 @@ def _cropped(pooled: Tensor, height: int, width: int, padding: Sequence[int], st
 def _padded(
     x: Tensor, padding: Sequence[int], kernel_size: Sequence[int], value: float
 ) -> tuple[Tensor, tuple[int, int]]:
-    """Padding that torch's pooling does not do is done before."""
+    """Pads the image if torch's pooling cannot; returns it with the padding (height, width) left to torch."""
     top, bottom, left, right = four_sides(padding)
     alike = (top, left) == (bottom, right)
     if alike and 2 * top <= kernel_size[0] and 2 * left <= kernel_size[1]:
@@ -119,9 +122,9 @@ def avg_pool2d(
     count_include_pad: bool = True,
     **_: Any,
 ) -> Tensor:
-    """``padding`` is (height, width) or (top, bottom, left, right)."""
+    """Returns the mean of each window; ``padding`` is (height, width) or (top, bottom, left, right)."""
     if any(step != 1 for step in dilation):
-        raise ValueError(f"avg_pool2d has no dilation, got {tuple(dilation)}")
+        raise ValueError(f"avg_pool2d takes no dilation, got {tuple(dilation)}")
     x = image(input, batch_size, input_height, input_width, channels)
     size, step = tuple(kernel_size), tuple(stride)
     padded, around = _padded(x, padding, kernel_size, 0.0)
@@ -136,5 +139,5 @@ def avg_pool2d(
 
 @kernel("ttnn.global_avg_pool2d")
 def global_avg_pool2d(ctx: Context, input: Tensor) -> Tensor:
-    """[N, H, W, C] to [N, 1, 1, C]."""
+    """Returns the mean of each channel: [N, H, W, C] becomes [N, 1, 1, C]."""
     return input.mean((1, 2), keepdim=True)

@@ -1,4 +1,4 @@
-"""Reductions: accumulated in float32, rounded once."""
+"""Reductions: accumulated in float32 and rounded once."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def min_(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, comp
 
 @kernel("ttnn.prod")
 def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: int | Dims = None) -> Tensor:
-    """One dimension after the other, the last one first."""
+    """Multiplies along one dimension after the other, the last one first."""
     result = input.to(torch.float32) if input.is_floating_point() else input.to(torch.int64)
     dims = [dim_arg] if isinstance(dim_arg, int) else _dims(input, dim_arg)
     for dim in sorted((dim % input.ndim for dim in dims), reverse=True):
@@ -62,18 +62,18 @@ def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: int | Dims = None
 
 @kernel("ttnn.argmax")
 def argmax(ctx: Context, input: Tensor, dim: int | None = None, keep_dim: bool = False, dim_arg: Dims = None) -> Tensor:
-    """The first of equal values; over all elements, flattened, without a dimension."""
+    """Returns the position of the first greatest value; without a dimension, among all elements, flattened."""
     dims = [dim] if dim is not None else None if dim_arg is None else _dims(input, dim_arg)
     if dims is not None and len(dims) > 1 and len(dims) < input.ndim:
         raise ValueError(f"argmax takes one dimension or all, got {dims}")
     if dims is None or len(dims) > 1:
         return _first_maximum(input.flatten(), 0).reshape(ctx.result.shape)
-    found = _first_maximum(input, dims[0])
-    return found.unsqueeze(dims[0]) if keep_dim else found
+    position = _first_maximum(input, dims[0])
+    return position.unsqueeze(dims[0]) if keep_dim else position
 
 
 def _first_maximum(input: Tensor, dim: int) -> Tensor:
-    # torch leaves open which of equal values argmax finds; of equal ones, max on bools and ints too.
+    # Torch leaves open which of equal values argmax finds.
     highest = torch.amax(input, dim, keepdim=True)
     hit = (input == highest) | (input != input)
     return torch.argmax(hit.to(torch.uint8), dim) if input.shape[dim] < 2 else _first_true(hit, dim)
