@@ -1,4 +1,4 @@
-"""A JAX function as source that calls TT-NN.
+"""Exports a JAX function as source code that calls TT-NN.
 
 codegen_py(forward, graphdef, state, x, export_path="model")
 """
@@ -20,17 +20,20 @@ def codegen_py(
     export_tensors: bool = True,
     **kwargs: Any,
 ) -> None:
-    """Writes ``main.py`` and what belongs to it to ``export_path``, and runs the function once for these arguments.
+    """Writes a Python program for a function to a folder, and runs the function once with the arguments.
 
     Args:
-        args: those that are not arrays, such as a ``graphdef`` of Flax, are static.
+        func: the function; it need not be jitted.
+        args: positional arguments. An argument that is not an array, such as a ``graphdef`` of Flax, is static.
         compiler_options: options as for ``jax.jit``.
-        export_tensors: the arguments, and the results to compare with, go to ``tensors/``; else ``main.py`` makes its
-            arguments of ones.
+        export_path: folder for ``main.py`` and its helper files.
+        export_tensors: whether to write the arguments and the expected results to ``tensors/``. Without them,
+            ``main.py`` uses arguments of ones.
+        kwargs: keyword arguments, treated as ``args``.
 
     Raises:
         OptionError: an option is unknown or has a bad value.
-        CompileError: the function cannot be compiled, or has no source.
+        CompileError: the function cannot be compiled, or cannot be written as source code.
         OutputError: the folder cannot be written.
     """
     _codegen("codegen_py", func, args, kwargs, compiler_options, export_path, export_tensors)
@@ -44,7 +47,11 @@ def codegen_cpp(
     export_tensors: bool = True,
     **kwargs: Any,
 ) -> None:
-    """As :func:`codegen_py`, with ``main.cpp``; refused are host ops and traces, which C++ source cannot hold."""
+    """Same as :func:`codegen_py`, but writes a C++ program, ``main.cpp``.
+
+    Raises:
+        CompileError: also where the program has host ops or traces, which C++ source cannot hold.
+    """
     _codegen("codegen_cpp", func, args, kwargs, compiler_options, export_path, export_tensors)
 
 
@@ -57,7 +64,7 @@ def _codegen(
     export_path: str | Path,
     export_tensors: bool,
 ) -> None:
-    """Compiles and runs below JAX's own backends, so it does not matter which one is chosen."""
+    """Lowers the function with JAX, then compiles and runs it without a JAX backend; any platform may be selected."""
     import jax
 
     from tt_xla.codegen.export import begin, exporting
@@ -66,10 +73,11 @@ def _codegen(
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
 
-    own = {"backend": backend, "export_path": str(export_path or ""), "export_tensors": export_tensors}
-    CompileOptions.parse(own)
-    CompileOptions.parse(own | {"backend": dict(compiler_options or {}).get("backend", backend)})  # a wrong one, too
-    options = CompileOptions.parse(dict(compiler_options or {}) | own)
+    export_options = {"backend": backend, "export_path": str(export_path or ""), "export_tensors": export_tensors}
+    CompileOptions.parse(export_options)
+    # The user's value of option `backend` is replaced below; a bad one is refused first.
+    CompileOptions.parse(export_options | {"backend": dict(compiler_options or {}).get("backend", backend)})
+    options = CompileOptions.parse(dict(compiler_options or {}) | export_options)
     static = tuple(i for i, arg in enumerate(args) if not is_of_arrays(arg))
     static_names = tuple(name for name, arg in kwargs.items() if not is_of_arrays(arg))
     jitted = jax.jit(func, static_argnums=static, static_argnames=static_names, keep_unused=True)
@@ -87,21 +95,25 @@ def _codegen(
 def _leaves(
     args: tuple[Any, ...], kwargs: dict[str, Any], static: tuple[int, ...], static_names: tuple[str, ...]
 ) -> list[tuple[str, Any]]:
-    """The arrays that the function takes, in its order, named by their place: ``layers.0.fc.kernel``."""
+    """Returns the arrays that the lowered function takes, in order.
+
+    Returns:
+        Pairs of a name and an array. Names are the keys in the argument's tree, such as ``layers.0.fc.kernel``.
+    """
     import jax
 
-    given = [(f"args_{i}", arg) for i, arg in enumerate(args) if i not in static]
-    given += [(name, kwargs[name]) for name in sorted(kwargs) if name not in static_names]
-    found: list[tuple[str, Any]] = []
-    for name, tree in given:
+    trees = [(f"args_{i}", arg) for i, arg in enumerate(args) if i not in static]
+    trees += [(name, kwargs[name]) for name in sorted(kwargs) if name not in static_names]
+    leaves: list[tuple[str, Any]] = []
+    for tree_name, tree in trees:
         for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
-            parts = [_part(key) for key in path]
-            inner = [part for part in parts if part != "value"]
-            found.append((".".join(inner) or name, leaf))
-    return found
+            keys = [_key_text(key) for key in path]
+            leaves.append((".".join(key for key in keys if key != "value") or tree_name, leaf))
+    return leaves
 
 
-def _part(key: Any) -> str:
+def _key_text(key: Any) -> str:
+    """Returns the text of one key of a path in a tree."""
     for attribute in ("key", "name", "idx"):
         if hasattr(key, attribute):
             return str(getattr(key, attribute))
@@ -109,22 +121,22 @@ def _part(key: Any) -> str:
 
 
 def _name_arguments(module: Any, names: list[str]) -> None:
-    """Gives the arguments of ``main`` these names."""
+    """Sets the names of the arguments of ``main`` in a module."""
     from jaxlib.mlir import ir
 
     main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
     with module.context:
-        given = list(main.attributes["arg_attrs"]) if "arg_attrs" in main.attributes else [{} for _ in names]
-        named: list[ir.Attribute] = []
-        for attributes, name in zip(given, names, strict=True):
+        old_attributes = list(main.attributes["arg_attrs"]) if "arg_attrs" in main.attributes else [{} for _ in names]
+        new_attributes: list[ir.Attribute] = []
+        for attributes, name in zip(old_attributes, names, strict=True):
             fields = {item.name: item.attr for item in attributes} if attributes else {}
             fields["ttir.name"] = ir.StringAttr.get(name)
-            named.append(ir.DictAttr.get(fields))
-        main.attributes["arg_attrs"] = ir.ArrayAttr.get(named)
+            new_attributes.append(ir.DictAttr.get(fields))
+        main.attributes["arg_attrs"] = ir.ArrayAttr.get(new_attributes)
 
 
 def _tensor(leaf: Any) -> Any:
-    """A JAX or NumPy array, or a number, as a torch tensor of the same elements."""
+    """Returns a torch tensor with the elements of a JAX array, a NumPy array or a number."""
     import jax.numpy as jnp
     import numpy as np
     import torch

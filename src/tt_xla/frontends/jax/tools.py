@@ -1,4 +1,4 @@
-"""What a JAX function becomes on its way to the card: its TTIR, its TTNN, and its Program."""
+"""Upstream's helpers that return the TTIR module, the TTNN module and the program of a JAX function."""
 
 from __future__ import annotations
 
@@ -12,13 +12,20 @@ from tt_xla.options import CompileOptions, selected_system
 def serialize_compiled_artifacts(
     func: Callable[..., Any], *args: Any, compiler_options: Mapping[str, Any] | None = None, **kwargs: Any
 ) -> tuple[str, str, bytes]:
-    """Compiles ``func`` for these arguments, of which those that are not arrays are static, and runs nothing.
+    """Compiles a function for the shapes and types of its arguments, without running it.
+
+    Args:
+        func: the function; it need not be jitted.
+        args: positional arguments. An argument that is not an array is static.
+        compiler_options: options as for ``jax.jit``.
+        kwargs: keyword arguments, treated as ``args``.
 
     Returns:
-        The text of the TTIR and of the TTNN module, and the ``.ttnn`` program.
+        The text of the TTIR module, the text of the TTNN module, and the bytes of the ``.ttnn`` program.
 
     Raises:
-        CompileError: the function cannot become a Program.
+        CompileError: the function cannot be compiled.
+        OptionError: an option is unknown or has a bad value.
     """
     import jax
 
@@ -47,7 +54,13 @@ def serialize_compiled_artifacts_to_disk(
     compiler_options: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Writes ``<output_prefix>_ttir.mlir``, ``<output_prefix>_ttnn.mlir`` and ``<output_prefix>.ttnn``."""
+    """Compiles a function and writes ``PREFIX_ttir.mlir``, ``PREFIX_ttnn.mlir`` and ``PREFIX.ttnn``.
+
+    Args:
+        output_prefix: path that the names of the files start with.
+
+    For the other arguments and the exceptions see :func:`serialize_compiled_artifacts`.
+    """
     ttir, ttnn, program = serialize_compiled_artifacts(func, *args, compiler_options=compiler_options, **kwargs)
     Path(f"{output_prefix}_ttir.mlir").write_text(ttir)
     Path(f"{output_prefix}_ttnn.mlir").write_text(ttnn)
@@ -55,6 +68,7 @@ def serialize_compiled_artifacts_to_disk(
 
 
 def is_of_arrays(value: Any) -> bool:
+    """Returns whether every leaf of a tree is an array or a number."""
     import jax
 
     leaves = jax.tree.leaves(value)

@@ -1,8 +1,10 @@
 """The structs of the PJRT C API, version 0.114. Made by tools/generate_pjrt_abi.py; do not edit.
 
-A struct is its fields in order, ``name:type``, parted by blanks. Types are those of ``structs.TYPES`` or the name of a
-struct held by value; every pointer is ``pointer``; ``head`` is ``struct_size:size extension_start:pointer``. A field
-marked ``!`` is set by the one who is called. Source: openxla/xla, xla/pjrt/c/pjrt_c_api.h (Apache-2.0).
+Each struct lists its fields in order as ``name:type``, separated by spaces. A type is a key of ``structs.TYPES`` or the
+name of a struct held by value; every pointer is ``pointer``; ``head`` stands for ``struct_size:size
+extension_start:pointer``. The callee sets the fields marked ``!``.
+
+Source: openxla/xla, xla/pjrt/c/pjrt_c_api.h (Apache-2.0).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Answers: what the queries about a handle return, prepared as bytes that the C part copies.
+"""Answers: the outputs of queries about a handle, prepared as bytes that the C part copies.
 
-Many queries end the process when they fail, and most are asked inside deallocations or many times per call; so none
-of them runs Python.
+No query runs Python, because jaxlib makes most of them while it frees objects or many times per call, and ends the
+process when one of many queries fails.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ from typing import Any
 from tt_xla.frontends.jax.pjrt.structs import SLOTS, VALUE_TYPES, arguments, fields, struct
 
 CAPACITY = 200
-"""Slots that the C part has room for; one of its constants."""
+"""Number of slots that the C part has room for; equals its constant of the same name."""
 
 _NUMBERS = {slot: number for number, slot in enumerate(SLOTS)}
 _AFTER_HEAD, _AFTER_HANDLE = 16, 24
 
 BY_NOBODY, BY_HANDLE, BY_PLUGIN = 0, 1, 2
+"""Whose answers serve a slot: those of no object, of the handle in its arguments, or of the plugin."""
+
 _HANDLES = ("Client", "DeviceDescription", "Device", "Memory", "Executable", "LoadedExecutable", "Buffer")
-_NOT_OF_A_HANDLE = ("PJRT_Client_Create", "PJRT_Executable_DeserializeAndLoad")
+_WITHOUT_ANSWERS = ("PJRT_Client_Create", "PJRT_Executable_DeserializeAndLoad")
 
 
 def answered_by(slot: str) -> int:
-    """Who answers a slot: the handle in its arguments, the plugin, or nobody."""
+    """Returns whose answers serve a slot: :data:`BY_NOBODY`, :data:`BY_HANDLE` or :data:`BY_PLUGIN`."""
     if slot == "PJRT_Plugin_Attributes":
         return BY_PLUGIN
-    if slot in _NOT_OF_A_HANDLE:
+    if slot in _WITHOUT_ANSWERS:
         return BY_NOBODY
     if slot.startswith("PJRT_TopologyDescription_"):
         return BY_NOBODY if slot.endswith(("_Create", "_Deserialize")) else BY_HANDLE
@@ -36,20 +38,33 @@ def answered_by(slot: str) -> int:
 
 
 class Packed(bytes):
-    """Answers as the C part wants them, with what they point to, which lives as long as they do."""
+    """Answers in the C part's format.
+
+    Attributes:
+        keep: the ctypes values that the answers point to, kept alive here.
+    """
 
     keep: list[Any]
 
 
 class Answers:
-    """Collects answers, and what they point to."""
+    """Collects the answers of one handle, and the values that they point to."""
 
     def __init__(self) -> None:
         self._answers: dict[int, bytes] = {}
         self.keep: list[Any] = []
 
     def set(self, slot: str, **values: Any) -> Answers:
-        """Says what a query returns. Text becomes a pointer, and its length the field ``<name>_size``."""
+        """Sets the outputs of a query.
+
+        Args:
+            slot: name of the query.
+            values: outputs by the name of their field. A text or bytes becomes a pointer, and its length is set in
+                field ``<name>_size``.
+
+        Returns:
+            This object.
+        """
         args = arguments(slot)()
         for name, value in values.items():
             if isinstance(value, str | bytes):
@@ -66,24 +81,26 @@ class Answers:
         return self
 
     def pointer(self, value: Any) -> int:
-        """The address of a ctypes value, kept."""
+        """Returns the address of a ctypes value, which is kept alive."""
         self.keep.append(value)
         return ctypes.addressof(value)
 
     def handles(self, handles: Sequence[int]) -> int:
+        """Returns the address of an array of handles."""
         return self.pointer((ctypes.c_void_p * max(1, len(handles)))(*handles))
 
     def integers(self, values: Sequence[int], type_: Any = ctypes.c_int64) -> int:
+        """Returns the address of an array of integers of a ctypes type."""
         return self.pointer((type_ * max(1, len(values)))(*values))
 
     def texts(self, values: Sequence[str]) -> tuple[int, int]:
-        """Addresses of an array of texts and of an array of their lengths."""
+        """Returns the address of an array of texts and that of an array of their lengths."""
         encoded = [value.encode() for value in values]
         buffers = [self.pointer(ctypes.create_string_buffer(value, len(value) + 1)) for value in encoded]
         return self.handles(buffers), self.integers([len(value) for value in encoded], ctypes.c_size_t)
 
     def named_values(self, values: Mapping[str, int | float | str | bool]) -> int:
-        """The address of an array of ``PJRT_NamedValue``."""
+        """Returns the address of an array of ``PJRT_NamedValue``."""
         array = (struct("PJRT_NamedValue") * max(1, len(values)))()
         for item, (name, value) in zip(array, values.items(), strict=False):
             item.struct_size = ctypes.sizeof(item)
@@ -107,7 +124,11 @@ class Answers:
         item.value = int.from_bytes(binary.pack(code, value), "little")
 
     def pack(self) -> Packed:
-        """Offsets of 16 bits, one more than there are slots, then the answers that they delimit."""
+        """Returns the answers in the C part's format.
+
+        The format is ``CAPACITY + 1`` offsets of 16 bits, followed by the answers. The answer of a slot lies between
+        its offset and the next one.
+        """
         offsets = [position := 2 * (CAPACITY + 1)]
         for number in range(CAPACITY):
             position += len(self._answers.get(number, b""))

@@ -1,5 +1,8 @@
-"""Buffers: arrays of the device. Their elements stand in host memory of the emulated card, and change only as a program
-writes its result to one that was donated to it."""
+"""Buffers: the arrays of the device.
+
+Elements stand in host memory of the emulated card. They change only when a program writes a result to a buffer that was
+donated to it.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,24 @@ from tt_xla.ir.element_types import ElementType
 if TYPE_CHECKING:
     import torch
 
-_BY_CODE = {BUFFER_TYPES[element.pjrt]: element.torch for element in ElementType}
-BY_MLIR = {element.value: BUFFER_TYPES[element.pjrt] for element in ElementType}
+_ELEMENTS_BY_CODE = {BUFFER_TYPES[element.pjrt]: element for element in ElementType}
+PJRT_CODES: dict[str, int] = {element.value: code for code, element in _ELEMENTS_BY_CODE.items()}
+"""Values of ``PJRT_Buffer_Type`` by the element type's name in MLIR."""
+
 _VERSIONS = itertools.count(1)
-_RAW = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
+_RAW_DTYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
+"""NumPy dtypes that copy elements bit by bit, by the bytes of an element."""
 
 
 class Buffer:
-    """One array: a contiguous tensor, its PJRT element type, and a version that no other buffer has."""
+    """One array.
+
+    Attributes:
+        tensor: the elements, contiguous.
+        code: element type, a value of ``PJRT_Buffer_Type``.
+        memory: handle of the memory that the buffer is in.
+        version: a number that no other buffer of the process has.
+    """
 
     __slots__ = ("code", "memory", "tensor", "version")
 
@@ -40,13 +53,17 @@ class Buffer:
 
 
 class Place:
-    """What buffers in one memory of one device answer, by element type and shape."""
+    """Creates buffers in one memory of one device, with the answers to jaxlib's queries about them.
+
+    Attributes:
+        answers: returns the answers of a buffer for an element type and a shape; the last 4096 are cached.
+    """
 
     def __init__(self, device: int, memory: int) -> None:
         self.memory = memory
         self._device = device
         self._new_cell = trampoline().new_cell
-        self._empty = trampoline().EVENT  # an address for arrays of no elements
+        self._empty = trampoline().EVENT  # address that stands for an empty tensor's data
         self.answers = functools.lru_cache(maxsize=4096)(self._answers)
 
     def _answers(self, code: int, dims: tuple[int, ...]) -> Packed:
@@ -61,10 +78,11 @@ class Place:
         answers.set("PJRT_Buffer_OnDeviceSizeInBytes", on_device_size_in_bytes=itemsize * math.prod(dims))
         answers.set("PJRT_Buffer_Device", device=self._device)
         answers.set("PJRT_Buffer_Memory", memory=self.memory)
-        answers.set("PJRT_Buffer_IsOnCpu", is_on_cpu=True)  # so that np.asarray needs no copy
+        answers.set("PJRT_Buffer_IsOnCpu", is_on_cpu=True)  # np.asarray then needs no copy
         return answers.pack()
 
     def new_handle(self, tensor: torch.Tensor, code: int, answers: Packed) -> int:
+        """Returns the handle of a new buffer over ``tensor``."""
         buffer = Buffer(tensor, code, self.memory)
         handle: int = self._new_cell(buffer, answers, tensor.data_ptr() or self._empty)
         return handle
@@ -72,10 +90,12 @@ class Place:
 
 @functools.cache
 def place(device: int, memory: int) -> Place:
+    """Returns the place for handles of a device and of one of its memories; there is one per pair."""
     return Place(device, memory)
 
 
 def _row_major(answers: Answers, rank: int) -> Any:
+    """Returns a ``PJRT_Buffer_MemoryLayout`` without tiles, with the last dimension varying fastest."""
     layout = struct("PJRT_Buffer_MemoryLayout")()
     layout.struct_size = ctypes.sizeof(layout)
     layout.value.struct_size = ctypes.sizeof(layout.value)
@@ -86,28 +106,45 @@ def _row_major(answers: Answers, rank: int) -> Any:
 
 @functools.cache
 def _element(code: int) -> torch.dtype:
-    """The torch dtype of a PJRT element type; the first call imports torch, which takes a while."""
+    """Returns the torch dtype that holds one element each of a PJRT element type.
+
+    Raises:
+        PluginError: the platform has no arrays of that type.
+    """
     import torch
 
-    if code not in _BY_CODE:
+    element = _ELEMENTS_BY_CODE.get(code)
+    if element is None:
         name = next((name for name, number in BUFFER_TYPES.items() if number == code), str(code))
         supported = ", ".join(element.pjrt for element in ElementType)
-        message = f"Arrays of element type {name} have no place on 'tt'; it takes {supported}."
-        raise PluginError("UNIMPLEMENTED", message)
-    dtype: torch.dtype = getattr(torch, _BY_CODE[code])
+        raise PluginError("UNIMPLEMENTED", f"'tt' has no arrays of element type {name}; it has arrays of {supported}.")
+    dtype: torch.dtype = getattr(torch, element.torch)
     return dtype
 
 
 def _strided(address: int, itemsize: int, dims: Sequence[int], strides: Sequence[int]) -> np.ndarray[Any, Any]:
-    """Foreign memory as an array of raw elements. Strides are bytes, of either sign."""
+    """Returns an array over memory that Python does not own.
+
+    Args:
+        address: address of the first element.
+        itemsize: bytes of an element.
+        dims: shape.
+        strides: bytes between neighbours along each dimension; may be negative.
+    """
     low = sum(min(0, (n - 1) * stride) for n, stride in zip(dims, strides, strict=True))
     high = sum(max(0, (n - 1) * stride) for n, stride in zip(dims, strides, strict=True)) + itemsize
     memory = trampoline().view(address + low, high - low)
-    return np.ndarray(dims, _RAW[itemsize], memory, -low, strides)
+    return np.ndarray(dims, _RAW_DTYPES[itemsize], memory, -low, strides)
 
 
 def _dense(itemsize: int, dims: Sequence[int], order: Sequence[int] | None = None) -> list[int]:
-    """Byte strides of a dense array; ``order`` has the dimensions from the fastest to the slowest."""
+    """Returns the byte strides of a dense array.
+
+    Args:
+        itemsize: bytes of an element.
+        dims: shape.
+        order: dimensions from the fastest-varying to the slowest; None for row-major.
+    """
     strides = [0] * len(dims)
     step = itemsize
     for dim in range(len(dims) - 1, -1, -1) if order is None else order:
@@ -118,7 +155,10 @@ def _dense(itemsize: int, dims: Sequence[int], order: Sequence[int] | None = Non
 
 @slot("PJRT_Client_BufferFromHostBuffer")
 def from_host(args: Any) -> None:
-    """Copies, whatever the semantics: an array must not change when the user's NumPy array does."""
+    """Copies a host array to a new buffer.
+
+    The copy is made whichever semantics jaxlib asks for: the buffer must not change when the user's array does.
+    """
     import torch
 
     library = trampoline()
@@ -131,9 +171,9 @@ def from_host(args: Any) -> None:
     else:
         strides = integers_at(args.byte_strides, args.num_byte_strides) or _dense(dtype.itemsize, dims)
         source = _strided(args.data, dtype.itemsize, dims, strides)
-        copied = np.empty(dims, source.dtype)
-        np.copyto(copied, source)
-        tensor = torch.from_numpy(copied).view(dtype)
+        elements = np.empty(dims, source.dtype)
+        np.copyto(elements, source)
+        tensor = torch.from_numpy(elements).view(dtype)
     where = place(client.device, memory)
     handle = where.new_handle(tensor, args.type, where.answers(args.type, dims))
     args.done_with_host_buffer = library.EVENT
@@ -142,6 +182,7 @@ def from_host(args: Any) -> None:
 
 @slot("PJRT_Buffer_ToHostBuffer")
 def to_host(args: Any) -> None:
+    """Copies a buffer to host memory in the layout that is asked for; without a destination, sets the size only."""
     buffer: Buffer = trampoline().object_of(args.src)
     tensor = buffer.tensor
     size = tensor.numel() * tensor.element_size()
@@ -149,7 +190,9 @@ def to_host(args: Any) -> None:
         args.dst_size = size
         return
     if args.dst_size < size:
-        raise PluginError("INVALID_ARGUMENT", f"An array of {size} bytes does not fit in {args.dst_size} bytes.")
+        raise PluginError(
+            "INVALID_ARGUMENT", f"The destination has {args.dst_size} bytes; the array needs {size} bytes."
+        )
     if size:
         itemsize = tensor.element_size()
         source = _strided(tensor.data_ptr(), itemsize, tensor.shape, _dense(itemsize, tensor.shape))
@@ -159,6 +202,11 @@ def to_host(args: Any) -> None:
 
 
 def _host_strides(address: int | None, itemsize: int, dims: Sequence[int]) -> Sequence[int]:
+    """Returns byte strides of a ``PJRT_Buffer_MemoryLayout`` at an address; row-major without an address.
+
+    Raises:
+        PluginError: the layout has tiles.
+    """
     if not address:
         return _dense(itemsize, dims)
     layout = struct("PJRT_Buffer_MemoryLayout").from_address(address)
@@ -166,17 +214,22 @@ def _host_strides(address: int | None, itemsize: int, dims: Sequence[int]) -> Se
         strides = struct("PJRT_Buffer_MemoryLayout_Strides").from_buffer(layout.value)
         return integers_at(strides.byte_strides, strides.num_byte_strides)
     if layout.value.num_tiles:
-        raise PluginError("UNIMPLEMENTED", "An array was asked for in a tiled layout; the host gets dense ones.")
+        raise PluginError(
+            "UNIMPLEMENTED", "A tiled layout was asked for; arrays reach the host in layouts without tiles."
+        )
     return _dense(itemsize, dims, integers_at(layout.value.minor_to_major, layout.value.minor_to_major_size))
 
 
 @slot("PJRT_Buffer_CopyRawToHost")
 def copy_raw_to_host(args: Any) -> None:
+    """Copies a range of a buffer's bytes to host memory."""
     tensor = trampoline().object_of(args.buffer).tensor
     size = tensor.numel() * tensor.element_size()
     if args.offset < 0 or args.transfer_size < 0 or args.offset + args.transfer_size > size:
         raise PluginError(
-            "INVALID_ARGUMENT", f"Bytes {args.offset} to {args.offset + args.transfer_size} of {size} were asked for."
+            "INVALID_ARGUMENT",
+            f"The range of bytes {args.offset} to {args.offset + args.transfer_size} is not inside the array, "
+            f"which has {size} bytes.",
         )
     ctypes.memmove(args.dst, tensor.data_ptr() + args.offset, args.transfer_size)
     args.event = trampoline().EVENT
@@ -184,16 +237,18 @@ def copy_raw_to_host(args: Any) -> None:
 
 @slot("PJRT_Buffer_CopyToDevice")
 def copy_to_device(args: Any) -> None:
+    """Copies a buffer to a device."""
     args.dst_buffer = _copy(args.buffer, args.dst_device, None)
 
 
 @slot("PJRT_Buffer_CopyToMemory")
 def copy_to_memory(args: Any) -> None:
+    """Copies a buffer to a memory of the device."""
     args.dst_buffer = _copy(args.buffer, None, args.dst_memory)
 
 
 def _copy(handle: int, device: int | None, memory: int | None) -> int:
-    """A buffer of its own: a program may write to the memory of one that is donated to it."""
+    """Returns the handle of a copy. It shares no memory: a program may write to a buffer that is donated to it."""
     library = trampoline()
     buffer: Buffer = library.object_of(handle)
     where = place(device or library.object_of(memory).device, memory or buffer.memory)
@@ -202,5 +257,9 @@ def _copy(handle: int, device: int | None, memory: int | None) -> int:
 
 
 def itemsize(code: int) -> int:
-    """Bytes that an element takes on the host, by the code of its PJRT type."""
+    """Returns the bytes of one element on the host.
+
+    Args:
+        code: value of ``PJRT_Buffer_Type``.
+    """
     return _element(code).itemsize

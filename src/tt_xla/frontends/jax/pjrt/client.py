@@ -9,7 +9,7 @@ from typing import Any
 import tt_xla
 from tt_xla.frontends.jax.pjrt.answers import Answers, Packed
 from tt_xla.frontends.jax.pjrt.errors import PluginError
-from tt_xla.frontends.jax.pjrt.structs import fields, given, text_at
+from tt_xla.frontends.jax.pjrt.structs import fields, has_field, text_at
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
 from tt_xla.options import selected_system
 from tt_xla.target import Target, load_target
@@ -69,6 +69,7 @@ class Topology:
 
 
 def _arch(target: Target) -> str:
+    """Returns the name of the architecture as JAX shows it, such as ``Wormhole_b0``."""
     return target.arch.capitalize()
 
 
@@ -160,6 +161,7 @@ def platform_version() -> str:
 
 @slot("PJRT_Client_Create")
 def create(args: Any) -> None:
+    """Creates the client of the selected system."""
     args.client = Client(load_target(selected_system())).handle
 
 
@@ -194,6 +196,7 @@ def _only_device(client: int, number: int) -> int:
 
 @slot("PJRT_Client_DefaultDeviceAssignment")
 def default_device_assignment(args: Any) -> None:
+    """Assigns device 0 to a program for one device; refuses programs for several."""
     count = args.num_replicas * args.num_partitions
     if count != 1 or args.default_assignment_size < 1:
         raise PluginError(
@@ -205,6 +208,7 @@ def default_device_assignment(args: Any) -> None:
 
 @slot("PJRT_Device_MemoryStats")
 def memory_stats(args: Any) -> None:
+    """Sets the statistics of the device's DRAM, in bytes. Fields that the caller's struct lacks are left out."""
     from tt_xla.runtime import get_device
 
     report = get_device(trampoline().object_of(args.device).target.name).memory()
@@ -215,7 +219,7 @@ def memory_stats(args: Any) -> None:
         "bytes_reserved": report.trace_region,
     }
     for name, _ in fields("PJRT_Device_MemoryStats_Args")[3:]:
-        if not given(args, name):
+        if not has_field(args, name):
             continue
         if name.endswith("_is_set"):
             setattr(args, name, name.removesuffix("_is_set") in stats)

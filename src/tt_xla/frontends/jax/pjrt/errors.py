@@ -1,4 +1,4 @@
-"""Exceptions as PJRT errors, and which exceptions a signal handler raised."""
+"""PJRT errors for exceptions, and exceptions that signal handlers raise while a slot runs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ CODES: list[tuple[type[BaseException], str]] = [
 
 
 class PluginError(errors.TTXLAError):
-    """A call that the plugin refuses.
+    """The plugin refuses a call.
 
     Args:
         code: name of a ``PJRT_Error_Code``.
+        message: what happened.
+        hint: what to do next.
     """
 
     def __init__(self, code: str, message: str, *, hint: str = "") -> None:
@@ -41,7 +43,7 @@ class PluginError(errors.TTXLAError):
 
 
 def describe(error: BaseException) -> tuple[int, bytes]:
-    """Code and message of the PJRT error for an exception that a slot raised."""
+    """Returns the code and the message of the PJRT error for an exception that a slot raised."""
     if isinstance(error, PluginError):
         code = error.code
     else:
@@ -54,35 +56,44 @@ def describe(error: BaseException) -> tuple[int, bytes]:
     return ERROR_CODES[code], message.encode("utf-8", "replace")
 
 
-# Signals: a handler of the user's may raise between any two bytecodes of a slot. The slot is then run again with the
-# handlers held, and what was raised is raised in the main thread when jaxlib has returned.
+# Signals -------------------------------------------------------------------------------------------------------------
+#
+# A signal handler of the user may raise between any two bytecodes of a slot. The C part then runs the slot again while
+# signals wait, and raises the handler's exception in the main thread after jaxlib has returned.
 
 _HOLDABLE = [
     number for number in signal.valid_signals() if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV)
 ]
 _held: dict[int, Any] = {}
+"""The user's handlers of the signals that are made to wait, by signal number."""
+
 _arrived: list[int] = []
+"""Numbers of the signals that arrived while they were made to wait."""
 
 
 def find_interrupt(error: BaseException) -> BaseException | None:
-    """What a signal handler raised, now or in an earlier slot: ``error`` itself, or what it was raised from."""
+    """Returns the exception that a signal handler raised: ``error`` or one of its causes; None if there is none.
+
+    The exception may have been raised in an earlier slot.
+    """
     if threading.current_thread() is not threading.main_thread():
         return None
     codes = {_code(handler) for handler in (*map(signal.getsignal, _HOLDABLE), *_held.values())}
     codes.discard(None)
-    found: BaseException | None = error
-    while found is not None:
-        frames = (frame for frame, _ in traceback.walk_tb(found.__traceback__))
-        known = isinstance(found, KeyboardInterrupt) or hasattr(found, "_tt_interrupt")
-        if known or any(frame.f_code in codes for frame in frames):
+    cause: BaseException | None = error
+    while cause is not None:
+        frames = (frame for frame, _ in traceback.walk_tb(cause.__traceback__))
+        is_known = isinstance(cause, KeyboardInterrupt) or hasattr(cause, "_tt_interrupt")
+        if is_known or any(frame.f_code in codes for frame in frames):
             with contextlib.suppress(AttributeError):
-                found._tt_interrupt = True  # type: ignore[attr-defined]
-            return found
-        found = found.__cause__  # not __context__: that may be an exception the user is handling
+                cause._tt_interrupt = True  # type: ignore[attr-defined]
+            return cause
+        cause = cause.__cause__  # not __context__, which may be an exception that the user is handling
     return None
 
 
 def _code(handler: Any) -> Any:
+    """Returns the code object of a signal handler; None for a handler without one."""
     handler = getattr(handler, "func", handler)
     handler = getattr(handler, "__func__", handler)
     if callable(handler) and not hasattr(handler, "__code__"):
@@ -91,7 +102,7 @@ def _code(handler: Any) -> Any:
 
 
 def hold() -> None:
-    """Makes signals wait until :func:`let_go`. May be interrupted and called again."""
+    """Makes signals wait until :func:`let_go` is called. A signal may interrupt this function; it is called again."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in _HOLDABLE:
@@ -102,7 +113,7 @@ def hold() -> None:
 
 
 def let_go(_: object = None) -> None:
-    """Puts the handlers back and runs them for the signals that came; may raise what they raise."""
+    """Restores the user's handlers and delivers the signals that waited. Raises what the handlers raise."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number, handler in list(_held.items()):

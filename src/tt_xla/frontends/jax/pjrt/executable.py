@@ -1,4 +1,4 @@
-"""Executables: StableHLO compiled by tt-xla, loaded on the card, run, and written out for JAX's caches."""
+"""Executables: StableHLO that tt-xla compiled, loaded on the card, run, and serialized for JAX's caches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tt_xla.callbacks import Callback, registered
 from tt_xla.errors import ProgramFormatError
 from tt_xla.frontends.jax.model_libraries import recognise_models
 from tt_xla.frontends.jax.pjrt.answers import Answers
-from tt_xla.frontends.jax.pjrt.buffer import BY_MLIR, Buffer, itemsize, place
+from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, itemsize, place
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
@@ -34,46 +34,63 @@ if TYPE_CHECKING:
     from tt_xla.codegen.export import Run
 
 FROM_JAX = "the program from JAX"
+"""How error messages call the module that JAX passes."""
+
 NAME = "tt_executable"
-"""Upstream's name of every executable."""
+"""Name of every executable, as upstream's plugin has it."""
 
 FREE, KEPT = 1, 2
-"""States of an argument: nobody else holds its memory; JAX keeps it, although the program was compiled to take it."""
+"""States of an argument of a run.
+
+FREE: nothing else holds the argument's memory. KEPT: JAX keeps the argument, although the program was compiled with its
+donation.
+"""
 
 _compiling = threading.RLock()
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """All of an executable that outlives the process."""
+    """The serialized part of an executable.
+
+    Attributes:
+        version: the version of tt-xla that compiled it.
+        program: a serialized :class:`~tt_xla.ir.program.Program`.
+        module: the StableHLO as JAX passed it.
+        options: the ``CompileOptionsProto`` as JAX passed it.
+        donated: indices of the arguments whose memory the program may reuse.
+        parameter_memories: kind of memory of each argument.
+        output_memories: kind of memory of each result.
+    """
 
     version: str
     program: bytes
     module: bytes
-    """The StableHLO it was compiled from, as JAX gave it."""
     options: bytes
-    """``CompileOptionsProto``."""
     donated: tuple[int, ...]
-    """Arguments whose memory the program may take."""
     parameter_memories: tuple[str, ...]
     output_memories: tuple[str, ...]
 
     @property
     def fingerprint(self) -> str:
+        """SHA-256 of the program, in hexadecimal."""
         return hashlib.sha256(self.program).hexdigest()
 
 
 class Unloaded:
-    """A program compiled for a system that need not be there."""
+    """A program compiled for a system that may be absent.
+
+    Attributes:
+        exported: buffers whose addresses were passed to jaxlib; they live as long as this object.
+    """
 
     def __init__(self, compiled: Compiled, program: Program) -> None:
         self.compiled = compiled
         self.program = program
-        self.written: list[Any] = []
-        """What was handed out as bytes."""
+        self.exported: list[Any] = []
         self._answers = Answers()
 
     def new_handle(self) -> int:
-        """The handle of a PJRT executable."""
+        """Returns a new handle of this executable."""
         _describe(self._answers, self)
         _describe_sizes(self._answers, self.program)
         handle: int = trampoline().new_cell(self, self._answers.pack(), 0)
@@ -81,7 +98,14 @@ class Unloaded:
 
 
 class Executable(Unloaded):
-    """A program on a device; the object behind both of PJRT's handles, executable and loaded executable."""
+    """A program loaded on a device: the object behind PJRT's handles of executables and of loaded executables.
+
+    Args:
+        client: the client that the program is loaded for.
+        compiled: the serialized part.
+        program: the program in ``compiled``.
+        modules: texts of the module after each stage, which generated source code needs.
+    """
 
     def __init__(
         self, client: Client, compiled: Compiled, program: Program, modules: Mapping[str, str] | None = None
@@ -94,23 +118,34 @@ class Executable(Unloaded):
         self._callbacks = _callbacks(program)
         load = self._load()
         self._run = exporting(program, modules or {}, load)
-        if self._run is load:  # one that exports does so once
+        if self._run is load:  # an executable that exports source is loaded once only
             _reloadable.add(self)
         self._versioned = [argument.role is not Role.INPUT for argument in program.arguments]
         donated = set(compiled.donated)
-        self._written = [at for at, argument in enumerate(program.arguments) if argument.written and at in donated]
-        self._makers = [
-            _maker(client, result, kind) for result, kind in zip(program.results, compiled.output_memories, strict=True)
+        self._updated_in_place = [
+            index for index, argument in enumerate(program.arguments) if argument.written and index in donated
+        ]
+        self._result_factories = [
+            _result_factory(client, result, kind)
+            for result, kind in zip(program.results, compiled.output_memories, strict=True)
         ]
 
     def run(self, inputs: Sequence[Buffer], states: bytes) -> tuple[int, ...]:
-        """Handles of the results; ``states`` has :data:`FREE` for each argument whose memory nobody else holds."""
+        """Runs the program.
+
+        Args:
+            inputs: one buffer per argument.
+            states: one byte per argument: :data:`FREE`, :data:`KEPT` or 0.
+
+        Returns:
+            Handles of the result buffers.
+        """
         versions = [
             buffer.version if versioned else None for buffer, versioned in zip(inputs, self._versioned, strict=True)
         ]
-        given = [position for position in self._written if states[position] == FREE]
-        results = self._run([buffer.tensor for buffer in inputs], versions, given)
-        return tuple([make(tensor) for make, tensor in zip(self._makers, results, strict=True)])
+        donated = [index for index in self._updated_in_place if states[index] == FREE]
+        results = self._run([buffer.tensor for buffer in inputs], versions, donated)
+        return tuple([create(tensor) for create, tensor in zip(self._result_factories, results, strict=True)])
 
     def _load(self) -> Run:
         from tt_xla.runtime import get_device
@@ -118,14 +153,14 @@ class Executable(Unloaded):
         return get_device(self.client.target.name).load(self.program).run
 
     def forget_loaded(self) -> None:
-        """The next call loads the program again; what it holds on the device is freed."""
+        """Frees what the program holds on the device; the next call loads it again."""
         self._run = self._load_and_run
 
     def _load_and_run(
-        self, tensors: Sequence[Tensor], versions: Sequence[int | None], given: Container[int] = ()
+        self, tensors: Sequence[Tensor], versions: Sequence[int | None], donated: Container[int] = ()
     ) -> list[Tensor]:
         self._run = self._load()
-        return self._run(tensors, versions, given)
+        return self._run(tensors, versions, donated)
 
     def new_handle(self) -> int:
         _describe_loaded(self._answers, self)
@@ -136,28 +171,33 @@ _reloadable: weakref.WeakSet[Executable] = weakref.WeakSet()
 
 
 def renew() -> None:
-    """Makes every program load again at its next call, so that who observes what is loaded hears of it."""
+    """Makes every program load again at its next call, so that observers of loading see every program."""
     for executable in list(_reloadable):
         executable.forget_loaded()
 
 
 def _callbacks(program: Program) -> list[Callback]:
-    """The Python functions that a program calls back, which live on with it. Those of another process are not here."""
+    """Returns the Python functions that a program calls; the executable keeps them alive.
+
+    A program that another process compiled names functions of that process, which are not included.
+    """
     steps = (step for function in program.functions for step in function.body)
     names = (str(step.attributes["callback"]) for step in steps if step.op == HOST_CALLBACK)
-    return [found for name in names if (found := registered(name)) is not None]
+    return [callback for name in names if (callback := registered(name)) is not None]
 
 
-def _maker(client: Client, result: Result, memory: str) -> Callable[[Any], int]:
-    where = place(client.device, client.memories[MEMORY_KINDS.index(memory)])
-    code = BY_MLIR[result.dtype]
-    answers = where.answers(code, result.shape)
-    return lambda tensor: where.new_handle(tensor, code, answers)
+def _result_factory(client: Client, result: Result, memory: str) -> Callable[[Any], int]:
+    """Returns a function that makes a buffer of a result's tensor and returns the buffer's handle."""
+    result_place = place(client.device, client.memories[MEMORY_KINDS.index(memory)])
+    code = PJRT_CODES[result.dtype]
+    answers = result_place.answers(code, result.shape)
+    return lambda tensor: result_place.new_handle(tensor, code, answers)
 
 
 def _describe(answers: Answers, executable: Unloaded) -> None:
+    """Sets the answers about an executable's name, results and memories."""
     program, compiled = executable.program, executable.compiled
-    codes = [BY_MLIR[result.dtype] for result in program.results]
+    codes = [PJRT_CODES[result.dtype] for result in program.results]
     ranks = [len(result.shape) for result in program.results]
     dims = [size for result in program.results for size in result.shape]
     prefix = "PJRT_Executable"
@@ -190,23 +230,24 @@ def _describe(answers: Answers, executable: Unloaded) -> None:
 
 
 def _describe_sizes(answers: Answers, program: Program) -> None:
-    taken = sum(_size(argument.dtype, argument.shape) for argument in program.arguments)
-    given_back = sum(_size(result.dtype, result.shape) for result in program.results)
+    """Sets the answers about an executable's memory and cost. Sizes are in bytes."""
+    argument_bytes = sum(_size(argument.dtype, argument.shape) for argument in program.arguments)
+    result_bytes = sum(_size(result.dtype, result.shape) for result in program.results)
     peak = program.memory.dram_peak_bytes
     answers.set(
         "PJRT_Executable_GetCompiledMemoryStats",
         generated_code_size_in_bytes=0,
-        argument_size_in_bytes=taken,
-        output_size_in_bytes=given_back,
-        temp_size_in_bytes=max(0, peak - taken - given_back),
+        argument_size_in_bytes=argument_bytes,
+        output_size_in_bytes=result_bytes,
+        temp_size_in_bytes=max(0, peak - argument_bytes - result_bytes),
         peak_memory_in_bytes=peak,
         total_size_in_bytes=peak,
         total_allocation_bytes=peak,
     )
     costs = {
         "optimal_seconds": program.predicted_device_us / 1e6,
-        "bytes accessed": float(taken + given_back),
-        "bytes accessedout{}": float(given_back),
+        "bytes accessed": float(argument_bytes + result_bytes),
+        "bytes accessedout{}": float(result_bytes),
         "peak dram bytes": float(peak),
         "peak l1 bytes per core": float(program.memory.l1_peak_bytes_per_core),
         "ops": float(sum(len(function.body) for function in program.functions)),
@@ -215,10 +256,12 @@ def _describe_sizes(answers: Answers, program: Program) -> None:
 
 
 def _size(dtype: str, shape: Sequence[int]) -> int:
-    return itemsize(BY_MLIR[dtype]) * math.prod(shape)
+    """Returns the bytes of a tensor on the host."""
+    return itemsize(PJRT_CODES[dtype]) * math.prod(shape)
 
 
 def _describe_loaded(answers: Answers, executable: Executable) -> None:
+    """Sets the answers about the device that an executable is loaded on."""
     library = trampoline()
     prefix = "PJRT_LoadedExecutable"
     answers.set(
@@ -245,6 +288,7 @@ def _describe_loaded(answers: Answers, executable: Executable) -> None:
 
 @slot("PJRT_Client_Compile")
 def compile_program(args: Any) -> None:
+    """Compiles a program and loads it on the client's device."""
     client: Client = trampoline().object_of(args.client)
     with _compiling:
         modules: dict[str, str] = {}
@@ -254,21 +298,25 @@ def compile_program(args: Any) -> None:
 
 @slot("PJRT_Compile")
 def compile_for_topology(args: Any) -> None:
-    """Compiles for a system without it; ``args.client``, where it is given, has nothing to add."""
+    """Compiles a program for a system that may be absent. ``args.client`` is not used."""
     with _compiling:
         compiled, program = compile_bytes(trampoline().object_of(args.topology), *_request(args))
         args.executable = Unloaded(compiled, program).new_handle()
 
 
 def _request(args: Any) -> tuple[bytes, bytes]:
-    """The program and the compile options."""
-    given_program = struct("PJRT_Program").from_address(args.program)
-    kind = text_at(given_program.format, given_program.format_size)
-    if kind != "mlir":
-        raise PluginError("INVALID_ARGUMENT", f"A program has format '{kind}'; the plugin takes 'mlir'.")
-    recognise_models()  # it may have been imported since the plugin was
+    """Returns the bytes of the program and of the compile options.
+
+    Raises:
+        PluginError: the program is not MLIR.
+    """
+    passed_program = struct("PJRT_Program").from_address(args.program)
+    program_format = text_at(passed_program.format, passed_program.format_size)
+    if program_format != "mlir":
+        raise PluginError("INVALID_ARGUMENT", f"The program has format '{program_format}'; expected 'mlir'.")
+    recognise_models()  # the user may have imported a model library after the plugin was registered
     return (
-        bytes_at(given_program.code, given_program.code_size),
+        bytes_at(passed_program.code, passed_program.code_size),
         bytes_at(args.compile_options, args.compile_options_size),
     )
 
@@ -276,10 +324,21 @@ def _request(args: Any) -> tuple[bytes, bytes]:
 def compile_bytes(
     client: Client | Topology, code: bytes, options: bytes, modules: dict[str, str] | None = None
 ) -> tuple[Compiled, Program]:
-    """Compiles what JAX hands over: a portable StableHLO artifact and a ``CompileOptionsProto``.
+    """Compiles a program that JAX passes.
 
     Args:
-        modules: receives the text of the module at each stage where source is generated from it.
+        client: the client or topology to compile for.
+        code: portable StableHLO artifact.
+        options: ``CompileOptionsProto``.
+        modules: receives the module's text after each stage if the options ask for generated source.
+
+    Returns:
+        The serialized part of the executable, and the program in it.
+
+    Raises:
+        PluginError: the program or its options are damaged, or the program is for several devices.
+        CompileError: the program cannot be compiled.
+        OptionError: an option is unknown or has a bad value.
     """
     from tt_xla.compiler import compile_module
     from tt_xla.compiler.stablehlo import DONATION, parse_module
@@ -314,10 +373,10 @@ def compile_bytes(
 
 
 def _own(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The options that are not XLA's flags, which programs set for any backend and which say nothing here."""
+    """Returns the options without XLA's flags. Programs set those for every backend; ``tt`` ignores them."""
     for name in options:
         if name.startswith("xla_"):
-            logger().info("compile option %s is XLA's and does nothing on 'tt'", name)
+            logger().info("compile option %s is a flag of XLA, which 'tt' ignores", name)
     return {name: value for name, value in options.items() if not name.startswith("xla_")}
 
 
@@ -338,6 +397,7 @@ def _attributes_of(function: Any, name: str) -> list[Any]:
 
 
 def _memory_kinds(attributes: Sequence[Any], count: int) -> tuple[str, ...]:
+    """Returns the kind of memory of each argument or result; ``device`` where none is given or the kind is unknown."""
     kinds = [attrs["mhlo.memory_kind"].value if "mhlo.memory_kind" in attrs else "device" for attrs in attributes]
     kinds = [kind if kind in MEMORY_KINDS else "device" for kind in kinds]
     return tuple(kinds) if len(kinds) == count else ("device",) * count
@@ -349,15 +409,23 @@ def _memory_kinds(attributes: Sequence[Any], count: int) -> tuple[str, ...]:
 def execute(
     executable: Executable, inputs: tuple[Buffer, ...], states: bytes
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Handles of the results, and which arguments were donated. Called by the C part.
+    """Runs a program. The C part calls this function.
 
     Args:
-        states: a byte for each argument: :data:`FREE`, :data:`KEPT` or 0.
+        executable: the loaded program.
+        inputs: one buffer per argument.
+        states: one byte per argument: :data:`FREE`, :data:`KEPT` or 0.
+
+    Returns:
+        Handles of the results, and indices of the donated arguments.
+
+    Raises:
+        PluginError: the number of arguments is wrong, or a donated array is passed twice.
     """
     if len(inputs) != len(executable.program.arguments):
         raise PluginError(
             "INVALID_ARGUMENT",
-            f"Argument count mismatch: the program takes {len(executable.program.arguments)}, got {len(inputs)}.",
+            f"Argument count mismatch: expected {len(executable.program.arguments)}, got {len(inputs)}.",
         )
     if executable.donated and len(set(inputs)) < len(inputs):
         _check_donations(executable, inputs, states)
@@ -365,14 +433,14 @@ def execute(
 
 
 def _check_donations(executable: Executable, inputs: tuple[Buffer, ...], states: bytes) -> None:
-    """That no array is donated and passed once more, which XLA refuses too."""
+    """Refuses a donated array that is passed as another argument as well, as XLA does."""
     for position in executable.donated:
         if states[position] != KEPT and inputs.count(inputs[position]) > 1:
-            again = [at for at, buffer in enumerate(inputs) if buffer is inputs[position] and at != position]
+            others = [index for index, buffer in enumerate(inputs) if buffer is inputs[position] and index != position]
             raise PluginError(
                 "INVALID_ARGUMENT",
-                f"Argument {position} is donated, and the same array is argument {again[0]} as well, as in "
-                "f(donate(a), a). Pass a copy of it, or donate neither.",
+                f"Argument {position} is donated, and the same array is passed as argument {others[0]} as well, as in "
+                "f(donate(a), a). Pass a copy of the array, or donate neither argument.",
             )
 
 
@@ -382,18 +450,19 @@ HANDLERS["PJRT_LoadedExecutable_Execute"] = execute
 # Reading and writing -------------------------------------------------------------------------------------------------
 
 
-def _hand_out(executable: Unloaded, data: bytes) -> int:
-    """The address of a copy that lives as long as the executable."""
+def _export(executable: Unloaded, data: bytes) -> int:
+    """Returns the address of a copy of ``data`` that lives as long as the executable."""
     copy = ctypes.create_string_buffer(data, len(data))
-    executable.written.append(copy)
+    executable.exported.append(copy)
     return ctypes.addressof(copy)
 
 
 @slot("PJRT_Executable_Serialize")
 def serialize(args: Any) -> None:
+    """Returns an executable as bytes that :func:`deserialize_and_load` reads."""
     executable: Unloaded = trampoline().object_of(args.executable)
     data = msgspec.msgpack.encode(executable.compiled)
-    args.serialized_bytes = _hand_out(executable, data)
+    args.serialized_bytes = _export(executable, data)
     args.serialized_bytes_size = len(data)
     args.serialized_executable = trampoline().EVENT
     args.serialized_executable_deleter = trampoline().NOTHING
@@ -401,9 +470,10 @@ def serialize(args: Any) -> None:
 
 @slot("PJRT_Executable_GetCompileOptions")
 def get_compile_options(args: Any) -> None:
+    """Returns the ``CompileOptionsProto`` that an executable was compiled with."""
     executable: Unloaded = trampoline().object_of(args.executable)
     data = executable.compiled.options
-    args.serialized_bytes = _hand_out(executable, data)
+    args.serialized_bytes = _export(executable, data)
     args.serialized_bytes_size = len(data)
     args.serialized_compile_options = trampoline().EVENT
     args.serialized_compile_options_deleter = trampoline().NOTHING
@@ -411,18 +481,24 @@ def get_compile_options(args: Any) -> None:
 
 @slot("PJRT_Executable_DeserializeAndLoad")
 def deserialize_and_load(args: Any) -> None:
+    """Loads an executable from bytes of :func:`serialize`.
+
+    Raises:
+        ProgramFormatError: the bytes are damaged, or another version of tt-xla wrote them.
+    """
     client: Client = trampoline().object_of(args.client)
     data = bytes_at(args.serialized_executable, args.serialized_executable_size)
     try:
         compiled = msgspec.msgpack.decode(data, type=Compiled)
     except msgspec.MsgspecError as error:
         raise ProgramFormatError(
-            f"This is not an executable of tt-xla, or it is damaged: {error}.", hint="Clear the cache it came from."
+            f"The bytes are not an executable of tt-xla, or they are damaged: {error}.",
+            hint="Clear the cache that they came from.",
         ) from None
     if compiled.version != __version__:
         raise ProgramFormatError(
-            f"This executable was compiled by tt-xla {compiled.version}; this is {__version__}.",
-            hint="Compile it again.",
+            f"The executable was compiled by tt-xla {compiled.version}; tt-xla {__version__} is running.",
+            hint="Compile the program again.",
         )
     program = Program.from_bytes(compiled.program)
     args.loaded_executable = Executable(client, compiled, program).new_handle()
@@ -430,15 +506,18 @@ def deserialize_and_load(args: Any) -> None:
 
 @slot("PJRT_Executable_OptimizedProgram")
 def optimized_program(args: Any) -> None:
-    """Called twice: for the size, then for the bytes. What JAX can read is StableHLO."""
+    """Returns the executable's StableHLO, the only form that JAX can read.
+
+    jaxlib calls this twice: without a buffer for the size, and with a buffer for the bytes.
+    """
     executable: Unloaded = trampoline().object_of(args.executable)
-    code, kind = executable.compiled.module, b"mlir"
-    asked = struct("PJRT_Program").from_address(args.program)
-    if asked.code:
-        ctypes.memmove(asked.code, code, min(len(code), asked.code_size))
-    asked.code_size = len(code)
-    asked.format = _hand_out(executable, kind)
-    asked.format_size = len(kind)
+    code, program_format = executable.compiled.module, b"mlir"
+    output = struct("PJRT_Program").from_address(args.program)
+    if output.code:
+        ctypes.memmove(output.code, code, min(len(code), output.code_size))
+    output.code_size = len(code)
+    output.format = _export(executable, program_format)
+    output.format_size = len(program_format)
 
 
 __all__ = ["Compiled", "Executable", "compile_bytes", "execute"]

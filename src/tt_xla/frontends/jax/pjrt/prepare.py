@@ -1,4 +1,4 @@
-"""Tokens that JAX passes to and from a module."""
+"""Prepares modules from JAX for the compiler: tokens among the arguments and results become arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TOKEN = "!stablehlo.token"
 
 
 def replace_tokens(module: ir.Module) -> None:
-    """Makes tokens that ``main`` takes and returns arrays of no elements, as which JAX passes them."""
+    """Turns each token that ``main`` takes or returns into an empty array, because JAX passes tokens as such arrays."""
     main: Any = _main(module)
     if main is None or not any(str(type_) == TOKEN for type_ in (*main.type.inputs, *main.type.results)):
         return

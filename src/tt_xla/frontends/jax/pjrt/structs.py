@@ -1,4 +1,4 @@
-"""The structs of the PJRT C API as ctypes classes, made when they are first asked for."""
+"""The structs of the PJRT C API as ctypes classes, which are created on first use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEAD = "struct_size:size extension_start:pointer"
 
 
 def fields(name: str) -> list[tuple[str, str]]:
-    """Names and types of a struct's fields, in order."""
+    """Returns names and types of a struct's fields, in order."""
     if name == "PJRT_Api":
         slots = " ".join(f"{slot}:pointer" for slot in SLOTS)
         text = f"{_HEAD} version:PJRT_Api_Version {slots}"
@@ -38,7 +38,7 @@ def fields(name: str) -> list[tuple[str, str]]:
 
 @functools.cache
 def struct(name: str) -> Any:
-    """The ctypes class of a struct; made without arguments it knows its own size."""
+    """Returns the ctypes class of a struct."""
 
     def type_of(type_: str) -> Any:
         return TYPES[type_] if type_ in TYPES else struct(type_)
@@ -47,25 +47,28 @@ def struct(name: str) -> Any:
 
 
 def arguments(slot: str) -> Any:
-    """The ctypes class of a slot's arguments."""
+    """Returns the ctypes class of a slot's arguments."""
     return struct(f"{slot}_Args")
 
 
-def given(args: Any, field: str) -> bool:
-    """Whether the caller's struct, which may be of an older version than ours, reaches as far as ``field``."""
+def has_field(args: Any, field: str) -> bool:
+    """Returns whether the caller's struct contains ``field``; a struct of an older version of the API is shorter."""
     descriptor = getattr(type(args), field)
     return bool(descriptor.offset + descriptor.size <= args.struct_size)
 
 
 def text_at(address: int | None, size: int) -> str:
+    """Returns the UTF-8 text of ``size`` bytes at an address; empty for a null pointer."""
     return bytes_at(address, size).decode("utf-8", "replace")
 
 
 def bytes_at(address: int | None, size: int) -> bytes:
+    """Returns ``size`` bytes at an address; empty for a null pointer."""
     return ctypes.string_at(address, size) if address and size else b""
 
 
 def integers_at(address: int | None, count: int, type_: Any = ctypes.c_int64) -> tuple[int, ...]:
+    """Returns ``count`` integers of a ctypes type at an address; empty for a null pointer."""
     return tuple((type_ * count).from_address(address)) if address and count else ()
 
 
@@ -79,7 +82,7 @@ __all__ = [
     "arguments",
     "bytes_at",
     "fields",
-    "given",
+    "has_field",
     "integers_at",
     "struct",
     "text_at",

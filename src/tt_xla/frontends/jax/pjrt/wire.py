@@ -1,4 +1,4 @@
-"""The two protocol buffers that cross the plugin's border, read and written without a protobuf library."""
+"""The two protocol buffers that jaxlib and the plugin exchange, encoded and decoded without a protobuf library."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from dataclasses import dataclass, field
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 
 DEVICE_ASSIGNMENT = bytes.fromhex("080110011a030a0100")
-"""DeviceAssignmentProto of one replica, one partition, on device 0."""
+"""A DeviceAssignmentProto with one replica of one partition, on device 0."""
 
 EFFORTS = {9: 0, 19: 1, 29: 2, 39: 2}
-"""Optimization levels of ours for XLA's effort levels O0 to O3, which the newest JAX writes for ``"O1"``."""
+"""Optimization levels of tt-xla by XLA's effort levels O0 to O3. The newest JAX writes effort levels, for ``"O1"``."""
 
 OptionValue = str | bool | int | float
 
 
 @dataclass
 class CompileRequest:
-    """What ``CompileOptionsProto`` says.
+    """The content of a ``CompileOptionsProto``.
 
     Attributes:
+        replicas: number of replicas of the program.
+        partitions: number of partitions of each replica.
         options: the user's ``compiler_options``.
     """
 
@@ -34,7 +36,7 @@ def read_compile_options(data: bytes) -> CompileRequest:
     """Reads a ``CompileOptionsProto``.
 
     Raises:
-        PluginError: it is damaged.
+        PluginError: the bytes are no such message, or they are damaged.
     """
     request = CompileRequest()
     level: int | None = None
@@ -57,7 +59,7 @@ def read_compile_options(data: bytes) -> CompileRequest:
         raise PluginError(
             "INVALID_ARGUMENT",
             f"The compile options are not a CompileOptionsProto: {error!r}.",
-            hint=f"They are {len(data)} bytes long.",
+            hint=f"The message has {len(data)} bytes.",
         ) from error
     if level is not None:
         request.options.setdefault("optimization_level", level)
@@ -65,7 +67,7 @@ def read_compile_options(data: bytes) -> CompileRequest:
 
 
 def _option_value(data: bytes) -> OptionValue:
-    """``OptionOverrideProto``: one of string (1), bool (2), int64 (3), double (4)."""
+    """Returns the value in an ``OptionOverrideProto``: a string (1), bool (2), int64 (3) or double (4)."""
     for number, value in _fields(data):
         if number == 1 and isinstance(value, bytes):
             return value.decode()
@@ -79,7 +81,11 @@ def _option_value(data: bytes) -> OptionValue:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Field numbers and values: numbers of varints, bytes of everything else."""
+    """Yields number and value of each field of a message: an integer for a varint, bytes for every other type.
+
+    Raises:
+        ValueError: the message is damaged.
+    """
     position = 0
     while position < len(data):
         key, position = _varint(data, position)
@@ -95,12 +101,13 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         else:
             raise ValueError(f"wire type {kind}")
         if position + size > len(data):
-            raise ValueError("cut off")
+            raise ValueError("the message is cut off")
         yield key >> 3, data[position : position + size]
         position += size
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
+    """Returns the varint at a position, and the position after it."""
     value = shift = 0
     while True:
         byte = data[position]
