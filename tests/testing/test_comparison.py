@@ -98,7 +98,7 @@ def test_padding_is_left_out():
     assert not judged(wrong, scores).passed
     assert compare(wrong, scores, real_token_mask=mask).passed
     assert compare(wrong[:, 0], scores[:, 0], real_token_mask=mask).passed
-    with pytest.raises(ValueError, match="the mask is"):
+    with pytest.raises(ValueError, match="real_token_mask has shape"):
         compare(scores, scores, real_token_mask=mask[:, :2])
 
 
@@ -111,7 +111,7 @@ def test_leaves_of_both_frameworks():
 
 
 def test_structures_that_differ():
-    assert "gave 1 arrays, expected are 2" in judged([X], [X, X]).error_message
+    assert "returned 1 arrays; expected 2" in judged([X], [X, X]).error_message
     assert "has the shape [8, 16], expected is [4, 16]" in judged({"a": X}, {"a": X[:4]}).error_message
     assert judged([], []).passed
 

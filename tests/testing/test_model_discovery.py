@@ -104,7 +104,7 @@ def test_bad_loaders_are_told(tmp_path):
     assert [loader.folder for loader in found.loaders] == ["a/pytorch"]
     assert len(found.problems) == 4
     assert all(problem.startswith("Cannot import path: ") for problem in found.problems)
-    assert "it has no class ModelLoader" in found.problems[1]
+    assert "the file has no class ModelLoader" in found.problems[1]
 
 
 def test_discovery_imports_no_framework(tmp_path):
@@ -180,14 +180,14 @@ def test_fields(tmp_path):
         ("test_config:\n  a:\n    arch_overrides: {n151: {}}", "Unknown arch 'n151' in arch_overrides"),
         (
             "test_config:\n  a:\n    status: unspecified\n  a:\n    status: unspecified",
-            "duplicate key 'a', first in line 2",
+            "duplicate key 'a'; the first one, in line 2",
         ),
         ("test_config:\n  a:\n\tstatus: unspecified", "cannot be read"),
         ("test_config: [a]", "expected a mapping of tests"),
         ("tests: {}", "at the top, got 'tests'"),
         ("- a", "at the top, got a list"),
         ("a: &a [*a]", "recursive"),
-        ("{[a]: 1}", "a key is no text"),
+        ("{[a]: 1}", "a key is not a string"),
     ],
 )
 def test_bad_files(tmp_path, text, problem):
@@ -199,7 +199,7 @@ def test_bad_files(tmp_path, text, problem):
 def test_a_duplicate_key_hides_nothing_else(tmp_path):
     text = "test_config:\n  a:\n    status: unspecified\n  a:\n    status: x\n  b:\n    status: y\n"
     found = expectations(tmp_path, a=text)
-    assert found.problems[0].endswith(".yaml:4: duplicate key 'a', first in line 2, which counts.")
+    assert found.problems[0].endswith(".yaml:4: duplicate key 'a'; the first one, in line 2, counts.")
     assert len(found.problems) == 2
     assert "Invalid ModelTestStatus: 'y'" in found.problems[1]
     assert set(found.entries) == {"a", "b"}
@@ -208,7 +208,7 @@ def test_a_duplicate_key_hides_nothing_else(tmp_path):
 def test_duplicates_across_files(tmp_path):
     found = expectations(tmp_path, a=ENTRIES, b=ENTRIES)
     assert len(found.problems) == 2
-    assert "duplicate test 'llama/pytorch-Large-single_device-inference', first in" in found.problems[0]
+    assert "duplicate test 'llama/pytorch-Large-single_device-inference'; the first entry" in found.problems[0]
     assert "test_config_b.yaml:3: " in found.problems[0]
 
 

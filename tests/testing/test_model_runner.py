@@ -427,7 +427,7 @@ def test_validation_as_a_script(run, pytester, monkeypatch):
     done.stdout.fnmatch_lines(["*3 entries in 2 files, 12 tests of 2 loaders: 0 errors*", "VALIDATION PASSED"])
     done = pytester.run(sys.executable, script, "--models-root", "nowhere")
     assert done.ret == 2
-    done.stderr.fnmatch_lines(["*There is no folder with models: nowhere*"])
+    done.stderr.fnmatch_lines(["*No folder with model loaders exists: nowhere*"])
 
 
 def test_what_is_not_supported_runs_when_forced(run, pytester):
@@ -451,7 +451,7 @@ def test_models_run_again_with_their_source_written(models, monkeypatch):
 
 
 def test_bad_options(run):
-    for given, told in (("--arch=n151", "known are n150"), ("--models-root=nowhere", "no folder with models")):
+    for given, told in (("--arch=n151", "expected one of n150"), ("--models-root=nowhere", "No folder with model")):
         result = run(given)
         assert result.ret != 0
         assert told in result.stderr.str() + result.stdout.str()

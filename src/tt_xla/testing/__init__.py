@@ -1,6 +1,6 @@
-"""Tests of ops, graphs and models on ``tt`` against the CPU, for JAX and PyTorch; see docs/testing.md.
+"""Testers that compare ops, graphs and models on ``tt`` with the CPU, for JAX and PyTorch; see docs/testing.md.
 
-Names come in at their first use, so that importing this package, which the pytest plugin does, costs nothing.
+Every pytest run imports this package through the pytest plugin. Therefore each name is imported on first use.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from tt_xla.testing.torch_model import TorchModelTester as TorchModelTester
     from tt_xla.testing.workload import Workload as Workload
 
-_HOME = {
+_NAMES_BY_MODULE = {
     "comparison": (
         "AllcloseConfig",
         "AtolConfig",
@@ -91,7 +91,7 @@ _HOME = {
     "torch_model": ("TorchModelTester",),
     "workload": ("Workload",),
 }
-_MODULES = {name: module for module, names in _HOME.items() for name in names}
+_MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = sorted(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
 

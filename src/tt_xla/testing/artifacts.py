@@ -1,7 +1,7 @@
-"""What a test leaves behind: the IR and the Program of each graph that was compiled for ``tt``.
+"""Files that a test writes: the IR and the program of each graph that it compiled for ``tt``.
 
-``output_artifact/<test name>/<graph>_{ttir,ttnn}.mlir`` and ``<graph>.ttnn``, and the same flat, as
-``output_artifact/<test name>_{ttir,ttnn}.mlir`` and ``<test name>.ttnn``, where all graphs are one after the other.
+Each graph has ``output_artifact/<test name>/<graph>_{ttir,ttnn}.mlir`` and ``<graph>.ttnn``. The test has
+``output_artifact/<test name>_{ttir,ttnn}.mlir`` with all graphs in order, and ``<test name>.ttnn`` of the last graph.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ STAGES = "ttir", "ttnn"
 
 
 def sanitized(name: str) -> str:
-    """A test's name as a name of files: ``test_add[(32, 32)]`` is ``test_add_32_32``."""
+    """Returns a test's name as a file name: ``test_add[(32, 32)]`` becomes ``test_add_32_32``."""
     return re.sub(r"[\[\](),\-\s/:]+", "_", name).rstrip("_")
 
 
 def wants_artifacts(request: Any) -> bool:
-    """Whether the test of this ``request`` fixture is to leave its IR: ``--serialize``, or a filecheck marker."""
+    """Returns whether a test writes its IR, because of ``--serialize`` or of a filecheck marker.
+
+    Args:
+        request: pytest's fixture, or None.
+    """
     if request is None:
         return False
     return (
@@ -39,51 +43,60 @@ def wants_artifacts(request: Any) -> bool:
 
 @contextmanager
 def recording(request: Any) -> Generator[list[Compilation]]:
-    """The compilations in here, each with the text of its modules when the test wants them."""
+    """Collects the compilations inside the ``with`` block.
+
+    Args:
+        request: pytest's fixture, or None.
+
+    Yields:
+        The list of compilations; each has the text of its modules if the test writes its IR.
+    """
     from tt_xla.compiler.pipeline import recorded_compilations
     from tt_xla.frontends.torch.backend import clear_programs
 
     texts = wants_artifacts(request)
     if texts:
-        clear_programs()  # what was compiled before would not be compiled again
-    with recorded_compilations(texts=texts) as found:
-        yield found
+        clear_programs()  # a cached program would not be compiled again
+    with recorded_compilations(texts=texts) as compilations:
+        yield compilations
 
 
 def write(name: str, compilations: Sequence[Compilation], root: Path | None = None) -> dict[str, Path]:
-    """Writes what a test compiled.
+    """Writes the IR and the programs of a test.
 
     Args:
-        name: of the test, sanitized.
+        name: name of the test, as :func:`sanitized` returns it.
+        compilations: the test's compilations.
+        root: folder to write to; ``output_artifact`` in the working directory by default.
 
     Returns:
-        The flat file of each stage, by ``ttir`` and ``ttnn``.
+        The file with all graphs of each stage, by stage: ``ttir`` and ``ttnn``.
 
     Raises:
-        OutputError: nothing was compiled, or the disk does not take it.
+        OutputError: nothing was compiled, or the files cannot be written.
     """
     root = root or Path.cwd() / ROOT
-    done = [compilation for compilation in compilations if compilation.program is not None]
-    if not done:
+    completed = [compilation for compilation in compilations if compilation.program is not None]
+    if not completed:
         raise OutputError(
-            f"Nothing was compiled for 'tt' in {name}, so there is no IR to write.",
-            hint="The op may be constant, or the test ran no workload with this request.",
+            f"{name} compiled nothing for 'tt', so there is no IR to write.",
+            hint="The op may be constant, or the test ran no workload with its `request` fixture.",
         )
-    used: dict[str, int] = {}
+    last_numbers: dict[str, int] = {}
     files: dict[str, Content] = {}
     flat: dict[str, Content] = {}
-    for compilation in done:
+    for compilation in completed:
         graph = sanitized(compilation.name) or "main"
-        used[graph] = number = used.get(graph, -1) + 1
+        last_numbers[graph] = number = last_numbers.get(graph, -1) + 1
         stem = f"{graph}_{number}" if number else graph
         for stage in STAGES:
             files[f"{stem}_{stage}.mlir"] = compilation.modules[stage].encode()
         assert compilation.program is not None
         files[f"{stem}.ttnn"] = compilation.program.to_bytes()
     for stage in STAGES:
-        flat[f"{name}_{stage}.mlir"] = "\n".join(compilation.modules[stage] for compilation in done).encode()
-    assert done[-1].program is not None
-    flat[f"{name}.ttnn"] = done[-1].program.to_bytes()
+        flat[f"{name}_{stage}.mlir"] = "\n".join(compilation.modules[stage] for compilation in completed).encode()
+    assert completed[-1].program is not None
+    flat[f"{name}.ttnn"] = completed[-1].program.to_bytes()
     try:
         publish(root / name, files)
         publish(root, flat)
@@ -96,13 +109,18 @@ def write(name: str, compilations: Sequence[Compilation], root: Path | None = No
 
 
 def finish(request: Any, compilations: Sequence[Compilation]) -> None:
-    """Writes a test's artifacts and holds its filecheck patterns against them, where it asks for that."""
+    """Writes a test's artifacts and checks its filecheck patterns, if the test asks for either.
+
+    Raises:
+        OutputError: the artifacts cannot be written.
+        AssertionError: a pattern does not match.
+    """
     if not wants_artifacts(request):
         return
     from tt_xla.testing import filechecks
 
     name = sanitized(request.node.name)
-    written = write(name, compilations)
+    ir_files = write(name, compilations)
     marker = request.node.get_closest_marker("filecheck")
     if marker is not None:
-        filechecks.run(filechecks.patterns_of(marker), written, filechecks.pattern_folders(request))
+        filechecks.run(filechecks.patterns_of(marker), ir_files, filechecks.pattern_folders(request))

@@ -1,7 +1,7 @@
-"""How results of the device are judged: the one comparison of this project.
+"""Compares results of the device with expected results. This project has no other comparison.
 
-Leaves are compared as float64. Every metric is computed, whatever is asked for; the enabled ones decide. Rules and
-messages are those of tt-xla's test infrastructure, so that thresholds mean the same in both.
+Arrays are compared as float64. Every metric is computed, and the enabled ones decide. Rules and messages equal those of
+upstream's test infrastructure, so that thresholds mean the same in both.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _log = logging.getLogger("tt_xla.testing")
 
 @dataclass
 class _Switch:
+    """A metric that can be enabled and disabled."""
+
     enabled: bool = False
 
     def enable(self) -> None:
@@ -36,19 +38,19 @@ class _Switch:
 
 @dataclass
 class EqualConfig(_Switch):
-    """All elements are equal."""
+    """Requires that all elements are equal."""
 
 
 @dataclass
 class AtolConfig(_Switch):
-    """The largest difference of two elements."""
+    """Limits the largest absolute difference of two elements."""
 
     required_atol: float = 0.16
 
 
 @dataclass
 class AllcloseConfig(_Switch):
-    """Each difference is at most ``atol + rtol * |expected|``."""
+    """Requires that each difference is at most ``atol + rtol * |expected|``."""
 
     rtol: float = 1e-2
     atol: float = 1e-2
@@ -56,7 +58,7 @@ class AllcloseConfig(_Switch):
 
 @dataclass
 class PccConfig(_Switch):
-    """Pearson's correlation; leaves that are close by ``allclose`` count as 1."""
+    """Requires a Pearson correlation. Arrays that are close by ``allclose`` have correlation 1."""
 
     enabled: bool = True
     required_pcc: float = 0.99
@@ -65,14 +67,18 @@ class PccConfig(_Switch):
 
 @dataclass
 class RelL2Config(_Switch):
-    """Norm of the difference over the norm of what is expected."""
+    """Limits the L2 norm of the difference divided by the L2 norm of the expected result."""
 
     required_rel_l2: float = 1.0
 
 
 @dataclass
 class ComparisonConfig:
-    """Which metrics decide, and from which value on; only the correlation does by default."""
+    """The enabled metrics and their thresholds; by default only the correlation is enabled.
+
+    Attributes:
+        assert_on_failure: whether a comparison that fails raises ``AssertionError``.
+    """
 
     equal: EqualConfig = field(default_factory=EqualConfig)
     atol: AtolConfig = field(default_factory=AtolConfig)
@@ -83,7 +89,7 @@ class ComparisonConfig:
 
     def __post_init__(self) -> None:
         if is_compile_only():
-            _log.warning("TT_COMPILE_ONLY_SYSTEM_DESC is set: nothing runs, so results are not compared")
+            _log.warning("TT_COMPILE_ONLY_SYSTEM_DESC is set: programs do not run, so no results are compared")
             self.disable_all()
 
     def _switches(self) -> list[_Switch]:
@@ -103,7 +109,7 @@ class ComparisonConfig:
 
 @dataclass
 class ComparisonResult:
-    """Metrics of one comparison, the worst leaf's each; None where no leaf has the metric."""
+    """The metrics of one comparison: the worst value over all arrays, or None where there are no arrays."""
 
     passed: bool
     pcc: float | None
@@ -120,31 +126,37 @@ def compare(
     """Compares two trees of arrays.
 
     Args:
-        actual: what the device gave: tensors, arrays, and containers of them. Leaves that are not numbers do not count.
-        expected: the golden result, of the same structure.
-        real_token_mask: [batch, sequence], nonzero where a token is no padding; others are dropped from leaves of
-            rank 3 and 4, whose sequence is dimension -2.
+        actual: the device's result: tensors, arrays, and containers of them. Leaves that are not numbers are ignored.
+        expected: the expected result, with the same structure.
+        config: metrics and thresholds.
+        real_token_mask: mask of shape [batch, sequence], nonzero for tokens that are not padding. Padding is dropped
+            from arrays of rank 3 and 4, whose sequence is dimension -2.
+
+    Returns:
+        The metrics, and whether all enabled ones meet their thresholds.
 
     Raises:
-        AssertionError: an enabled metric misses its threshold, and ``config.assert_on_failure``.
+        AssertionError: an enabled metric misses its threshold, and ``config.assert_on_failure`` is set.
     """
     config = config or ComparisonConfig()
-    mine, golden = list(leaves(actual)), list(leaves(expected))
-    problem = _structure_problem(mine, golden)
+    actual_leaves, expected_leaves = list(leaves(actual)), list(leaves(expected))
+    problem = _structure_problem(actual_leaves, expected_leaves)
     if problem:
         result = ComparisonResult(config.all_disabled(), math.nan, math.nan, False, False, math.nan, problem)
     else:
-        pairs = [_masked(x, y, real_token_mask) for (_, x), (_, y) in zip(mine, golden, strict=True)]
-        result = _judged(pairs, config)
+        pairs = [_masked(x, y, real_token_mask) for (_, x), (_, y) in zip(actual_leaves, expected_leaves, strict=True)]
+        result = _compare_arrays(pairs, config)
     if not result.passed and config.assert_on_failure:
         raise AssertionError(result.error_message)
     return result
 
 
-def _judged(pairs: Sequence[tuple[Array, Array]], config: ComparisonConfig) -> ComparisonResult:
-    def over(metric: Callable[[Array, Array], Any], pick: Callable[[list[Any]], Any]) -> Any:
-        found = [metric(x, y) for x, y in pairs]
-        return None if not found else _nan_first(found, pick)
+def _compare_arrays(pairs: Sequence[tuple[Array, Array]], config: ComparisonConfig) -> ComparisonResult:
+    """Compares pairs of an actual and an expected array of the same shape."""
+
+    def over(metric: Callable[[Array, Array], Any], worst: Callable[[list[Any]], Any]) -> Any:
+        values = [metric(x, y) for x, y in pairs]
+        return None if not values else _nan_first(values, worst)
 
     near, inner = config.allclose, config.pcc.allclose
     result = ComparisonResult(
@@ -162,34 +174,35 @@ def _judged(pairs: Sequence[tuple[Array, Array]], config: ComparisonConfig) -> C
     return result
 
 
-def _nan_first(values: list[Any], pick: Callable[[list[Any]], Any]) -> Any:
-    """NaN wins over every other value: min and max would pass it by."""
-    return next((value for value in values if isinstance(value, float) and math.isnan(value)), None) or pick(values)
+def _nan_first(values: list[Any], worst: Callable[[list[Any]], Any]) -> Any:
+    """Returns NaN if a value is NaN, which ``min`` and ``max`` may skip; otherwise ``worst(values)``."""
+    return next((value for value in values if isinstance(value, float) and math.isnan(value)), None) or worst(values)
 
 
 def _failures(result: ComparisonResult, config: ComparisonConfig, single: bool) -> Iterator[str]:
-    """A message for each enabled metric that misses.
+    """Yields a message for each enabled metric that misses its threshold.
 
     Args:
-        single: the result is one element, of which a correlation says nothing, so closeness decides with it.
+        single: whether the result is one element. A correlation says nothing about one element, so ``allclose`` decides
+            as well.
     """
     if config.equal.enabled and result.equal is False:
         yield "Equal comparison failed."
     if config.atol.enabled and not _at_most(result.atol, config.atol.required_atol):
         yield (
-            f"Atol comparison failed. Calculated: atol={_shown(result.atol)}. "
+            f"Atol comparison failed. Calculated: atol={_text(result.atol)}. "
             f"Required: atol={config.atol.required_atol}."
         )
     if config.pcc.enabled and not _at_least(result.pcc, config.pcc.required_pcc):
-        yield f"PCC comparison failed. Calculated: pcc={_shown(result.pcc)}. Required: pcc={config.pcc.required_pcc}."
+        yield f"PCC comparison failed. Calculated: pcc={_text(result.pcc)}. Required: pcc={config.pcc.required_pcc}."
     if (config.allclose.enabled or (single and config.pcc.enabled)) and result.allclose is False:
         yield (
-            f"Allclose comparison failed. Calculated: atol={_shown(result.atol)}. "
+            f"Allclose comparison failed. Calculated: atol={_text(result.atol)}. "
             f"Required: atol={config.allclose.atol}, rtol={config.allclose.rtol}."
         )
     if config.rel_l2.enabled and not _at_most(result.rel_l2, config.rel_l2.required_rel_l2):
         yield (
-            f"RelL2 comparison failed. Calculated: rel_l2={_shown(result.rel_l2)}. "
+            f"RelL2 comparison failed. Calculated: rel_l2={_text(result.rel_l2)}. "
             f"Required: rel_l2<={config.rel_l2.required_rel_l2}."
         )
 
@@ -202,16 +215,18 @@ def _at_least(value: float | None, limit: float) -> bool:
     return value is None or (math.isfinite(value) and value >= limit)
 
 
-def _shown(value: float | None) -> str:
+def _text(value: float | None) -> str:
     return f"{value}" if value is not None and math.isfinite(value) else f"{value} (invalid value)"
 
 
 def pcc(actual: Any, expected: Any, *, rtol: float = 1e-2, atol: float = 1e-2) -> float:
-    """Pearson's correlation of all elements of two arrays of one shape.
+    """Returns Pearson's correlation of the elements of two arrays of one shape.
+
+    Elements that are the same infinity in both arrays, as in masked scores, are ignored.
 
     Returns:
-        1 where they are close elementwise; else 0 for a single element, and NaN where one of them is constant or has a
-        number that is not finite. Infinities at the same places, as in masked scores, do not count.
+        1 for arrays that are close by ``rtol`` and ``atol``. Otherwise 0 for a single element, NaN if an array is
+        constant or has an element that is not finite, and the correlation in all other cases.
     """
     x, y = _numbers(actual).ravel(), _numbers(expected).ravel()
     if x.shape != y.shape:
@@ -230,7 +245,7 @@ def pcc(actual: Any, expected: Any, *, rtol: float = 1e-2, atol: float = 1e-2) -
 
 
 def largest_difference(actual: Array, expected: Array) -> float:
-    """The largest absolute difference; 0 of equal infinities, NaN where either has a NaN."""
+    """Returns the largest absolute difference. Equal infinities differ by 0; a NaN in either array gives NaN."""
     if not actual.size:
         return 0.0
     with np.errstate(all="ignore"):
@@ -238,7 +253,7 @@ def largest_difference(actual: Array, expected: Array) -> float:
 
 
 def relative_error(actual: Array, expected: Array) -> float:
-    """Norm of the difference over the norm of ``expected``, both without equal infinities."""
+    """Returns the L2 norm of the difference divided by that of ``expected``. Equal infinities are ignored."""
     with np.errstate(all="ignore"):
         difference = np.where(actual == expected, 0.0, actual - expected).ravel()
         scale = float(np.linalg.norm(np.where(np.isinf(expected), 0.0, expected).ravel()))
@@ -251,10 +266,16 @@ def _close(x: Array, y: Array, rtol: float, atol: float) -> bool:
 
 
 def _as_real(x: Array) -> Array:
+    """Returns the real parts followed by the imaginary parts of a complex array; other arrays unchanged."""
     return np.concatenate([x.real, x.imag]) if np.iscomplexobj(x) else x
 
 
 def _masked(x: Array, y: Array, mask: Any) -> tuple[Array, Array]:
+    """Returns the rows of both arrays that belong to real tokens; arrays that have no sequence are unchanged.
+
+    Raises:
+        ValueError: the mask has another shape than batch and sequence of the arrays.
+    """
     if mask is None or y.ndim not in (3, 4):
         return x, y
     real = _numbers(mask) != 0
@@ -262,25 +283,27 @@ def _masked(x: Array, y: Array, mask: Any) -> tuple[Array, Array]:
         x, y = np.swapaxes(x, 1, 2), np.swapaxes(y, 1, 2)
     if y.shape[:2] != real.shape:
         raise ValueError(
-            f"real_token_mask is {list(real.shape)}, and a result has batch and sequence {list(y.shape[:2])}; "
-            "the mask is [batch, sequence] of the results."
+            f"real_token_mask has shape {list(real.shape)}; expected {list(y.shape[:2])}, "
+            "which is [batch, sequence] of the results."
         )
     return x[real], y[real]
 
 
-def _structure_problem(mine: list[tuple[str, Array]], golden: list[tuple[str, Array]]) -> str:
-    if len(mine) != len(golden):
-        return f"Comparison failed. The device gave {len(mine)} arrays, expected are {len(golden)}."
-    for (path, x), (_, y) in zip(mine, golden, strict=True):
+def _structure_problem(actual: list[tuple[str, Array]], expected: list[tuple[str, Array]]) -> str:
+    """Returns how number or shapes of the arrays differ; empty if they do not."""
+    if len(actual) != len(expected):
+        return f"Comparison failed. The device returned {len(actual)} arrays; expected {len(expected)}."
+    for (path, x), (_, y) in zip(actual, expected, strict=True):
         if x.shape != y.shape:
-            return f"Comparison failed. Result{path} has the shape {list(x.shape)}, expected is {list(y.shape)}."
+            return f"Comparison failed. Result{path} has shape {list(x.shape)}; expected {list(y.shape)}."
     return ""
 
 
 def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Array]]:
-    """The arrays of numbers in a tree, as float64 or complex128, with where they are: ``[0].logits``.
+    """Yields the numeric arrays in a tree as float64 or complex128, each with its path, such as ``[0].logits``.
 
-    Goes into mappings, sequences, dataclasses (so outputs of transformers), and caches with a legacy form.
+    The tree may consist of mappings, sequences, dataclasses (outputs of transformers are dataclasses), caches of
+    transformers, and nodes that JAX knows.
     """
     if tree is None or isinstance(tree, (str, bytes)):
         return
@@ -306,12 +329,12 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Array]]:
 
 
 def _jax_leaves(tree: Any, path: str) -> Iterator[tuple[str, Array]]:
-    """Of a node that JAX knows, such as a state of flax."""
+    """Yields the arrays in a node that JAX knows, such as a state of Flax, with the node's path."""
     import jax
 
-    found = jax.tree.leaves(tree)
-    if len(found) != 1 or found[0] is not tree:
-        yield from leaves(found, path)
+    values = jax.tree.leaves(tree)
+    if len(values) != 1 or values[0] is not tree:
+        yield from leaves(values, path)
 
 
 def _is_array(value: Any) -> bool:
@@ -324,7 +347,7 @@ def _is_numeric(value: Any) -> bool:
 
 
 def _numbers(value: Any) -> Array:
-    """On the host, as float64, or complex128 where the numbers are complex."""
+    """Returns an array or tensor as float64, or as complex128 if it is complex, in host memory."""
     if "torch" in sys.modules:
         import torch
 

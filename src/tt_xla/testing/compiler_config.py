@@ -1,4 +1,4 @@
-"""Compile options of a test, as one object for both frameworks."""
+"""The compile options of a test, as one object for both frameworks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Any
 
 @dataclass
 class CompilerConfig:
-    """Names and defaults of tt-xla's test infrastructure; ``tt_xla.options`` says what each does."""
+    """Compile options with the names and defaults of upstream's test infrastructure.
+
+    :mod:`tt_xla.options` documents each option.
+    """
 
     optimization_level: int = 0
     experimental_weight_dtype: str = ""
@@ -26,10 +29,10 @@ class CompilerConfig:
     enable_create_d2m_subgraphs: bool = False
 
     def to_options(self) -> dict[str, str]:
-        """What differs from the defaults, as text."""
-        given: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
+        """Returns the options that differ from their defaults, with values as text."""
+        values: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
         defaults = {item.name: item.default for item in fields(self)}
-        return {name: _text(value) for name, value in given.items() if value != defaults[name]}
+        return {name: _text(value) for name, value in values.items() if value != defaults[name]}
 
     to_jax_compiler_options = to_options
     to_torch_compile_options = to_options

@@ -1,7 +1,7 @@
-"""LLVM's FileCheck on IR, through the ``filecheck`` package.
+"""Runs LLVM's FileCheck on IR with the ``filecheck`` package.
 
-A pattern file is named ``<description>.<stage>.mlir``, stage ``ttir`` or ``ttnn``, and is looked for in
-``tests/filecheck`` of the project and beside the test.
+A pattern file is named ``<description>.<stage>.mlir``, where the stage is ``ttir`` or ``ttnn``. It is looked up in
+``tests/filecheck`` of the project and in the test's folder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ FOLDER = Path("tests/filecheck")
 
 
 def failed_check(path: Path, checks: str, output: str) -> str:
-    """What FileCheck has to say: the pattern, its line, and where matching stood. Empty when all is well."""
+    """Runs FileCheck.
+
+    Args:
+        path: the pattern file, for messages.
+        checks: the text of the pattern file.
+        output: the IR.
+
+    Returns:
+        FileCheck's message with the pattern, its line and the position in the IR; empty if every pattern matches.
+    """
     from filecheck.error import CheckError, ParseError
     from filecheck.finput import FInput
     from filecheck.matcher import Matcher
@@ -33,33 +42,36 @@ def failed_check(path: Path, checks: str, output: str) -> str:
 
 
 def patterns_of(marker: Any) -> list[str]:
-    """The file names that a ``filecheck`` marker names.
+    """Returns the file names in a ``filecheck`` marker.
 
     Raises:
-        ValueError: it does not hold one list of names.
+        ValueError: the marker's argument is not one list of names.
     """
-    given = marker.args[0] if len(marker.args) == 1 else None
-    if not isinstance(given, (list, tuple)) or not all(isinstance(name, str) for name in given):
+    names = marker.args[0] if len(marker.args) == 1 else None
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise ValueError(
-            f"@pytest.mark.filecheck was given {', '.join(map(repr, marker.args)) or 'nothing'}; it takes one list of "
+            f"@pytest.mark.filecheck got {', '.join(map(repr, marker.args)) or 'no argument'}; expected one list of "
             "names of pattern files, as in @pytest.mark.filecheck(['add.ttnn.mlir'])."
         )
-    return list(given)
+    return list(names)
 
 
 def pattern_folders(request: Any) -> list[Path]:
+    """Returns the folders where pattern files of a test are looked up, in order."""
     root, test = Path(request.config.rootpath), Path(request.node.path).parent
     return list(dict.fromkeys([root / FOLDER, Path.cwd() / FOLDER, test, test / "filecheck"]))
 
 
 def run(names: Sequence[str], files: Mapping[str, Path], folders: Sequence[Path]) -> None:
-    """Holds pattern files against IR files, and tells of each.
+    """Checks IR files with pattern files, and prints the outcome of each.
 
     Args:
-        files: the IR, by stage.
+        names: names of the pattern files.
+        files: the IR files by stage.
+        folders: folders where the pattern files are looked up.
 
     Raises:
-        AssertionError: a pattern does not match, or a file is missing; all of them are in the message.
+        AssertionError: patterns do not match, or files are missing; the message lists all of them.
     """
     problems: list[str] = []
     for name in names:
@@ -76,6 +88,7 @@ def run(names: Sequence[str], files: Mapping[str, Path], folders: Sequence[Path]
 
 
 def _problem(name: str, key: str, files: Mapping[str, Path], folders: Sequence[Path]) -> str:
+    """Returns why a pattern file does not match; empty if it does."""
     path = next((folder / name for folder in folders if (folder / name).is_file()), None)
     if path is None:
         print(f"WARNING: pattern file not found: {name}")

@@ -1,4 +1,4 @@
-"""JAX or PyTorch: which of them a test is for, inputs of both, and running a callable on the CPU and on ``tt``."""
+"""What differs between JAX and PyTorch in tests: detection, random inputs, and calls on the CPU and on ``tt``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from tt_xla.errors import ExecutionError
 
 
 class Framework(Enum):
+    """The framework of a test."""
+
     JAX = "jax"
     TORCH = "torch"
 
     @classmethod
     def of(cls, *values: Any) -> Framework:
-        """The framework of what a test was given: a torch module or tensor anywhere means PyTorch, else it is JAX."""
+        """Returns PyTorch if a value is, contains or uses something of PyTorch, and JAX otherwise."""
         return cls.TORCH if any(_is_of_torch(value) for value in values) else cls.JAX
 
 
@@ -38,12 +40,12 @@ def _is_of_torch(value: Any) -> bool:
 
 
 def _names_torch(function: Any) -> bool:
-    """A function of the user's that speaks of the torch module, or is annotated with its types."""
+    """Returns whether a function uses the torch module, and not JAX, or is annotated with types of torch."""
     code = getattr(function, "__code__", None)
     if code is None:
         return False
-    spoken = {getattr(function, "__globals__", {}).get(name) for name in code.co_names if name != "__class__"}
-    names = {str(getattr(value, "__name__", "")).partition(".")[0] for value in spoken if _is_module(value)}
+    used_globals = {getattr(function, "__globals__", {}).get(name) for name in code.co_names if name != "__class__"}
+    names = {str(getattr(value, "__name__", "")).partition(".")[0] for value in used_globals if _is_module(value)}
     annotations = [str(note) for note in getattr(function, "__annotations__", {}).values()]
     return "jax" not in names and ("torch" in names or any("torch." in note for note in annotations))
 
@@ -60,7 +62,16 @@ def random_tensor(
     maxval: float = 1.0,
     framework: Framework = Framework.JAX,
 ) -> Any:
-    """Uniform random numbers in [minval, maxval), integers or booleans where ``dtype`` says so; on the CPU."""
+    """Returns uniform random numbers on the CPU.
+
+    Args:
+        shape: shape of the array.
+        dtype: element type; integers and booleans are random too.
+        random_seed: seed of the generator.
+        minval: lower bound, included.
+        maxval: upper bound, excluded.
+        framework: whether to return a JAX array or a torch tensor.
+    """
     return (
         _random_jax(shape, dtype, random_seed, minval, maxval)
         if framework is Framework.JAX
@@ -96,13 +107,20 @@ def _random_torch(shape: Sequence[int], dtype: Any, seed: int, minval: float, ma
 
 
 def random_image(image_size: int, framework: Framework = Framework.JAX) -> Any:
-    """Random pixels [image_size, image_size, 3], integers in [0, 256)."""
+    """Returns random pixels: int32 in [0, 256), of shape [image_size, image_size, 3]."""
     return random_tensor((image_size, image_size, 3), "int32", 0, 0, 256, framework)
 
 
 @contextmanager
 def on_jax_cpu() -> Generator[Any]:
-    """What is made in here lies on the host, also where ``tt`` is JAX's default platform."""
+    """Makes the CPU JAX's default device inside the ``with`` block, whichever platform is the default.
+
+    Yields:
+        The CPU device.
+
+    Raises:
+        ExecutionError: JAX has no CPU backend.
+    """
     import jax
 
     try:
@@ -110,14 +128,14 @@ def on_jax_cpu() -> Generator[Any]:
     except RuntimeError as error:
         raise ExecutionError(
             "JAX has no CPU backend, which computes the expected results.",
-            hint="JAX_PLATFORMS leaves it out; set it to 'cpu,tt', or unset it.",
+            hint="JAX_PLATFORMS does not list 'cpu'; set it to 'cpu,tt', or unset it.",
         ) from error
     with jax.default_device(device):
         yield device
 
 
 def jax_device() -> Any:
-    """The first device of platform ``tt``.
+    """Returns the first device of platform ``tt``.
 
     Raises:
         ExecutionError: JAX does not have the platform.
@@ -129,7 +147,7 @@ def jax_device() -> Any:
     except RuntimeError as error:
         raise ExecutionError(
             f"JAX has no platform 'tt': {error}".splitlines()[0],
-            hint="JAX_PLATFORMS, where it is set, must have 'tt', and tt-xla be installed in this interpreter.",
+            hint="Install tt-xla in this interpreter. If JAX_PLATFORMS is set, it must list 'tt'.",
         ) from error
 
 
@@ -142,14 +160,23 @@ def run_jax(
     static: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Compiles a function anew for a device, calls it there, and returns the result on the host."""
+    """Compiles a function for a device, calls it there, and returns the result on the host.
+
+    Args:
+        function: the function; a new compilation is made for every call of ``run_jax``.
+        args: positional arguments.
+        kwargs: keyword arguments.
+        device: a JAX device.
+        static: names of the keyword arguments that are compile-time constants.
+        options: compile options.
+    """
     import jax
 
     def place(value: Any) -> Any:
         is_array = hasattr(value, "dtype") and hasattr(value, "shape")
         return jax.device_put(value, device) if is_array else value
 
-    def fresh(*args: Any, **kwargs: Any) -> Any:  # jit's cache goes by the function: this one is new at each call
+    def fresh(*args: Any, **kwargs: Any) -> Any:  # a new function each time, so that jit's cache has no entry for it
         return function(*args, **kwargs)
 
     placed_args = jax.tree.map(place, tuple(args))
@@ -160,7 +187,7 @@ def run_jax(
 
 
 def on_tt(value: Any) -> Any:
-    """A copy of a torch module, or the tensors of a tree, on ``tt``."""
+    """Returns a copy of a torch module on ``tt``, or a tree with its tensors moved to ``tt``."""
     import torch
     from torch.utils import _pytree as pytree
 
@@ -175,7 +202,17 @@ def on_tt(value: Any) -> Any:
 def run_torch_on_tt(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any] | None
 ) -> Any:
-    """Compiles a function or module with ``backend="tt"`` and calls it with copies on ``tt``, without gradients."""
+    """Compiles a function or module with ``backend="tt"``, and calls it without gradients.
+
+    Args:
+        function: function or module; a module is copied to ``tt``.
+        args: positional arguments; tensors are copied to ``tt``.
+        kwargs: keyword arguments, treated as ``args``.
+        options: compile options.
+
+    Returns:
+        The result, with its tensors on the CPU.
+    """
     import torch
     from torch.utils import _pytree as pytree
 

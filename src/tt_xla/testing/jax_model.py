@@ -1,4 +1,4 @@
-"""Tests of JAX models: flax linen and nnx, equinox, and any callable that is a pytree of arrays."""
+"""The tester of JAX models: Flax linen and nnx, Equinox, and every callable that is a pytree of arrays."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ _STATIC = "train", "deterministic", "mutable"
 class JaxModelTester(ModelTester):
     """Tests a JAX model.
 
-    Override ``_get_model`` and ``_get_input_activations``, and of the rest what the model needs:
+    Subclasses override ``_get_model`` and ``_get_input_activations``. They override the following where the default
+    does not suit the model:
 
-    - ``_get_forward_method_name``: ``"__call__"``; for linen modules ``"apply"``.
-    - ``_get_forward_method_args`` and ``_get_forward_method_kwargs``: for linen ``[parameters, activations]`` and
-      ``{"train": ...}`` where the model takes that; else the activations.
-    - ``_get_input_parameters``: for linen what ``init`` makes of the activations with key 42.
-    - ``_get_static_argnames``: ``train``, ``deterministic`` and ``mutable``, those that are passed.
-    - ``has_batch_norm``: running statistics are an output in training.
+    - ``_get_forward_method_name``: by default ``"apply"`` for linen modules, otherwise ``"__call__"``.
+    - ``_get_forward_method_args`` and ``_get_forward_method_kwargs``: by default ``[parameters, activations]`` and
+      ``{"train": ...}``, if the model takes that, for linen modules; otherwise the activations.
+    - ``_get_input_parameters``: by default the result of linen's ``init`` for the activations, with key 42.
+    - ``_get_static_argnames``: by default ``train``, ``deterministic`` and ``mutable``, if they are passed.
+    - ``has_batch_norm``: whether running statistics are an output in training; False by default.
 
-    In training the gradients of all parameters are compared, for a random gradient of the outputs, and the outputs.
+    In training, the gradients of all parameters are compared for a random gradient of the outputs, and the outputs.
     """
 
     framework = Framework.JAX
 
-    def _made_model(self) -> Any:
+    def _create_model(self) -> Any:
         with frameworks.on_jax_cpu():
             return self._get_model()
 
@@ -58,10 +59,10 @@ class JaxModelTester(ModelTester):
         activations = self._get_input_activations()
         kwargs = dict(activations) if isinstance(activations, Mapping) and not _is_linen(self._model) else {}
         training = self._run_mode is RunMode.TRAINING
-        taken = inspect.signature(type(self._model).__call__).parameters
-        if "train" in taken:
+        accepted = inspect.signature(type(self._model).__call__).parameters
+        if "train" in accepted:
             kwargs["train"] = training
-        elif "deterministic" in taken:
+        elif "deterministic" in accepted:
             kwargs["deterministic"] = not training
         if training and self.has_batch_norm:
             kwargs["mutable"] = ("batch_stats",)
@@ -75,12 +76,12 @@ class JaxModelTester(ModelTester):
             return self._get_forward_method_args(), self._get_forward_method_kwargs()
 
     def _function(self) -> tuple[Callable[..., Any], list[Any], Mapping[str, Any]]:
-        """A function whose first argument is the parameters; its arguments."""
+        """Returns a function whose first argument is the parameters, its positional and its keyword arguments."""
         args, kwargs = self._call()
         name = self._get_forward_method_name()
         if _is_linen(self._model):
             return getattr(self._model, name), list(args), kwargs
-        parameters, rebuild = _parts(self._model)
+        parameters, rebuild = _split(self._model)
         return lambda p, *a, **k: getattr(rebuild(p), name)(*a, **k), [parameters, *args], kwargs
 
     def _run_inference(self) -> tuple[Any, Any]:
@@ -90,29 +91,31 @@ class JaxModelTester(ModelTester):
     def _run_training(self) -> list[tuple[str, Any, Any]]:
         function, (parameters, *rest), kwargs = self._function()
 
-        def step(seeds: list[Any], parameters: Any, *rest: Any, **kwargs: Any) -> Any:
+        def step(gradients: list[Any], parameters: Any, *rest: Any, **kwargs: Any) -> Any:
+            """Returns the gradients of the parameters, and the outputs, for gradients of the outputs."""
             leaves, tree = jax.tree.flatten(parameters)
-            trained = [index for index, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+            trained_positions = [index for index, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
 
-            def forward(chosen: list[Any]) -> list[Any]:
-                mixed = list(leaves)
-                for index, leaf in zip(trained, chosen, strict=True):
-                    mixed[index] = leaf
-                return _inexact(function(jax.tree.unflatten(tree, mixed), *rest, **kwargs))
+            def forward(trained_leaves: list[Any]) -> list[Any]:
+                all_leaves = list(leaves)
+                for index, leaf in zip(trained_positions, trained_leaves, strict=True):
+                    all_leaves[index] = leaf
+                return _inexact(function(jax.tree.unflatten(tree, all_leaves), *rest, **kwargs))
 
-            outputs, pull = jax.vjp(forward, [leaves[index] for index in trained])
-            return pull(seeds)[0], outputs
+            outputs, pull_back = jax.vjp(forward, [leaves[index] for index in trained_positions])
+            return pull_back(gradients)[0], outputs
 
         static = {name: kwargs[name] for name in self._get_static_argnames()}
         traced = {name: value for name, value in kwargs.items() if name not in static}
         outputs = _inexact(jax.eval_shape(functools.partial(function, **static), parameters, *rest, **traced))
         with frameworks.on_jax_cpu():
             keys = jax.random.split(jax.random.PRNGKey(0), len(outputs))
-            seeds = [jax.random.normal(key, x.shape, x.dtype) for key, x in zip(keys, outputs, strict=True)]
-        golden, ours = self._on_both(step, [seeds, parameters, *rest], kwargs)
-        return [("backward", golden[0], ours[0]), ("forward", golden[1], ours[1])]
+            gradients = [jax.random.normal(key, x.shape, x.dtype) for key, x in zip(keys, outputs, strict=True)]
+        expected, actual = self._on_both(step, [gradients, parameters, *rest], kwargs)
+        return [("backward", expected[0], actual[0]), ("forward", expected[1], actual[1])]
 
     def _on_both(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Returns the results of a function on the CPU and on the device."""
         static = self._get_static_argnames()
         self._stage("cpu")
         with frameworks.on_jax_cpu() as cpu:
@@ -123,6 +126,7 @@ class JaxModelTester(ModelTester):
 
 
 def _inexact(outputs: Any) -> list[Any]:
+    """Returns the floating-point and complex arrays in a tree."""
     return [x for x in jax.tree.leaves(outputs) if jnp.issubdtype(x.dtype, jnp.inexact)]
 
 
@@ -131,23 +135,24 @@ def _is_linen(model: Any) -> bool:
 
 
 def _positional(activations: Any) -> list[Any]:
+    """Returns activations as a list of positional arguments."""
     return list(activations) if isinstance(activations, (list, tuple)) else [activations]
 
 
-def _parts(model: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The arrays of a model that is no linen module, and what makes it again from them."""
+def _split(model: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """Returns the arrays of a model that is not a linen module, and a function that rebuilds the model from arrays."""
     if any(base.__module__.startswith("flax.nnx") for base in type(model).__mro__):
         from flax import nnx
 
         definition, state = nnx.split(model)
         return state, lambda state: nnx.merge(definition, state)
     leaves, tree = jax.tree.flatten(model)
-    places = [index for index, leaf in enumerate(leaves) if hasattr(leaf, "dtype")]
+    array_positions = [index for index, leaf in enumerate(leaves) if hasattr(leaf, "dtype")]
 
     def rebuild(arrays: Sequence[Any]) -> Any:
-        mixed = list(leaves)
-        for index, array in zip(places, arrays, strict=True):
-            mixed[index] = array
-        return jax.tree.unflatten(tree, mixed)
+        all_leaves = list(leaves)
+        for index, array in zip(array_positions, arrays, strict=True):
+            all_leaves[index] = array
+        return jax.tree.unflatten(tree, all_leaves)
 
-    return [leaves[index] for index in places], rebuild
+    return [leaves[index] for index in array_positions], rebuild

@@ -1,4 +1,4 @@
-"""What testers of models of both frameworks share."""
+"""The base class of the testers of JAX and torch models."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from tt_xla.testing.frameworks import Framework
 
 
 class RunMode(Enum):
+    """Whether a test runs the forward pass only, or the backward pass too."""
+
     INFERENCE = "inference"
     TRAINING = "training"
 
@@ -22,10 +24,17 @@ class RunMode(Enum):
 
 
 class ModelTester(abc.ABC):
-    """Runs a model on the CPU and on ``tt``, forward or forward and backward, and compares.
+    """Runs a model on the CPU and on ``tt``, and compares the results.
 
-    Subclasses say what the model and its inputs are; :class:`JaxModelTester` and :class:`TorchModelTester` say how it
-    is run. The model is made when the tester is, inputs when the test begins.
+    :class:`JaxModelTester` and :class:`TorchModelTester` run models of their framework. A test's own subclass provides
+    the model, which is created with the tester, and its inputs, which are created when the test begins.
+
+    Args:
+        comparison_config: metrics and thresholds.
+        run_mode: whether to run the backward pass as well.
+        compiler_config: compile options.
+        custom_comparator: called instead of the comparison, with the device's result, the expected result, and the
+            arguments of the model.
     """
 
     framework: Framework
@@ -41,33 +50,37 @@ class ModelTester(abc.ABC):
         self._run_mode = run_mode
         self._options = (compiler_config or CompilerConfig()).to_options()
         self._custom_comparator = custom_comparator
-        self._model = self._made_model()
+        self._model = self._create_model()
 
     @abc.abstractmethod
     def _get_model(self) -> Any:
-        """The model, with its weights."""
+        """Returns the model with its weights."""
 
     @abc.abstractmethod
     def _get_input_activations(self) -> Any:
-        """The inputs: an array, a sequence of positional ones, or a mapping of keyword ones."""
+        """Returns the inputs: one array, a sequence of positional arguments, or a mapping of keyword arguments."""
 
     @abc.abstractmethod
     def _run_inference(self) -> tuple[Any, Any]:
-        """What the CPU and the device give."""
+        """Returns the results of the CPU and of the device."""
 
     @abc.abstractmethod
     def _run_training(self) -> list[tuple[str, Any, Any]]:
-        """What is compared by name, what the CPU gives, and what the device gives."""
+        """Returns triples: what is compared (backward or forward), the CPU's result, and the device's result."""
 
-    def _made_model(self) -> Any:
+    def _create_model(self) -> Any:
+        """Returns the model in the state in which it is tested."""
         return self._get_model()
 
     def test(self, request: Any = None) -> Any:
-        """Runs and compares.
+        """Runs the model and compares.
+
+        Args:
+            request: pytest's fixture; ``--serialize`` and filecheck markers need it.
 
         Returns:
-            For inference the results of the comparison and what the device gave, ``((result,), output)``; for training
-            the results, of gradients and of the forward pass.
+            For inference ``((comparison,), output)``, where ``output`` is the device's result. For training the
+            comparisons of the gradients and of the forward pass.
 
         Raises:
             AssertionError: ``Evaluation result <i> failed: ...``, unless ``assert_on_failure`` is off.
@@ -90,16 +103,16 @@ class ModelTester(abc.ABC):
         if self._custom_comparator is not None:
             self._custom_comparator(actual, expected, *self._call())
             return ComparisonResult(True, None, None, None, None, None)
-        keep = self._comparison_config.assert_on_failure
+        assert_on_failure = self._comparison_config.assert_on_failure
         self._comparison_config.assert_on_failure = False
         try:
             return compare(actual, expected, self._comparison_config)
         finally:
-            self._comparison_config.assert_on_failure = keep
+            self._comparison_config.assert_on_failure = assert_on_failure
 
-    def _stage(self, name: str) -> None:  # noqa: B027  may be overridden
-        """Is told what comes next: ``cpu``, ``device``."""
+    def _stage(self, name: str) -> None:  # noqa: B027  an optional hook
+        """Called before the model runs on the CPU (``cpu``) and on ``tt`` (``device``)."""
 
     def _call(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Positional and keyword arguments of the forward pass."""
+        """Returns the positional and keyword arguments of the forward pass."""
         return (), {}

@@ -1,4 +1,4 @@
-"""Tests of single ops and of graphs: on the CPU, on ``tt``, compared."""
+"""Testers of single ops and of graphs, which run on the CPU and on ``tt`` and are compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ from tt_xla.testing.workload import Workload
 
 
 class OpTester:
-    """Runs workloads on both devices and compares the results."""
+    """Runs workloads on both devices and compares the results.
+
+    Args:
+        comparison_config: metrics and thresholds.
+        framework: the framework of the workloads.
+        compiler_config: compile options.
+        torch_options: further compile options, by name.
+        custom_comparator: called instead of the comparison, with the device's result, the expected result, and the
+            workload's ``args`` and ``kwargs``.
+    """
 
     def __init__(
         self,
@@ -30,7 +39,14 @@ class OpTester:
         self._custom_comparator = custom_comparator
 
     def test(self, workload: Workload, request: Any = None) -> ComparisonResult | None:
-        """Runs a workload on the CPU and on ``tt``, compares, and writes the IR where ``request`` asks for it.
+        """Runs a workload on the CPU and on ``tt``, compares, and writes the IR if the test asks for it.
+
+        Args:
+            workload: the call to test.
+            request: pytest's fixture; ``--serialize`` and filecheck markers need it.
+
+        Returns:
+            The metrics, or None with a custom comparator.
 
         Raises:
             AssertionError: the results differ, or a filecheck pattern does not match.
@@ -47,6 +63,7 @@ class OpTester:
         return result
 
     def run_on_cpu(self, workload: Workload) -> Any:
+        """Returns the result of a workload on the CPU."""
         if self._framework is Framework.TORCH:
             import torch
 
@@ -58,6 +75,7 @@ class OpTester:
             )
 
     def run_on_tt_device(self, workload: Workload) -> Any:
+        """Returns the result of a workload on ``tt``, in host memory."""
         if self._framework is Framework.TORCH:
             return frameworks.run_torch_on_tt(workload.callee, workload.args, workload.kwargs, self._options)
         return frameworks.run_jax(
@@ -78,7 +96,7 @@ class OpTester:
         dtype: Any = "float32",
         request: Any = None,
     ) -> ComparisonResult | None:
-        """The same on uniform numbers; the input at place i is of seed i."""
+        """Same as :meth:`test` on uniform random numbers; input ``i`` has seed ``i``."""
         inputs = [
             random_tensor(shape, dtype, seed, minval, maxval, self._framework)
             for seed, shape in enumerate(input_shapes)
@@ -87,16 +105,20 @@ class OpTester:
 
 
 class GraphTester(OpTester):
-    """As for ops; a graph is a function of several."""
+    """Same as :class:`OpTester`; a graph is a function of several ops."""
 
 
 class Settings(TypedDict, total=False):
-    """What tests of ops and of graphs take by name.
+    """Keyword arguments of the functions that test ops and graphs.
 
     Attributes:
+        compiler_config: compile options.
+        torch_options: further compile options, by name.
         request: pytest's fixture; ``--serialize`` and filecheck markers need it.
-        custom_comparator: judges instead: called with the device's result, the expected one, args and kwargs.
-        mesh: of more than one device, which ``tt`` is not; ``shard_spec_fn`` likewise.
+        custom_comparator: called instead of the comparison, with the device's result, the expected result, and the
+            workload's ``args`` and ``kwargs``.
+        mesh: must be None, because ``tt`` has one device.
+        shard_spec_fn: must be None, because ``tt`` has one device.
     """
 
     compiler_config: CompilerConfig | None
@@ -114,11 +136,17 @@ def run_op_test(
     framework: Framework | None = None,
     **settings: Unpack[Settings],
 ) -> ComparisonResult | None:
-    """Tests an op: a function or torch module, called with ``inputs``.
+    """Tests an op on given inputs.
 
     Args:
-        framework: found from the op and its inputs when left out.
+        op: a function or torch module.
+        inputs: positional arguments.
+        comparison_config: metrics and thresholds.
+        framework: derived from the op and its inputs by default.
         settings: see :class:`Settings`.
+
+    Returns:
+        The metrics, or None with a custom comparator.
 
     Raises:
         AssertionError: results differ by more than ``comparison_config`` allows.
@@ -175,14 +203,22 @@ def _tester(
     framework: Framework,
     **settings: Unpack[Settings],
 ) -> tuple[OpTester, Any]:
-    """What runs a test, and pytest's request."""
+    """Returns the tester of a test, and pytest's ``request`` fixture.
+
+    Raises:
+        TypeError: a keyword argument is unknown.
+        TTXLAError: a mesh or sharding was passed.
+    """
     unknown = settings.keys() - Settings.__annotations__
     if unknown:
-        raise TypeError(f"Got {', '.join(sorted(unknown))}; tests take {', '.join(Settings.__annotations__)} by name.")
+        raise TypeError(
+            f"Unknown keyword arguments: {', '.join(sorted(unknown))}. "
+            f"Known ones are {', '.join(Settings.__annotations__)}."
+        )
     if settings.get("mesh") is not None or settings.get("shard_spec_fn") is not None:
         raise TTXLAError(
-            "A mesh or a shard_spec_fn was given, and 'tt' has one device.",
+            "The test has a mesh or a shard_spec_fn, but 'tt' has one device.",
             hint="Leave both out to test on one device.",
         )
-    given = (settings.get(name) for name in ("compiler_config", "torch_options", "custom_comparator"))
-    return kind(comparison_config, framework, *given), settings.get("request")
+    tester_settings = (settings.get(name) for name in ("compiler_config", "torch_options", "custom_comparator"))
+    return kind(comparison_config, framework, *tester_settings), settings.get("request")

@@ -1,4 +1,7 @@
-"""The pytest plugin (entry point group ``pytest11``). Every pytest run imports it, so it imports nothing of ours."""
+"""The pytest plugin (entry point group ``pytest11``).
+
+Every pytest run of an environment with tt-xla imports this file, so its top level imports no other module of tt-xla.
+"""
 
 from __future__ import annotations
 
@@ -8,58 +11,61 @@ from typing import Any
 import pytest
 
 MARKERS = {
-    "filecheck(patterns)": "hold the IR of the test against these pattern files of tests/filecheck",
+    "filecheck(patterns)": "check the IR of the test with these pattern files of tests/filecheck",
     "model_test": "a test of the model runner",
-    "placeholder": "a model that is not there yet, for reports",
+    "placeholder": "a model that does not exist yet, listed in reports",
 }
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "--serialize": {"action": "store_true", "help": "write the IR that each test compiles under output_artifact/"},
-    "--models-root": {"help": "folder with loaders; third_party/tt_forge_models, else models"},
+    "--models-root": {"help": "folder with model loaders (default third_party/tt_forge_models, or models)"},
     "--test-config": {
         "action": "append",
-        "help": "folder with test_config_*.yaml; test_config beside the tests",
+        "help": "folder with test_config_*.yaml files (default test_config beside the tests)",
     },
-    "--arch": {"help": "apply arch_overrides of this architecture"},
+    "--arch": {"help": "apply the arch_overrides of this architecture"},
     "--optimization-level": {
         "type": int,
         "choices": (0, 1, 2),
-        "help": "of models, in place of what entries say",
+        "help": "optimization level of all models, instead of the levels in their entries",
     },
     "--golden-f32": {
         "action": "store_true",
-        "help": "compare torch models with float32 on the CPU, not with bfloat16",
+        "help": "compare torch models with float32 instead of bfloat16 on the CPU",
     },
     "--validate-test-config": {
         "action": "store_true",
-        "help": "check the files of expectations, and run nothing",
+        "help": "check the test_config_*.yaml files without running models",
     },
-    "--force-run": {"action": "store_true", "help": "run models that are marked NOT_SUPPORTED_SKIP too"},
+    "--force-run": {"action": "store_true", "help": "also run models marked NOT_SUPPORTED_SKIP"},
     "--emitpy": {
         "action": "store_true",
-        "help": "run passing torch models again with backend codegen_py, and compare",
+        "help": "run torch models that pass again with backend codegen_py, and compare",
     },
     "--lenient-xfail": {
         "action": "store_true",
-        "help": "a test that is expected to fail and passes is no failure",
+        "help": "do not fail tests that pass although they are expected to fail",
     },
-    "--model-timeout": {"type": float, "default": 1800, "help": "seconds for one model (default 1800)"},
-    "--model-memory": {"default": "", "help": "memory for one model, as in 8G; without a limit when left out"},
-    "--model-records": {"help": "add a JSON line of each test to this file"},
+    "--model-timeout": {"type": float, "default": 1800, "help": "time limit of one model in seconds (default 1800)"},
+    "--model-memory": {"default": "", "help": "memory limit of one model, such as 8G (default no limit)"},
+    "--model-records": {"help": "append one JSON line per test to this file"},
 }
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, object, object]:
-    """Adds the options after those of conftest.py files, which may have some of the same names, as tt-xla's own has:
-    pytest takes no name twice, and theirs then hold for both."""
+    """Adds the options after those of conftest.py files.
+
+    A conftest.py file, such as upstream's, may define options with the same names, and pytest refuses a duplicate. Such
+    an option of the file then serves both.
+    """
     result = yield
     groups = (parser._anonymous, *parser._groups)  # pyright: ignore[reportPrivateUsage]
-    taken = {name for group in groups for option in group.options for name in option.names()}
+    defined = {name for group in groups for option in group.options for name in option.names()}
     group = parser.getgroup("tt-xla", "tests of programs for Tenstorrent chips")
     for name, values in OPTIONS.items():
-        if name not in taken:
+        if name not in defined:
             group.addoption(name, **values)
     return result
 

@@ -1,4 +1,4 @@
-"""Tests of torch models."""
+"""The tester of torch models."""
 
 from __future__ import annotations
 
@@ -19,14 +19,22 @@ from tt_xla.testing.model_tester import ModelTester, RunMode
 class TorchModelTester(ModelTester):
     """Tests a ``torch.nn.Module``.
 
-    Override ``_get_model`` and ``_get_input_activations``; a mapping of inputs goes to the model as keyword arguments,
-    a sequence as positional ones. In training the gradients of all parameters are compared, for a random gradient of
-    the output, and then the output.
+    Subclasses override ``_get_model`` and ``_get_input_activations``. A mapping of inputs is passed as keyword
+    arguments, a sequence as positional arguments. In training, the gradients of all parameters are compared for a
+    random gradient of the output, and then the output.
+
+    Args:
+        comparison_config: metrics and thresholds.
+        run_mode: whether to run the backward pass as well.
+        compiler_config: compile options.
+        parallelism: accepted for upstream's tests; ``tt`` has one device.
+        dtype_override: floating-point type of the weights and inputs; None keeps their types.
+        custom_comparator: called instead of the comparison.
     """
 
     framework = Framework.TORCH
     golden_dtype: torch.dtype | None = None
-    """What the CPU computes in, from the same weights; None for the model's own type."""
+    """Floating-point type that the CPU computes in, with the same weights; None for the model's own type."""
 
     def __init__(
         self,
@@ -42,18 +50,24 @@ class TorchModelTester(ModelTester):
         self._inputs: Any = None
         super().__init__(comparison_config, run_mode, compiler_config, custom_comparator)
 
-    def _made_model(self) -> Any:
+    def _create_model(self) -> Any:
         model = self._get_model()
         if self._dtype_override is not None:
             model = model.to(self._dtype_override)
         return model.train(self._run_mode is RunMode.TRAINING)
 
     def _unpack_forward_output(self, output: Any) -> Any:
-        """What the gradient flows from, of what the model returned: the first floating tensor."""
-        found = [x for x in pytree.tree_leaves(_plain(output)) if _is_floating(x)]
-        if not found:
-            raise TypeError(f"The model returned {type(output).__name__} without a floating tensor to train from.")
-        return found[0]
+        """Returns the tensor that the backward pass starts from: the first floating-point tensor of the output.
+
+        Raises:
+            TypeError: the output has no floating-point tensor.
+        """
+        tensors = [x for x in pytree.tree_leaves(_plain(output)) if _is_floating(x)]
+        if not tensors:
+            raise TypeError(
+                f"The model returned {type(output).__name__} without a floating-point tensor to start backward from."
+            )
+        return tensors[0]
 
     def _call(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         if self._inputs is None:
@@ -71,6 +85,7 @@ class TorchModelTester(ModelTester):
         return x.to(self._dtype_override) if _is_floating(x) else x
 
     def _golden_model(self) -> torch.nn.Module:
+        """Returns the model that computes the expected results on the CPU."""
         return self._model if self.golden_dtype is None else copy.deepcopy(self._model).to(self.golden_dtype)
 
     def _for_golden(self, inputs: Any) -> Any:
@@ -80,14 +95,14 @@ class TorchModelTester(ModelTester):
 
     def _run_inference(self) -> tuple[Any, Any]:
         args, kwargs = self._call()
-        # Copied before it runs: some models keep tensors of their first run.
-        untouched = copy.deepcopy(self._model)
+        # The copy is made before the first run, because some models keep tensors of it.
+        fresh_model = copy.deepcopy(self._model)
         self._stage("cpu")
         with torch.no_grad():
-            args_there, kwargs_there = self._for_golden(copy.deepcopy((args, kwargs)))
-            expected = self._golden_model()(*args_there, **kwargs_there)
+            golden_args, golden_kwargs = self._for_golden(copy.deepcopy((args, kwargs)))
+            expected = self._golden_model()(*golden_args, **golden_kwargs)
         self._stage("device")
-        return _plain(expected), self._run_on_device(untouched, self._options)
+        return _plain(expected), self._run_on_device(fresh_model, self._options)
 
     def _run_on_device(self, model: torch.nn.Module, options: Mapping[str, Any]) -> Any:
         args, kwargs = self._call()
@@ -95,21 +110,24 @@ class TorchModelTester(ModelTester):
 
     def _run_training(self) -> list[tuple[str, Any, Any]]:
         args, kwargs = self._call()
-        ours = frameworks.on_tt(self._model)
+        device_model = frameworks.on_tt(self._model)
         self._stage("cpu")
         model = self._golden_model()
-        args_there, kwargs_there = self._for_golden((args, kwargs))
-        expected = self._unpack_forward_output(model(*args_there, **kwargs_there))
+        golden_args, golden_kwargs = self._for_golden((args, kwargs))
+        expected = self._unpack_forward_output(model(*golden_args, **golden_kwargs))
         gradient = torch.randn(expected.shape, generator=torch.Generator().manual_seed(0)).to(expected.dtype)
         expected.backward(gradient)
-        golden = _gradients(model)
+        expected_gradients = _gradients(model)
         self._model.zero_grad()
         self._stage("device")
         torch.compiler.reset()
-        compiled = torch.compile(ours, backend="tt", options=dict(self._options))
+        compiled = torch.compile(device_model, backend="tt", options=dict(self._options))
         actual = self._unpack_forward_output(compiled(*frameworks.on_tt(tuple(args)), **frameworks.on_tt(dict(kwargs))))
         actual.backward(gradient.to(actual.dtype).to("tt"))
-        return [("backward", golden, _gradients(ours)), ("forward", expected.detach(), actual.detach().cpu())]
+        return [
+            ("backward", expected_gradients, _gradients(device_model)),
+            ("forward", expected.detach(), actual.detach().cpu()),
+        ]
 
 
 def _is_floating(value: Any) -> bool:
@@ -121,5 +139,5 @@ def _gradients(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def _plain(output: Any) -> Any:
-    """Outputs of transformers as mappings, without caches, which the results of the device lack where none is used."""
+    """Returns an output of transformers as a plain mapping; every other output unchanged."""
     return dict(output) if isinstance(output, Mapping) else output

@@ -1,4 +1,4 @@
-"""What a test runs: a model or a function, and its arguments."""
+"""The call that a test makes: a model or a function, and its arguments."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from tt_xla.testing.frameworks import Framework
 
 @dataclass
 class Workload:
-    """A call that has not been made yet.
+    """A function or model with arguments to call it with.
 
     Attributes:
-        compiled_executable: is called first of all, where there is one; then ``model``; then ``executable``.
-        static_argnames: keyword arguments that JAX takes as constants.
+        framework: the framework of the call.
+        executable: function to call, unless one of the next two is set.
+        compiled_executable: function to call before all others.
+        model: model to call, unless ``compiled_executable`` is set.
+        args: positional arguments.
+        kwargs: keyword arguments.
+        static_argnames: names of the keyword arguments that JAX treats as constants.
     """
 
     framework: Framework
@@ -28,13 +33,15 @@ class Workload:
 
     def __post_init__(self) -> None:
         if self.executable is None and self.model is None and self.compiled_executable is None:
-            raise ValueError("A Workload has neither an executable nor a model: give it one of them.")
+            raise ValueError("A Workload needs an executable or a model; it has neither.")
 
     @property
     def callee(self) -> Callable[..., Any]:
-        found = self.compiled_executable or self.model or self.executable
-        assert found is not None
-        return found
+        """The function or model to call."""
+        callee = self.compiled_executable or self.model or self.executable
+        assert callee is not None
+        return callee
 
     def execute(self) -> Any:
+        """Makes the call and returns its result."""
         return self.callee(*self.args, **self.kwargs)

@@ -1,1 +1,1 @@
-"""The model runner: finds loaders, reads what is expected of them, runs each in a process of its own, and reports."""
+"""The model runner: finds loaders, reads expected outcomes, runs each model in its own process, and reports."""

@@ -1,4 +1,5 @@
-"""Runs many models outside pytest: some at a time, each in a process of its own, resumable, on a cluster too."""
+"""Runs many models outside pytest: in parallel, each in its own process, on a cluster if wanted. Runs can be
+resumed."""
 
 from __future__ import annotations
 
@@ -20,42 +21,58 @@ from tt_xla.testing.models.records import Record
 
 @dataclass(frozen=True)
 class Task:
+    """A test, and the outcome that is expected of it."""
+
     case: Case
     expectation: Expectation
 
     def with_options(self, level: int | None, *, golden_f32: bool, emitpy: bool = False, forced: bool = False) -> Task:
-        """At an optimization level other than the entry's, unless it is None.
+        """Returns this task with options of the command line.
 
         Args:
-            golden_f32: compare with float32.
-            emitpy: run once more with the source written.
-            forced: run it also where its entry says that it is not supported.
+            level: optimization level; None keeps the level of the test's entry.
+            golden_f32: whether to compare with float32.
+            emitpy: whether to run the model again while its source is written.
+            forced: whether to run the test although its entry says that it is not supported.
         """
         level = self.expectation.optimization_level if level is None else level
         status = self.expectation.status
         if forced and status is ModelTestStatus.NOT_SUPPORTED_SKIP:
             status = ModelTestStatus.UNSPECIFIED
-        changed = {"optimization_level": level, "golden_f32": golden_f32, "emitpy": emitpy, "status": status}
-        return Task(self.case, replace(self.expectation, **changed))
+        changes = {"optimization_level": level, "golden_f32": golden_f32, "emitpy": emitpy, "status": status}
+        return Task(self.case, replace(self.expectation, **changes))
 
 
 def run_all(
     root: Path,
     tasks: Sequence[Task],
     limits: Limits,
-    kept: Path,
+    records_file: Path,
     *,
     jobs: int = 1,
     lenient: bool = False,
     ray: str | None = None,
     started: Callable[[Task], None] = lambda task: None,
 ) -> Iterator[Record]:
-    """Runs what ``kept``, a JSON Lines file, has no record of yet, and gives records as they come.
+    """Runs the tests that have no record yet.
+
+    Args:
+        root: folder with the loaders.
+        tasks: the tests.
+        limits: limits of one test.
+        records_file: JSON Lines file with the records of earlier runs; new records are appended.
+        jobs: number of tests that run at the same time.
+        lenient: whether a test that passes although it is expected to fail counts as expected.
+        ray: address of a Ray cluster to run on; None for this machine.
+        started: called when a test starts.
+
+    Yields:
+        Each new record, in the order in which the tests end.
 
     Raises:
         OutputError: the records cannot be written, so that a later run could not resume.
     """
-    done = records.load(kept)
+    done = records.load(records_file)
     waiting = [task for task in tasks if task.case.id not in done]
     with _submitting(ray) as submit:
 
@@ -73,19 +90,19 @@ def run_all(
                 ready, futures = wait(futures, return_when=FIRST_COMPLETED)
                 for future in ready:
                     record = future.result()
-                    _keep(kept, record)
+                    _append(records_file, record)
                     yield record
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _keep(path: Path, record: Record) -> None:
+def _append(path: Path, record: Record) -> None:
     try:
         records.append(path, record)
     except OSError as error:
         raise OutputError(
             f"The record of {record.test} cannot be written to {path}: {os.strerror(error.errno or 0)}.",
-            hint="Those before it are kept: run the same command again when there is room.",
+            hint="Earlier records are safe. Run the same command again when there is space.",
         ) from error
 
 
@@ -94,9 +111,13 @@ Submit = Callable[[Path, Case, Expectation, Limits, bool], Record]
 
 @contextlib.contextmanager
 def _submitting(address: str | None) -> Generator[Submit]:
-    """How a test is run: from here, or by a worker of a Ray cluster, which must have the same folders."""
+    """Yields the function that runs a test, on this machine or on a Ray cluster, which must have the same folders.
+
+    Raises:
+        TTXLAError: Ray is not installed.
+    """
     if address is None:
-        yield _here
+        yield _run_locally
         return
     try:
         import ray  # pyright: ignore[reportMissingImports]
@@ -105,12 +126,12 @@ def _submitting(address: str | None) -> Generator[Submit]:
             "--ray needs the package ray, which is not installed.", hint="pip install 'tt-xla[ray]'"
         ) from error
     ray.init(address=address, ignore_reinit_error=True)
-    remote: Any = ray.remote(num_cpus=1, max_retries=0)(_here)
+    remote: Any = ray.remote(num_cpus=1, max_retries=0)(_run_locally)
     try:
-        yield lambda *given: ray.get(remote.remote(*given))
+        yield lambda *arguments: ray.get(remote.remote(*arguments))
     finally:
         ray.shutdown()
 
 
-def _here(root: Path, case: Case, expectation: Expectation, limits: Limits, lenient: bool) -> Record:
+def _run_locally(root: Path, case: Case, expectation: Expectation, limits: Limits, lenient: bool) -> Record:
     return run_test(root, case, expectation, limits, lenient=lenient)

@@ -1,4 +1,4 @@
-"""The runner's tests in pytest: which there are, their markers, and what ``--validate-test-config`` says."""
+"""The runner's tests in pytest: their parameters and markers, and the check behind ``--validate-test-config``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from tt_xla.testing.models.discovery import Case, Discovery, discover
 from tt_xla.testing.models.processes import Limits, memory_in_bytes
 
 _SCHEDULES = "push", "nightly", "weekly"
-"""Markers that say when a test runs; an entry without one is nightly if many wait for its model, else weekly."""
+"""Markers of schedules. A test whose entry has none is nightly if its model's group is red or priority, else weekly."""
+
 ROOTS = "third_party/tt_forge_models", "models"
+"""Folders of the project that may hold the loaders, in order."""
 
 
 @dataclass(frozen=True)
 class ModelTest:
-    """What a test function is given."""
+    """The parameter of one test function call."""
 
     root: Path
     case: Case
@@ -30,16 +32,23 @@ class ModelTest:
 
 @dataclass(frozen=True)
 class Suite:
-    found: Discovery
+    """The loaders of a root, and the outcomes expected of their tests.
+
+    Attributes:
+        arch: architecture whose overrides apply; None for none.
+    """
+
+    discovery: Discovery
     expectations: Expectations
     arch: str | None
 
     def tests(self) -> list[ModelTest]:
-        """Each test that is not excluded; those of phases of language models where an entry names them."""
-        named = [self.found.llm_cases[name] for name in self.expectations.entries if name in self.found.llm_cases]
+        """Returns the tests that are not excluded. Tests of LLM phases are included if an entry names them."""
+        llm_cases = self.discovery.llm_cases
+        named_llm_cases = [llm_cases[name] for name in self.expectations.entries if name in llm_cases]
         tests = [
-            ModelTest(self.found.root, case, self.expectations.of(case.id, self.arch))
-            for case in (*self.found.cases, *named)
+            ModelTest(self.discovery.root, case, self.expectations.of(case.id, self.arch))
+            for case in (*self.discovery.cases, *named_llm_cases)
         ]
         return [test for test in tests if test.expectation.status is not ModelTestStatus.EXCLUDE_MODEL]
 
@@ -48,62 +57,77 @@ _SUITES: pytest.StashKey[dict[tuple[Any, ...], Suite]] = pytest.StashKey()
 
 
 def suite(config: pytest.Config, beside: Path) -> Suite:
-    """What is found by the options; read once a run.
+    """Returns the suite for pytest's options; it is read once per run.
 
     Args:
-        beside: the folder of the test module, which may have a ``test_config``.
+        config: pytest's configuration.
+        beside: the folder of the test module, which may have a ``test_config`` folder.
+
+    Raises:
+        pytest.UsageError: an option has a bad value, or there are no loaders.
     """
     arch = config.getoption("--arch")
     if arch is not None and arch not in ARCHS:
-        raise pytest.UsageError(f"--arch was given {arch!r}; known are {', '.join(ARCHS)}.")
-    known = config.stash.setdefault(_SUITES, {})
-    given = config.getoption("--models-root"), tuple(config.getoption("--test-config") or ()), config.rootpath, beside
-    if (*given, arch) not in known:
-        known[*given, arch] = read_suite(*given, arch)
-    return known[*given, arch]
+        raise pytest.UsageError(f"--arch got {arch!r}; expected one of {', '.join(ARCHS)}.")
+    suites = config.stash.setdefault(_SUITES, {})
+    options = config.getoption("--models-root"), tuple(config.getoption("--test-config") or ()), config.rootpath, beside
+    if (*options, arch) not in suites:
+        suites[*options, arch] = read_suite(*options, arch)
+    return suites[*options, arch]
 
 
 def read_suite(root: str | None, folders: Sequence[str], project: Path, beside: Path, arch: str | None = None) -> Suite:
-    """Loaders below ``root``, else below a folder of the project, with what is expected of them.
+    """Reads the loaders of a root and the outcomes expected of their tests.
 
     Args:
-        folders: with files of expectations; ``test_config`` ``beside`` the tests, or of the root, where none is given.
+        root: folder with loaders; None for the first folder of :data:`ROOTS` in the project.
+        folders: folders with ``test_config_*.yaml``. Without any, folder ``test_config`` of ``beside``, or of the root,
+            is read.
+        project: root of the project.
+        beside: folder of the test module.
+        arch: architecture whose overrides apply.
+
+    Raises:
+        pytest.UsageError: there are no loaders, or a folder does not exist.
     """
     candidates = [Path(root)] if root else [project / name for name in ROOTS]
-    found = next((path.resolve() for path in candidates if path.is_dir()), None)
-    if found is None:
-        shown = ", ".join(map(str, candidates))
-        raise pytest.UsageError(f"There is no folder with models: {shown}. --models-root names one.")
+    models = next((path.resolve() for path in candidates if path.is_dir()), None)
+    if models is None:
+        raise pytest.UsageError(
+            f"No folder with model loaders exists: {', '.join(map(str, candidates))}. Name one with --models-root."
+        )
     if missing := [folder for folder in folders if not Path(folder).is_dir()]:
-        raise pytest.UsageError(f"--test-config names no folder: {', '.join(missing)}")
-    own = next((path / "test_config" for path in (beside, found) if (path / "test_config").is_dir()), None)
-    used = [Path(folder) for folder in folders] or ([] if own is None else [own])
-    return Suite(discover(found), expectations_of.read(expectations_of.config_files(used)), arch)
+        raise pytest.UsageError(f"--test-config names folders that do not exist: {', '.join(missing)}")
+    default = next((path / "test_config" for path in (beside, models) if (path / "test_config").is_dir()), None)
+    config_folders = [Path(folder) for folder in folders] or ([] if default is None else [default])
+    return Suite(discover(models), expectations_of.read(expectations_of.config_files(config_folders)), arch)
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    found = suite(metafunc.config, Path(metafunc.module.__file__).parent)
+    """Gives a test function of the runner its parameters: tests, or models that do not exist yet."""
+    tests_of_root = suite(metafunc.config, Path(metafunc.module.__file__).parent)
     if "placeholder_model" in metafunc.fixturenames:
-        models = list(found.expectations.placeholders.items())
+        models = list(tests_of_root.expectations.placeholders.items())
         metafunc.parametrize("placeholder_model", models, ids=[name for name, _ in models])
         return
-    tests = found.tests()
-    known: dict[str, Any] = {}
-    loaders = {loader.folder: loader for loader in found.found.loaders}
+    tests = tests_of_root.tests()
+    known_marks: dict[str, Any] = {}
+    loaders = {loader.folder: loader for loader in tests_of_root.discovery.loaders}
     parameters = [
         pytest.param(
-            test, id=test.case.id, marks=_marks(test, loaders[test.case.model].group(test.case.variant), known)
+            test, id=test.case.id, marks=_marks(test, loaders[test.case.model].group(test.case.variant), known_marks)
         )
         for test in tests
     ]
-    for name in known:
-        metafunc.config.addinivalue_line("markers", f"{name}: from an entry of a test")
+    for name in known_marks:
+        metafunc.config.addinivalue_line("markers", f"{name}: a marker of model tests")
     metafunc.parametrize("model_test", parameters)
 
 
-def _marks(test: ModelTest, group: str, known: dict[str, Any]) -> list[Any]:
+def _marks(test: ModelTest, group: str, known_marks: dict[str, Any]) -> list[Any]:
+    """Returns a test's marks. New marks are added to ``known_marks``, by name."""
     expectation, case = test.expectation, test.case
-    names = {"model_test", case.run_mode, *_spread(case), expectation.status.value, *expectation.markers}
+    names = {"model_test", case.run_mode, *_parallelism_names(case), expectation.status.value, *expectation.markers}
     for arch in expectation.supported_archs:
         names |= {arch, arch.replace("-", "_")}
     if group:
@@ -114,13 +138,14 @@ def _marks(test: ModelTest, group: str, known: dict[str, Any]) -> list[Any]:
         names.add(expectation.bringup_status.value.lower())
     marks: list[Any] = []
     for name in sorted(names):
-        if name not in known:
-            known[name] = pytest.Mark(name, (), {}, _ispytest=True)
-        marks.append(known[name])
+        if name not in known_marks:
+            known_marks[name] = pytest.Mark(name, (), {}, _ispytest=True)
+        marks.append(known_marks[name])
     return marks
 
 
-def _spread(case: Case) -> list[str]:
+def _parallelism_names(case: Case) -> list[str]:
+    """Returns the names of the markers for a test's parallelism, and for its LLM phase if it has one."""
     if not case.phase:
         return [case.parallelism]
     phase = case.phase.partition("-")[0]
@@ -128,33 +153,34 @@ def _spread(case: Case) -> list[str]:
 
 
 def problems(config: pytest.Config) -> list[str]:
-    """Lines for the head of a run: what of the files and loaders could not be used."""
+    """Returns the problems of loaders and files of expectations, for the head of a run's output."""
     suites = config.stash.get(_SUITES, {}).values()
-    return [line for found in suites for line in (*found.found.problems, *found.expectations.problems)]
+    return [line for each in suites for line in (*each.discovery.problems, *each.expectations.problems)]
 
 
 def validate_and_exit(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Prints errors and warnings about the files of expectations, and ends the run: 1 where there are errors."""
+    """Prints errors and warnings about the files of expectations, and ends the run; status 1 means errors."""
     folder = Path(items[0].path).parent if items else config.rootpath
     lines, valid = validation(suite(config, folder))
     print("\n" + "\n".join(lines))
     pytest.exit(f"the test configuration {'is valid' if valid else 'has errors'}", int(not valid))
 
 
-def validation(found: Suite) -> tuple[list[str], bool]:
-    """Lines of errors and warnings about files of expectations, and whether they are without errors."""
-    held = expectations_of.validate(found.expectations, (case.id for case in found.found.cases), found.found.llm_cases)
-    errors = [*found.expectations.problems, *held.unknown]
+def validation(suite: Suite) -> tuple[list[str], bool]:
+    """Returns errors and warnings about files of expectations, one per line, and whether there are no errors."""
+    expectations, discovery = suite.expectations, suite.discovery
+    comparison = expectations_of.validate(expectations, (case.id for case in discovery.cases), discovery.llm_cases)
+    errors = [*expectations.problems, *comparison.unknown]
     lines = [f"ERROR: {line}" for line in errors]
-    lines += [f"WARNING: {line}" for line in found.found.problems]
-    lines += [f"WARNING: no entry for {name}" for name in held.unlisted]
-    count = len(found.expectations.entries)
+    lines += [f"WARNING: {line}" for line in discovery.problems]
+    lines += [f"WARNING: no entry for {name}" for name in comparison.unlisted]
     lines.append(
-        f"{count} entries in {len(found.expectations.files)} files, {len(found.found.cases)} tests of "
-        f"{len(found.found.loaders)} loaders: {len(errors)} errors, {len(lines) - len(errors)} warnings."
+        f"{len(expectations.entries)} entries in {len(expectations.files)} files, {len(discovery.cases)} tests of "
+        f"{len(discovery.loaders)} loaders: {len(errors)} errors, {len(lines) - len(errors)} warnings."
     )
     return lines, not errors
 
 
 def limits(config: pytest.Config) -> Limits:
+    """Returns the limits of one test that pytest's options set."""
     return Limits(config.getoption("--model-timeout"), memory_in_bytes(config.getoption("--model-memory")))

@@ -1,7 +1,7 @@
-"""What is expected of each test: YAML files, read and checked.
+"""Reads and checks the YAML files with the expected outcome of each test.
 
-A file holds ``test_config:``, a mapping from ids of tests to fields, or ``PLACEHOLDER_MODELS:``, models that are not
-there yet. Every problem of every file is told at once, with its line; what is sound is still of use.
+A file holds ``test_config:``, a mapping from test ids to fields, or ``PLACEHOLDER_MODELS:``, models that do not exist
+yet. All problems of all files are reported together, each with its line. Entries without problems remain usable.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ PLACEHOLDERS = "PLACEHOLDER_MODELS"
 
 
 class ModelTestStatus(Enum):
+    """Expected outcome of a test."""
+
     EXPECTED_PASSING = "expected_passing"
     KNOWN_FAILURE_XFAIL = "known_failure_xfail"
     NOT_SUPPORTED_SKIP = "not_supported_skip"
@@ -31,6 +33,8 @@ class ModelTestStatus(Enum):
 
 
 class BringupStatus(Enum):
+    """The stage that a model reaches."""
+
     FAILED_FE_COMPILATION = "FAILED_FE_COMPILATION"
     FAILED_TTMLIR_COMPILATION = "FAILED_TTMLIR_COMPILATION"
     FAILED_RUNTIME = "FAILED_RUNTIME"
@@ -41,13 +45,22 @@ class BringupStatus(Enum):
 
 
 class ExecutionPass(Enum):
+    """The pass of training that a test is about."""
+
     FORWARD = "FORWARD"
     BACKWARD = "BACKWARD"
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """The fields of one test, in effect for one architecture."""
+    """The fields of a test's entry that apply for one architecture, and settings of the run.
+
+    Attributes:
+        listed: whether an entry names the test.
+        golden_f32: whether torch models are compared with float32 results of the same weights. Not a field of a file.
+        emitpy: whether torch models that pass are run again while their source is written, and must give the same
+            results. Not a field of a file.
+    """
 
     status: ModelTestStatus = ModelTestStatus.UNSPECIFIED
     reason: str = ""
@@ -69,14 +82,11 @@ class Expectation:
     inject_custom_moe: bool = False
     emitpy_assert_exact: bool = True
     listed: bool = False
-    """An entry names the test."""
     golden_f32: bool = False
-    """What torch models are compared with is computed in float32, from the same weights; no field of a file."""
     emitpy: bool = False
-    """Torch models are run once more with their source written, and give the same; no field of a file."""
 
     def comparison(self) -> ComparisonConfig:
-        """The comparison that the fields ask for; it does not raise."""
+        """Returns the comparison that the fields describe, which reports failures instead of raising."""
         config = ComparisonConfig(assert_on_failure=False)
         config.pcc.enabled, config.pcc.required_pcc = self.assert_pcc, self.required_pcc
         config.atol.enabled, config.atol.required_atol = self.assert_atol, self.required_atol
@@ -87,20 +97,33 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Entry:
-    """A test's fields as a file has them."""
+    """The fields of a test in a file.
+
+    Attributes:
+        fields: values for every architecture.
+        overrides: values by architecture.
+        where: path and line of the entry.
+    """
 
     fields: Mapping[str, Any]
     overrides: Mapping[str, Mapping[str, Any]]
     where: str
 
     def on(self, arch: str | None) -> Expectation:
-        """With what the architecture overrides; without one, as for all."""
+        """Returns the expectation for an architecture; None applies no overrides."""
         return Expectation(**{**self.fields, **self.overrides.get(arch or "", {})}, listed=True)
 
 
 @dataclass
 class Expectations:
-    """All entries by the id of the test, placeholders by the model, and every problem found."""
+    """The content of all files.
+
+    Attributes:
+        entries: entries by test id.
+        placeholders: models that do not exist yet, by name.
+        problems: one line per problem in a file.
+        files: the files read.
+    """
 
     entries: dict[str, Entry] = field(default_factory=dict)
     placeholders: dict[str, Expectation] = field(default_factory=dict)
@@ -108,17 +131,20 @@ class Expectations:
     files: list[Path] = field(default_factory=list)
 
     def of(self, test: str, arch: str | None = None) -> Expectation:
+        """Returns the expectation of a test; the default one if no entry names the test."""
         entry = self.entries.get(test)
         return Expectation() if entry is None else entry.on(arch)
 
 
 def _enumeration(kind: type[Enum]) -> Callable[[Any], Enum]:
+    """Returns a function that reads a member of an enumeration by its name or value."""
+
     def read(value: Any) -> Enum:
         for member in kind:
             if str(value).lower() in (member.name.lower(), str(member.value).lower()):
                 return member
         near = difflib.get_close_matches(str(value).upper(), kind.__members__, 1)
-        hint = f" Did you mean {near[0]}?" if near else f" Known are {', '.join(kind.__members__)}."
+        hint = f" Did you mean {near[0]}?" if near else f" Expected one of {', '.join(kind.__members__)}."
         raise ValueError(f"Invalid {kind.__name__}: '{value}'.{hint}")
 
     return read
@@ -130,9 +156,9 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"expected a whole number, got {value!r}")
+        raise ValueError(f"expected an integer, got {value!r}")
     return value
 
 
@@ -150,7 +176,7 @@ def _level(value: Any) -> int:
 
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"expected a list of texts, got {value!r}")
+        raise ValueError(f"expected a list of strings, got {value!r}")
     return tuple(value)
 
 
@@ -174,7 +200,7 @@ FIELDS: dict[str, Callable[[Any], Any]] = {
     "allclose_atol": _number,
     "markers": _texts,
     "supported_archs": _archs,
-    "batch_size": _whole,
+    "batch_size": _integer,
     "execution_pass": _enumeration(ExecutionPass),
     "filechecks": _texts,
     "enable_weight_bfp8_conversion": _flag,
@@ -186,44 +212,47 @@ ALLOWED = sorted([*FIELDS, "arch_overrides"])
 
 
 def config_files(folders: Iterable[Path]) -> list[Path]:
-    """``test_config_*.yaml`` in and below folders."""
+    """Returns the files ``test_config_*.yaml`` in and below folders, sorted."""
     return sorted({path for folder in folders for path in folder.rglob("test_config_*.yaml")})
 
 
 def read(files: Sequence[Path]) -> Expectations:
-    """Reads files; what is wrong with them is in ``problems``."""
-    found = Expectations(files=list(files))
+    """Reads files. Their problems are listed in the result's ``problems``."""
+    expectations = Expectations(files=list(files))
     for path in files:
         shown = f"{path.parent.name}/{path.name}"
         try:
             loader = _Loader(path.read_bytes())
             data = loader.get_single_data()
-            found.problems += [f"{path}:{problem}" for problem in loader.doubles]
+            expectations.problems += [f"{path}:{problem}" for problem in loader.duplicates]
         except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-            said = " ".join(str(error).replace('in "<byte string>", ', "in ").split())
-            found.problems.append(f"{path}: cannot be read: {said}")
+            message = " ".join(str(error).replace('in "<byte string>", ', "in ").split())
+            expectations.problems.append(f"{path}: cannot be read: {message}")
             continue
         except RecursionError:
-            found.problems.append(f"{path}: cannot be read: it is nested too deeply")
+            expectations.problems.append(f"{path}: cannot be read: it is nested too deeply")
             continue
         if data is None:
             continue
         if not isinstance(data, dict) or not data.keys() <= {"test_config", PLACEHOLDERS}:
-            found.problems.append(f"{path}: expected 'test_config:' or '{PLACEHOLDERS}:' at the top, got {_keys(data)}")
+            expectations.problems.append(
+                f"{path}: expected 'test_config:' or '{PLACEHOLDERS}:' at the top, got {_keys(data)}"
+            )
             continue
-        for name, line, fields in _items(data.get("test_config"), path, found.problems):
+        for name, line, fields in _items(data.get("test_config"), path, expectations.problems):
             where = f"{path}:{line}"
-            entry = _entry(name, fields, where, shown, found.problems)
-            if name in found.entries:
-                found.problems.append(
-                    f"{where}: duplicate test '{name}', first in {found.entries[name].where}, which counts; keep one."
+            entry = _entry(name, fields, where, shown, expectations.problems)
+            if name in expectations.entries:
+                expectations.problems.append(
+                    f"{where}: duplicate test '{name}'; the first entry counts, in {expectations.entries[name].where}."
+                    " Remove one of them."
                 )
             elif entry is not None:
-                found.entries[name] = entry
-        for name, line, fields in _items(data.get(PLACEHOLDERS), path, found.problems):
-            known = _known_fields(fields, f"placeholder '{name}' in {shown}", f"{path}:{line}", found.problems)
-            found.placeholders[name] = Expectation(**({"bringup_status": BringupStatus.NOT_STARTED} | known))
-    return found
+                expectations.entries[name] = entry
+        for name, line, fields in _items(data.get(PLACEHOLDERS), path, expectations.problems):
+            known = _known_fields(fields, f"placeholder '{name}' in {shown}", f"{path}:{line}", expectations.problems)
+            expectations.placeholders[name] = Expectation(**({"bringup_status": BringupStatus.NOT_STARTED} | known))
+    return expectations
 
 
 def _keys(data: Any) -> str:
@@ -231,34 +260,37 @@ def _keys(data: Any) -> str:
 
 
 class _Lined(dict[Any, Any]):
-    """A mapping that knows the line of each key."""
+    """A mapping with the line of each key in the file."""
 
     lines: dict[Any, int]
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """A duplicate key is an error: YAML says so, and to let it pass hides an entry. The first one counts."""
+    """A YAML loader that records duplicate keys, of which the first one counts.
+
+    The YAML specification forbids duplicate keys, and a duplicate that is ignored hides an entry.
+    """
 
     def __init__(self, stream: bytes) -> None:
         super().__init__(stream)
-        self.doubles: list[str] = []
+        self.duplicates: list[str] = []
 
 
 def _mapping(loader: Any, node: yaml.MappingNode) -> _Lined:
-    found, found_lines = _Lined(), {}
+    mapping, lines = _Lined(), {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         line = key_node.start_mark.line + 1
         try:
-            double = key in found
+            is_duplicate = key in mapping
         except TypeError:
-            raise yaml.constructor.ConstructorError(None, None, "a key is no text", key_node.start_mark) from None
-        if double:
-            loader.doubles.append(f"{line}: duplicate key '{key}', first in line {found_lines[key]}, which counts.")
+            raise yaml.constructor.ConstructorError(None, None, "a key is not a string", key_node.start_mark) from None
+        if is_duplicate:
+            loader.duplicates.append(f"{line}: duplicate key '{key}'; the first one, in line {lines[key]}, counts.")
             continue
-        found[key], found_lines[key] = loader.construct_object(value_node, deep=True), line
-    found.lines = found_lines
-    return found
+        mapping[key], lines[key] = loader.construct_object(value_node, deep=True), line
+    mapping.lines = lines
+    return mapping
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
@@ -273,33 +305,35 @@ def _items(data: Any, path: Path, problems: list[str]) -> Iterable[tuple[str, in
     return [(str(name), data.lines[name], fields) for name, fields in data.items()]
 
 
-def _entry(name: str, given: Any, where: str, shown: str, problems: list[str]) -> Entry | None:
+def _entry(name: str, value: Any, where: str, shown: str, problems: list[str]) -> Entry | None:
+    """Reads the entry of a test; None if it is not a mapping. Problems are appended to ``problems``."""
     context = f"test '{name}' in {shown}"
-    if not isinstance(given, dict):
-        problems.append(f"{where}: expected fields of {context}, got {given!r}. Missing 'status' field or empty value.")
+    if not isinstance(value, dict):
+        problems.append(f"{where}: expected fields of {context}, got {value!r}. Missing 'status' field or empty value.")
         return None
-    base = {key: value for key, value in given.items() if key != "arch_overrides"}
+    base = {key: item for key, item in value.items() if key != "arch_overrides"}
     fields = _known_fields(base, context, where, problems)
     overrides: dict[str, Mapping[str, Any]] = {}
-    chosen = given.get("arch_overrides") or {}
-    if not isinstance(chosen, dict):
-        problems.append(f"{where}: arch_overrides of {context} is no mapping of archs to fields: {chosen!r}")
-        chosen = {}
-    for arch, changed in chosen.items():
+    by_arch = value.get("arch_overrides") or {}
+    if not isinstance(by_arch, dict):
+        problems.append(f"{where}: arch_overrides of {context} is not a mapping of archs to fields: {by_arch!r}")
+        by_arch = {}
+    for arch, changed in by_arch.items():
         if arch not in ARCHS:
             problems.append(f"{where}: Unknown arch '{arch}' in arch_overrides of {context}. Allowed: {sorted(ARCHS)}")
         elif not isinstance(changed, dict):
-            problems.append(f"{where}: arch_overrides['{arch}'] of {context} is no mapping of fields: {changed!r}")
+            problems.append(f"{where}: arch_overrides['{arch}'] of {context} is not a mapping of fields: {changed!r}")
         else:
             overrides[arch] = _known_fields(changed, f"arch_overrides['{arch}'] of {context}", where, problems)
-    if "status" in given and not given["status"]:
+    if "status" in value and not value["status"]:
         problems.append(f"{where}: Missing 'status' field or empty value in {context}.")
     return Entry(fields, overrides, where)
 
 
-def _known_fields(given: Any, context: str, where: str, problems: list[str]) -> dict[str, Any]:
+def _known_fields(fields: Any, context: str, where: str, problems: list[str]) -> dict[str, Any]:
+    """Returns the fields that are known and have good values. Problems are appended to ``problems``."""
     known: dict[str, Any] = {}
-    for key, value in (given or {}).items() if isinstance(given, dict) or not given else ():
+    for key, value in (fields or {}).items() if isinstance(fields, dict) or not fields else ():
         if key not in FIELDS:
             near = difflib.get_close_matches(str(key), ALLOWED, 1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
@@ -314,20 +348,24 @@ def _known_fields(given: Any, context: str, where: str, problems: list[str]) -> 
 
 @dataclass(frozen=True)
 class Validation:
-    """Entries held against the loaders there are."""
+    """The comparison of entries with loaders.
+
+    Attributes:
+        unknown: messages about entries whose test does not exist, with similar names.
+        unlisted: ids of tests without an entry.
+    """
 
     unknown: list[str]
-    """Entries of no test, each with the near ones: errors."""
     unlisted: list[str]
-    """Tests without an entry."""
 
 
 def validate(expectations: Expectations, tests: Iterable[str], phases: Iterable[str]) -> Validation:
     """Compares entries with tests.
 
     Args:
-        tests: ids of tests that are always there.
-        phases: ids of tests of language models, which are there when an entry names them.
+        expectations: the entries.
+        tests: ids of the tests that always exist.
+        phases: ids of the tests of LLM phases, which exist if an entry names them.
     """
     known = set(tests)
     all_known = known | set(phases)

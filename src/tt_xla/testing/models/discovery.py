@@ -1,4 +1,4 @@
-"""Loaders below a folder, and the tests they make; sources are read, nothing of them is imported.
+"""Finds the loaders below a folder and lists their tests, by reading the sources without importing them.
 
 A loader is ``<model>/[<task>/]{pytorch,jax}/loader.py``. A test's name is
 ``<folder of the loader>-<variant>-<parallelism>-<run mode>``.
@@ -25,7 +25,7 @@ FRAMEWORKS = "pytorch", "jax"
 PARALLELISMS = "single_device", "data_parallel", "tensor_parallel"
 RUN_MODES = "inference", "training"
 EXCLUDED = frozenset({"suryaocr"})
-"""Folders whose loaders upstream leaves out."""
+"""Folders whose loaders upstream excludes."""
 
 LLM_STRATEGIES = (
     "single_device",
@@ -41,33 +41,42 @@ _IMPORT_TIMEOUT_S = 120
 
 @dataclass(frozen=True)
 class Case:
-    """One test: a variant of a model, how it is spread, and what is run."""
+    """One test: a variant of a model, its parallelism and its run mode.
+
+    Attributes:
+        model: folder of the loader below the root, such as ``llama/causal_lm/pytorch``.
+        variant: the variant; None for a loader without variants.
+        parallelism: one of :data:`PARALLELISMS`; for an LLM phase, strategy and mesh.
+        run_mode: one of :data:`RUN_MODES`.
+        phase: phase of a language model, such as ``llm_decode-seq_1-batch_1``; empty for other tests.
+    """
 
     model: str
-    """Folder of the loader below the root: ``llama/causal_lm/pytorch``."""
     variant: str | None
     parallelism: str
     run_mode: str
     phase: str = ""
-    """Of tests of language models: ``llm_decode-seq_1-batch_1``; then ``parallelism`` has strategy and mesh."""
 
     @property
     def id(self) -> str:
+        """The test's name."""
         return "-".join(filter(None, (self.model, self.variant, self.phase, self.parallelism, self.run_mode)))
 
     @property
     def framework(self) -> str:
+        """The framework of the loader: ``pytorch`` or ``jax``."""
         return self.model.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class LoaderFile:
-    """A ``loader.py``.
+    """The facts read from a ``loader.py``.
 
     Attributes:
-        variants: one None where the loader has no variants.
-        groups: whom each variant is for, ``red``; empty where it is not written down.
-        phases: of language models, with the variants that have them.
+        folder: folder of the loader below the root.
+        variants: names of the variants; one None for a loader without variants.
+        groups: model group of each variant, such as ``red``; empty if the source does not tell.
+        phases: names of LLM phases, each with the variants that have it.
     """
 
     folder: str
@@ -76,17 +85,18 @@ class LoaderFile:
     phases: tuple[tuple[str, tuple[str | None, ...]], ...] = ()
 
     def group(self, variant: str | None) -> str:
-        """Of a variant, also one that only a phase of a language model has."""
+        """Returns the model group of a variant; empty if it is unknown."""
         return dict(zip(self.variants, self.groups, strict=True)).get(variant, "")
 
     def cases(self) -> Iterator[Case]:
+        """Yields the tests of the loader, without those of LLM phases."""
         for variant in self.variants:
             for parallelism in PARALLELISMS:
                 for mode in RUN_MODES:
                     yield Case(self.folder, variant, parallelism, mode)
 
     def llm_cases(self) -> Iterator[Case]:
-        """Tests of single phases of generation. Hundreds a variant: only those that a configuration names are run."""
+        """Yields the tests of LLM phases. A variant has hundreds; only those that an entry names are run."""
         for phase, variants in self.phases:
             for variant in variants:
                 for strategy in LLM_STRATEGIES:
@@ -97,7 +107,13 @@ class LoaderFile:
 
 @dataclass
 class Discovery:
-    """What lies below a root; ``problems`` tells of loaders that cannot be read."""
+    """The loaders below a root.
+
+    Attributes:
+        root: the folder.
+        loaders: the loaders, sorted by path.
+        problems: one message per loader that cannot be read.
+    """
 
     root: Path
     loaders: list[LoaderFile] = field(default_factory=list)
@@ -105,57 +121,65 @@ class Discovery:
 
     @cached_property
     def cases(self) -> list[Case]:
+        """The tests of all loaders, without those of LLM phases."""
         return [case for loader in self.loaders for case in loader.cases()]
 
     @cached_property
     def llm_cases(self) -> dict[str, Case]:
+        """The tests of LLM phases of all loaders, by name."""
         return {case.id: case for loader in self.loaders for case in loader.llm_cases()}
 
 
 def discover(root: Path) -> Discovery:
-    """Reads every loader below ``root``, in the order of their paths."""
-    found = Discovery(root.resolve())
-    sources = _Sources(found.root)
-    for path in sorted(_loader_paths(found.root)):
-        folder = path.parent.relative_to(found.root).as_posix()
+    """Reads every loader below a folder, sorted by path."""
+    discovery = Discovery(root.resolve())
+    sources = _Sources(discovery.root)
+    for path in sorted(_loader_paths(discovery.root)):
+        folder = path.parent.relative_to(discovery.root).as_posix()
         try:
-            found.loaders.append(_read(sources, path, folder))
+            discovery.loaders.append(_read(sources, path, folder))
         except (SyntaxError, OSError, UnicodeDecodeError, ValueError, RecursionError, UnreadableError) as error:
-            found.problems.append(f"Cannot import path: {path}: {error}")
-    return found
+            discovery.problems.append(f"Cannot import path: {path}: {error}")
+    return discovery
 
 
 def _loader_paths(root: Path) -> Iterator[Path]:
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if not name.startswith((".", "__pycache__"))]
-        here = Path(folder)
-        if here.name in FRAMEWORKS and "loader.py" in files and here.parent.name not in EXCLUDED:
-            yield here / "loader.py"
+        path = Path(folder)
+        if path.name in FRAMEWORKS and "loader.py" in files and path.parent.name not in EXCLUDED:
+            yield path / "loader.py"
 
 
 def _read(sources: _Sources, path: Path, folder: str) -> LoaderFile:
+    """Reads a loader.
+
+    Raises:
+        ValueError: the file has no class ``ModelLoader``.
+        UnreadableError: its variants can be found neither in the source nor by importing it.
+    """
     source = sources.of(path)
     if "ModelLoader" not in source.classes and "ModelLoader" not in source.imports:
-        raise ValueError("it has no class ModelLoader")
+        raise ValueError("the file has no class ModelLoader")
     try:
         variants = source.variants("ModelLoader")
     except UnreadableError:
         variants = _imported_variants(sources.root, path)
     phases: list[tuple[str, tuple[str | None, ...]]] = []
-    some = tuple(variants) or (None,)
+    all_variants = tuple(variants) or (None,)
     if folder.endswith("pytorch"):
         prefill = next((name for name in source.classes if source.derives(name, "ForgePrefillModel")), None)
         if prefill is not None:
-            own = tuple(source.variants(prefill)) or some
-            phases += [(phase, own) for phase in LLM_PREFILL]
+            prefill_variants = tuple(source.variants(prefill)) or all_variants
+            phases += [(phase, prefill_variants) for phase in LLM_PREFILL]
         if source.has_method("ModelLoader", "load_inputs_decode"):
-            phases += [(phase, some) for phase in LLM_DECODE]
-    groups = tuple(source.group("ModelLoader", variant) for variant in some)
-    return LoaderFile(folder, some, groups, tuple(phases))
+            phases += [(phase, all_variants) for phase in LLM_DECODE]
+    groups = tuple(source.group("ModelLoader", variant) for variant in all_variants)
+    return LoaderFile(folder, all_variants, groups, tuple(phases))
 
 
 class _Sources:
-    """Parsed sources below a root, each once."""
+    """Sources below a root; each is parsed once."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -168,7 +192,13 @@ class _Sources:
 
 
 class _Source:
-    """The names that a module binds at its top, and what they stand for."""
+    """The names that a module binds at top level, and their meaning.
+
+    Attributes:
+        classes: class definitions by name.
+        values: assigned expressions by name.
+        imports: path without suffix and original name of each relative import.
+    """
 
     def __init__(self, sources: _Sources, path: Path) -> None:
         self.sources = sources
@@ -183,8 +213,8 @@ class _Source:
                 for alias in node.names:
                     self.imports[alias.asname or alias.name] = base, alias.name
 
-    def _elsewhere(self, name: str) -> tuple[_Source, str] | None:
-        """The source below the root that an imported name comes from, and its name there."""
+    def _origin(self, name: str) -> tuple[_Source, str] | None:
+        """Returns the source below the root that an imported name comes from, and its name there."""
         if name not in self.imports:
             return None
         base, original = self.imports[name]
@@ -194,9 +224,9 @@ class _Source:
         return None
 
     def variants(self, name: str) -> list[str]:
-        """Variants of a loader class: the keys of ``_VARIANTS``, its own or inherited."""
+        """Returns the variants of a loader class: the keys of ``_VARIANTS``, which may be inherited."""
         if name not in self.classes:
-            other = self._elsewhere(name)
+            other = self._origin(name)
             if other is None:
                 return []
             return other[0].variants(other[1])
@@ -206,24 +236,29 @@ class _Source:
                 if target == "_VARIANTS":
                     return self._keys(value)
         for base in node.bases:
-            if isinstance(base, ast.Name) and base.id != name and (found := self.variants(base.id)):
-                return found
+            if isinstance(base, ast.Name) and base.id != name and (inherited := self.variants(base.id)):
+                return inherited
         return []
 
     def _keys(self, node: ast.expr) -> list[str]:
+        """Returns the keys of an expression that is a dict.
+
+        Raises:
+            UnreadableError: the source does not show the keys.
+        """
         if isinstance(node, ast.Dict):
-            parts = zip(node.keys, node.values, strict=True)
-            return [text for key, value in parts for text in (self._keys(value) if key is None else [self._text(key)])]
+            items = zip(node.keys, node.values, strict=True)
+            return [text for key, value in items for text in (self._keys(value) if key is None else [self._text(key)])]
         if isinstance(node, ast.DictComp) and isinstance(source := node.generators[0].iter, ast.Name):
             if len(node.generators) == 1 and not node.generators[0].ifs:
                 return list(self._members(source.id).values())
         elif isinstance(node, ast.Name) and node.id in self.values:
             return self._keys(self.values[node.id])
-        elif isinstance(node, ast.Name) and (other := self._elsewhere(node.id)) and other[1] in other[0].values:
+        elif isinstance(node, ast.Name) and (other := self._origin(node.id)) and other[1] in other[0].values:
             return other[0]._keys(other[0].values[other[1]])
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr == "_VARIANTS":
             return self.variants(node.value.id)
-        raise UnreadableError(f"line {node.lineno}: its variants are not written down as a dict")
+        raise UnreadableError(f"line {node.lineno}: the variants are not written as a dict")
 
     def _text(self, key: ast.expr) -> str:
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -232,46 +267,50 @@ class _Source:
             members = self._members(key.value.id)
             if key.attr in members:
                 return members[key.attr]
-        raise UnreadableError(f"line {key.lineno}: a variant is neither text nor a member of an enumeration")
+        raise UnreadableError(f"line {key.lineno}: a variant is neither a string nor a member of an enumeration")
 
     def _members(self, name: str) -> dict[str, str]:
-        """Members of an enumeration of texts."""
+        """Returns the members of an enumeration of strings, by name.
+
+        Raises:
+            UnreadableError: the source does not show the members.
+        """
         if name not in self.classes:
-            other = self._elsewhere(name)
+            other = self._origin(name)
             if other is None:
-                raise UnreadableError(f"it does not say what {name} is")
+                raise UnreadableError(f"the file does not define {name}")
             return other[0]._members(other[1])
-        found: dict[str, str] = {}
+        members: dict[str, str] = {}
         for statement in self.classes[name].body:
             for target, value in _assigned(statement):
                 if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
-                    raise UnreadableError(f"line {value.lineno}: {name}.{target} is not written down as text")
-                found[target] = value.value
-        return found
+                    raise UnreadableError(f"line {value.lineno}: {name}.{target} is not a string")
+                members[target] = value.value
+        return members
 
     def group(self, name: str, variant: str | None) -> str:
-        """The member of ``ModelGroup`` that a loader class, or what it comes from below the root, gives a variant."""
+        """Returns the model group of a variant, from a loader class or its base classes below the root."""
         if name not in self.classes:
-            other = self._elsewhere(name)
+            other = self._origin(name)
             return "" if other is None else other[0].group(other[1], variant)
         node = self.classes[name]
         described = next(
             (item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "_get_model_info"), None
         )
-        named = {
-            found.attr
-            for found in (ast.walk(described) if described else ())
-            if isinstance(found, ast.Attribute) and isinstance(found.value, ast.Name) and found.value.id == GROUPS
+        groups = {
+            child.attr
+            for child in (ast.walk(described) if described else ())
+            if isinstance(child, ast.Attribute) and isinstance(child.value, ast.Name) and child.value.id == GROUPS
         }
-        if len(named) == 1:
-            return named.pop().lower()
-        if described is not None and named:
+        if len(groups) == 1:
+            return groups.pop().lower()
+        if described is not None and groups:
             return group_of(described, variant, self._default(node), self._meaning)
         bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id not in ("ForgeModel", name)]
         return next(filter(None, (self.group(base, variant) for base in bases)), "")
 
     def _default(self, node: ast.ClassDef) -> str | None:
-        """The variant that a loader class takes when none is asked for."""
+        """Returns the default variant of a loader class; None if the source does not tell."""
         for statement in node.body:
             for target, value in _assigned(statement):
                 if target == "DEFAULT_VARIANT":
@@ -280,25 +319,29 @@ class _Source:
         return None
 
     def _meaning(self, name: str) -> Any:
-        """What a name of this module stands for: members of an enumeration, or a value that is written down."""
+        """Returns the value of a name of this module: a written value, or an object with an enumeration's members.
+
+        Raises:
+            UnreadableError: the source does not show the value.
+        """
         if name in self.values:
             return value_of(self.values[name], self._meaning)
-        if (other := self._elsewhere(name)) is not None and other[1] in other[0].values:
+        if (other := self._origin(name)) is not None and other[1] in other[0].values:
             return other[0]._meaning(other[1])
         return SimpleNamespace(**{member: Text(value) for member, value in self._members(name).items()})
 
     def derives(self, name: str, base: str) -> bool:
-        """Whether a class comes from a base, by names, over any number of sources."""
+        """Returns whether a class derives from a base class. Classes are compared by name, across sources."""
         if name not in self.classes:
-            other = self._elsewhere(name)
+            other = self._origin(name)
             return other is not None and other[0].derives(other[1], base)
-        bases = [found.id for found in self.classes[name].bases if isinstance(found, ast.Name)]
-        return any(found == base or (found != name and self.derives(found, base)) for found in bases)
+        bases = [node.id for node in self.classes[name].bases if isinstance(node, ast.Name)]
+        return any(parent == base or (parent != name and self.derives(parent, base)) for parent in bases)
 
     def has_method(self, name: str, method: str) -> bool:
-        """Whether a class here, or the one it comes from below the root, has a method."""
+        """Returns whether a class, or a base class below the root, defines a method."""
         if name not in self.classes:
-            other = self._elsewhere(name)
+            other = self._origin(name)
             return other is not None and other[0].has_method(other[1], method)
         node = self.classes[name]
         if any(isinstance(item, ast.FunctionDef) and item.name == method for item in node.body):
@@ -308,6 +351,7 @@ class _Source:
 
 
 def _assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """Yields the names that a statement assigns, with the assigned expressions."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             if isinstance(target, ast.Name):
@@ -317,33 +361,37 @@ def _assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _imported_variants(root: Path, path: Path) -> Sequence[str]:
-    """Asks the loader itself, in a process of its own; the answer is kept until the file changes."""
+    """Returns the variants of a loader by importing it in another process. They are cached until the file changes.
+
+    Raises:
+        UnreadableError: the import fails or takes too long.
+    """
     from platformdirs import user_cache_path
 
     state = path.stat()
-    kept = user_cache_path("tt-xla") / "variants.json"
+    cache_file = user_cache_path("tt-xla") / "variants.json"
     try:
-        known = json.loads(kept.read_text())
+        cache = json.loads(cache_file.read_text())
     except (OSError, ValueError):
-        known = {}
+        cache = {}
     key, stamp = str(path), [state.st_mtime_ns, state.st_size]
-    if key in known and known[key][0] == stamp:
-        return list(known[key][1])
+    if key in cache and cache[key][0] == stamp:
+        return list(cache[key][1])
     command = [sys.executable, "-m", "tt_xla.testing.models.worker", "--variants", str(root), str(path.parent)]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=_IMPORT_TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
-        raise UnreadableError(f"importing it takes more than {_IMPORT_TIMEOUT_S} s") from None
+        raise UnreadableError(f"the import takes more than {_IMPORT_TIMEOUT_S} s") from None
     lines = run.stdout.strip().splitlines()
     if run.returncode or not lines:
         raise UnreadableError((run.stderr.strip().splitlines() or [f"exit status {run.returncode}"])[-1])
     variants = json.loads(lines[-1])
-    known[key] = [stamp, variants]
+    cache[key] = [stamp, variants]
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        fresh = kept.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps(known))
-        fresh.replace(kept)
+        cache_file.parent.mkdir(parents=True, exist_ok=True)
+        new_file = cache_file.with_suffix(f".{os.getpid()}")
+        new_file.write_text(json.dumps(cache))
+        new_file.replace(cache_file)
     except OSError:
-        pass  # asked again next time
+        pass  # without the cache, the next run imports the loader again
     return variants

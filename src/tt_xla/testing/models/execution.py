@@ -1,4 +1,4 @@
-"""Runs one model and says how it ended. Runs in a process of its own, which may end at any moment."""
+"""Runs one model and reports the outcome. The code runs in its own process, which the model may end at any moment."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
     """Loads a model, runs it on the CPU and on ``tt``, and compares.
 
     Args:
-        stage: is told what comes next, so that others know where a process ended.
+        root: folder with the loaders.
+        case: the test.
+        expectation: the expected outcome.
+        stage: called with the name of each stage before it starts, so that the stage is known if the process ends.
     """
     from tt_xla.compiler.pipeline import recorded_compilations
 
@@ -60,7 +63,7 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
                 _check_source(record, tester, exact=expectation.emitpy_assert_exact)
         except (Exception, SystemExit) as error:
             record.outcome = "failed"
-            record.error = told(error)
+            record.error = error_text(error)
             record.bringup_status = bringup_of(error, compilations, record.stage).value
     record.compile_s = sum(compilation.seconds for compilation in compilations) or None
     programs = [compilation.program for compilation in compilations if compilation.program is not None]
@@ -73,11 +76,13 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
 
 
 def _results(returned: Any) -> Sequence[ComparisonResult]:
+    """Returns the comparisons in the result of :meth:`ModelTester.test`."""
     return returned[0] if isinstance(returned[0], tuple) else returned
 
 
 def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -> ModelTester:
-    """A tester that asks the loader for model and inputs; torch models in bfloat16 where they can be loaded in it."""
+    """Returns a tester that gets model and inputs from the loader. Torch models are loaded in bfloat16 if they can
+    be."""
     weights = "bfp_bf8" if expectation.enable_weight_bfp8_conversion else ""
     compiler = CompilerConfig(expectation.optimization_level, experimental_weight_dtype=weights)
     mode = RunMode(case.run_mode)
@@ -90,25 +95,33 @@ def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -
 
 
 def _parameters(tester: ModelTester) -> int | None:
+    """Returns the number of elements of a torch model's parameters; None for JAX models."""
     find = getattr(tester._model, "parameters", None)
     return sum(x.numel() for x in find()) if find is not None and tester.framework is Framework.TORCH else None
 
 
 def _emits(expectation: Expectation, case: Case, record: Record) -> bool:
+    """Returns whether a test runs again while its source is written."""
     return expectation.emitpy and case.run_mode == "inference" and record.outcome == "passed"
 
 
 @runtime_checkable
 class EmittingTester(Protocol):
-    """A tester whose model can be run again, with its source written to a folder."""
+    """A tester that can run its model again while the model's source is written to a folder."""
 
     def emitted(self, folder: Path) -> tuple[Any, Any]:
-        """What the program gives while its source is written, and what it gave before."""
+        """Returns the result of a run that writes the source, and the result of the run before."""
         ...
 
 
 def _check_source(record: Record, tester: EmittingTester, *, exact: bool) -> None:
-    """Runs a model that passed once more with ``backend=codegen_py``; its results must be those of the run before."""
+    """Runs a model that passed again with ``backend=codegen_py``, and fails the test if the results differ.
+
+    Args:
+        record: receives the outcome.
+        tester: the tester of the model.
+        exact: whether results must equal those of the run before.
+    """
     from tt_xla.testing.comparison import compare
 
     with tempfile.TemporaryDirectory(prefix="tt-xla-emitpy-") as folder:
@@ -117,7 +130,7 @@ def _check_source(record: Record, tester: EmittingTester, *, exact: bool) -> Non
         for path in sources:
             compile(path.read_text(), str(path), "exec")
     if not sources:
-        record.outcome, record.error = "failed", "EmitPy: no source was written."
+        record.outcome, record.error = "failed", "EmitPy: the run wrote no source."
     elif exact:
         config = ComparisonConfig(assert_on_failure=False)
         config.enable_all()
@@ -143,8 +156,8 @@ def _torch_tester(loader: Any, batch: int | None, stage: Stage, *, golden_f32: b
 
         def _unpack_forward_output(self, output: Any) -> Any:
             unpack = getattr(loader, "unpack_forward_output", None)
-            found = output if unpack is None else unpack(output)
-            return found if isinstance(found, torch.Tensor) else super()._unpack_forward_output(found)
+            unpacked = output if unpack is None else unpack(output)
+            return unpacked if isinstance(unpacked, torch.Tensor) else super()._unpack_forward_output(unpacked)
 
         def _run_inference(self) -> tuple[Any, Any]:
             expected, self._before = super()._run_inference()
@@ -163,9 +176,10 @@ def _torch_tester(loader: Any, batch: int | None, stage: Stage, *, golden_f32: b
 def _jax_tester(loader: Any, batch: int | None, stage: Stage) -> type[ModelTester]:
     from tt_xla.testing.jax_model import JaxModelTester
 
-    def asked(method: str, otherwise: Callable[[], Any], **given: Any) -> Any:
-        own = getattr(loader, method, None)
-        return otherwise() if own is None else loading.call(own, **given)
+    def ask_loader(name: str, default: Callable[[], Any], **arguments: Any) -> Any:
+        """Calls a method of the loader, or ``default`` if the loader does not have it."""
+        method = getattr(loader, name, None)
+        return default() if method is None else loading.call(method, **arguments)
 
     class Tester(JaxModelTester):
         def _get_model(self) -> Any:
@@ -175,24 +189,24 @@ def _jax_tester(loader: Any, batch: int | None, stage: Stage) -> type[ModelTeste
             return loading.call(loader.load_inputs, batch_size=batch)
 
         def _get_forward_method_name(self) -> str:
-            return asked("get_forward_method_name", super()._get_forward_method_name)
+            return ask_loader("get_forward_method_name", super()._get_forward_method_name)
 
         def _get_input_parameters(self) -> Any:
             training = self._run_mode is RunMode.TRAINING
             inputs = self._get_input_activations()
             if hasattr(loader, "get_input_parameters"):
                 return loading.call(loader.get_input_parameters, train=training)
-            return asked("load_parameters", super()._get_input_parameters, inputs=inputs, train=training)
+            return ask_loader("load_parameters", super()._get_input_parameters, inputs=inputs, train=training)
 
         def _get_forward_method_args(self) -> Sequence[Any]:
-            return asked("get_forward_method_args", super()._get_forward_method_args)
+            return ask_loader("get_forward_method_args", super()._get_forward_method_args)
 
         def _get_static_argnames(self) -> Sequence[str]:
-            return asked("get_static_argnames", super()._get_static_argnames) or []
+            return ask_loader("get_static_argnames", super()._get_static_argnames) or []
 
         def _get_forward_method_kwargs(self) -> Mapping[str, Any]:
             training = self._run_mode is RunMode.TRAINING
-            return asked("get_forward_method_kwargs", super()._get_forward_method_kwargs, train=training)
+            return ask_loader("get_forward_method_kwargs", super()._get_forward_method_kwargs, train=training)
 
         def _stage(self, name: str) -> None:
             stage(name)
@@ -201,6 +215,7 @@ def _jax_tester(loader: Any, batch: int | None, stage: Stage) -> type[ModelTeste
 
 
 def _judge(record: Record, results: Sequence[ComparisonResult], expectation: Expectation) -> None:
+    """Writes outcome and metrics of the comparisons to the record."""
     values = [result.pcc for result in results if result.pcc is not None]
     record.pcc = None if not values else math.nan if any(math.isnan(value) for value in values) else min(values)
     record.atol = max((result.atol for result in results if result.atol is not None), default=None)
@@ -210,8 +225,8 @@ def _judge(record: Record, results: Sequence[ComparisonResult], expectation: Exp
     else:
         record.error = "\n".join(result.error_message for result in results if result.error_message)
         record.bringup_status = BringupStatus.INCORRECT_RESULT.value
-    near = record.pcc is not None and record.pcc < expectation.required_pcc
-    if near and not expectation.assert_pcc:
+    misses_pcc = record.pcc is not None and record.pcc < expectation.required_pcc
+    if misses_pcc and not expectation.assert_pcc:
         record.bringup_status = BringupStatus.INCORRECT_RESULT.value
         record.reason = (
             f"Test marked w/ INCORRECT_RESULT. PCC check disabled. Calculated: pcc={record.pcc}. "
@@ -220,7 +235,7 @@ def _judge(record: Record, results: Sequence[ComparisonResult], expectation: Exp
 
 
 def _throughput(tester: ModelTester, compilations: Sequence[Compilation]) -> float | None:
-    """Samples a second that the predicted times allow: rows of the first input, over all graphs one after the other."""
+    """Returns samples per second: the batch of the first input divided by the predicted time of all graphs."""
     args, kwargs = tester._call()
     shapes = [value.shape for value in (*kwargs.values(), *args[::-1]) if len(getattr(value, "shape", ())) > 0]
     programs = [compilation.program for compilation in compilations if compilation.program is not None]
@@ -229,6 +244,7 @@ def _throughput(tester: ModelTester, compilations: Sequence[Compilation]) -> flo
 
 
 def _check_patterns(record: Record, case: Case, expectation: Expectation, compilations: Sequence[Compilation]) -> None:
+    """Checks the filecheck patterns of the test's entry; a pattern that does not match fails the test."""
     if not expectation.filechecks:
         return
     from tt_xla.testing import artifacts, filechecks
@@ -240,28 +256,34 @@ def _check_patterns(record: Record, case: Case, expectation: Expectation, compil
         record.outcome, record.error = "failed", str(error)
 
 
-def told(error: BaseException) -> str:
-    """An error in one paragraph, with the last line of the model's own source that it came through."""
+def error_text(error: BaseException) -> str:
+    """Returns type and message of an error, with the last line of the model's loader in its traceback."""
     if isinstance(error, SystemExit):
-        head = f"SystemExit: it ended the process with {error.code!r}"
+        head = f"SystemExit: the model ended the process with {error.code!r}"
     else:
         head = f"{type(error).__name__}: {error}".strip()
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename.endswith("loader.py")]
-    return f"{head} (at {own[-1].filename}:{own[-1].lineno})" if own else head
+    loader_frames = [frame for frame in frames if frame.filename.endswith("loader.py")]
+    return f"{head} (at {loader_frames[-1].filename}:{loader_frames[-1].lineno})" if loader_frames else head
 
 
 def bringup_of(error: BaseException, compilations: Sequence[Compilation], stage: str) -> BringupStatus:
-    """How far a model came, from what failed: the frontend, the compiler, or the run."""
+    """Returns which part failed: the front end, the compiler, or the run.
+
+    Args:
+        error: the exception that ended the test.
+        compilations: the compilations of the test.
+        stage: the stage that the test was in.
+    """
     if stage != "device":
         return BringupStatus.UNKNOWN
-    if any(isinstance(found, ResourceExhaustedError) for found in _chain(error)):
+    if any(isinstance(cause, ResourceExhaustedError) for cause in _chain(error)):
         return BringupStatus.FAILED_RUNTIME
     failed = [compilation.error for compilation in compilations if compilation.error is not None]
     if failed:
         exhausted = isinstance(failed[-1], ResourceExhaustedError)
         return BringupStatus.FAILED_RUNTIME if exhausted else BringupStatus.FAILED_TTMLIR_COMPILATION
-    files = [frame.filename for found in _chain(error) for frame in traceback.extract_tb(found.__traceback__)]
+    files = [frame.filename for cause in _chain(error) for frame in traceback.extract_tb(cause.__traceback__)]
     if any("/tt_xla/runtime/" in file for file in files):
         return BringupStatus.FAILED_RUNTIME
     traced = any("/torch/_dynamo/" in file or "/jax/_src/interpreters/mlir" in file for file in files)
@@ -271,8 +293,9 @@ def bringup_of(error: BaseException, compilations: Sequence[Compilation], stage:
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
+    """Returns an exception and its causes."""
+    chain: list[BaseException] = []
+    while error is not None and error not in chain:
+        chain.append(error)
         error = error.__cause__ or error.__context__
-    return found
+    return chain

@@ -1,6 +1,6 @@
-"""Whom a variant of a model is for, read from the source of its loader: what ``_get_model_info`` gives as ``group``.
+"""Reads the model group of each variant from a loader's source: the ``group`` that ``_get_model_info`` passes on.
 
-Conditions on the variant are computed for each one; what else the method does is passed over.
+Conditions on the variant are evaluated per variant. Other statements of the method are ignored.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 GROUPS = "ModelGroup"
-_PLAIN = (
+_PLAIN_NODES = (
     *(ast.Expression, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.Not, ast.Compare, ast.cmpop, ast.IfExp, ast.Constant),
     *(ast.Name, ast.Attribute, ast.List, ast.Tuple, ast.Set, ast.GeneratorExp, ast.comprehension, ast.expr_context),
     ast.Call,
@@ -21,54 +21,58 @@ _METHODS = "startswith", "endswith", "lower", "upper"
 
 
 class UnreadableError(Exception):
-    """What a source says can only be known by running it."""
+    """A fact cannot be read from a source; only running the source would tell."""
 
 
 class Text(str):
-    """A member of an enumeration of texts."""
+    """A member of an enumeration of strings, which compares equal to its value."""
 
     @property
     def value(self) -> Text:
+        """The member's value."""
         return self
 
 
 class _Groups:
+    """Stands for ``ModelGroup``: each attribute is its own name in lower case."""
+
     def __getattr__(self, name: str) -> str:
         return name.lower()
 
 
 def group_of(method: ast.FunctionDef, variant: str | None, default: str | None, meaning: Callable[[str], Any]) -> str:
-    """The group of a variant; empty where there is none, or where the source does not say.
+    """Returns the group of a variant; empty if there is none, or if the source does not tell.
 
     Args:
-        method: ``_get_model_info(cls, variant)``.
-        default: the value of ``DEFAULT_VARIANT``.
-        meaning: the value of a name of the module. It raises :class:`UnreadableError`.
+        method: the definition of ``_get_model_info(cls, variant)``.
+        variant: name of the variant.
+        default: value of ``DEFAULT_VARIANT``.
+        meaning: returns the value of a name of the module, or raises :class:`UnreadableError`.
     """
-    given = [argument.arg for argument in method.args.args]
+    parameters = [argument.arg for argument in method.args.args]
     scope: dict[str, Any] = {GROUPS: _Groups()}
-    if given:
-        scope[given[0]] = SimpleNamespace(DEFAULT_VARIANT=None if default is None else Text(default))
-    if len(given) > 1:
-        scope[given[1]] = None if variant is None else Text(variant)
+    if parameters:
+        scope[parameters[0]] = SimpleNamespace(DEFAULT_VARIANT=None if default is None else Text(default))
+    if len(parameters) > 1:
+        scope[parameters[1]] = None if variant is None else Text(variant)
     try:
-        return _followed(method.body, scope, meaning) or ""
+        return _returned_group(method.body, scope, meaning) or ""
     except UnreadableError:
         return ""
 
 
-def _followed(body: Sequence[ast.stmt], scope: dict[str, Any], meaning: Callable[[str], Any]) -> str | None:
-    """What the statements return as ``group``; None where they go on."""
+def _returned_group(body: Sequence[ast.stmt], scope: dict[str, Any], meaning: Callable[[str], Any]) -> str | None:
+    """Returns the ``group`` in the value that statements return; None if they do not return."""
     for statement in body:
         if isinstance(statement, ast.Return):
             calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
-            given = [word.value for call in calls for word in call.keywords if word.arg == "group"]
-            return str(_value(given[0], scope, meaning)) if given else ""
+            groups = [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "group"]
+            return str(_value(groups[0], scope, meaning)) if groups else ""
         if isinstance(statement, ast.If):
             branch = statement.body if _value(statement.test, scope, meaning) else statement.orelse
-            found = _followed(branch, scope, meaning)
-            if found is not None:
-                return found
+            group = _returned_group(branch, scope, meaning)
+            if group is not None:
+                return group
         elif isinstance(statement, ast.Assign) and isinstance(name := statement.targets[0], ast.Name):
             try:
                 scope[name.id] = _value(statement.value, scope, meaning)
@@ -78,16 +82,20 @@ def _followed(body: Sequence[ast.stmt], scope: dict[str, Any], meaning: Callable
 
 
 def _value(node: ast.expr, scope: Mapping[str, Any], meaning: Callable[[str], Any]) -> Any:
-    """The value of an expression of comparisons, members of enumerations and texts."""
+    """Evaluates an expression of comparisons, members of enumerations and strings.
+
+    Raises:
+        UnreadableError: the expression has other parts.
+    """
     names: set[str] = set()
     bound: set[str] = set()
-    for part in ast.walk(node):
-        if not isinstance(part, _PLAIN) or (isinstance(part, ast.Attribute) and part.attr.startswith("_")):
-            raise UnreadableError(f"line {node.lineno}: {ast.unparse(part)}")
-        if isinstance(part, ast.Call) and not _is_known(part.func):
-            raise UnreadableError(f"line {node.lineno}: {ast.unparse(part)}")
-        if isinstance(part, ast.Name):
-            (names if isinstance(part.ctx, ast.Load) else bound).add(part.id)
+    for child in ast.walk(node):
+        if not isinstance(child, _PLAIN_NODES) or (isinstance(child, ast.Attribute) and child.attr.startswith("_")):
+            raise UnreadableError(f"line {node.lineno}: {ast.unparse(child)}")
+        if isinstance(child, ast.Call) and not _is_known(child.func):
+            raise UnreadableError(f"line {node.lineno}: {ast.unparse(child)}")
+        if isinstance(child, ast.Name):
+            (names if isinstance(child.ctx, ast.Load) else bound).add(child.id)
     values = {name: _named(name, scope, meaning) for name in names - bound}
     code = compile(ast.Expression(node), "<loader>", "eval")
     try:
@@ -109,5 +117,9 @@ def _named(name: str, scope: Mapping[str, Any], meaning: Callable[[str], Any]) -
 
 
 def value_of(node: ast.expr, meaning: Callable[[str], Any]) -> Any:
-    """The value of what a module assigns to a name of its own."""
+    """Evaluates an expression that a module assigns to a name.
+
+    Raises:
+        UnreadableError: the expression is not plain enough to be evaluated.
+    """
     return _value(node, {}, meaning)

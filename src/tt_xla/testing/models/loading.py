@@ -1,4 +1,4 @@
-"""Imports loaders, and asks them for what the runner needs. Runs in the processes that run models."""
+"""Imports loaders and calls their methods, in the processes that run models."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from types import ModuleType
 from typing import Any
 
 PACKAGE = "third_party.tt_forge_models"
-"""What loaders call the folder they lie in."""
+"""Name under which loaders import the package that they are part of."""
 
 
 def import_loader(root: Path, folder: str) -> Any:
-    """The module of a loader, as a part of :data:`PACKAGE`, so that relative imports reach up to the root.
+    """Imports a loader as a module of :data:`PACKAGE`, so that its relative imports work up to the root.
 
     Args:
-        root: the folder with all loaders.
-        folder: of this one, below the root.
+        root: folder with all loaders.
+        folder: folder of the loader below the root.
+
+    Returns:
+        The module.
     """
     parent, _, name = PACKAGE.rpartition(".")
     if PACKAGE in sys.modules and list(sys.modules[PACKAGE].__path__) != [str(root)]:
         for known in [known for known in sys.modules if known == PACKAGE or known.startswith(f"{PACKAGE}.")]:
-            del sys.modules[known]  # of another root
+            del sys.modules[known]  # a module below another root
     if PACKAGE not in sys.modules:
         outer = sys.modules.setdefault(parent, ModuleType(parent))
         outer.__path__ = [*getattr(outer, "__path__", [])]
@@ -39,32 +42,38 @@ def import_loader(root: Path, folder: str) -> Any:
 
 
 def make_loader(root: Path, folder: str, variant: str | None) -> Any:
-    """The loader of one variant.
+    """Creates the loader of one variant.
+
+    Args:
+        root: folder with all loaders.
+        folder: folder of the loader below the root.
+        variant: name of the variant; None for a loader without variants.
 
     Raises:
-        ValueError: it has no such variant.
+        ValueError: the loader has no such variant.
     """
-    kind = import_loader(root, folder).ModelLoader
+    loader_class = import_loader(root, folder).ModelLoader
     if variant is None:
-        return kind()
-    known = {text(key): key for key in kind.query_available_variants() or {}}
+        return loader_class()
+    known = {text(key): key for key in loader_class.query_available_variants() or {}}
     if variant not in known:
         raise ValueError(f"{folder} has no variant '{variant}'; it has {', '.join(known) or 'none'}.")
-    return kind(known[variant])
+    return loader_class(known[variant])
 
 
 def text(variant: Any) -> str:
+    """Returns the name of a variant, which may be a member of an enumeration."""
     return str(getattr(variant, "value", variant))
 
 
-def call(method: Callable[..., Any], **given: Any) -> Any:
-    """Calls a loader's method with those of the arguments that it names."""
+def call(method: Callable[..., Any], **arguments: Any) -> Any:
+    """Calls a loader's method with the arguments that it has parameters for and that are not None."""
     names = inspect.signature(method).parameters
-    return method(**{name: value for name, value in given.items() if name in names and value is not None})
+    return method(**{name: value for name, value in arguments.items() if name in names and value is not None})
 
 
 def info_of(loader: Any) -> dict[str, Any]:
-    """What the loader tells of its model for reports; nothing where it cannot."""
+    """Returns a loader's information about its model, for reports; empty if the loader fails to provide it."""
     try:
         info = type(loader).get_model_info(loader._variant)
         return {"name": str(info.name), "group": text(info.group), **info.to_report_dict()}

@@ -1,4 +1,4 @@
-"""Runs a test in a process of its own, so that no model can take the others with it."""
+"""Runs each test in its own process, so that a model that ends its process does not affect other tests."""
 
 from __future__ import annotations
 
@@ -20,37 +20,53 @@ from tt_xla.testing.models.records import Record, settled
 from tt_xla.testing.models.requirements import RequirementsError, interpreter_for
 from tt_xla.testing.models.worker import Spec
 
-_SHOWN = 2000
-"""Characters of a dead process's last words that are reported."""
+_REPORTED_BYTES = 2000
+"""Bytes at the end of a process's output that are reported if it ends without a record."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a model may take: seconds by the wall clock, and bytes of memory, 0 for all there is."""
+    """Limits of one model.
+
+    Attributes:
+        seconds: wall-clock time.
+        memory: memory in bytes; 0 for no limit.
+    """
 
     seconds: float = 1800.0
     memory: int = 0
 
 
 def run_test(root: Path, case: Case, expectation: Expectation, limits: Limits, *, lenient: bool = False) -> Record:
-    """Runs a test as it is expected to go, whatever the model does."""
+    """Runs a test in its own process.
+
+    Args:
+        root: folder with the loaders.
+        case: the test.
+        expectation: the expected outcome, which may be to skip the test.
+        limits: limits of the process.
+        lenient: whether a test that passes although it is expected to fail counts as expected.
+
+    Returns:
+        The record, also if the process ended early.
+    """
     if expectation.status is ModelTestStatus.NOT_SUPPORTED_SKIP:
         status = expectation.bringup_status or BringupStatus.UNKNOWN
         return Record(case.id, "skipped", status.value, reason=expectation.reason or "NOT_SUPPORTED_SKIP")
     if case.phase or case.parallelism != "single_device":
-        what = "Phases of language models" if case.phase else case.parallelism
-        return Record(case.id, "skipped", BringupStatus.NOT_STARTED.value, reason=f"{what} not yet supported")
+        subject = "Phases of language models" if case.phase else case.parallelism
+        return Record(case.id, "skipped", BringupStatus.NOT_STARTED.value, reason=f"{subject} not yet supported")
     started = time.perf_counter()
     try:
         with interpreter_for(root / case.model) as python:
-            record = _run_apart(python, Spec(root, case, expectation, limits.memory, os.getpid()), limits)
+            record = _run_in_process(python, Spec(root, case, expectation, limits.memory, os.getpid()), limits)
     except (RequirementsError, OSError) as error:
         record = Record(case.id, stage="requirements", error=f"{type(error).__name__}: {error}")
     record.seconds = time.perf_counter() - started
     return settled(record, expectation, lenient=lenient)
 
 
-def _run_apart(python: Path, spec: Spec, limits: Limits) -> Record:
+def _run_in_process(python: Path, spec: Spec, limits: Limits) -> Record:
     with tempfile.TemporaryDirectory(prefix="tt-xla-model-", ignore_cleanup_errors=True) as folder:
         path, output = Path(folder) / "spec", Path(folder) / "output"
         path.write_bytes(pickle.dumps(spec))
@@ -61,35 +77,36 @@ def _run_apart(python: Path, spec: Spec, limits: Limits) -> Record:
             )
             try:
                 process.wait(limits.seconds)
-                ended = _ending(process.returncode)
+                ending = _ending(process.returncode)
             except subprocess.TimeoutExpired:
-                ended = f"it took more than {limits.seconds:g} s and was stopped"
+                ending = f"it took more than {limits.seconds:g} s and was stopped"
             finally:
-                with contextlib.suppress(ProcessLookupError):  # its own children too
+                with contextlib.suppress(ProcessLookupError):  # the process group, with children of the model
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        kept = Path(folder) / "record.json"
-        if kept.exists():
-            return Record(**json.loads(kept.read_text()))
+        record_file = Path(folder) / "record.json"
+        if record_file.exists():
+            return Record(**json.loads(record_file.read_text()))
         stage = Path(folder) / "stage"
         reached = stage.read_text() if stage.exists() else "start"
-        words = output.read_bytes()[-_SHOWN:].decode(errors="replace").strip()
+        last_output = output.read_bytes()[-_REPORTED_BYTES:].decode(errors="replace").strip()
         status = BringupStatus.FAILED_RUNTIME if reached == "device" else BringupStatus.UNKNOWN
-        error = f"The process ended in stage '{reached}': {ended}." + (f"\n{words}" if words else "")
+        error = f"The process ended in stage '{reached}': {ending}." + (f"\n{last_output}" if last_output else "")
         return Record(spec.case.id, "failed", status.value, reached, error=error)
 
 
 def _ending(status: int) -> str:
+    """Returns how a process with this exit status ended."""
     if status < 0:
         return f"it was killed by {signal.Signals(-status).name}"
     return f"its exit status was {status}, without a record"
 
 
 def memory_in_bytes(text: str) -> int:
-    """Bytes of a size such as ``8G``; 0 of nothing.
+    """Returns the bytes of a size such as ``8G``; 0 for an empty text.
 
     Raises:
-        OptionError: it is no size.
+        OptionError: the text is not a size.
     """
     units = {"K": 10, "M": 20, "G": 30, "T": 40}
     digits, unit = (text[:-1], text[-1:].upper()) if text[-1:].isalpha() else (text, "")
@@ -98,4 +115,4 @@ def memory_in_bytes(text: str) -> int:
     try:
         return int(float(digits) * (1 << units[unit] if unit else 1))
     except (ValueError, KeyError):
-        raise OptionError(f"{text!r} is no size of memory; write it as in 8G or 500M.") from None
+        raise OptionError(f"{text!r} is not a size of memory; expected a size such as 8G or 500M.") from None

@@ -1,4 +1,4 @@
-"""What a loader implements, for loaders of one's own; the names of tt-forge-models' ``base`` and ``config``."""
+"""The interface of loaders, with the names of tt-forge-models' modules ``base`` and ``config``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 
 
 class ModelGroup(StrEnum):
+    """Priority of a model for upstream's customers."""
+
     GENERALITY = "generality"
     RED = "red"
     PRIORITY = "priority"
@@ -17,6 +19,8 @@ class ModelGroup(StrEnum):
 
 
 class ModelSource(StrEnum):
+    """Where a model comes from."""
+
     HUGGING_FACE = "huggingface"
     CUSTOM = "custom"
     TORCHVISION = "torchvision"
@@ -25,13 +29,15 @@ class ModelSource(StrEnum):
 
 
 class Framework(StrEnum):
+    """The framework of a model."""
+
     JAX = "jax"
     TORCH = "pytorch"
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a report calls a model."""
+    """Names and categories of a model, for reports."""
 
     model: str
     variant: str | None
@@ -42,9 +48,11 @@ class ModelInfo:
 
     @property
     def name(self) -> str:
-        return "_".join(str(part) for part in (self.framework, self.model, self.variant, self.task, self.source))
+        """The model's name in reports."""
+        return "_".join(str(field) for field in (self.framework, self.model, self.variant, self.task, self.source))
 
     def to_report_dict(self) -> dict[str, Any]:
+        """Returns the fields of upstream's reports."""
         return {
             "task": str(self.task),
             "source": str(self.source),
@@ -57,16 +65,20 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class ModelConfig:
+    """Settings of a variant."""
+
     pretrained_model_name: str
 
     def to_dict(self) -> dict[str, Any]:
+        """Returns the settings by name."""
         return asdict(self)
 
 
 class ForgeModel(abc.ABC):
-    """A model with variants.
+    """The base class of loaders: a model with variants.
 
-    ``load_model`` and ``load_inputs`` may take ``dtype_override`` and ``batch_size``: what they name is passed.
+    ``load_model`` and ``load_inputs`` may have parameters ``dtype_override`` and ``batch_size``, which the runner
+    passes.
     """
 
     _VARIANTS: ClassVar[Mapping[Any, Any]] = {}
@@ -78,6 +90,7 @@ class ForgeModel(abc.ABC):
 
     @classmethod
     def query_available_variants(cls) -> Mapping[Any, Any]:
+        """Returns the variants, with the settings of each."""
         return cls._VARIANTS
 
     @classmethod
@@ -93,10 +106,12 @@ class ForgeModel(abc.ABC):
 
     @classmethod
     def get_variant_config(cls, variant: Any = None) -> Any:
+        """Returns the settings of a variant; those of the default variant for None."""
         return cls._VARIANTS.get(cls._validate_variant(variant))
 
     @classmethod
     def get_model_info(cls, variant: Any = None) -> ModelInfo:
+        """Returns names and categories of a variant; those of the default variant for None."""
         return cls._get_model_info(cls._validate_variant(variant))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What is reported of a test."""
+"""Records of tests, in JSON Lines files and in reports."""
 
 from __future__ import annotations
 
@@ -12,25 +12,36 @@ from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestSt
 from tt_xla.testing.models.discovery import Case
 
 OUTCOMES = "passed", "failed", "skipped", "xfailed", "xpassed"
-_LONGEST = 10_000
-"""Characters of an error that are kept."""
+_MAX_ERROR_LENGTH = 10_000
+"""Characters of an error that a record keeps."""
+
 _MARGIN = 0.004
-"""How far above its threshold a correlation must be for the threshold to be raised."""
+"""Distance of a correlation above a threshold from which on the threshold can be raised."""
 
 
 @dataclass
 class Record:
-    """The end of one test.
+    """The outcome of one test.
 
     Attributes:
+        test: id of the test.
         outcome: one of :data:`OUTCOMES`.
-        stage: the last one it reached: import, load, cpu, device, compare, done.
-        compile_s: what the compiler took, wall clock; ``device_us`` is predicted time on the chip for a run.
-        seconds: the whole test, wall clock.
+        bringup_status: value of a :class:`~tt_xla.testing.models.config.BringupStatus`.
+        stage: the last stage that the test reached: import, load, inputs, cpu, device, compare or emitpy.
+        reason: why the test was skipped or is expected to fail.
+        error: message of the failure.
+        pcc: the smallest correlation.
+        atol: the largest absolute difference.
+        compile_s: wall-clock time of the compiler in seconds.
+        device_us: predicted time of one run on the chip in microseconds.
+        samples_per_s: samples per second by the predicted time.
+        seconds: wall-clock time of the whole test in seconds.
         level: optimization level.
-        parameters: numbers in the parameters of a torch model.
-        ops: TTNN instructions of a run, without those of const-eval functions, of ``graphs`` programs.
-        host_ops: what of them runs on the host, by name.
+        parameters: number of elements of a torch model's parameters.
+        ops: number of TTNN instructions of a run, in all programs, without const-eval functions.
+        graphs: number of programs.
+        host_ops: names of the instructions that run on the host.
+        info: the loader's information about its model.
     """
 
     test: str
@@ -54,11 +65,11 @@ class Record:
     info: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # What models raise says anything: halves of characters too, and at any length.
-        self.error = self.error.encode(errors="backslashreplace").decode()[:_LONGEST]
+        # Messages of models may be of any length, and may have surrogates, which cannot be written as UTF-8.
+        self.error = self.error.encode(errors="backslashreplace").decode()[:_MAX_ERROR_LENGTH]
 
     def tags(self, case: Case, expectation: Expectation, arch: str | None) -> dict[str, Any]:
-        """The properties of upstream's reports."""
+        """Returns the properties of a test in upstream's reports."""
         return {
             "test_name": "test_all_models",
             "specific_test_case": f"test_all_models[{self.test}]",
@@ -86,38 +97,48 @@ class Record:
         }
 
     def guidance(self, expectation: Expectation) -> list[str]:
-        """What an entry could say instead, now that the result is known."""
-        found: list[str] = []
+        """Returns the changes of the test's entry that the outcome suggests, as upstream names them."""
+        suggestions: list[str] = []
         if self.pcc is not None and self.pcc == self.pcc:
             best = self.pcc >= 0.99 + _MARGIN
             if not expectation.assert_pcc and self.pcc >= expectation.required_pcc + _MARGIN:
-                found.append("ENABLE_PCC_099" if best else "ENABLE_PCC")
+                suggestions.append("ENABLE_PCC_099" if best else "ENABLE_PCC")
             elif expectation.assert_pcc and expectation.required_pcc < 0.99 and self.comparison_passed:
                 if best:
-                    found.append("RAISE_PCC_099")
+                    suggestions.append("RAISE_PCC_099")
                 elif self.pcc >= expectation.required_pcc + 0.01 + _MARGIN:
-                    found.append("RAISE_PCC")
+                    suggestions.append("RAISE_PCC")
         if self.outcome == "xpassed":
-            found.append("RM_XFAIL")
+            suggestions.append("RM_XFAIL")
         if not expectation.listed and self.outcome == "passed":
-            found.append("ADD_CONFIG")
-        return found
+            suggestions.append("ADD_CONFIG")
+        return suggestions
 
 
 def settled(record: Record, expectation: Expectation, *, lenient: bool = False) -> Record:
-    """With the outcome that the expectation makes of what happened."""
+    """Returns the record with the outcome in view of the expectation: a failure may be expected.
+
+    Args:
+        record: the record of what happened.
+        expectation: the expected outcome.
+        lenient: whether a test that passes although it is expected to fail counts as expected.
+    """
     if expectation.status is ModelTestStatus.KNOWN_FAILURE_XFAIL and record.outcome in ("passed", "failed"):
         if record.outcome == "failed" or lenient:
             record.outcome = "xfailed"
         else:
             record.outcome = "xpassed"
-            record.error = "It is expected to fail and passed: take KNOWN_FAILURE_XFAIL from its entry."
+            record.error = "The test passed, but its entry says KNOWN_FAILURE_XFAIL; remove that status from the entry."
         record.reason = expectation.reason or record.reason
     return record
 
 
 def append(path: Path, record: Record) -> None:
-    """Adds a line to a JSON Lines file, whole or not at all."""
+    """Appends a record to a JSON Lines file. If writing fails, the file keeps no part of the line.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     line = (json.dumps(asdict(record)) + "\n").encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
@@ -132,12 +153,12 @@ def append(path: Path, record: Record) -> None:
 
 
 def load(path: Path) -> dict[str, Record]:
-    """Records by test, the last of each; a line that was cut off is left out."""
-    found: dict[str, Record] = {}
+    """Returns the last record of each test in a JSON Lines file. Lines that are damaged are skipped."""
+    records: dict[str, Record] = {}
     for line in path.read_text().splitlines() if path.exists() else ():
         try:
             record = Record(**json.loads(line))
         except (ValueError, TypeError):
             continue
-        found[record.test] = record
-    return found
+        records[record.test] = record
+    return records

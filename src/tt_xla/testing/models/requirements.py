@@ -1,7 +1,7 @@
-"""Packages that a model asks for, in a layer above the environment.
+"""Installs the packages that a model requires in a layer above the environment.
 
-The layer is a virtual environment of its own that sees everything the runner's interpreter sees; pip installs there, so
-the environment itself is never changed, whatever happens to the run. Layers of runs that were killed go with the next.
+The layer is a virtual environment that also sees every package of the runner's interpreter. pip installs into the
+layer, so a run never changes the environment itself. The next run removes the layers of runs that were killed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILES = (
     ("requirements.nodeps.nobuildisolation.txt", ("--no-deps", "--no-build-isolation")),
 )
 _PINNED = "torch", "jax", "jaxlib", "xdsl"
-"""What the compiler itself runs on: a model that wants others is told so."""
+"""Packages of the compiler itself, whose versions are fixed: a model that requires other versions fails."""
 _TIMEOUT_S = 1800
 
 
@@ -38,10 +38,17 @@ class RequirementsError(TTXLAError):
 
 @contextlib.contextmanager
 def interpreter_for(loader_folder: Path) -> Generator[Path]:
-    """The interpreter to run a model with: this one, or one with the model's packages on top.
+    """Provides an interpreter with the packages that a model requires.
+
+    Args:
+        loader_folder: folder of the loader, which may have files of requirements.
+
+    Yields:
+        The running interpreter if the model requires nothing, or the interpreter of a layer, which is removed
+        afterwards.
 
     Raises:
-        RequirementsError: pip refuses, for a conflict, a missing package or a full disk.
+        RequirementsError: pip fails, for example because of a conflict, a missing package or a full disk.
     """
     files = [(loader_folder / name, flags) for name, flags in FILES if (loader_folder / name).is_file()]
     if not files or environment("TT_XLA_DISABLE_MODEL_REQS") == "1":
@@ -54,12 +61,13 @@ def interpreter_for(loader_folder: Path) -> Generator[Path]:
     with (layer / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            yield _layer(layer, files)
+            yield _install(layer, files)
         finally:
             shutil.rmtree(layer, ignore_errors=True)
 
 
-def _layer(layer: Path, files: list[tuple[Path, tuple[str, ...]]]) -> Path:
+def _install(layer: Path, files: list[tuple[Path, tuple[str, ...]]]) -> Path:
+    """Creates a layer with the packages of files of requirements, and returns its interpreter."""
     try:
         venv.create(layer / "env", with_pip=False, symlinks=True)
         python = layer / "env/bin/python"
@@ -70,7 +78,9 @@ def _layer(layer: Path, files: list[tuple[Path, tuple[str, ...]]]) -> Path:
         pins = layer / "pins.txt"
         pins.write_text("".join(f"{name}=={version}\n" for name, version in _versions().items()))
     except OSError as error:
-        raise RequirementsError(f"No layer for the model's packages can be made in {layer}: {error}.") from error
+        raise RequirementsError(
+            f"The environment for the model's packages cannot be created in {layer}: {error}."
+        ) from error
     for path, flags in files:
         command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--disable-pip-version-check"]
         command += ["--no-input", "-q", "-c", str(pins), *flags, "-r", str(path)]
@@ -78,10 +88,10 @@ def _layer(layer: Path, files: list[tuple[Path, tuple[str, ...]]]) -> Path:
         if environment("TT_XLA_REQS_DEBUG") == "1":
             print(f"{' '.join(command)}\n{run.stdout}{run.stderr}", file=sys.stderr, flush=True)
         if run.returncode:
-            told = [line for line in run.stderr.splitlines() if line.startswith("ERROR")] or run.stderr.splitlines()
+            errors = [line for line in run.stderr.splitlines() if line.startswith("ERROR")] or run.stderr.splitlines()
             raise RequirementsError(
-                f"{path} cannot be installed: {' '.join(told[-3:]) or f'pip ended with {run.returncode}'}",
-                hint="The environment is as it was. TT_XLA_REQS_DEBUG=1 shows pip's output.",
+                f"{path} cannot be installed: {' '.join(errors[-3:]) or f'pip ended with {run.returncode}'}",
+                hint="The runner's environment is unchanged. TT_XLA_REQS_DEBUG=1 shows pip's output.",
             )
     return python
 
@@ -90,21 +100,21 @@ def _pip(command: list[str], path: Path) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S)
     except subprocess.TimeoutExpired:
-        raise RequirementsError(f"{path} takes more than {_TIMEOUT_S} s to install.") from None
+        raise RequirementsError(f"The installation of {path} takes more than {_TIMEOUT_S} s.") from None
 
 
 def _versions() -> dict[str, str]:
     from importlib import metadata
 
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for name in _PINNED:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            versions[name] = metadata.version(name)
+    return versions
 
 
 def _remove_abandoned(root: Path) -> None:
-    """Layers whose owner is gone: nobody holds their lock."""
+    """Removes the layers whose lock no process holds."""
     for layer in root.iterdir():
         try:
             with (layer / "lock").open("r+") as lock:

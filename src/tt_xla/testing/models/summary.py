@@ -1,4 +1,5 @@
-"""A run of models as a page of HTML: each model's end, correlation, predicted throughput, compile time; regressions."""
+"""Writes an HTML page about a run of models: outcomes, correlations, predicted throughput, compile times,
+regressions."""
 
 from __future__ import annotations
 
@@ -17,49 +18,52 @@ th, td { padding: .3em .7em; border-bottom: 1px solid #ddd; text-align: left; ve
 td.n { text-align: right; font-variant-numeric: tabular-nums; } details { max-width: 50em; white-space: pre-wrap; }
 .passed { color: #17692b; } .failed, .xpassed { color: #b3151d; } .skipped, .xfailed { color: #7a5b00; }
 """
-_SLOWER = 1.1
-"""A compile time, or predicted time, that is this many times the one before is a regression."""
+_REGRESSION_FACTOR = 1.1
+"""Ratio to the previous compile time or predicted time above which a time is a regression."""
 
 
 def regressions(now: Mapping[str, Record], before: Mapping[str, Record]) -> list[tuple[str, str]]:
-    """Tests that do worse than in a previous run, and in what."""
-    found: list[tuple[str, str]] = []
+    """Returns the tests that did better in a previous run, each with what got worse.
+
+    Args:
+        now: records by test.
+        before: records of the previous run by test.
+    """
+    worse: list[tuple[str, str]] = []
     for test, record in now.items():
         old = before.get(test)
         if old is None:
             continue
         if old.outcome == "passed" and record.outcome not in ("passed", "skipped"):
-            found.append((test, f"passed before, {record.outcome} now"))
+            worse.append((test, f"passed before, {record.outcome} now"))
         if old.pcc is not None and (record.pcc is None or math.isnan(record.pcc) or record.pcc < old.pcc - 0.005):
-            found.append((test, f"PCC {old.pcc:.4f} before, {_number(record.pcc, '.4f') or 'none'} now"))
-        if old.device_us and record.device_us and record.device_us > old.device_us * _SLOWER:
-            found.append((test, f"predicted {old.device_us:.1f} us before, {record.device_us:.1f} us now"))
-        if old.compile_s and record.compile_s and record.compile_s > old.compile_s * _SLOWER + 1:
-            found.append((test, f"compiled in {old.compile_s:.1f} s before, {record.compile_s:.1f} s now"))
-    return found
+            worse.append((test, f"PCC {old.pcc:.4f} before, {_number(record.pcc, '.4f') or 'none'} now"))
+        if old.device_us and record.device_us and record.device_us > old.device_us * _REGRESSION_FACTOR:
+            worse.append((test, f"predicted {old.device_us:.1f} us before, {record.device_us:.1f} us now"))
+        if old.compile_s and record.compile_s and record.compile_s > old.compile_s * _REGRESSION_FACTOR + 1:
+            worse.append((test, f"compiled in {old.compile_s:.1f} s before, {record.compile_s:.1f} s now"))
+    return worse
 
 
 def page(now: Mapping[str, Record], before: Mapping[str, Record] | None = None) -> str:
-    """The page; everything that a model said is escaped."""
+    """Returns the page. Texts that come from models are escaped."""
     counts = Counter(record.outcome for record in now.values())
     head = ", ".join(f"<b class={name}>{counts[name]} {name}</b>" for name in OUTCOMES if counts[name])
     parts = [f"<!doctype html><meta charset=utf-8><title>Models</title><style>{_STYLE}</style>"]
     parts.append(f"<h1>{len(now)} tests of models</h1><p>{head}</p>")
     if before is not None:
         worse = regressions(now, before)
-        rows = "".join(f"<tr><td>{escape(test)}<td>{escape(what)}" for test, what in worse)
+        rows = "".join(f"<tr><td>{escape(test)}<td>{escape(change)}" for test, change in worse)
         parts.append(f"<h2>{len(worse)} regressions</h2><table>{rows}</table>")
-    columns = (
-        "test, outcome, bring-up, PCC, samples/s (predicted), compile s, chip us (predicted), seconds, what was said"
-    )
+    columns = "test, outcome, bring-up, PCC, samples/s (predicted), compile s, chip us (predicted), seconds, message"
     parts.append("<h2>Tests</h2><table><tr>" + "".join(f"<th>{name}" for name in columns.split(", ")))
     parts += [_row(record) for _, record in sorted(now.items())]
     return "\n".join([*parts, "</table>", ""])
 
 
 def _row(record: Record) -> str:
-    said = "\n".join(filter(None, (record.reason, record.error)))
-    first, _, rest = said.partition("\n")
+    message = "\n".join(filter(None, (record.reason, record.error)))
+    first, _, rest = message.partition("\n")
     shown = f"<details><summary>{escape(first)}</summary>{escape(rest)}</details>" if rest else escape(first)
     numbers = (
         _number(record.pcc, ".4f"),
@@ -78,7 +82,7 @@ def _number(value: float | None, form: str) -> str:
 
 
 def write(folder: Path, now: Mapping[str, Record], before: Mapping[str, Record] | None = None) -> Path:
-    """Writes ``index.html``.
+    """Writes ``index.html`` into a folder, and returns its path.
 
     Raises:
         OSError: the folder cannot be written.

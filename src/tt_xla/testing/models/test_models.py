@@ -1,4 +1,6 @@
-"""The runner's test functions: import them into a test module, or run them by
+"""The runner's test functions.
+
+They run from a test module that imports them, or with
 ``pytest --pyargs tt_xla.testing.models.test_models --models-root ROOT``.
 """
 
@@ -16,7 +18,7 @@ __all__ = ["test_all_models", "test_placeholder_models"]
 
 
 def test_all_models(model_test: collection.ModelTest, request: pytest.FixtureRequest) -> None:
-    """Runs one model in a process of its own, and judges by what is expected of it."""
+    """Runs one model in its own process, and compares the outcome with the expected one."""
     config = request.config
     lenient = bool(config.getoption("--lenient-xfail"))
     task = campaign.Task(model_test.case, model_test.expectation).with_options(
@@ -39,7 +41,7 @@ def test_all_models(model_test: collection.ModelTest, request: pytest.FixtureReq
 
 
 def test_placeholder_models(placeholder_model: tuple[str, Expectation], request: pytest.FixtureRequest) -> None:
-    """Reports a model that is not there yet."""
+    """Reports a model that does not exist yet."""
     name, expectation = placeholder_model
     status = expectation.bringup_status or BringupStatus.NOT_STARTED
     record = records.Record(name, "skipped", status.value, reason=expectation.reason, info={"name": name})
@@ -50,10 +52,10 @@ test_placeholder_models = pytest.mark.placeholder(test_placeholder_models)
 
 
 def _report(record: records.Record, case: Case, expectation: Expectation, node: pytest.Item) -> None:
-    """Properties of the test, which JUnit XML has, and a JSON line where one is wanted."""
+    """Adds the test's properties, which JUnit XML contains, and appends its record if ``--model-records`` is set."""
     tags = record.tags(case, expectation, node.config.getoption("--arch"))
     node.user_properties += [("tags", tags), ("owner", "tt-xla"), ("group", record.info.get("group", ""))]
     if record.error:
         node.user_properties.append(("error_message", record.error))
-    if kept := node.config.getoption("--model-records"):
-        records.append(Path(kept), record)
+    if records_file := node.config.getoption("--model-records"):
+        records.append(Path(records_file), record)

@@ -1,4 +1,4 @@
-"""Files of expectations held against loaders outside pytest: ``python tests/runner/validate_test_config.py``."""
+"""Checks files of expectations outside pytest: ``python tests/runner/validate_test_config.py``."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from tt_xla.testing.models import collection
 
 
 def command(beside: Path) -> click.Command:
-    """The command of a folder of tests, in which ``test_config`` is looked for.
+    """Returns the command, which prints errors and warnings and exits with status 1 if there are errors.
 
-    It prints each error and warning, and its exit status is 1 where there are errors.
+    Args:
+        beside: folder of tests that may have a folder ``test_config``.
     """
 
     @click.command()
-    @click.option("--models-root", help="Folder with loaders; third_party/tt_forge_models, else models.")
-    @click.option("--test-config", "folders", multiple=True, help="Folder with test_config_*.yaml.")
+    @click.option("--models-root", help="Folder with loaders (default third_party/tt_forge_models, or models).")
+    @click.option("--test-config", "folders", multiple=True, help="Folder with test_config_*.yaml files.")
     def validate(models_root: str | None, folders: tuple[str, ...]) -> None:
-        """Hold files of expectations against the loaders that they are about."""
+        """Check files of expectations against the loaders."""
         try:
-            found = collection.read_suite(models_root, folders, Path.cwd(), beside)
+            suite = collection.read_suite(models_root, folders, Path.cwd(), beside)
         except pytest.UsageError as error:
             raise click.UsageError(str(error)) from error
-        lines, valid = collection.validation(found)
+        lines, valid = collection.validation(suite)
         click.echo("\n".join(lines))
         click.echo("VALIDATION PASSED" if valid else "VALIDATION FAILED")
         raise SystemExit(int(not valid))

@@ -1,7 +1,7 @@
 """The process that runs one model: ``python -m tt_xla.testing.models.worker SPEC``.
 
-SPEC is a pickle of what to run; the record and the stage reached are files beside it. ``--variants ROOT FOLDER`` prints
-the variants of a loader instead.
+SPEC is a pickled :class:`Spec`. The process writes its record and the stage that it has reached to files beside SPEC.
+With ``--variants ROOT FOLDER`` it prints the variants of a loader instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,15 @@ from tt_xla.testing.models.discovery import Case
 
 @dataclass(frozen=True)
 class Spec:
-    """What one process runs; ``memory`` in bytes, 0 for no limit; ``parent`` is who starts it, without whom it ends."""
+    """The work of one process.
+
+    Attributes:
+        root: folder with the loaders.
+        case: the test.
+        expectation: the expected outcome.
+        memory: memory limit in bytes; 0 for none.
+        parent: id of the process that starts this one, which ends with it.
+    """
 
     root: Path
     case: Case
@@ -32,6 +40,7 @@ class Spec:
 
 
 def main(arguments: list[str]) -> None:
+    """Runs the process with the arguments of its command line."""
     if arguments[0] == "--variants":
         _print_variants(Path(arguments[1]), Path(arguments[2]))
         return
@@ -39,7 +48,7 @@ def main(arguments: list[str]) -> None:
     spec: Spec = pickle.loads(path.read_bytes())
     _end_with(spec.parent)
     if spec.memory:
-        # The data of the process, not its addresses: torch reserves many more of those than it uses.
+        # The limit is on data, not on address space, of which torch reserves far more than it uses.
         resource.setrlimit(resource.RLIMIT_DATA, (spec.memory, spec.memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     stage = path.with_name("stage")
@@ -49,25 +58,28 @@ def main(arguments: list[str]) -> None:
     _write(path.with_name("record.json"), json.dumps(asdict(record)).encode())
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # what a model started, threads above all, must not keep the process
+    os._exit(0)  # threads that a model started would keep the process alive
 
 
 _PR_SET_PDEATHSIG = 1
-"""Of Linux's prctl(2): which signal a process gets when the one that started it ends."""
+"""Option of Linux's prctl(2) that sets the signal which a process gets when its parent ends."""
 
 
 def _end_with(parent: int) -> None:
-    """A runner that is killed takes its model with it, which may hang, and whose packages the next run removes."""
+    """Ends this process when its parent ends, on Linux.
+
+    Without its runner a model that hangs would never end, and the next run removes its packages.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before
+        if os.getppid() != parent:  # the parent ended before prctl took effect
             os._exit(1)
 
 
 def _write(path: Path, data: bytes) -> None:
-    fresh = path.with_suffix(".new")
-    fresh.write_bytes(data)
-    fresh.replace(path)
+    new_file = path.with_suffix(".new")
+    new_file.write_bytes(data)
+    new_file.replace(path)
 
 
 def _print_variants(root: Path, folder: Path) -> None:
