@@ -112,7 +112,7 @@ def test_leaves_of_both_frameworks():
 
 def test_structures_that_differ():
     assert "returned 1 arrays; expected 2" in judged([X], [X, X]).error_message
-    assert "has the shape [8, 16], expected is [4, 16]" in judged({"a": X}, {"a": X[:4]}).error_message
+    assert "has shape [8, 16]; expected [4, 16]" in judged({"a": X}, {"a": X[:4]}).error_message
     assert judged([], []).passed
 
 

@@ -69,7 +69,7 @@ def test_parts_have_names_lines_and_results():
     parts = source.parts("op")
     assert [part.name for part in parts] == ["stablehlo.multiply", "stablehlo.dot_general", "stablehlo.exponential"]
     assert [part.location for part in parts] == ["model.py:10:4", "model.py:12:4", "model.py:14:4"]
-    assert [part.made for part in parts] == ["32x64xbf16"] * 3
+    assert [part.result_types for part in parts] == ["32x64xbf16"] * 3
     module, values = source.module_of(parts[1].ops, parts[1].results)
     assert len(values) == 2
     assert "argument_type<parameter>" in str(module)  # which is what makes a weight one
@@ -133,7 +133,9 @@ def test_a_part_that_cannot_be_compiled_is_told():
 def test_by_format_finds_the_format(inputs):
     module, _ = _whole()
     trials = bisect.by_format(module, inputs, on_cpu(module, inputs), CompileOptions.parse(LOSSY))
-    assert bisect.verdict(trials, REQUIRED).startswith("The number formats are the cause; enough is: weights as given;")
+    assert bisect.verdict(trials, REQUIRED).startswith(
+        "The number formats are the cause. Each of these is enough to agree: weights as given;"
+    )
     assert trials[-1].error.relative < 1e-4
     assert all(trial.error is not None for trial in trials)
     trials = bisect.by_format(module, inputs, on_cpu(module, inputs), CompileOptions.parse({}))
@@ -151,13 +153,13 @@ def test_by_fusion_finds_a_wrong_stage(inputs, monkeypatch):
     ]
     monkeypatch.setattr(pipeline, "TTIR_STAGES", tuple(stages))
     module, _ = _whole()
-    trials = {trial.what: trial for trial in bisect.by_fusion(module, inputs, on_cpu(module, inputs), _exact())}
+    trials = {trial.label: trial for trial in bisect.by_fusion(module, inputs, on_cpu(module, inputs), _exact())}
     assert trials["as it is"].error.relative > 0.1
     assert trials["without ttir-fuse"].error.relative < 1e-2
     assert trials["without ttnn-fuse"].error.relative > 0.1
     assert "without ttnn-choose-layouts" not in trials  # it does not run at level 0
     verdict = bisect.verdict(bisect.by_format(module, inputs, on_cpu(module, inputs), _exact()), 0.9999)
-    assert "the compiler's doing" in verdict
+    assert "the compiler is the cause" in verdict
 
 
 def test_the_rewrite_that_is_wrong_is_found(inputs, monkeypatch):
@@ -171,7 +173,7 @@ def test_the_rewrite_that_is_wrong_is_found(inputs, monkeypatch):
     (change,) = found.changes
     assert str(change) == "exp_is_sigmoid on ttir.exp at model.py:14:4 in ttir-fuse"
     assert found.before.relative < 1e-2 < 0.1 < found.after.relative
-    assert 1 <= found.place <= found.total
+    assert 1 <= found.position <= found.total
 
 
 def test_right_rewrites_are_not_blamed(inputs):
@@ -204,7 +206,7 @@ def test_a_bisection_goes_around_what_does_not_compile(inputs, monkeypatch):
             changes.made += [Change("stage", f"p{number}") for number in range(1, 9)]
         return bisect.Trial(what, errors.get(8 if changes.limit is None else changes.limit))
 
-    monkeypatch.setattr(bisect, "_tried", tried)
+    monkeypatch.setattr(bisect, "_run_trial", tried)
     found = bisect.first_change(None, [], [], _exact())
     assert [change.pattern for change in found.changes] == ["p4", "p5", "p6"]
 
@@ -225,7 +227,7 @@ def test_each_weight_by_itself(inputs):
     given = [inputs[0], np.eye(64, dtype=np.float32), inputs[1]]
     before = str(module)
     trials = bisect.by_weight(module, given, on_cpu(module, given), CompileOptions.parse(LOSSY))
-    assert [trial.what for trial in trials] == ["rough alone in bfp_bf4", "fine alone in bfp_bf4"]
+    assert [trial.label for trial in trials] == ["rough alone in bfp_bf4", "fine alone in bfp_bf4"]
     assert trials[0].error.relative > 5 * trials[1].error.relative
     assert str(module) == before
     assert bisect.by_weight(module, given, on_cpu(module, given), CompileOptions.parse({})) == []
@@ -238,7 +240,7 @@ def test_instructions_beside_float32(inputs, level):
     assert not found.passed
     first = found.first
     assert re.fullmatch(r"ttnn\.(typecast|to_layout) of arg1", first.part.name)
-    assert first.part.made == "64x64xbfp_bf4"
+    assert first.part.result_types == "64x64xbfp_bf4"
     assert found.in_float32.relative < 1e-6  # the rest is the chip's formats
     by_name = {row.part.name.partition(" ")[0]: row for row in found.rows}
     product = by_name["ttnn.matmul"]
@@ -273,7 +275,7 @@ def test_instructions_of_loops_and_integers():
     assert found.passed
     assert found.first is None
     assert found.in_float32.pcc > 0.9999
-    adds = [row for row in found.rows if row.part.name == "ttnn.add" and row.part.made == "8x64xf32"]
+    adds = [row for row in found.rows if row.part.name == "ttnn.add" and row.part.result_types == "8x64xf32"]
     assert len(adds) == 2  # the one of five rounds, and the one after them
 
 

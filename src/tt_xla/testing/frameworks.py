@@ -1,4 +1,4 @@
-"""What differs between JAX and PyTorch in tests: detection, random inputs, and calls on the CPU and on ``tt``."""
+"""Framework-specific parts of tests: detection of the framework, random inputs, and calls on the CPU and on ``tt``."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _cells(row: Row) -> list[str]:
     if row.failure:
         numbers[0], numbers[1] = "fails", ""
     source = "/".join(row.part.location.split("/")[-2:])
-    return [str(row.part.index), escape(row.part.name), row.part.made, *numbers, escape(source)]
+    return [str(row.part.index), escape(row.part.name), row.part.result_types, *numbers, escape(source)]
 
 
 def _numbers(error: Error | None) -> tuple[str, str]:
@@ -102,7 +102,7 @@ def _text(error: Error | None) -> str:
 def _named(row: Row) -> str:
     said = f": {escape(row.failure)}" if row.failure else ""
     where = f" at {escape(row.part.location)}" if row.part.location else ""
-    return f"#{row.part.index} {escape(row.part.name)} to {row.part.made}{where}{said}"
+    return f"#{row.part.index} {escape(row.part.name)} to {row.part.result_types}{where}{said}"
 
 
 def _record(subject: Subject, found: Comparison) -> dict[str, Any]:
@@ -110,7 +110,12 @@ def _record(subject: Subject, found: Comparison) -> dict[str, Any]:
         if row is None:
             return None
         alone, running = row.alone and asdict(row.alone), row.running and asdict(row.running)
-        part = {"index": row.part.index, "part": row.part.name, "made": row.part.made, "source": row.part.location}
+        part = {
+            "index": row.part.index,
+            "part": row.part.name,
+            "made": row.part.result_types,
+            "source": row.part.location,
+        }
         return part | {"alone": alone, "running": running, "failure": row.failure}
 
     return {
@@ -144,12 +149,12 @@ def show_bisection(
     for trial in trials:
         error = trial.error
         numbers = (escape(trial.failure), "", "") if error is None else (*_numbers(error), f"{error.absolute:.3g}")
-        table.add_row(trial.what, *numbers)
+        table.add_row(trial.label, *numbers)
     console.print(table)
     if how == "format":
         console.print(bisect.verdict(trials, required), soft_wrap=True)
         for trial in bisect.by_weight(module, inputs, golden, options)[:shown]:
-            console.print(f"{escape(trial.what)}: {trial.failure or _text(trial.error)}", soft_wrap=True)
+            console.print(f"{escape(trial.label)}: {trial.failure or _text(trial.error)}", soft_wrap=True)
     else:
         console.print(_blamed(bisect.first_change(module, inputs, golden, options)), soft_wrap=True)
 
@@ -159,7 +164,7 @@ def _blamed(found: bisect.Culprit | None) -> str:
         return "No rewrite of these stages raises the error."
     which = "; or ".join(escape(str(change)) for change in found.changes)
     return (
-        f"The error comes with change {found.place} of {found.total}, {which}: "
+        f"The error comes with change {found.position} of {found.total}, {which}: "
         f"relative error {found.before.relative:.2e} before it, {found.after.relative:.2e} with it."
     )
 

@@ -1,4 +1,4 @@
-"""What of the error each number format, each weight, each stage of the compiler and each rewrite brings."""
+"""Measures how much each number format, weight, compiler stage and rewrite contributes to a program's error."""
 
 from __future__ import annotations
 
@@ -19,26 +19,48 @@ from tt_xla.testing.divergence.runs import Array, on_card
 
 @dataclass(frozen=True)
 class Trial:
-    """The program run another way."""
+    """The program run with other options or other compiler stages.
 
-    what: str
+    Attributes:
+        label: what differs.
+        error: error of the results; None if the program does not compile or run.
+        failure: why it does not.
+    """
+
+    label: str
     error: Error | None
     failure: str = ""
 
 
 def by_fusion(module: Any, inputs: Sequence[Array], golden: Sequence[Array], options: CompileOptions) -> list[Trial]:
-    """The program as it is, and without each of the stages that it could do without."""
-    ran = {stage.name for stage in (*TTIR_STAGES, *TTNN_STAGES) if stage.when(options)}
-    trials = [_tried("as it is", module, inputs, golden, options)]
+    """Runs the program unchanged, without each optional stage of the compiler, and without all of them.
+
+    Args:
+        module: the StableHLO module.
+        inputs: its arguments.
+        golden: its results in float32.
+        options: compile options.
+    """
+    enabled = {stage.name for stage in (*TTIR_STAGES, *TTNN_STAGES) if stage.when(options)}
+    trials = [_run_trial("as it is", module, inputs, golden, options)]
     for name in OPTIONAL:
-        if name in ran:
-            trials.append(_tried(f"without {name}", module, inputs, golden, options, without=(name,)))
-    trials.append(_tried("without all of these", module, inputs, golden, options, without=OPTIONAL))
+        if name in enabled:
+            trials.append(_run_trial(f"without {name}", module, inputs, golden, options, without=(name,)))
+    trials.append(_run_trial("without all of these", module, inputs, golden, options, without=OPTIONAL))
     return trials
 
 
 def by_format(module: Any, inputs: Sequence[Array], golden: Sequence[Array], options: CompileOptions) -> list[Trial]:
-    """The program with exact arithmetic, with other formats, and with both: what the compiler itself brings."""
+    """Runs the program with other number formats, with exact arithmetic, and with both.
+
+    The error that is left with exact arithmetic in float32 is that of the compiler.
+
+    Args:
+        module: the StableHLO module.
+        inputs: its arguments.
+        golden: its results in float32.
+        options: compile options.
+    """
     exact = dataclasses.replace(options, numerics="exact", experimental_weight_dtype="")
     trials = [("as it is", module, options)]
     if options.experimental_weight_dtype:
@@ -48,59 +70,70 @@ def by_format(module: Any, inputs: Sequence[Array], golden: Sequence[Array], opt
         trials.append(("weights in bfp8", module, eight_bits))
     for on in (True, False):
         if options.fp32_dest_acc_en is not on:
-            what = "accumulation in 32 bits" if on else "accumulation in 16 bits"
-            trials.append((what, module, dataclasses.replace(options, fp32_dest_acc_en=on)))
+            label = "accumulation in 32 bits" if on else "accumulation in 16 bits"
+            trials.append((label, module, dataclasses.replace(options, fp32_dest_acc_en=on)))
     for fidelity in ("hifi4", "lofi"):
         default = "hifi4" if options.optimization_level == 0 else ""
         if (options.math_fidelity or default) != fidelity:
             trials.append((f"fidelity {fidelity}", module, dataclasses.replace(options, math_fidelity=fidelity)))
     wide = widened(module)
     trials.append(("exact arithmetic, types as given", module, exact))
-    plain = dataclasses.replace(options, experimental_weight_dtype="")  # block floats are made of bfloat16 alone
+    plain = dataclasses.replace(options, experimental_weight_dtype="")  # only bfloat16 weights become block floats
     trials.append(("float32 throughout, the chip's arithmetic", wide, plain))
     trials.append(("float32 throughout, exact arithmetic", wide, exact))
-    return [_tried(what, each, inputs, golden, settings) for what, each, settings in trials]
+    return [_run_trial(label, variant, inputs, golden, settings) for label, variant, settings in trials]
 
 
 @dataclass(frozen=True)
 class Culprit:
-    """What of the compiler's changes raises the error.
+    """The change of the compiler that raises the error.
 
     Attributes:
-        changes: one; more where a program with some of them and not all does not compile.
-        before: the error without them and all that come after, ``after`` with them.
-        place: of the last one among all ``total``, from 1.
+        changes: the change; several if the program does not compile with only some of them.
+        before: error without these changes and all later ones.
+        after: error with these changes, without later ones.
+        position: position of the last of these changes among all changes, starting at 1.
+        total: number of all changes.
     """
 
     changes: tuple[Change, ...]
     before: Error
     after: Error
-    place: int
+    position: int
     total: int
 
 
 def first_change(
     module: Any, inputs: Sequence[Array], golden: Sequence[Array], options: CompileOptions
 ) -> Culprit | None:
-    """The change by an optional stage that first raises the error, by bisection; None where all together do not.
+    """Finds the first change by an optional stage that raises the error, by bisection.
 
-    An error is raised where it is nearer to that of the program as it is than to that without any of the changes, by
-    the ratio.
+    A change raises the error if the error with it is nearer to that of the unchanged program than to that without any
+    changes, by ratio.
+
+    Args:
+        module: the StableHLO module.
+        inputs: its arguments.
+        golden: its results in float32.
+        options: compile options.
+
+    Returns:
+        The change, or None if all changes together do not raise the error.
     """
     recorded = Changes()
-    wrong = _tried("", module, inputs, golden, options, changes=recorded).error
-    right = _tried("", module, inputs, golden, options, changes=Changes(0)).error
+    wrong = _run_trial("", module, inputs, golden, options, changes=recorded).error
+    right = _run_trial("", module, inputs, golden, options, changes=Changes(0)).error
     if wrong is None or right is None or wrong.weight <= 2 * right.weight:
         return None
     threshold = math.sqrt(max(right.weight, _NO_ERROR) * wrong.weight)
     low, high, before, after = 0, len(recorded.made), right, wrong
-    while untried := _from_the_middle(low, high):
-        for limit in untried[:_NEIGHBOURS]:
-            error = _tried("", module, inputs, golden, options, changes=Changes(limit)).error
+    while candidates := _from_the_middle(low, high):
+        for limit in candidates[:_MAX_TRIES]:
+            error = _run_trial("", module, inputs, golden, options, changes=Changes(limit)).error
             if error is not None:
                 break
         else:
-            break  # nothing between compiles
+            break  # the program compiles with none of the limits in between
         if error.weight < threshold:
             low, before = limit, error
         else:
@@ -109,42 +142,54 @@ def first_change(
 
 
 _NO_ERROR = 1e-7
-_NEIGHBOURS = 6
+"""Relative error below which results count as equal."""
+
+_MAX_TRIES = 6
+"""Number of limits that a step of the bisection tries while the program does not compile."""
 
 
 def _from_the_middle(low: int, high: int) -> list[int]:
-    """The numbers between two, both not in, the middle first."""
+    """Returns the integers between two others, which are excluded, starting in the middle."""
     middle = (low + high) // 2
     return sorted(range(low + 1, high), key=lambda number: abs(number - middle))
 
 
 def by_weight(module: Any, inputs: Sequence[Array], golden: Sequence[Array], options: CompileOptions) -> list[Trial]:
-    """The program with one weight alone in the format that the options ask for, for each weight; the worst first.
+    """Runs the program once per weight, with only that weight in the format of option ``experimental_weight_dtype``.
 
-    Empty where they ask for none; what arguments say of themselves counts as given.
+    Weights whose argument has a format of its own keep it.
+
+    Returns:
+        The trials, the largest error first; empty if the options name no format.
     """
-    wanted = options.experimental_weight_dtype
+    weight_dtype = options.experimental_weight_dtype
     others = dataclasses.replace(options, experimental_weight_dtype="")
-    found: list[Trial] = []
-    for index, name in weights(module).items() if wanted not in ("", "bf16") else ():
-        with weight_in(module, index, wanted):
-            found.append(_tried(f"{name} alone in {wanted}", module, inputs, golden, others))
-    return sorted(found, key=lambda trial: -(trial.error.weight if trial.error else math.inf))
+    trials: list[Trial] = []
+    for index, name in weights(module).items() if weight_dtype not in ("", "bf16") else ():
+        with weight_in(module, index, weight_dtype):
+            trials.append(_run_trial(f"{name} alone in {weight_dtype}", module, inputs, golden, others))
+    return sorted(trials, key=lambda trial: -(trial.error.weight if trial.error else math.inf))
 
 
 def verdict(trials: Sequence[Trial], required: float) -> str:
-    """What ``by_format`` says of the cause."""
+    """Returns a sentence about the cause of the error.
+
+    Args:
+        trials: the result of :func:`by_format`.
+        required: the least correlation that counts as agreement.
+    """
     first, last = trials[0], trials[-1]
     if first.error is not None and first.error.within(required):
         return "The program agrees with float32 on the CPU."
     if last.error is None or not last.error.within(required):
-        return "It differs in float32 with exact arithmetic too: that is the compiler's doing. Try --bisect fusion."
+        return "It differs in float32 with exact arithmetic too, so the compiler is the cause. Try --bisect fusion."
     good = [trial for trial in trials[1:-1] if trial.error is not None and trial.error.within(required)]
-    return f"The number formats are the cause; enough is: {'; '.join(trial.what for trial in good) or last.what}."
+    sufficient = "; ".join(trial.label for trial in good) or last.label
+    return f"The number formats are the cause. Each of these is enough to agree: {sufficient}."
 
 
-def _tried(
-    what: str,
+def _run_trial(
+    label: str,
     module: Any,
     inputs: Sequence[Array],
     golden: Sequence[Array],
@@ -154,6 +199,6 @@ def _tried(
     changes: Changes | None = None,
 ) -> Trial:
     try:
-        return Trial(what, Error.of(on_card(module, inputs, options, without=without, changes=changes), golden))
+        return Trial(label, Error.of(on_card(module, inputs, options, without=without, changes=changes), golden))
     except TTXLAError as error:
-        return Trial(what, None, str(error).splitlines()[0])
+        return Trial(label, None, str(error).splitlines()[0])

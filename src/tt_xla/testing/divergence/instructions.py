@@ -1,7 +1,7 @@
-"""Each TTNN instruction of a program on the emulated card beside the same instruction in float32.
+"""Compares each TTNN instruction of a program on the emulated card with the same instruction in float32.
 
-What parts the two is the instruction's own: the format of its result and of what it computes in. That the instructions
-are the right ones is another question, which the StableHLO module answers.
+A difference comes from the instruction itself: from the formats of its results and of its arithmetic. Whether these are
+the right instructions is another question, which the comparison with the StableHLO module answers.
 """
 
 from __future__ import annotations
@@ -31,75 +31,91 @@ from tt_xla.testing.divergence.parts import Comparison, Error, Golden, Line, Row
 from tt_xla.testing.divergence.runs import Array, rounded, tensors_of, to_array
 
 _WITHOUT_FLOAT32 = ("ttnn.constant", "ttnn.bitcast_convert", *HOST_OPS)
-"""Instructions that mean the bits or the types that they are given."""
+"""Instructions that depend on the bits or types of their operands, so that they have no meaning in float32."""
 
 
 def compare_instructions(
     source: Source, inputs: Sequence[Array], options: CompileOptions, *, required: float = 0.99
 ) -> Comparison:
-    """Runs a program once, and each of its instructions in float32 beside it.
+    """Runs a program once, and each of its instructions in float32 as well.
 
-    A row's ``alone`` is the instruction on what the card gave it; its ``running`` has the errors of those before. What
-    a loop runs counts once, with its worst round. ``in_float32`` is the error of all instructions in float32, which is
-    the compiler's.
+    A row's ``alone`` is the error of the instruction on the operands that the card computed. A row's ``running`` also
+    has the errors of the instructions before. An instruction in a loop counts once, with its worst round.
+
+    Args:
+        source: the program.
+        inputs: arguments of its ``@main``.
+        options: compile options.
+        required: the least correlation that counts as agreement.
+
+    Returns:
+        One row per instruction. ``in_float32`` is the error of all instructions in float32, which the compiler causes.
     """
-    module, taken = source.module_returning(source.returned)
-    given = [rounded(array, value.type) for array, value in zip(inputs, source.arguments, strict=True)]
-    golden = Golden(source, given, [*taken, *source.returned])
+    module, values = source.module_returning(source.returned)
+    rounded_inputs = [rounded(array, value.type) for array, value in zip(inputs, source.arguments, strict=True)]
+    golden = Golden(source, rounded_inputs, [*values, *source.returned])
     expected = golden.of(source.returned)
     try:
         untraced = dataclasses.replace(options, enable_trace=False)
         program = compile_module(module, untraced, load_target(selected_system()))
-        watch = _Watch(program)
-        with observed_kernels(watch):
+        observer = _Float32Observer(program)
+        with observed_kernels(observer):
             executable = get_device(selected_system()).load(program)
-        tensors = tensors_of(golden.of(taken), program)
+        tensors = tensors_of(golden.of(values), program)
         results = [to_array(result) for result in executable.run(tensors, [None] * len(tensors))]
     except TTXLAError as error:
         return Comparison([], None, required, str(error))
-    wide = watch.results()
-    exact = None if wide is None else Error.of([to_array(x.reshape(y.shape)) for x, y in wide], expected)
-    return Comparison(watch.rows(), Error.of(results, expected), required, in_float32=exact)
+    float32_results = observer.results()
+    in_float32 = (
+        None
+        if float32_results is None
+        else Error.of([to_array(x.reshape(y.shape)) for x, y in float32_results], expected)
+    )
+    return Comparison(observer.rows(), Error.of(results, expected), required, in_float32=in_float32)
 
 
-class _Watch:
-    """Runs a second, float32 copy of each instruction, and keeps the errors of both kinds."""
+class _Float32Observer:
+    """Runs a float32 copy of each instruction, and keeps the errors of both kinds."""
 
     def __init__(self, program: Program) -> None:
-        self._names = _weights(program)
+        self._weight_names = _weight_names(program)
         self._program = program
-        self._wide = WeakTensorKeyDictionary()
-        """Tensors on the card to what they would be in float32."""
+        self._float32_tensors = WeakTensorKeyDictionary()
+        """Float32 counterparts of tensors on the card."""
         self._errors: dict[int, tuple[Step, Function, Error | None, Error | None]] = {}
-        self._last: dict[int, Any] = {}
-        """Values of the entry, in float32."""
+        """Steps with the largest errors `alone` and `running`, by the identity of the step."""
+        self._entry_values: dict[int, Any] = {}
+        """Values of the entry function in float32, by number."""
 
     def timed(self, executable: Executable, function: Function, step: Step, call: Call) -> Call:
-        exact = _exact(step)
+        """Returns a call that runs the instruction as it is and in float32."""
+        float32_call = _float32_kernel(step)
 
-        def both(*tensors: torch.Tensor) -> Any:
-            wide = [self._of(tensor) for tensor in tensors]
-            alone = _tried(exact, [_float32(tensor) for tensor in tensors])
-            running = _tried(exact, wide)
-            made = call(*tensors)
-            self._keep(function, step, made, alone, running)
-            return made
+        def run_both(*tensors: torch.Tensor) -> Any:
+            operands = [self._float32_of(tensor) for tensor in tensors]
+            alone = _try_call(float32_call, [_float32(tensor) for tensor in tensors])
+            running = _try_call(float32_call, operands)
+            returned = call(*tensors)
+            self._keep(function, step, returned, alone, running)
+            return returned
 
-        return both
+        return run_both
 
-    def _of(self, tensor: torch.Tensor) -> torch.Tensor:
-        found = self._wide.get(tensor)
-        if found is None:
-            found = self._wide[tensor] = _float32(tensor)
-        return found
+    def _float32_of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Returns the float32 counterpart of a tensor on the card; a copy of it if there is none yet."""
+        counterpart = self._float32_tensors.get(tensor)
+        if counterpart is None:
+            counterpart = self._float32_tensors[tensor] = _float32(tensor)
+        return counterpart
 
-    def _keep(self, function: Function, step: Step, made: Any, alone: Any, running: Any) -> None:
-        results = _each(made)
-        wide = [_float32(tensor) for tensor in results] if running is None else _each(running)
-        for tensor, exact in zip(results, wide, strict=True):
-            self._wide[tensor] = exact
+    def _keep(self, function: Function, step: Step, returned: Any, alone: Any, running: Any) -> None:
+        """Keeps the float32 results of a step, and its errors if they are larger than those known."""
+        results = _as_sequence(returned)
+        counterparts = [_float32(tensor) for tensor in results] if running is None else _as_sequence(running)
+        for tensor, counterpart in zip(results, counterparts, strict=True):
+            self._float32_tensors[tensor] = counterpart
         if function is self._program.functions[0]:
-            self._last |= zip(step.instruction.results, wide, strict=True)
+            self._entry_values |= zip(step.instruction.results, counterparts, strict=True)
         if not results:
             return
         actual = [to_array(tensor) for tensor in results]
@@ -108,23 +124,23 @@ class _Watch:
         self._errors[id(step)] = (step, function, *errors)  # type: ignore[assignment]
 
     def rows(self) -> list[Row]:
-        """One a kernel that ran, as they ran first."""
+        """Returns one row per instruction that ran, in the order of their first runs."""
         rows: list[Row] = []
         for index, (step, function, alone, running) in enumerate(self._errors.values()):
             instruction = step.instruction
-            names = self._names.get(function.name, {})
-            of = [names[value] for value in step.inputs if value in names]
-            name = f"{instruction.op} of {', '.join(dict.fromkeys(of))}" if of else instruction.op
-            made = ", ".join(_described(function.values[value]) for value in instruction.results)
-            rows.append(Row(Line(index, name, made, instruction.location), alone, running))
+            names = self._weight_names.get(function.name, {})
+            weights = [names[value] for value in step.inputs if value in names]
+            name = f"{instruction.op} of {', '.join(dict.fromkeys(weights))}" if weights else instruction.op
+            result_types = ", ".join(_type_text(function.values[value]) for value in instruction.results)
+            rows.append(Row(Line(index, name, result_types, instruction.location), alone, running))
         return rows
 
     def results(self) -> list[tuple[torch.Tensor, TensorSpec]] | None:
-        """Those of the program in float32, with the shapes that it gives; None where a kernel did not make one."""
+        """Returns the program's results in float32, with their declared shapes; None if one was not computed."""
         entry = self._program.functions[0]
-        if not all(value in self._last for value in entry.results):
+        if not all(value in self._entry_values for value in entry.results):
             return None
-        return [(self._last[value], entry.values[value]) for value in entry.results]
+        return [(self._entry_values[value], entry.values[value]) for value in entry.results]
 
     def taken(self, step: Step, dram_bytes: int, l1_bytes: int) -> None: ...
     def began(self, executable: Executable, tensors: Sequence[torch.Tensor]) -> None: ...
@@ -132,39 +148,43 @@ class _Watch:
     def ended(self, executable: Executable, state: str, start: int) -> None: ...
 
 
-def _exact(step: Step) -> Call | None:
-    """The kernel of an instruction as float32 would have it; None where there is no such thing."""
+def _float32_kernel(step: Step) -> Call | None:
+    """Returns the kernel of an instruction with float32 operands and results; None if it has no meaning in float32."""
     context, instruction = step.context, step.instruction
     assert context is not None
     if instruction.op in _WITHOUT_FLOAT32:
         return None
-    operands = {name: _widened(specs) for name, specs in context.operands.items()}
-    results = tuple(map(_wide_spec, context.results))
-    found = bind(Context(context.op, "exact", operands, results), instruction.attributes, instruction.location)
-    return found.call if isinstance(found, Weighted) else found
+    operands = {name: _float32_specs(specs) for name, specs in context.operands.items()}
+    results = tuple(map(_float32_spec, context.results))
+    kernel = bind(Context(context.op, "exact", operands, results), instruction.attributes, instruction.location)
+    return kernel.call if isinstance(kernel, Weighted) else kernel
 
 
-def _widened(specs: Specs) -> Specs:
-    return tuple(map(_wide_spec, specs)) if isinstance(specs, tuple) else _wide_spec(specs)
+def _float32_specs(specs: Specs) -> Specs:
+    return tuple(map(_float32_spec, specs)) if isinstance(specs, tuple) else _float32_spec(specs)
 
 
-def _wide_spec(spec: TensorSpec) -> TensorSpec:
+def _float32_spec(spec: TensorSpec) -> TensorSpec:
+    """Returns the spec with type float32 if its type is a float, and unchanged otherwise."""
     if not spec.layout.dtype.is_float:
         return spec
     return msgspec.structs.replace(spec, layout=spec.layout.retyped(DataType.F32))
 
 
 def _float32(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy, as some instructions write to what they are given."""
+    """Returns a copy, in float32 if the tensor is a float. Instructions that write to their operands need a copy."""
     return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor.clone()
 
 
-def _each(made: Any) -> Sequence[torch.Tensor]:
-    return made if isinstance(made, tuple) else (made,)
+def _as_sequence(returned: Any) -> Sequence[torch.Tensor]:
+    return returned if isinstance(returned, tuple) else (returned,)
 
 
-def _tried(call: Call | None, tensors: Sequence[torch.Tensor]) -> Any:
-    """Results in float32; None where the kernel has no float32 form, of whatever kind its refusal is."""
+def _try_call(call: Call | None, tensors: Sequence[torch.Tensor]) -> Any:
+    """Returns results in float32; None without a call.
+
+    Kernels that do not support float32 raise errors of any type; None is returned for those as well.
+    """
     if call is None:
         return None
     try:
@@ -174,19 +194,19 @@ def _tried(call: Call | None, tensors: Sequence[torch.Tensor]) -> Any:
 
 
 def _worse(known: Error | None, actual: Sequence[Array], exact: Any) -> Error | None:
-    """The larger of an error and that of other results."""
+    """Returns the larger of a known error and the error of further results; the known one without exact results."""
     if exact is None:
         return known
-    found = Error.of(actual, [to_array(tensor) for tensor in _each(exact)])
-    return found if known is None or found.weight > known.weight else known
+    error = Error.of(actual, [to_array(tensor) for tensor in _as_sequence(exact)])
+    return error if known is None or error.weight > known.weight else known
 
 
-def _described(spec: TensorSpec) -> str:
+def _type_text(spec: TensorSpec) -> str:
     return "x".join(map(str, (*spec.shape, spec.layout.dtype.value)))
 
 
-def _weights(program: Program) -> dict[str, dict[int, str]]:
-    """For each function the values that are made of one parameter or constant alone, with its name."""
+def _weight_names(program: Program) -> dict[str, dict[int, str]]:
+    """Returns, per function, the values computed from a single parameter or constant, with that argument's name."""
     functions = {function.name: function for function in program.functions}
     entry = program.functions[0]
     roots = {
@@ -194,22 +214,22 @@ def _weights(program: Program) -> dict[str, dict[int, str]]:
         for value, argument in zip(entry.arguments, program.arguments, strict=True)
         if argument.role is not Role.INPUT
     }
-    found: dict[str, dict[int, str]] = {}
+    names_by_function: dict[str, dict[int, str]] = {}
 
     def walk(function: Function, names: dict[int, str]) -> None:
-        found[function.name] = names
+        names_by_function[function.name] = names
         for instruction in function.body:
             operands = instruction.operand_values()
             if instruction.op == LOAD_CACHED:
                 callee = functions[_callee(instruction)]
-                given = zip(callee.arguments, operands, strict=True)
-                walk(callee, {inner: names[outer] for inner, outer in given if outer in names})
-            named = {names[value] for value in operands if value in names}
-            if len(named) == 1 and all(value in names for value in operands):
-                names |= dict.fromkeys(instruction.results, named.pop())
+                pairs = zip(callee.arguments, operands, strict=True)
+                walk(callee, {inner: names[outer] for inner, outer in pairs if outer in names})
+            operand_names = {names[value] for value in operands if value in names}
+            if len(operand_names) == 1 and all(value in names for value in operands):
+                names |= dict.fromkeys(instruction.results, operand_names.pop())
 
     walk(entry, roots)
-    return found
+    return names_by_function
 
 
 def _callee(instruction: Instruction) -> str:

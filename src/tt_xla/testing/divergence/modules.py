@@ -1,4 +1,4 @@
-"""StableHLO modules taken apart: calls inlined, 16-bit floats widened, ranges of ops as modules of their own."""
+"""Cuts StableHLO modules into parts: inlines calls, widens 16-bit floats, and makes modules of ranges of ops."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ _CALL = "func.call"
 
 @dataclass(frozen=True)
 class Part:
-    """Ops of ``@main`` that follow one another.
+    """Consecutive ops of ``@main``.
 
     Attributes:
-        index: of the part in the program.
-        results: the values that ops after it, or who calls, use.
-        location: the user's source line of its last op that has one.
+        index: position of the part in the program.
+        ops: the ops.
+        results: the values that later ops or the caller use.
+        location: the user's source line of the last op that has one.
+        source: the program, which keeps the ops alive.
     """
 
     index: int
@@ -36,20 +38,21 @@ class Part:
     results: tuple[Any, ...]
     location: str
     source: Source = field(repr=False, compare=False)
-    """Its ops live as long as this does."""
 
     @property
     def name(self) -> str:
-        """``stablehlo.dot_general``; for several ops how many there are."""
+        """The op's name, such as ``stablehlo.dot_general``; for several ops, their number, first and last name."""
         kinds = [_kind(op) for op in self.ops]
         return kinds[0] if len(kinds) == 1 else f"{len(kinds)} ops, {kinds[0]} to {kinds[-1]}"
 
     @property
-    def made(self) -> str:
+    def result_types(self) -> str:
+        """Shapes and element types of the results."""
         return ", ".join(str(value.type).removeprefix("tensor<").removesuffix(">") for value in self.results)
 
 
 def _kind(op: Any) -> str:
+    """Returns the name of an op, with the name of the composite for a ``stablehlo.composite``."""
     name = op.operation.name
     if name == "stablehlo.composite":
         return f"{name} {op.operation.attributes['name'].value}"
@@ -57,10 +60,14 @@ def _kind(op: Any) -> str:
 
 
 class Source:
-    """A StableHLO module whose ``@main`` calls no functions of its own. Its ops and values end with it.
+    """A StableHLO module whose ``@main`` has the ops of all functions that it called. Keeps its ops and values alive.
+
+    Args:
+        text: text or bytecode of the module.
+        name: name of the module, for messages.
 
     Raises:
-        MalformedModuleError: it does not parse, or has no ``@main``.
+        MalformedModuleError: the module does not parse, or has no ``@main``.
     """
 
     def __init__(self, text: str | bytes, name: str = "<module>") -> None:
@@ -68,7 +75,9 @@ class Source:
         defined = [op for op in self.module.body.operations if op.operation.name == "func.func"]
         functions: dict[str, Any] = {op.name.value: op for op in defined}
         if "main" not in functions:
-            raise MalformedModuleError(f"'{name}' has no function @main.", hint="`jax.jit(f).lower(...)` names it so.")
+            raise MalformedModuleError(
+                f"'{name}' has no function @main.", hint="A module of `jax.jit(f).lower(...)` has it."
+            )
         self.main = functions.pop("main")
         self.functions: Mapping[str, Any] = functions
         self.block = self.main.body.blocks[0]
@@ -76,22 +85,26 @@ class Source:
 
     @property
     def arguments(self) -> list[Any]:
+        """The arguments of ``@main``."""
         return list(self.block.arguments)
 
     @property
     def ops(self) -> list[Any]:
-        """In order, without the return and without constants, which belong to whoever uses them."""
+        """The ops of ``@main`` in order, without the return and without constants, which are part of their users."""
         body = list(self.block.operations)[:-1]
         return [op for op in body if not len(op.results) or not all(map(is_constant, op.results))]
 
     @property
     def returned(self) -> list[Any]:
+        """The values that ``@main`` returns."""
         return list(list(self.block.operations)[-1].operands)
 
     def parts(self, by: str) -> list[Part]:
-        """The program cut up: ``op`` by op, by source ``line``, or by ``layer``.
+        """Returns the parts of the program.
 
-        A layer begins where the source goes back to a line that the layer before has been at.
+        Args:
+            by: ``op`` for one op each, ``line`` to cut where the source line changes, or ``layer``. A layer begins
+                where the source returns to a line that the previous layer has passed.
         """
         groups = list(_grouped(self.ops, by))
         last_use = {value: len(groups) for value in self.returned}
@@ -111,128 +124,147 @@ class Source:
         ]
 
     def module_of(self, ops: Sequence[Any], results: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """A module of some ops, and the values that its arguments are; those of ``@main`` keep their attributes."""
+        """Returns a module of ops, and the values that are its arguments. Arguments of ``@main`` keep their attributes.
+
+        Args:
+            ops: ops of the program.
+            results: the values that the module returns.
+        """
         module, values = outline_all(ops, results, self.functions)
         self._describe(module, values)
         return module, values
 
     def module_of_parts(self, parts: Sequence[Part], first: int, last: int) -> tuple[Any, list[Any], list[Any]]:
-        """A module of the parts from ``first`` to ``last``; the values it takes, and those it gives.
+        """Returns a module of consecutive parts, the values that are its arguments, and the values that it returns.
+
+        Args:
+            parts: all parts of the program.
+            first: index of the first part.
+            last: index of the last part, included.
 
         Raises:
-            OptionError: there are no such parts.
+            OptionError: the program has no such parts.
         """
         if not 0 <= first <= last < len(parts):
-            raise OptionError(f"The program has parts 0 to {len(parts) - 1}; {first}:{last} is no range of them.")
-        chosen = parts[first : last + 1]
-        later = {value for part in parts[last + 1 :] for op in part.ops for value in _uses(op)}
-        later |= set(self.returned)
-        results = [value for part in chosen for value in part.results if value in later]
-        module, taken = self.module_of([op for part in chosen for op in part.ops], results)
-        return module, taken, results
+            raise OptionError(f"{first}:{last} is not a range of the program's parts, which are 0 to {len(parts) - 1}.")
+        selected = parts[first : last + 1]
+        used_later = {value for part in parts[last + 1 :] for op in part.ops for value in _uses(op)}
+        used_later |= set(self.returned)
+        results = [value for part in selected for value in part.results if value in used_later]
+        module, arguments = self.module_of([op for part in selected for op in part.ops], results)
+        return module, arguments, results
 
     def module_returning(self, values: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """The program, with other results."""
+        """Returns a module of the whole program that returns other values, and the values that are its arguments."""
         return self.module_of(list(self.block.operations)[:-1], values)
 
     def _describe(self, module: Any, values: Sequence[Any]) -> None:
+        """Copies the attributes of the arguments of ``@main`` to the arguments of a module of a part."""
         if "arg_attrs" not in self.main.attributes:
             return
-        given = dict(zip(self.arguments, self.main.attributes["arg_attrs"], strict=True))
+        by_argument = dict(zip(self.arguments, self.main.attributes["arg_attrs"], strict=True))
         with module.context:
-            nothing = ir.DictAttr.get({})
-            attributes = [_of_one_device(given.get(value, nothing)) for value in values]
+            empty = ir.DictAttr.get({})
+            attributes = [_without_shardings(by_argument.get(value, empty)) for value in values]
             module.body.operations[0].attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
 
 
 def weights(module: Any) -> dict[int, str]:
-    """The arguments of a module of one function that are weights and do not say their format: position to name."""
+    """Returns position and name of the arguments that are weights without a format of their own."""
     main = module.body.operations[0]
     if "arg_attrs" not in main.attributes:
         return {}
-    given = main.attributes["arg_attrs"]
-    found: dict[int, str] = {}
-    for index, (attributes, argument) in enumerate(zip(given, main.body.blocks[0].arguments, strict=False)):
+    names: dict[int, str] = {}
+    all_attributes = main.attributes["arg_attrs"]
+    for index, (attributes, argument) in enumerate(zip(all_attributes, main.body.blocks[0].arguments, strict=False)):
         role = str(attributes["ttcore.argument_type"]) if "ttcore.argument_type" in attributes else ""
         if len(argument.type.shape) > 1 and re.search("parameter|constant", role) and WEIGHT_DTYPE not in attributes:
             name = attributes["ttir.name"].value if "ttir.name" in attributes else f"arg{index}"
-            found[index] = name
-    return found
+            names[index] = name
+    return names
 
 
 @contextmanager
 def weight_in(module: Any, index: int, dtype: str) -> Generator[None]:
-    """The module has one of its weights in a format of its own."""
+    """Gives one argument of a module a weight format inside the ``with`` block.
+
+    Args:
+        module: a module with one function.
+        index: position of the argument.
+        dtype: the format, such as ``bfp_bf8``.
+    """
     attributes = module.body.operations[0].attributes
     before = attributes["arg_attrs"]
     with module.context:
-        changed = list(before)
-        items = {item.name: item.attr for item in changed[index]} | {WEIGHT_DTYPE: ir.StringAttr.get(dtype)}
-        changed[index] = ir.DictAttr.get(items)
-        attributes["arg_attrs"] = ir.ArrayAttr.get(changed)
+        arguments = list(before)
+        items = {item.name: item.attr for item in arguments[index]} | {WEIGHT_DTYPE: ir.StringAttr.get(dtype)}
+        arguments[index] = ir.DictAttr.get(items)
+        attributes["arg_attrs"] = ir.ArrayAttr.get(arguments)
     try:
         yield
     finally:
         attributes["arg_attrs"] = before
 
 
-def _of_one_device(attributes: Any) -> Any:
-    """Without shardings, whose meshes are not in a module of a part."""
-    kept = {item.name: item.attr for item in attributes if "sharding" not in item.name}
-    return ir.DictAttr.get(kept)
+def _without_shardings(attributes: Any) -> Any:
+    """Returns attributes without shardings, because a module of a part does not define their meshes."""
+    return ir.DictAttr.get({item.name: item.attr for item in attributes if "sharding" not in item.name})
 
 
 def location_of(op: Any) -> str:
+    """Returns the user's source line of an op; empty if it has none."""
     return describe(convert_location(str(op.location)))
 
 
 def _grouped(ops: Sequence[Any], by: str) -> Iterator[list[Any]]:
+    """Yields the ops of each part; see :meth:`Source.parts`."""
     group: list[Any] = []
-    seen: set[str] = set()
-    last = ""
+    group_lines: set[str] = set()
+    previous = ""
     for op in ops:
-        line = re.sub(r"(:\d+):\d+$", r"\1", location_of(op)) or last
-        back = line in seen and line != last
-        if group and (by == "op" or (by == "line" and line != last) or (by == "layer" and back)):
+        line = re.sub(r"(:\d+):\d+$", r"\1", location_of(op)) or previous
+        returns = line in group_lines and line != previous
+        if group and (by == "op" or (by == "line" and line != previous) or (by == "layer" and returns)):
             yield group
-            group, seen = [], set()
+            group, group_lines = [], set()
         group.append(op)
-        seen.add(line)
-        last = line
+        group_lines.add(line)
+        previous = line
     if group:
         yield group
 
 
 def _uses(op: Any) -> list[Any]:
+    """Returns the operands of an op and of the ops in its regions."""
     ops = walk(op.operation) if len(op.operation.regions) else [op.operation]
     return [value for inner in ops for value in inner.operands]
 
 
 def _inline(block: Any, functions: Mapping[str, Any]) -> None:
-    """Puts the ops of called functions in the place of the calls."""
+    """Replaces calls in a block by the ops of the called functions."""
     waiting = [op for op in block.operations if op.operation.name == _CALL]
     while waiting:
         call = waiting.pop()
         callee = functions[call.operation.attributes["callee"].value].body.blocks[0]
-        copied = dict(zip(callee.arguments, call.operands, strict=True))
+        replacements = dict(zip(callee.arguments, call.operands, strict=True))
         *body, last = callee.operations
         with ir.InsertionPoint(call), call.operation.context:
             for op in body:
                 clone = op.operation.clone()
                 for inner in walk(clone.operation):
-                    for place, operand in enumerate(inner.operands):
-                        if operand in copied:
-                            inner.operands[place] = copied[operand]
-                copied |= zip(op.results, clone.results, strict=True)
+                    for position, operand in enumerate(inner.operands):
+                        if operand in replacements:
+                            inner.operands[position] = replacements[operand]
+                replacements |= zip(op.results, clone.results, strict=True)
                 if op.operation.name == _CALL:
                     waiting.append(clone)
         for old, new in zip(call.results, last.operands, strict=True):
-            old.replace_all_uses_with(copied[new])
+            old.replace_all_uses_with(replacements[new])
         call.operation.erase()
 
 
 def widened(module: Any) -> Any:
-    """A copy that computes in float32 what the module computes in 16-bit floats."""
+    """Returns a copy of a module that computes in float32 where the module computes in 16-bit floats."""
     copy = parse_module(module.operation.get_asm(enable_debug_info=True))
     with copy.context, ir.Location.unknown():
         for op in walk(copy.operation):

@@ -1,4 +1,4 @@
-"""Each part of a program on the emulated card beside float32 on the CPU."""
+"""Compares each part of a program on the emulated card with float32 on the CPU."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ from tt_xla.testing.divergence.runs import Array, Compiled, for_card, for_cpu, o
 
 @dataclass(frozen=True)
 class Error:
-    """How far results are from what they should be, over all of them: the least ``pcc``, the largest of the others.
+    """The error of results over all arrays.
 
-    ``relative`` is the norm of the difference over the norm of the golden result.
+    Attributes:
+        pcc: the smallest correlation.
+        relative: the largest ratio of the L2 norm of the difference to that of the golden result.
+        absolute: the largest absolute difference of two elements.
     """
 
     pcc: float = 1.0
@@ -29,8 +32,9 @@ class Error:
 
     @staticmethod
     def of(actual: Sequence[Array], golden: Sequence[Array]) -> Error:
+        """Returns the error of results against golden results."""
         pairs = [(_wide(x), _wide(y)) for x, y in zip(actual, golden, strict=True)]
-        pairs = [(x, y) for x, y in pairs if not np.array_equal(x, y)]  # infinities among them
+        pairs = [(x, y) for x, y in pairs if not np.array_equal(x, y)]  # equal arrays may have infinities
         if not pairs:
             return Error()
         with np.errstate(all="ignore"):
@@ -40,17 +44,17 @@ class Error:
         return Error(least, max(relative_error(x, y) for x, y in pairs), absolute)
 
     def within(self, required: float) -> bool:
-        """Whether the correlation is enough; NaN is not."""
+        """Returns whether the correlation reaches ``required``; NaN never does."""
         return self.pcc >= required
 
     @property
     def weight(self) -> float:
-        """By which errors are ranked: a number that is not finite is worst."""
+        """The relative error, by which errors are ranked; infinity if it is not finite."""
         return self.relative if math.isfinite(self.relative) else math.inf
 
 
 def _size(array: Array) -> float:
-    """The root of the mean square of what is finite, so that small numbers are held as closely as large ones."""
+    """Returns the root mean square of the finite elements, to which tolerances are relative."""
     finite = array[np.isfinite(array)]
     return float(np.sqrt(np.mean(np.abs(finite) ** 2))) if finite.size else 0.0
 
@@ -64,23 +68,25 @@ class Line:
     """One instruction of a function, as a part of a program.
 
     Attributes:
-        made: shapes and formats of its results.
+        index: position among the instructions, in the order in which they ran.
+        name: the op, with the names of its weights.
+        result_types: shapes and formats of its results.
         location: the user's source line.
     """
 
     index: int
     name: str
-    made: str
+    result_types: str
     location: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """A part, or an instruction, and its errors.
+    """A part or an instruction, and its errors.
 
     Attributes:
-        alone: of the part by itself, on the golden results of those before; None where ``failure`` says why.
-        running: of the part in the whole program, where the errors of those before have added up.
+        alone: error of the part by itself, on golden inputs; None if it cannot be compiled or run.
+        running: error of the part in the whole program, which contains the errors of earlier parts.
         failure: why the part cannot be compiled or run by itself.
     """
 
@@ -90,14 +96,20 @@ class Row:
     failure: str = ""
 
     def diverges(self, required: float) -> bool:
+        """Returns whether the part fails, or one of its correlations is below ``required``."""
         return bool(self.failure) or any(x is not None and not x.within(required) for x in (self.alone, self.running))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All parts of a program, in order, and its results; ``failure`` where the whole does not compile or run.
+    """The errors of all parts of a program, in order, and of its results.
 
-    ``in_float32`` is the error of the results where all instructions of the program compute in float32.
+    Attributes:
+        rows: the parts.
+        results: error of the program's results; None if the program does not compile or run.
+        required: the least correlation that counts as agreement.
+        failure: why the program does not compile or run.
+        in_float32: error of the results if all instructions compute in float32.
     """
 
     rows: list[Row]
@@ -113,26 +125,34 @@ class Comparison:
 
     @property
     def worst(self) -> Row | None:
-        """The part that by itself loses most."""
+        """The part with the largest error by itself."""
         rows = [row for row in self.rows if row.alone is not None]
         return max(rows, key=lambda row: row.alone.weight if row.alone else 0.0, default=None)
 
     @property
     def passed(self) -> bool:
+        """Whether the program's results agree."""
         return self.results is not None and self.results.within(self.required)
 
 
 class Golden:
-    """Values of a program in float32, computed once."""
+    """Values of a program in float32, computed once.
+
+    Args:
+        source: the program.
+        inputs: arguments of its ``@main``.
+        values: values of the program to compute.
+    """
 
     def __init__(self, source: Source, inputs: Sequence[Array], values: Sequence[Any]) -> None:
-        wanted = list(dict.fromkeys(value for value in values if value not in set(source.arguments)))
+        computed = list(dict.fromkeys(value for value in values if value not in set(source.arguments)))
         self._known = dict(zip(source.arguments, inputs, strict=True))
-        if wanted:
-            module, taken = source.module_returning(wanted)
-            self._known |= zip(wanted, on_cpu(module, self.of(taken)), strict=True)
+        if computed:
+            module, module_arguments = source.module_returning(computed)
+            self._known |= zip(computed, on_cpu(module, self.of(module_arguments)), strict=True)
 
     def of(self, values: Sequence[Any]) -> list[Array]:
+        """Returns the arrays of values of the program."""
         return [self._known[value] for value in values]
 
 
@@ -148,56 +168,63 @@ def compare_parts(
     """Runs each part alone, and the whole program with the results of all parts.
 
     Args:
-        inputs: of the program, as its ``@main`` takes them.
-        progress: is told which part comes next.
+        source: the program.
+        inputs: arguments of its ``@main``.
+        options: compile options.
+        parts: parts of the program.
+        required: the least correlation that counts as agreement.
+        progress: called with each part before it runs.
     """
-    own = [source.module_of(part.ops, part.results) if part.results else None for part in parts]
-    needed = [value for module in own if module is not None for value in module[1]]
-    made = [value for part in parts for value in part.results]
-    golden = Golden(source, inputs, [*needed, *made, *source.returned])
-    running, whole, failure = _in_the_whole(source, golden, options, made)
+    modules = [source.module_of(part.ops, part.results) if part.results else None for part in parts]
+    part_inputs = [value for module in modules if module is not None for value in module[1]]
+    part_results = [value for part in parts for value in part.results]
+    golden = Golden(source, inputs, [*part_inputs, *part_results, *source.returned])
+    running, program_error, failure = _run_whole_program(source, golden, options, part_results)
     rows: list[Row] = []
-    known: dict[str, tuple[Compiled, Compiled]] = {}
-    for part, module in zip(parts, own, strict=True):
+    compiled_parts: dict[str, tuple[Compiled, Compiled]] = {}
+    for part, module in zip(parts, modules, strict=True):
         progress(part)
         if module is None:
             continue
-        alone, why = _alone(*module, golden, options, known)
-        at = [running[value] for value in part.results] if running else None
-        error = Error.of(at, golden.of(part.results)) if at is not None else None
-        rows.append(Row(part, alone, error, why))
-    return Comparison(rows, whole, required, failure)
+        alone, reason = _run_alone(*module, golden, options, compiled_parts)
+        results = [running[value] for value in part.results] if running else None
+        error = Error.of(results, golden.of(part.results)) if results is not None else None
+        rows.append(Row(part, alone, error, reason))
+    return Comparison(rows, program_error, required, failure)
 
 
-def _alone(
+def _run_alone(
     module: Any,
     values: Sequence[Any],
     golden: Golden,
     options: CompileOptions,
-    known: dict[str, tuple[Compiled, Compiled]],
+    compiled_parts: dict[str, tuple[Compiled, Compiled]],
 ) -> tuple[Error | None, str]:
-    """The error of a part; ``known`` are those compiled, by their text: layers of a model have the same parts."""
+    """Returns the error of a part by itself, or None and why it cannot be compiled or run.
+
+    ``compiled_parts`` keeps compiled parts by their text, because layers of a model often have the same parts.
+    """
     text = module.operation.get_asm()
     inputs = [rounded(array, value.type) for array, value in zip(golden.of(values), values, strict=True)]
     try:
-        if text not in known:
-            known[text] = for_card(module, options), for_cpu(module)
-        card, cpu = known[text]
+        if text not in compiled_parts:
+            compiled_parts[text] = for_card(module, options), for_cpu(module)
+        card, cpu = compiled_parts[text]
         return Error.of(card(inputs), cpu(inputs)), ""
     except TTXLAError as error:
         return None, str(error)
 
 
-def _in_the_whole(
-    source: Source, golden: Golden, options: CompileOptions, made: Sequence[Any]
+def _run_whole_program(
+    source: Source, golden: Golden, options: CompileOptions, values: Sequence[Any]
 ) -> tuple[dict[Any, Array], Error | None, str]:
-    """Values on the card as the program computes them, and the error of what it returns as it is."""
-    failure, running, whole = "", {}, None
+    """Returns values of the program on the card, the error of the program's results, and why it fails if it does."""
+    failure, running, program_error = "", {}, None
     try:
-        module, taken = source.module_returning(source.returned)
-        whole = Error.of(on_card(module, golden.of(taken), options), golden.of(source.returned))
-        module, taken = source.module_returning(made)
-        running = dict(zip(made, on_card(module, golden.of(taken), options), strict=True))
+        module, arguments = source.module_returning(source.returned)
+        program_error = Error.of(on_card(module, golden.of(arguments), options), golden.of(source.returned))
+        module, arguments = source.module_returning(values)
+        running = dict(zip(values, on_card(module, golden.of(arguments), options), strict=True))
     except TTXLAError as error:
         failure = str(error)
-    return running, whole, failure
+    return running, program_error, failure

@@ -1,4 +1,4 @@
-"""A part of a program as files: a StableHLO module, its inputs, and a test that runs it."""
+"""Writes a part of a program to files: a StableHLO module, its inputs, and a test that runs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from tt_xla.publish import publish
 from tt_xla.testing.divergence.runs import Array
 
-_TEST = '''"""{what}"""
+_TEST = '''"""{title}"""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ OPTIONS = {options!r}
 
 
 def test_part():
-    """The emulated card beside float32 on the CPU."""
+    """Compares the emulated card with float32 on the CPU."""
     config = ComparisonConfig(pcc=PccConfig(required_pcc={required}))
     print(check_module(HERE / "part.mlir", HERE / "inputs.npz", OPTIONS, config))
 
@@ -35,21 +35,28 @@ if __name__ == "__main__":
 
 
 def write(
-    folder: Path, what: str, module: Any, inputs: Sequence[Array], options: Mapping[str, Any], required: float
+    folder: Path, title: str, module: Any, inputs: Sequence[Array], options: Mapping[str, Any], required: float
 ) -> Path:
-    """Writes ``part.mlir``, ``inputs.npz`` and ``test_part.py``, and gives the test.
+    """Writes ``part.mlir``, ``inputs.npz`` and ``test_part.py``.
 
     Args:
-        what: one line about the part.
-        options: compile options other than the default ones.
+        folder: folder to write to.
+        title: one line about the part.
+        module: the StableHLO module.
+        inputs: its arguments.
+        options: compile options that differ from the defaults.
+        required: the least correlation that counts as agreement.
+
+    Returns:
+        The path of the test.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    packed = io.BytesIO()
-    np.savez(packed, **{f"argument_{index}": array for index, array in enumerate(inputs)})
-    said = what.replace("\\", "/").replace('"', "'")
-    test = _TEST.format(what=said, options=dict(options), required=required)
+    archive = io.BytesIO()
+    np.savez(archive, **{f"argument_{index}": array for index, array in enumerate(inputs)})
+    docstring = title.replace("\\", "/").replace('"', "'")
+    test = _TEST.format(title=docstring, options=dict(options), required=required)
     text = module.operation.get_asm(enable_debug_info=True)
-    publish(folder, {"part.mlir": text.encode(), "inputs.npz": packed.getvalue(), "test_part.py": test.encode()})
+    publish(folder, {"part.mlir": text.encode(), "inputs.npz": archive.getvalue(), "test_part.py": test.encode()})
     return folder / "test_part.py"

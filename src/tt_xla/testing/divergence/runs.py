@@ -1,4 +1,4 @@
-"""One StableHLO module on the emulated card, and in float32 by XLA on the CPU."""
+"""Runs a StableHLO module on the emulated card, and in float32 with XLA on the CPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tt_xla.testing.divergence.modules import widened
 
 Array = Any
 Compiled = Callable[[Sequence[Array]], list[Array]]
-"""Arguments to results."""
+"""A compiled module: takes its arguments and returns its results."""
 
 
 def on_card(
@@ -35,12 +35,17 @@ def on_card(
     without: Container[str] = (),
     changes: Changes | None = None,
 ) -> list[Array]:
-    """Compiles a module, runs it once, and gives its results; 16-bit floats as float32.
+    """Compiles a module for the emulated card and runs it once.
 
     Args:
-        inputs: arrays of the declared shapes, numbers of any type.
-        without: stages of the compiler to leave out.
-        changes: how much optional stages may change, and what they did.
+        module: the module.
+        inputs: arrays of the declared shapes, of any type.
+        options: compile options.
+        without: compiler stages to skip.
+        changes: limits the changes that optional stages make, and records them.
+
+    Returns:
+        The results; 16-bit floats are returned as float32.
     """
     return for_card(module, options, without=without, changes=changes)(inputs)
 
@@ -48,7 +53,7 @@ def on_card(
 def for_card(
     module: Any, options: CompileOptions, *, without: Container[str] = (), changes: Changes | None = None
 ) -> Compiled:
-    """What ``on_card`` runs, to be run often."""
+    """Compiles a module for the emulated card; see :func:`on_card`."""
     system = selected_system()
     program = compile_module(module, options, load_target(system), without=without, changes=changes)
     executable = get_device(system).load(program)
@@ -61,16 +66,17 @@ def for_card(
 
 
 def on_cpu(module: Any, inputs: Sequence[Array]) -> list[Array]:
-    """A module in its own types but for 16-bit floats, which are float32."""
+    """Returns the results of a module on the CPU. It computes in its own types, except for float32 in place of 16
+    bits."""
     return for_cpu(module)(inputs)
 
 
 def for_cpu(module: Any) -> Compiled:
-    """What ``on_cpu`` runs, to be run often."""
+    """Compiles a module for the CPU; see :func:`on_cpu`."""
     wide = widened(module)
     main = wide.body.operations[0]
     if "arg_attrs" in main.attributes:
-        del main.attributes["arg_attrs"]  # of dialects that XLA does not know
+        del main.attributes["arg_attrs"]  # XLA does not know the dialects of these attributes
     types = [argument.type for argument in main.body.blocks[0].arguments]
     dtypes = [ElementType(str(type_.element_type)).numpy_dtype() for type_ in types]
     program = host.load(wide.operation.get_asm())
@@ -82,7 +88,12 @@ def for_cpu(module: Any) -> Compiled:
 
 
 def rounded(array: Array, type_: Any) -> Array:
-    """The nearest numbers that the declared type has, as float32 where it is a 16-bit float."""
+    """Rounds an array to a 16-bit float type, and returns it as float32; arrays of other types are unchanged.
+
+    Args:
+        array: the array.
+        type_: the MLIR tensor type.
+    """
     element = str(type_.element_type)
     if element not in ("bf16", "f16"):
         return array
@@ -90,32 +101,41 @@ def rounded(array: Array, type_: Any) -> Array:
 
 
 def random_inputs(types: Sequence[Any], seed: int = 0) -> list[Array]:
-    """Normal numbers, integers from 0 to 7, and booleans, of the types of arguments."""
+    """Returns random arguments: normally distributed floats, integers from 0 to 7, and booleans.
+
+    Args:
+        types: MLIR tensor types.
+        seed: seed of the generator.
+    """
     generator = np.random.default_rng(seed)
-    found: list[Array] = []
+    arrays: list[Array] = []
     for type_ in types:
         shape, element = tuple(type_.shape), str(type_.element_type)
         dtype = ElementType(element).numpy_dtype()
         if element == "i1":
-            found.append(generator.integers(0, 2, shape).astype(bool))
+            arrays.append(generator.integers(0, 2, shape).astype(bool))
         elif dtype.kind in "iu":
-            found.append(generator.integers(0, 8, shape).astype(dtype))
+            arrays.append(generator.integers(0, 8, shape).astype(dtype))
         else:
-            found.append(rounded(generator.standard_normal(shape).astype(np.float32), type_))
-    return found
+            arrays.append(rounded(generator.standard_normal(shape).astype(np.float32), type_))
+    return arrays
 
 
 def load_inputs(path: Path, count: int) -> list[Array]:
-    """Arguments from a ``.npz``, which has them in order, under any names.
+    """Reads the arguments of a module from a ``.npz`` file.
+
+    Args:
+        path: the file, with the arguments in order, under any names.
+        count: number of arguments of the module.
 
     Raises:
-        MalformedModuleError: there are fewer or more than the module takes.
+        MalformedModuleError: the file has another number of arrays.
     """
     with np.load(path) as file:
-        found = [file[name] for name in file.files]
-    if len(found) != count:
-        raise MalformedModuleError(f"'{path}' has {len(found)} arrays; the module takes {count} arguments.")
-    return found
+        arrays = [file[name] for name in file.files]
+    if len(arrays) != count:
+        raise MalformedModuleError(f"'{path}' has {len(arrays)} arrays; the module takes {count} arguments.")
+    return arrays
 
 
 def check_module(
@@ -127,12 +147,13 @@ def check_module(
     """Runs a StableHLO module on the emulated card and in float32 on the CPU, and compares.
 
     Args:
-        module: a file, or the text itself.
-        inputs: a ``.npz`` with the arguments in order, or the arguments; random numbers when left out.
+        module: path of a file, or the text of a module.
+        inputs: path of a ``.npz`` file with the arguments in order, or the arguments; None for random numbers.
         options: compile options.
+        comparison_config: metrics and thresholds.
 
     Raises:
-        AssertionError: they differ by more than the configuration allows, unless that says not to raise.
+        AssertionError: the results differ by more than the thresholds allow, and ``assert_on_failure`` is set.
     """
     if isinstance(module, Path):
         parsed = parse_module(checked(module.read_bytes(), str(module)), str(module))
@@ -148,7 +169,7 @@ def check_module(
 
 
 def tensors_of(inputs: Sequence[Array], program: Program) -> list[torch.Tensor]:
-    """Arguments of a program, in the types that it declares."""
+    """Returns the arguments of a program as tensors of the types that it declares."""
     return [_tensor(array, argument.dtype) for array, argument in zip(inputs, program.arguments, strict=True)]
 
 
@@ -159,4 +180,5 @@ def _tensor(array: Array, dtype: str) -> torch.Tensor:
 
 
 def to_array(tensor: torch.Tensor) -> Array:
+    """Returns the elements of a tensor as an array; bfloat16 as float32."""
     return tensor.float().numpy() if tensor.dtype is torch.bfloat16 else tensor.numpy()

@@ -1,4 +1,4 @@
-"""What is compared: a StableHLO file, or the programs of a model below a folder of loaders."""
+"""The programs to compare: a StableHLO file, or the programs that a model of a loader runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from tt_xla.testing.divergence.runs import Array, load_inputs, random_inputs
 
 @dataclass(frozen=True)
 class Subject:
-    """A program and what it is given."""
+    """A program and its arguments.
+
+    Attributes:
+        name: name of the program, for messages.
+        source: the StableHLO module.
+        inputs: the arguments.
+    """
 
     name: str
     source: Source
@@ -22,15 +28,20 @@ class Subject:
 
 
 def of_file(path: Path, inputs: Path | None) -> Subject:
-    """A StableHLO module, text or bytecode, with its inputs in a ``.npz``, or with random ones.
+    """Reads a StableHLO module.
+
+    Args:
+        path: text or bytecode of the module.
+        inputs: a ``.npz`` file with the arguments; None for random arguments.
 
     Raises:
-        MalformedModuleError: it is no StableHLO module, or takes another number of inputs.
+        MalformedModuleError: the file is not a StableHLO module, or takes another number of arguments.
+        OptionError: the file is a compiled program.
     """
     if path.suffix == ".ttnn":
         raise OptionError(
-            f"'{path}' is compiled: what it means is no longer in it.",
-            hint="Give the StableHLO module, such as irs/shlo_*.mlir that export_path writes.",
+            f"'{path}' is compiled and no longer has the StableHLO to compare with.",
+            hint="Give the StableHLO module, such as irs/shlo_*.mlir in the folder of option export_path.",
         )
     source = Source(path.read_bytes(), str(path))
     types = [argument.type for argument in source.arguments]
@@ -38,15 +49,16 @@ def of_file(path: Path, inputs: Path | None) -> Subject:
 
 
 def of_model(root: Path, name: str, level: int) -> list[Subject]:
-    """The programs that a model runs as, each with what it was first given.
+    """Runs a model, and returns its programs with the arguments of their first run.
 
     Args:
         root: folder with loaders.
-        name: id of a test, or the beginning of one: ``bert/masked_lm/pytorch-small``.
+        name: id of a test or the beginning of one, such as ``bert/masked_lm/pytorch-small``.
+        level: optimization level.
 
     Raises:
-        OptionError: no test is named so.
-        ExecutionError: the model does not come as far as a program.
+        OptionError: no test has that name.
+        ExecutionError: the model fails before a program is compiled.
     """
     from tt_xla.compiler.pipeline import recorded_compilations
     from tt_xla.runtime import recorded_runs
@@ -58,7 +70,9 @@ def of_model(root: Path, name: str, level: int) -> list[Subject]:
     cases = [case for case in discover(root).cases if case.parallelism == "single_device"]
     case = next((case for case in cases if case.id == name or case.id.startswith(f"{name}-")), None)
     if case is None:
-        raise OptionError(f"No model below '{root}' is named '{name}'.", hint=f"tt-xla models {root} --list shows all.")
+        raise OptionError(
+            f"No model below '{root}' is named '{name}'.", hint=f"List all with: tt-xla models {root} --list"
+        )
     expectation = replace(Expectation(), optimization_level=level, assert_pcc=False)
     problem: TTXLAError | None = None
     with recorded_compilations(texts=True) as compilations, recorded_runs() as runs:
@@ -68,15 +82,17 @@ def of_model(root: Path, name: str, level: int) -> list[Subject]:
         except TTXLAError as error:
             problem = error
     if not compilations:
-        raise ExecutionError(f"{case.id} did not come as far as a program: {problem or 'nothing was compiled'}.")
-    found: list[Subject] = []
+        raise ExecutionError(
+            f"{case.id} failed before a program was compiled: {problem or 'it ran no compiled function'}."
+        )
+    subjects: list[Subject] = []
     for compilation in compilations:
         source = Source(compilation.source, compilation.name)
-        given: Any = next((tensors for program, tensors in runs if program == compilation.program), None)
+        tensors_of_run: Any = next((tensors for program, tensors in runs if program == compilation.program), None)
         types = [argument.type for argument in source.arguments]
-        inputs = random_inputs(types) if given is None else [_array(tensor) for tensor in given]
-        found.append(Subject(f"{case.id} {compilation.name}", source, inputs))
-    return found
+        inputs = random_inputs(types) if tensors_of_run is None else [_array(tensor) for tensor in tensors_of_run]
+        subjects.append(Subject(f"{case.id} {compilation.name}", source, inputs))
+    return subjects
 
 
 def _array(tensor: Any) -> Array:

@@ -19,7 +19,7 @@ class ModelGroup(StrEnum):
 
 
 class ModelSource(StrEnum):
-    """Where a model comes from."""
+    """Origin of a model."""
 
     HUGGING_FACE = "huggingface"
     CUSTOM = "custom"
