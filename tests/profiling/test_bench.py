@@ -88,7 +88,7 @@ def test_a_crash_keeps_what_was_recorded(script: Script, tmp_path: Path) -> None
     done = CliRunner().invoke(bench_command, ["--steps", "50", "-o", str(out), early, "60", "crash"])
     assert isinstance(done.exception, EmptyRecordingError)  # each of the first two steps compiles something
     assert "The script ended early (ValueError: no more data). All 2 steps compiled" in str(done.exception)
-    assert "What was recorded is kept in" in str(done.exception)
+    assert "The partial recording is in" in str(done.exception)
     assert (
         "The script ended early, so this page is partial: ValueError: no more data" in (out / "bench.html").read_text()
     )

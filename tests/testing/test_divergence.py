@@ -330,7 +330,7 @@ def test_the_command(files):
     assert "No rewrite of these stages raises the error." in result.output
     result = CliRunner().invoke(cli, [*given, "--range", "2:7", "--bisect", "fusion"])
     assert isinstance(result.exception, OptionError)
-    assert "parts 0 to 2" in str(result.exception)
+    assert "which are 0 to 2" in str(result.exception)
 
 
 def test_a_reproducer_runs_by_itself(files, pytester, monkeypatch):

@@ -474,4 +474,4 @@ def test_the_command(models, tmp_path):
     assert "5 skipped" in result.output
     assert (out / "index.html").exists()
     again = CliRunner().invoke(cli, [*given, "--against", str(out)])
-    assert "5 of them from before" in again.output
+    assert "5 of them ran earlier" in again.output

@@ -1,4 +1,4 @@
-"""``tt-xla bench``."""
+"""The command ``tt-xla bench``."""
 
 from __future__ import annotations
 
@@ -18,19 +18,27 @@ if TYPE_CHECKING:
 @click.command("bench", cls=WorkloadCommand, context_settings=SCRIPT_SETTINGS)
 @click.argument("script", metavar="SCRIPT|CONFIG")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("--steps", type=click.IntRange(min=1), default=4, show_default=True, help="Steady steps to measure.")
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), default="generated/bench", show_default=True, metavar="DIR"
+    "--steps", type=click.IntRange(min=1), default=4, show_default=True, help="Number of steady steps to measure."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object, last.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    default="generated/bench",
+    show_default=True,
+    metavar="DIR",
+    help="Folder of the report.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object at the end.")
 @click.pass_context
 def bench_command(
     context: click.Context, script: str, arguments: tuple[str, ...], steps: int, out: Path, as_json: bool
 ) -> None:
-    """Benchmark a training or inference SCRIPT as it is, or an experiment's YAML file.
+    """Benchmark an unchanged training or inference SCRIPT, or an experiment's YAML file.
 
-    Steps are found by themselves; those that compile are left out, and the script ends after enough steady ones. DIR
-    receives bench.json, bench.html, stacked.png, and the table of ops with a signpost at each step.
+    Steps are detected. Steps that compile are left out, and the script ends after enough steady steps. DIR receives
+    bench.json, bench.html, stacked.png, and the table of ops with a signpost at each step.
     """
     from tt_xla.errors import EmptyRecordingError, OutputError
     from tt_xla.profiling.bench import measure
@@ -39,25 +47,27 @@ def bench_command(
     from tt_xla.profiling.steps import Enough
     from tt_xla.profiling.workload import resolve
 
-    path, given = resolve(script, list(arguments))
+    path, script_arguments = resolve(script, list(arguments))
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"The folder '{out}' cannot be made: {error.strerror}.", hint="Give another one.") from error
-    recording = run_recorded(path, given, enough=Enough(steps))
+        raise OutputError(
+            f"The folder '{out}' cannot be created: {error.strerror}.", hint="Give another folder."
+        ) from error
+    recording = run_recorded(path, script_arguments, enough=Enough(steps))
     try:
         result = measure(recording, steps)
     except EmptyRecordingError as error:
         early = f"The script ended early ({recording.error}). " if recording.error else ""
-        kept = f"What was recorded is kept in {out}." if write_partial(out, recording) else ""
-        raise EmptyRecordingError(f"{early}{error.message}", hint=kept) from None
+        hint = f"The partial recording is in {out}." if write_partial(out, recording) else ""
+        raise EmptyRecordingError(f"{early}{error.message}", hint=hint) from None
     write_all(out, recording, result)
     _show(result)
     click.echo(f"benchmark: {out}")
     if as_json:
         click.echo(json.dumps(result.as_dict()))
     if result.partial:
-        click.echo(f"error: the script ended early ({result.partial}); what came before is in {out}.", err=True)
+        click.echo(f"error: the script ended early ({result.partial}); the steps before are in {out}.", err=True)
         context.exit(1)
 
 

@@ -1,4 +1,4 @@
-"""What ``tt-xla check`` does: programs laid before TT-NN in its mock mode, and a report of what it refuses."""
+"""Implements ``tt-xla check``: submits programs to TT-NN in its mock mode, and reports the calls that it refuses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,19 @@ def check_files(
     kernels: bool,
     as_json: bool,
 ) -> bool:
-    """Judges each file; whether TT-NN refuses anything, or a file does not compile.
+    """Checks each file and prints the outcome.
+
+    Args:
+        paths: StableHLO modules and ``.ttnn`` files.
+        arch: system to compile modules for.
+        options: compile options of modules.
+        python: interpreter with ttnn; None for the selected one.
+        report_error: called with the error of a file that cannot be read or compiled.
+        kernels: whether to build every kernel.
+        as_json: whether to print JSON.
+
+    Returns:
+        Whether TT-NN refuses a call or a file cannot be read or compiled.
 
     Raises:
         RuntimeUnavailableError: TT-NN cannot be started.
@@ -53,7 +65,7 @@ def check_files(
 
 
 def _read(path: Path, arch: str, options: CompileOptions) -> Program:
-    """A ``.ttnn`` file as it is, or a StableHLO module compiled."""
+    """Returns the program in a ``.ttnn`` file, or compiles a StableHLO module."""
     data = path.read_bytes()
     if data.startswith(MAGIC):
         return Program.from_bytes(data)
@@ -64,7 +76,7 @@ def _read(path: Path, arch: str, options: CompileOptions) -> Program:
 
 
 def record(judgement: Judgement) -> dict[str, Any]:
-    """A judgement as plain data."""
+    """Returns a judgement as plain data."""
     return {
         "ttnn": judgement.version,
         "calls": len(judgement.verdicts),
@@ -87,15 +99,15 @@ def record(judgement: Judgement) -> dict[str, Any]:
 
 
 def lines(name: str, judgement: Judgement) -> list[str]:
-    """A judgement as text: a summary, then each refusal that is not like one before it."""
+    """Returns a judgement as lines of text: a summary, then the refusals, where equal ones are counted."""
     refusals, calls = judgement.refusals, len(judgement.verdicts)
-    found = "takes every call" if not refusals else f"refuses {len(refusals)}"
+    outcome = "takes every call" if not refusals else f"refuses {len(refusals)}"
     peak = f"L1 {judgement.l1_peak_bytes_per_core:,} B a core, DRAM {judgement.dram_peak_bytes_per_bank:,} B a bank"
-    text = [f"{name}: {judgement.version} {found} of {calls}; tensors at most {peak}"]
-    alike = Counter((verdict.instruction.op, _reason(verdict)) for verdict in refusals)
+    text = [f"{name}: {judgement.version} {outcome} of {calls}; tensors at most {peak}"]
+    counts = Counter((verdict.instruction.op, _reason(verdict)) for verdict in refusals)
     for verdict in refusals:
         key = (verdict.instruction.op, _reason(verdict))
-        times = alike.pop(key, 0)
+        times = counts.pop(key, 0)
         if times:
             text.append(f"  {verdict.instruction.op}{f' ({times} times)' if times > 1 else ''}: {_reason(verdict)}")
             text.append(f"    on {', '.join(map(described, verdict.inputs)) or 'nothing'}")
@@ -109,7 +121,7 @@ def _reason(verdict: Verdict) -> str:
 
 
 def described(spec: TensorSpec) -> str:
-    """``64x32 bf16 tile l1 block_sharded 8x4``."""
+    """Returns shape and layout of a tensor as text, such as ``64x32 bf16 tile l1 block_sharded 8x4``."""
     layout = spec.layout
     words = ["x".join(map(str, spec.shape)) or "scalar", layout.dtype.value, "tile" if layout.tiled else "row_major"]
     words.append(layout.buffer.value)

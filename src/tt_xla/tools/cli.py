@@ -1,4 +1,4 @@
-"""The ``tt-xla`` command. Heavy imports happen inside commands, so that ``--help`` answers at once."""
+"""The ``tt-xla`` command. Commands import heavy libraries when they run, so that ``--help`` answers at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tt-xla")
 def cli() -> None:
-    """PyTorch and JAX programs compiled for Tenstorrent chips."""
+    """Compile PyTorch and JAX programs for Tenstorrent chips, run, profile and tune them."""
 
 
 @cli.command("compile")
@@ -33,14 +33,18 @@ def cli() -> None:
 @click.option(
     "--arch",
     type=click.Choice(system_names()),
-    help="System to compile for; TTXLA_SYSTEM or n150 when left out.",
+    help="System to compile for (default: TTXLA_SYSTEM, or n150).",
 )
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the Program and the IR here.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per module, each on a line.")
-@click.option("--explain", "explain", flag_value="table", help="Show each op's layout, the next best one, and why.")
-@click.option("--explain-json", "explain", flag_value="json", help="The same as one JSON object per module.")
-@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the program and the IR to this folder."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per module, one per line.")
+@click.option("--explain", "explain", flag_value="table", help="Show each op's layout, the runner-up, and the reason.")
+@click.option("--explain-json", "explain", flag_value="json", help="Same as --explain, as one JSON object per module.")
+@click.option(
+    "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
+)
 def compile_command(
     modules: tuple[Path, ...],
     arch: str | None,
@@ -48,33 +52,34 @@ def compile_command(
     out: Path | None,
     as_json: bool,
     explain: str | None,
-    given: tuple[str, ...],
+    option_texts: tuple[str, ...],
 ) -> None:
-    """Compile StableHLO modules, text or bytecode, and show what they became and what they would cost.
+    """Compile StableHLO modules, text or bytecode, and show their ops and predicted costs.
 
-    With --out, a single module's irs/ and .ttnn file go to DIR, those of several to one folder each in DIR.
+    With --out, the irs/ folder and the .ttnn file of a single module go to DIR. Several modules get one folder each in
+    DIR.
     """
     from tt_xla.tools.compile_files import compile_files
 
-    options = _options(level, given)
+    options = _options(level, option_texts)
     failed = compile_files(modules, arch or selected_system(), options, out, as_json, report_error, explain or "")
     if failed:
         raise SystemExit(1)
 
 
-def _options(level: int | None, given: tuple[str, ...]) -> CompileOptions:
-    """Compile options from --level and --option.
+def _options(level: int | None, option_texts: tuple[str, ...]) -> CompileOptions:
+    """Returns the compile options of --level and --option.
 
     Raises:
-        UsageError: one is unknown, has a bad value, or contradicts another.
+        UsageError: an option is unknown, has a bad value, or contradicts another one.
     """
     from tt_xla.options import CompileOptions
 
     values: dict[str, object] = {}
-    for text in given:
+    for text in option_texts:
         name, separator, value = text.partition("=")
         if not separator:
-            raise click.UsageError(f"--option was given {text!r}; it takes NAME=VALUE, as in enable_trace=true.")
+            raise click.UsageError(f"--option got {text!r}; expected NAME=VALUE, as in enable_trace=true.")
         values[name.strip()] = value.strip()
     if level is not None:
         if str(values.get("optimization_level", level)) != str(level):
@@ -91,64 +96,72 @@ def _options(level: int | None, given: tuple[str, ...]) -> CompileOptions:
 @cli.command()
 @click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level of modules: 0 (default), 1 or 2.")
-@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
+@click.option(
+    "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
+)
 @click.option(
     "--ttnn-python",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Python interpreter that has ttnn; TTXLA_TTNN_PYTHON when left out.",
+    help="Python interpreter with ttnn (default: TTXLA_TTNN_PYTHON).",
 )
-@click.option("--kernels", is_flag=True, help="Build every kernel, as for a card; takes seconds for each at first.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, each on a line.")
+@click.option(
+    "--kernels", is_flag=True, help="Build every kernel, as for a card. The first build of a kernel takes seconds."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, one per line.")
 def check(
     programs: tuple[Path, ...],
     level: int | None,
-    given: tuple[str, ...],
+    option_texts: tuple[str, ...],
     ttnn_python: Path | None,
     kernels: bool,
     as_json: bool,
 ) -> None:
-    """Ask TT-NN, without a card, whether it takes programs: StableHLO modules, or .ttnn files as they are.
+    """Ask TT-NN whether it accepts programs. No card is needed.
 
-    Every call is made on TT-NN's mock p150. The exit status is 1 when one is refused.
+    FILE is a StableHLO module or a .ttnn file. Every call is made on TT-NN's mock p150. The exit status is 1 if TT-NN
+    refuses a call.
     """
     from tt_xla.tools.check import check_files
 
-    options = _options(level, given)
+    options = _options(level, option_texts)
     if check_files(programs, "p150", options, ttnn_python, report_error, kernels=kernels, as_json=as_json):
         raise SystemExit(1)
 
 
 @cli.command("opt")
 @click.argument("module", required=False, type=click.Path(path_type=Path), metavar="[MODULE]")
-@click.option("--pass", "passes", multiple=True, metavar="NAME[,NAME...]", help="Run these passes, in this order.")
+@click.option("--pass", "passes", multiple=True, metavar="NAME[,NAME...]", help="Run these passes in this order.")
 @click.option(
-    "--pipeline", "whole", type=click.Choice(["ttir", "ttnn", "all"]), help="Run these stages of the compiler."
+    "--pipeline", "pipeline_name", type=click.Choice(["ttir", "ttnn", "all"]), help="Run these stages of the compiler."
 )
-@click.option("--list", "listing", is_flag=True, help="Show the passes, each with its reason.")
-@click.option("--target", "arch", type=click.Choice(system_names()), help="System; TTXLA_SYSTEM or n150 when left out.")
+@click.option("--list", "listing", is_flag=True, help="List the passes with their reasons.")
+@click.option("--target", "arch", type=click.Choice(system_names()), help="System (default: TTXLA_SYSTEM, or n150).")
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
-@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
-@click.option("--verify", is_flag=True, help="Check the module after each pass.")
-@click.option("--generic", is_flag=True, help="Write the generic form, which any MLIR reads.")
+@click.option(
+    "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
+)
+@click.option("--verify", is_flag=True, help="Verify the module after each pass.")
+@click.option("--generic", is_flag=True, help="Write the generic form, which every MLIR tool reads.")
 @click.option("--locations", is_flag=True, help="Write source locations.")
-@click.option("--unknown-ops", is_flag=True, help="Keep ops that no dialect here has.")
+@click.option("--unknown-ops", is_flag=True, help="Accept ops of unknown dialects.")
 def opt_command(
     module: Path | None,
     passes: tuple[str, ...],
-    whole: str | None,
+    pipeline_name: str | None,
     listing: bool,
     arch: str | None,
     level: int | None,
-    given: tuple[str, ...],
+    option_texts: tuple[str, ...],
     verify: bool,
     generic: bool,
     locations: bool,
     unknown_ops: bool,
 ) -> None:
-    """Read a module, run passes on it, and write it: StableHLO, TTIR or TTNN, ours or a dump of upstream's.
+    """Read a module, run passes on it, and print it.
 
-    Without MODULE, standard input is read. Without --pass and --pipeline, the module is checked and written again.
+    MODULE is StableHLO, TTIR or TTNN, of this compiler or dumped by upstream's; by default it is read from standard
+    input. Without --pass and --pipeline, the module is verified and printed.
     """
     from tt_xla.ir.text import print_module
     from tt_xla.tools.passes import listed, optimise, read_module
@@ -156,35 +169,38 @@ def opt_command(
     if listing:
         click.echo("\n".join(listed()))
         return
-    options = _options(level, given)
-    names = [name.strip() for each in passes for name in each.split(",") if name.strip()]
-    found = read_module(module, unknown_ops=unknown_ops)
-    found = optimise(found, names, whole, options, arch or selected_system(), verify=verify)
-    click.echo(print_module(found, generic=generic, locations=locations), nl=False)
+    options = _options(level, option_texts)
+    names = [name.strip() for text in passes for name in text.split(",") if name.strip()]
+    parsed = read_module(module, unknown_ops=unknown_ops)
+    optimised = optimise(parsed, names, pipeline_name, options, arch or selected_system(), verify=verify)
+    click.echo(print_module(optimised, generic=generic, locations=locations), nl=False)
 
 
 @cli.command("estimate")
 @click.argument("programs", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE...]")
-@click.option("--target", "arch", type=click.Choice(system_names()), help="System; the file's own when left out.")
+@click.option("--target", "arch", type=click.Choice(system_names()), help="System (default: the system of the file).")
 @click.option(
     "--measured",
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="CSV",
-    help="Times measured on a card, to compare with.",
+    help="Compare with times measured on a card.",
 )
-@click.option("--rows", type=click.IntRange(min=0), default=100, show_default=True, help="Measured rows to show.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, each on a line.")
+@click.option(
+    "--rows", type=click.IntRange(min=0), default=100, show_default=True, help="Number of measured rows to show."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, one per line.")
 def estimate_command(
     programs: tuple[Path, ...], arch: str | None, measured: tuple[Path, ...], rows: int, as_json: bool
 ) -> None:
-    """Show the predicted device time of a call by op: of .ttnn files, or of TTNN text, ours or upstream's.
+    """Show the predicted device time of a call, by op.
 
-    What runs once and is kept counts nothing. --measured shows instead how near predictions are to measured times: of
-    a profiler's ops_perf_results CSV, or of public collections of them. Several files count as one.
+    FILE is a .ttnn file, or TTNN text of this compiler or of upstream's. Const-eval functions, which run once, do not
+    count. --measured compares predictions with measured times instead: of a profiler's ops_perf_results CSV, or of
+    public collections of them. Several files are treated as one.
     """
     if bool(programs) == bool(measured):
-        raise click.UsageError("Give programs, or files of measured times with --measured.")
+        raise click.UsageError("Expected either programs or files of measured times with --measured.")
     if measured:
         from tt_xla.tools.measured import compare_files
 
@@ -199,7 +215,10 @@ def estimate_command(
 @click.argument("program", type=click.Path(path_type=Path), metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show_command(program: Path, as_json: bool) -> None:
-    """Show a .ttnn file: functions, ops with shapes, layouts, costs and source lines, memory, constants, options."""
+    """Show the content of a .ttnn file.
+
+    The output has functions, ops with shapes, layouts, costs and source lines, memory, constants and options.
+    """
     from tt_xla.tools.show import show_file
 
     show_file(program, as_json)
@@ -208,31 +227,39 @@ def show_command(program: Path, as_json: bool) -> None:
 @cli.command()
 @click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option(
-    "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Write the source here."
+    "-o",
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the source to this folder.",
 )
 @click.option(
     "--arch",
     type=click.Choice(system_names()),
-    help="System to compile modules for; TTXLA_SYSTEM or n150 when left out.",
+    help="System to compile modules for (default: TTXLA_SYSTEM, or n150).",
 )
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level of modules: 0 (default), 1 or 2.")
-@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
+@click.option(
+    "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
+)
 @click.option("--language", type=click.Choice(["py", "cpp"]), default="py", show_default=True)
 def codegen(
     programs: tuple[Path, ...],
     out: Path,
     arch: str | None,
     level: int | None,
-    given: tuple[str, ...],
+    option_texts: tuple[str, ...],
     language: str,
 ) -> None:
-    """Write programs as source that calls TT-NN: StableHLO modules, or .ttnn files as they are.
+    """Write programs as source code that calls TT-NN.
 
-    A single one's main.py or main.cpp and run go to DIR, those of several to DIR/graph_0, DIR/graph_1 and so on.
+    FILE is a StableHLO module or a .ttnn file. The source of a single program, main.py or main.cpp and run, goes to
+    DIR. Several programs go to DIR/graph_0, DIR/graph_1 and so on.
     """
     from tt_xla.tools.codegen_files import codegen_files
 
-    options = _options(level, given)
+    options = _options(level, option_texts)
     if codegen_files(programs, arch or selected_system(), options, out, language, report_error):
         raise SystemExit(1)
 
@@ -254,25 +281,52 @@ def info() -> None:
 
 @cli.command("compare")
 @click.argument("model")
-@click.option("--models-root", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Folder of loaders.")
-@click.option("--inputs", type=click.Path(path_type=Path, exists=True), help="A .npz with the arguments of a file.")
-@click.option("--program", "index", type=int, metavar="N", help="The Nth program of a model only; the first is 0.")
+@click.option(
+    "--models-root", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Folder with model loaders."
+)
+@click.option(
+    "--inputs", type=click.Path(path_type=Path, exists=True), help="A .npz file with the arguments of a StableHLO file."
+)
+@click.option("--program", "index", type=int, metavar="N", help="Compare only this program of a model, counted from 0.")
 @click.option(
     "--by",
     type=click.Choice(["op", "line", "layer", "instruction"]),
     default="op",
     show_default=True,
-    help="Cut the program op by op, at each change of the source line, or where the source goes back; or look at the "
-    "TTNN instructions that it becomes.",
+    help="How to cut the program: one op each, at each change of the source line, or by layer, where the source "
+    "returns to an earlier line. `instruction` compares TTNN instructions.",
 )
-@click.option("--pcc", "required", type=float, default=0.99, show_default=True, help="Least correlation.")
-@click.option("--top", "shown", type=click.IntRange(1), default=10, show_default=True, help="Parts to show.")
-@click.option("--bisect", type=click.Choice(["fusion", "format"]), help="Find the rewrite, or the format and weight.")
-@click.option("--range", "span", metavar="A[:B]", help="Bisect or write these parts, not the program or the worst.")
-@click.option("--reproduce", type=click.Path(path_type=Path), metavar="DIR", help="Write a part as a module and test.")
+@click.option(
+    "--pcc",
+    "required",
+    type=float,
+    default=0.99,
+    show_default=True,
+    help="Smallest correlation that counts as agreement.",
+)
+@click.option("--top", "shown", type=click.IntRange(1), default=10, show_default=True, help="Number of parts to show.")
+@click.option(
+    "--bisect",
+    type=click.Choice(["fusion", "format"]),
+    help="Find the rewrite, or the number format and weight, that causes the error.",
+)
+@click.option(
+    "--range",
+    "span",
+    metavar="A[:B]",
+    help="Bisect or write these parts instead of the whole program or the worst part.",
+)
+@click.option(
+    "--reproduce",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write a part as a module with a test to this folder.",
+)
 @click.option("--level", type=click.IntRange(0, 2), help="Optimization level: 0 (default), 1 or 2.")
-@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="A compile option; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per program, each on a line.")
+@click.option(
+    "--option", "option_texts", multiple=True, metavar="NAME=VALUE", help="Set a compile option; may be repeated."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per program, one per line.")
 def compare_command(
     model: str,
     models_root: Path | None,
@@ -285,68 +339,102 @@ def compare_command(
     span: str | None,
     reproduce: Path | None,
     level: int | None,
-    given: tuple[str, ...],
+    option_texts: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Run each op of a program on the emulated card and in float32 on the CPU; show where they part, and by how much.
+    """Show where a program on the emulated card differs from float32 on the CPU, and by how much.
 
-    MODEL is a StableHLO file, or a model below --models-root (third_party/tt_forge_models, else models) by the id of
-    its test, or the beginning of it. Each part runs alone on exact inputs, and as a part of the whole. The exit status
-    is 1 when results are below --pcc.
+    MODEL is a StableHLO file, or the id of a model's test, or its beginning; the model is below --models-root (default
+    third_party/tt_forge_models, or models). Each part runs alone on exact inputs, and in the whole program. The exit
+    status is 1 if results are below --pcc.
     """
     from tt_xla.testing.divergence import subjects
     from tt_xla.tools import compare
 
     if by == "instruction" and (bisect or span or reproduce):
-        raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO: --by op, line or layer.")
-    options = _options(level, given)
+        raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO; use --by op, line or layer.")
+    options = _options(level, option_texts)
     parts = compare.span_of(span) if span else None
     if Path(model).is_file():
-        found = [subjects.of_file(Path(model), inputs)]
+        programs = [subjects.of_file(Path(model), inputs)]
     else:
-        found = subjects.of_model(_models_root(models_root), model, options.optimization_level)
+        programs = subjects.of_model(_models_root(models_root), model, options.optimization_level)
     passed = True
-    for subject in compare.chosen(found, index):
+    for subject in compare.selected(programs, index):
         if bisect is not None:
             compare.show_bisection(subject, options, bisect, parts, by, required, shown)
             continue
         result = compare.compare(subject, options, by=by, required=required, shown=shown, as_json=as_json)
         passed = passed and result.passed
         if reproduce is not None:
-            path = compare.reproduce(subject, result, reproduce, parts, by, _given(level, given))
-            click.echo(f"{path} runs it.", err=as_json)
+            path = compare.reproduce(subject, result, reproduce, parts, by, _option_values(level, option_texts))
+            click.echo(f"{path} runs the part.", err=as_json)
     if not passed:
         raise SystemExit(1)
 
 
-def _given(level: int | None, given: tuple[str, ...]) -> dict[str, str | int]:
-    found: dict[str, str | int] = {} if level is None else {"optimization_level": level}
-    return found | {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in given)}
+def _option_values(level: int | None, option_texts: tuple[str, ...]) -> dict[str, str | int]:
+    """Returns the values of --level and --option by the name of the compile option."""
+    values: dict[str, str | int] = {} if level is None else {"optimization_level": level}
+    return values | {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in option_texts)}
 
 
-def _models_root(given: Path | None) -> Path:
-    candidates = [given] if given else [Path("third_party/tt_forge_models"), Path("models")]
+def _models_root(path_option: Path | None) -> Path:
+    """Returns the folder of --models-root, or the default one.
+
+    Raises:
+        UsageError: the folder does not exist.
+    """
+    candidates = [path_option] if path_option else [Path("third_party/tt_forge_models"), Path("models")]
     for path in candidates:
         if path.is_dir():
             return path.resolve()
-    raise click.UsageError("MODEL is no file, and there is no folder of models here; --models-root names one.")
+    raise click.UsageError("MODEL is not a file, and there is no folder with models here. Name one with --models-root.")
 
 
 @cli.command("models")
 @click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.argument("filters", nargs=-1, metavar="[FILTER]...")
-@click.option("--report", "out", type=click.Path(path_type=Path), default=Path("models-report"), show_default=True)
-@click.option("--test-config", "folders", multiple=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--arch", help="Apply arch_overrides of this architecture.")
-@click.option("--level", type=click.IntRange(0, 2), help="Optimization level of all, in place of what entries say.")
-@click.option("--golden-f32", is_flag=True, help="Compare torch models with float32 on the CPU, not with bfloat16.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Models at a time.")
-@click.option("--timeout", type=float, default=1800.0, show_default=True, help="Seconds for one model.")
-@click.option("--memory", default="", help="Memory for one model, as in 8G; 4/5 of the machine's shared, left out.")
-@click.option("--against", "before", type=click.Path(path_type=Path, exists=True), help="Report of a previous run.")
+@click.option(
+    "--report",
+    "out",
+    type=click.Path(path_type=Path),
+    default=Path("models-report"),
+    show_default=True,
+    help="Folder of the report.",
+)
+@click.option(
+    "--test-config",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder with test_config_*.yaml files; may be repeated (default ROOT/test_config).",
+)
+@click.option("--arch", help="Apply the arch_overrides of this architecture.")
+@click.option(
+    "--level",
+    type=click.IntRange(0, 2),
+    help="Optimization level of all models, instead of the levels in their entries.",
+)
+@click.option("--golden-f32", is_flag=True, help="Compare torch models with float32 instead of bfloat16 on the CPU.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of models that run at the same time."
+)
+@click.option("--timeout", type=float, default=1800.0, show_default=True, help="Time limit of one model in seconds.")
+@click.option(
+    "--memory",
+    default="",
+    help="Memory limit of one model, such as 8G (default: 4/5 of the machine's memory, shared by the jobs).",
+)
+@click.option(
+    "--against",
+    "before",
+    type=click.Path(path_type=Path, exists=True),
+    help="Report of a previous run, to show regressions.",
+)
 @click.option("--ray", metavar="ADDRESS", help="Run on this Ray cluster.")
-@click.option("--lenient", is_flag=True, help="A model that is expected to fail and passes is no failure.")
-@click.option("--list", "listing", is_flag=True, help="Show the tests, and run nothing.")
+@click.option("--lenient", is_flag=True, help="Do not fail models that pass although they are expected to fail.")
+@click.option("--list", "listing", is_flag=True, help="List the tests without running them.")
 def models_command(
     root: Path,
     filters: tuple[str, ...],
@@ -363,10 +451,11 @@ def models_command(
     lenient: bool,
     listing: bool,
 ) -> None:
-    """Run models below ROOT, each in a process of its own, and write records.jsonl and index.html.
+    """Run the models below ROOT, each in its own process, and write records.jsonl and index.html.
 
-    ROOT has <model>/{pytorch,jax}/loader.py. A FILTER is a part of a test's name, * stands for anything; several must
-    all match. Tests that the report has are not run again. The exit status is 1 when one does not go as expected.
+    ROOT contains <model>/{pytorch,jax}/loader.py. A FILTER is a part of a test's name, where * stands for any text;
+    several filters must all match. Tests that the report already contains are not run again. The exit status is 1 if a
+    test does not end as expected.
     """
     from tt_xla.testing.models.processes import Limits, memory_in_bytes
     from tt_xla.tools import run_models
@@ -383,11 +472,11 @@ def models_command(
 
 
 @cli.command()
-@click.option("--once", is_flag=True, help="Show them once, and end.")
-@click.option("--json", "as_json", is_flag=True, help="Show them once, as JSON.")
-@click.option("-r", "--reset", is_flag=True, help="Reset them, as a process that hangs or cards that are full need.")
+@click.option("--once", is_flag=True, help="Show the cards once and exit.")
+@click.option("--json", "as_json", is_flag=True, help="Show the cards once, as JSON.")
+@click.option("-r", "--reset", is_flag=True, help="Reset the cards, for example when their memory is full.")
 def smi(once: bool, as_json: bool, reset: bool) -> None:
-    """Show the emulated cards in use: memory, programs, clock and predicted utilisation by process, live."""
+    """Show the emulated cards in use, live: memory, programs, clock and predicted utilisation by process."""
     from tt_xla.tools import smi as cards
 
     if reset:
@@ -397,7 +486,7 @@ def smi(once: bool, as_json: bool, reset: bool) -> None:
 
 
 def report_error(error: BaseException) -> None:
-    """One paragraph on standard error; a traceback before it where the log level asks for everything."""
+    """Prints an error as one paragraph on standard error, after a traceback if the log level is VERBOSE."""
     if environment("TTXLA_LOGGER_LEVEL").upper() == "VERBOSE":
         import traceback
 
@@ -409,29 +498,30 @@ def _message(error: BaseException) -> str:
     if isinstance(error, TTXLAError):
         return " ".join(str(error).split())
     if isinstance(error, OSError):
-        what = error.strerror or str(error) or type(error).__name__
-        where = f"'{error.filename}': " if error.filename is not None else ""
-        return f"{where}{what}. {_next_step(error)}"
+        message = error.strerror or str(error) or type(error).__name__
+        path = f"'{error.filename}': " if error.filename is not None else ""
+        return f"{path}{message}. {_next_step(error)}"
     return (
-        f"{type(error).__name__}: {' '.join(str(error).split())}. This is a mistake in tt-xla, please report it; "
+        f"{type(error).__name__}: {' '.join(str(error).split())}. This is a bug in tt-xla; please report it. "
         "TTXLA_LOGGER_LEVEL=VERBOSE shows where it happened."
     )
 
 
 def _next_step(error: OSError) -> str:
+    """Returns a hint for the user on an error of the operating system."""
     if isinstance(error, FileNotFoundError):
         return "Check the path, relative to the current folder."
     if isinstance(error, IsADirectoryError):
-        return "Give a file with a StableHLO module, or several."
+        return "Give one or more files with StableHLO modules."
     if isinstance(error, PermissionError):
         return "Check its permissions, or give another path."
     if isinstance(error, FileExistsError | NotADirectoryError):
         return "Give --out a folder, or a path that does not exist yet."
-    return "Check that the disk has room and the path can be read and written."
+    return "Check that the disk has space and that the path can be read and written."
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs ``tt-xla`` and exits: 0, 1 for an error that one paragraph explains, 2 for wrong usage."""
+    """Runs ``tt-xla`` and exits with status 0, with 1 after an error, or with 2 after wrong usage."""
     run_command(cli, "tt-xla", arguments)
 
 

@@ -1,4 +1,4 @@
-"""What ``tt-xla codegen`` does: programs in, a folder of source each."""
+"""Implements ``tt-xla codegen``: writes each program as a folder of source code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,18 @@ def codegen_files(
     language: str,
     report_error: Callable[[BaseException], None],
 ) -> bool:
-    """Writes the source of each file, arguments as ``ttnn.ones``; whether any failed.
+    """Writes the source of each file; arguments of the programs are ``ttnn.ones``.
+
+    Args:
+        paths: StableHLO modules and ``.ttnn`` files.
+        arch: system to compile modules for.
+        options: compile options of modules.
+        out: folder of the source, or of one folder per file.
+        language: ``py`` or ``cpp``.
+        report_error: called with the error of a file.
+
+    Returns:
+        Whether a file failed.
 
     Raises:
         OutputError: ``out`` cannot be written.
@@ -53,7 +64,10 @@ def codegen_files(
 
 
 def _read(path: Path, arch: str, options: CompileOptions, modules: dict[str, str]) -> Program:
-    """A ``.ttnn`` file as it is, or a StableHLO module compiled, with its text at each stage."""
+    """Returns the program in a ``.ttnn`` file, or compiles a StableHLO module.
+
+    ``modules`` receives the text of a compiled module at each stage.
+    """
     data = path.read_bytes()
     if data.startswith(MAGIC):
         return Program.from_bytes(data)

@@ -1,4 +1,4 @@
-"""``tt-xla compare``: where a program parts from float32 on the CPU."""
+"""Implements ``tt-xla compare``: shows where a program differs from float32 on the CPU."""
 
 from __future__ import annotations
 
@@ -25,11 +25,21 @@ from tt_xla.testing.divergence.subjects import Subject
 def compare(
     subject: Subject, options: CompileOptions, *, by: str, required: float, shown: int, as_json: bool
 ) -> Comparison:
-    """Compares the parts of a program and prints the rows that diverge first and most."""
+    """Compares the parts of a program, and prints the parts with the first and the largest errors.
+
+    Args:
+        subject: the program.
+        options: compile options.
+        by: how to cut the program: ``op``, ``line``, ``layer`` or ``instruction``.
+        required: the least correlation that counts as agreement.
+        shown: number of parts to print.
+        as_json: whether to print JSON.
+    """
     console = Console(stderr=True)
     if by == "instruction":
-        found = compare_instructions(subject.source, subject.inputs, options, required=required)
-        return _told(subject, found, shown, as_json)
+        comparison = compare_instructions(subject.source, subject.inputs, options, required=required)
+        _print(subject, comparison, shown, as_json)
+        return comparison
     parts = subject.source.parts(by)
     with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as progress:
         task = progress.add_task(subject.name, total=len(parts))
@@ -37,48 +47,49 @@ def compare(
         def advance(part: Part) -> None:
             progress.advance(task)
 
-        found = compare_parts(subject.source, subject.inputs, options, parts, required=required, progress=advance)
-    return _told(subject, found, shown, as_json)
+        comparison = compare_parts(subject.source, subject.inputs, options, parts, required=required, progress=advance)
+    _print(subject, comparison, shown, as_json)
+    return comparison
 
 
-def _told(subject: Subject, found: Comparison, shown: int, as_json: bool) -> Comparison:
+def _print(subject: Subject, comparison: Comparison, shown: int, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(_record(subject, found)))
+        print(json.dumps(_record(subject, comparison)))
     else:
-        _show(subject, found, shown)
-    return found
+        _show(subject, comparison, shown)
 
 
 def _console() -> Console:
-    """As wide as the terminal; in a file, wide enough for a table."""
+    """Returns a console as wide as the terminal; for a file, one that is wide enough for a table."""
     console = Console()
     return console if console.is_terminal else Console(width=180)
 
 
-def _show(subject: Subject, found: Comparison, shown: int) -> None:
+def _show(subject: Subject, comparison: Comparison, shown: int) -> None:
     console = _console()
-    ranked = sorted(found.rows, key=lambda row: -(row.alone.weight if row.alone else float("inf")))[:shown]
-    first, worst = found.first, found.worst
+    ranked = sorted(comparison.rows, key=lambda row: -(row.alone.weight if row.alone else float("inf")))[:shown]
+    first, worst = comparison.first, comparison.worst
     rows = sorted({row.part.index: row for row in (*ranked, *filter(None, (first, worst)))}.items())
-    table = Table(title=f"{subject.name}: those of {len(found.rows)} that lose most", box=None)
+    table = Table(title=f"{subject.name}: the parts of {len(comparison.rows)} with the largest errors", box=None)
     for name in ("#", "part", "result", "alone: PCC", "error", "so far: PCC", "error", "source"):
         left = name in ("part", "result", "source")
         table.add_column(name, justify="left" if left else "right", no_wrap=not left, overflow="fold")
     for _, row in rows:
         table.add_row(*_cells(row))
     console.print(table)
-    if found.failure:
-        console.print(f"[red]The whole program fails[/]: {escape(found.failure)}", soft_wrap=True)
+    if comparison.failure:
+        console.print(f"[red]The whole program fails[/]: {escape(comparison.failure)}", soft_wrap=True)
     else:
-        console.print(f"Its results: {_text(found.results)}.")
-    if found.in_float32 is not None:
-        console.print(f"With each instruction in float32: {_text(found.in_float32)}; that is the compiler's.")
+        console.print(f"Results of the program: {_text(comparison.results)}.")
+    if comparison.in_float32 is not None:
+        in_float32 = _text(comparison.in_float32)
+        console.print(f"With each instruction in float32: {in_float32}. The compiler causes this part of the error.")
     if first is None:
-        console.print(f"No part is below {found.required}.")
+        console.print(f"No part is below {comparison.required}.")
     else:
-        console.print(f"First below {found.required}: {_named(first)}", soft_wrap=True)
+        console.print(f"First below {comparison.required}: {_title(first)}", soft_wrap=True)
     if worst is not None:
-        console.print(f"Worst by itself: {_named(worst)}", soft_wrap=True)
+        console.print(f"Worst by itself: {_title(worst)}", soft_wrap=True)
 
 
 def _cells(row: Row) -> list[str]:
@@ -99,13 +110,16 @@ def _text(error: Error | None) -> str:
     return f"PCC {error.pcc:.5f}, relative error {error.relative:.2e}, largest difference {error.absolute:.3g}"
 
 
-def _named(row: Row) -> str:
-    said = f": {escape(row.failure)}" if row.failure else ""
+def _title(row: Row) -> str:
+    """Returns number, name, result types and source line of a part, and why it fails if it does."""
+    failure = f": {escape(row.failure)}" if row.failure else ""
     where = f" at {escape(row.part.location)}" if row.part.location else ""
-    return f"#{row.part.index} {escape(row.part.name)} to {row.part.result_types}{where}{said}"
+    return f"#{row.part.index} {escape(row.part.name)} to {row.part.result_types}{where}{failure}"
 
 
-def _record(subject: Subject, found: Comparison) -> dict[str, Any]:
+def _record(subject: Subject, comparison: Comparison) -> dict[str, Any]:
+    """Returns a comparison as plain data."""
+
     def plain(row: Row | None) -> dict[str, Any] | None:
         if row is None:
             return None
@@ -120,13 +134,13 @@ def _record(subject: Subject, found: Comparison) -> dict[str, Any]:
 
     return {
         "program": subject.name,
-        "passed": found.passed,
-        "results": found.results and asdict(found.results),
-        "in_float32": found.in_float32 and asdict(found.in_float32),
-        "failure": found.failure,
-        "first": plain(found.first),
-        "worst": plain(found.worst),
-        "parts": [plain(row) for row in found.rows],
+        "passed": comparison.passed,
+        "results": comparison.results and asdict(comparison.results),
+        "in_float32": comparison.in_float32 and asdict(comparison.in_float32),
+        "failure": comparison.failure,
+        "first": plain(comparison.first),
+        "worst": plain(comparison.worst),
+        "parts": [plain(row) for row in comparison.rows],
     }
 
 
@@ -139,13 +153,23 @@ def show_bisection(
     required: float,
     shown: int,
 ) -> None:
-    """Runs a program, or a range of its parts, with other formats or without stages and rewrites of the compiler."""
+    """Runs a program or a range of its parts in other number formats, or without some rewrites, and prints the errors.
+
+    Args:
+        subject: the program.
+        options: compile options.
+        how: ``fusion`` for rewrites or ``format`` for number formats.
+        span: first and last part; None for the whole program.
+        by: how to cut the program.
+        required: the least correlation that counts as agreement.
+        shown: number of weights to print.
+    """
     module, inputs, golden = _extract(subject, by, span)
     trials = (bisect.by_fusion if how == "fusion" else bisect.by_format)(module, inputs, golden, options)
     console = _console()
     table = Table(title=f"{subject.name} by {how}", box=None)
-    for name in ("tried", "PCC", "relative error", "largest difference"):
-        table.add_column(name, justify="left" if name == "tried" else "right", overflow="fold")
+    for name in ("trial", "PCC", "relative error", "largest difference"):
+        table.add_column(name, justify="left" if name == "trial" else "right", overflow="fold")
     for trial in trials:
         error = trial.error
         numbers = (escape(trial.failure), "", "") if error is None else (*_numbers(error), f"{error.absolute:.3g}")
@@ -156,21 +180,22 @@ def show_bisection(
         for trial in bisect.by_weight(module, inputs, golden, options)[:shown]:
             console.print(f"{escape(trial.label)}: {trial.failure or _text(trial.error)}", soft_wrap=True)
     else:
-        console.print(_blamed(bisect.first_change(module, inputs, golden, options)), soft_wrap=True)
+        console.print(_culprit_text(bisect.first_change(module, inputs, golden, options)), soft_wrap=True)
 
 
-def _blamed(found: bisect.Culprit | None) -> str:
-    if found is None:
+def _culprit_text(culprit: bisect.Culprit | None) -> str:
+    """Returns a sentence about the rewrite that raises the error."""
+    if culprit is None:
         return "No rewrite of these stages raises the error."
-    which = "; or ".join(escape(str(change)) for change in found.changes)
+    changes = "; or ".join(escape(str(change)) for change in culprit.changes)
     return (
-        f"The error comes with change {found.position} of {found.total}, {which}: "
-        f"relative error {found.before.relative:.2e} before it, {found.after.relative:.2e} with it."
+        f"The error comes with change {culprit.position} of {culprit.total}, {changes}: "
+        f"relative error {culprit.before.relative:.2e} before it, {culprit.after.relative:.2e} with it."
     )
 
 
 def _extract(subject: Subject, by: str, span: tuple[int, int] | None) -> tuple[Any, list[Any], list[Any]]:
-    """A range of parts, or the whole, as a module; what it takes and what it should give."""
+    """Returns a module of a range of parts or of the whole program, its arguments, and its results in float32."""
     source = subject.source
     if span is None:
         module, values = source.module_returning(source.returned)
@@ -182,46 +207,61 @@ def _extract(subject: Subject, by: str, span: tuple[int, int] | None) -> tuple[A
 
 
 def reproduce(
-    subject: Subject, found: Comparison, folder: Path, span: tuple[int, int] | None, by: str, given: dict[str, Any]
+    subject: Subject,
+    comparison: Comparison,
+    folder: Path,
+    span: tuple[int, int] | None,
+    by: str,
+    options: dict[str, Any],
 ) -> Path:
-    """Writes a range of parts, or the worst part, as files that run by themselves.
+    """Writes a range of parts or the worst part to files that run by themselves.
+
+    Args:
+        subject: the program.
+        comparison: the comparison of its parts.
+        folder: folder to write to.
+        span: first and last part; None for the worst part.
+        by: how to cut the program.
+        options: compile options that differ from the defaults.
+
+    Returns:
+        The path of the test.
 
     Raises:
-        OptionError: the range is not in the program, or nothing was compared.
+        OptionError: the program has no such parts.
     """
-    chosen = found.worst or found.first
-    if span is None and chosen is None:
+    row = comparison.worst or comparison.first
+    if span is None and row is None:
         raise OptionError(f"{subject.name} has no part to write.")
-    span = span or (chosen.part.index, chosen.part.index)  # type: ignore[union-attr]
+    span = span or (row.part.index, row.part.index)  # type: ignore[union-attr]
     module, inputs, _ = _extract(subject, by, span)
     parts = subject.source.parts(by)[span[0] : span[1] + 1]
-    what = f"{', '.join(part.name for part in parts[:3])}{' ...' if len(parts) > 3 else ''}"
+    names = f"{', '.join(part.name for part in parts[:3])}{' ...' if len(parts) > 3 else ''}"
     where = f" at {parts[-1].location}" if parts[-1].location else ""
-    return reproducer.write(folder, f"{what} of {subject.name}{where}.", module, inputs, given, found.required)
+    return reproducer.write(folder, f"{names} of {subject.name}{where}.", module, inputs, options, comparison.required)
 
 
 def span_of(text: str) -> tuple[int, int]:
-    """``12`` or ``12:20``, both ends in.
+    """Returns first and last part of a range such as ``12`` or ``12:20``; the last one is included.
 
     Raises:
-        OptionError: it is neither.
+        OptionError: the text is not a range.
     """
     first, separator, last = text.partition(":")
     try:
-        found = int(first), int(last if separator else first)
+        return int(first), int(last if separator else first)
     except ValueError:
-        raise OptionError(f"{text!r} is no range of parts; write it as in 12 or 12:20.") from None
-    return found
+        raise OptionError(f"{text!r} is not a range of parts; expected a range such as 12 or 12:20.") from None
 
 
-def chosen(subjects: Sequence[Subject], index: int | None) -> list[Subject]:
-    """All programs of a model, or one.
+def selected(subjects: Sequence[Subject], index: int | None) -> list[Subject]:
+    """Returns the program of an index; all programs if the index is None.
 
     Raises:
-        OptionError: there is none of that number.
+        OptionError: there is no such program.
     """
     if index is None:
         return list(subjects)
     if not 0 <= index < len(subjects):
-        raise OptionError(f"The model has {len(subjects)} programs, numbered from 0; --program was given {index}.")
+        raise OptionError(f"--program got {index}; the model has {len(subjects)} programs, counted from 0.")
     return [subjects[index]]

@@ -1,4 +1,4 @@
-"""What ``tt-xla compile`` does: files in, a report each, and their Programs and IR on disk."""
+"""Implements ``tt-xla compile``: reports on each module, and writes its program and IR."""
 
 from __future__ import annotations
 
@@ -24,20 +24,29 @@ from tt_xla.target import Target, load_target
 from tt_xla.tools.estimate import by_op
 from tt_xla.tools.explain import show, show_json
 
-# An op begins its line, after the results it defines; in attribute dictionaries names such as ttnn.layout do not.
+# An op starts its line, after its results. Names such as ttnn.layout in attribute dictionaries do not start a line.
 _OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?((?:ttir|ttnn)\.[a-z0-9_.]+)"?', re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Compiled:
+    """A compiled module.
+
+    Attributes:
+        path: the module's file.
+        name: name of the program.
+        program: the program.
+        seconds: wall-clock time of the compilation.
+        texts: IR by stage: vhlo, shlo, ttir, ttnn.
+        choices: layouts with their reasons; empty below level 2.
+    """
+
     path: Path
     name: str
     program: Program
     seconds: float
     texts: dict[str, str]
-    """IR by stage: vhlo, shlo, ttir, ttnn."""
     choices: list[Choice]
-    """Layouts, and why; empty below level 2."""
 
 
 def compile_files(
@@ -49,9 +58,19 @@ def compile_files(
     report_error: Callable[[BaseException], None],
     explain: str = "",
 ) -> bool:
-    """Compiles each file by itself, so one that fails does not keep the others back. Returns whether any failed.
+    """Compiles each file and prints a report. A file that fails does not affect the others.
 
-    ``explain`` is ``table`` or ``json`` to show why each op has its layout.
+    Args:
+        paths: StableHLO modules.
+        arch: system to compile for.
+        options: compile options.
+        out: folder for programs and IR; None to write nothing.
+        as_json: whether to print JSON.
+        report_error: called with the error of a file.
+        explain: ``table`` or ``json`` to show why each op has its layout.
+
+    Returns:
+        Whether a file failed.
     """
     target = load_target(arch)
     failed = False
@@ -75,7 +94,8 @@ def compile_files(
 
 
 def _folders(paths: Sequence[Path], out: Path | None) -> list[Path | None]:
-    """Where each module's files go: ``out`` itself for a single one, else a folder of its own named for it."""
+    """Returns the folder of each module: ``out`` for a single module, otherwise a folder in it named after the
+    module."""
     if out is None or len(paths) == 1:
         return [out] * len(paths)
     seen: Counter[str] = Counter()
@@ -94,7 +114,7 @@ def _compile(path: Path, options: CompileOptions, target: Target) -> Compiled:
     start = time.perf_counter()
     program = compile_module(module, options, target, name=name)
     seconds = time.perf_counter() - start
-    texts: dict[str, str] = {}  # compiled once more for texts and reasons: making them is not part of compiling
+    texts: dict[str, str] = {}  # a second compilation makes the texts and reasons, so that the time is without them
     choices: list[Choice] = []
     compile_module(parse_module(data, str(path)), options, target, name=name, dumps=texts, choices=choices)
     return Compiled(path, name, program, seconds, texts, choices)
@@ -108,13 +128,13 @@ def _write(compiled: Compiled, folder: Path) -> Path:
     except OSError as error:
         raise OutputError(
             f"--out '{folder}' cannot be written: {error.strerror or error} ('{error.filename or folder}').",
-            hint="Nothing was written. Give --out a folder that can be written, or one that does not exist yet.",
+            hint="Nothing was written. Give --out a folder that is writable or does not exist yet.",
         ) from error
     return folder / "irs"
 
 
 def count_ops(text: str) -> dict[str, int]:
-    """TTIR and TTNN ops of a module by full name, most frequent first."""
+    """Returns the number of TTIR and TTNN ops of a module by full name, most frequent first."""
     return dict(Counter(match[1] for match in _OP.finditer(text)).most_common())
 
 

@@ -1,4 +1,4 @@
-"""What ``tt-xla compile --explain`` shows: the layout of each op at level 2, the next best one, and why."""
+"""Implements ``tt-xla compile --explain``: the layout of each op at level 2, the runner-up, and the reasons."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from tt_xla.compiler.ttnn.layouts.explain import Choice
 
 
 def show(choices: Sequence[Choice]) -> None:
-    """A table, one row an op."""
+    """Prints a table with one row per op."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
     if not choices:
-        console.print("No layouts were chosen: they are from optimization level 2 on (--level 2).", markup=False)
+        console.print(
+            "There are no layouts to explain; the compiler chooses them at optimization level 2 (--level 2).",
+            markup=False,
+        )
         return
     table = Table("op", "result", "layout", "us", "runner-up", "+us", "why", box=None)
     table.columns[3].justify = table.columns[5].justify = "right"
@@ -37,12 +40,12 @@ def show(choices: Sequence[Choice]) -> None:
 
 
 def _reasons(choice: Choice) -> list[str]:
-    found = [choice.why]
+    reasons = [choice.why]
     if choice.moves:
-        found.append(f"moved {', '.join(choice.moves)} ({choice.moves_us:.2f} us)")
-    return found + list(choice.ruled_out[:2])
+        reasons.append(f"moved {', '.join(choice.moves)} ({choice.moves_us:.2f} us)")
+    return reasons + list(choice.ruled_out[:2])
 
 
 def show_json(module: str, choices: Sequence[Choice]) -> None:
-    """One line of JSON for a module."""
+    """Prints the choices for a module as one line of JSON."""
     click.echo(json.dumps({"module": module, "choices": [dataclasses.asdict(choice) for choice in choices]}))

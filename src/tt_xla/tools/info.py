@@ -1,4 +1,4 @@
-"""What ``tt-xla info`` shows. Versions are read from package metadata, nothing heavy is imported."""
+"""Implements ``tt-xla info``. Versions come from package metadata, so no heavy library is imported."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _MIB = 1 << 20
 
 
 def lines() -> Iterator[str]:
+    """Yields the lines of the command's output."""
     yield "Versions"
     yield f"  {'tt-xla':<10} {__version__}"
     yield f"  {'python':<10} {platform.python_version()}"
@@ -23,13 +24,14 @@ def lines() -> Iterator[str]:
         yield f"  {package:<10} {_version(package)}"
 
     selected = selected_system()
-    found = load_target(selected).name  # an unknown name is an error here as everywhere
+    selected_name = load_target(selected).name  # raises for an unknown system
     yield "Systems (* selected)"
-    for name in dict.fromkeys((*system_names(), found)):
+    for name in dict.fromkeys((*system_names(), selected_name)):
         target = load_target(name)
         rows, columns = target.grid
         yield (
-            f"{'* ' if name == found else '  '}{name:<12} {target.chips} x {target.arch}, grid {rows}x{columns}, "
+            f"{'* ' if name == selected_name else '  '}{name:<12} {target.chips} x {target.arch}, "
+            f"grid {rows}x{columns}, "
             f"L1 {target.l1_usable_bytes / _MIB:.2f} MiB a core, "
             f"DRAM {target.dram_usable_bytes / (_MIB << 10):.1f} GiB a chip, {target.clock_hz / 1e9:.2f} GHz"
         )
@@ -45,7 +47,7 @@ def lines() -> Iterator[str]:
     for name, value in in_force.items():
         yield f"  {name}={value}    ({ENVIRONMENT[name].meaning})"
     if not in_force:
-        yield f"  none; known are {', '.join(ENVIRONMENT)}"
+        yield f"  none; the known ones are {', '.join(ENVIRONMENT)}"
 
 
 def _version(package: str) -> str:

@@ -1,4 +1,4 @@
-"""What ``tt-xla opt`` does: a module in, passes over it, a module out."""
+"""Implements ``tt-xla opt``: reads a module, runs passes on it, and returns the result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIPELINES = {
     "ttnn": [pipeline.TTNN_STAGES],
     "all": [pipeline.TTIR_STAGES, None, pipeline.TTNN_STAGES],
 }
-"""Stages by the name of a pipeline; None stands for the lowering."""
+"""Lists of stages by the name of a pipeline; None stands for the lowering from TTIR to TTNN."""
 
 _BYTECODE = b"ML\xefR"
 _OP = rb'^\s*(?:%[^=\n]*=\s*)?"?(?:DIALECTS)\.[a-z_0-9]+'
@@ -29,14 +29,15 @@ _OTHER_OP = re.compile(_OP.replace(b"DIALECTS", b"stablehlo|chlo|vhlo|mhlo|sdy")
 
 
 def read_module(path: Path | None, *, unknown_ops: bool = False) -> ModuleOp:
-    """A module of TTIR or TTNN; StableHLO, in text or bytecode, is imported into TTIR.
+    """Reads a module of TTIR or TTNN, or imports StableHLO into TTIR.
 
     Args:
-        path: None for standard input.
+        path: text or bytecode; None for standard input.
+        unknown_ops: whether to accept ops of unknown dialects.
 
     Raises:
-        MalformedModuleError: it does not parse; with line and column.
-        OSError: it cannot be read.
+        MalformedModuleError: the module does not parse; the message has line and column.
+        OSError: the file cannot be read.
     """
     data = sys.stdin.buffer.read() if path is None else path.read_bytes()
     name = "<stdin>" if path is None else str(path)
@@ -53,26 +54,37 @@ def _is_stablehlo(data: bytes) -> bool:
 def optimise(
     module: ModuleOp,
     names: Sequence[str],
-    whole: str | None,
+    pipeline_name: str | None,
     options: CompileOptions,
     arch: str,
     *,
     verify: bool,
 ) -> ModuleOp:
-    """The module after passes by name, then after a whole pipeline; what is beside the device's module stays.
+    """Runs passes and then a pipeline on the device module of a module.
+
+    Args:
+        module: the module.
+        names: names of passes, in order.
+        pipeline_name: a key of :data:`PIPELINES`, or None.
+        options: compile options.
+        arch: name of the system.
+        verify: whether to verify the module after each pass.
+
+    Returns:
+        The module, with everything outside its device module unchanged.
 
     Raises:
-        OptionError: a name is unknown.
+        OptionError: the name of a pass is unknown.
         TTXLAError: a pass fails.
     """
     target = load_target(arch)
     steps = [None if name == pipeline.LOWERING else [pipeline.stage_named(name)] for name in names]
-    for stages in [*steps, *PIPELINES.get(whole or "", [])]:
+    for stages in [*steps, *PIPELINES.get(pipeline_name or "", [])]:
         inner = device_module(module)
         if stages is not None:
-            # A pass asked for by name runs whatever the options say.
-            wanted = stages if isinstance(stages, tuple) else [pipeline.Stage(s.name, s.run, s.reason) for s in stages]
-            pipeline.run_stages(inner, wanted, options, target, verify=verify)
+            # A pass that is named runs even if the options disable it.
+            enabled = stages if isinstance(stages, tuple) else [pipeline.Stage(s.name, s.run, s.reason) for s in stages]
+            pipeline.run_stages(inner, enabled, options, target, verify=verify)
             continue
         lowered = pipeline.lower(inner, options)
         if verify:
@@ -94,10 +106,10 @@ def _with_inner(module: ModuleOp, inner: ModuleOp, replacement: ModuleOp) -> Mod
 
 
 def listed() -> Iterator[str]:
-    """The passes in order, each with its reason; those that run more than once appear as often."""
+    """Yields one line per pass in order, with its reason. A pass that runs several times has several lines."""
     for title, stages in (("TTIR", pipeline.TTIR_STAGES), ("TTNN", pipeline.TTNN_STAGES)):
         yield title
         for stage in stages:
             yield f"  {stage.name:<36} {stage.reason}"
         if title == "TTIR":
-            yield f"  {pipeline.LOWERING:<36} Each op becomes calls of TT-NN, with the layouts that these want."
+            yield f"  {pipeline.LOWERING:<36} Lowers each op to calls of TT-NN, with the layouts that these need."

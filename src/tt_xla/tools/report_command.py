@@ -1,4 +1,4 @@
-"""``tt-xla report``."""
+"""The command ``tt-xla report``."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import click
 
 @click.command("report")
 @click.argument("profile", type=click.Path(path_type=Path, exists=True), metavar="DIR|CSV")
-@click.option("--start-signpost", default="", metavar="NAME", help="Only ops after it.")
-@click.option("--end-signpost", default="", metavar="NAME", help="Only ops before it.")
+@click.option("--start-signpost", default="", metavar="NAME", help="Show only ops after this signpost.")
+@click.option("--end-signpost", default="", metavar="NAME", help="Show only ops before this signpost.")
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="report.html beside the CSV if left out."
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File to write (default report.html beside the CSV).",
 )
 def report_command(profile: Path, start_signpost: str, end_signpost: str, out: Path | None) -> None:
-    """Write one HTML page about a profile, ours or a real card's: of a folder, its newest one.
+    """Write an HTML page about a profile, which may come from a real card. Of a folder, the newest profile is taken.
 
-    The page has a timeline, a roofline, stacked bars, memory over time and a table of ops that links to source lines.
-    It loads nothing.
+    The page has a timeline, a roofline, stacked bars, memory over time and a table of ops with links to source lines.
+    It loads no other files.
     """
     from tt_xla.profiling.reading import newest_report, read_table
     from tt_xla.profiling.report import write_report

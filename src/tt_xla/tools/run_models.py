@@ -1,4 +1,4 @@
-"""``tt-xla models``: the model runner outside pytest."""
+"""Implements ``tt-xla models``: runs models outside pytest, with a live table."""
 
 from __future__ import annotations
 
@@ -22,22 +22,30 @@ from tt_xla.testing.models.processes import Limits
 from tt_xla.testing.models.records import OUTCOMES, Record
 
 _COLOURS = {"passed": "green", "failed": "red", "xpassed": "red", "skipped": "yellow", "xfailed": "yellow"}
-_LAST = 12
-"""Finished tests that the live table shows."""
+_SHOWN_TESTS = 12
+"""Number of finished tests in the live table."""
 
 
 def select(
     root: Path, folders: Sequence[Path], filters: Sequence[str], arch: str | None, report: Callable[[str], None]
 ) -> list[campaign.Task]:
-    """The tests whose ids have every one of ``filters`` in them, where ``*`` is anything, without those excluded."""
-    found = discover(root)
-    expected = config.read(config.config_files(folders or [root / "test_config"]))
-    for problem in (*found.problems, *expected.problems):
+    """Returns the tests to run.
+
+    Args:
+        root: folder with loaders.
+        folders: folders with ``test_config_*.yaml``; by default ``test_config`` of the root.
+        filters: parts of test ids, which must all match; ``*`` stands for any text.
+        arch: architecture whose overrides apply.
+        report: called with each problem of a loader or a file of expectations.
+    """
+    discovery = discover(root)
+    expectations = config.read(config.config_files(folders or [root / "test_config"]))
+    for problem in (*discovery.problems, *expectations.problems):
         report(problem)
     patterns = [re.compile(re.escape(text).replace(r"\*", ".*")) for text in filters]
     tasks = [
-        campaign.Task(case, expected.of(case.id, arch))
-        for case in found.cases
+        campaign.Task(case, expectations.of(case.id, arch))
+        for case in discovery.cases
         if all(pattern.search(case.id) for pattern in patterns)
     ]
     return [task for task in tasks if task.expectation.status is not ModelTestStatus.EXCLUDE_MODEL]
@@ -54,15 +62,24 @@ def run(
     ray: str | None = None,
     lenient: bool = False,
 ) -> bool:
-    """Runs tests with a live table and writes ``records.jsonl`` and ``index.html``; whether all went as expected.
+    """Runs tests with a live table, and writes ``records.jsonl`` and ``index.html``.
 
     Args:
-        out: what is recorded there already is not run again.
-        before: the folder of a previous run, for regressions.
+        root: folder with loaders.
+        tasks: the tests.
+        out: folder of the report. Tests that it has records of are not run again.
+        limits: limits of one test.
+        jobs: number of tests that run at the same time.
+        before: report of a previous run, to show regressions.
+        ray: address of a Ray cluster to run on; None for this machine.
+        lenient: whether a test that passes although it is expected to fail counts as expected.
+
+    Returns:
+        Whether all tests ended as expected.
     """
-    kept = out / "records.jsonl"
-    wanted = {task.case.id for task in tasks}
-    done = {test: record for test, record in records.load(kept).items() if test in wanted}
+    records_file = out / "records.jsonl"
+    selected = {task.case.id for task in tasks}
+    done = {test: record for test, record in records.load(records_file).items() if test in selected}
     resumed = len(done)
     running: dict[str, float] = {}
     console = Console()
@@ -77,7 +94,7 @@ def run(
             root,
             tasks,
             limits,
-            kept,
+            records_file,
             jobs=jobs,
             lenient=lenient,
             ray=ray,
@@ -89,29 +106,29 @@ def run(
             if not console.is_terminal:
                 console.print(_line(record), soft_wrap=True)
     previous = records.load(before / "records.jsonl" if before.is_dir() else before) if before else None
-    _tell(console, done, resumed, summary.regressions(done, previous) if previous is not None else [])
+    _print_outcome(console, done, resumed, summary.regressions(done, previous) if previous is not None else [])
     console.print(f"{summary.write(out, done, previous)}", soft_wrap=True)
     return not any(record.outcome in ("failed", "xpassed") for record in done.values())
 
 
 def _line(record: Record) -> str:
     correlation = "" if record.pcc is None else f" pcc={record.pcc:.4f}"
-    said = (record.error or record.reason).partition("\n")[0]
+    message = (record.error or record.reason).partition("\n")[0]
     colour = _COLOURS[record.outcome]
-    return f"[{colour}]{record.outcome}[/] {escape(record.test)}{correlation} {record.seconds:.1f} s {escape(said)}"
+    return f"[{colour}]{record.outcome}[/] {escape(record.test)}{correlation} {record.seconds:.1f} s {escape(message)}"
 
 
 def _table(done: dict[str, Record], running: dict[str, float], last: list[Record], total: int) -> Group:
-    shown = Table(box=None)
+    table = Table(box=None)
     for name in ("test", "outcome", "PCC", "seconds", "bring-up"):
-        shown.add_column(name)
-    for record in last[-_LAST:]:
+        table.add_column(name)
+    for record in last[-_SHOWN_TESTS:]:
         outcome = f"[{_COLOURS[record.outcome]}]{record.outcome}[/]"
         pcc = "" if record.pcc is None else f"{record.pcc:.4f}"
-        shown.add_row(escape(record.test), outcome, pcc, f"{record.seconds:.1f}", record.bringup_status)
+        table.add_row(escape(record.test), outcome, pcc, f"{record.seconds:.1f}", record.bringup_status)
     for test, since in list(running.items()):
-        shown.add_row(escape(test), "running", "", f"{time.monotonic() - since:.0f}", "")
-    return Group(shown, ProgressBar(total=total or 1, completed=len(done)), _counts(done))
+        table.add_row(escape(test), "running", "", f"{time.monotonic() - since:.0f}", "")
+    return Group(table, ProgressBar(total=total or 1, completed=len(done)), _counts(done))
 
 
 def _counts(done: dict[str, Record]) -> str:
@@ -121,12 +138,13 @@ def _counts(done: dict[str, Record]) -> str:
     )
 
 
-def _tell(console: Console, done: dict[str, Record], resumed: int, worse: Sequence[tuple[str, str]]) -> None:
-    console.print(f"{len(done)} tests: {_counts(done)}" + (f"; {resumed} of them from before" if resumed else ""))
-    for test, what in worse:
-        console.print(f"[red]regression[/] {escape(test)}: {what}", soft_wrap=True)
+def _print_outcome(console: Console, done: dict[str, Record], resumed: int, worse: Sequence[tuple[str, str]]) -> None:
+    console.print(f"{len(done)} tests: {_counts(done)}" + (f"; {resumed} of them ran earlier" if resumed else ""))
+    for test, change in worse:
+        console.print(f"[red]regression[/] {escape(test)}: {change}", soft_wrap=True)
 
 
 def default_memory(jobs: int) -> int:
-    """Bytes for each model: four fifths of what the machine has, shared."""
+    """Returns the default memory limit of one model in bytes: four fifths of the machine's memory, shared by the
+    jobs."""
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.8 / jobs)

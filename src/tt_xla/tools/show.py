@@ -1,4 +1,4 @@
-"""What ``tt-xla show`` does: a ``.ttnn`` file as people read it, without torch or xDSL."""
+"""Implements ``tt-xla show``: prints a ``.ttnn`` file as text, without torch or xDSL."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from tt_xla.ir.program import FORMAT_VERSION, Function, Instruction, Program, Te
 
 
 def show_file(path: Path, as_json: bool) -> None:
-    """Prints a Program.
+    """Prints the content of a ``.ttnn`` file.
+
+    Args:
+        path: the file.
+        as_json: whether to print JSON.
 
     Raises:
-        ProgramFormatError: the file is damaged, of another format or of another version.
+        ProgramFormatError: the file is damaged, or has another format or version.
     """
     data = path.read_bytes()
-    Program.from_bytes(data)  # all of the checks; the file's own form, below, names constants instead of their bytes
+    Program.from_bytes(data)  # makes all checks; the stored form, read below, has names of constants instead of bytes
     document, tensors = sections(data)
     stored = msgspec.msgpack.decode(document, type=Program)
     constants = {name: len(value) for name, value in read_constants(tensors).items()} if tensors else {}
@@ -33,8 +37,8 @@ def show_file(path: Path, as_json: bool) -> None:
 
 
 def _record(program: Program, constants: dict[str, int]) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(program)
-    return {"format_version": FORMAT_VERSION} | found | {"constants": constants}
+    record: dict[str, Any] = msgspec.to_builtins(program)
+    return {"format_version": FORMAT_VERSION} | record | {"constants": constants}
 
 
 def _lines(path: Path, program: Program, constants: dict[str, int], size: int) -> Iterator[str]:
@@ -60,8 +64,8 @@ def _lines(path: Path, program: Program, constants: dict[str, int], size: int) -
 
 
 def _function(function: Function) -> Iterator[str]:
-    given = ", ".join(f"%{number}: {_spec(function.values[number])}" for number in function.arguments)
-    yield f"{function.kind.value} {function.name}({given})"
+    arguments = ", ".join(f"%{number}: {_spec(function.values[number])}" for number in function.arguments)
+    yield f"{function.kind.value} {function.name}({arguments})"
     for instruction in function.body:
         yield "  " + _instruction(instruction, function)
     yield "  return " + ", ".join(f"%{number}" for number in function.results)

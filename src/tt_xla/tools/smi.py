@@ -1,4 +1,4 @@
-"""``tt-xla smi``: emulated cards in use, by process, as tables, live or as JSON."""
+"""Implements ``tt-xla smi``: shows the emulated cards in use, by process, as a live table or as JSON."""
 
 from __future__ import annotations
 
@@ -19,17 +19,23 @@ from tt_xla.runtime.status import Status
 from tt_xla.target import load_target
 
 _GIB = 1 << 30
-_LONG = 30.0
-"""Seconds without a sign of life from which a run counts as wedged."""
+_WEDGED_AFTER = 30.0
+"""Seconds without an update after which a run counts as wedged."""
 
 
 def row(now: Status, before: Status | None = None, at: float | None = None) -> dict[str, Any]:
-    """What is shown of a card; utilisation since ``before``, or since the card was opened."""
+    """Returns the displayed data of a card.
+
+    Args:
+        now: the card's status.
+        before: an earlier status, from which on utilisation counts; None for the time when the card was opened.
+        at: current time in seconds since the epoch; None for the clock's time.
+    """
     at = time.time() if at is None else at
     target = load_target(now.system)
     since = before.updated if before is not None else now.opened
     busy = now.busy_us - (before.busy_us if before is not None else 0.0)
-    # Since the last write nothing was counted: a card that runs writes every second.
+    # A card that runs updates its status every second. If the last update is recent, the span ends there.
     span = max((now.updated if at - now.updated < 2 * processes.INTERVAL else at) - since, 1e-9)
     return {
         "pid": now.pid,
@@ -47,29 +53,35 @@ def row(now: Status, before: Status | None = None, at: float | None = None) -> d
 
 
 def state(status: Status, at: float) -> str:
-    """``idle``, ``running``, or ``wedged`` when a run has begun and nothing was heard for long."""
-    if status.running_since and at - status.updated > _LONG:
+    """Returns ``idle``, ``running``, or ``wedged`` if a run has begun and the status is old.
+
+    Args:
+        status: the card's status.
+        at: current time in seconds since the epoch.
+    """
+    if status.running_since and at - status.updated > _WEDGED_AFTER:
         return "wedged"
     return "running" if status.running_since or at - status.updated < 2 * processes.INTERVAL else "idle"
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Table:
-    made = Table(title="Emulated cards in use", box=SIMPLE, caption=_caption())
+    """Returns a table of cards, from the results of :func:`row`."""
+    cards = Table(title="Emulated cards in use", box=SIMPLE, caption=_caption())
     for name in ("process", "system", "clock", "DRAM in use", "programs", "runs", "predicted utilisation", "state"):
-        made.add_column(name, justify="left" if name in ("system", "state") else "right")
-    for each in rows:
-        used, usable = each["dram_used_bytes"] / _GIB, each["dram_usable_bytes"] / _GIB
-        made.add_row(
-            str(each["pid"]),
-            f"{each['system']}, {each['chips']} chip" + ("s" if each["chips"] > 1 else ""),
-            f"{each['clock_mhz']} MHz",
+        cards.add_column(name, justify="left" if name in ("system", "state") else "right")
+    for card in rows:
+        used, usable = card["dram_used_bytes"] / _GIB, card["dram_usable_bytes"] / _GIB
+        cards.add_row(
+            str(card["pid"]),
+            f"{card['system']}, {card['chips']} chip" + ("s" if card["chips"] > 1 else ""),
+            f"{card['clock_mhz']} MHz",
             f"{used:.2f} of {usable:.1f} GiB",
-            str(each["programs"]),
-            str(each["runs"]),
-            f"{each['predicted_utilisation']:.1%}",
-            each["state"],
+            str(card["programs"]),
+            str(card["runs"]),
+            f"{card['predicted_utilisation']:.1%}",
+            card["state"],
         )
-    return made
+    return cards
 
 
 def _caption() -> str:
@@ -77,12 +89,17 @@ def _caption() -> str:
     return (
         f"A process started now opens {target.name}: {target.chips} x {target.arch}, "
         f"{target.clock_hz / 1e6:.0f} MHz, {target.dram_usable_bytes / _GIB:.1f} GiB of DRAM a chip. Utilisation is "
-        "the chip's predicted busy time a second of wall clock."
+        "the chip's predicted busy time per second of wall clock."
     )
 
 
 def show(*, once: bool, as_json: bool) -> None:
-    """All cards in use, once or until interrupted."""
+    """Shows all cards in use, once or until the user interrupts.
+
+    Args:
+        once: whether to show the cards once.
+        as_json: whether to print JSON, once.
+    """
     if as_json:
         click.echo(json.dumps([row(status) for status in processes.read_all()], indent=2))
         return
@@ -94,10 +111,10 @@ def show(*, once: bool, as_json: bool) -> None:
     with Live(console=console, refresh_per_second=2, screen=console.is_terminal) as live:
         try:
             while True:
-                found = {(status.pid, status.system): status for status in processes.read_all()}
-                live.update(table([row(status, before.get(key)) for key, status in found.items()]))
-                # A file that was not written since has nothing new to say.
-                before |= {key: status for key, status in found.items() if _is_new(status, before.get(key))}
+                current = {(status.pid, status.system): status for status in processes.read_all()}
+                live.update(table([row(status, before.get(key)) for key, status in current.items()]))
+                # A status that was not updated since would give a utilisation of 0.
+                before |= {key: status for key, status in current.items() if _is_new(status, before.get(key))}
                 time.sleep(processes.INTERVAL)
         except KeyboardInterrupt:
             return
@@ -108,15 +125,18 @@ def _is_new(status: Status, before: Status | None) -> bool:
 
 
 def reset() -> None:
-    """Resets every card in use: each forgets programs, traces and const-eval results before its next run."""
-    found = processes.read_all()
-    for status in found:
+    """Requests a reset of every card in use. A card drops programs, traces and const-eval results before its next
+    run."""
+    statuses = processes.read_all()
+    for status in statuses:
         processes.request_reset(status)
-        what = f"{status.system} of process {status.pid}"
+        card = f"{status.system} of process {status.pid}"
         if state(status, time.time()) == "wedged":
             since = time.time() - status.running_since
-            click.echo(f"{what} is in a run since {since:.0f} s and resets after it; `kill {status.pid}` ends it now.")
+            click.echo(
+                f"{card} has been in a run for {since:.0f} s and resets after it; `kill {status.pid}` ends it now."
+            )
         else:
-            click.echo(f"{what} resets before its next run.")
-    if not found:
-        click.echo("No emulated card is in use; what processes that have ended left behind is removed.")
+            click.echo(f"{card} resets before its next run.")
+    if not statuses:
+        click.echo("No emulated card is in use. Status files of processes that have ended were removed.")

@@ -1,4 +1,4 @@
-"""``tt-xla tune``."""
+"""The command ``tt-xla tune``."""
 
 from __future__ import annotations
 
@@ -25,49 +25,88 @@ _CHOICES = {
 
 
 def _listed(kind: str):
-    """Checks a list of names with commas between them."""
+    """Returns a callback that parses a list of names separated by commas."""
 
     def parse(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, ...]:
-        found = tuple(part.strip() for part in text.split(",") if part.strip())
-        wrong = [part for part in found if part not in _CHOICES[kind]]
-        if wrong or not found:
+        names = tuple(name.strip() for name in text.split(",") if name.strip())
+        unknown = [name for name in names if name not in _CHOICES[kind]]
+        if unknown or not names:
             raise click.BadParameter(f"{text!r} is not a list of {', '.join(_CHOICES[kind])}.")
-        return found
+        return names
 
     return parse
 
 
 def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, ...]:
+    """Parses a list of positive integers separated by commas."""
     try:
-        found = tuple(sorted({int(part) for part in text.split(",") if part.strip()}))
+        sizes = tuple(sorted({int(size) for size in text.split(",") if size.strip()}))
     except ValueError:
-        found = (0,)
-    if any(size < 1 for size in found):
+        sizes = (0,)
+    if any(size < 1 for size in sizes):
         raise click.BadParameter(f"{text!r} is not a list of positive numbers.")
-    return found
+    return sizes
 
 
 @click.command("tune", cls=WorkloadCommand, context_settings=SCRIPT_SETTINGS)
 @click.argument("program", metavar="SCRIPT|CONFIG|MODULE")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("--batches", default="", callback=_sizes, metavar="N,N...", help="Batch sizes to try, as in 1,2,4,8,16.")
 @click.option(
-    "--batch-argument", default="--batch-size", show_default=True, help="Argument of the script that takes the batch."
+    "--batches", default="", callback=_sizes, metavar="N,N...", help="Batch sizes to try, such as 1,2,4,8,16."
 )
-@click.option("--levels", default="0,1,2", show_default=True, callback=_listed("levels"))
-@click.option("--weights", default="bf16,bfp8,bfp4,mixed", show_default=True, callback=_listed("weights"))
-@click.option("--fidelities", default="default,hifi2,lofi", show_default=True, callback=_listed("fidelities"))
-@click.option("--traces", default="off,on", show_default=True, callback=_listed("traces"))
-@click.option("--pcc", type=click.FloatRange(0, 1), default=0.99, show_default=True, help="The least one that will do.")
-@click.option("--metric", default="", metavar="NAME", help="Judge by a metric that the script reports, not by PCC.")
-@click.option("--grid", is_flag=True, help="Try all combinations, not one option after another.")
-@click.option("--mixed-groups", type=click.IntRange(min=1), default=8, show_default=True, help="Groups of weights.")
-@click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Trials at a time.")
+@click.option(
+    "--batch-argument", default="--batch-size", show_default=True, help="Argument of the script for the batch size."
+)
+@click.option(
+    "--levels", default="0,1,2", show_default=True, callback=_listed("levels"), help="Optimization levels to try."
+)
+@click.option(
+    "--weights",
+    default="bf16,bfp8,bfp4,mixed",
+    show_default=True,
+    callback=_listed("weights"),
+    help="Weight formats to try; `mixed` chooses a format per group.",
+)
+@click.option(
+    "--fidelities",
+    default="default,hifi2,lofi",
+    show_default=True,
+    callback=_listed("fidelities"),
+    help="Math fidelities to try.",
+)
+@click.option(
+    "--traces", default="off,on", show_default=True, callback=_listed("traces"), help="Whether to try traces: off,on."
+)
+@click.option(
+    "--pcc", type=click.FloatRange(0, 1), default=0.99, show_default=True, help="Smallest acceptable correlation."
+)
+@click.option("--metric", default="", metavar="NAME", help="Judge by a metric that the script reports instead of PCC.")
+@click.option("--grid", is_flag=True, help="Try all combinations instead of one option after another.")
+@click.option(
+    "--mixed-groups",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="Number of groups of weights for `mixed`.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Number of trials that run at the same time.",
+)
 @click.option("--ray", "address", metavar="ADDRESS", help="Run trials on the Ray cluster at ADDRESS.")
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), default="generated/tune", show_default=True, metavar="DIR"
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    default="generated/tune",
+    show_default=True,
+    metavar="DIR",
+    help="Folder of the results.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was chosen as one JSON object, last.")
+@click.option("--json", "as_json", is_flag=True, help="Print the chosen options as one JSON object at the end.")
 @click.pass_context
 def tune_command(
     context: click.Context,
@@ -88,10 +127,11 @@ def tune_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Find the options under which a SCRIPT, an experiment's CONFIG or a StableHLO MODULE is fastest and still right.
+    """Find the compile options with which a program is fastest and still accurate.
 
-    Each trial runs in a process of its own. DIR receives chosen.json, tune.html and trials.jsonl; a search that was
-    interrupted goes on where it stopped when it is started again with the same DIR.
+    The program is a SCRIPT, an experiment's CONFIG or a StableHLO MODULE. Each trial runs in its own process. DIR
+    receives chosen.json, tune.html and trials.jsonl. A search that was interrupted continues when it is started again
+    with the same DIR.
     """
     from tt_xla.errors import OutputError
     from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
@@ -103,7 +143,9 @@ def tune_command(
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"The folder '{out}' cannot be made: {error.strerror}.", hint="Give another one.") from error
+        raise OutputError(
+            f"The folder '{out}' cannot be created: {error.strerror}.", hint="Give another folder."
+        ) from error
     space = Space(
         levels=tuple(map(int, levels)),
         traces=tuple(text == "on" for text in traces),
@@ -120,7 +162,7 @@ def tune_command(
     try:
         outcomes = _with_progress(search)
     except KeyboardInterrupt:
-        click.echo(f"interrupted; the same command goes on where it stopped ({out}).", err=True)
+        click.echo(f"interrupted; the same command continues the search ({out}).", err=True)
         context.exit(130)
     finally:
         executor.stop()
@@ -128,7 +170,7 @@ def tune_command(
     write_page(out / HTML_NAME, program, outcomes, chosen, metric)
     _show(outcomes, chosen, metric)
     if chosen is None:
-        click.echo(f"error: no trial reaches a PCC of {pcc}; {out / HTML_NAME} shows all.", err=True)
+        click.echo(f"error: no trial reaches a PCC of {pcc}; {out / HTML_NAME} shows all trials.", err=True)
         context.exit(1)
     write_chosen(out / CHOSEN_NAME, chosen, metric)
     click.echo(f"chosen: {out / CHOSEN_NAME}")
@@ -137,7 +179,7 @@ def tune_command(
 
 
 def _with_progress(search: Search) -> list[Outcome]:
-    """Runs a search with a bar on standard error; where that is no terminal, with a line for each trial."""
+    """Runs a search with a progress bar on standard error, or with one line per trial if that is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -152,8 +194,8 @@ def _with_progress(search: Search) -> list[Outcome]:
             else:
                 bar.update(task, advance=1, description=outcome.choice.label[:50])
                 if not console.is_terminal:
-                    found = outcome.error[:200] or f"{outcome.step_ms:.4g} ms a step"
-                    click.echo(f"{outcome.choice.label}: {found}", err=True)
+                    message = outcome.error[:200] or f"{outcome.step_ms:.4g} ms a step"
+                    click.echo(f"{outcome.choice.label}: {message}", err=True)
 
         search.progress = progress
         return search.run()
@@ -169,13 +211,14 @@ def _show(outcomes: Sequence[Outcome], chosen: Outcome | None, metric: str) -> N
     front = pareto(list(outcomes), metric)
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 180)
     table = Table("Pareto front", unit(front[0]) if front else "", metric or "PCC", "step ms", "", box=None)
-    for each in front:
-        accuracy = each.accuracy(metric) or 0.0
-        mark = "chosen" if chosen is not None and each.choice == chosen.choice else ""
-        table.add_row(each.choice.label, f"{each.throughput:.4g}", f"{accuracy:.5f}", f"{each.step_ms:.4g}", mark)
+    for outcome in front:
+        accuracy = outcome.accuracy(metric) or 0.0
+        mark = "chosen" if chosen is not None and outcome.choice == chosen.choice else ""
+        figures = (f"{outcome.throughput:.4g}", f"{accuracy:.5f}", f"{outcome.step_ms:.4g}")
+        table.add_row(outcome.choice.label, *figures, mark)
     console.print(table)
-    for each in outcomes:
-        if each.choice.reference and not metric:
-            console.print(f"PCC is with {each.compared_with}", markup=False)
-        if each.error:
-            console.print(f"{each.choice.label}: {each.error[:200]}", markup=False)
+    for outcome in outcomes:
+        if outcome.choice.reference and not metric:
+            console.print(f"PCC is computed with {outcome.compared_with}", markup=False)
+        if outcome.error:
+            console.print(f"{outcome.choice.label}: {outcome.error[:200]}", markup=False)

@@ -1,4 +1,4 @@
-"""Times measured on silicon beside the cost model's: what ``tt-xla estimate --measured`` reads, prices and shows."""
+"""Compares times measured on silicon with predictions of the cost model, for ``tt-xla estimate --measured``."""
 
 import json
 from collections.abc import Sequence
@@ -26,12 +26,18 @@ __all__ = [
 
 
 def compare_files(paths: Sequence[Path], arch: str, rows: int, as_json: bool) -> None:
-    """Prints predicted against measured; with ``as_json`` one object last, and the tables before it.
+    """Prints tables of predicted and measured times.
+
+    Args:
+        paths: CSV files.
+        arch: system of rows that name none.
+        rows: number of rows to print.
+        as_json: whether to print a JSON object after the tables.
 
     Raises:
-        MalformedModuleError: a file is none of the known formats.
+        MalformedModuleError: a file has none of the known formats.
     """
-    priced, left = price([each for path in paths for each in read(path, arch)])
-    show(priced, left, rows)
+    priced, unpriced = price([row for path in paths for row in read(path, arch)])
+    show(priced, unpriced, rows)
     if as_json:
-        click.echo(json.dumps(record(priced, left)))
+        click.echo(json.dumps(record(priced, unpriced)))

@@ -1,8 +1,8 @@
-"""The CSV files of measured times, told apart by their columns, read into measurements.
+"""Reads CSV files of measured times. Their columns tell the formats apart.
 
-Public collections (``gemm_flops``, ``op_durations``, ``sdpa_*``, sweeps) and the profiler's ``ops_perf_results_*.csv``
-in its three generations. A row that cannot be priced is counted with its reason; only a file that is none of these is
-an error.
+Known formats are public collections (``gemm_flops``, ``op_durations``, ``sdpa_*``, sweeps) and the three generations of
+the profiler's ``ops_perf_results_*.csv``. A row that cannot be priced is kept with the reason. A file of another format
+is an error.
 """
 
 from __future__ import annotations
@@ -27,34 +27,44 @@ from tt_xla.tools.measured.measurement import (
     block,
     board_target,
     ceil_div,
+    integer,
     number,
     shape_of,
     step,
     tensor,
-    whole,
 )
 from tt_xla.tools.measured.op_codes import ATTENTION, ELEMENTWISE, MATMUL, OpRow, translate, unary_name
 
-Found = Measurement | Unpriced
+MeasuredRow = Measurement | Unpriced
 
 
 @dataclass(frozen=True)
 class Format:
+    """One format of files.
+
+    Attributes:
+        name: name for messages.
+        required: columns that a file of the format has.
+        label: returns a row's label.
+        measure: returns the measurement of a row, from the row, its line, the name of the file, and the architecture of
+            rows that name none.
+    """
+
     name: str
-    needs: frozenset[str]
+    required: frozenset[str]
     label: Callable[[Row], str]
     measure: Callable[[Row, int, str, str], Measurement]
-    """Of a row, its line, the file's name and the architecture to take where the row has none."""
 
 
-def read(path: Path, arch: str = "") -> list[Found]:
-    """The measurements of a file, in its order.
+def read(path: Path, arch: str = "") -> list[MeasuredRow]:
+    """Reads the measurements of a file, in order.
 
     Args:
-        arch: the system of rows that name none; the file's own words come first.
+        path: the CSV file.
+        arch: the system of rows that name none.
 
     Raises:
-        MalformedModuleError: the file is empty, no text, or has the columns of none of the known formats.
+        MalformedModuleError: the file is empty, is not text, or has none of the known formats.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -64,44 +74,44 @@ def read(path: Path, arch: str = "") -> list[Found]:
     columns = set(reader.fieldnames or ())
     if not columns:
         raise MalformedModuleError(f"'{path}' is empty.", hint=f"Give a CSV file: {_known()}.")
-    found = next((each for each in FORMATS if each.needs <= columns), None)
-    if found is None:
-        nearest = min(FORMATS, key=lambda each: len(each.needs - columns))
-        missing = ", ".join(sorted(nearest.needs - columns))
+    file_format = next((each for each in FORMATS if each.required <= columns), None)
+    if file_format is None:
+        nearest = min(FORMATS, key=lambda each: len(each.required - columns))
+        missing = ", ".join(sorted(nearest.required - columns))
         raise MalformedModuleError(
-            f"'{path}' has the columns of no known file of measurements. The nearest is {nearest.name}, which also has "
+            f"'{path}' has the columns of no known format. The nearest format is {nearest.name}, which also has "
             f"{missing}.",
-            hint=f"Known are: {_known()}.",
+            hint=f"Known formats: {_known()}.",
         )
-    return _without_host_times(list(_rows(found, reader, path.name, arch)))
+    return _without_host_times(list(_rows(file_format, reader, path.name, arch)))
 
 
-_HOST_TIMES = 1.5
-"""An untraced call that takes less than this many times the shortest of its table shows the host, no device."""
+_HOST_TIME_FACTOR = 1.5
+"""Ratio to the shortest untraced call of a file below which a time is the host's instead of the device's."""
 
 
-def _without_host_times(found: list[Found]) -> list[Found]:
-    """Calls that the host enqueued one by one, where its own time hides the device's, are not priced."""
+def _without_host_times(rows: list[MeasuredRow]) -> list[MeasuredRow]:
+    """Removes the times of untraced calls where the host's own time hides the device's."""
     shortest: dict[str, float] = {}
-    for each in found:
-        if isinstance(each, Measurement) and each.wall == "untraced":
-            shortest[each.target.arch] = min(each.measured_us, shortest.get(each.target.arch, each.measured_us))
+    for row in rows:
+        if isinstance(row, Measurement) and row.wall == "untraced":
+            shortest[row.target.arch] = min(row.measured_us, shortest.get(row.target.arch, row.measured_us))
 
-    def judged(each: Found) -> Found:
-        if isinstance(each, Unpriced) or each.wall != "untraced":
-            return each
-        if each.measured_us >= _HOST_TIMES * shortest[each.target.arch]:
-            return each
-        return Unpriced(each.line, each.label, "an untraced call as short as the host's own time for any call")
+    def checked(row: MeasuredRow) -> MeasuredRow:
+        if isinstance(row, Unpriced) or row.wall != "untraced":
+            return row
+        if row.measured_us >= _HOST_TIME_FACTOR * shortest[row.target.arch]:
+            return row
+        return Unpriced(row.line, row.label, "an untraced call as short as the host's own time for any call")
 
-    return [judged(each) for each in found]
+    return [checked(row) for row in rows]
 
 
 def _known() -> str:
     return ", ".join(each.name for each in FORMATS)
 
 
-def _rows(found: Format, reader: csv.DictReader[str], name: str, arch: str) -> Iterator[Found]:
+def _rows(file_format: Format, reader: csv.DictReader[str], name: str, arch: str) -> Iterator[MeasuredRow]:
     while True:
         try:
             raw: dict[Any, Any] = next(reader)
@@ -114,13 +124,13 @@ def _rows(found: Format, reader: csv.DictReader[str], name: str, arch: str) -> I
         if row.get("OP TYPE", "") == "signpost":
             continue
         try:
-            yield found.measure(row, reader.line_num, name, arch)
+            yield file_format.measure(row, reader.line_num, name, arch)
         except RowError as error:
-            yield Unpriced(reader.line_num, found.label(row)[:60], str(error))
+            yield Unpriced(reader.line_num, file_format.label(row)[:60], str(error))
 
 
 def _gemm(row: Row, line: int, name: str, arch: str) -> Measurement:
-    m, k, n = (whole(row, column) for column in "MKN")
+    m, k, n = (integer(row, column) for column in "MKN")
     columns, rows = _grid(row["grid"])
     target = board_target(row.get("arch") or arch, row.get("board", ""), grid=(rows, columns))
     dtype, cores = row["dtype"], rows * columns
@@ -138,7 +148,7 @@ def _gemm(row: Row, line: int, name: str, arch: str) -> Measurement:
     traced = row.get("trace", "").lower() == "true"
     wall = "traced" if traced else "untraced"
     measured = number(row, "host_us")
-    # As the table's notes advise: the math thread's time of short rows, the host's clock for long ones.
+    # The notes of the collection advise to take the math thread's time for short calls and the host's for long ones.
     if traced and row.get("device_us_derived", "").strip() and measured < 1000:
         measured, wall = number(row, "device_us_derived"), "math"
     instruction, values = step("matmul", [a, b], [out], attributes)
@@ -147,10 +157,10 @@ def _gemm(row: Row, line: int, name: str, arch: str) -> Measurement:
 
 
 def _grid(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d+)x(\d+)", text.strip())
-    if found is None or not int(found[1]) * int(found[2]):
+    match = re.fullmatch(r"(\d+)x(\d+)", text.strip())
+    if match is None or not int(match[1]) * int(match[2]):
         raise RowError(f"grid {text!r} is not columns x rows")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _memory(place: str, sharded: str) -> str:
@@ -160,25 +170,25 @@ def _memory(place: str, sharded: str) -> str:
 
 
 def _duration(row: Row, line: int, name: str, arch: str) -> Measurement:
-    """A row of ``op_durations``: a profiler's row with its cells in fewer columns."""
-    parts = (part.partition("=") for part in row.get("attrs", "").split("|"))
-    attributes = {name: value for name, found, value in parts if found}
+    """Returns the measurement of a row of ``op_durations``, a profiler's row in fewer columns."""
+    pairs = (text.partition("=") for text in row.get("attrs", "").split("|"))
+    attributes = {name: value for name, separator, value in pairs if separator}
     available = _count(row.get("avail_cores", ""))
     target = board_target(row.get("arch") or arch, row.get("board", ""), available)
     cores = _count(row.get("cores", "")) or target.cores
     tensors: dict[str, TensorSpec] = {}
-    for place in ("in0", "in1", "in2", "in3", "out"):
-        shape = row.get(f"{place}_logical", "") or row.get(f"{place}_padded", "")
+    for operand in ("in0", "in1", "in2", "in3", "out"):
+        shape = row.get(f"{operand}_logical", "") or row.get(f"{operand}_padded", "")
         if shape:
-            dtype, layout, memory = (row.get(f"{place}_{part}", "") for part in ("dtype", "layout", "mem"))
+            dtype, layout, memory = (row.get(f"{operand}_{column}", "") for column in ("dtype", "layout", "mem"))
             sizes = shape_of(shape)
-            tensors[place] = _profiled_tensor(sizes, dtype, layout, memory, cores, target.grid, attributes)
-    inputs = [spec for place, spec in tensors.items() if place != "out"]
+            tensors[operand] = _profiled_tensor(sizes, dtype, layout, memory, cores, target.grid, attributes)
+    inputs = [spec for operand, spec in tensors.items() if operand != "out"]
     outputs = [tensors["out"]] if "out" in tensors else []
     weight = re.fullmatch(r".*x(\d+)x\d+", row.get("in1_padded", "").strip())
     rows = int(weight[1]) if weight else 0
-    found = OpRow(row["op_code"], attributes, inputs, outputs, row.get("math_fidelity", ""), cores, rows)
-    return _profiled(found, line, target, number(row, "kernel_ns_median") / 1e3)
+    op_row = OpRow(row["op_code"], attributes, inputs, outputs, row.get("math_fidelity", ""), cores, rows)
+    return _profiled(op_row, line, target, number(row, "kernel_ns_median") / 1e3)
 
 
 def _profiled_tensor(
@@ -190,50 +200,57 @@ def _profiled_tensor(
     grid: tuple[int, int],
     attributes: Row,
 ) -> TensorSpec:
-    """A tensor; a sharded one is cut as the attributes' one ``shard=`` says where it fits, else over the cores."""
+    """Returns a tensor. A sharded one has the shard shape of the attributes if that fits, else one shard per core."""
     spec = tensor(shape, dtype, layout, memory, cores, grid)
     if not spec.layout.is_sharded:
         return spec
-    found = re.search(r"shard=(\d+)x(\d+)|shape=\{(\d+)[;,] ?(\d+)\}", " ".join(attributes.values()))
-    if found is None:
+    match = re.search(r"shard=(\d+)x(\d+)|shape=\{(\d+)[;,] ?(\d+)\}", " ".join(attributes.values()))
+    if match is None:
         return spec
-    high, wide = (int(size) for size in found.groups() if size)
+    shard_rows, shard_columns = (int(size) for size in match.groups() if size)
     rows, columns = 1, shape[-1]
     for size in shape[:-2]:
         rows *= size
     if len(shape) > 1:
         rows *= -(-shape[-2] // 32) * 32 if layout.startswith("TILE") else shape[-2]
     kind = memory.rpartition("L1_")[2]
-    high_parts, wide_parts = -(-rows // max(high, 1)), -(-columns // max(wide, 1))
+    row_parts, column_parts = -(-rows // max(shard_rows, 1)), -(-columns // max(shard_columns, 1))
     fits = {
-        "HEIGHT_SHARDED": wide_parts == 1,
-        "WIDTH_SHARDED": high_parts == 1,
-        "BLOCK_SHARDED": high_parts <= max(grid) and wide_parts <= max(grid),
+        "HEIGHT_SHARDED": column_parts == 1,
+        "WIDTH_SHARDED": row_parts == 1,
+        "BLOCK_SHARDED": row_parts <= max(grid) and column_parts <= max(grid),
     }.get(kind, False)
-    if not fits or high_parts * wide_parts > grid[0] * grid[1]:
+    if not fits or row_parts * column_parts > grid[0] * grid[1]:
         return spec
-    parts = (high_parts, wide_parts)
     unit = 32 if layout.startswith("TILE") else 1
-    shard = (max(-(-high // unit), 1), max(-(-wide // unit), 1))
-    cut = dataclasses.replace(spec.layout, grid=parts, shard=shard)
-    return TensorSpec(shape, cut)
+    shard = (max(-(-shard_rows // unit), 1), max(-(-shard_columns // unit), 1))
+    return TensorSpec(shape, dataclasses.replace(spec.layout, grid=(row_parts, column_parts), shard=shard))
 
 
 def _count(text: str) -> int:
+    """Returns the number in a cell; 0 if it is empty or not a number."""
     try:
         return max(int(float(text)), 0) if text else 0
     except (ValueError, OverflowError):
         return 0
 
 
-def _profiled(found: OpRow, line: int, target: Any, measured: float) -> Measurement:
-    family, (op, inputs, outputs, attributes) = translate(found)
+def _profiled(row: OpRow, line: int, target: Any, measured: float) -> Measurement:
+    """Returns the measurement of a profiler's row.
+
+    Args:
+        row: the row.
+        line: its line in the file.
+        target: the chip.
+        measured: measured time in microseconds.
+    """
+    family, (op, inputs, outputs, attributes) = translate(row)
     if not outputs:
         raise RowError("the row has no output tensor")
-    attributes.setdefault("core_count", found.cores)
+    attributes.setdefault("core_count", row.cores)
     instruction, values = step(op, inputs, outputs, attributes)
     shapes = ", ".join("x".join(map(str, spec.shape)) for spec in inputs[:2])
-    label = f"{found.code.removesuffix('DeviceOperation')} {shapes}"
+    label = f"{row.code.removesuffix('DeviceOperation')} {shapes}"
     return Measurement(line, label, family, instruction, values, target, measured)
 
 
@@ -244,7 +261,10 @@ _CELL = re.compile(r"(\d+)(?:\[(\d+)\])?")
 
 
 def _profiler(row: Row, line: int, name: str, arch: str) -> Measurement:
-    """A row of ``ops_perf_results_*.csv``; v1 has no logical sizes, and only v2.1 names the architecture."""
+    """Returns the measurement of a row of ``ops_perf_results_*.csv``.
+
+    Version 1 of the format has no logical sizes, and only version 2.1 names the architecture.
+    """
     code = row["OP CODE"]
     if "(torch)" in code:
         raise RowError("the op ran on the host")
@@ -252,46 +272,46 @@ def _profiler(row: Row, line: int, name: str, arch: str) -> Measurement:
     attributes |= {"dims": attributes["dims"].replace(";", "; ")} if "dims" in attributes else {}
     cores = _count(row.get("CORE COUNT", ""))
     available = _count(row.get("AVAILABLE WORKER CORE COUNT", ""))
-    known = row.get("DEVICE ARCH") or arch or ("blackhole" if "bh" in name.lower().split("_")[0] else "")
-    if not known:
-        raise RowError("the file does not say the architecture; name it with --target")
+    arch_name = row.get("DEVICE ARCH") or arch or ("blackhole" if "bh" in name.lower().split("_")[0] else "")
+    if not arch_name:
+        raise RowError("the file does not name the architecture; name it with --target")
     board = "bh20" if "bh20" in name.lower() else ""
-    target = board_target(known, board, available)
+    target = board_target(arch_name, board, available)
     cores = cores or target.cores
     inputs, outputs = (
-        [spec for place in places if (spec := _cells(row, place, cores, target.grid, attributes)) is not None]
-        for places in (_INPUTS, _OUTPUTS)
+        [spec for prefix in prefixes if (spec := _cells(row, prefix, cores, target.grid, attributes)) is not None]
+        for prefixes in (_INPUTS, _OUTPUTS)
     )
     weight = _CELL.match(row.get("INPUT_1_Y_PAD[LOGICAL]") or row.get("INPUT_1_Y") or "")
     rows = int(weight[1]) if weight else 0
-    found = OpRow(code, attributes, inputs, outputs, row.get("MATH FIDELITY", ""), cores, rows)
-    return _profiled(found, line, target, number(row, "DEVICE KERNEL DURATION [ns]") / 1e3)
+    op_row = OpRow(code, attributes, inputs, outputs, row.get("MATH FIDELITY", ""), cores, rows)
+    return _profiled(op_row, line, target, number(row, "DEVICE KERNEL DURATION [ns]") / 1e3)
 
 
-def _cells(row: Row, place: str, cores: int, grid: tuple[int, int], attributes: Row) -> TensorSpec | None:
-    """A tensor from its seven cells; None where they are empty."""
+def _cells(row: Row, prefix: str, cores: int, grid: tuple[int, int], attributes: Row) -> TensorSpec | None:
+    """Returns the tensor in the seven cells whose columns start with ``prefix``; None if they are empty."""
     sizes: list[int] = []
     for axis in "WZYX":
-        text = (row.get(f"{place}_{axis}_PAD[LOGICAL]") or row.get(f"{place}_{axis}") or "").strip()
+        text = (row.get(f"{prefix}_{axis}_PAD[LOGICAL]") or row.get(f"{prefix}_{axis}") or "").strip()
         match = _CELL.fullmatch(text.removesuffix(".0"))
         if match is None:
             if text:
-                raise RowError(f"{place}_{axis} is {text!r}, not a size")
+                raise RowError(f"{prefix}_{axis} is {text!r}, not a size")
             continue
         sizes.append(int(match[2] or match[1]))
-    memory = row.get(f"{place}_MEMORY", "")
+    memory = row.get(f"{prefix}_MEMORY", "")
     if not sizes or not memory:
         return None
     if not all(sizes):
-        raise RowError(f"{place} has no elements")
-    layout, dtype = row.get(f"{place}_LAYOUT", "") or "TILE", row.get(f"{place}_DATATYPE", "")
+        raise RowError(f"{prefix} has no elements")
+    layout, dtype = row.get(f"{prefix}_LAYOUT", "") or "TILE", row.get(f"{prefix}_DATATYPE", "")
     return _profiled_tensor(tuple(sizes), dtype, layout, memory, cores, grid, attributes)
 
 
 def _attention(row: Row, line: int, name: str, arch: str) -> Measurement:
-    batch, rows, length = (whole(row, column) for column in ("batch", "seq_q", "seq_kv_or_pos"))
-    heads, groups, depth = (whole(row, column) for column in ("heads_q", "heads_kv", "head_dim_qk"))
-    wide = whole(row, "head_dim_v")
+    batch, rows, length = (integer(row, column) for column in ("batch", "seq_q", "seq_kv_or_pos"))
+    heads, groups, depth = (integer(row, column) for column in ("heads_q", "heads_kv", "head_dim_qk"))
+    wide = integer(row, "head_dim_v")
     cores = _count(row.get("cores", ""))
     target = board_target(row.get("arch") or arch, row.get("board", ""), cores)
     q_type, kv_type = row["q_dtype"], row["kv_dtype"]
@@ -343,7 +363,7 @@ def _attention(row: Row, line: int, name: str, arch: str) -> Measurement:
 
 
 def _unary_sweep(row: Row, line: int, name: str, arch: str) -> Measurement:
-    """A sweep of one unary op on all cores."""
+    """Returns the measurement of a row of a sweep over one unary op on all cores."""
     target = board_target(row.get("arch") or arch, row.get("board", ""))
     shape = shape_of(row["shape"])
     spec = tensor(shape, row["dtype"], row.get("layout", "TILE"), row["in_mem"], target.cores, target.grid)
@@ -353,9 +373,11 @@ def _unary_sweep(row: Row, line: int, name: str, arch: str) -> Measurement:
 
 
 def _matmul_sweep(row: Row, line: int, name: str, arch: str) -> Measurement:
-    """Result and left operand height-sharded. Neither chip, element type nor fidelity is recorded: taken as Wormhole,
-    bfloat16 and hifi2."""
-    m, k, n, cores = (whole(row, column) for column in ("M", "K", "N", "num_cores"))
+    """Returns the measurement of a row of a sweep over matmuls with a sharded result and left operand.
+
+    Files that do not name chip, element type and fidelity are taken as Wormhole, bfloat16 and hifi2.
+    """
+    m, k, n, cores = (integer(row, column) for column in ("M", "K", "N", "num_cores"))
     target = board_target(row.get("arch") or arch or "wormhole_b0", row.get("board", ""))
     if cores > target.cores:
         raise RowError(f"{cores} cores are more than the chip's {target.cores}")
@@ -381,10 +403,20 @@ def _matmul_sweep(row: Row, line: int, name: str, arch: str) -> Measurement:
 
 
 def _blocks(rows: int, inner: int, columns: int, target: Target) -> dict[str, int]:
-    """The blocks that TT-NN takes for a height-sharded product of bfloat16, by tiles of a core: of rows, the most that
-    divide them and fit in L1 beside the shards of operand and result; and the columns of a subblock."""
-    room = target.l1_usable_bytes // DataType.BF16.tile_bytes - rows * inner - rows * columns - 2 * inner * columns
-    fitting = [part for part in range(1, rows + 1) if rows % part == 0 and 2 * part * inner <= room]
+    """Returns the blocks that TT-NN chooses for a height-sharded product of bfloat16.
+
+    The height of a block is the largest divisor of the rows that fits in L1 beside the shards of operand and result.
+
+    Args:
+        rows: tile rows of a core.
+        inner: tiles of the contracted dimension.
+        columns: tile columns of a core.
+        target: the chip.
+    """
+    free_tiles = (
+        target.l1_usable_bytes // DataType.BF16.tile_bytes - rows * inner - rows * columns - 2 * inner * columns
+    )
+    fitting = [part for part in range(1, rows + 1) if rows % part == 0 and 2 * part * inner <= free_tiles]
     return {"out_block_h": max(fitting, default=1), "out_subblock_w": columns if columns <= 8 else 1}
 
 

@@ -1,4 +1,4 @@
-"""One measured op as an instruction that the cost model can price, and how a file's words become one."""
+"""Measured ops as instructions that the cost model can price, and parsers for the cells of their files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,26 @@ Row = Mapping[str, str]
 
 
 class RowError(ValueError):
-    """A row that cannot be priced; its text is the reason."""
+    """A row cannot be priced; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Measurement:
+    """One measured op.
+
+    Attributes:
+        line: line in the file; the header is line 1.
+        label: short description for tables.
+        family: op family.
+        instruction: the op for the cost model.
+        values: operands and results of the instruction.
+        target: the chip.
+        measured_us: measured time in microseconds.
+        wall: the clock of the time. ``traced`` and ``untraced`` mean the host's clock, which includes the gap between
+            programs; ``math`` means the math thread, which does not see its own launch; empty means the kernel.
+    """
+
     line: int
-    """Of the file, the header being 1."""
     label: str
     family: str
     instruction: Instruction
@@ -32,12 +45,12 @@ class Measurement:
     target: Target
     measured_us: float
     wall: str = ""
-    """``traced`` or ``untraced`` where the time is of the host's clock and so has the gap between programs in it;
-    ``math`` where it is of the math thread, which does not see its own launch."""
 
 
 @dataclass(frozen=True)
 class Unpriced:
+    """A row without a prediction, and the reason."""
+
     line: int
     label: str
     reason: str
@@ -58,10 +71,10 @@ _MEMORY = re.compile(r"(?:DEV_\d+_)?(DRAM|L1)_(INTERLEAVED|HEIGHT_SHARDED|WIDTH_
 
 
 def number(row: Row, column: str) -> float:
-    """The positive finite number of a cell.
+    """Returns the number in a cell.
 
     Raises:
-        RowError: the cell is empty, no number, or not positive.
+        RowError: the cell is empty, or is not a positive finite number.
     """
     text = (row.get(column) or "").strip()
     try:
@@ -73,21 +86,26 @@ def number(row: Row, column: str) -> float:
     return value
 
 
-def whole(row: Row, column: str) -> int:
+def integer(row: Row, column: str) -> int:
+    """Returns the integer in a cell.
+
+    Raises:
+        RowError: the cell is empty, or is not a positive integer.
+    """
     value = number(row, column)
     if value != int(value) or value > 2**40:
-        raise RowError(f"{column} is {row[column]!r}, not a whole number")
+        raise RowError(f"{column} is {row[column]!r}, not an integer")
     return int(value)
 
 
 def shape_of(text: str) -> tuple[int, ...]:
-    """``1x384x1280x3`` as sizes.
+    """Returns the sizes in a text such as ``1x384x1280x3``.
 
     Raises:
-        RowError: it is something else, or has no elements.
+        RowError: the text is not a shape, or the shape has no elements.
     """
     if not re.fullmatch(r"\d+(x\d+)*", text.strip()):
-        raise RowError(f"shape {text!r} is not sizes joined by x")
+        raise RowError(f"shape {text!r} does not consist of sizes joined by x")
     sizes = tuple(map(int, text.split("x")))
     if not math.prod(sizes) or math.prod(sizes) > 2**40:
         raise RowError(f"shape {text!r} has no elements or too many")
@@ -95,47 +113,60 @@ def shape_of(text: str) -> tuple[int, ...]:
 
 
 def dtype_of(text: str) -> DataType:
+    """Returns the element type of a name in a file.
+
+    Raises:
+        RowError: the name is unknown.
+    """
     name = text.replace("DataType.", "").replace("DataType::", "").strip().upper()
     if name not in DTYPES:
-        raise RowError(f"element type {text!r} is none of {', '.join(DTYPES)}")
+        raise RowError(f"element type {text!r} is unknown; expected one of {', '.join(DTYPES)}")
     return DTYPES[name]
 
 
 def tensor(
     shape: Sequence[int], dtype: str, layout: str, memory: str, cores: int, grid: tuple[int, int], line: bool = False
 ) -> TensorSpec:
-    """A tensor of a profiler's row.
+    """Returns the tensor of a profiler's row.
 
     Args:
-        cores: over how many cores a sharded tensor is cut.
-        grid: the chip's rows and columns of cores.
+        shape: its shape.
+        dtype: name of its element type.
+        layout: name of its layout.
+        memory: name of its memory and memory layout.
+        cores: number of cores that a sharded tensor is spread over.
+        grid: rows and columns of the chip's cores.
+
+    Raises:
+        RowError: a name is unknown.
     """
-    place = _MEMORY.search(memory)
-    if place is None:
-        raise RowError(f"memory {memory!r} is not known")
-    kind = MemoryLayout(place[2].lower())
-    cuts = {
+    memory_match = _MEMORY.search(memory)
+    if memory_match is None:
+        raise RowError(f"memory {memory!r} is unknown")
+    kind = MemoryLayout(memory_match[2].lower())
+    shard_grid = {
         MemoryLayout.HEIGHT_SHARDED: (cores, 1),
         MemoryLayout.WIDTH_SHARDED: (1, cores),
         MemoryLayout.BLOCK_SHARDED: block(cores, grid),
     }.get(kind, (1, 1))
-    found = TensorLayout.of(
+    tensor_layout = TensorLayout.of(
         tuple(shape),
         dtype_of(dtype),
         tiled=layout.strip().upper().startswith("TILE"),
-        buffer=BufferType(place[1].lower()),
+        buffer=BufferType(memory_match[1].lower()),
         memory=kind,
-        grid=cuts,
+        grid=shard_grid,
     )
-    return TensorSpec(tuple(shape), found)
+    return TensorSpec(tuple(shape), tensor_layout)
 
 
 def ceil_div(count: int, parts: int) -> int:
+    """Returns ``count / parts``, rounded up."""
     return -(-count // parts)
 
 
 def block(cores: int, grid: tuple[int, int]) -> tuple[int, int]:
-    """Rows and columns of a block of ``cores`` on a chip of ``grid``: as the grid is, if it can."""
+    """Returns rows and columns of a block of cores that fits in a grid, with as many rows as possible."""
     for rows in range(min(grid[0], cores), 0, -1):
         if cores % rows == 0 and cores // rows <= grid[1]:
             return rows, cores // rows
@@ -145,21 +176,28 @@ def block(cores: int, grid: tuple[int, int]) -> tuple[int, int]:
 def step(
     op: str, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], attributes: Mapping[str, Any] | None = None
 ) -> tuple[Instruction, tuple[TensorSpec, ...]]:
+    """Returns an instruction with inputs and outputs, and the list of its values."""
     operands: dict[str, Operand] = {f"operand{index}": index for index in range(len(inputs))}
     results = tuple(range(len(inputs), len(inputs) + len(outputs)))
     return Instruction(f"ttnn.{op}", operands, results, dict(attributes or {})), (*inputs, *outputs)
 
 
-# Compute grids that programs see, by the number of cores (rows, columns): "13x10" in files is columns by rows.
+# Rows and columns of the compute grid by its number of cores. Files write columns first: "13x10".
 _GRIDS = {20: (4, 5), 64: (8, 8), 110: (10, 11), 120: (10, 12), 130: (10, 13), 56: (7, 8), 72: (8, 9), 140: (10, 14)}
 
-# What a board's name says beside its architecture: DRAM controllers left on. (tt-isa-documentation)
+# Share of Blackhole's DRAM controllers that are enabled on p100 boards (tt-isa-documentation).
 _P100_DRAM = 7 / 8
 
 
 @functools.cache
 def board_target(arch: str, board: str = "", cores: int = 0, grid: tuple[int, int] | None = None) -> Target:
-    """The facts of the chip of a row: of its architecture, with the grid and the DRAM of its board.
+    """Returns the chip of a row.
+
+    Args:
+        arch: name of the architecture.
+        board: name of the board, which tells the share of enabled DRAM controllers.
+        cores: number of cores; 0 if the row does not tell.
+        grid: rows and columns of the cores; None if the row does not tell.
 
     Raises:
         RowError: the architecture is unknown.

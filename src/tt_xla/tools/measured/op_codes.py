@@ -1,6 +1,6 @@
-"""Op codes of tt-metal's profiler as TTNN ops with the attributes that the cost model reads.
+"""Translates op codes of tt-metal's profiler to TTNN ops with the attributes that the cost model reads.
 
-``OP_CODES`` has one row for each code, without the endings that versions of tt-metal add (``DeviceOperation``).
+``OP_CODES`` has one entry per code, without the endings that versions of tt-metal add (``DeviceOperation``).
 """
 
 from __future__ import annotations
@@ -16,11 +16,23 @@ from tt_xla.tools.measured.measurement import RowError
 
 Attributes = dict[str, Any]
 Translation = tuple[str, list[TensorSpec], list[TensorSpec], Attributes]
-"""TTNN op without dialect, its inputs, its results, its attributes."""
+"""Name of a TTNN op without its dialect, inputs, results and attributes."""
 
 
 @dataclass(frozen=True)
 class OpRow:
+    """An op in a profiler's row.
+
+    Attributes:
+        code: op code.
+        attributes: attributes by name, as text.
+        inputs: input tensors.
+        outputs: output tensors.
+        fidelity: name of the math fidelity.
+        cores: number of cores.
+        weight_rows: rows of the second input as the device holds it; 0 if the file does not tell.
+    """
+
     code: str
     attributes: Mapping[str, str]
     inputs: list[TensorSpec]
@@ -28,10 +40,9 @@ class OpRow:
     fidelity: str
     cores: int
     weight_rows: int = 0
-    """Rows of the second input as the device has them; 0 where the file does not say."""
 
     def text(self, *names: str) -> str:
-        """The first of these attributes that is there, without C++ namespaces; empty without any."""
+        """Returns the first of the named attributes that exists, without C++ namespaces; empty if none exists."""
         for name in names:
             if name in self.attributes:
                 return self.attributes[name].rpartition("::")[2].strip("{}() ")
@@ -39,12 +50,22 @@ class OpRow:
 
     @property
     def out(self) -> TensorSpec:
+        """The first output.
+
+        Raises:
+            RowError: the row has no output.
+        """
         if not self.outputs:
             raise RowError("the row has no output tensor")
         return self.outputs[0]
 
     @property
     def first(self) -> TensorSpec:
+        """The first input.
+
+        Raises:
+            RowError: the row has no input.
+        """
         if not self.inputs:
             raise RowError("the row has no input tensor")
         return self.inputs[0]
@@ -86,7 +107,7 @@ _BINARY = {
     "FMOD": "remainder",
 }
 
-# Names of the unary ops that are not those of TTNN in small letters.
+# TTNN ops of the unary ops whose names differ from TTNN's in more than case.
 _UNARY = {
     "RECIP": "reciprocal",
     "POWER": "pow_scalar",
@@ -124,10 +145,12 @@ _CONFIG_NUMBER = {
 
 
 def unary_name(code: str) -> str:
+    """Returns the name of the TTNN op of a profiler's unary op."""
     return _UNARY.get(code.upper(), code.lower())
 
 
 def _compute(row: OpRow) -> Attributes:
+    """Returns the compute config of a row, as an attribute."""
     text = " ".join(row.attributes.get(name, "") for name in ("ckc", "compute_kernel_config", "compute_config"))
     config: Attributes = {"math_fidelity": row.fidelity.lower() or "hifi4"}
     wide = re.search(r"fp32_?(?:dest_acc_en|acc)=(\d|true|false)", text)
@@ -140,18 +163,22 @@ def _compute(row: OpRow) -> Attributes:
 
 
 def _plain(op: str) -> Translate:
+    """Returns a rule for an op that takes all inputs and outputs of the row."""
     return lambda row: (op, row.inputs, row.outputs, _compute(row))
 
 
 def _one(op: str) -> Translate:
-    """The first input and the first output; profilers list an output given beforehand as an input too."""
+    """Returns a rule for an op with one input and one output.
+
+    Profilers list an output that the caller allocated as an input too, which is ignored.
+    """
     return lambda row: (op, [row.first], [row.out], _compute(row))
 
 
 def _binary(row: OpRow) -> Translation:
     kind = row.text("binary_op_type").upper()
     if kind not in _BINARY:
-        raise RowError(f"binary op type {kind!r} is not known")
+        raise RowError(f"binary op type {kind!r} is unknown")
     attributes = _compute(row)
     inputs = row.inputs[:2]
     if len(inputs) == 1 or ("scalar" in row.attributes and row.text("scalar") not in ("", "nullopt")):
@@ -164,12 +191,12 @@ def _binary(row: OpRow) -> Translation:
 def _unary(row: OpRow) -> Translation:
     chain = row.attributes.get("op_chain", "")
     steps = re.findall(r"([A-Z][A-Z0-9_]+)(?=\s*[{(;,)]|\s*$)", re.sub(r"UnaryOpType::", "", chain))
-    found = [step for step in steps if step not in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "INT32", "UINT32")]
-    if not found:
+    ops = [step for step in steps if step not in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "INT32", "UINT32")]
+    if not ops:
         raise RowError(f"unary op chain {chain!r} names no op")
     attributes = _compute(row)
-    attributes["chain"] = [unary_name(step) for step in found[1:]]
-    return unary_name(found[0]), [row.first], [row.out], attributes
+    attributes["chain"] = [unary_name(op) for op in ops[1:]]
+    return unary_name(ops[0]), [row.first], [row.out], attributes
 
 
 def _matmul(row: OpRow) -> Translation:
@@ -199,15 +226,17 @@ def _minimal_matmul(row: OpRow) -> Translation:
 
 
 def _convolution(row: OpRow) -> Translation:
-    """A row of the window is a block, whose width in tiles and whose number the weight's rows tell where no window is
-    named."""
+    """Translates a convolution.
+
+    A row that names no window has the block's width in tiles. The number of blocks follows from the weight's rows.
+    """
     window = row.attributes.get("sliding_window_config") or row.attributes.get("sliding_window_config_") or ""
-    found = re.search(r"window_hw=\((\d+)[;,] ?(\d+)\)", window or " ".join(row.attributes.values()))
+    match = re.search(r"window_hw=\((\d+)[;,] ?(\d+)\)", window or " ".join(row.attributes.values()))
     channels = row.first.shape[-1]
     blocks = row.attributes.get("block_config", "")
     high, wide = (re.search(rf"act_block_{side}_ntiles=(\d+)", blocks) for side in "hw")
-    if found is not None:
-        kernel = [int(found[1]), int(found[2])]
+    if match is not None:
+        kernel = [int(match[1]), int(match[2])]
     elif wide is not None and row.weight_rows:
         channels = int(wide[1]) * TILE
         kernel = [max(row.weight_rows // channels, 1), 1]
@@ -222,8 +251,8 @@ def _convolution(row: OpRow) -> Translation:
 
 
 def _pool(row: OpRow) -> Translation:
-    found = re.search(r"window_hw=\((\d+)[;,] ?(\d+)\)", " ".join(row.attributes.values()))
-    kernel = [int(found[1]), int(found[2])] if found else []
+    match = re.search(r"window_hw=\((\d+)[;,] ?(\d+)\)", " ".join(row.attributes.values()))
+    kernel = [int(match[1]), int(match[2])] if match else []
     maximum = "MAX" in row.text("pool_type_", "pool_type").upper()
     indices = row.text("return_indices_", "return_indices") in ("true", "1")
     op = "max_pool2d_with_indices" if indices else "max_pool2d" if maximum else "avg_pool2d"
@@ -235,16 +264,16 @@ def _transpose(row: OpRow) -> Translation:
     axes = {"W": 3, "H": 2, "C": 1, "N": 0}
     letters = [axes[letter] - 4 + rank for letter in row.text("dim").upper() if letter in axes]
     if len(letters) != 2 or min(letters) < 0:
-        raise RowError(f"transpose of {row.text('dim')!r} is not known")
+        raise RowError(f"dimensions {row.text('dim')!r} of a transpose are unknown")
     order = list(range(rank))
     order[letters[0]], order[letters[1]] = letters[1], letters[0]
     return "permute", [row.first], [row.out], {"permutation": order}
 
 
 def _permute(row: OpRow) -> Translation:
-    order = [int(found) for found in re.findall(r"-?\d+", row.attributes.get("dims", ""))]
+    order = [int(axis) for axis in re.findall(r"-?\d+", row.attributes.get("dims", ""))]
     if sorted(order) != list(range(len(row.first.shape))):
-        raise RowError(f"permutation {order} is not one of {len(row.first.shape)} axes")
+        raise RowError(f"{order} is not a permutation of {len(row.first.shape)} axes")
     return "permute", [row.first], [row.out], {"permutation": order}
 
 
@@ -276,7 +305,7 @@ def _accumulation(row: OpRow) -> Translation:
 def _attention(row: OpRow) -> Translation:
     config = row.attributes.get("program_config", "")
     names = ("q_chunk_size", "k_chunk_size")
-    chunks = {name: int(found[1]) for name in names if (found := re.search(rf"{name}=(\d+)", config))}
+    chunks = {name: int(match[1]) for name in names if (match := re.search(rf"{name}=(\d+)", config))}
     causal = row.text("is_causal") in ("true", "1")
     attributes = _compute(row) | {"is_causal": causal, "program_config": chunks}
     if len(row.inputs) < 3:
@@ -380,7 +409,7 @@ OP_CODES: dict[str, tuple[str, Translate]] = {
 
 
 def base_code(code: str) -> str:
-    """``MatmulDeviceOperation`` and ``MatmulOp`` without their endings."""
+    """Returns an op code without its ending: ``Matmul`` for ``MatmulDeviceOperation`` and ``MatmulOp``."""
     for ending in ("DeviceOperation", "Operation", "Op"):
         if code.endswith(ending):
             return code[: -len(ending)]
@@ -388,13 +417,13 @@ def base_code(code: str) -> str:
 
 
 def translate(row: OpRow) -> tuple[str, Translation]:
-    """The family of a row's op, and the op for the cost model.
+    """Returns the family of a row's op, and the op for the cost model.
 
     Raises:
-        RowError: the op code is unknown, or the row lacks what its op needs.
+        RowError: the op code is unknown, or the row lacks something that the op needs.
     """
-    found = OP_CODES.get(row.code) or OP_CODES.get(base_code(row.code))
-    if found is None:
+    entry = OP_CODES.get(row.code) or OP_CODES.get(base_code(row.code))
+    if entry is None:
         raise RowError(f"op code {row.code!r} has no rule")
-    family, rule = found
+    family, rule = entry
     return family, rule(row)
