@@ -1,9 +1,11 @@
-"""A pytest plugin: runs a sample of the collected tests, each within a time limit, and writes down how each one ended.
+"""A pytest plugin that runs a sample of the collected tests with a time limit, and records the outcome of each.
 
-The environment says what to do: ``CONFORMANCE_RESULTS`` (a file, one JSON object a line is appended; tests that are in
-it already are not run again), ``CONFORMANCE_SAMPLE`` (how many tests to run, 0 for all), ``CONFORMANCE_ONLY`` (a file
-with the names of the tests to run), ``CONFORMANCE_SECONDS`` (of processor time, per test; ten times as many pass on the
-clock before a test that waits for something is stopped).
+Environment variables:
+
+- ``CONFORMANCE_RESULTS``: File that receives one JSON object a line. Tests that it already contains are not run again.
+- ``CONFORMANCE_SAMPLE``: Number of tests to run; 0 for all.
+- ``CONFORMANCE_ONLY``: File with the names of the tests to run.
+- ``CONFORMANCE_SECONDS``: Limit of processor time for each test. The limit of wall-clock time is ten times as long.
 """
 
 from __future__ import annotations
@@ -23,10 +25,11 @@ SECONDS = int(os.environ.get("CONFORMANCE_SECONDS", "60"))
 
 
 class OutOfTimeError(BaseException):
-    """Not an Exception, so that no test swallows it."""
+    """Ends a test that takes too long. It is no ``Exception``, so that no test catches it."""
 
 
 def name_of(item: pytest.Item) -> str:
+    """Returns the class and the function of a test, with its parameters."""
     return "::".join(item.nodeid.split("::")[-2:])
 
 
@@ -36,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         wanted = set(Path(only).read_text().split("\n"))
         items[:] = [item for item in items if name_of(item) in wanted]
     elif SAMPLE:
-        # The same sample each time, spread over the file.
+        # The order of hashes gives the same sample in each run, spread over the file.
         items.sort(key=lambda item: hashlib.sha256(name_of(item).encode()).digest())
         del items[SAMPLE:]
     if RESULTS.exists():
@@ -45,6 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def write(name: str, outcome: str, reason: str = "") -> None:
+    """Appends the outcome of a test to the results."""
     with RESULTS.open("a") as file:
         file.write(json.dumps({"name": name, "outcome": outcome, "reason": reason[-600:]}) + "\n")
 
@@ -52,10 +56,10 @@ def write(name: str, outcome: str, reason: str = "") -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     def stop(number: int, frame: object) -> None:
-        raise OutOfTimeError(f"more than {SECONDS} s")
+        raise OutOfTimeError(f"the test took more than {SECONDS} s of processor time, or ten times as long in all")
 
     marker = RESULTS.with_suffix(".running")
-    marker.write_text(name_of(item))  # left behind when the process dies
+    marker.write_text(name_of(item))  # the file remains if the process dies
     limits = {signal.SIGPROF: (signal.ITIMER_PROF, SECONDS), signal.SIGALRM: (signal.ITIMER_REAL, 10 * SECONDS)}
     for number, (timer, seconds) in limits.items():
         signal.signal(number, stop)

@@ -1,12 +1,11 @@
-"""Runs JAX's own tests on platform ``tt``, those that do not pass on JAX's CPU backend too, and writes
-docs/conformance-jax.md.
+"""Runs JAX's own tests on platform ``tt`` and writes docs/conformance-jax.md.
 
     python conformance/run_jax.py [--tests DIR] [--sample N] [--files NAME ...] [--work DIR]
 
-DIR is a checkout of jax-ml/jax at the tag of the installed version; without one it is cloned into the work folder.
-Numerics are ``exact`` and x64 is off. A test counts when it passes on the CPU backend; one that passes on ``tt`` is
-taken to. Those in known_failures.toml
-are run as well, and must fail.
+DIR is a checkout of jax-ml/jax at the tag of the installed version; without it, the repository is cloned into the work
+folder. Numerics are ``exact`` and x64 is off. A test counts if it passes on JAX's CPU backend. Tests that fail on
+``tt`` run on the CPU backend too; tests that pass on ``tt`` are assumed to pass there. Tests that known_failures.toml
+declares are run as well, and must fail.
 """
 
 from __future__ import annotations
@@ -29,28 +28,30 @@ FILES = """
     lax_control_flow_test random_test api_test aot_test export_test array_test dtypes_test ann_test fft_test
     linalg_test image_test lax_scipy_test
 """.split()  # noqa: SIM905
-CRASHES_ENDURED = 20
+MAX_CRASHES = 20
+"""Number of times that a file's tests are started again after the process died."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tests", type=Path)
+    parser.add_argument("--tests", type=Path, help="checkout of jax-ml/jax; cloned if left out")
     parser.add_argument("--sample", type=int, default=60, help="tests per file; 0 for all")
-    parser.add_argument("--files", nargs="*", default=FILES)
-    parser.add_argument("--work", type=Path, default=Path("build/conformance-jax"))
-    parser.add_argument("--no-table", action="store_true", help="print the table, write nothing")
-    given = parser.parse_args()
-    given.work.mkdir(parents=True, exist_ok=True)
-    tests = given.tests or clone(given.work)
+    parser.add_argument("--files", nargs="*", default=FILES, help="names of JAX's test files")
+    parser.add_argument("--work", type=Path, default=Path("build/conformance-jax"), help="folder of results and logs")
+    parser.add_argument("--no-table", action="store_true", help="print the table and do not write the document")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    tests = options.tests or clone(options.work)
     known = tomllib.loads(KNOWN.read_text())
     rows, wrong = [], []
-    for name in given.files:
-        row, mistakes = compare(name, tests / "tests" / f"{name}.py", given.work, given.sample, known.get(name, {}))
+    for name in options.files:
+        path = tests / "tests" / f"{name}.py"
+        row, mistakes = compare(name, path, options.work, options.sample, known.get(name, {}))
         print(row, flush=True)
         rows.append(row)
         wrong += [f"{name}: {mistake}" for mistake in mistakes]
-    table = render(rows, given.sample)
-    if given.no_table:
+    table = render(rows, options.sample)
+    if options.no_table:
         print(table)
     else:
         TABLE.write_text(table)
@@ -59,7 +60,7 @@ def main() -> None:
 
 
 def clone(work: Path) -> Path:
-    """JAX's repository at the tag of the version that is installed."""
+    """Clones JAX's repository at the tag of the installed version, and returns the folder."""
     tag = f"jax-v{importlib.metadata.version('jax')}"
     target = work.absolute() / tag
     if not target.exists():
@@ -71,14 +72,25 @@ def clone(work: Path) -> Path:
 def compare(
     name: str, path: Path, work: Path, sample: int, known: dict[str, str]
 ) -> tuple[dict[str, object], list[str]]:
-    """One row of the table, and what contradicts known_failures.toml."""
+    """Runs the tests of a file.
+
+    Args:
+        name: Name of the file, without folder and ending.
+        path: Path of the file.
+        work: Folder of results and logs.
+        sample: Number of tests to run; 0 for all.
+        known: Declared failures: reasons by test.
+
+    Returns:
+        A row of the table, and a line for each result that contradicts the declared failures.
+    """
     on_tt = run(path, work / f"{name}.tt.jsonl", "tt,cpu", sample, None)
     passed = {test for test, result in on_tt.items() if result["outcome"] == "passed"}
     others = work / f"{name}.others"
     others.write_text("\n".join(sorted(set(on_tt) - passed)))
     on_cpu = run(path, work / f"{name}.cpu.jsonl", "cpu", 0, others) if passed < set(on_tt) else {}
     passing = passed | {test for test in on_tt if on_cpu.get(test, {}).get("outcome") == "passed"}
-    # By the test itself: it needs 8 devices.
+    # These tests skip tt themselves, mostly because they need 8 devices.
     skipped = {test for test in passing if on_tt[test]["outcome"] == "skipped"}
     passing -= skipped
     failing = passing - passed
@@ -97,7 +109,17 @@ def compare(
 
 
 def run(path: Path, results: Path, platforms: str, sample: int, only: Path | None) -> dict[str, dict[str, str]]:
-    """Results by test. A process that dies is started again for the tests after the one it died in."""
+    """Runs the tests of a file in a process, and returns their results by test.
+
+    If the process dies, it is started again for the tests after the one that it was running.
+
+    Args:
+        path: The file of tests.
+        results: File that receives one JSON object for each test.
+        platforms: Value of ``JAX_PLATFORMS``.
+        sample: Number of tests to run; 0 for all.
+        only: File with the names of the tests to run; None for all.
+    """
     environment = os.environ | {
         "JAX_PLATFORMS": platforms,
         "JAX_ENABLE_X64": "0",
@@ -123,7 +145,7 @@ def run(path: Path, results: Path, platforms: str, sample: int, only: Path | Non
     ]
     command += ["-W", "ignore", "--rootdir", str(path.parent), "-c", os.devnull, str(path)]
     marker = results.with_suffix(".running")
-    for _ in range(CRASHES_ENDURED):
+    for _ in range(MAX_CRASHES):
         marker.unlink(missing_ok=True)
         with results.with_suffix(".log").open("a") as log:
             code = subprocess.run(
@@ -139,15 +161,16 @@ def run(path: Path, results: Path, platforms: str, sample: int, only: Path | Non
 
 
 def render(rows: list[dict[str, object]], sample: int) -> str:
+    """Returns the document."""
     total: collections.Counter[str] = collections.Counter()
     lines = [
         "# JAX's own tests on platform `tt`",
         "",
-        f"Written by `make conformance-jax`: JAX {importlib.metadata.version('jax')}, numerics `exact`, x64 off, "
+        f"Written by `make conformance-jax` with JAX {importlib.metadata.version('jax')}, numerics `exact`, no x64 and "
         + (f"a fixed sample of {sample} tests a file." if sample else "all tests."),
-        "A test counts when it passes on JAX's CPU backend and does not itself skip `tt` (they mostly ask for "
-        "several devices). One that passes on `tt` is taken to pass there and not run twice. What is declared to "
-        "fail, with the reason, stands in `conformance/known_failures.toml`; it is run, and has to fail.",
+        "A test counts if it passes on JAX's CPU backend and does not skip `tt` itself, mostly because it needs "
+        "several devices. A test that passes on `tt` is assumed to pass on the CPU backend and is not run there. "
+        "`conformance/known_failures.toml` declares failures with their reasons; they are run, and must fail.",
         "",
         "| tests | run | pass on JAX's CPU | skip `tt` | pass on `tt` | declared to fail | share |",
         "|---|---|---|---|---|---|---|",
