@@ -1,4 +1,4 @@
-"""A fixed sample of what `make conformance-torch` runs, and that the judge tells right from wrong."""
+"""A fixed sample of what `make conformance-torch` runs, and checks of the judge itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def load(name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's tables of tests warn while they are read
+        warnings.simplefilter("ignore")  # torch's tables of tests warn at import
         spec.loader.exec_module(module)
     return module
 
@@ -71,7 +71,7 @@ def test_wrong_values_fail():
 
 
 def test_eager_runs_on_nothing_fail(monkeypatch):
-    """A compile that hands the function back is no pass."""
+    """A compilation that returns the function itself does not pass."""
     monkeypatch.setattr(torch, "compile", lambda function, **_: function)
     monkeypatch.setattr(judge, "moved", lambda value: value)
     (op,) = [op for op in judge.op_db if op.name == "exp"]

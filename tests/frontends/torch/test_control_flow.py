@@ -1,4 +1,4 @@
-"""Graphs within graphs: control flow, and random ops that are run twice."""
+"""Control flow on the device, and random ops that a checkpoint runs twice."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_a_loop_runs_until_its_condition_fails():
 
     i, x, step = torch.tensor(2), torch.ones(3), torch.arange(3.0)
     expected = f(i, x, step)
-    found = torch.compile(f, backend="tt", fullgraph=True)(i.to("tt"), x.to("tt"), step.to("tt"))
-    assert [value.cpu().tolist() for value in found] == [value.tolist() for value in expected]
+    results = torch.compile(f, backend="tt", fullgraph=True)(i.to("tt"), x.to("tt"), step.to("tt"))
+    assert [value.cpu().tolist() for value in results] == [value.tolist() for value in expected]
 
 
 def test_a_scan_carries_and_stacks():
@@ -46,9 +46,9 @@ def test_a_scan_carries_and_stacks():
 
     x = torch.arange(12.0).view(4, 3)
     expected = [torch.ones(3) + x.sum(0), torch.stack([(1 + x[:i].sum(0)) * x[i] for i in range(4)])]
-    found = torch.compile(f, backend="tt", fullgraph=True)(x.to("tt"))
-    for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one.cpu(), other)
+    results = torch.compile(f, backend="tt", fullgraph=True)(x.to("tt"))
+    for result, value in zip(results, expected, strict=True):
+        torch.testing.assert_close(result.cpu(), value)
 
 
 @pytest.mark.parametrize("compiled", [False, True])

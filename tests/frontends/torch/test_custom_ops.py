@@ -1,4 +1,4 @@
-"""``torch.ops.tt``: on the CPU beside plain loops, and on the device, eagerly and compiled, beside the CPU."""
+"""``torch.ops.tt``: compares the CPU with plain loops, and the device, eager and compiled, with the CPU."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ def drawn(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
-def attended(query, key, value, seen, scale, sink=None):
-    """One row at a time: [heads, rows, width] to [key heads, length, width]."""
+def attention_by_rows(query, key, value, visible, scale, sink=None):
+    """Returns attention of [heads, rows, width] to [key heads, length, width], computed row by row.
+
+    Args:
+        visible: For each row, the positions of the keys that it attends to.
+    """
     groups, result = query.shape[0] // key.shape[0], []
     for head, rows in enumerate(query):
-        for row, places in zip(rows, seen, strict=True):
-            k, v = key[head // groups][places], value[head // groups][places]
+        for row, positions in zip(rows, visible, strict=True):
+            k, v = key[head // groups][positions], value[head // groups][positions]
             scores = (k @ row * scale).exp()
             extra = 0.0 if sink is None else sink[head].exp()
             result.append((scores[:, None] * v).sum(0) / (scores.sum() + extra))
@@ -39,22 +43,22 @@ def _decoded(query, key, value, scale, sink=None, window=100):
     result = []
     for user, blocks in enumerate(TABLE.long()):
         keys, values = (torch.cat(list(cache[blocks]), 1) for cache in (key, value))
-        seen = torch.arange(max(0, int(LAST[user]) + 1 - window), int(LAST[user]) + 1)
-        result.append(attended(query[0, user, :, None], keys, values, [seen], scale, sink)[:, 0])
+        visible = torch.arange(max(0, int(LAST[user]) + 1 - window), int(LAST[user]) + 1)
+        result.append(attention_by_rows(query[0, user, :, None], keys, values, [visible], scale, sink)[:, 0])
     return torch.stack(result)[None]
 
 
 def prefill(window=None):
     query, key, value = drawn(1, 4, 32, 8), drawn(1, 2, 32, 8), drawn(1, 2, 32, 8)
-    seen = [torch.arange(max(0, row + 1 - (window or 32)), row + 1) for row in range(32)]
-    expected = attended(query[0], key[0], value[0], seen, 0.5)[None]
+    visible = [torch.arange(max(0, row + 1 - (window or 32)), row + 1) for row in range(32)]
+    expected = attention_by_rows(query[0], key[0], value[0], visible, 0.5)[None]
     return ops.scaled_dot_product_attention, (query, key, value, None, True, 0.5, window), expected
 
 
 def latent_prefill():
     query, key = drawn(1, 4, 32, 8), drawn(1, 1, 32, 8)
-    seen = [torch.arange(row + 1) for row in range(32)]
-    expected = attended(query[0], key[0], key[0, :, :, :6], seen, 8**-0.5)[None]
+    visible = [torch.arange(row + 1) for row in range(32)]
+    expected = attention_by_rows(query[0], key[0], key[0, :, :, :6], visible, 8**-0.5)[None]
     return ops.flash_mla_prefill, (query, key, 6), expected
 
 
@@ -68,9 +72,9 @@ def decode():
 
 
 def paged_decode():
-    given = _decode_arguments()
-    arguments = *given, TABLE, True, None, LAST, None, 0.5, 3
-    return ops.paged_scaled_dot_product_attention_decode, arguments, _decoded(*given, 0.5, window=3)
+    tensors = _decode_arguments()
+    arguments = *tensors, TABLE, True, None, LAST, None, 0.5, 3
+    return ops.paged_scaled_dot_product_attention_decode, arguments, _decoded(*tensors, 0.5, window=3)
 
 
 def latent_paged_decode():
@@ -84,8 +88,8 @@ def chunk():
     expected = []
     for user, blocks in enumerate(TABLE.long()):
         keys, values = (torch.cat(list(cache[blocks]), 1) for cache in (key, value))
-        seen = [torch.arange(5 + row + 1) for row in range(4)]
-        expected.append(attended(query[user], keys, values, seen, 8**-0.5))
+        visible = [torch.arange(5 + row + 1) for row in range(4)]
+        expected.append(attention_by_rows(query[user], keys, values, visible, 8**-0.5))
     arguments = query, key, value, TABLE, torch.tensor([5], dtype=torch.int32)
     return ops.chunked_scaled_dot_product_attention, arguments, torch.stack(expected)
 

@@ -1,4 +1,4 @@
-"""Fourier transforms as matrix products, and complex tensors: in programs, as inputs, and as views."""
+"""Fourier transforms as matrix products, and complex tensors in programs, as inputs and as views."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_size_with_a_large_prime_factor_runs_on_the_host(on_jax, device):
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_spectrogram_and_back_stay_on_the_device():
+def test_stft_and_its_inverse_run_on_the_device():
     window = torch.hann_window(8)
 
     def function(x, window):
@@ -65,8 +65,8 @@ def test_a_spectrogram_and_back_stay_on_the_device():
     x = torch.randn(1, 24, generator=torch.Generator().manual_seed(0))
     torch.compiler.reset()
     got = torch.compile(function, backend="tt")(x.to("tt"), window.to("tt"))
-    for one, other in zip(got, function(x, window), strict=True):
-        torch.testing.assert_close(one.cpu(), other, rtol=1e-4, atol=1e-4)
+    for result, expected in zip(got, function(x, window), strict=True):
+        torch.testing.assert_close(result.cpu(), expected, rtol=1e-4, atol=1e-4)
     assert host_ops.counts() == {}
 
 
@@ -97,7 +97,7 @@ def test_conjugate_and_negative_views_as_results_and_inputs(device):
 
 @pytest.mark.usefixtures("exact")
 def test_conjugate_and_negative_views_of_the_device():
-    """They are read and written as what they show; torch hands some kernels the views as they are."""
+    """Reads and writes go through the view; torch passes such views to some kernels unresolved."""
     z = Z.to("tt")
     for got, expected in zip(views(z), views(Z), strict=True):
         torch.testing.assert_close(got.cpu(), expected.resolve_conj().resolve_neg(), rtol=1e-4, atol=1e-4)
@@ -109,7 +109,7 @@ def test_conjugate_and_negative_views_of_the_device():
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_numbers_for_parts_that_are_none(compiled):
+def test_nan_to_num_of_complex_numbers(compiled):
     def f(x):
         return torch.nan_to_num(x), torch.nan_to_num(x, 1.0, 2.0, 3.0), x.nan_to_num(posinf=5.0)
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (tables of one-line cases)
-"""Each lowering rule against eager torch: the module that it makes, run exactly by JAX's CPU client."""
+"""Compares each lowering rule with eager torch: JAX's CPU client runs the module that the rule produces."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def test_pool(name, check):
 
 
 def test_pool_far_beyond_its_input(check):
-    """Only the elements that are there take part: windows of so many would not end, nor fit in memory."""
+    """Windows of this size would take too long and too much memory unless they are cut to the input."""
     x = f(2, 3, 2, 3)
     check(lambda x: F.max_pool2d(x, 3000, ceil_mode=True, return_indices=True), x)
     check(lambda x: F.max_pool2d(x, 3000, 2, 1500, ceil_mode=True), x)
@@ -301,7 +301,7 @@ def test_batch_norm(train, check):
 
 
 def test_batch_norm_of_half_precision_rounds_its_shift_once(check):
-    """Of an input of zeros it is the shift: bias - mean * weight / sqrt(variance)."""
+    """The result for zeros is the shift: bias - mean * weight / sqrt(variance)."""
     vectors = [tensor.to(torch.bfloat16) for tensor in (f(999), f(999, low=0.1), f(1, 999)[0], f(3, 333).reshape(999))]
     zeros = torch.zeros(1, 999, 1, dtype=torch.bfloat16)
     check(lambda x, mean, var, w, b: F.batch_norm(x, mean, var, w, b), zeros, *vectors, rtol=0.0, atol=2**-12)
@@ -358,11 +358,11 @@ def test_indexing(name, check):
 def test_gradients_of_indexing(check):
     positions = torch.tensor([[0, 7, 3], [9, 0, 4]])
 
-    def gradient(of, x):
+    def gradient(function, x):
         x = x.detach().requires_grad_()
-        return torch.autograd.grad(of(x).sin().sum(), x)[0]
+        return torch.autograd.grad(function(x).sin().sum(), x)[0]
 
-    for of in (
+    for function in (
         lambda x: F.embedding(positions, x),
         lambda x: F.embedding(positions, x, padding_idx=0),
         lambda x: x[positions],
@@ -377,11 +377,11 @@ def test_gradients_of_indexing(check):
         lambda x: x.prod(1),
         lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True),
     ):
-        check(lambda x, of=of: gradient(of, x), f(10, 4), rtol=1e-4, atol=1e-4)
+        check(lambda x, function=function: gradient(function, x), f(10, 4), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
-def test_labels_after_the_first_that_is_none_do_not_count(check, reduction):
+def test_labels_after_the_first_negative_one_do_not_count(check, reduction):
     labels = torch.tensor([[2, 0, -1, 1], [-1, 1, 1, 1], [3, 2, 1, 0]])
     check(lambda x: F.multilabel_margin_loss(x, labels, reduction=reduction), f(3, 4))
     check(lambda x: F.multilabel_margin_loss(x, labels[0], reduction=reduction), f(4))
@@ -396,7 +396,7 @@ def test_factories(check):
     check(lambda x: (torch.eye(3), torch.full_like(x, 2.5), torch.tensor([1.0, 2.0]), x.new_full((2,), 3)), f(4))
 
 
-def test_dropout_draws_what_torch_draws(lowered):
+def test_dropout_draws_the_same_numbers_as_torch(lowered):
     x = f(64)
     torch.manual_seed(3)
     expected = F.dropout(x, 0.4)
@@ -424,7 +424,7 @@ def test_arguments_carry_role_and_name():
     assert re.search(r'%arg1: [^{]*\{ttcore.argument_type = "parameter", ttir.name = "fc.weight"\}', main)
 
 
-def test_max_pool_and_relu_have_the_form_the_compiler_knows(lowered):
+def test_max_pool_and_relu_have_the_form_that_the_compiler_matches(lowered):
     text = str(lowered(lambda x: F.max_pool2d(F.relu(x), 2), f(1, 1, 4, 4)).module)
     assert "stablehlo.reduce_window" in text
     assert "0xFF800000" in text
@@ -457,32 +457,32 @@ def test_decompositions_leave_ops_with_a_rule_whole():
 def test_histograms(check):
     x = f(60, low=-1, high=7)
     check(lambda x: torch.histc(x, 5, 0, 6), x)
-    check(lambda x: torch.histc(x, 4), x)  # bounds of the data
-    check(lambda x: torch.histc(x, 4), torch.ones(3))  # equal ones are widened
+    check(lambda x: torch.histc(x, 4), x)  # the least and the greatest element are the bounds
+    check(lambda x: torch.histc(x, 4), torch.ones(3))  # equal bounds are widened
     check(lambda x: torch.histc(x, 4, 0, 3), torch.tensor([0.0, 0, 1, 3, 3, 3, 5, -1]))  # the last bin is closed
 
 
 def test_grouped_products(check):
-    """Groups of rows, one of them empty, each with a matrix of its own."""
+    """Multiplies groups of rows, one of them empty, by one matrix each."""
     x, y = f(10, 16, dtype=torch.bfloat16), f(4, 16, 32, dtype=torch.bfloat16)
     offsets = torch.tensor([3, 3, 8, 10], dtype=torch.int32)
     check(lambda x, y, offsets: torch._grouped_mm(x, y, offs=offsets), x, y, offsets, rtol=2e-2, atol=2e-2)
 
 
 def test_mixtures_of_experts_of_transformers(check):
-    """An op of another library, with a rule by its name, in float32 and with gradients."""
+    """Lowers ops of another library, whose rules are registered by name, in float32 and with gradients."""
     pytest.importorskip("transformers.integrations.moe")
     offsets = torch.tensor([3, 3, 8, 10], dtype=torch.int32)
 
     def function(x, y, offsets):
-        made = torch.ops.transformers.grouped_mm_fallback(x, y, offsets)
-        grads = torch.ops.transformers.grouped_mm_fallback_backward(x, y, offsets, made * 2)
-        return made, *grads
+        product = torch.ops.transformers.grouped_mm_fallback(x, y, offsets)
+        grads = torch.ops.transformers.grouped_mm_fallback_backward(x, y, offsets, product * 2)
+        return product, *grads
 
     check(function, f(10, 16), f(4, 16, 32), offsets, rtol=1e-4, atol=1e-4)
 
 
-def test_assertions_about_values_are_passed_over(lowered):
+def test_assertions_about_values_are_ignored(lowered):
     module = lowered(lambda x: (torch._assert_async((x > -9).all()), x + 1)[1], f(3)).module
     assert "stablehlo.add" in str(module)
 

@@ -1,4 +1,4 @@
-"""Rules whose corners torch's samples reach: numbers as tensors, truths that are summed, integers that are rounded."""
+"""Corner cases of lowering rules: 0-dim tensors, sums of booleans, rounding of integers and the like."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_rounding_integers(check):
     check(lambda x: (x.ceil(), x.floor(), x.trunc(), x.round()), torch.arange(-3, 3))
 
 
-def test_sign_of_another(check):
+def test_copysign(check):
     x = torch.tensor([1.0, -2.0, 3.0, -0.0])
     check(lambda x, y: (torch.copysign(x, y), torch.copysign(x, -1)), x, torch.tensor([-0.0, 0.0, -5.0, -1.0]))
 
@@ -34,19 +34,19 @@ def test_bucketize(check, right):
     check(lambda x, edges: torch.bucketize(x, edges, right=right), x, edges)
 
 
-def test_complex_numbers_of_parts(check):
+def test_complex_numbers_from_parts(check):
     x, y = torch.randn(3), torch.randn(2, 1)
     check(lambda x, y: (torch.view_as_real(torch.complex(x, y.expand(2, 3))), torch.polar(x, y).real), x, y)
 
 
-def test_sums_of_truths(check):
+def test_sums_of_booleans(check):
     x, positions = torch.tensor([True, False, False]), torch.tensor([1, 1, 0])
     source = torch.tensor([False, True, False])
     check(lambda x, i, s: (x.scatter_add(0, i, s), x.index_put((i,), s, accumulate=True)), x, positions, source)
 
 
 @pytest.mark.parametrize("size", [0, 1])
-def test_windows_of_a_number(check, size):
+def test_windows_of_a_0_dim_tensor(check, size):
     check(lambda x: x.unfold(0, size, 1), torch.tensor(math.pi))
 
 
@@ -72,14 +72,14 @@ def test_scatters_that_combine(check, reduce, include_self):
         check(lambda x, i, s: x.scatter_reduce(1, i, s, **options), x, positions, source)  # noqa: B023
 
 
-def test_elements_of_the_flat_tensor(check):
+def test_take_from_the_flattened_tensor(check):
     check(torch.take, torch.arange(6.0).view(2, 3), torch.tensor([[5, -1], [0, -6]]))
 
 
 def test_negative_powers_of_integers(check):
     base = torch.tensor([-2, -1, 0, 1, 2, 9])[:, None]
     exponents = torch.tensor([-3, -2, -1, 0, 1, 8])
-    base = base.expand(6, 6)[torch.tensor([0, 1, 3, 4, 5])]  # torch leaves 0 to a negative power open
+    base = base.expand(6, 6)[torch.tensor([0, 1, 3, 4, 5])]  # torch does not define negative powers of 0
     check(torch.pow, base, exponents)
 
 
@@ -90,7 +90,7 @@ def test_gradients_of_softmax_in_bfloat16_are_rounded_once(check):
         check(lambda g, o, op=op: op(g, o, 1, torch.bfloat16), grad, output, rtol=8e-3, atol=1e-4)
 
 
-def test_arithmetic_of_truths(check):
+def test_arithmetic_of_booleans(check):
     x, y = torch.tensor([True, False, True]), torch.tensor([True, True, False])
     check(lambda x, y: (torch.add(x, y), torch.add(x, y, alpha=False), torch.prod(x, dtype=torch.bool)), x, y)
 
@@ -116,7 +116,7 @@ STRIDED = {
 
 
 @pytest.mark.parametrize("name", STRIDED)
-def test_any_places_of_memory(name, check):
+def test_as_strided(name, check):
     size, stride, offset = STRIDED[name]
     check(lambda x: x.as_strided(size, stride, offset), torch.randn(4, 8))
     check(lambda x: x.as_strided(size, stride, offset), torch.randn(8, 4).t())
@@ -137,8 +137,8 @@ def test_triangular_systems(check, upper, left, unitriangular):
     check(lambda a, b: torch.linalg.solve_triangular(a, b, **options), a, b, rtol=1e-3, atol=1e-3)
 
 
-def test_a_triangle_of_ones(check):
-    """Its powers have numbers of ten digits, its inverse has ones."""
+def test_a_triangular_system_of_ones(check):
+    """The powers of this triangle have numbers of ten digits; its inverse has only 1, -1 and 0."""
     a, b = torch.ones(1, 64, 64), torch.arange(64.0).view(64, 1)
     check(lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), a, b)
 
@@ -148,7 +148,7 @@ def extremes(x, dim):
 
 
 @pytest.mark.parametrize("dim", [0, 1])
-def test_extremes_so_far(check, dim):
+def test_running_extremes(check, dim):
     ties = torch.tensor([[1.0, 3.0, 3.0, 2.0, 3.0], [5.0, 7.0, 1.0, 0.0, 9.0], [5.0, -math.inf, 4.0, 0.0, 9.0]])
     for x in (ties, torch.randint(-3, 3, (7, 9)), torch.tensor([[True, False], [False, True]])):
         check(lambda x: extremes(x, dim), x)
@@ -156,7 +156,7 @@ def test_extremes_so_far(check, dim):
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_nan_is_the_extreme_from_there_on():
+def test_nan_is_the_running_extreme_from_its_position_on():
     x = torch.tensor([[5.0, math.nan, 1.0, math.nan, 9.0], [5.0, -math.inf, 4.0, 0.0, 9.0]])
     for got, expected in zip(extremes(x.to("tt"), 1), extremes(x, 1), strict=True):
         torch.testing.assert_close(got.cpu(), expected, equal_nan=True)
