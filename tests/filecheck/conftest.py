@@ -1,14 +1,16 @@
 """Collects ``*.mlir`` as tests.
 
-The first line says what to do, ``// RUN: <verb> [name=value ...]``:
+The first line selects the test, ``// RUN: <verb> [name=value ...]``:
 
-roundtrip      TTIR or TTNN; printed, read and printed again is the same, and jaxlib's MLIR reads its generic form.
-invalid        parts between ``// -----`` are each refused with the text of their ``// expected-error:`` line.
-pass=<stage>   one stage of the pipeline, by its name, on a TTIR or TTNN module.
-import         StableHLO into TTIR.
-compile        StableHLO into TTNN by the whole pipeline.
+roundtrip      prints a TTIR or TTNN module, parses and prints it again: the texts are equal, and jaxlib's MLIR parses
+               the generic form.
+invalid        parses the modules between ``// -----`` lines: each is refused with the error of its
+               ``// expected-error:`` line.
+pass=<stage>   runs one stage of the pipeline, by its name, on a TTIR or TTNN module.
+import         imports StableHLO into TTIR.
+compile        compiles StableHLO to TTNN by the entire pipeline.
 
-CHECK lines judge the text that comes out. Options are compile options, and ``level``, ``arch``, ``dtype`` for short.
+CHECK lines check the printed text. Options are compile options; ``level``, ``arch`` and ``dtype`` are short forms.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ SHORT = {"level": "optimization_level", "dtype": "experimental_weight_dtype"}
 
 
 class Failure(Exception):
-    """A file does not do what it says; the message is all there is to know."""
+    """A check of a file failed; the message alone describes the failure."""
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
@@ -55,7 +57,7 @@ class MlirFile(pytest.File):
 
 
 def parts(text: str) -> Iterator[tuple[int, str]]:
-    """Parts between separators with the line they start on, comment-only ones left out."""
+    """Yields the modules between separators with their first lines; those of comments only are left out."""
     line = 1
     for part in SEPARATOR.split(text):
         if any(row.strip() and not row.lstrip().startswith("//") for row in part.splitlines()):
@@ -89,7 +91,7 @@ class InvalidItem(Item):
         where = f"{self.path}:{self.line}"
         expected = EXPECTED.search(self.text)
         if expected is None:
-            raise Failure(f"{where}: this part has no '// expected-error: ...' line:\n{self.text}")
+            raise Failure(f"{where}: this module has no '// expected-error: ...' line:\n{self.text}")
         try:
             parse_module(self.text)
         except MalformedModuleError as error:
@@ -125,10 +127,10 @@ def roundtrip(text: str, _: str, options: dict[str, str]) -> str:
     pretty = print_module(module)
     again = print_module(parse_module(pretty))
     if again != pretty:
-        raise Failure(f"Printed, read and printed again it differs. First:\n{pretty}\nThen:\n{again}")
+        raise Failure(f"The module prints differently after parsing its text. First:\n{pretty}\nThen:\n{again}")
     generic = print_module(module, generic=True)
     if print_module(parse_module(generic)) != pretty:
-        raise Failure(f"The generic form reads as another module:\n{generic}")
+        raise Failure(f"The generic form parses to another module:\n{generic}")
     context = ir.Context()
     context.allow_unregistered_dialects = True
     ir.Module.parse(generic, context)
@@ -136,7 +138,7 @@ def roundtrip(text: str, _: str, options: dict[str, str]) -> str:
 
 
 def run_stage(text: str, name: str, options: dict[str, str]) -> str:
-    """The result of the last stage of a name under these options, verified."""
+    """Returns the text after the last stage of a name, with these options, after verifying the module."""
     from tt_xla.compiler import pipeline, ttir_to_ttnn
     from tt_xla.ir.text import parse_module, print_module
     from tt_xla.options import CompileOptions

@@ -1,4 +1,4 @@
-"""Every op of the dialects has valid and invalid cases, and no odd property value breaks a verifier."""
+"""Every op of the dialects has valid and invalid cases, and no odd property value crashes a verifier."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tt_xla.ir.text import parse_module
 DIALECTS = {"ttcore": ttcore.TTCore, "ttir": ttir.dialect(), "ttnn": ttnn.dialect()}
 FOLDER = Path(__file__).parent / "dialects"
 WITHOUT_RULES = {"ttnn.get_device"}
-"""Ops that nothing can be wrong with."""
+"""Ops without any rule to break."""
 
 
 def ops_in(files: list[Path]) -> set[str]:
@@ -54,8 +54,8 @@ ODD = {
 
 
 def odd_texts() -> list[tuple[str, str]]:
-    """Each valid case with one property value replaced by an odd one."""
-    found: list[tuple[str, str]] = []
+    """Returns each valid case with one property value replaced by an odd one."""
+    texts: list[tuple[str, str]] = []
     for path in sorted(FOLDER.glob("tt*/*.mlir")):
         if path.stem.endswith(("_invalid", "attributes", "layout", "module")):
             continue
@@ -66,18 +66,18 @@ def odd_texts() -> list[tuple[str, str]]:
                 for value in values:
                     odd = match.expand(value) if "\\" in value else value
                     text = function[: match.start()] + odd + function[match.end() :]
-                    found.append((f"{path.parent.name}.{path.stem}", named_in(head, text) + text))
-    return found
+                    texts.append((f"{path.parent.name}.{path.stem}", used_aliases(head, text) + text))
+    return texts
 
 
-def named_in(aliases: str, text: str) -> str:
-    """The aliases that a text needs, which is what most of the reading would go to."""
-    kept = ""
+def used_aliases(aliases: str, text: str) -> str:
+    """Returns only the aliases that a text uses, because parsing all of them would take most of the time."""
+    used = ""
     for line in reversed(aliases.splitlines(keepends=True)):
         name = line.partition(" ")[0]
-        if re.search(rf"{re.escape(name)}\b", text + kept):
-            kept = line + kept
-    return kept
+        if re.search(rf"{re.escape(name)}\b", text + used):
+            used = line + used
+    return used
 
 
 def refusal(text: str) -> MalformedModuleError | None:

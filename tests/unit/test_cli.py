@@ -1,4 +1,4 @@
-"""The ``tt-xla`` command, run as users run it and, where a failure must be forced, in this process."""
+"""Tests of the ``tt-xla`` command, run as users run it or, where a failure must be forced, in this process."""
 
 from __future__ import annotations
 

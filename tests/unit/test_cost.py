@@ -1,4 +1,4 @@
-"""The cost model: how it must behave for any op, and how near it is to times measured on silicon."""
+"""Tests of the cost model: its behaviour for any op, and its distance from times measured on silicon."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SIZES = st.integers(1, 4096)
 @given(SIZES, SIZES, SIZES, st.sampled_from(system_names()))
 def test_a_larger_matmul_is_not_faster(m: int, k: int, n: int, system: str) -> None:
     target = load_target(system)
-    base = matmul(m, k, n, target).total_us - target.cores * target.launch_core_us  # a larger one may use fewer cores
+    base = matmul(m, k, n, target).total_us - target.cores * target.launch_core_us  # A larger one may use fewer cores.
     assert matmul(m, k, n, target).total_us > 0
     assert matmul(2 * m, k, n, target).total_us >= base
     assert matmul(m, 2 * k, n, target).total_us >= base
@@ -67,7 +67,7 @@ def test_a_larger_tensor_is_not_faster(op: str, rows: int, columns: int) -> None
         attributes = {"permutation": [1, 0]} if op == "permute" else {}
         return cost(op, [spec(shape)] * (2 if op in ("add", "concat") else 1), result, **attributes).total_us
 
-    base = time(rows, columns) - N150.cores * N150.launch_core_us  # a larger one may use fewer cores
+    base = time(rows, columns) - N150.cores * N150.launch_core_us  # A larger one may use fewer cores.
     assert time(rows, columns) > 0
     assert time(2 * rows, columns) >= base
     assert time(rows, 2 * columns) >= base
@@ -83,13 +83,13 @@ def test_more_cores_are_not_slower_but_for_their_start(m: int, k: int, n: int) -
 
 
 def test_functions_inside_a_binary_op_take_their_time_but_no_trip_to_memory() -> None:
-    whole = spec((2048, 2048), buffer=BufferType.L1, memory=MemoryLayout.INTERLEAVED)
+    matrix = spec((2048, 2048), buffer=BufferType.L1, memory=MemoryLayout.INTERLEAVED)
     steps = ((("op_type", "sqrt"),), (("op_type", "mul_unary_sfpu"), ("params", (0.5,))))
-    plain = cost("add", [whole, whole], whole)
+    plain = cost("add", [matrix, matrix], matrix)
     for side in ("activations", "input_tensor_a_activations", "input_tensor_b_activations"):
-        joined = cost("add", [whole, whole], whole, **{side: steps})
+        joined = cost("add", [matrix, matrix], matrix, **{side: steps})
         assert plain.total_us < joined.total_us
-        assert joined.total_us < plain.total_us + cost("sqrt", [whole], whole).total_us * 2
+        assert joined.total_us < plain.total_us + cost("sqrt", [matrix], matrix).total_us * 2
 
 
 def test_bfp8_weights_help_a_matmul_that_waits_for_dram() -> None:
@@ -168,8 +168,8 @@ def test_a_traced_program_has_shorter_gaps_and_const_eval_is_free() -> None:
     traced = function("main", FunctionKind.FORWARD, call)
     assert predicted_device_us(inner, N150) < predicted_device_us(traced, N150, [inner])
     assert predicted_device_us(traced, N150, [inner]) < predicted_device_us(plain, N150)
-    each = instruction_cost(add, [tensor], N150).total_us
-    assert predicted_device_us(inner, N150) == pytest.approx(10 * (each + N150.gap_us_traced))
+    add_cost = instruction_cost(add, [tensor], N150).total_us
+    assert predicted_device_us(inner, N150) == pytest.approx(10 * (add_cost + N150.gap_us_traced))
     cached = Instruction("ttcore.load_cached", {"inputs": (0,)}, (0,), {"callee": "@main_const_eval_0"})
     assert predicted_device_us(function("main", FunctionKind.FORWARD, cached), N150) == 0
     carried = function("main", FunctionKind.FORWARD, Instruction("ttnn.add", {}, (0,), {}, "", Cost(100.0)))
@@ -242,7 +242,7 @@ def test_a_convolution_with_few_rows_waits_for_its_weights() -> None:
 
 
 def place(rows: int) -> TensorSpec:
-    """A feature map of 512 channels in shards of its rows."""
+    """Returns the spec of a feature map of 512 channels, height-sharded."""
     return spec((1, 1, rows, 512), buffer=BufferType.L1, memory=MemoryLayout.HEIGHT_SHARDED, grid=(64, 1))
 
 

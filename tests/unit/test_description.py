@@ -1,4 +1,4 @@
-"""System descriptions in upstream's ``.ttsys`` form, written here with Google's flatbuffers library."""
+"""Tests of system descriptions in upstream's ``.ttsys`` format, which Google's flatbuffers library writes here."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIELDS = {
 
 
 def description(name: str, **changes: Any) -> bytes:
-    """What upstream's tools would write for a system that is ``name`` but for the changes."""
+    """Returns the file that upstream's tools would write for the system ``name`` with some facts changed."""
     target = load_target(name)
     facts = {field: getattr(target, field) for field in (*FIELDS, "arch", "chips", "grid")} | changes
     builder = flatbuffers.Builder(1024)
@@ -134,12 +134,14 @@ def test_files_that_are_no_description(tmp_path: Path) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_altered_descriptions_are_systems_or_errors(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
-    whole = bytearray(description("n300"))
-    for place, value in data.draw(st.lists(st.tuples(st.integers(0, len(whole) - 1), st.integers(0, 255)), max_size=4)):
-        whole[place] = value
-    cut = data.draw(st.integers(0, len(whole)))
+    original = bytearray(description("n300"))
+    for place, value in data.draw(
+        st.lists(st.tuples(st.integers(0, len(original) - 1), st.integers(0, 255)), max_size=4)
+    ):
+        original[place] = value
+    cut = data.draw(st.integers(0, len(original)))
     path = tmp_path_factory.mktemp("altered") / "system.ttsys"
-    path.write_bytes(whole[:cut] if data.draw(st.booleans()) else whole)
+    path.write_bytes(original[:cut] if data.draw(st.booleans()) else original)
     try:
         target = load_target(str(path))
     except SystemDescriptionError:

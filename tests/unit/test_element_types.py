@@ -1,4 +1,4 @@
-"""The table of element types against the libraries whose names it has."""
+"""Tests of the table of element types against the libraries whose names it lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of errors, and how their messages read."""
+"""Tests of the tree of errors and of the form of their messages."""
 
 from __future__ import annotations
 

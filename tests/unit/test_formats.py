@@ -1,4 +1,4 @@
-"""Block floats and bfloat16, against TT-NN's own packing and against the definition."""
+"""Tests of block floats and bfloat16 against TT-NN's own packing and against the definition."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_bit_identical_to_tt_nn(kind, dtype):
 
 
 def reference(values: list[float], bits: int) -> list[float]:
-    """The definition, one block of finite values at a time, in exact arithmetic."""
+    """Packs one block of finite values in exact arithmetic, as the definition says."""
     normal = [value if abs(value) >= 2.0**-126 else 0.0 for value in values]
     largest = max(abs(value) for value in normal)
     if largest == 0:
         return [0.0] * len(values)
     exponent = int(np.frexp(largest)[1]) - 1
-    # Aligned to the shared exponent, 24 bits are left; those below are lost before rounding.
+    # Alignment to the shared exponent leaves 24 bits; lower bits are lost before rounding.
     unit, grain = 2.0 ** (exponent - bits + 1), 2.0 ** (exponent - 23)
     packed = []
     for value in normal:

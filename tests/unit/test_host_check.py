@@ -1,4 +1,4 @@
-"""Which StableHLO of the host is compiled when the program is."""
+"""Tests of which host programs are compiled together with the program that calls them."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tt_xla.errors import UnsupportedOpError
 
 
 def module(op: str, type_: str = "tensor<4x4xf32>", line: int = 0) -> str:
-    """``line`` makes modules differ, as one that is known is not compiled again."""
+    """Returns a module with one op. ``line`` makes modules differ, because a known module is not compiled again."""
     head = f"// {line}\nmodule {{ func.func @main(%a: {type_}) -> {type_} {{"
     return f"{head} %0 = {op} : {type_}\n return %0 : {type_} }} }}"
 

@@ -1,4 +1,4 @@
-"""Without the C part JAX works on its other platforms, and says what is missing when it is asked for ``tt``."""
+"""Without the C part, JAX works on its other platforms, and says what is missing when a user selects ``tt``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 SCRIPT = """
 import sys
-sys.modules["tt_xla.frontends.jax.pjrt._trampoline"] = None  # as if it had not been built
+sys.modules["tt_xla.frontends.jax.pjrt._trampoline"] = None  # As if it had not been built.
 import jax, jax_plugin_tt
 from jax._src import xla_bridge
 xla_bridge._discover_and_register_pjrt_plugins()
@@ -20,10 +20,10 @@ xla_bridge._discover_and_register_pjrt_plugins()
 
 
 def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    given = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
-    given |= {"PYTHONPATH": str(ROOT / "src"), **environment}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    variables |= {"PYTHONPATH": str(ROOT / "src"), **environment}
     command = [sys.executable, "-c", SCRIPT + script]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=given, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=variables, check=False)
 
 
 def test_the_other_platforms_work_and_tt_says_what_to_do():
@@ -53,7 +53,7 @@ def test_jax_without_tt_does_not_load_the_plugin():
 
 
 def test_compiling_torch_models_asks_jax_for_no_backend():
-    """Least of all for 'tt', which would be JAX's default."""
+    """No backend is initialised, above all not 'tt', which would be JAX's default."""
     result = run("""
 import torch
 model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.GELU())

@@ -1,4 +1,4 @@
-"""Layouts against numbers worked out by hand and against what tt-mlir's compiler prints."""
+"""Tests of layouts against numbers computed by hand and against the text of tt-mlir's compiler."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UPSTREAM = {
     (): (None, (1, 1)),
     (2, 3, 4): ((32, 1), (2, 1)),
 }
-"""Shape to row strides and tiles, as tt-mlir lays tensors out in tiles."""
+"""Row strides and tiles by shape, as tt-mlir lays tensors out in tiles."""
 
 
 @pytest.mark.parametrize("shape", UPSTREAM)

@@ -1,4 +1,4 @@
-"""The lexer makes the tokens that xDSL's makes, and what a text repeats is read as it was the first time."""
+"""The lexer produces the same tokens as xDSL's, and repeated text is parsed as it was the first time."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ PARTS = (
 
 
 class XDSLLexer(MLIRLexer):
-    """xDSL's own, but for the time that it takes of a string without an end: years."""
+    """xDSL's lexer, except that it does not take years for a string without an end."""
 
     _unescaped_characters_regex = FastLexer._unescaped_characters_regex
 
 
 def tokens(lexer: MLIRLexer) -> list[Any]:
-    found: list[Any] = []
-    while not found or found[-1][0] is not MLIRTokenKind.EOF:
+    tokens_read: list[Any] = []
+    while not tokens_read or tokens_read[-1][0] is not MLIRTokenKind.EOF:
         try:
             token = lexer.lex()
         except ParseError as error:
-            return [*found, str(error)]
-        found.append((token.kind, token.span.start, token.span.end, token.text))
-    return found
+            return [*tokens_read, str(error)]
+        tokens_read.append((token.kind, token.span.start, token.span.end, token.text))
+    return tokens_read
 
 
 @given(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=12))
-def test_tokens_are_those_of_xdsl(parts: list[str]) -> None:
-    for text in ("".join(parts), " ".join(parts)):
+def test_tokens_are_those_of_xdsl(pieces: list[str]) -> None:
+    for text in ("".join(pieces), " ".join(pieces)):
         assert tokens(FastLexer(Input(text, "text"))) == tokens(XDSLLexer(Input(text, "text")))
 
 

@@ -1,4 +1,4 @@
-"""``tt-xla estimate --measured``: what it reads, what it refuses, and what its figures mean."""
+"""Tests of ``tt-xla estimate --measured``: files that it reads and refuses, and the meaning of its figures."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ def run(*arguments: str) -> Result:
     ],
 )
 def test_each_format_is_told_by_its_columns(tmp_path: Path, text: str, family: str, op: str) -> None:
-    (found,) = read(table(tmp_path, text))
-    assert isinstance(found, Measurement)
-    assert (found.family, found.instruction.op) == (family, op)
-    priced, left = price([found])
+    (measurement,) = read(table(tmp_path, text))
+    assert isinstance(measurement, Measurement)
+    assert (measurement.family, measurement.instruction.op) == (family, op)
+    priced, left = price([measurement])
     assert not left
     assert priced[0].predicted_us > 0
 
@@ -108,14 +108,14 @@ def test_a_profilers_report_is_read_with_its_attributes(tmp_path: Path) -> None:
         profiler_row("MatmulDeviceOperation", "{'program_config': 'x(per_core_M=4;per_core_N=3)'}", "1", *(shape,) * 3),
         "A signpost,signpost\n",
     ]
-    found = read(table(tmp_path, ",".join(PROFILER_COLUMNS) + "\n" + "".join(rows)))
-    kinds = [each.instruction.op for each in found if isinstance(each, Measurement)]
+    measurements = read(table(tmp_path, ",".join(PROFILER_COLUMNS) + "\n" + "".join(rows)))
+    kinds = [row.instruction.op for row in measurements if isinstance(row, Measurement)]
     assert kinds == ["ttnn.multiply", "ttnn.permute", "ttnn.matmul"]
-    assert len(found) == 3
-    config = found[2].instruction.attributes["matmul_program_config"]  # type: ignore[union-attr]
+    assert len(measurements) == 3
+    config = measurements[2].instruction.attributes["matmul_program_config"]  # type: ignore[union-attr]
     assert (config["per_core_m"], config["per_core_n"]) == (4, 3)
-    assert found[0].target.cores == 110
-    assert found[0].target.arch == "blackhole"
+    assert measurements[0].target.cores == 110
+    assert measurements[0].target.arch == "blackhole"
 
 
 def test_rows_without_a_price_are_counted_with_the_reason(tmp_path: Path) -> None:
@@ -142,11 +142,11 @@ def test_the_last_line_of_json_has_the_figures(tmp_path: Path) -> None:
     path = table(tmp_path, DURATIONS + ADD + ADD.replace("BinaryNg", "Nothing"))
     result = run("--measured", str(path), "--json")
     assert result.exit_code == 0, result.output
-    found = json.loads(result.output.splitlines()[-1])
-    assert (found["rows"], found["priced"]) == (2, 1)
-    assert found["median_abs_rel_error"] == pytest.approx(abs(found["bias"]))
-    assert found["families"]["elementwise"].keys() == found.keys() - {"families", "unpriced"}
-    assert list(found["unpriced"].values()) == [1]
+    figures = json.loads(result.output.splitlines()[-1])
+    assert (figures["rows"], figures["priced"]) == (2, 1)
+    assert figures["median_abs_rel_error"] == pytest.approx(abs(figures["bias"]))
+    assert figures["families"]["elementwise"].keys() == figures.keys() - {"families", "unpriced"}
+    assert list(figures["unpriced"].values()) == [1]
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "M,K,N,dtype\n1,1,1,BFLOAT16\n", "\0\0"])
@@ -162,9 +162,9 @@ def test_other_files_are_refused_with_what_is_known(tmp_path: Path, text: str) -
 
 def test_a_file_of_no_priced_row_has_no_figures(tmp_path: Path) -> None:
     result = run("--measured", str(table(tmp_path, DURATIONS)), "--json")
-    found = json.loads(result.output.splitlines()[-1])
-    assert found["rows"] == found["priced"] == 0
-    assert found["bias"] is None
+    figures = json.loads(result.output.splitlines()[-1])
+    assert figures["rows"] == figures["priced"] == 0
+    assert figures["bias"] is None
 
 
 def test_host_times_do_not_pass_for_device_times(tmp_path: Path) -> None:
@@ -179,13 +179,13 @@ def test_host_times_do_not_pass_for_device_times(tmp_path: Path) -> None:
 
 @given(st.lists(st.floats(-0.9, 10), min_size=1))
 def test_figures_are_those_of_the_errors(errors: list[float]) -> None:
-    found = summarise(errors, len(errors) + 1)
-    assert (found.rows, found.priced) == (len(errors) + 1, len(errors))
-    assert found.median is not None
-    assert found.p90 is not None
+    figures = summarise(errors, len(errors) + 1)
+    assert (figures.rows, figures.priced) == (len(errors) + 1, len(errors))
+    assert figures.median is not None
+    assert figures.p90 is not None
     sizes = sorted(map(abs, errors))
-    assert sizes[0] <= found.median <= found.p90 <= sizes[-1]
-    assert sum(size <= found.p90 + 1e-12 for size in sizes) >= 0.9 * len(sizes) - 1
+    assert sizes[0] <= figures.median <= figures.p90 <= sizes[-1]
+    assert sum(size <= figures.p90 + 1e-12 for size in sizes) >= 0.9 * len(sizes) - 1
 
 
 @given(st.text(max_size=300))

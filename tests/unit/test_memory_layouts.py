@@ -1,4 +1,4 @@
-"""Ways of sharding, TT-NN's allocator, circular buffers."""
+"""Tests of sharding, of TT-NN's allocator and of circular buffers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_shards_cover_a_tensor_on_cores_of_the_chip(system, shape, dtype):
         high, wide = layout.grid
         assert (high - 1) * layout.shard[0] < rows <= high * layout.shard[0]
         assert (wide - 1) * layout.shard[1] < columns <= wide * layout.shard[1]
-        assert sum(each.cores for each in layout.core_ranges) == high * wide
+        assert sum(core_range.cores for core_range in layout.core_ranges) == high * wide
         for (x0, y0), (x1, y1) in layout.core_ranges:
             assert 0 <= x0 <= x1 < target.grid[1]
             assert 0 <= y0 <= y1 < target.grid[0]
@@ -76,22 +76,22 @@ def test_the_allocator_takes_the_first_gap_and_never_overlaps(actions, top_down)
         if fitting:
             expected = fitting[-1][1] - padded if top_down else fitting[0][0]
         assert space.allocate(owner, size) == expected
-        taken = sorted(space.owners.values())
-        assert all(stop <= start for (_, stop), (start, _) in itertools.pairwise(taken))
-        assert space.lowest == (taken[0][0] if taken else space.end)
-        assert space.used == sum(stop - start for start, stop in taken)
+        blocks_in_use = sorted(space.owners.values())
+        assert all(stop <= start for (_, stop), (start, _) in itertools.pairwise(blocks_in_use))
+        assert space.lowest == (blocks_in_use[0][0] if blocks_in_use else space.end)
+        assert space.used == sum(stop - start for start, stop in blocks_in_use)
 
 
 def test_addresses_are_those_that_tt_nn_gives():
-    """Tensors of 4, 3, 8, 2, 5, 2 and 6 tiles a bank, some freed, then 5, 2 and 4: TT-NN 0.81 in its mock mode."""
+    """TT-NN 0.81 in its mock mode: tensors of 4, 3, 8, 2, 5, 2 and 6 tiles a bank, some of them freed, then 5, 2, 4."""
     for top_down in (False, True):
         space = AddressSpace("", 0, 100, 1, top_down=top_down)
         for owner, size in enumerate((4, 3, 8, 2, 5, 2, 6)):
             space.allocate(owner, size)
         for owner in (1, 2, 4):
             space.free(owner)
-        given = [space.allocate(f"new {size}", size) for size in (5, 2, 4)]
-        assert given == ([100 - 9, 100 - 11, 100 - 15] if top_down else [4, 9, 11])
+        addresses = [space.allocate(f"new {size}", size) for size in (5, 2, 4)]
+        assert addresses == ([100 - 9, 100 - 11, 100 - 15] if top_down else [4, 9, 11])
 
 
 MEASURED = [
@@ -116,10 +116,10 @@ def test_circular_buffers_are_not_below_what_tt_nn_needs(op, shapes, attributes,
     values = [TensorSpec(shape, TensorLayout.of(shape, DataType.BF16)) for shape in shapes]
     values.append(TensorSpec(shapes[0], TensorLayout.of(shapes[0], DataType.BF16, tiled=tiled)))
     operands = {f"operand_{number}": number for number in range(len(shapes))}
-    found = circular_buffer_bytes(
+    predicted = circular_buffer_bytes(
         Instruction(f"ttnn.{op}", operands, (len(shapes),), attributes), values, load_target("p150")
     )
-    assert measured <= found <= 20 * measured
+    assert measured <= predicted <= 20 * measured
 
 
 @pytest.mark.parametrize(("columns", "depth", "measured"), [(8192, 1, 306688), (8192, 4, 632320), (16384, 4, 1246720)])
@@ -138,7 +138,7 @@ def test_circular_buffers_of_weights_cut_over_banks(columns: int, depth: int, me
     ("shape", "measured"), [((2, 128, 1024), 262144), ((2, 4096, 256), 131072), ((2, 4096, 1024), 524288)]
 )
 def test_tilize_and_untilize_into_l1_leave_room_for_whole_rows(shape: tuple[int, ...], measured: int):
-    """TT-NN 0.81 says where its circular buffers end when they meet the result, for float32 on p150."""
+    """TT-NN 0.81 reports the end of its circular buffers if they overlap the result; measured for float32 on p150."""
     target = load_target("p150")
     tiles, rows = (TensorLayout.of(shape, DataType.F32, tiled=tiled) for tiled in (True, False))
     step = Instruction("ttnn.to_layout", {"input": 0}, (1,), {})
@@ -158,6 +158,6 @@ def test_a_reduction_reads_shards_of_full_tiles_alone(rows, reads_shards):
     spec = TensorSpec((4, rows, 64), TensorLayout.of((4, rows, 64), DataType.BF16))
     result = TensorSpec((4, rows, 1), TensorLayout.of((4, rows, 1), DataType.BF16))
     instruction = Instruction("ttnn.sum", {"input": 0}, (1,), {"dim_arg": [2], "keep_dim": True})
-    found = forms(Site(instruction, (spec,), result, target, fixed=False))
+    op_forms = forms(Site(instruction, (spec,), result, target, fixed=False))
     sharded = shardings(spec.shape, DataType.BF16, target)[0]
-    assert any(form.accepts[0](sharded) for form in found) is reads_shards
+    assert any(form.accepts[0](sharded) for form in op_forms) is reads_shards

@@ -1,4 +1,4 @@
-"""Compile options: names, values, contradictions, and what comes from the environment."""
+"""Tests of compile options: names, values, contradictions, and defaults from the environment."""
 
 from __future__ import annotations
 

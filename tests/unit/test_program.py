@@ -1,4 +1,4 @@
-"""The file format of Programs: what goes in comes out; what is cut, changed or foreign is refused."""
+"""Tests of the file format of Programs: files read back as written; cut, changed and foreign ones are refused."""
 
 from __future__ import annotations
 
@@ -79,19 +79,19 @@ def test_the_header() -> None:
     assert DATA[:8] == MAGIC
     assert int.from_bytes(DATA[8:12], "little") == FORMAT_VERSION
     document, tensors = sections(DATA)
-    assert [int.from_bytes(DATA[at : at + 8], "little") for at in (16, 24)] == [len(document), len(tensors)]
+    assert [int.from_bytes(DATA[offset : offset + 8], "little") for offset in (16, 24)] == [len(document), len(tensors)]
     assert DATA[32:64] == hashlib.sha256(DATA[:32] + DATA[64:]).digest()
     assert (len(DATA) - len(tensors)) % 64 == 0
 
 
 def test_the_parts_are_messagepack_and_safetensors() -> None:
-    """What a reader without this package does, by the page on the format."""
+    """A reader without this package gets the program by following the page on the format."""
     length = int.from_bytes(DATA[16:24], "little")
     start = -(-(64 + length) // 64) * 64
     document = msgspec.msgpack.decode(DATA[64 : 64 + length])
     tensors = safetensors.numpy.load(DATA[start:])
     ops = document["functions"][0]["body"]
-    assert [op["op"] for op in ops] == [each.op for each in BODY]
+    assert [op["op"] for op in ops] == [instruction.op for instruction in BODY]
     assert ops[2]["attributes"] == ops[3]["attributes"] == {"value": {"$constant": "constant_0"}}
     assert (tensors["constant_0"].dtype, tensors["constant_0"].shape) == (np.float32, (16, 8))
     assert tensors["constant_0"].tobytes() == BIG
@@ -192,10 +192,10 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "constant constant_0: 512 B" in text
     assert "on the host: stablehlo.sort at model.py:9" in text
     show_file(path, as_json=True)
-    found = json.loads(capsys.readouterr().out)
-    assert found["format_version"] == FORMAT_VERSION
-    assert found["constants"] == {"constant_0": 512, "constant_1": 100}
-    assert found["functions"][0]["body"][0]["cost"]["total_us"] == 3.0
+    record = json.loads(capsys.readouterr().out)
+    assert record["format_version"] == FORMAT_VERSION
+    assert record["constants"] == {"constant_0": 512, "constant_1": 100}
+    assert record["functions"][0]["body"][0]["cost"]["total_us"] == 3.0
 
 
 def test_the_largest_part_bounds_a_cost() -> None:

@@ -1,4 +1,4 @@
-"""Tables that decorators fill."""
+"""Tests of the tables that decorators fill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shape functions against NumPy and torch, which mean the same by the same words."""
+"""Tests of shape functions against the functions of NumPy and torch with the same names."""
 
 from __future__ import annotations
 
@@ -120,21 +120,21 @@ def test_window_within_reads_the_same_elements(
 ) -> None:
     assume(size + low + high > (kernel - 1) * dilation)
 
-    def read(given: shapes.Window) -> list[list[int]]:
-        count = shapes.window(size, given.kernel, given.stride, given.low, given.high, given.dilation)
+    def read(window: shapes.Window) -> list[list[int]]:
+        count = shapes.window(size, window.kernel, window.stride, window.low, window.high, window.dilation)
         windows = [
-            [first * given.stride - given.low + place * given.dilation for place in range(given.kernel)]
+            [first * window.stride - window.low + place * window.dilation for place in range(window.kernel)]
             for first in range(count)
         ]
         return [[place for place in places if 0 <= place < size] for places in windows]
 
-    whole = shapes.Window(kernel, stride, low, high, dilation)
-    clipped = whole.within(size)
-    assert read(clipped) == read(whole)
+    full = shapes.Window(kernel, stride, low, high, dilation)
+    clipped = full.within(size)
+    assert read(clipped) == read(full)
     assert clipped.within(size) == clipped
     assert min(clipped.low, clipped.high) >= 0
-    if dilation == 1 and len(read(whole)) == 1 and any(read(whole)):
-        assert (clipped.low, clipped.kernel) == (0, len(read(whole)[0]))
+    if dilation == 1 and len(read(full)) == 1 and any(read(full)):
+        assert (clipped.low, clipped.kernel) == (0, len(read(full)[0]))
 
 
 def test_window_that_does_not_fit() -> None:

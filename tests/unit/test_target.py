@@ -1,4 +1,4 @@
-"""Facts about systems: what upstream's compiler prints for them, and that they are reachable without heavy imports."""
+"""Tests of the facts about systems: they equal those of upstream's compiler and load without heavy imports."""
 
 from __future__ import annotations
 

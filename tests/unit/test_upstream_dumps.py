@@ -1,4 +1,4 @@
-"""Forms in which upstream's dumps differ from what TT-NN or this project writes."""
+"""Tests of upstream's dumps where they differ from the text of TT-NN or of this project."""
 
 import pytest
 
@@ -55,17 +55,17 @@ def test_the_stride_of_a_dimension_of_one_element_is_any_number():
 
 
 @pytest.mark.parametrize(
-    ("padding", "rows", "found"),
+    ("padding", "rows", "expected"),
     [
         ("0, 0, 1, 1", 64, (0, 1, 0, 1)),  # top, left, bottom, right: 8 x 8
         ("0, 1, 0, 1", 64, (0, 1, 0, 1)),  # top, bottom, left, right: 8 x 8
         ("0, 0, 1, 1", 63, (0, 0, 1, 1)),  # top, bottom, left, right: 9 x 7
     ],
 )
-def test_padding_of_transposed_convolutions_in_either_order(padding: str, rows: int, found: tuple[int, ...]):
+def test_padding_of_transposed_convolutions_in_either_order(padding: str, rows: int, expected: tuple[int, ...]):
     module = parse_module(_transposed(padding, rows))
     [convolution] = [op for op in module.walk() if isinstance(op, ConvTranspose2dOp)]
-    assert convolution.padding == found
+    assert convolution.padding == expected
 
 
 def test_padding_that_fits_in_no_order_is_refused():
