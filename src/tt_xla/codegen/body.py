@@ -1,4 +1,4 @@
-"""Statements of one function: calls bound to names, tensors freed after their last use, the user's lines above them."""
+"""Writes the statements of a function: assignments, deallocations, and comments with the user's source lines."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from tt_xla.ir.program import (
 from tt_xla.target import Target
 
 _STATEMENTS = (*HOST_OPS, TRACE, WHILE_LOOP, CASE, CALL)
-"""Ops whose source is no call of TT-NN."""
+"""Ops that do not become a call of TT-NN."""
 
 INLINE_ELEMENTS = 16
-"""A longer constant is a file."""
+"""Maximum number of elements of a constant in the source; longer constants are files."""
 
 _CONFIGS = ("Config", "ttnn.UnaryWithParam", "ttnn.CoreGrid")
-"""How the names of constructors end whose values are named once."""
+"""Endings of the constructors whose objects get a name at the top of the file."""
 
 _CONVOLUTIONS = tuple(
     f"ttnn.{name}"
@@ -55,12 +55,13 @@ _GEOMETRY = (
     *("in_channels", "out_channels", "batch_size", "input_height", "input_width"),
     *("kernel_size", "stride", "padding", "output_padding", "dilation", "groups"),
 )
-"""What a convolution and the preparation of its weights are given alike."""
+"""Keywords that a convolution and the preparation of its weights share."""
 
 MOST_RESULTS = 8
-"""More results than these of one call are a list."""
+"""Maximum number of results with names of their own; a call with more results returns a list."""
 
 _MOVING = ("bitcast_convert", "broadcast_in_dim", "concatenate", "constant", "convert", "iota", "reshape", "slice")
+"""StableHLO ops that only move or convert elements."""
 
 FORM = {
     "to_memory_config": "sharded",
@@ -76,43 +77,47 @@ FORM = {
     "from_device": "on_host",
     "to_device": "on_device",
 }
-"""Ops of TT-NN that change where a tensor lies, its type or its shape, with what it is then, those that say more first.
-The tensor keeps its name."""
+"""TT-NN ops that only change a tensor's memory, element type or shape, each with a word for the result.
+
+Ops that tell more come first. The result keeps the name of the operand.
+"""
 
 _SHORT = {"ttnn.DRAM_MEMORY_CONFIG": "DRAM", "ttnn.L1_MEMORY_CONFIG": "L1"}
 
 
 @dataclass
 class Constants:
-    """What the whole file names once: configs, large constants, programs of the host."""
+    """Names that the whole file shares: configs, large constants, host programs and functions."""
 
     names: dict[str, tuple[str, Expression]] = field(default_factory=lambda: {})
-    """By text: name and value."""
+    """Name and value of each config, by its text."""
     files: dict[str, tuple[bytes, TensorSpec]] = field(default_factory=lambda: {})
+    """Elements and spec of each large constant, by file name."""
     shares_keywords: bool = False
-    """Whether arguments that several calls are given alike have a name too."""
+    """Whether the geometry of a convolution gets a name too, because several calls share it."""
     host_in_torch: bool = True
-    """Whether what the host runs becomes torch code where there is such code for all of it."""
+    """Whether a host op becomes torch code when torch code exists for all of it."""
     host_programs: dict[str, str] = field(default_factory=lambda: {})
-    """By file name, what has none."""
+    """StableHLO text of host ops without torch code, by file name."""
     host_functions: dict[str, list[str]] = field(default_factory=lambda: {})
-    """Torch code by the function's name."""
+    """Lines of torch code, by function name."""
     host_names: dict[str, tuple[str, str]] = field(default_factory=lambda: {})
-    """By text of the StableHLO: name of the function, or of the file and the op that has no torch code."""
+    """For each host program's StableHLO text, the name of its function or file, and the op that has no torch code."""
     functions: dict[str, str] = field(default_factory=lambda: {})
-    """Names of the functions that loops and cases run, by their names in the program."""
+    """Name in the file of each function that loops and cases run, by its name in the program."""
     locals: set[str] = field(default_factory=lambda: set())
     """Names of tensors in any function."""
     defined: set[str] = field(default_factory=lambda: set())
-    """Names of functions, which no tensor has: it would hide the function that a later line calls."""
+    """Names of functions. No tensor may have one, because it would hide the function from later lines."""
     callbacks: dict[str, tuple[str, int]] = field(default_factory=lambda: {})
-    """Python functions that the program calls back, by their names there: name in the file and number of results."""
+    """Name in the file and number of results of each Python function that the program calls back."""
 
     def configs(self) -> list[tuple[str, Expression]]:
+        """Returns the name and value of each config."""
         return list(self.names.values())
 
     def named(self, expression: Expression) -> Expression:
-        """An expression with its configs replaced by their names."""
+        """Returns an expression with its configs replaced by their names."""
         match expression:
             case Name(text) if text in _SHORT:
                 return self._name(expression, _SHORT[text])
@@ -131,11 +136,10 @@ class Constants:
                 return expression
 
     def _sharing(self, keywords: Mapping[str, Expression]) -> dict[str, Expression]:
-        """Keywords of a convolution, its geometry by name in the place of the first."""
-        geometry = Call("dict", (), {name: given for name, given in keywords.items() if name in _GEOMETRY})
+        """Returns the keywords of a convolution with its geometry replaced by one named ``**`` argument."""
+        geometry = Call("dict", (), {name: value for name, value in keywords.items() if name in _GEOMETRY})
         named = self._name(geometry, config_name(geometry))
-        places = [(name, given) if name not in _GEOMETRY else ("**", named) for name, given in keywords.items()]
-        return dict(places)
+        return dict((name, value) if name not in _GEOMETRY else ("**", named) for name, value in keywords.items())
 
     def _name(self, expression: Expression, name: str) -> Name:
         key = repr(node_of(expression, str, lambda data: None))
@@ -145,7 +149,7 @@ class Constants:
         return Name(self.names[key][0])
 
     def data(self, data: Data) -> Expression:
-        """What stands for elements given with the program: a short list, or a file."""
+        """Returns the expression that creates a constant: from a number, from a short list, or from a file."""
         spec = data.spec
         form = (dtype(spec.layout.dtype), layout(spec.layout.tiled))
         if not data.elements:
@@ -163,32 +167,38 @@ class Constants:
         return Call("utils.load", (name, *form))
 
     def host_part(self, text: str, ops: Sequence[str]) -> tuple[str, str]:
-        """Torch code, or a file, for what the host runs: its name, and the op that has no torch code, if one is why."""
+        """Writes a host program as torch code or as a file.
+
+        Returns:
+            The name of the function or file, and the op that has no torch code when that is why it is a file.
+        """
         if text in self.host_names:
             return self.host_names[text]
-        found = self._torch_code(text, ops) if self.host_in_torch else ("", "")
-        if not found[0]:
-            found = f"host/part{len(self.host_programs)}.mlir", found[1]
-            self.host_programs[found[0]] = text
-        self.host_names[text] = found
-        return found
+        name, op_without_code = self._torch_code(text, ops) if self.host_in_torch else ("", "")
+        if not name:
+            name = f"host/part{len(self.host_programs)}.mlir"
+            self.host_programs[name] = text
+        self.host_names[text] = name, op_without_code
+        return name, op_without_code
 
     def _torch_code(self, text: str, ops: Sequence[str]) -> tuple[str, str]:
+        """Writes torch code for a host program. Returns the function's name, or no name and the op without code."""
         from tt_xla.codegen.host import NoTorchCodeError, torch_function
 
         name = unique(f"host_{_work_name(ops)}", self.host_functions)
         try:
-            self.host_functions[name] = torch_function(text, name, "Torch code for what TT-NN has no ops for.")
+            self.host_functions[name] = torch_function(text, name, "Computes on the host what TT-NN has no ops for.")
         except NoTorchCodeError as error:
             return "", str(error)
         return name, ""
 
     def callback(self, name: str, results: int) -> str:
+        """Returns the name in the file of a Python function that the program calls back."""
         return self.callbacks.setdefault(name, (f"host_function_{len(self.callbacks)}", results))[0]
 
 
 def _ops_at(ops: Sequence[str]) -> Iterator[str]:
-    """What the host runs: its ops, and where the user wrote them, where that is another place than the op's before."""
+    """Yields the ops of a host program, each with its source location when it differs from the one before."""
     last = ""
     for op in ops:
         name, _, where = " ".join(str(op).split()).partition(" at ")
@@ -197,11 +207,12 @@ def _ops_at(ops: Sequence[str]) -> Iterator[str]:
 
 
 def main_op(ops: Sequence[str]) -> str:
-    """The first op that does more than to move or convert elements."""
+    """Returns the first op that does more than move or convert elements, or else the last op."""
     return next((str(op) for op in ops if _word(op) not in _MOVING), str(ops[-1]))
 
 
 def _word(op: object) -> str:
+    """Returns the name of an op without its dialect and location."""
     return str(op).split()[0].partition(".")[2]
 
 
@@ -211,7 +222,7 @@ def _work_name(ops: Sequence[str]) -> str:
 
 
 def _elements(data: Data) -> tuple[float, ...] | None:
-    """Elements as numbers where they are few."""
+    """Returns the elements of a small constant as numbers; None for larger constants and other element types."""
     kind, raw = data.spec.layout.dtype, data.elements
     if len(raw) > 4 * INLINE_ELEMENTS:
         return None
@@ -222,7 +233,18 @@ def _elements(data: Data) -> tuple[float, ...] | None:
 
 
 class Body:
-    """Writes instructions of a function; ``lines`` are its statements, indented once."""
+    """Writes the instructions of one function as statements.
+
+    Args:
+        program: the Program.
+        target: the chip that it was compiled for.
+        constants: names that the whole file shares.
+        function: the function of the Program that the instructions are in.
+        language: the language of the source.
+        lookups: keys of the values that are looked up in the table of weights.
+        traces: names of trace objects, by capture function.
+        commented: whether comments cite the user's source lines.
+    """
 
     def __init__(
         self,
@@ -243,61 +265,72 @@ class Body:
         self.language = language
         self.commented = commented
         self.lookups = dict(lookups or {})
-        """Keys of the values that are looked up in ``w``."""
+        """Keys of the values that are looked up in the table of weights."""
         self.traces = dict(traces or {})
         self.lines: list[str] = []
+        """Statements written so far, indented once."""
         self.sources: list[Node] = []
-        """What the results of the statements are made by, in order."""
+        """Right-hand sides of the assignments written so far."""
         self.names = {value: language.weight(key) for value, key in self.lookups.items()}
         cached = [value for inner in function.body if inner.op == LOAD_CACHED for value in inner.results]
         self.kept = {*self.lookups, *cached}
-        """Values that are not this function's to free."""
+        """Values that this function must not free."""
         self.listed: dict[int, tuple[str, int]] = {}
-        """List and place in it of the values that have no name of their own."""
+        """Name of the list and position in it, for values that have no name of their own."""
         self.freed: set[int] = set()
-        """Parameters that it frees."""
+        """Parameters that the statements free."""
         self._parameters: set[int] = set()
         self._passing: set[int] = set()
-        """Parameters whose name what is made of them may have."""
+        """Parameters whose name may pass to a result that is made from them."""
         self._live: dict[str, int] = {}
+        """Value of each name that is in use; -1 for a list."""
         self._declared: set[str] = set()
-        """Names that something had in this function."""
+        """Names that were used in this function so far."""
         self._of_modules: set[str] = set()
-        """Names of tensors that are those of modules."""
+        """Names of tensors that were named after modules."""
         self._where = ""
+        """Source location that the last comment cites."""
 
     def name(self, value: int) -> str:
+        """Returns the name of a value."""
         return self.names[value]
 
-    def source(self, value: int, *, whole: bool) -> str:
-        """What gives a value to a call; ``whole``: the list that it is in."""
-        return self.listed[value][0] if whole else self.names[value]
+    def source(self, value: int, *, as_list: bool) -> str:
+        """Returns the argument that passes a value to a call; ``as_list`` passes the list that contains it."""
+        return self.listed[value][0] if as_list else self.names[value]
 
     def base_name(self, value: int, shared: bool) -> str:
-        """A name for the parameter of a block that receives a value of this function.
+        """Returns a name for the parameter of a block that receives a value of this function.
 
         Args:
-            shared: other blocks receive it too, so that it is more than the result of the one before.
+            value: the value.
+            shared: whether other blocks receive it too, so that it is more than the result of the block before.
         """
         if value in self.lookups:
             return own_name(self.lookups[value]) or stem(identifier(self.lookups[value]))
         return stem(self.names[value]) if shared or value in self._parameters else "hidden"
 
     def parameter(self, value: int, name: str, *, passes: bool = False) -> str:
-        """Declares a parameter; its name. ``passes``: the one op that reads it may give its name to the result."""
-        self.names[value] = found = unique("x" if name == "w" else name, {*self._live, *self.constants.defined})
-        self.constants.locals.add(found)
-        self._live[found] = value
-        self._declared.add(found)
+        """Declares a parameter and returns its name.
+
+        Args:
+            value: the value that is passed.
+            name: wanted name.
+            passes: whether the only op that reads the parameter may give its name to the result.
+        """
+        self.names[value] = parameter = unique("x" if name == "w" else name, {*self._live, *self.constants.defined})
+        self.constants.locals.add(parameter)
+        self._live[parameter] = value
+        self._declared.add(parameter)
         self._parameters.add(value)
         if passes:
             self._passing.add(value)
         if self.function.arguments and value in self.function.arguments:
             self.kept.add(value)
-        return found
+        return parameter
 
     def element(self, value: int, name: str, *, kept: bool) -> None:
-        """Declares a value that is part of a parameter. ``kept``: it is not this function's to free."""
+        """Declares a value that is an element of a parameter. With ``kept`` this function must not free it."""
         self.names[value] = name
         if kept:
             self.kept.add(value)
@@ -305,6 +338,7 @@ class Body:
             self._parameters.add(value)
 
     def write(self, instructions: Sequence[Instruction]) -> None:
+        """Writes instructions as statements."""
         index = 0
         while index < len(instructions):
             instruction = instructions[index]
@@ -322,7 +356,7 @@ class Body:
                 self._free(unread)
 
     def described(self, instruction: Instruction) -> tuple[str, list[int]] | None:
-        """A call of TT-NN without the names of its tensors, and the tensors in its order; None for other statements."""
+        """Returns the text of a TT-NN call without tensor names, and tensors in order; None for other statements."""
         if instruction.op in _STATEMENTS:
             return None
         reads: list[int] = []
@@ -331,17 +365,20 @@ class Body:
             reads.append(value)
             return "_"
 
-        found = self.constants.named(call_of(instruction, self.function.values, self.target))
-        return flat(self.language.node(found, name, self.constants.data)), reads
+        call = self.constants.named(call_of(instruction, self.function.values, self.target))
+        return flat(self.language.node(call, name, self.constants.data)), reads
 
     def bind_call(
         self, results: Sequence[int], source: Node, freed: set[int], bases: Sequence[str] = (), left: Sequence[int] = ()
     ) -> None:
-        """A call of another function of the file, which frees some of its arguments.
+        """Writes a call of another function of the file.
 
         Args:
-            bases: what the results are called there.
-            left: arguments to free after it.
+            results: values that it returns.
+            source: the call.
+            freed: arguments that the function frees.
+            bases: names of the results in the function.
+            left: arguments to free after the call.
         """
         for value in freed:
             self._forget(value)
@@ -368,7 +405,7 @@ class Body:
         if op in (WHILE_LOOP, CASE):
             self._control(instruction, dying)
             return
-        gives = "list"
+        form = "list"
         if op == TRACE:
             name = self.traces[str(instruction.attributes["capture_callee"])]
             source = self._called(name, instruction, str(len(instruction.results)))
@@ -377,47 +414,49 @@ class Body:
         elif op == HOST_CALLBACK:
             source = self._host_callback(instruction)
         else:
-            found = call_of(instruction, self.function.values, self.target)
-            gives = self.language.gives(found, len(instruction.results))
-            source = self.language.node(self.constants.named(found), self.name, self.constants.data)
+            call = call_of(instruction, self.function.values, self.target)
+            form = self.language.result_form(call, len(instruction.results))
+            source = self.language.node(self.constants.named(call), self.name, self.constants.data)
         base = self._base(instruction, dying)
         released = [value for value in dying if value not in self._parameters]
         for value in released:
             self._forget(value)
         names = [self._new(value, base) for value in instruction.results]
-        self._bind(names, source, gives)
-        over = [value for value in dying if value in self._parameters or self.names[value] not in names]
-        self._deallocate(over)
+        self._bind(names, source, form)
+        unreplaced = [value for value in dying if value in self._parameters or self.names[value] not in names]
+        self._deallocate(unreplaced)
 
-    def _bind(self, names: Sequence[str], source: Node, gives: str) -> None:
+    def _bind(self, names: Sequence[str], source: Node, form: str) -> None:
         self.sources.append(source)
         fresh = [name not in self._declared for name in names]
         self._declared.update(names)
-        self.lines += self.language.bind(names, fresh, source, gives)
+        self.lines += self.language.bind(names, fresh, source, form)
 
     def _control(self, instruction: Instruction, dying: list[int]) -> None:
-        given = [self.name(value) for value in instruction.operand_values()]
+        """Writes a loop or a case."""
+        operands = [self.name(value) for value in instruction.operand_values()]
         if instruction.op == WHILE_LOOP:
-            self._loop(instruction, given)
+            self._loop(instruction, operands)
         else:
             branches = [self.constants.functions[name] for name in instruction.attributes["branch_programs"]]
             chosen = unique("branch", self._declared)
             self._declared.add(chosen)
-            lines, source = self.language.choose(chosen, given[0], branches, given[1:])
+            lines, source = self.language.choose(chosen, operands[0], branches, operands[1:])
             self.lines += lines
             self._bind([self._new(value, "chosen") for value in instruction.results], source, "list")
         self._free(dying)
 
-    def _loop(self, instruction: Instruction, given: Sequence[str]) -> None:
-        """A loop over a list of its states, and the names of those that are its results."""
+    def _loop(self, instruction: Instruction, operands: Sequence[str]) -> None:
+        """Writes a loop over a list of states, and assigns the states that are results of the loop."""
         loop, functions = loop_of(instruction), self.constants.functions
         carried = unique("carried", self._declared)
         self._declared.add(carried)
         bounds = [
-            str(number) if operand is None else self.language.scalar(given[operand]) for number, operand in loop.bounds
+            str(number) if operand is None else self.language.scalar(operands[operand])
+            for number, operand in loop.bounds
         ]
         condition = None if loop.condition is None else functions[loop.condition]
-        states, captured = given[: loop.states], given[loop.states :]
+        states, captured = operands[: loop.states], operands[loop.states :]
         self.lines += self.language.loop(bounds, condition, functions[loop.body], carried, states, captured)
         for value, index in zip(instruction.results, loop.outputs, strict=True):
             self._bind([self._new(value, "state")], self.language.element(carried, index), "one")
@@ -428,42 +467,45 @@ class Body:
 
     def _host_call(self, instruction: Instruction) -> Node:
         attributes = instruction.attributes
-        given = tuple(Name(self.name(value)) for value in instruction.operand_values())
+        operands = tuple(Name(self.name(value)) for value in instruction.operand_values())
         kinds = [self.function.values[value].layout.dtype for value in instruction.results]
         name, lacking = self.constants.host_part(str(attributes["module"]), attributes["ops"])
         in_torch = name in self.constants.host_functions
         how = " as torch code" if in_torch else f" through jaxlib, as {lacking} has no torch code" if lacking else ""
-        said = f"TT-NN has no op for this; the host runs it{how}: {', '.join(_ops_at(attributes['ops']))}"
-        self.lines += [self.language.comment(line) for line in textwrap.wrap(said, 110, break_on_hyphens=False)]
+        note = f"TT-NN has no op for this; the host runs it{how}: {', '.join(_ops_at(attributes['ops']))}"
+        self.lines += [self.language.comment(line) for line in textwrap.wrap(note, 110, break_on_hyphens=False)]
         outputs = tuple(_held_as(kind) for kind in kinds)
         types = tuple(attributes["input_types"])
         if in_torch:
-            expression = Call("host_ops.run", (Name(name), given, types, tuple(attributes["output_types"]), outputs))
+            expression = Call("host_ops.run", (Name(name), operands, types, tuple(attributes["output_types"]), outputs))
         else:
-            expression = Call("utils.host_call", (name, given, types, outputs))
+            expression = Call("utils.host_call", (name, operands, types, outputs))
         return self.language.node(expression, self.name, self.constants.data)
 
     def _host_callback(self, instruction: Instruction) -> Node:
         attributes = instruction.attributes
-        given = tuple(Name(self.name(value)) for value in instruction.operand_values())
+        operands = tuple(Name(self.name(value)) for value in instruction.operand_values())
         specs = [self.function.values[value] for value in instruction.results]
         function = self.constants.callback(str(attributes["callback"]), len(specs))
-        said = "A Python function of the model's own process runs here, on the host."
-        self.lines.append(self.language.comment(said))
+        note = "A Python function of the model's own process runs here, on the host."
+        self.lines.append(self.language.comment(note))
         outputs = tuple(_held_as(spec.layout.dtype) for spec in specs)
-        expression = Call("utils.host_callback", (Name(function), given, tuple(attributes["input_types"]), outputs))
+        expression = Call("utils.host_callback", (Name(function), operands, tuple(attributes["input_types"]), outputs))
         return self.language.node(expression, self.name, self.constants.data)
 
     def _base(self, instruction: Instruction, dying: list[int]) -> str:
-        """The name of a result: its module's; that of the one tensor it replaces where it is that in another form, or
-        where a module is named; else its op's."""
+        """Returns a name for a result.
+
+        The name is that of the module whose weight the op reads, or that of the tensor whose form alone the op changes,
+        or that of the op.
+        """
         operands = instruction.operand_values()
         for value in operands:
             if value in self.lookups and (block_of(self.lookups[value]) or "." in self.lookups[value]):
-                found = module_name(re.sub(r"\.prepared(_\d+)?$", "", self.lookups[value]))
-                if found:
-                    self._of_modules.add(found)
-                    return found
+                module = module_name(re.sub(r"\.prepared(_\d+)?$", "", self.lookups[value]))
+                if module:
+                    self._of_modules.add(module)
+                    return module
         tensors = [value for value in operands if value not in self.lookups]
         form = instruction.op.rpartition(".")[2] in FORM
         if len(tensors) == 1 and form and tensors[0] in self._passing:
@@ -476,12 +518,14 @@ class Body:
         return op_name(instruction.op)
 
     def _new(self, value: int, base: str) -> str:
-        self.names[value] = found = unique(base, {*self._live, *self.constants.defined})
-        self.constants.locals.add(found)
-        self._live[found] = value
-        return found
+        """Gives a value a new name."""
+        self.names[value] = name = unique(base, {*self._live, *self.constants.defined})
+        self.constants.locals.add(name)
+        self._live[name] = value
+        return name
 
     def _forget(self, value: int) -> None:
+        """Lets another value use the name of this one."""
         if self._live.get(self.names[value]) == value:
             del self._live[self.names[value]]
 
@@ -492,30 +536,31 @@ class Body:
         self._deallocate(values)
 
     def _deallocate(self, values: Sequence[int]) -> None:
+        """Writes the deallocation of values; values that TT-NN has no data type for need none."""
         self.freed |= {value for value in values if value in self._parameters}
         tensors = [value for value in values if not self.function.values[value].layout.dtype.is_host_only]
         self.lines += [self.language.deallocate(self.names[value]) for value in tensors]
 
     def _comment(self, instruction: Instruction) -> None:
-        """The user's line, where it is another than the one above."""
-        where, said = cited(instruction.location)
-        if self.commented and said and where != self._where:
+        """Writes a comment with the user's source line, unless the last comment cites the same line."""
+        where, note = cited(instruction.location)
+        if self.commented and note and where != self._where:
             self._where = where
-            self.lines.append(self.language.comment(said).rstrip())
+            self.lines.append(self.language.comment(note).rstrip())
 
 
 def cited(location: str) -> tuple[str, str]:
-    """``file:line`` of a place in the user's code, and what a comment says of it: the line itself where it is there."""
+    """Returns ``file:line`` of a location in the user's code, and a comment with the text of that line if readable."""
     file, _, line = location.rpartition(":")
     if line.isdecimal() and file.rpartition(":")[2].isdecimal():
         file, _, line = file.rpartition(":")
     if not line.isdecimal() or file in ("", "-"):
         return location, ""
     text = linecache.getline(file, int(line)).strip()
-    said = f"{PurePath(file).name}:{line}" + (f"  {text}" if text.isprintable() else "")
-    return f"{file}:{line}", said[:108]
+    note = f"{PurePath(file).name}:{line}" + (f"  {text}" if text.isprintable() else "")
+    return f"{file}:{line}", note[:108]
 
 
 def _held_as(kind: DataType) -> Expression:
-    """TT-NN's data type of a result of the host; None where it has none, so that the result stays an array."""
+    """Returns TT-NN's data type for a result of the host; None when TT-NN has none and the result stays an array."""
     return None if kind.is_host_only else dtype(kind)

@@ -1,4 +1,4 @@
-"""Calls of TT-NN as plain data: what a generator of Python or C++ prints, and what a worker process evaluates."""
+"""Represents calls of TT-NN as plain data, from which Python and C++ source is printed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Union
 from tt_xla.ir.program import TensorSpec
 
 _LARGEST = 3.4028234663852886e38
-"""The largest float32."""
+"""Largest finite float32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A tensor of the function, by its number."""
+    """A tensor of the function, by its value number."""
 
     number: int
 
@@ -35,13 +35,12 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Elements given with the program, as a host tensor of ``spec``.
-
-    ``elements`` are little-endian in the spec's data type; one element alone stands for all.
-    """
+    """A constant of the program as a host tensor."""
 
     elements: bytes
+    """Little-endian elements in the spec's data type; a single element fills the whole tensor."""
     spec: TensorSpec
+    """Shape and layout of the tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +55,12 @@ class Call:
 Expression = Union[
     None, bool, int, float, str, Value, Name, Device, Data, Call, "tuple[Expression, ...]", "set[Expression]"
 ]
-"""A tuple is a sequence of values; a set has at most one element of each value."""
+"""An expression of generated source. A tuple becomes a list, a set becomes a set."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """How a piece of Python source names what is not in the expression itself."""
+    """The names that Python source uses for tensors, the device and constants."""
 
     value: Callable[[int], str]
     device: str = "device"
@@ -69,7 +68,7 @@ class Names:
 
 
 def python(expression: Expression, names: Names) -> str:
-    """Python source of an expression."""
+    """Returns the Python source of an expression."""
     match expression:
         case Value(number):
             return names.value(number)
@@ -94,18 +93,21 @@ def python(expression: Expression, names: Names) -> str:
 
 
 def shortest(value: float) -> float:
-    """The shortest decimal that is the same float32 as ``value``, where that is one: 1e-06 of 9.999999974752427e-07."""
+    """Returns the shortest decimal that rounds to the same float32, such as 1e-06 for 9.999999974752427e-07.
+
+    A value that is not exactly a float32 is returned as it is.
+    """
     if not math.isfinite(value) or struct.unpack("f", struct.pack("f", value))[0] != value:
         return value
     for digits in range(1, 10):
-        found = float(f"{value:.{digits}g}")
-        if abs(found) <= _LARGEST and struct.unpack("f", struct.pack("f", found))[0] == value:
-            return found
+        candidate = float(f"{value:.{digits}g}")
+        if abs(candidate) <= _LARGEST and struct.unpack("f", struct.pack("f", candidate))[0] == value:
+            return candidate
     return value
 
 
 def values_of(expression: Expression) -> list[int]:
-    """Numbers of the values that an expression reads, each once, in order."""
+    """Returns the numbers of the values that an expression reads, each once, in order."""
     match expression:
         case Value(number):
             return [number]

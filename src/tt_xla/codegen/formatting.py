@@ -1,4 +1,4 @@
-"""Python source laid out as ``ruff format`` lays it out, so that what is generated needs no formatter."""
+"""Lays out source as ``ruff format`` does, so that generated source needs no formatter."""
 
 from __future__ import annotations
 
@@ -9,40 +9,51 @@ from dataclasses import dataclass
 from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name, Value, shortest
 
 WIDTH = 120
+"""Maximum width of a line."""
+
 INDENT = "    "
+"""One level of indentation."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Items between brackets. ``fill``: when they do not fit beside the opening bracket they may share a line below."""
+    """Items between brackets."""
 
     opening: str
+    """Text up to and including the opening bracket."""
     items: tuple[Node, ...]
     closing: str
     fill: bool = False
+    """Whether items that do not fit on the line of the opening bracket may share the next line."""
     prefixes: tuple[str, ...] = ()
-    """What stands before each item, ``name=`` or ``"key": ``."""
+    """Text before each item, ``name=`` or ``"key": ``; empty for none."""
 
     def texts(self) -> list[str]:
+        """Returns each item on one line, with its prefix."""
         prefixes = self.prefixes or ("",) * len(self.items)
         return [prefix + flat(item) for prefix, item in zip(prefixes, self.items, strict=True)]
 
 
 Node = str | Group
+"""Source of an expression."""
 
 
 def flat(node: Node) -> str:
-    """A node on one line."""
+    """Returns a node on one line."""
     if isinstance(node, str):
         return node
     return node.opening + ", ".join(node.texts()) + node.closing
 
 
 def lay_out(before: str, node: Node, after: str = "", indent: int = 0, trailing: str = ",") -> list[str]:
-    """Lines of ``before node after``, no wider than :data:`WIDTH` where there is a bracket to break at.
+    """Returns the lines of ``before node after``, broken at brackets so that they are no wider than :data:`WIDTH`.
 
     Args:
-        trailing: what follows the last of items that have a line each.
+        before: text before the node.
+        node: the node.
+        after: text after the node.
+        indent: level of indentation.
+        trailing: text after the last item when each item has its own line.
     """
     margin = INDENT * indent
     line = margin + before + flat(node) + after
@@ -59,15 +70,17 @@ def lay_out(before: str, node: Node, after: str = "", indent: int = 0, trailing:
 
 
 def call(function: str, arguments: Sequence[Node]) -> Group:
+    """Returns a call of a function."""
     return Group(f"{function}(", tuple(arguments), ")", fill=True)
 
 
 def node_of(expression: Expression, value: Callable[[int], str], data: Callable[[Data], Expression]) -> Node:
-    """An expression as something to lay out.
+    """Returns the Python source of an expression as a node.
 
     Args:
-        value: how a tensor is named.
-        data: what stands for elements given with the program.
+        expression: the expression.
+        value: returns the name of a tensor.
+        data: returns the expression that creates a constant.
     """
 
     def node(inner: Expression) -> Node:
@@ -104,8 +117,8 @@ def node_of(expression: Expression, value: Callable[[int], str], data: Callable[
 
 
 def quoted(text: str) -> str:
-    """A string literal in double quotes, unless single ones save a backslash."""
-    found = repr(text)
-    if found.startswith('"') or '"' in text:
-        return found
-    return '"' + found[1:-1] + '"'
+    """Returns a Python string literal in double quotes, or in single quotes if that saves a backslash."""
+    literal = repr(text)
+    if literal.startswith('"') or '"' in text:
+        return literal
+    return '"' + literal[1:-1] + '"'

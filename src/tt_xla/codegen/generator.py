@@ -1,7 +1,7 @@
-"""A Program as source that calls TT-NN: ``main.py`` or ``main.cpp``, and the tensors and host programs it comes with.
+"""Generates source that calls TT-NN from a Program: ``main.py`` or ``main.cpp``, with its constants and host programs.
 
-The file reads from top to bottom as the program runs: configs, const-eval functions, repeated blocks of the model,
-``forward``, and what loads, runs and prints. Its parts are written by :mod:`tt_xla.codegen.body`.
+The file reads from top to bottom in the order in which the program runs: configs, const-eval functions, repeated blocks
+of the model, ``forward``, and the functions that load, run and print. :mod:`tt_xla.codegen.body` writes the statements.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tt_xla.codegen.blocks import Block, find_blocks
 from tt_xla.codegen.body import FORM, HOST_CALL, HOST_CALLBACK, MOST_RESULTS, Body, Constants, main_op
 from tt_xla.codegen.expressions import Call, Device, Expression
 from tt_xla.codegen.formatting import INDENT, Node, lay_out
-from tt_xla.codegen.languages import LANGUAGES, Gives, Language
-from tt_xla.codegen.languages.numbered import Made
+from tt_xla.codegen.languages import LANGUAGES, Language, ResultForm
+from tt_xla.codegen.languages.numbered import WeightEntry
 from tt_xla.codegen.layouts import dtype, layout, memory_config
 from tt_xla.codegen.naming import filled_name, identifier, module_path, own_name, stem, unique
 from tt_xla.codegen.repeats import Part, Repeat, find_parts
@@ -38,52 +38,54 @@ from tt_xla.target import Target, load_target
 WRITE = "ttnn.write_tensor"
 
 MOST_PARAMETERS = 8
-"""More inputs than these reach ``forward`` by name with the weights."""
+"""Maximum number of inputs that are parameters of ``forward``; more inputs are passed by name with the weights."""
 
 
 @dataclass
 class Source:
-    """What was generated, besides the tensors that are known when the program is run."""
+    """Generated source and its constants. Tensors that are known only when the program runs are not part of it."""
 
     main: str
+    """Text of the main file."""
     language: Language
     constants: dict[str, tuple[bytes, TensorSpec]]
-    """Elements of large constants by the name of their file in ``tensors/``."""
+    """Elements and spec of each large constant, by the name of its file in ``tensors/``."""
     host_programs: dict[str, str]
-    """StableHLO of what has no torch code, by file name, relative to ``main.py``."""
+    """StableHLO text of each host op that has no torch code, by file name relative to the main file."""
     host_functions: Sequence[str]
-    """Names in ``main.py`` of the functions of torch code for what the host runs."""
+    """Names of the functions in the main file that compute host ops in torch."""
     callbacks: dict[str, str]
-    """Names in ``main.py`` of the Python functions that the program calls back, by their names there."""
+    """Name in the main file of each Python function that the program calls back, by its registered name."""
 
 
 @dataclass
 class _Module:
-    """The file while it is written."""
+    """The main file while it is being written."""
 
     program: Program
     target: Target
     language: Language
     constants: Constants
     parts: list[list[str]] = field(default_factory=lambda: [])
-    """Functions, as lines."""
+    """Functions written so far, each as lines."""
     named: dict[str, str] = field(default_factory=lambda: {})
-    """Name of the function with a body, so that equal ones are written once."""
+    """Name of each function by its signature and body, so that equal functions are written once."""
     blocks: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=lambda: {})
-    """By what a block is called and its text with the inputs unnamed: its function, and names of results there."""
+    """Function and result names of each block, by the block's name and its text with neutral input names."""
 
-    def body(self, function: Function, **known: Any) -> Body:
-        return Body(self.program, self.target, self.constants, function, self.language, **known)
+    def body(self, function: Function, **options: Any) -> Body:
+        """Returns a writer for statements of a function."""
+        return Body(self.program, self.target, self.constants, function, self.language, **options)
 
-    def define(self, name: str, signature: Sequence[str], gives: Gives, doc: str, lines: Sequence[str]) -> str:
-        """Writes a function, unless one like it is there; its name."""
+    def define(self, name: str, signature: Sequence[str], form: ResultForm, doc: str, lines: Sequence[str]) -> str:
+        """Writes a function, unless an equal one exists, and returns its name."""
         signature = ["device", *signature]
         key = "\n".join([*signature, *(line for line in lines if not self.language.is_comment(line))])
         if key in self.named:
             return self.named[key]
         self.named[key] = name = unique(name, {*self.named.values(), *self.constants.locals})
         self.constants.defined.add(name)
-        self.parts.append(self.language.function(name, signature, gives, doc, lines))
+        self.parts.append(self.language.function(name, signature, form, doc, lines))
         return name
 
 
@@ -93,34 +95,35 @@ def generate(
     language: str = "py",
     *,
     host_in_torch: bool = True,
-    given: Collection[int] | None = None,
+    parameters: Collection[int] | None = None,
 ) -> Source:
-    """Source of a Program.
+    """Generates source from a Program.
+
+    An argument that TT-NN has no data type for becomes an array, which only the caller of the source can pass.
 
     Args:
-        export_tensors: arguments are read from ``tensors/arg<i>.tensorbin``; else they are ``ttnn.ones``.
+        program: the Program.
+        export_tensors: whether arguments are read from ``tensors/arg<i>.tensorbin``; otherwise they are ``ttnn.ones``.
         language: ``py`` or ``cpp``.
-        given: the arguments that whoever calls ``forward`` has anew each time, where it is not this source: those are
-            its parameters, and always read.
-        host_in_torch: what the host runs is torch code where there is such code for it; else StableHLO.
-
-    An argument that TT-NN has no data type for is an array, which only who runs the source can give.
+        host_in_torch: whether host ops become torch code where possible; otherwise they stay StableHLO programs.
+        parameters: positions of the arguments that other source passes to ``forward`` in each call; they are always
+            read from files when the source runs alone. None makes the inputs parameters.
 
     Raises:
-        UnsupportedOpError: TT-NN has no call for an op of it, or the language has no source for what it does.
+        UnsupportedOpError: TT-NN has no call for an op, or the language does not support an op.
     """
     target = load_target(program.target)
     module = _Module(program, target, LANGUAGES[language], Constants(host_in_torch=host_in_torch))
     module.constants.shares_keywords = module.language.spreads
     _check(program, module.language)
     entry = program.functions[0]
-    weights, inputs = _arguments(program, entry, given)
+    weights, inputs = _arguments(program, entry, parameters)
     _subprograms(module)
     prepared, constants = _const_evals(module, entry, weights)
     traces = _traces(module, entry)
     lookups = weights | prepared
     _forward(module, entry, lookups, constants, inputs, traces)
-    stored = range(len(entry.arguments)) if export_tensors else given or ()
+    stored = range(len(entry.arguments)) if export_tensors else parameters or ()
     loaders = _loaders(module, entry, weights, inputs, stored)
     configs = [line for name, value in module.constants.configs() for line in module.language.config(name, value)]
     parts = [
@@ -137,8 +140,10 @@ def generate(
 
 
 def _check(program: Program, language: Language) -> None:
-    """Raises:
-    UnsupportedOpError: the language has no source for traces, or for what the host runs, and the program has it.
+    """Checks that a language supports a program.
+
+    Raises:
+        UnsupportedOpError: the program has host ops or traces, which the language does not support.
     """
     steps = [step for function in program.functions for step in function.body]
     on_host = (step for step in steps if step.op in (HOST_CALL, HOST_CALLBACK))
@@ -146,37 +151,45 @@ def _check(program: Program, language: Language) -> None:
     refuse_host(language.name, ops)
     if not language.traces and any(step.op == TRACE for step in steps):
         raise UnsupportedOpError(
-            f"{language.label} source has no traces.", hint="Compile with enable_trace=false, or generate Python."
+            f"{language.label} source does not support traces.",
+            hint="Compile with enable_trace=false, or generate Python.",
         )
 
 
 def refuse_host(language: str, ops: Iterable[tuple[str, str]]) -> None:
-    """Raises:
-    UnsupportedOpError: there are ops that the host runs, each with its place, and the language has no source for it.
+    """Checks that a language supports host ops.
+
+    Args:
+        language: ``py`` or ``cpp``.
+        ops: name and source location of each host op of a program.
+
+    Raises:
+        UnsupportedOpError: there is a host op, and the language does not support any.
     """
-    if not LANGUAGES[language].host and (found := next(iter(ops), None)):
+    if not LANGUAGES[language].host and (host_op := next(iter(ops), None)):
         raise UnsupportedOpError(
-            f"{LANGUAGES[language].label} source cannot hold what the host runs: {' '.join(found[0].split())}.",
-            hint="Generate Python, with codegen_py, which has source for it.",
-            location=found[1],
+            f"{LANGUAGES[language].label} source does not support ops that the host runs: "
+            f"{' '.join(host_op[0].split())}.",
+            hint="Generate Python with codegen_py, which supports them.",
+            location=host_op[1],
         )
 
 
 def _arguments(
-    program: Program, entry: Function, given: Collection[int] | None
+    program: Program, entry: Function, parameters: Collection[int] | None
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Names of the entry's values that are looked up among the weights, and of those that are parameters."""
-    by_role = dict(zip(entry.arguments, program.arguments, strict=True))
+    """Returns the keys of arguments that are looked up in the table of weights, and the names of parameters."""
+    arguments = dict(zip(entry.arguments, program.arguments, strict=True))
     is_input = [
-        value for value, argument in by_role.items() if argument.role is Role.INPUT and not module_path(argument.name)
+        value for value, argument in arguments.items() if argument.role is Role.INPUT and not module_path(argument.name)
     ]
-    if given is not None:
-        is_input = [entry.arguments[at] for at in given]
+    if parameters is not None:
+        is_input = [entry.arguments[position] for position in parameters]
     elif len(is_input) > MOST_PARAMETERS:
         is_input = []
     weights: dict[int, str] = {}
     inputs: dict[int, str] = {}
-    for value, argument in by_role.items():
+    for value, argument in arguments.items():
         if value in is_input:
             inputs[value] = unique(identifier(argument.name), inputs.values())
         else:
@@ -185,11 +198,11 @@ def _arguments(
 
 
 def _callbacks(constants: Constants) -> Iterator[list[str]]:
-    """Python functions of the model's own process, which source cannot hold, as places to write them in."""
+    """Yields a placeholder for each Python function that lives in the model's own process."""
     for name, results in constants.callbacks.values():
         yield [
             f"def {name}(*arrays):",
-            f'{INDENT}"""A Python function that the model calls back; it was not generated. Gives {results} arrays."""',
+            f'{INDENT}"""A function of the model\'s own process, not generated. Returns {results} arrays."""',
             f'{INDENT}raise NotImplementedError("{name} lives in the model\'s own process: write it here")'
             if results
             else f"{INDENT}print(*arrays)",
@@ -197,7 +210,7 @@ def _callbacks(constants: Constants) -> Iterator[list[str]]:
 
 
 def _subprograms(module: _Module) -> None:
-    """Writes the functions that loops and cases run, inner ones first."""
+    """Writes the functions that loops and cases run; a function comes before the functions that call it."""
     for function in reversed(module.program.functions):
         if function.kind is not FunctionKind.SUBPROGRAM:
             continue
@@ -207,16 +220,23 @@ def _subprograms(module: _Module) -> None:
         body = module.body(function)
         parameters = [body.parameter(value, "x") for value in function.arguments]
         body.write(function.body)
-        lines = [*body.lines, *module.language.give([body.name(value) for value in function.results], "list")]
+        lines = [
+            *body.lines,
+            *module.language.return_statement([body.name(value) for value in function.results], "list"),
+        ]
         name = module.define(identifier(function.name), parameters, "list", "", lines)
         module.constants.functions[function.name] = name
 
 
 def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> tuple[dict[int, str], set[int]]:
-    """Writes the const-eval functions and what runs them; the keys of their results, and those that read no weight."""
+    """Writes the const-eval functions and the function that runs them.
+
+    Returns:
+        Keys of their results in the table of weights, by value, and the values that depend on no weight.
+    """
     keys: dict[int, str] = {}
     constants: set[int] = set()
-    made: list[Made] = []
+    entries: list[WeightEntry] = []
     shared: dict[str, list[str]] = {}
     taken = {*weights.values(), *(name.rpartition(".")[2] for name in weights.values())}
     for instruction in entry.body:
@@ -225,74 +245,84 @@ def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> t
         operands = instruction.operands["inputs"]
         assert isinstance(operands, tuple)
         callee = module.program.function(str(instruction.attributes["callee"]))
-        given = [_looked_up(weights | keys, value, callee.name) for value in operands]
-        if not given:
+        operand_keys = [_looked_up(weights | keys, value, callee.name) for value in operands]
+        if not operand_keys:
             constants.update(instruction.results)
-        source, result_names = _const_eval(module, callee, given)
+        source, result_names = _const_eval(module, callee, operand_keys)
         sizes = [math.prod(entry.values[value].shape) for value in operands]
-        subject = max(zip(sizes, given, strict=True), key=lambda pair: pair[0], default=(0, ""))[1]
+        subject = max(zip(sizes, operand_keys, strict=True), key=lambda pair: pair[0], default=(0, ""))[1]
         known = shared.get(str(source))
         if known is None:
             known = shared[str(source)] = []
             for result_name, kind in zip(result_names, _types(entry, instruction.results), strict=True):
-                base = f"{subject}.prepared" if given else result_name
-                if base in taken and not given:
+                base = f"{subject}.prepared" if operand_keys else result_name
+                if base in taken and not operand_keys:
                     base = f"{base}_{kind}"
                 known.append(unique(base, taken))
                 taken.add(known[-1])
-            made.append(Made(tuple(known), source))
+            entries.append(WeightEntry(tuple(known), source))
         keys |= zip(instruction.results, known, strict=True)
-    if made:
-        lines = module.language.keep(made)
-        doc = "Computes what depends on weights and constants alone, once, and keeps it with the weights."
+    if entries:
+        lines = module.language.store(entries)
+        doc = "Computes the tensors that depend on weights and constants alone, and stores them with the weights."
         module.define("const_eval", ["w"], "nothing", doc, lines)
     return keys, constants
 
 
 def _types(function: Function, values: Sequence[int]) -> list[str]:
+    """Returns the labels of the values' element types."""
     return [function.values[value].layout.dtype.value for value in values]
 
 
 def _looked_up(names: dict[int, str], value: int, callee: str) -> str:
-    found = names.get(value)
-    if found is None:
+    """Returns the key of a value that a const-eval function reads.
+
+    Raises:
+        UnsupportedOpError: the value is not a weight.
+    """
+    key = names.get(value)
+    if key is None:
         raise UnsupportedOpError(
-            f"Const-eval function '{callee}' reads a value that is no weight.",
+            f"Const-eval function '{callee}' reads a value that is not a weight.",
             hint="This is a fault of tt-xla; compile with enable_const_eval=false.",
         )
-    return found
+    return key
 
 
-def _const_eval(module: _Module, function: Function, given: Sequence[str]) -> tuple[Node, list[str]]:
-    """What calls a const-eval function, which is written unless it is one call without inputs; names of its results."""
+def _const_eval(module: _Module, function: Function, operand_keys: Sequence[str]) -> tuple[Node, list[str]]:
+    """Writes a const-eval function, unless it is a single call without operands.
+
+    Returns:
+        The call that computes it, and names for its results.
+    """
     ops = [inner.op.rpartition(".")[2] for inner in function.body if inner.op != DEALLOCATE]
     body = module.body(function, commented=any(op not in FORM for op in ops))
     uses = Counter(value for inner in function.body for value in inner.operand_values())
     parameters = [
-        body.parameter(value, (len(given) > 1 and own_name(key)) or "weight", passes=uses[value] == 1)
-        for value, key in zip(function.arguments, given, strict=True)
+        body.parameter(value, (len(operand_keys) > 1 and own_name(key)) or "weight", passes=uses[value] == 1)
+        for value, key in zip(function.arguments, operand_keys, strict=True)
     ]
     body.write(function.body)
     results = [body.name(value) for value in function.results]
-    gives = _gives(results)
-    lines = [*body.lines, *module.language.give(results, gives)]
+    form = _result_form(results)
+    lines = [*body.lines, *module.language.return_statement(results, form)]
     verb = "prepare" if function.arguments else "make"
     names = _constant_names(function, results)
-    if len(ops) == 1 and not given and len(results) == 1 and len(body.sources) == 1:
+    if len(ops) == 1 and not operand_keys and len(results) == 1 and len(body.sources) == 1:
         return body.sources[0], names
-    name = module.define(f"{verb}_{_work_name(ops)}", parameters, gives, "", lines)
-    return module.language.call(name, ["device", *map(module.language.weight, given)]), names
+    name = module.define(f"{verb}_{_work_name(ops)}", parameters, form, "", lines)
+    return module.language.call(name, ["device", *map(module.language.weight, operand_keys)]), names
 
 
 def _work_name(ops: Sequence[str]) -> str:
     """Returns a word for what a const-eval function computes: its last op, or the change of form that matters most."""
     computes = next((op for op in reversed(ops) if op not in FORM), "")
-    found = computes.removeprefix("prepare_") or next((word for op, word in FORM.items() if op in ops), "const_eval")
-    return identifier(found).rstrip("_")
+    word = computes.removeprefix("prepare_") or next((word for op, word in FORM.items() if op in ops), "const_eval")
+    return identifier(word).rstrip("_")
 
 
 def _constant_names(function: Function, results: Sequence[str]) -> list[str]:
-    """What the results of a const-eval function are called: by their number where that is all there is in them."""
+    """Returns names for the results of a const-eval function; a tensor of equal elements is named after its number."""
     makers = {value: inner for inner in function.body for value in inner.results}
     names: list[str] = []
     for value, name in zip(function.results, results, strict=True):
@@ -301,13 +331,14 @@ def _constant_names(function: Function, results: Sequence[str]) -> list[str]:
     return names
 
 
-def _gives(results: Sequence[str]) -> Gives:
+def _result_form(results: Sequence[str]) -> ResultForm:
+    """Returns the form in which a function returns this many results."""
     return "one" if len(results) == 1 else "several" if len(results) <= MOST_RESULTS else "list"
 
 
 def _traces(module: _Module, entry: Function) -> dict[str, str]:
-    """Writes the functions behind traces; the name of what runs each, by its capturing function."""
-    found: dict[str, str] = {}
+    """Writes the functions behind traces. Returns the name of each trace object, by its capture function."""
+    recorders: dict[str, str] = {}
     for function in module.program.functions:
         if function.kind is FunctionKind.TRACE:
             _by_position(module, function)
@@ -321,27 +352,27 @@ def _traces(module: _Module, entry: Function) -> dict[str, str]:
     for instruction in entry.body:
         if instruction.op == TRACE:
             capture = str(instruction.attributes["capture_callee"])
-            name = unique("TRACE", found.values())
+            name = unique("TRACE", recorders.values())
             callees = ("allocate_slots_callee", "capture_callee", "execute_callee")
             functions = [identifier(str(instruction.attributes[callee])) for callee in callees]
             staged = sum(inner.op == WRITE for inner in module.program.function(capture).body)
             resident = len(instruction.operand_values()) - staged
             recorder = module.language.call("utils.Trace", [*functions, str(resident)])
             module.parts.append(lay_out(f"{name} = ", recorder))
-            found[capture] = name
-    return found
+            recorders[capture] = name
+    return recorders
 
 
 def _by_position(module: _Module, function: Function) -> str:
-    """A function whose many tensors are a list; its name."""
+    """Writes a function that takes its tensors as one list, and returns its name."""
     body = module.body(function)
     body.names |= {value: f"tensors[{position}]" for position, value in enumerate(function.arguments)}
     body.kept |= set(function.arguments)
     body.write(function.body)
     results = [body.name(value) for value in function.results]
-    gives: Gives = "list" if results else "nothing"
-    lines = [*body.lines, *module.language.give(results, gives)]
-    return module.define(identifier(function.name), ["tensors"], gives, "", lines)
+    form: ResultForm = "list" if results else "nothing"
+    lines = [*body.lines, *module.language.return_statement(results, form)]
+    return module.define(identifier(function.name), ["tensors"], form, "", lines)
 
 
 def _forward(
@@ -355,7 +386,12 @@ def _forward(
     """Writes ``forward`` and the repeated blocks of the model.
 
     Args:
-        constants: lookups that depend on no argument.
+        module: the file.
+        entry: the Program's entry.
+        lookups: keys of the values that are looked up in the table of weights.
+        constants: the values among them that depend on no argument.
+        inputs: names of the values that are parameters.
+        traces: names of trace objects by capture function.
     """
     body = module.body(entry, lookups=lookups, traces=traces)
     signature = ["w"] + [body.parameter(value, name) for value, name in inputs.items()]
@@ -368,12 +404,12 @@ def _forward(
         _block(module, body, block, instructions[block.first : block.last + 1], uses)
         position = block.last + 1
     _stretch(module, body, instructions[position:])
-    lines = [*body.lines, *module.language.give([body.name(value) for value in entry.results], "list")]
+    lines = [*body.lines, *module.language.return_statement([body.name(value) for value in entry.results], "list")]
     module.define("forward", signature, "list", "The model: a list of its results.", lines)
 
 
 def _stretch(module: _Module, body: Body, instructions: Sequence[Instruction]) -> None:
-    """Writes instructions that belong to no named part of the model; what repeats among them is a function."""
+    """Writes instructions that belong to no named block; repeated parts of them become functions."""
     parts = find_parts(instructions, body.described, body.kept, body.lookups, MOST_RESULTS)
     written: dict[int, tuple[str, list[str]]] = {}
     position = 0
@@ -382,10 +418,10 @@ def _stretch(module: _Module, body: Body, instructions: Sequence[Instruction]) -
         if repeat.part not in written:
             written[repeat.part] = _repeated(module, body, repeat, part, instructions[repeat.first : repeat.last + 1])
         name, bases = written[repeat.part]
-        keys = module.language.weights([body.lookups[repeat.inputs[at]] for at in part.weights])
-        given = [body.source(repeat.inputs[at], whole=at in part.lists) for at in part.parameters]
-        source = module.language.call(name, ["device", *keys, *given])
-        body.bind_call(repeat.outputs, source, {repeat.inputs[at] for at in repeat.freed}, bases, repeat.left)
+        keys = module.language.weights([body.lookups[repeat.inputs[index]] for index in part.weights])
+        arguments = [body.source(repeat.inputs[index], as_list=index in part.lists) for index in part.parameters]
+        source = module.language.call(name, ["device", *keys, *arguments])
+        body.bind_call(repeat.outputs, source, {repeat.inputs[index] for index in repeat.freed}, bases, repeat.left)
         position = repeat.last + 1
     body.write(instructions[position:])
 
@@ -393,25 +429,25 @@ def _stretch(module: _Module, body: Body, instructions: Sequence[Instruction]) -
 def _repeated(
     module: _Module, caller: Body, repeat: Repeat, part: Part, instructions: Sequence[Instruction]
 ) -> tuple[str, list[str]]:
-    """Writes a repeated part as a function, weights first; its name, and what it calls its results."""
+    """Writes a repeated part as a function whose weights come first. Returns its name and the names of its results."""
     body = module.body(caller.function)
-    of_weights = [repeat.inputs[at] for at in part.weights]
+    weights = [repeat.inputs[index] for index in part.weights]
     if module.language.spreads:
-        signature = ["w"] if of_weights else []
-        for at, value in enumerate(of_weights):
-            body.element(value, f"w[{at}]", kept=True)
+        signature = ["w"] if weights else []
+        for index, value in enumerate(weights):
+            body.element(value, f"w[{index}]", kept=True)
     else:
-        signature = [body.parameter(value, "weight") for value in of_weights]
-    for at in part.parameters:
-        signature.append(body.parameter(repeat.inputs[at], "states" if at in part.lists else "x"))
-        for other, place in part.lists.get(at, {}).items():
+        signature = [body.parameter(value, "weight") for value in weights]
+    for index in part.parameters:
+        signature.append(body.parameter(repeat.inputs[index], "states" if index in part.lists else "x"))
+        for other, place in part.lists.get(index, {}).items():
             body.element(repeat.inputs[other], f"{signature[-1]}[{place}]", kept=False)
     body.write(
         [step for step in instructions if step.op != DEALLOCATE or not {*step.operand_values()} & {*repeat.left}]
     )
     results = [body.name(value) for value in repeat.outputs]
-    gives = _gives(results)
-    name = module.define("block", signature, gives, "", [*body.lines, *module.language.give(results, gives)])
+    form = _result_form(results)
+    name = module.define("block", signature, form, "", [*body.lines, *module.language.return_statement(results, form)])
     return name, [stem(result) for result in results]
 
 
@@ -422,31 +458,36 @@ def _block(
     instructions: Sequence[Instruction],
     uses: Mapping[int, int],
 ) -> None:
-    """Writes one repeated block as a function, or finds the one that is like it but for names, and the call of it.
+    """Writes the call of a block, and the block as a function unless a function with the same statements exists.
 
-    The last block to read a value frees it; where that is all that sets it apart, the caller does so.
+    The last block that reads a value frees it. A block that differs from an existing function only in this leaves the
+    freeing to its caller.
 
     Args:
-        uses: how many blocks have a value among their inputs.
+        module: the file.
+        caller: the body of ``forward``.
+        block: the block.
+        instructions: its instructions.
+        uses: number of blocks that have each value among their inputs.
     """
     inputs = ["x"] * len(block.inputs)
     left: list[int] = []
     written = _written(module, caller, block, instructions, inputs)
-    found = module.blocks.get((block.function, written.text))
-    if found is None:
+    known = module.blocks.get((block.function, written.text))
+    if known is None:
         freed = [value for value in written.freed if uses[value] > 1]
         rest = _written(module, caller, block, instructions, inputs, freed)
-        found = module.blocks.get((block.function, rest.text))
-        if found is not None:
+        known = module.blocks.get((block.function, rest.text))
+        if known is not None:
             written, left = rest, freed
-    if found is None:
+    if known is None:
         names = [caller.base_name(value, uses[value] > 1) for value in block.inputs]
         named = _written(module, caller, block, instructions, names)
-        name = module.define(block.function, named.signature, named.gives, "", named.lines)
-        found = module.blocks[block.function, written.text] = name, named.results
-    name, results = found
-    given = [caller.name(value) for value in block.inputs]
-    source = module.language.call(name, ["device", module.language.under(block.prefix), *given])
+        name = module.define(block.function, named.signature, named.form, "", named.lines)
+        known = module.blocks[block.function, written.text] = name, named.results
+    name, results = known
+    arguments = [caller.name(value) for value in block.inputs]
+    source = module.language.call(name, ["device", module.language.under(block.prefix), *arguments])
     bases = [
         "hidden" if uses[value] == 1 or len(results) == 1 else stem(result)
         for value, result in zip(block.outputs, results, strict=True)
@@ -456,16 +497,21 @@ def _block(
 
 @dataclass
 class _Written:
-    """A block as a function; ``results`` are their names there, ``freed`` what it frees of its inputs."""
+    """A block written as a function."""
 
     signature: list[str]
-    gives: Gives
+    """Names of the parameters."""
+    form: ResultForm
     lines: list[str]
+    """Statements of the body."""
     results: list[str]
+    """Names of the results in the function."""
     freed: set[int]
+    """Inputs that the function frees."""
 
     @property
     def text(self) -> str:
+        """Signature and body as one text; equal texts are equal functions."""
         return "\n".join([*self.signature, *self.lines])
 
 
@@ -477,10 +523,15 @@ def _written(
     names: Sequence[str],
     left: Sequence[int] = (),
 ) -> _Written:
-    """A block whose inputs have these names; constants are looked up as they are everywhere.
+    """Returns a block as a function.
 
     Args:
-        left: inputs that it does not free.
+        module: the file.
+        caller: the body of ``forward``.
+        block: the block.
+        instructions: its instructions.
+        names: names for the inputs. Constants keep the names that they have everywhere.
+        left: inputs that the function does not free.
     """
     lookups = {
         value: key.removeprefix(block.prefix)
@@ -491,29 +542,32 @@ def _written(
     signature = ["w"] + [body.parameter(value, name) for value, name in zip(block.inputs, names, strict=True)]
     body.write([step for step in instructions if step.op != DEALLOCATE or not {*step.operand_values()} & {*left}])
     results = [body.name(value) for value in block.outputs]
-    gives = _gives(results)
-    return _Written(signature, gives, [*body.lines, *module.language.give(results, gives)], results, body.freed)
+    form = _result_form(results)
+    return _Written(
+        signature, form, [*body.lines, *module.language.return_statement(results, form)], results, body.freed
+    )
 
 
 def _loaders(
     module: _Module, entry: Function, weights: dict[int, str], inputs: dict[int, str], stored: Container[int]
 ) -> list[str]:
-    """What loads the arguments: those that are ``stored`` from their files."""
-    made = {
+    """Returns the functions that load the arguments, reading the ``stored`` positions from files."""
+    sources = {
         value: _loaded(module, f"arg{index}", entry.values[value], index in stored)
         for index, value in enumerate(entry.arguments)
     }
-    of_weights = [Made((name,), made[value]) for value, name in weights.items()]
-    return module.language.loaders(of_weights, [made[value] for value in inputs])
+    entries = [WeightEntry((name,), sources[value]) for value, name in weights.items()]
+    return module.language.loaders(entries, [sources[value] for value in inputs])
 
 
 def _loaded(module: _Module, name: str, spec: TensorSpec, stored: bool) -> Node:
-    kind = spec.layout.dtype
-    if kind.is_host_only:
+    """Returns the expression that loads one argument, or creates ones in its place."""
+    element_type = spec.layout.dtype
+    if element_type.is_host_only:
         return module.language.node(Call("utils.stored", (name,)), str, module.constants.data)
     memory = memory_config(spec.layout, module.target.grid)
     placed: tuple[Expression, ...] = () if memory is None else (Device(), module.constants.named(memory))
-    form = (dtype(kind), layout(spec.layout.tiled))
+    form = (dtype(element_type), layout(spec.layout.tiled))
     if stored:
         return module.language.node(Call("utils.load", (name, *form, *placed)), str, module.constants.data)
     shape = tuple(spec.shape)

@@ -1,7 +1,7 @@
-"""Host parts of a generated program: what StableHLO means where torch means something else.
+"""Functions for host ops of a generated program: StableHLO semantics where torch's own differ.
 
-Element types that torch has no arithmetic for are carried by others: ``ui16`` in int32, ``ui32`` in int64, ``ui64`` in
-the bits of int64.
+Torch has no arithmetic for some unsigned types. Values of ``ui16`` are held in int32, ``ui32`` in int64, and ``ui64``
+as bits in int64.
 """
 
 import numpy
@@ -25,43 +25,53 @@ DTYPES = {
     "complex<f32>": torch.complex64,
     "complex<f64>": torch.complex128,
 }
-"""What holds a StableHLO element type."""
+"""Torch dtype that holds each StableHLO element type."""
 
 
 def run(function, inputs, input_types, output_types, output_dtypes):
-    """Runs a function of torch tensors on tensors of TT-NN that lie on the host, row-major.
+    """Runs a function of torch tensors on row-major TT-NN tensors on the host.
 
     Args:
-        input_types, output_types: StableHLO element types of what the function takes and gives.
-        output_dtypes: data types of the results as the rest of the program takes them; None leaves an array.
+        function: takes and returns torch tensors.
+        inputs: the TT-NN tensors.
+        input_types: StableHLO element types of the function's arguments.
+        output_types: StableHLO element types of its results.
+        output_dtypes: TT-NN data types of the returned tensors; None for a result that stays an array.
     """
-    given = [_carried(utils.array_of(tensor), kind) for tensor, kind in zip(inputs, input_types, strict=True)]
+    arguments = [_torch_tensor(utils.array_of(tensor), kind) for tensor, kind in zip(inputs, input_types, strict=True)]
     return [
         utils.held(_narrowed(result, kind, dtype, function.__name__), dtype)
-        for result, kind, dtype in zip(function(*given), output_types, output_dtypes, strict=True)
+        for result, kind, dtype in zip(function(*arguments), output_types, output_dtypes, strict=True)
     ]
 
 
-def _carried(array, kind):
-    """An array as what carries its element type."""
+def _torch_tensor(array, kind):
+    """Returns an array as a torch tensor of the dtype that holds its element type."""
     array = array.view(numpy.int64) if array.dtype == numpy.uint64 else numpy.array(array)
     return torch.from_numpy(array).to(DTYPES[kind])
 
 
 def _narrowed(result, kind, dtype, name):
-    """A result as an array whose integers fit the data type that the device has for it."""
+    """Returns a result as an array.
+
+    Raises:
+        OverflowError: an integer does not fit the data type that the device has for it.
+    """
     array = result.float().numpy() if result.dtype is torch.bfloat16 else result.resolve_conj().resolve_neg().numpy()
     if kind == "ui64":
         array = array.view(numpy.uint64)
     limits = numpy.iinfo(utils.NUMPY[dtype]) if dtype in utils.NUMPY else None
     if limits and kind in ("i64", "ui64") and array.size and not limits.min <= array.min() <= array.max() <= limits.max:
-        raise OverflowError(f"{name} gave {array.min()} to {array.max()}, which does not fit {dtype}")
+        raise OverflowError(f"{name} returned {array.min()} to {array.max()}, which does not fit {dtype}")
     return array
 
 
 def convert(x, source, target):
-    """Changes the element type: floats round toward zero and stop at the limits of an integer type, NaN is 0; integers
-    keep their low bits."""
+    """Converts the element type.
+
+    Floats are rounded toward zero and clamped to the limits of an integer type; NaN becomes 0. Integers keep their low
+    bits.
+    """
     dtype = DTYPES[target]
     if x.is_complex() and not dtype.is_complex:
         x = x.real
@@ -79,18 +89,18 @@ def convert(x, source, target):
 
 
 def wrap(x, kind):
-    """Cuts a carried unsigned integer to its width."""
+    """Wraps integers that are held in a wider dtype at the width of their own type."""
     return x & {"ui16": 0xFFFF, "ui32": 0xFFFFFFFF}[kind] if kind in ("ui16", "ui32") else x
 
 
 def unsigned(name, *arrays):
-    """A function of NumPy, by name, on ``ui64``."""
+    """Applies a NumPy function, by name, to ``ui64`` values."""
     result = getattr(numpy, name)(*(numpy.asarray(array).astype(numpy.int64).view(numpy.uint64) for array in arrays))
     return torch.from_numpy(numpy.ascontiguousarray(result.view(numpy.int64) if result.dtype.kind == "u" else result))
 
 
 def divide(x, y, kind):
-    """Division of integers toward zero; by zero it is all ones."""
+    """Divides integers, rounding toward zero. Division by zero returns all ones."""
     if kind == "ui64":
         return torch.where(y == 0, -1, unsigned("floor_divide", x, torch.where(y == 0, 1, y)))
     opposite = _opposite(y, kind)
@@ -100,7 +110,7 @@ def divide(x, y, kind):
 
 
 def remainder(x, y, kind):
-    """Remainder of integers with the dividend's sign; by zero it is the dividend."""
+    """Returns the remainder of integers with the dividend's sign; division by zero returns the dividend."""
     if kind == "ui64":
         return torch.where(y == 0, x, unsigned("remainder", x, torch.where(y == 0, 1, y)))
     opposite = _opposite(y, kind)
@@ -109,12 +119,12 @@ def remainder(x, y, kind):
 
 
 def _opposite(y, kind):
-    """Where a divisor is -1: the processor stops at the least number by it."""
+    """Returns where a divisor is -1. Dividing the least integer by -1 would raise a processor exception."""
     return (y == -1) & kind.startswith("i")
 
 
 def power(x, y):
-    """Integer power; a negative exponent leaves a fraction, whose whole part is 0 unless the base is 1 or -1."""
+    """Returns an integer power. A negative exponent gives 0 unless the base is 1 or -1."""
     result, base, exponent = torch.ones_like(x), x, y.clamp(min=0)
     for _ in range(int(exponent.max()).bit_length() if exponent.numel() else 0):
         result = torch.where((exponent & 1) == 1, result * base, result)
@@ -124,13 +134,13 @@ def power(x, y):
 
 
 def shift_left(x, y, kind):
-    """Bits that leave the width are lost; shifting by the width or more leaves none."""
+    """Shifts left. Bits beyond the width are lost; a shift by the width or more returns 0."""
     bits = _bits(kind)
     return torch.where(_beyond(y, bits), 0, wrap(x << y.clamp(0, bits - 1), kind))
 
 
 def shift_right_logical(x, y, kind):
-    """Zeros come in from the left; shifting by the width or more leaves none."""
+    """Shifts right and fills with zeros; a shift by the width or more returns 0."""
     bits = _bits(kind)
     by = y.clamp(0, bits - 1)
     moved = unsigned("right_shift", x, by) if bits == 64 else ((x.long() & ((1 << bits) - 1)) >> by).to(x.dtype)
@@ -138,7 +148,7 @@ def shift_right_logical(x, y, kind):
 
 
 def shift_right_arithmetic(x, y, kind):
-    """The sign comes in from the left, also when shifting by the width or more."""
+    """Shifts right and fills with the sign, also for a shift by the width or more."""
     bits = _bits(kind)
     signed = x
     if kind in ("ui8", "ui16", "ui32"):
@@ -148,20 +158,22 @@ def shift_right_arithmetic(x, y, kind):
 
 
 def _bits(kind):
+    """Returns the width of an integer type."""
     return int(kind.removeprefix("u").removeprefix("i"))
 
 
 def _beyond(y, bits):
+    """Returns where a shift is by the width or more; shift counts are unsigned."""
     return (y < 0) | (y >= bits)
 
 
 def population_count(x, kind):
-    """The number of one bits."""
+    """Returns the number of one bits."""
     return sum((x >> bit) & 1 for bit in range(_bits(kind))).to(x.dtype)
 
 
 def leading_zeros(x, kind):
-    """The number of zeros before the first one bit."""
+    """Returns the number of zero bits before the first one bit."""
     bits = _bits(kind)
     seen, count = torch.zeros_like(x, dtype=torch.bool), torch.zeros_like(x)
     for bit in reversed(range(bits)):
@@ -171,40 +183,44 @@ def leading_zeros(x, kind):
 
 
 def cbrt(x):
+    """Returns the real cube root."""
     return x.sign() * x.abs() ** (1 / 3)
 
 
 def round_away(x):
-    """To the nearest whole number, halves away from zero."""
+    """Rounds to the nearest integer, halves away from zero."""
     whole = x.trunc()
     return whole + ((x - whole).abs() >= 0.5) * x.sign()
 
 
 def sign(x):
-    """-1, 0 or 1; NaN stays, and a complex number has the length 1."""
+    """Returns -1, 0 or 1; NaN for NaN; for a complex number, the number of length 1 in its direction."""
     return torch.where(x.isnan(), x, x.sgn()) if x.is_floating_point() else x.sgn()
 
 
 def all_of(x, dims):
+    """Reduces booleans over dimensions with ``and``."""
     for dim in sorted(dims, reverse=True):
         x = x.all(dim)
     return x
 
 
 def any_of(x, dims):
+    """Reduces booleans over dimensions with ``or``."""
     for dim in sorted(dims, reverse=True):
         x = x.any(dim)
     return x
 
 
 def product(x, dims):
+    """Multiplies elements over dimensions."""
     for dim in sorted(dims, reverse=True):
         x = x.prod(dim, dtype=x.dtype)
     return x
 
 
 def pad(x, value, low, high, interior):
-    """Puts ``value`` before, after and between elements; a negative count takes elements away."""
+    """Inserts ``value`` before, after and between elements; a negative count removes elements."""
     spread = [max(0, size + max(0, size - 1) * gap) for size, gap in zip(x.shape, interior, strict=True)]
     wide = [size + max(0, before) + max(0, after) for size, before, after in zip(spread, low, high, strict=True)]
     result = torch.full(wide, value.item(), dtype=x.dtype, device="cpu")
@@ -213,27 +229,27 @@ def pad(x, value, low, high, interior):
 
 
 def window(x, starts, sizes):
-    """Slices for a window of ``sizes``, moved so that it lies within ``x``."""
+    """Returns the slices of a window of ``sizes``, moved so that it lies within ``x``."""
     begins = [min(max(int(start), 0), n - size) for start, n, size in zip(starts, x.shape, sizes, strict=True)]
     return tuple(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True))
 
 
 def update(x, part, starts):
-    """A copy of ``x`` with ``part`` put into it."""
+    """Returns a copy of ``x`` with ``part`` written at ``starts``."""
     result = x.clone()
     result[window(x, starts, part.shape)] = part
     return result
 
 
 def sort(tensors, key, dim, descending, kind):
-    """Sorts tensors together by one of them; equal elements keep their order, NaN is last."""
+    """Sorts tensors together by one of them. Equal elements keep their order; NaN counts as the largest number."""
     by = tensors[key] ^ (-1 << 63) if kind == "ui64" else tensors[key]
     order = torch.sort(by, dim=dim, descending=descending, stable=True).indices
     return [tensor.gather(dim, order) for tensor in tensors]
 
 
 def cholesky(x, lower):
-    """A factor of symmetric matrices, zero beside the triangle that is asked for; NaN where a matrix has none."""
+    """Returns the lower or upper Cholesky factor of symmetric matrices; NaN for a matrix that has none."""
     triangle = x.tril() if lower else x.triu().mH
     factor, info = torch.linalg.cholesky_ex(triangle)
     factor = torch.where(info[..., None, None] == 0, factor, torch.nan)
@@ -241,24 +257,24 @@ def cholesky(x, lower):
 
 
 def triangular_solve(a, b, left, upper, unit, transpose):
-    """``op(a) x = b``, or ``x op(a) = b``; ``transpose`` is NO_TRANSPOSE, TRANSPOSE or ADJOINT."""
+    """Solves ``op(a) x = b``, or ``x op(a) = b``; ``transpose`` is NO_TRANSPOSE, TRANSPOSE or ADJOINT."""
     if transpose != "NO_TRANSPOSE":
         a, upper = (a.mT if transpose == "TRANSPOSE" else a.mH), not upper
     return torch.linalg.solve_triangular(a, b, upper=upper, left=left, unitriangular=unit)
 
 
 def lu(x):
-    """LAPACK's ``getrf``: factors, pivots from 1, and a status."""
+    """Returns what LAPACK's ``getrf`` does: factors, pivots counted from 1, and a status."""
     return torch.linalg.lu_factor_ex(x)
 
 
 def eigh(x, lower):
-    """LAPACK's ``syevd``: vectors, values, and a status."""
+    """Returns what LAPACK's ``syevd`` does: eigenvectors, eigenvalues, and a status."""
     values, vectors = torch.linalg.eigh(x, UPLO="L" if lower else "U")
     return vectors, values, torch.zeros(x.shape[:-2], dtype=torch.int32, device="cpu")
 
 
 def svd(x, full):
-    """LAPACK's ``gesdd``: what it leaves of its input, values, left and right vectors, and a status."""
+    """Returns what LAPACK's ``gesdd`` does: overwritten input, singular values, left and right vectors, a status."""
     u, s, vh = torch.linalg.svd(x, full_matrices=full)
     return x, s, u, vh, torch.zeros(x.shape[:-2], dtype=torch.int32, device="cpu")

@@ -1,7 +1,7 @@
-"""Lays Programs before TT-NN: which ops it takes, which it refuses and in which words.
+"""Checks Programs with TT-NN: which calls it accepts, which it refuses, and why.
 
-Every call is made on the mock device of another process. A refused op's results are replaced by tensors as the Program
-says they should be, so one refusal does not hide the next.
+Another process makes every call on TT-NN's mock device. The results of a refused call are replaced by tensors as the
+Program declares them, so that one refusal does not hide the next.
 """
 
 from __future__ import annotations
@@ -38,106 +38,119 @@ from tt_xla.ir.program import (
 from tt_xla.target import Target, load_target
 
 L1_SMALL_BYTES = 1 << 15
-"""What a runtime keeps of each core's L1 for the small tables of convolutions and pooling."""
+"""Bytes of each core's L1 that are reserved for the small tables of convolutions and pooling."""
 
 SECONDS_PER_RUN = 3600
+"""Time limit for one run of the worker, in seconds."""
 
 _WORKER = Path(__file__).with_name("worker.py")
 
 _CALLING = (LOAD_CACHED, CALL)
+"""Ops that call one function."""
+
 _CAPTURE = "ttnn.begin_trace_capture"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What TT-NN said about one instruction."""
+    """TT-NN's answer to the call of one instruction."""
 
     instruction: Instruction
     function: str
+    """Name of the function that the instruction is in."""
     inputs: tuple[TensorSpec, ...]
+    """Specs of the operands."""
     source: str
+    """The call as Python source."""
     refused: str = ""
-    """TT-NN's reason; empty where it took the call."""
+    """TT-NN's reason for refusing the call; empty if it accepted it."""
     differs: tuple[str, ...] = ()
-    """In what a result is not as the Program says."""
+    """Differences between the results and the Program's declarations."""
 
     @property
     def accepted(self) -> bool:
+        """Whether TT-NN accepted the call and its results are as declared."""
         return not self.refused and not self.differs
 
 
 @dataclass(frozen=True)
 class Judgement:
+    """TT-NN's answers to all calls of a Program."""
+
     program: Program
     verdicts: tuple[Verdict, ...]
+    """One verdict for each call, in order."""
     dram_peak_bytes_per_bank: int = 0
     l1_peak_bytes_per_core: int = 0
-    """Of tensors alone; TT-NN checks them against the circular buffers of each op."""
+    """Peak of tensors alone; TT-NN checks them against the circular buffers of each op."""
     version: str = ""
-    """Of TT-NN."""
+    """Version of TT-NN."""
 
     @property
     def refusals(self) -> tuple[Verdict, ...]:
+        """The verdicts of calls that TT-NN refused or answered with other results than declared."""
         return tuple(verdict for verdict in self.verdicts if not verdict.accepted)
 
 
 @dataclass
 class _Plan:
-    """A Program's functions laid out as one list of steps over one list of values."""
+    """The functions of a Program, flattened into one list of steps over one list of values."""
 
     program: Program
     target: Target
     blob: bytearray
     values: list[TensorSpec] = field(default_factory=lambda: [])
     steps: list[tuple[Instruction, str, tuple[int, ...], str, int | None]] = field(default_factory=lambda: [])
-    """Instruction, function, results, source, and the value that it frees."""
-
+    """Instruction, function, results, source, and freed value of each step."""
     unsized: set[int] = field(default_factory=lambda: set())
-    """Values that TT-NN pads in a way of its own: the rows of prepared weights, for each place of the kernel."""
+    """Values whose bytes are not compared: TT-NN pads the rows of prepared weights for each position of the kernel."""
 
     def new(self, spec: TensorSpec) -> int:
+        """Adds a value and returns its number."""
         self.values.append(spec)
         return len(self.values) - 1
 
     def function(self, function: Function, arguments: Sequence[int]) -> list[int]:
-        """Lays out a function; its result values."""
+        """Adds the steps of a function and returns the numbers of its results."""
         numbers = dict(zip(function.arguments, arguments, strict=True))
         for instruction in function.body:
             if instruction.op in HOST_OPS:
                 numbers |= {number: self.new(function.values[number]) for number in instruction.results}
             elif instruction.op == _CAPTURE:
-                break  # mock mode records no traces; what is recorded ran plainly just before
+                break  # mock mode records no traces; the traced function ran just before
             elif instruction.op in (WHILE_LOOP, CASE):
                 numbers |= zip(instruction.results, self.control(instruction, numbers), strict=True)
             elif instruction.op in (*_CALLING, TRACE):
-                given = [numbers[number] for number in instruction.operand_values()]
-                found = self.traced(instruction, given) if instruction.op == TRACE else self.called(instruction, given)
-                numbers |= zip(instruction.results, found, strict=True)
+                operands = [numbers[number] for number in instruction.operand_values()]
+                run = self.traced if instruction.op == TRACE else self.called
+                numbers |= zip(instruction.results, run(instruction, operands), strict=True)
             else:
                 numbers |= {number: self.new(function.values[number]) for number in instruction.results}
                 self.step(function, instruction, numbers)
         return [] if function.kind is FunctionKind.TRACE_CAPTURE else [numbers[number] for number in function.results]
 
     def control(self, instruction: Instruction, numbers: dict[int, int]) -> list[int]:
-        """One round of a loop, as all are alike; every branch of a case. The results of the last one."""
-        given = instruction.operands["inputs"]
-        assert isinstance(given, tuple)
-        arguments = [numbers[number] for number in given]
+        """Adds one round of a loop, or every branch of a case, and returns the results of the last function."""
+        operands = instruction.operands["inputs"]
+        assert isinstance(operands, tuple)
+        arguments = [numbers[number] for number in operands]
         returned: list[int] = []
         for name in subprograms_of(instruction):
             returned = self.function(self.program.function(name), arguments)
         return returned if instruction.op == CASE else [returned[index] for index in loop_of(instruction).outputs]
 
-    def called(self, instruction: Instruction, given: Sequence[int], callee: str = "callee") -> list[int]:
-        return self.function(self.program.function(instruction.attributes[callee]), given)
+    def called(self, instruction: Instruction, arguments: Sequence[int], callee: str = "callee") -> list[int]:
+        """Adds the function that an attribute of a call names, and returns its results."""
+        return self.function(self.program.function(instruction.attributes[callee]), arguments)
 
-    def traced(self, instruction: Instruction, given: Sequence[int]) -> list[int]:
-        """A trace's first run; its results lie in the last slots."""
+    def traced(self, instruction: Instruction, arguments: Sequence[int]) -> list[int]:
+        """Adds the first run of a trace and returns its results, which are in the last slots."""
         slots = self.called(instruction, [], "allocate_slots_callee")
-        self.called(instruction, [*given, *slots], "capture_callee")
+        self.called(instruction, [*arguments, *slots], "capture_callee")
         return slots[len(slots) - len(instruction.results) :]
 
     def step(self, function: Function, instruction: Instruction, numbers: dict[int, int]) -> None:
+        """Adds the step of one instruction; ``numbers`` maps values of the function to values of the plan."""
         call = call_of(instruction, function.values, self.target)
         names = Names(value=lambda number: f"v[{numbers[number]}]", data=self.data)
         results = tuple(numbers[number] for number in instruction.results)
@@ -148,6 +161,7 @@ class _Plan:
         self.steps.append((instruction, function.name, results, python(call, names), freed))
 
     def data(self, data: Data) -> str:
+        """Stores a constant in the blob and returns the source that reads it."""
         offset = len(self.blob)
         self.blob.extend(data.elements)
         kind, shape = data.spec.layout.dtype, list(data.spec.shape)
@@ -155,9 +169,11 @@ class _Plan:
         return f"data({offset}, {len(data.elements)}, {kind.value!r}, {shape}, {rest})"
 
     def inputs(self, instruction: Instruction, function: Function) -> tuple[TensorSpec, ...]:
+        """Returns the specs of an instruction's operands."""
         return tuple(function.values[number] for number in instruction.operand_values())
 
     def as_job(self, arguments: Sequence[int]) -> dict[str, Any]:
+        """Returns the plan as JSON data for the worker."""
         return {
             "arguments": [number for number in arguments if not self.values[number].layout.dtype.is_host_only],
             "values": [self._spec(number) for number in range(len(self.values))],
@@ -168,7 +184,7 @@ class _Plan:
         }
 
     def _spec(self, number: int) -> dict[str, Any] | None:
-        """A value in TT-NN's terms; None for element types that stay on the host."""
+        """Returns a value's spec in TT-NN's names; None for element types that stay on the host."""
         spec = self.values[number]
         if spec.layout.dtype.is_host_only:
             return None
@@ -185,9 +201,16 @@ class _Plan:
 def judge(programs: Sequence[Program], mock: Mock) -> list[Judgement]:
     """Makes every call of every Program in TT-NN's mock mode.
 
+    Args:
+        programs: the Programs.
+        mock: interpreter and environment of the mock mode.
+
+    Returns:
+        One judgement for each Program.
+
     Raises:
-        RuntimeUnavailableError: TT-NN does not start, or stops outside of a call.
-        UnsupportedOpError: an op has no row in the table of calls.
+        RuntimeUnavailableError: TT-NN does not start, or crashes outside of a call.
+        UnsupportedOpError: the table of calls has no row for an op.
     """
     blob = bytearray()
     plans: list[_Plan] = []
@@ -209,7 +232,7 @@ def judge(programs: Sequence[Program], mock: Mock) -> list[Judgement]:
 
 
 def _run(folder: Path, blob: bytearray, jobs: list[dict[str, Any]], mock: Mock) -> list[dict[str, Any]]:
-    """Runs the worker, again after a crash from the step that follows; the lines of its reports."""
+    """Runs the worker and returns the lines of its report. After a crash it runs again from the next step."""
     job, data, report = folder / "job.json", folder / "blob", folder / "report"
     data.write_bytes(blob)
     job.write_text(json.dumps({"blob": str(data), "l1_small_size": L1_SMALL_BYTES, "programs": jobs}))
@@ -226,8 +249,8 @@ def _run(folder: Path, blob: bytearray, jobs: list[dict[str, Any]], mock: Mock) 
         if lines and "done" in lines[-1]:
             return lines
         if len(lines) == seen or "step" not in lines[-1]:
-            said = done.stderr.decode(errors="replace").strip()[-1000:]
-            raise RuntimeUnavailableError(f"TT-NN stopped with status {done.returncode}: {said or 'it said nothing'}.")
+            output = done.stderr.decode(errors="replace").strip()[-1000:]
+            raise RuntimeUnavailableError(f"TT-NN stopped with status {done.returncode}: {output or 'no output'}.")
         last = lines[-1]
         last["refused"] = f"TT-NN crashed with status {done.returncode}"
         report.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -235,23 +258,24 @@ def _run(folder: Path, blob: bytearray, jobs: list[dict[str, Any]], mock: Mock) 
 
 
 def _judgement(plan: _Plan, lines: list[dict[str, Any]], version: str) -> Judgement:
-    found: dict[int, dict[str, Any]] = {}
+    """Returns the judgement of a Program from the worker's report."""
+    reports: dict[int, dict[str, Any]] = {}
     for line in lines:
-        found.setdefault(line["step"], {}).update(line)
+        reports.setdefault(line["step"], {}).update(line)
     verdicts: list[Verdict] = []
     by_name = {function.name: function for function in plan.program.functions}
     for index, (instruction, name, _, source, _) in enumerate(plan.steps):
-        said = found[index]
+        report = reports[index]
         verdicts.append(
             Verdict(
                 instruction,
                 name,
                 plan.inputs(instruction, by_name[name]),
                 source,
-                said.get("refused", ""),
-                tuple(said.get("differs", ())),
+                report.get("refused", ""),
+                tuple(report.get("differs", ())),
             )
         )
     used = [line["used"] for line in lines if "used" in line]
-    dram, l1 = (max((at[space] for at in used), default=0) for space in ("dram", "l1"))
+    dram, l1 = (max((memory[space] for memory in used), default=0) for space in ("dram", "l1"))
     return Judgement(plan.program, tuple(verdicts), dram, l1, version)

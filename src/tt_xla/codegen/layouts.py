@@ -1,4 +1,4 @@
-"""Data types, layouts and memory configs in TT-NN's terms."""
+"""Translates element types, layouts and memory configs to TT-NN's names and constructors."""
 
 from __future__ import annotations
 
@@ -11,43 +11,46 @@ _BUFFERS = {BufferType.DRAM: "ttnn.BufferType.DRAM", BufferType.L1: "ttnn.Buffer
 
 
 def dtype(value: DataType | str) -> Name:
+    """Returns TT-NN's name of an element type."""
     return Name(f"ttnn.{DataType(value).ttnn}")
 
 
 def layout(tiled: bool) -> Name:
+    """Returns TT-NN's name of the tiled or the row-major layout."""
     return Name("ttnn.TILE_LAYOUT" if tiled else "ttnn.ROW_MAJOR_LAYOUT")
 
 
-def memory_config(found: TensorLayout, grid: tuple[int, int]) -> Expression:
-    """The memory config of a tensor; None for one on the host.
+def memory_config(tensor_layout: TensorLayout, grid: tuple[int, int]) -> Expression:
+    """Returns the memory config of a tensor; None for a tensor on the host.
 
     Args:
-        grid: worker cores of the chip, rows and columns; shards along one dimension fill it row by row.
+        tensor_layout: layout of the tensor.
+        grid: rows and columns of the chip's worker cores; shards along one dimension fill the grid row by row.
     """
-    if not found.on_device:
+    if not tensor_layout.on_device:
         return None
-    if not found.is_sharded:
-        return Name("ttnn.L1_MEMORY_CONFIG" if found.buffer is BufferType.L1 else "ttnn.DRAM_MEMORY_CONFIG")
-    assert found.memory is not None
-    unit = TILE if found.tiled else 1
+    if not tensor_layout.is_sharded:
+        return Name("ttnn.L1_MEMORY_CONFIG" if tensor_layout.buffer is BufferType.L1 else "ttnn.DRAM_MEMORY_CONFIG")
+    assert tensor_layout.memory is not None
+    unit = TILE if tensor_layout.tiled else 1
     spec = Call(
         "ttnn.ShardSpec",
         (
-            core_ranges(found, grid),
-            (found.shard[0] * unit, found.shard[1] * unit),
+            core_ranges(tensor_layout, grid),
+            (tensor_layout.shard[0] * unit, tensor_layout.shard[1] * unit),
             Name("ttnn.ShardOrientation.ROW_MAJOR"),
         ),
     )
-    kind = Name(f"ttnn.TensorMemoryLayout.{found.memory.value.upper()}")
-    return Call("ttnn.MemoryConfig", (kind, Name(_BUFFERS[found.buffer]), spec))
+    kind = Name(f"ttnn.TensorMemoryLayout.{tensor_layout.memory.value.upper()}")
+    return Call("ttnn.MemoryConfig", (kind, Name(_BUFFERS[tensor_layout.buffer]), spec))
 
 
-def core_ranges(found: TensorLayout, grid: tuple[int, int]) -> Call:
-    """The cores that hold a sharded tensor, as rectangles of (column, row) coordinates."""
-    rows, columns = found.grid
-    if found.memory is MemoryLayout.BLOCK_SHARDED:
+def core_ranges(tensor_layout: TensorLayout, grid: tuple[int, int]) -> Call:
+    """Returns the cores that hold a sharded tensor, as rectangles of (column, row) coordinates."""
+    rows, columns = tensor_layout.grid
+    if tensor_layout.memory is MemoryLayout.BLOCK_SHARDED:
         return _ranges(((0, 0), (columns - 1, rows - 1)))
-    full, rest = divmod(math.prod(found.grid), grid[1])
+    full, rest = divmod(math.prod(tensor_layout.grid), grid[1])
     rectangles: list[tuple[tuple[int, int], tuple[int, int]]] = []
     if full:
         rectangles.append(((0, 0), (grid[1] - 1, full - 1)))

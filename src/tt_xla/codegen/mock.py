@@ -1,8 +1,8 @@
-"""TT-NN without a card: the interpreter that has it, and the environment of its mock mode.
+"""Finds an interpreter that has TT-NN and prepares the environment of TT-NN's mock mode, which needs no card.
 
-In mock mode TT-NN checks each call (shapes, layouts, memory and program configs, room in L1 and DRAM) and builds its
-kernels, and nothing runs. Building a kernel takes seconds, so unless asked for, a link tree of the package stands in
-whose kernel compiler hands out one ready kernel for each kind of core.
+In mock mode TT-NN checks each call (shapes, layouts, memory and program configs, space in L1 and DRAM) and builds its
+kernels, but runs nothing. Building a kernel takes seconds. By default TT-NN therefore runs from a link tree of the
+package whose kernel compiler returns one prebuilt kernel for each kind of core.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CORES = ("brisc", "ncrisc", "trisc0", "trisc1", "trisc2")
 
 _COMPILER = """\
 #!/bin/sh
-# Stands in for the kernel compiler: a kernel is one that was built before for the same kind of core.
+# Replaces the kernel compiler: returns a kernel that was built before for the same kind of core.
 output= previous= core= compiles=
 for argument; do
   [ "$previous" = -o ] && output=$argument
@@ -72,59 +72,72 @@ _INSTALL = "Install ttnn with Python 3.10 or 3.12 and set TTXLA_TTNN_PYTHON to t
 
 
 def ttnn_python(given: str | Path | None = None) -> Path:
-    """The interpreter that has ``ttnn``: the one given, else ``TTXLA_TTNN_PYTHON``, else one that is found.
+    """Returns an interpreter that has ``ttnn``.
 
-    Looked at are this interpreter, the environment that TT-Metal's own build makes, and what ``PATH`` has.
+    Without ``given`` and ``TTXLA_TTNN_PYTHON``, this function tries the running interpreter, the environment that
+    TT-Metal's build creates, and the interpreters in ``PATH``.
+
+    Args:
+        given: name or path of the interpreter to use.
 
     Raises:
-        RuntimeUnavailableError: there is none, or it is not a program.
+        RuntimeUnavailableError: no interpreter has ``ttnn``, or the selected one is not executable.
     """
     name = str(given or environment("TTXLA_TTNN_PYTHON"))
     if not name:
-        return _found()
-    found = shutil.which(name)
-    if found is None:
-        raise RuntimeUnavailableError(f"'{name}' is not a program that can be run.", hint=_INSTALL)
-    return Path(found)
+        return _first_with_ttnn()
+    path = shutil.which(name)
+    if path is None:
+        raise RuntimeUnavailableError(f"'{name}' is not an executable program.", hint=_INSTALL)
+    return Path(path)
 
 
 def candidates() -> list[Path]:
-    """Interpreters that may have ``ttnn``, the likelier ones first."""
+    """Returns interpreters that may have ``ttnn``, the most likely first."""
     home = environment("TT_METAL_HOME")
     built = [Path(home, "python_env/bin/python")] if home else []
     on_path = (shutil.which(name) for name in ("python3", "python3.12", "python3.10", "python3.11"))
     return list(dict.fromkeys([Path(sys.executable), *built, *(Path(path) for path in on_path if path)]))
 
 
-def _found() -> Path:
-    looked = [path for path in candidates() if path.exists()]
-    for path in looked:
+def _first_with_ttnn() -> Path:
+    """Returns the first candidate that has ``ttnn``.
+
+    Raises:
+        RuntimeUnavailableError: none has.
+    """
+    existing = [path for path in candidates() if path.exists()]
+    for path in existing:
         if not subprocess.run([path, "-c", _HAS_TTNN], capture_output=True, check=False).returncode:
             return path
-    names = ", ".join(map(str, looked))
-    raise RuntimeUnavailableError(f"No Python with TT-NN was found; looked at were {names}.", hint=_INSTALL)
+    names = ", ".join(map(str, existing))
+    raise RuntimeUnavailableError(f"No Python interpreter has TT-NN; tried {names}.", hint=_INSTALL)
 
 
 @dataclass(frozen=True)
 class Mock:
-    """What to start a worker with."""
+    """Interpreter and environment that start a worker in mock mode."""
 
     python: Path
     environment: dict[str, str]
+    """All environment variables of the worker."""
 
 
 def mock(python: Path, system: str, *, kernels: bool = False) -> Mock:
-    """The mock mode of ``system``.
+    """Prepares the mock mode of a system.
 
     Args:
-        kernels: build every kernel as for a card; seconds for each at first, later from TT-NN's cache.
+        python: interpreter that has ``ttnn``.
+        system: name of the system.
+        kernels: whether every kernel is built as for a card. A kernel takes seconds the first time; later it comes from
+            TT-NN's cache.
 
     Raises:
-        OptionError: TT-NN has no mock of the system that we know of.
-        RuntimeUnavailableError: the interpreter has no TT-NN that works.
+        OptionError: no mock mode is known for the system.
+        RuntimeUnavailableError: TT-NN does not work in this interpreter.
     """
     if system != "p150":
-        raise OptionError(f"TT-NN's mock mode was asked for {system}; it is known for p150.", hint="Use --arch p150.")
+        raise OptionError(f"TT-NN's mock mode does not support {system}, only p150.", hint="Use --arch p150.")
     package = _package(python)
     folder = cache_directory() / "ttnn-mock" / hashlib.sha256(str(package).encode()).hexdigest()[:16]
     changes = {
@@ -144,7 +157,11 @@ def mock(python: Path, system: str, *, kernels: bool = False) -> Mock:
 
 
 def _package(python: Path) -> Path:
-    """The folder of the interpreter's ``ttnn`` package."""
+    """Returns the folder of the interpreter's ``ttnn`` package.
+
+    Raises:
+        RuntimeUnavailableError: the interpreter has none.
+    """
     source = "import importlib.util as u; print(u.find_spec('ttnn').submodule_search_locations[0])"
     done = subprocess.run([python, "-c", source], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -155,6 +172,7 @@ def _package(python: Path) -> Path:
 
 
 def _cluster(folder: Path) -> Path:
+    """Writes the description of the mocked cluster, and returns its path."""
     path = folder / "p150.yaml"
     if not path.exists() or path.read_text() != _CLUSTER:
         folder.mkdir(parents=True, exist_ok=True)
@@ -165,7 +183,11 @@ def _cluster(folder: Path) -> Path:
 
 
 def _prepare(python: Path, package: Path, tree: Path, variables: dict[str, str]) -> None:
-    """Builds one kernel for each kind of core, and the link tree whose compiler hands them out."""
+    """Builds one kernel for each kind of core, and the link tree whose compiler returns them.
+
+    Raises:
+        RuntimeUnavailableError: the kernel compiler is missing, or TT-NN does not work.
+    """
     compiler = package / "runtime/sfpi/compiler/bin/riscv-tt-elf-g++"
     if not compiler.exists():
         raise RuntimeUnavailableError(
@@ -173,7 +195,7 @@ def _prepare(python: Path, package: Path, tree: Path, variables: dict[str, str])
             hint="Run python -m ttnn.download_sfpi there, or install Tenstorrent's sfpi package.",
         )
     with tempfile.TemporaryDirectory(dir=tree.parent) as scratch:
-        cache, fresh = Path(scratch, "cache"), Path(scratch, "package")
+        cache, new_tree = Path(scratch, "cache"), Path(scratch, "package")
         done = subprocess.run(
             [python, "-c", _BUILD],
             env=variables | {"TT_METAL_CACHE": str(cache)},
@@ -185,33 +207,42 @@ def _prepare(python: Path, package: Path, tree: Path, variables: dict[str, str])
         built = {core: next(cache.glob(f"**/kernels/**/{core}.elf"), None) for core in _CORES}
         if done.returncode or not all(built.values()):
             raise RuntimeUnavailableError(f"TT-NN's mock mode does not work: {_last_line(done.stderr)}")
-        _link(package, fresh, compiler.relative_to(package))
-        (fresh / "kernels").mkdir()
+        _link(package, new_tree, compiler.relative_to(package))
+        (new_tree / "kernels").mkdir()
         for core, elf in built.items():
             assert elf is not None
-            shutil.copy(elf, fresh / "kernels" / f"{core}.elf")
-        stand_in = fresh / compiler.relative_to(package)
+            shutil.copy(elf, new_tree / "kernels" / f"{core}.elf")
+        stand_in = new_tree / compiler.relative_to(package)
         stand_in.write_text(_COMPILER.replace("{compiler}", str(compiler)).replace("{kernels}", str(tree / "kernels")))
         stand_in.chmod(0o755)
-        (fresh / ".ready").touch()
+        (new_tree / ".ready").touch()
         try:
-            os.rename(fresh, tree)
+            os.rename(new_tree, tree)
         except OSError:
             if not (tree / ".ready").exists():
                 raise
 
 
-def _link(package: Path, fresh: Path, apart: Path) -> None:
-    """A tree of links to ``package``, with folders of its own on the way to ``apart``, which stays out."""
-    first, *rest = apart.parts
-    fresh.mkdir()
+def _link(package: Path, new_tree: Path, excluded: Path) -> None:
+    """Creates a tree of links to ``package`` that leaves out one file.
+
+    The folders on the path to the file are real folders, so that another file can take its place.
+
+    Args:
+        package: the folder to link to.
+        new_tree: the folder to create.
+        excluded: path of the file that is left out, relative to ``package``.
+    """
+    first, *rest = excluded.parts
+    new_tree.mkdir()
     for entry in package.iterdir():
         if entry.name != first:
-            (fresh / entry.name).symlink_to(entry)
+            (new_tree / entry.name).symlink_to(entry)
         elif rest:
-            _link(entry, fresh / entry.name, Path(*rest))
+            _link(entry, new_tree / entry.name, Path(*rest))
 
 
 def _last_line(text: str) -> str:
+    """Returns the last line of a process's output."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    return lines[-1].strip()[:500] if lines else "it said nothing"
+    return lines[-1].strip()[:500] if lines else "no output"

@@ -1,4 +1,4 @@
-"""Names for generated source: identifiers, modules of a model from its arguments' names, configs from their fields."""
+"""Chooses names for generated source: identifiers, module names from argument names, config names from fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from tt_xla.codegen.expressions import Call, Expression, Name
 
-_OF_CPP = {
+_CPP_WORDS = {
     "alignas",
     "alignof",
     "and",
@@ -93,10 +93,10 @@ _OF_CPP = {
     "load_weights",
     "load_inputs",
 }
-"""Words that mean something in generated C++, so that names are the same in both languages."""
+"""Words with a meaning in generated C++. Generated Python avoids them too, so that both use the same names."""
 
 RESERVED = {
-    *_OF_CPP,
+    *_CPP_WORDS,
     *keyword.kwlist,
     *dir(builtins),
     "device",
@@ -109,20 +109,21 @@ RESERVED = {
     "const_eval",
     "states",
 }
+"""Words that no generated name may be."""
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 
 
 def identifier(text: str) -> str:
-    """A Python identifier that resembles ``text``."""
-    found = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower()
-    if not found or found[0].isdigit():
-        found = f"x_{found}".rstrip("_")
-    return f"{found}_" if found in RESERVED else found
+    """Returns an identifier in lower case that resembles ``text`` and is not a reserved word."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower()
+    if not name or name[0].isdigit():
+        name = f"x_{name}".rstrip("_")
+    return f"{name}_" if name in RESERVED else name
 
 
 def unique(name: str, taken: Iterable[str]) -> str:
-    """``name``, numbered where it is taken."""
+    """Returns ``name``, with a number appended if it is taken."""
     taken = set(taken)
     if name not in taken:
         return name
@@ -133,15 +134,15 @@ def unique(name: str, taken: Iterable[str]) -> str:
 
 
 def stem(name: str) -> str:
-    """A name without the number that told it from another."""
+    """Returns a name without the number that :func:`unique` appended."""
     head, _, tail = name.rpartition("_")
     return head if head and tail.isdecimal() else name
 
 
 def module_path(argument: str) -> tuple[str, ...]:
-    """The module that an argument belongs to: ``layers.0.fc.weight`` to ``('layers', '0', 'fc')``.
+    """Returns the path of the module that an argument belongs to: ``('layers', '0', 'fc')`` for ``layers.0.fc.weight``.
 
-    JAX writes the same as ``state['layers'][0]['fc'].kernel.value``.
+    JAX names the same argument ``state['layers'][0]['fc'].kernel.value``.
     """
     parts = _WORD.findall(argument)
     if parts and parts[-1] in ("value", "get_value"):
@@ -150,25 +151,25 @@ def module_path(argument: str) -> tuple[str, ...]:
 
 
 def block_of(argument: str) -> str:
-    """The repeated part of a model that an argument belongs to, as a prefix of its name: ``layers.0.``; else empty."""
+    """Returns the prefix of an argument's name up to its numbered module, ``layers.0.``; empty without one."""
     match = re.match(r"(.*?[^A-Za-z0-9_]\[?\d+\]?[^A-Za-z0-9_'\"]*)(?=['\"A-Za-z_])", argument)
     return match[1] if match else ""
 
 
 def own_name(argument: str) -> str:
-    """What an argument is called in its module: ``weight`` of ``layers.0.fc.weight``; empty where it has none."""
+    """Returns the name of an argument in its module: ``weight`` for ``layers.0.fc.weight``; empty without a module."""
     argument = re.sub(r"\.prepared(_\d+)?$", "", argument)
     parts = [part for part in _WORD.findall(argument) if part not in ("value", "get_value")]
     return identifier(parts[-1]) if len(parts) > 1 else ""
 
 
 def module_name(argument: str) -> str:
-    """The last name in a module's path, ``fc``; empty where there is none."""
+    """Returns the last name in the path of an argument's module, ``fc``; empty without one."""
     path = [part for part in module_path(argument) if not part.isdigit()]
     return identifier(path[-1]) if path else ""
 
 
-_OF_OPS = {
+_RESULT_NAMES = {
     "abs": "magnitude",
     "clamp_scalar": "clamp",
     "clamp_tensor": "clamp",
@@ -188,17 +189,17 @@ _OF_OPS = {
     "slice_static": "part",
     "sum": "total",
 }
-"""What an op's result is called where that is not the op's own name."""
+"""Names for results of ops whose own names do not suit."""
 
 
 def op_name(op: str) -> str:
-    """The name of what an op gives: ``matmul`` of ``ttnn.matmul``, ``total`` of ``ttnn.sum``."""
+    """Returns a name for the result of an op: ``matmul`` for ``ttnn.matmul``, ``total`` for ``ttnn.sum``."""
     name = op.rpartition(".")[2]
-    return _OF_OPS.get(name) or identifier(name)
+    return _RESULT_NAMES.get(name) or identifier(name)
 
 
 def number_name(value: float) -> str:
-    """A number as a part of a name: ``0_5``, ``minus_1e_06``, ``inf``."""
+    """Returns a number as part of a name: ``0_5``, ``minus_1e_06``, ``inf``."""
     text = f"{value:.6g}" if math.isfinite(value) else str(value)
     return re.sub(r"[^a-z0-9]+", "_", text.replace("-", "minus_" if text[0] == "-" else "_", 1).replace("e+", "e"))
 
@@ -207,12 +208,12 @@ _NUMBERS = {0.0: "zero", 1.0: "one", -1.0: "minus_one", math.inf: "infinity", -m
 
 
 def filled_name(value: float) -> str:
-    """The name of a tensor whose elements all are this number: ``zero``, ``full_0_5``."""
+    """Returns a name for a tensor whose elements are all this number: ``zero``, ``full_0_5``."""
     return _NUMBERS.get(value) or f"full_{number_name(value)}"
 
 
 def config_name(config: Call) -> str:
-    """``HIFI4_FP32``, ``L1_BLOCK_SHARDED_64X32_ON_8``, ``MATMUL_1D_8X1``, ``MUL_0_5``, ``CONV_2D_CONFIG``."""
+    """Returns a name for a config: ``HIFI4_FP32``, ``L1_BLOCK_SHARDED_64X32_ON_8``, ``MATMUL_1D_8X1``, ``MUL_0_5``."""
     kind = config.function.rpartition(".")[2]
     if kind == "dict":
         return _geometry_name(config)
@@ -227,7 +228,7 @@ def config_name(config: Call) -> str:
         return "_".join([*parts, "FP32"] if config.keywords.get("fp32_dest_acc_en") else parts)
     if kind == "UnaryWithParam":
         name = _last(config.arguments[0]).removesuffix("_SFPU").removesuffix("_UNARY")
-        return "_".join([name, *(number_name(given).upper() for given in config.arguments[1:] if _is_number(given))])
+        return "_".join([name, *(number_name(value).upper() for value in config.arguments[1:] if _is_number(value))])
     if kind == "CoreGrid":
         return f"CORES_{config.keywords['y']}X{config.keywords['x']}"
     kind = kind.replace("MultiCoreReuse", "").replace("MultiCast", "").removesuffix("ProgramConfig")
@@ -238,16 +239,16 @@ def config_name(config: Call) -> str:
 
 
 def _geometry_name(geometry: Call) -> str:
-    """``CONV_3X3_32_TO_64_AT_26X26``."""
+    """Returns a name for the geometry of a convolution: ``CONV_3X3_32_TO_64_AT_26X26``."""
     sizes = geometry.keywords
     kernel = sizes["kernel_size"]
     window = "X".join(map(str, kernel)) if isinstance(kernel, tuple) else ""
-    place = f"{sizes['input_height']}X{sizes['input_width']}"
-    return f"CONV_{window}_{sizes['in_channels']}_TO_{sizes['out_channels']}_AT_{place}"
+    input_size = f"{sizes['input_height']}X{sizes['input_width']}"
+    return f"CONV_{window}_{sizes['in_channels']}_TO_{sizes['out_channels']}_AT_{input_size}"
 
 
 def _cores(ranges: Expression) -> int:
-    """How many cores a ``ttnn.CoreRangeSet`` has."""
+    """Returns the number of cores in a ``ttnn.CoreRangeSet``."""
     match ranges:
         case Call("ttnn.CoreRangeSet", (tuple(inner),)):
             return sum(map(_cores, inner))

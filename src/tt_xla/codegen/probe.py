@@ -2,8 +2,8 @@
 
     python -m tt_xla.codegen.probe [--ttnn-python PATH] [--check]
 
-For each op of the table of calls there is a sample: an instruction whose first operand, and those like it, take each
-element type in turn. With ``--check`` the file is compared with what TT-NN says and left as it is.
+Each op of the table of calls has a sample: an instruction whose data operands take each element type in turn. With
+``--check`` the file is compared with TT-NN's answers and not changed.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tt_xla.ir.program import Function, FunctionKind, Instruction, MemoryPlan, O
 
 SYSTEM = "p150"
 FILE = Path(target.__file__).with_name("accepted_types.py")
+"""The file that is written."""
 
 _COMPARISONS = {"eq", "ge", "gt", "le", "lt", "ne", "logical_and", "logical_or", "logical_xor"}
 
@@ -43,14 +44,19 @@ ACCEPTED_TYPES: Mapping[str, str] = {{
 
 @dataclass(frozen=True)
 class Sample:
-    """One use of an op. ``None`` as an element type stands for the one that is tried."""
+    """One use of an op. An element type of None stands for the type that is tried."""
 
     operands: Mapping[str, tuple[tuple[int, ...], DataType | None]]
+    """Shape and element type of each operand, by name; ``inputs`` is passed twice."""
     result: tuple[int, ...]
+    """Shape of the result."""
     attributes: Mapping[str, Any] = field(default_factory=lambda: {})
     tiled: bool = True
+    """Whether operands are tiled."""
     result_type: DataType | None = None
+    """Element type of the result."""
     result_tiled: bool | None = None
+    """Whether the result is tiled; None for the layout of the operands."""
 
 
 _X = (5, 33)
@@ -124,11 +130,11 @@ SAMPLES: dict[str, Sample] = {
     ),
     "ttnn.to_layout": Sample(_IN, _X, tiled=False, result_tiled=True),
 }
-"""Convolutions are not here: what they take depends on their geometry and config."""
+"""Samples by op. Convolutions have none, because the types that they accept depend on geometry and config."""
 
 
 def program(op: str, sample: Sample, tried: DataType) -> Program:
-    """A Program of one instruction with ``tried`` where the sample leaves the element type open."""
+    """Returns a Program of one instruction, with ``tried`` where the sample leaves the element type open."""
     values: list[TensorSpec] = []
 
     def value(shape: tuple[int, ...], dtype: DataType | None, tiled: bool) -> int:
@@ -148,21 +154,21 @@ def program(op: str, sample: Sample, tried: DataType) -> Program:
 
 
 def accepted(judgements: Iterable[tuple[str, DataType, Judgement]]) -> dict[str, list[DataType]]:
-    """Element types whose sample TT-NN took, with the result that the Program asks for."""
-    found: dict[str, list[DataType]] = {}
+    """Returns the element types that TT-NN accepts for each op, with results as the Program declares them."""
+    types: dict[str, list[DataType]] = {}
     for op, tried, judgement in judgements:
-        found.setdefault(op, []).extend([] if judgement.refusals else [tried])
-    return found
+        types.setdefault(op, []).extend([] if judgement.refusals else [tried])
+    return types
 
 
-def text(found: dict[str, list[DataType]], version: str) -> str:
-    """The file's text."""
-    rows = [f'    "{op}": "{" ".join(types)}",\n' for op, types in sorted(found.items())]
+def text(types_by_op: dict[str, list[DataType]], version: str) -> str:
+    """Returns the text of the file."""
+    rows = [f'    "{op}": "{" ".join(types)}",\n' for op, types in sorted(types_by_op.items())]
     return _HEAD.format(version=version, system=SYSTEM) + "".join(rows) + "}\n"
 
 
 def probe(python: Path) -> str:
-    """What the file should say."""
+    """Asks TT-NN and returns the text that the file should have."""
     tried = [
         (op, dtype, sample)
         for op, sample in SAMPLES.items()
@@ -172,23 +178,24 @@ def probe(python: Path) -> str:
     programs = [program(op, sample, dtype) for op, dtype, sample in tried]
     judgements: Sequence[Judgement] = judge(programs, mock(python, SYSTEM))
     pairs = zip(tried, judgements, strict=True)
-    return text(accepted((op, dtype, said) for (op, dtype, _), said in pairs), judgements[0].version)
+    return text(accepted((op, dtype, judgement) for (op, dtype, _), judgement in pairs), judgements[0].version)
 
 
 def _row_major(sample: Sample) -> bool:
-    """Block floats exist in tiles only."""
+    """Returns whether a sample has a row-major tensor, which block floats cannot have."""
     return not sample.tiled or sample.result_tiled is False
 
 
 @click.command(help=__doc__)
 @click.option("--ttnn-python", "given", type=click.Path(path_type=Path), help="Interpreter that has ttnn.")
-@click.option("--check", is_flag=True, help="Write nothing; fail when the file is not as TT-NN says.")
+@click.option("--check", is_flag=True, help="Write nothing; fail if the file differs from TT-NN's answers.")
 def main(given: Path | None, check: bool) -> None:
-    said = probe(ttnn_python(given))
+    """Writes or checks the file."""
+    answers = probe(ttnn_python(given))
     if not check:
-        FILE.write_text(said)
-    elif FILE.read_text() != said:
-        raise click.ClickException(f"{FILE} is not what TT-NN says; run python -m tt_xla.codegen.probe.")
+        FILE.write_text(answers)
+    elif FILE.read_text() != answers:
+        raise click.ClickException(f"{FILE} differs from TT-NN's answers; run python -m tt_xla.codegen.probe.")
 
 
 if __name__ == "__main__":

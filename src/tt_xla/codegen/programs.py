@@ -1,4 +1,4 @@
-"""Programs of a generated model, between which the host runs torch code: they take and give torch tensors."""
+"""Loads the programs of a generated model that runs torch code between them; they take and return torch tensors."""
 
 import importlib.util
 import sys
@@ -12,10 +12,12 @@ FOLDER = Path(__file__).resolve().parent
 
 
 class Program:
-    """The program in a folder beside this file. Its weights stay on the device.
+    """A program in a folder beside this file. Its weights stay on the device.
 
     Args:
-        dtypes: of its results, as torch has them.
+        name: name of the folder.
+        device: the device.
+        dtypes: torch dtypes of the results.
     """
 
     def __init__(self, name, device, dtypes):
@@ -31,18 +33,18 @@ class Program:
             self.main.const_eval(device, self.weights)
 
     def argument(self, name):
-        """An argument as an array: one of the call, or the one that is stored."""
+        """Returns an argument as an array: the one that the call passed, or else the stored one."""
         return self.given[name] if name in self.given else self.stored(name)
 
-    def __call__(self, **given):
-        """Results for arguments by the names that they have in ``tensors/`` of the program."""
-        self.given = {name: _array(tensor) for name, tensor in given.items()}
+    def __call__(self, **arguments):
+        """Runs the program. Arguments have their names in the program's folder ``tensors/``."""
+        self.given = {name: _array(tensor) for name, tensor in arguments.items()}
         results = self.main.forward(self.device, self.weights, *self.main.load_inputs(self.device))
         return [_tensor(result, dtype) for result, dtype in zip(results, self.dtypes, strict=True)]
 
 
 def _module(folder, name):
-    """A module of a program, which finds those that were loaded before it by their names."""
+    """Loads a module of a program. It imports modules that were loaded before it by their plain names."""
     spec = importlib.util.spec_from_file_location(name, FOLDER / folder / f"{name}.py")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -50,17 +52,19 @@ def _module(folder, name):
 
 
 def _array(tensor):
+    """Returns a tensor as a NumPy array, bfloat16 as float32."""
     tensor = tensor.detach().resolve_conj().resolve_neg()
     return (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).contiguous().numpy()
 
 
 def _tensor(result, dtype):
-    found = torch.from_numpy(numpy.array(array_of(result)))
-    return found.ne(0) if dtype is torch.bool else found.to(dtype)
+    """Returns a result as a torch tensor."""
+    tensor = torch.from_numpy(numpy.array(array_of(result)))
+    return tensor.ne(0) if dtype is torch.bool else tensor.to(dtype)
 
 
 def load(name):
-    """A stored tensor."""
+    """Returns a stored tensor."""
     file = FOLDER / "tensors" / f"{name}.pt"
     if not file.exists():
         raise SystemExit(f"{file} is missing: generate the model again with export_tensors on.")
@@ -68,7 +72,7 @@ def load(name):
 
 
 def show(results):
-    """Prints each result, and its correlation with the stored expectation where there is one."""
+    """Prints each result, and its correlation with the expected result if one is stored."""
     for index, result in enumerate(results):
         if not isinstance(result, torch.Tensor):
             print(f"result {index}: {result}")
@@ -76,9 +80,10 @@ def show(results):
         print(f"result {index}: {list(result.shape)} {result.dtype}")
         print(result)
         if (FOLDER / "tensors" / f"expected{index}.pt").exists():
-            found = pcc(*(_array(_as_real(tensor)) for tensor in (result, load(f"expected{index}"))))
-            print(f"PCC against tensors/expected{index}: {found:.6f}")
+            correlation = pcc(*(_array(_as_real(tensor)) for tensor in (result, load(f"expected{index}"))))
+            print(f"PCC against tensors/expected{index}: {correlation:.6f}")
 
 
 def _as_real(tensor):
+    """Returns a complex tensor as pairs of real numbers; a real tensor is returned as it is."""
     return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor

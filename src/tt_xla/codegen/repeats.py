@@ -1,4 +1,4 @@
-"""Repeated parts of a model whose arguments have no names, found by what its ops are and how they are wired."""
+"""Finds repeated parts of a model without argument names, by comparing ops and the way they are wired."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ from dataclasses import dataclass
 from tt_xla.ir.program import DEALLOCATE, Instruction
 
 FEWEST_STEPS = 4
-"""A shorter part stays where it is used."""
+"""Minimum number of steps of a part."""
 
 FEWEST_LISTED = 3
-"""Fewer tensors of a list than these are given one by one."""
+"""Minimum number of tensors that are passed as one list; fewer tensors are separate parameters."""
 
 MOST_PARTS = 16
-"""Parts of one function that are looked for, largest saving first."""
+"""Maximum number of different parts in one function. Parts with the largest savings come first."""
 
 _LENGTHS = 24
-"""Lengths that are tried for each part."""
+"""Number of part lengths to try."""
 
 _BASE, _MODULUS = 1_000_003, (1 << 61) - 1
+"""Parameters of the rolling hash over steps."""
 
 Describe = Callable[[Instruction], "tuple[str, Sequence[int]] | None"]
-"""Text of an instruction without the names of its values, and the values in the text's order; None for what is to stay
-where it is."""
+"""Returns the text of an instruction without value names, and its values in the order of the text.
+
+Returns None for an instruction that cannot be part of a function.
+"""
 
 
 @dataclass(frozen=True)
@@ -32,56 +35,69 @@ class Step:
     """An instruction and the deallocations that follow it."""
 
     first: int
+    """Index of the instruction."""
     last: int
+    """Index of the last deallocation after it, or of the instruction itself."""
     text: str | None
+    """Text without value names; None if the step cannot be part of a function."""
     reads: tuple[int, ...]
+    """Values that the instruction reads."""
     makes: tuple[int, ...]
+    """Values that it computes."""
     frees: tuple[int, ...]
+    """Values that are deallocated after it."""
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """One of several parts that are alike; values at the same position of ``inputs`` and ``outputs`` correspond."""
+    """One occurrence of a repeated part. Values at the same position of ``inputs`` and ``outputs`` correspond."""
 
     part: int
-    """Which part it is; the same for those that are alike."""
+    """Number of the part; all its occurrences have the same number."""
     first: int
+    """Index of the first instruction."""
     last: int
+    """Index of the last instruction."""
     inputs: tuple[int, ...]
-    """Values made before it, in the order of their use."""
+    """Values from before the occurrence, in the order of their use."""
     outputs: tuple[int, ...]
+    """Values that outlive the occurrence."""
     freed: frozenset[int]
-    """Positions of the inputs that all of them free."""
+    """Positions of the inputs that every occurrence frees."""
     left: tuple[int, ...]
-    """Inputs that this one frees and others do not: they are freed after it."""
+    """Inputs that only this occurrence frees; its caller frees them after the call."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """How a function takes the inputs of the parts that are alike, by their positions."""
+    """The signature of the function for a repeated part, in positions of its inputs."""
 
     weights: tuple[int, ...]
-    """Those that are weights for all of them."""
+    """Inputs that are weights in every occurrence."""
     parameters: tuple[int, ...]
-    """Those that each are a parameter, or the first of what one list holds."""
+    """Inputs that are a parameter each, or the first input of a list parameter."""
     lists: Mapping[int, Mapping[int, int]]
-    """By the first position: place in the list of each position that the list holds."""
+    """For the first input of each list parameter, the index in the list of each input that the list contains."""
 
 
 def find_parts(
     instructions: Sequence[Instruction], describe: Describe, kept: Container[int], weights: Container[int], most: int
 ) -> list[tuple[Repeat, Part]]:
-    """Repeated parts, and how each takes its inputs.
+    """Returns the occurrences of repeated parts in order, each with the signature of its part.
 
     Args:
-        most: results of a part that have names; more are a list, which others take whole.
+        instructions: the instructions to search.
+        describe: returns the text and values of an instruction.
+        kept: values that nobody frees.
+        weights: values that are weights.
+        most: maximum number of separate results of a part; more results are one list, which other parts can take.
     """
     repeats = find_repeats(instructions, describe, kept)
     listed = {
-        value: (call, place)
+        value: (call, index)
         for call, repeat in enumerate(repeats)
         if len(repeat.outputs) > most
-        for place, value in enumerate(repeat.outputs)
+        for index, value in enumerate(repeat.outputs)
     }
     alike: dict[int, list[Repeat]] = defaultdict(list)
     for repeat in repeats:
@@ -91,30 +107,45 @@ def find_parts(
 
 
 def _part(calls: Sequence[tuple[int, ...]], weights: Container[int], listed: Mapping[int, tuple[int, int]]) -> Part:
+    """Returns the signature of a part.
+
+    Args:
+        calls: the inputs of each occurrence.
+        weights: values that are weights.
+        listed: occurrence and index in its list of results, for each value that has no name of its own.
+    """
     columns = list(zip(*calls, strict=True))
-    of_weights = tuple(at for at, values in enumerate(columns) if all(value in weights for value in values))
+    weight_positions = tuple(
+        position for position, values in enumerate(columns) if all(value in weights for value in values)
+    )
     lists: dict[tuple[int, ...], dict[int, int]] = defaultdict(dict)
-    for at, values in enumerate(columns):
+    for position, values in enumerate(columns):
         origins = [listed[value] for value in values if value in listed]
-        if len(origins) == len(calls) and len({place for _, place in origins}) == 1:
-            lists[tuple(call for call, _ in origins)][at] = origins[0][1]
-    whole = {min(places): places for places in lists.values() if len(places) >= FEWEST_LISTED}
-    inside = {at for places in whole.values() for at in places}
-    parameters = (at for at in range(len(columns)) if at not in of_weights and (at in whole or at not in inside))
-    return Part(of_weights, tuple(parameters), whole)
+        if len(origins) == len(calls) and len({index for _, index in origins}) == 1:
+            lists[tuple(call for call, _ in origins)][position] = origins[0][1]
+    list_parameters = {min(indices): indices for indices in lists.values() if len(indices) >= FEWEST_LISTED}
+    inside = {position for indices in list_parameters.values() for position in indices}
+    parameters = (
+        position
+        for position in range(len(columns))
+        if position not in weight_positions and (position in list_parameters or position not in inside)
+    )
+    return Part(weight_positions, tuple(parameters), list_parameters)
 
 
 def find_repeats(instructions: Sequence[Instruction], describe: Describe, kept: Container[int]) -> list[Repeat]:
-    """Repeated parts in order, none within another.
+    """Returns the occurrences of repeated parts in order; none is inside another.
 
-    The part that saves most lines is taken first, then the next in what is left of the program.
+    The part that saves the most lines is chosen first, then the next among the remaining instructions.
 
     Args:
-        kept: values that are freed by nobody.
+        instructions: the instructions to search.
+        describe: returns the text and values of an instruction.
+        kept: values that nobody frees.
     """
     steps = list(_steps(instructions, describe))
     free = [step.text is not None for step in steps]
-    found: list[Repeat] = []
+    repeats: list[Repeat] = []
     refused: set[tuple[int, int]] = set()
     for part in range(MOST_PARTS):
         group = _best(steps, free, refused)
@@ -123,11 +154,12 @@ def find_repeats(instructions: Sequence[Instruction], describe: Describe, kept: 
         starts, length = group
         for start in starts:
             free[start : start + length] = [False] * length
-        found += _parts(part, [steps[start : start + length] for start in starts], kept)
-    return sorted(found, key=lambda repeat: repeat.first)
+        repeats += _occurrences(part, [steps[start : start + length] for start in starts], kept)
+    return sorted(repeats, key=lambda repeat: repeat.first)
 
 
 def _steps(instructions: Sequence[Instruction], describe: Describe) -> Iterator[Step]:
+    """Yields the steps of instructions."""
     index = 0
     while index < len(instructions):
         first, frees = index, list[int]()
@@ -142,7 +174,7 @@ def _steps(instructions: Sequence[Instruction], describe: Describe) -> Iterator[
 
 
 def _best(steps: Sequence[Step], free: Sequence[bool], refused: set[tuple[int, int]]) -> tuple[list[int], int] | None:
-    """Where the parts that save most begin, and their length."""
+    """Returns the starts and the length of the occurrences of the part that saves the most lines, or None."""
     numbers: dict[str, int] = {}
     keys = [
         numbers.setdefault(str(step.text), len(numbers) + 1) if free[index] else -1 - index
@@ -154,16 +186,16 @@ def _best(steps: Sequence[Step], free: Sequence[bool], refused: set[tuple[int, i
         powers.append(powers[-1] * _BASE % _MODULUS)
     candidates: list[tuple[int, list[int], int]] = []
     for length in _lengths(keys):
-        places: dict[int, list[int]] = defaultdict(list)
+        starts_by_hash: dict[int, list[int]] = defaultdict(list)
         for start in range(len(keys) - length + 1):
             hashed = (hashes[start + length] - hashes[start] * powers[length]) % _MODULUS
-            known = places[hashed]
+            known = starts_by_hash[hashed]
             if not known or start >= known[-1] + length:
                 known.append(start)
-        for starts in places.values():
+        for starts in starts_by_hash.values():
             if len(starts) > 1 and (starts[0], length) not in refused:
                 candidates.append((_saved(len(starts), length), starts, length))
-    for saved, starts, length in sorted(candidates, key=lambda found: -found[0])[:200]:
+    for saved, starts, length in sorted(candidates, key=lambda candidate: -candidate[0])[:200]:
         if saved <= 0:
             break
         alike = _alike(steps, starts, length)
@@ -174,12 +206,12 @@ def _best(steps: Sequence[Step], free: Sequence[bool], refused: set[tuple[int, i
 
 
 def _saved(count: int, length: int) -> int:
-    """Lines that a function of ``length`` steps saves that is called ``count`` times."""
+    """Returns the lines that a function of ``length`` steps saves when it is called ``count`` times."""
     return (count - 1) * length - 2 * count - 4
 
 
 def _lengths(keys: Sequence[int]) -> list[int]:
-    """Distances at which the same steps come again, most frequent ones, and their halves for parts between others."""
+    """Returns part lengths to try: the most frequent distances between equal steps, and half of them."""
     last: dict[int, int] = {}
     gaps: dict[int, int] = defaultdict(int)
     for index, key in enumerate(keys):
@@ -191,7 +223,7 @@ def _lengths(keys: Sequence[int]) -> list[int]:
 
 
 def _alike(steps: Sequence[Step], starts: Sequence[int], length: int) -> list[int]:
-    """Those of the parts that are wired alike, where most are."""
+    """Returns the starts of the largest group of occurrences that are wired in the same way."""
     groups: dict[object, list[int]] = defaultdict(list)
     for start in starts:
         groups[_wiring(steps[start : start + length])].append(start)
@@ -199,35 +231,42 @@ def _alike(steps: Sequence[Step], starts: Sequence[int], length: int) -> list[in
 
 
 def _wiring(steps: Sequence[Step]) -> tuple[object, ...]:
-    """How steps use what others of them made, and what was made before, by its order of use."""
+    """Returns how steps use values of each other and values from before, which are numbered in the order of use."""
     names: dict[int, tuple[str, int]] = {}
-    made = 0
+    count = 0
     wiring: list[object] = []
     for step in steps:
         for value in step.reads:
             names.setdefault(value, ("input", len(names)))
         for value in step.makes:
-            names[value] = ("made", made)
-            made += 1
-        frees = sorted(names[value] for value in step.frees if value in names and names[value][0] == "made")
+            names[value] = ("computed", count)
+            count += 1
+        frees = sorted(names[value] for value in step.frees if value in names and names[value][0] == "computed")
         wiring.append((step.text, tuple(names[value] for value in step.reads), tuple(frees)))
     return tuple(wiring)
 
 
-def _parts(part: int, groups: Sequence[Sequence[Step]], kept: Container[int]) -> Iterator[Repeat]:
+def _occurrences(part: int, groups: Sequence[Sequence[Step]], kept: Container[int]) -> Iterator[Repeat]:
+    """Yields the occurrences of a part.
+
+    Args:
+        part: number of the part.
+        groups: steps of each occurrence.
+        kept: values that nobody frees.
+    """
     inputs: list[tuple[int, ...]] = []
     for steps in groups:
-        made = {value for step in steps for value in step.makes}
-        inputs.append(tuple(dict.fromkeys(value for step in steps for value in step.reads if value not in made)))
+        computed = {value for step in steps for value in step.makes}
+        inputs.append(tuple(dict.fromkeys(value for step in steps for value in step.reads if value not in computed)))
     freed_by = [{value for step in steps for value in step.frees if value not in kept} for steps in groups]
     shared = frozenset(
         position
         for position in range(len(inputs[0]))
-        if all(given[position] in freed for given, freed in zip(inputs, freed_by, strict=True))
+        if all(values[position] in freed for values, freed in zip(inputs, freed_by, strict=True))
     )
-    for steps, given, freed in zip(groups, inputs, freed_by, strict=True):
-        gone = {value for step in steps for value in step.frees}
-        outputs = tuple(value for step in steps for value in step.makes if value not in gone)
-        inside = {given[position] for position in shared} | {value for step in steps for value in step.makes}
+    for steps, values, freed in zip(groups, inputs, freed_by, strict=True):
+        deallocated = {value for step in steps for value in step.frees}
+        outputs = tuple(value for step in steps for value in step.makes if value not in deallocated)
+        inside = {values[position] for position in shared} | {value for step in steps for value in step.makes}
         left = tuple(value for step in steps for value in step.frees if value in freed and value not in inside)
-        yield Repeat(part, steps[0].first, steps[-1].last, given, outputs, shared, left)
+        yield Repeat(part, steps[0].first, steps[-1].last, values, outputs, shared, left)

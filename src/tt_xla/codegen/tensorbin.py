@@ -1,8 +1,8 @@
-"""TT-NN's tensor files (``.tensorbin``): what ``ttnn.load_tensor`` reads.
+"""Writes TT-NN's tensor files (``.tensorbin``), which ``ttnn.load_tensor`` reads.
 
-Eight bytes with the size of a header, the header, the elements. The header is a FlatBuffer of the schema
-``ttnn/core/tensor/flatbuffer`` of tt-metal, as TT-NN 0.81 writes it: shape and layout, the mesh, the one shard, and
-how it lies on the mesh.
+A file is the size of its header in eight bytes, the header, and the elements. The header is a FlatBuffer of the schema
+``ttnn/core/tensor/flatbuffer`` in tt-metal, as TT-NN 0.81 writes it: shape and layout, the mesh, the single shard, and
+its distribution over the mesh.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ _INLINE_FILE_STORAGE, _ROW_MAJOR = 1, 1
 
 
 class Table:
-    """A table of a FlatBuffer: its fields in the order of the schema, a union as its type and its value.
+    """A table of a FlatBuffer.
 
-    A field is a number, the bytes of a struct, a table, a sequence of numbers or tables, or None where it is absent.
+    Args:
+        fields: the fields in the order of the schema; a union is two fields, its type and its value. A field is a
+            number, the bytes of a struct, a table, a sequence of numbers or of tables, or None when it is absent.
     """
 
     def __init__(self, *fields: Any) -> None:
         self.fields = fields
 
     def append_to(self, out: bytearray) -> int:
-        """Where it lies. What it refers to lies behind it."""
+        """Appends the table, followed by everything that it refers to, and returns its offset."""
         _align(out, 4, before=4 + 2 * len(self.fields))
         vtable = len(out)
         start = vtable + 4 + 2 * len(self.fields)
@@ -46,10 +48,11 @@ class Table:
 
 
 _REPLICATED = Table(None, -1)
-"""Along a dimension of the mesh."""
+"""Placement of a tensor that is replicated along a dimension of the mesh."""
 
 
 def _append(out: bytearray, field: Any) -> int:
+    """Appends the value of a field and returns its offset."""
     if isinstance(field, Table):
         return field.append_to(out)
     if isinstance(field, bytes):
@@ -68,12 +71,18 @@ def _append(out: bytearray, field: Any) -> int:
 
 
 def _align(out: bytearray, alignment: int, before: int = 0) -> None:
-    """Pads so that what comes after ``before`` more bytes is aligned."""
+    """Pads so that the data after ``before`` more bytes is aligned."""
     out += bytes(-(len(out) + before) % alignment)
 
 
 def header(shape: Sequence[int], dtype: DataType, size: int) -> bytes:
-    """What stands before the elements of a row-major tensor, ``size`` bytes of them."""
+    """Returns the header of a row-major tensor file, its size included.
+
+    Args:
+        shape: shape of the tensor.
+        dtype: its element type.
+        size: bytes of its elements.
+    """
     layout = Table(dtype.ttnn_code, _ROW_MAJOR, Table(), Table(), [1])
     storage = struct.pack("<QQ", 0, size)
     shard = Table(_INLINE_FILE_STORAGE, storage, Table([0, 0]))
@@ -86,7 +95,7 @@ def header(shape: Sequence[int], dtype: DataType, size: int) -> bytes:
 
 
 def save(path: Path, array: Any, dtype: DataType) -> None:
-    """Writes a NumPy array whose elements are those of ``dtype``, bfloat16 as 16-bit integers."""
+    """Writes a NumPy array to a file; the elements of bfloat16 tensors are 16-bit integers."""
     with path.open("wb") as file:
         file.write(header(array.shape, dtype, array.nbytes))
-        file.write(array.ravel().view("u1").data)  # says why it fails, which tofile does not
+        file.write(array.ravel().view("u1").data)  # unlike tofile, write reports why it failed

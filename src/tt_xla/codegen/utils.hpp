@@ -1,4 +1,4 @@
-// What a generated program does beside calling TT-NN: reads tensors, shows results, picks among functions.
+// Helpers of a generated program: they load tensors, print results, count rounds of loops and choose branches.
 
 #pragma once
 
@@ -36,7 +36,7 @@ inline bool is_integer(ttnn::DataType dtype) {
            dtype == ttnn::DataType::UINT8;
 }
 
-// A stored tensor, on the host where there is no device.
+// Returns a stored tensor, on the host if no device is passed.
 inline ttnn::Tensor load(
     const std::string& name,
     ttnn::DataType dtype,
@@ -52,33 +52,34 @@ inline ttnn::Tensor load(
     return device == nullptr ? tensor : ttnn::to_device(tensor, device, memory_config);
 }
 
-// A tensor of these elements on the host.
+// Returns a host tensor of these elements, stored as T.
 template <typename T>
-ttnn::Tensor made(const std::vector<double>& elements, const ttnn::Shape& shape, ttnn::DataType dtype, ttnn::Layout layout) {
+ttnn::Tensor host_tensor(const std::vector<double>& elements, const ttnn::Shape& shape, ttnn::DataType dtype, ttnn::Layout layout) {
     const tt::tt_metal::TensorLayout form(dtype, tt::tt_metal::PageConfig(layout), ttnn::MemoryConfig{});
     return ttnn::Tensor::from_vector(std::vector<T>(elements.begin(), elements.end()), ttnn::TensorSpec(shape, form));
 }
 
-inline ttnn::Tensor of(
+// Returns a host tensor of these elements in a data type.
+inline ttnn::Tensor host_tensor_of(
     const std::vector<double>& elements, const ttnn::Shape& shape, ttnn::DataType dtype, ttnn::Layout layout) {
     switch (dtype) {
-        case ttnn::DataType::INT32: return made<int32_t>(elements, shape, dtype, layout);
-        case ttnn::DataType::UINT32: return made<uint32_t>(elements, shape, dtype, layout);
-        case ttnn::DataType::UINT16: return made<uint16_t>(elements, shape, dtype, layout);
-        case ttnn::DataType::UINT8: return made<uint8_t>(elements, shape, dtype, layout);
-        default: return made<float>(elements, shape, dtype, layout);
+        case ttnn::DataType::INT32: return host_tensor<int32_t>(elements, shape, dtype, layout);
+        case ttnn::DataType::UINT32: return host_tensor<uint32_t>(elements, shape, dtype, layout);
+        case ttnn::DataType::UINT16: return host_tensor<uint16_t>(elements, shape, dtype, layout);
+        case ttnn::DataType::UINT8: return host_tensor<uint8_t>(elements, shape, dtype, layout);
+        default: return host_tensor<float>(elements, shape, dtype, layout);
     }
 }
 
 inline ttnn::Tensor tensor(const std::vector<double>& elements, ttnn::DataType dtype, ttnn::Layout layout) {
-    return of(elements, ttnn::Shape({static_cast<uint32_t>(elements.size())}), dtype, layout);
+    return host_tensor_of(elements, ttnn::Shape({static_cast<uint32_t>(elements.size())}), dtype, layout);
 }
 
 inline ttnn::Tensor full(double value, const ttnn::Shape& shape, ttnn::DataType dtype, ttnn::Layout layout) {
-    return of(std::vector<double>(shape.volume(), value), shape, dtype, layout);
+    return host_tensor_of(std::vector<double>(shape.volume(), value), shape, dtype, layout);
 }
 
-// What stands for an argument that was not stored.
+// Returns ones in place of an argument that was not stored.
 inline ttnn::Tensor ones(
     const ttnn::Shape& shape,
     ttnn::DataType dtype,
@@ -88,7 +89,7 @@ inline ttnn::Tensor ones(
     return device == nullptr ? full(1, shape, dtype, layout) : ttnn::ones(shape, dtype, layout, *device, memory_config);
 }
 
-// Elements as numbers.
+// Returns the elements of a tensor as numbers.
 inline std::vector<double> elements_of(const ttnn::Tensor& tensor) {
     const auto host = tensor.cpu();
     const auto wide = [](const auto& elements) { return std::vector<double>(elements.begin(), elements.end()); };
@@ -101,10 +102,10 @@ inline std::vector<double> elements_of(const ttnn::Tensor& tensor) {
     }
 }
 
-// The one element of a tensor as a number.
+// Returns the only element of a tensor as a number.
 inline double scalar(const ttnn::Tensor& tensor) { return elements_of(tensor).at(0); }
 
-// The number of rounds of a counted loop, the length of Python's range(first, limit, step).
+// Returns the number of rounds of a counted loop: the length of Python's range(first, limit, step).
 inline int64_t rounds(int64_t first, int64_t limit, int64_t step) {
     if (step == 0) {
         throw std::invalid_argument("A counted loop has step 0.");
@@ -115,51 +116,52 @@ inline int64_t rounds(int64_t first, int64_t limit, int64_t step) {
     return first > limit ? (first - limit - 1) / -step + 1 : 0;
 }
 
-// The branch of a number, which a tensor holds; the last one for a number that is none of theirs.
+// Returns the branch whose number a tensor holds; the last branch for numbers out of range.
 inline Branch pick(const ttnn::Tensor& index, const std::vector<Branch>& branches) {
     const auto number = static_cast<int64_t>(scalar(index));
     const auto last = static_cast<int64_t>(branches.size()) - 1;
     return branches.at(number >= 0 && number <= last ? number : last);
 }
 
-// The weights of one module, by their names within it, and constants, which belong to no module.
+// Returns the weights of one module by their names in the module, and constants, which belong to no module.
 inline Weights under(const Weights& weights, const std::string& module) {
-    Weights found;
+    Weights selected;
     for (const auto& [name, tensor] : weights) {
         if (name.starts_with(module)) {
-            found.insert_or_assign(name.substr(module.size()), tensor);
+            selected.insert_or_assign(name.substr(module.size()), tensor);
         } else if (name.find_first_of(".[") == std::string::npos) {
-            found.emplace(name, tensor);
+            selected.emplace(name, tensor);
         }
     }
-    return found;
+    return selected;
 }
 
+// Returns two lists of tensors as one.
 inline std::vector<ttnn::Tensor> joined(std::vector<ttnn::Tensor> first, const std::vector<ttnn::Tensor>& second) {
     first.insert(first.end(), second.begin(), second.end());
     return first;
 }
 
-// Pearson correlation; 1 where both are equal, 0 where one is constant.
-inline double pcc(const std::vector<double>& found, const std::vector<double>& expected) {
-    if (found == expected) {
+// Returns the Pearson correlation; 1 if both are equal, 0 if one of them is constant.
+inline double pcc(const std::vector<double>& actual, const std::vector<double>& expected) {
+    if (actual == expected) {
         return 1.0;
     }
-    double mean_found = 0, mean_expected = 0;
-    for (size_t i = 0; i < found.size(); ++i) {
-        mean_found += found[i] / found.size();
-        mean_expected += expected[i] / found.size();
+    double mean_actual = 0, mean_expected = 0;
+    for (size_t i = 0; i < actual.size(); ++i) {
+        mean_actual += actual[i] / actual.size();
+        mean_expected += expected[i] / actual.size();
     }
-    double product = 0, square_found = 0, square_expected = 0;
-    for (size_t i = 0; i < found.size(); ++i) {
-        product += (found[i] - mean_found) * (expected[i] - mean_expected);
-        square_found += (found[i] - mean_found) * (found[i] - mean_found);
+    double product = 0, square_actual = 0, square_expected = 0;
+    for (size_t i = 0; i < actual.size(); ++i) {
+        product += (actual[i] - mean_actual) * (expected[i] - mean_expected);
+        square_actual += (actual[i] - mean_actual) * (actual[i] - mean_actual);
         square_expected += (expected[i] - mean_expected) * (expected[i] - mean_expected);
     }
-    return square_found > 0 && square_expected > 0 ? product / std::sqrt(square_found * square_expected) : 0.0;
+    return square_actual > 0 && square_expected > 0 ? product / std::sqrt(square_actual * square_expected) : 0.0;
 }
 
-// Prints the first elements of each result, and its correlation with the stored expectation where there is one.
+// Prints the first elements of each result, and its correlation with the expected result if one is stored.
 inline void show(const std::vector<ttnn::Tensor>& results) {
     for (size_t index = 0; index < results.size(); ++index) {
         const auto elements = elements_of(results[index]);

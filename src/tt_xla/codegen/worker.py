@@ -1,10 +1,10 @@
-"""Runs steps of Programs on TT-NN and reports each. A script for another interpreter: it knows nothing of tt_xla.
+"""Runs steps of Programs on TT-NN and reports each. It is a script for another interpreter and imports no tt_xla.
 
     python worker.py JOB.json REPORT.jsonl FIRST_PROGRAM FIRST_STEP
 
-The job has, beside the text of each step, what its results should be. A step that TT-NN refuses gives a line with the
-reason, and its results are replaced by tensors as they should have been. A line is written and flushed before and
-after each step, so that a reader knows where a crash happened.
+The job holds the text of each step and the specs of its results. A step that TT-NN refuses is reported with the reason,
+and its results are replaced by tensors with these specs. A line is written and flushed before and after each step, so
+that the reader knows where a crash happened.
 """
 
 import importlib.metadata
@@ -26,7 +26,7 @@ class Run:
         self.scope = {"ttnn": ttnn, "device": device, "v": _Values(self), "data": self.data}
 
     def make(self, number):
-        """A tensor as the Program says that value ``number`` is."""
+        """Returns a new tensor with the spec of value ``number``."""
         spec = self.specs[number]
         dtype, layout = eval(spec["dtype"], self.scope), eval(spec["layout"], self.scope)
         memory = eval(spec["memory"], self.scope)
@@ -35,7 +35,7 @@ class Run:
         return ttnn.empty(spec["shape"], dtype, layout, self.device, memory)
 
     def data(self, offset, size, kind, shape, dtype, layout):
-        """A host tensor of bytes of the job's blob; bfloat16 comes as such and float32 as float32."""
+        """Returns a host tensor made from bytes of the job's blob. bfloat16 elements are widened to float32."""
         with open(self.blob, "rb") as file:
             file.seek(offset)
             raw = file.read(size)
@@ -50,12 +50,12 @@ class Run:
         return ttnn.Tensor(elements.reshape(shape).copy(), data_type=dtype, layout=layout)
 
     def step(self, step):
-        """What came of a step: the differences of its results from what the Program says."""
-        found = eval(step["source"], self.scope)
+        """Runs a step and returns the differences between its results and the Program's specs."""
+        returned = eval(step["source"], self.scope)
         if step["frees"] is not None:
             self.v.pop(step["frees"], None)
         results = step["results"]
-        tensors = found if isinstance(found, (list, tuple)) and len(results) != 1 else [found] * bool(results)
+        tensors = returned if isinstance(returned, (list, tuple)) and len(results) != 1 else [returned] * bool(results)
         differences = []
         for number, tensor in zip(results, tensors, strict=True):
             difference = self.difference(number, tensor)
@@ -66,6 +66,7 @@ class Run:
         return differences
 
     def difference(self, number, tensor):
+        """Returns the differences between a tensor and the spec of value ``number`` as text; empty for none."""
         spec = self.specs[number]
         memory = eval(spec["memory"], self.scope)
         on_device = tensor.storage_type() == ttnn.StorageType.DEVICE
@@ -81,7 +82,7 @@ class Run:
         return "; ".join(f"{name} is {_short(got)}, the Program says {_short(want)}" for name, got, want in wrong)
 
     def replace(self, numbers):
-        """Makes what a refused step should have made; where that fails too, steps that need it say why."""
+        """Makes the results of a refused step. If that fails too, the steps that read them report why."""
         for number in numbers:
             try:
                 self.v[number] = self.make(number)
@@ -90,7 +91,7 @@ class Run:
 
 
 class _Values:
-    """``v[3]`` in a step's text; a value that was lost with a crashed worker is made anew."""
+    """The object ``v`` in a step's text. A value that was lost with a crashed worker is made again."""
 
     def __init__(self, run):
         self.run = run
@@ -102,6 +103,7 @@ class _Values:
 
 
 def _short(value):
+    """Returns the text of a value without prefixes and default fields."""
     text = str(value).replace("TensorMemoryLayout::", "").replace("BufferType::", "")
     for noise in (
         ",nd_shard_spec=std::nullopt",
@@ -116,7 +118,7 @@ def _short(value):
 
 
 def reason(error):
-    """TT-NN's message without the backtrace of its C++."""
+    """Returns TT-NN's error message without the backtrace of its C++."""
     text = str(error).split("backtrace:")[0]
     where, separator, message = text.partition("info:")
     if not separator:
@@ -126,6 +128,7 @@ def reason(error):
 
 
 def used(device):
+    """Returns the bytes that are allocated in each bank of DRAM and of L1."""
     return {
         name: ttnn.get_memory_view(device, kind).total_bytes_allocated_per_bank
         for name, kind in (("dram", ttnn.BufferType.DRAM), ("l1", ttnn.BufferType.L1))
@@ -133,6 +136,7 @@ def used(device):
 
 
 def main(job_path, report_path, first_program, first_step):
+    """Runs a job from a step on and appends lines to the report."""
     with open(job_path) as file:
         job = json.load(file)
     device = ttnn.open_device(device_id=0, l1_small_size=job["l1_small_size"])

@@ -22,7 +22,7 @@ class TraceCall(NamedTuple):
 
 
 class Phase(Enum):
-    """What a run does with a trace."""
+    """The action of a run on a trace."""
 
     WARM_UP = auto()
     """Runs the traced function op by op."""

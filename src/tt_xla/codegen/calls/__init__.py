@@ -1,6 +1,6 @@
-"""The table of calls: for each op of a Program, the TT-NN function and its arguments.
+"""The table of calls: the TT-NN function and its arguments for each op of a Program.
 
-The families register their rows when this module is imported.
+Importing this module registers the rows of all op families.
 """
 
 from __future__ import annotations

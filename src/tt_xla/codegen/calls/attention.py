@@ -1,15 +1,15 @@
-"""Attention, and heads split from a projection and joined."""
+"""Calls for attention, rotary embeddings, and for splitting and concatenating heads."""
 
 from __future__ import annotations
 
-from tt_xla.codegen.calls.registry import Op, calls, compute_config, given
+from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
 from tt_xla.codegen.expressions import Call, Expression, Name
 
 
 @calls("ttnn.scaled_dot_product_attention")
 def attention(op: Op) -> Call:
     keywords: dict[str, Expression] = {"is_causal": op.get("is_causal")}
-    keywords |= given(
+    keywords |= without_none(
         attn_mask=_mask(op),
         scale=op.get("scale"),
         sliding_window_size=op.get("sliding_window_size"),
@@ -21,7 +21,7 @@ def attention(op: Op) -> Call:
 
 
 def _mask(op: Op) -> Expression:
-    """TT-NN reads it from DRAM alone."""
+    """Returns the attention mask, moved to DRAM because TT-NN reads it only from there."""
     dram = Name("ttnn.DRAM_MEMORY_CONFIG")
     if op["attention_mask"] is None or op.memory_of("attention_mask") == dram:
         return op["attention_mask"]
@@ -30,22 +30,22 @@ def _mask(op: Op) -> Expression:
 
 @calls("ttnn.concatenate_heads")
 def concatenate_heads(op: Op) -> Call:
-    return Call("ttnn.transformer.concatenate_heads", (op["input"],), given(memory_config=op.memory))
+    return Call("ttnn.transformer.concatenate_heads", (op["input"],), without_none(memory_config=op.memory))
 
 
 @calls("ttnn.split_query_key_value_and_split_heads")
 def split_heads(op: Op) -> Call:
-    keywords = given(kv_input_tensor=op["kv_input_tensor"], num_kv_heads=op.get("num_kv_heads"))
+    keywords = without_none(kv_input_tensor=op["kv_input_tensor"], num_kv_heads=op.get("num_kv_heads"))
     keywords |= {"num_heads": op.get("num_heads"), "transpose_key": op.get("transpose_key")}
     return Call(
         "ttnn.transformer.split_query_key_value_and_split_heads",
         (op["input_tensor"],),
-        keywords | given(memory_config=op.memory),
+        keywords | without_none(memory_config=op.memory),
     )
 
 
 @calls("ttnn.rotary_embedding")
 def rotary_embedding(op: Op) -> Call:
     config = compute_config(op.get("compute_config"))
-    keywords = given(token_index=op.get("token_index"), memory_config=op.memory, compute_kernel_config=config)
+    keywords = without_none(token_index=op.get("token_index"), memory_config=op.memory, compute_kernel_config=config)
     return Call("ttnn.experimental.rotary_embedding", (op["input"], op["cos_cache"], op["sin_cache"]), keywords)

@@ -1,8 +1,8 @@
-"""Matrix products.
+"""Calls for matrix products.
 
-TT-NN 0.81 looks for room in L1 for a product with bias as if no operand were transposed, and so refuses it
-(``matmul_utilities.cpp:195``) or makes a result of another shape. There the right operand's transposition is taken with
-a grid of cores said beforehand; with the left one's, product and sum are two calls.
+TT-NN 0.81 computes the L1 space for a product with bias as if no operand were transposed. It then refuses the product
+(``matmul_utilities.cpp:195``) or returns a result of another shape. When the right operand is transposed, an explicit
+core grid avoids this; when the left operand is, product and addition become two calls.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tt_xla.codegen.calls.elementwise import activation
-from tt_xla.codegen.calls.registry import Op, calls, compute_config, given
+from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
 from tt_xla.codegen.expressions import Call, Expression
 from tt_xla.ir.layout import BufferType
 
@@ -21,17 +21,17 @@ def matmul(op: Op) -> Call:
     biased_in_l1 = op["bias"] is not None and _in_l1(op)
     if biased_in_l1 and op.get("transpose_a"):
         return _in_two_calls(op)
-    keywords = _product(op) | given(activation=activation(op.get("activation")))
+    keywords = _product(op) | without_none(activation=activation(op.get("activation")))
     if biased_in_l1 and op.get("transpose_b") and not op.get("matmul_program_config"):
         rows, columns = op.target.grid
         keywords["core_grid"] = Call("ttnn.CoreGrid", (), {"y": rows, "x": columns})
-    return Call(op.instruction.op, (op["a"], op["b"]), given(bias=op["bias"]) | keywords)
+    return Call(op.instruction.op, (op["a"], op["b"]), without_none(bias=op["bias"]) | keywords)
 
 
 def _product(op: Op) -> dict[str, Expression]:
-    """The result has the data type of the left operand unless another one is asked for."""
+    """Returns the keywords of a product. The result has the left operand's data type unless ``dtype`` is passed."""
     keywords: dict[str, Expression] = {name: True for name in ("transpose_a", "transpose_b") if op.get(name)}
-    return keywords | given(
+    return keywords | without_none(
         memory_config=op.memory,
         dtype=op.dtype if op.result.layout.dtype != op.spec("a").layout.dtype else None,
         compute_kernel_config=compute_config(op.get("compute_config")),
@@ -40,17 +40,18 @@ def _product(op: Op) -> dict[str, Expression]:
 
 
 def _in_two_calls(op: Op) -> Call:
+    """Returns the addition of the bias to a product without bias."""
     product = Call("ttnn.matmul", (op["a"], op["b"]), _product(op))
     function = activation(op.get("activation"))
     return Call(
         "ttnn.add",
         (product, op["bias"]),
-        given(memory_config=op.memory, activations=None if function is None else (function,)),
+        without_none(memory_config=op.memory, activations=None if function is None else (function,)),
     )
 
 
 def _in_l1(op: Op) -> bool:
-    """Whether one of a product's tensors lies there."""
+    """Returns whether an operand or the result of a product lies in L1."""
     tensors = (op.spec("a"), op.spec("b"), op.result)
     return any(spec.layout.buffer is BufferType.L1 for spec in tensors)
 
@@ -64,7 +65,7 @@ _CONFIGS = {
 
 
 def program_config(fields: Mapping[str, Any] | None) -> Expression:
-    """``#ttnn.matmul_..._program_config``, its plain fields; None leaves the choice to TT-NN."""
+    """Returns the constructor of a program config from its fields; None leaves the choice to TT-NN."""
     if not fields:
         return None
     kind = str(fields["config"])

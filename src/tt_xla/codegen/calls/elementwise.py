@@ -1,19 +1,20 @@
-"""Elementwise ops, clamps and choices."""
+"""Calls for elementwise ops, clamps and selections."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from tt_xla.codegen.calls.registry import Op, calls, given
+from tt_xla.codegen.calls.registry import Op, calls, without_none
 from tt_xla.codegen.expressions import Call, Expression, Name
 from tt_xla.ir.elementwise import BINARY, UNARY
 
 _RENAMED = {
     "pow_tensor": "pow",
-    # TT-NN's remainder has the sign of the divisor.
+    # TT-NN's remainder has the sign of the divisor, fmod the sign of the dividend.
     "remainder": "fmod",
 }
+"""TT-NN function of each binary op that has another name there."""
 _WITHOUT_DTYPE = {
     "atan2",
     "bitwise_and",
@@ -22,32 +23,33 @@ _WITHOUT_DTYPE = {
     "logical_left_shift",
     "logical_right_shift",
 }
+"""Binary functions that take no ``dtype``."""
 
 
 @calls(*(f"ttnn.{row.ttnn}" for row in UNARY if row.ttnn and row.ttnn != "bitcast_convert"))
 def unary(op: Op) -> Call:
-    return Call(op.instruction.op, (op["input"],), given(memory_config=op.memory))
+    return Call(op.instruction.op, (op["input"],), without_none(memory_config=op.memory))
 
 
 @calls("ttnn.bitcast_convert")
 def bitcast(op: Op) -> Call:
-    return Call("ttnn.bitcast", (op["input"], op.dtype), given(memory_config=op.memory))
+    return Call("ttnn.bitcast", (op["input"], op.dtype), without_none(memory_config=op.memory))
 
 
 @calls(*(f"ttnn.{row.ttnn}" for row in BINARY if row.ttnn))
 def binary(op: Op) -> Call:
-    """The result has the data type of the first operand unless another one is asked for."""
+    """Returns the call of a binary op. The result has the left operand's data type unless ``dtype`` is passed."""
     name = op.instruction.op.removeprefix("ttnn.")
     converts = op.result.layout.dtype != op.spec("lhs").layout.dtype and name not in _WITHOUT_DTYPE
-    keywords: dict[str, Expression] = given(dtype=op.dtype if converts else None, memory_config=op.memory)
+    keywords: dict[str, Expression] = without_none(dtype=op.dtype if converts else None, memory_config=op.memory)
     if name == "divide" and not op.result.layout.dtype.is_float:
-        keywords["rounding_mode"] = "trunc"  # else the quotient is float32
+        keywords["rounding_mode"] = "trunc"  # without it the quotient is float32
     keywords |= {side: _functions(op, side) for side in _FUNCTIONS if op.get(side)}
     return Call(f"ttnn.{_RENAMED.get(name, name)}", (op["lhs"], op["rhs"]), keywords)
 
 
 _FUNCTIONS = ("activations", "input_tensor_a_activations", "input_tensor_b_activations")
-"""What a binary op applies to its result and to its operands."""
+"""Attributes with the functions that a binary op applies to its result, its left and its right operand."""
 
 
 def _functions(op: Op, side: str) -> Expression:
@@ -56,30 +58,31 @@ def _functions(op: Op, side: str) -> Expression:
 
 @calls("ttnn.where")
 def where(op: Op) -> Call:
-    return Call("ttnn.where", (op["first"], op["second"], op["third"]), given(memory_config=op.memory))
+    return Call("ttnn.where", (op["first"], op["second"], op["third"]), without_none(memory_config=op.memory))
 
 
 @calls("ttnn.clamp_scalar")
 def clamp_scalar(op: Op) -> Call:
     bounds: dict[str, Expression] = {"min": op.get("min"), "max": op.get("max")}
-    return Call("ttnn.clamp", (op["input"],), bounds | given(memory_config=op.memory))
+    return Call("ttnn.clamp", (op["input"],), bounds | without_none(memory_config=op.memory))
 
 
 @calls("ttnn.clamp_tensor")
 def clamp_tensor(op: Op) -> Call:
-    return Call("ttnn.clamp", (op["input"], op["min"], op["max"]), given(memory_config=op.memory))
+    return Call("ttnn.clamp", (op["input"], op["min"], op["max"]), without_none(memory_config=op.memory))
 
 
 @calls("ttnn.leaky_relu")
 def leaky_relu(op: Op) -> Call:
     slope = {"negative_slope": op.get("parameter")}
-    return Call("ttnn.leaky_relu", (op["input"],), slope | given(memory_config=op.memory))
+    return Call("ttnn.leaky_relu", (op["input"],), slope | without_none(memory_config=op.memory))
 
 
 def activation(function: str | Mapping[str, Any] | None) -> Expression:
-    """A function that a product or convolution applies to its result; the accurate kind where TT-NN has two.
+    """Returns the function that an op applies to its result; where TT-NN has two variants, the accurate one.
 
-    Products have its name, configs a ``#ttnn.unary_with_param`` as named fields.
+    Args:
+        function: the function's name, or the fields of a ``#ttnn.unary_with_param``.
     """
     label = function["op_type"] if isinstance(function, Mapping) else function
     if label is None:

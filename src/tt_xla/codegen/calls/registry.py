@@ -1,4 +1,4 @@
-"""The table itself, and what a row sees of an instruction."""
+"""The table of calls, and the view of an instruction that its rows read."""
 
 from __future__ import annotations
 
@@ -16,83 +16,94 @@ from tt_xla.target import Target
 
 @dataclass(frozen=True)
 class Op:
-    """An instruction with the specs of its function's values, for one chip."""
+    """An instruction with the specs of its function's values, for one target."""
 
     instruction: Instruction
     values: Sequence[TensorSpec]
     target: Target
 
     def __getitem__(self, name: str) -> Expression:
-        """The tensor of an operand, several as a tuple, None when it is absent."""
-        found = self.instruction.operands.get(name)
-        if isinstance(found, int) or found is None:
-            return None if found is None else Value(found)
-        return tuple(Value(number) for number in found)
+        """Returns an operand: a value, a tuple of values for a variadic operand, or None when it is absent."""
+        operand = self.instruction.operands.get(name)
+        if isinstance(operand, int) or operand is None:
+            return None if operand is None else Value(operand)
+        return tuple(Value(number) for number in operand)
 
     def spec(self, name: str) -> TensorSpec:
-        found = self.instruction.operands[name]
-        assert isinstance(found, int), f"{name} of {self.instruction.op} is several values"
-        return self.values[found]
+        """Returns shape and layout of an operand."""
+        operand = self.instruction.operands[name]
+        assert isinstance(operand, int), f"operand {name} of {self.instruction.op} is variadic"
+        return self.values[operand]
 
     @property
     def result(self) -> TensorSpec:
+        """Shape and layout of the first result."""
         return self.values[self.instruction.results[0]]
 
     def get(self, name: str) -> Any:
-        """An attribute as plain data; lists become tuples; None when it is absent."""
-        found = self.instruction.attributes.get(name)
-        return tuple(found) if isinstance(found, list) else found  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        """Returns an attribute as plain data, lists as tuples, or None when it is absent."""
+        attribute = self.instruction.attributes.get(name)
+        return tuple(attribute) if isinstance(attribute, list) else attribute  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
     @property
     def dtype(self) -> Name:
-        """The data type of the result."""
+        """Data type of the result, in TT-NN's name."""
         return dtype(self.result.layout.dtype)
 
     @property
     def layout(self) -> Name:
+        """Layout of the result, tiled or row-major, in TT-NN's name."""
         return layout(self.result.layout.tiled)
 
     @property
     def memory(self) -> Expression:
-        """The memory config of the result."""
+        """Memory config of the result; None on the host."""
         return memory_config(self.result.layout, self.target.grid)
 
     def memory_of(self, name: str) -> Expression:
+        """Returns the memory config of an operand; None on the host."""
         return memory_config(self.spec(name).layout, self.target.grid)
 
 
 CallRule = Callable[[Op], "Call | Data"]
+"""A row of the table: returns the call for an instruction."""
+
 CALLS: Registry[str, CallRule] = Registry("TT-NN call")
 calls = CALLS.register
 """Registers the call of TTNN ops, by full name."""
 
 
 def call_of(instruction: Instruction, values: Sequence[TensorSpec], target: Target) -> Call | Data:
-    """The TT-NN call that computes an instruction; elements given with the program stand for themselves.
+    """Returns the TT-NN call that computes an instruction; a constant on the host is its own expression.
+
+    Args:
+        instruction: the instruction.
+        values: specs of its function's values.
+        target: the chip.
 
     Raises:
-        UnsupportedOpError: the op has no row.
+        UnsupportedOpError: the table has no row for the op.
     """
     rule = CALLS.get(instruction.op)
     if rule is None:
         raise UnsupportedOpError(
-            f"'{instruction.op}' has no call of TT-NN in the table.",
+            f"The table of calls has no row for '{instruction.op}'.",
             location=instruction.location,
             hint="Add a row to tt_xla/codegen/calls.",
         )
     return rule(Op(instruction, values, target))
 
 
-def given(**keywords: Expression) -> dict[str, Expression]:
-    """Keywords without those that are None, TT-NN's default."""
+def without_none(**keywords: Expression) -> dict[str, Expression]:
+    """Returns the keywords that are not None; TT-NN has defaults for the others."""
     return {name: value for name, value in keywords.items() if value is not None}
 
 
 def compute_config(fields: dict[str, Any] | None) -> Expression:
-    """``#ttnn.device_compute_kernel_config``; None, TT-NN's choice, where it says nothing.
+    """Returns the constructor of a ``#ttnn.device_compute_kernel_config``; None leaves all choices to TT-NN.
 
-    Of a config that says something TT-NN would take the rest as approximate maths without accumulation in L1; ours is
-    exact, and accumulates there as TT-NN's own choice does.
+    TT-NN fills the absent fields of an explicit config with approximate math and no accumulation in L1. This function
+    asks for exact math and accumulation in L1 instead, which is what TT-NN uses without a config.
     """
     if not fields:
         return None

@@ -1,4 +1,4 @@
-"""Traces and the tensors that they read and write."""
+"""Calls for traces and for the tensors that traces read and write."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Convolution and pooling on [1, 1, N * H * W, C]."""
+"""Calls for convolution and pooling on tensors of shape [1, 1, N * H * W, C]."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tt_xla.codegen.calls.elementwise import activation
-from tt_xla.codegen.calls.registry import Op, calls, compute_config, given
+from tt_xla.codegen.calls.registry import Op, calls, compute_config, without_none
 from tt_xla.codegen.expressions import Call, Device, Expression, Name
 from tt_xla.codegen.layouts import dtype
 
@@ -14,7 +14,7 @@ _WINDOW = ("kernel_size", "stride", "padding", "dilation", "groups")
 
 
 def conv2d_config(fields: dict[str, Any] | None) -> Expression:
-    """``#ttnn.conv2d_config``; what is absent is left to TT-NN."""
+    """Returns the constructor of a ``#ttnn.conv2d_config``; TT-NN chooses absent fields."""
     if not fields:
         return None
     named: dict[str, Expression] = dict(fields)
@@ -33,7 +33,7 @@ def _geometry(op: Op) -> dict[str, Expression]:
 
 
 def _configs(op: Op) -> dict[str, Expression]:
-    return given(
+    return without_none(
         conv_config=conv2d_config(op.get("conv2d_config")), compute_config=compute_config(op.get("compute_config"))
     )
 
@@ -41,7 +41,7 @@ def _configs(op: Op) -> dict[str, Expression]:
 @calls("ttnn.conv2d", "ttnn.conv_transpose2d")
 def conv2d(op: Op) -> Call:
     tensors: dict[str, Expression] = {"input_tensor": op["input"], "weight_tensor": op["weight"], "device": Device()}
-    rest = given(dtype=op.dtype, bias_tensor=op["bias"], memory_config=op.memory)
+    rest = without_none(dtype=op.dtype, bias_tensor=op["bias"], memory_config=op.memory)
     return Call(op.instruction.op, (), tensors | _geometry(op) | rest | _configs(op))
 
 
@@ -64,7 +64,7 @@ def prepare_bias(op: Op) -> Call:
 
 
 def _preparation(op: Op) -> dict[str, Expression]:
-    """The activation that the convolution will get lies in DRAM, interleaved."""
+    """Returns the keywords of a weight or bias preparation, for an activation that is interleaved in DRAM."""
     tile = op.get("input_tensor_layout") == "tile"
     activation_layout: dict[str, Expression] = {
         "input_memory_config": Name("ttnn.DRAM_MEMORY_CONFIG"),
@@ -73,7 +73,9 @@ def _preparation(op: Op) -> dict[str, Expression]:
         "input_dtype": dtype(op.get("input_dtype")),
     }
     output = op.get("output_dtype")
-    return activation_layout | _geometry(op) | given(output_dtype=dtype(output) if output else None) | _configs(op)
+    return (
+        activation_layout | _geometry(op) | without_none(output_dtype=dtype(output) if output else None) | _configs(op)
+    )
 
 
 @calls("ttnn.max_pool2d", "ttnn.max_pool2d_with_indices", "ttnn.avg_pool2d")
@@ -91,5 +93,5 @@ def pool2d(op: Op) -> Call:
         window["count_include_pad"] = op.get("count_include_pad")
     if op.instruction.op == "ttnn.max_pool2d_with_indices":
         window["return_indices"] = True
-    rest = given(memory_config=op.memory, dtype=op.dtype, output_layout=op.layout)
+    rest = without_none(memory_config=op.memory, dtype=op.dtype, output_layout=op.layout)
     return Call("ttnn.avg_pool2d" if average else "ttnn.max_pool2d", (op["input"],), sizes | window | rest)

@@ -1,4 +1,4 @@
-"""What the host runs of a program, as torch code: one Python function for each host call."""
+"""Writes host ops as torch code: one Python function for each host call."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ _SPREADING = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
 
 
 def torch_function(module: str, name: str, doc: str) -> list[str]:
-    """Lines of a function that does what ``@main`` of a StableHLO module does.
+    """Returns the lines of a function that computes ``@main`` of a StableHLO module.
+
+    Args:
+        module: text of the module.
+        name: name of the function.
+        doc: its docstring.
 
     Raises:
-        NoTorchCodeError: an op of it has no torch code; the message names the op.
+        NoTorchCodeError: an op has no torch code; the message is the op's name.
     """
-    from jax._src.interpreters import mlir  # the context that knows the dialects of host parts, chlo among them
+    from jax._src.interpreters import mlir  # its context has all dialects of host parts, including chlo
     from jaxlib.mlir import ir
 
     context = mlir.make_ir_context()
@@ -33,7 +38,7 @@ def torch_function(module: str, name: str, doc: str) -> list[str]:
 
 
 class _Writer:
-    """A function while it is written. Calls are written where they stand; equal elements are written as numbers."""
+    """Writes one function. Calls are inlined; constants of equal elements are written as numbers."""
 
     def __init__(self, functions: dict[str, Any]) -> None:
         self._functions = functions
@@ -44,6 +49,7 @@ class _Writer:
         self._indent = 1
 
     def function(self, main: Any, name: str, doc: str) -> list[str]:
+        """Returns the lines of the function."""
         block = main.regions[0].blocks[0]
         parameters = [self._name(value, "x") for value in block.arguments]
         returned = self._block(block)
@@ -52,7 +58,7 @@ class _Writer:
         return [*head, f'{INDENT}"""{doc}"""', *self._lines, *lines]
 
     def _block(self, block: Any) -> list[Any]:
-        """Writes the ops of a block that something needs; the values that it returns."""
+        """Writes the ops of a block that its results depend on, and returns the values that it returns."""
         ops = list(block.operations)
         needed = set(ops[-1].operands)
         live: list[Any] = []
@@ -79,15 +85,15 @@ class _Writer:
             return
         source = self._source(op)
         if source is None:
-            for given, result in zip(op.operands, op.results, strict=True):
-                self._bind(given, result)
+            for operand, result in zip(op.operands, op.results, strict=True):
+                self._bind(operand, result)
             return
         names = [self._name(value, identifier(op.name.partition(".")[2])) for value in op.results]
         before = f"({names[0]},) = " if op.name == "stablehlo.sort" and len(names) == 1 else f"{', '.join(names)} = "
         self._lines += lay_out(before, source, indent=self._indent)
 
     def _while(self, op: Any) -> None:
-        """A loop whose state has the same names from turn to turn."""
+        """Writes a loop whose states keep their names from round to round."""
         condition, body = (region.blocks[0] for region in op.regions)
         for value, *others in zip(op.operands, op.results, condition.arguments, body.arguments, strict=True):
             state = unique("state", self._taken)
@@ -117,31 +123,34 @@ class _Writer:
             raise NoTorchCodeError(op.name) from error
 
     def _call(self, op: Any) -> None:
+        """Writes the body of a called function in place of the call."""
         attribute = "callee" if op.name == "func.call" else "decomposition"
         block = self._functions[op.attributes[attribute].value].regions[0].blocks[0]
-        for given, argument in zip(op.operands, block.arguments, strict=True):
-            self._bind(given, argument)
-        for given, result in zip(self._block(block), op.results, strict=True):
-            self._bind(given, result)
+        for operand, argument in zip(op.operands, block.arguments, strict=True):
+            self._bind(operand, argument)
+        for returned, result in zip(self._block(block), op.results, strict=True):
+            self._bind(returned, result)
 
     def _bind(self, known: Any, value: Any) -> None:
-        """Gives a value the name, or the number, of another one that it is."""
-        found = self._names if known in self._names else self._constants
-        found[value] = found[known]  # pyright: ignore[reportArgumentType]
+        """Gives a value the name, or the number, of an equal value."""
+        table = self._names if known in self._names else self._constants
+        table[value] = table[known]  # pyright: ignore[reportArgumentType]
 
     def _text(self, value: Any) -> str:
+        """Returns the name of a value, or the expression for a constant."""
         if value in self._names:
             return self._names[value]
         return full(self._constants[value], list(value.type.shape), str(value.type.element_type))
 
     def _name(self, value: Any, base: str) -> str:
+        """Gives a value a new name."""
         self._names[value] = name = unique(base, self._taken)
         self._taken.add(name)
         return name
 
 
 def _used(op: Any) -> Iterator[Any]:
-    """What an op and the ops in its regions use."""
+    """Yields the values that an op and the ops in its regions use."""
     yield from op.operands
     for region in op.regions:
         for inner in region.blocks[0].operations:

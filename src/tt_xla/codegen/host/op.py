@@ -1,4 +1,4 @@
-"""One StableHLO op of a host part, as a rule sees it: source of its operands, its attributes in Python's terms."""
+"""One StableHLO op of a host part as rules read it: the source of its operands, and its attributes as Python values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tt_xla.codegen.formatting import Group, Node
 from tt_xla.ir.element_types import ElementType
 
 MOST_ELEMENTS = 256
-"""A longer constant is no source."""
+"""Maximum number of elements of a constant in torch code."""
 
 TORCH_NAMES = {
     element.value: element.torch_arithmetic
@@ -22,18 +22,19 @@ TORCH_NAMES = {
 
 
 class NoTorchCodeError(Exception):
-    """An op, or this form of it, has no torch code here."""
+    """An op, or this use of it, has no torch code."""
 
 
 def is_unsigned(kind: str) -> bool:
+    """Returns whether a StableHLO element type is an unsigned integer."""
     return kind.startswith("ui")
 
 
 def dtype(kind: str) -> str:
-    """What holds a StableHLO element type, ``torch.int64``.
+    """Returns the torch dtype that holds a StableHLO element type, ``torch.int64``.
 
     Raises:
-        NoTorchCodeError: torch has nothing for it.
+        NoTorchCodeError: torch has no dtype for it.
     """
     if kind not in TORCH_NAMES:
         raise NoTorchCodeError
@@ -54,8 +55,9 @@ class HostOp:
     """An op and the source of its operands.
 
     Args:
-        names: of its operands' values.
-        constants: elements of operands that are all alike, as Python numbers, by value.
+        op: the op.
+        names: names of values.
+        constants: the element of each constant of equal elements, as a Python number.
     """
 
     def __init__(self, op: Any, names: Mapping[Any, str], constants: Mapping[Any, bool | int | float]) -> None:
@@ -68,23 +70,25 @@ class HostOp:
             dtype(str(value.type.element_type))
 
     def tensor(self, index: int) -> str:
+        """Returns the source of an operand as a tensor."""
         value = self.op.operands[index]
         if value in self._names:
             return self._names[value]
         return full(self._constants[value], self.shape(index), self.element(index))
 
     def scalar(self, index: int) -> bool | int | float | None:
+        """Returns the number that all elements of an operand equal, or None."""
         return self._constants.get(self.op.operands[index])
 
     def scalar_or_tensor(self, index: int) -> str:
-        """An operand of an operator beside a tensor of the same element type."""
+        """Returns an operand for an operator whose other operand is a tensor: as a number if possible."""
         number = self.scalar(index)
         if number is None or self.op.operands[index] in self._names:
             return self.tensor(index)
         return literal(number, self.element(index))
 
     def sides(self) -> tuple[str, str]:
-        """Both operands of an operator, one of them as a number where it is the same everywhere."""
+        """Returns both operands of an operator, at most one of them as a number."""
         if self.op.operands[0] not in self._names and self.op.operands[1] in self._names:
             return literal(self._constants[self.op.operands[0]], self.element(0)), self.tensor(1)
         return self.tensor(0), self.scalar_or_tensor(1)
@@ -93,6 +97,7 @@ class HostOp:
         return tuple(self.op.operands[index].type.shape)
 
     def element(self, index: int) -> str:
+        """Returns the StableHLO element type of an operand."""
         return str(self.op.operands[index].type.element_type)
 
     def result_shape(self) -> tuple[int, ...]:
@@ -105,7 +110,7 @@ class HostOp:
         return self.element(index).startswith(("i", "ui"))
 
     def wrapped(self, text: str) -> Node:
-        """A result cut to its width, where it is carried by a wider type."""
+        """Returns source that wraps a result at the width of its type, if a wider dtype holds it."""
         kind = self.result_element()
         if kind not in ("ui16", "ui32"):
             return text
@@ -122,13 +127,13 @@ class HostOp:
 
     @staticmethod
     def enum_of(op: Any, name: str) -> str:
-        """``LT`` of ``#stablehlo<comparison_direction LT>``; empty where there is none."""
-        found = re.search(r"(\w+)>$", str(op.attributes[name])) if name in op.attributes else None
-        return found[1] if found else ""
+        """Returns ``LT`` for ``#stablehlo<comparison_direction LT>``; empty without the attribute."""
+        match = re.search(r"(\w+)>$", str(op.attributes[name])) if name in op.attributes else None
+        return match[1] if match else ""
 
     @staticmethod
     def splat(op: Any) -> bool | int | float | None:
-        """The element of a constant that has one alone, or the same everywhere; None where it has others."""
+        """Returns the number that all elements of a constant equal, or None."""
         kind = str(op.results[0].type.element_type)
         if kind not in TORCH_NAMES or kind.startswith("complex") or not op.attributes["value"].is_splat:
             return None
@@ -139,6 +144,7 @@ class HostOp:
 
 
 def literal(number: bool | int | float, kind: str) -> str:
+    """Returns the Python literal of a number of a StableHLO element type."""
     if isinstance(number, float) and not math.isfinite(number):
         return "torch.nan" if math.isnan(number) else "torch.inf" if number > 0 else "-torch.inf"
     if kind == "ui64" and number >= 1 << 63:
@@ -147,17 +153,17 @@ def literal(number: bool | int | float, kind: str) -> str:
 
 
 def full(number: bool | int | float, shape: Sequence[int], kind: str) -> str:
-    """A tensor of equal elements."""
+    """Returns the source of a tensor of equal elements."""
     if not shape:
         return f"torch.tensor({literal(number, kind)}, {placement(kind)})"
     return f"torch.full({tuple(shape)}, {literal(number, kind)}, {placement(kind)})"
 
 
 def array(op: Any, kind: str, shape: Sequence[int]) -> Node:
-    """A constant's elements, row by row.
+    """Returns the source of a constant.
 
     Raises:
-        NoTorchCodeError: they are many, or different bfloat16 or complex numbers.
+        NoTorchCodeError: it has too many elements, or different bfloat16 or complex elements.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""The table of StableHLO ops as torch code: what each is written as. An op without a row here has no torch code."""
+"""The table of torch code for StableHLO ops. An op without a row has no torch code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tt_xla.codegen.host.op import HostOp, NoTorchCodeError, array, dtype, is_un
 from tt_xla.registry import Registry
 
 Rule = Callable[[HostOp], "Node | None"]
-"""Source of an op's result, of a tuple of them where it has several. None: its results are its operands."""
+"""Returns the source of an op's result, or of a tuple of several; None if the results equal the operands."""
 
 RULES: Registry[str, Rule] = Registry("torch code")
 
@@ -143,7 +143,7 @@ def _shift(op: HostOp) -> Node:
 
 
 _COMPARISONS = {"EQ": "==", "NE": "!=", "GE": ">=", "GT": ">", "LE": "<=", "LT": "<"}
-_OF_NUMPY = {"GE": "greater_equal", "GT": "greater", "LE": "less_equal", "LT": "less"}
+_NUMPY_COMPARISONS = {"GE": "greater_equal", "GT": "greater", "LE": "less_equal", "LT": "less"}
 
 
 @torch_code("stablehlo.compare")
@@ -151,8 +151,8 @@ def _compare(op: HostOp) -> Node:
     direction = op.enum("comparison_direction")
     if op.enum("compare_type") == "TOTALORDER":
         raise NoTorchCodeError
-    if op.element(0) == "ui64" and direction in _OF_NUMPY:
-        return f'host_ops.unsigned("{_OF_NUMPY[direction]}", {op.tensor(0)}, {op.tensor(1)})'
+    if op.element(0) == "ui64" and direction in _NUMPY_COMPARISONS:
+        return f'host_ops.unsigned("{_NUMPY_COMPARISONS[direction]}", {op.tensor(0)}, {op.tensor(1)})'
     return f"{op.tensor(0)} {_COMPARISONS[direction]} {op.scalar_or_tensor(1)}"
 
 
@@ -178,7 +178,7 @@ def _convert(op: HostOp) -> Node:
 
 
 def _exact(source: str, target: str) -> bool:
-    """Whether torch's conversion is StableHLO's: no cut of integers, no rounding to them."""
+    """Returns whether torch converts as StableHLO does, because no integer is clamped or narrowed."""
     if source == "i1":
         return True
     if source.startswith("complex") or target == "i1":
@@ -294,7 +294,7 @@ _REDUCTIONS = {
     "stablehlo.multiply": ("host_ops.product({0}, {1})", "{} * {}"),
     "stablehlo.or": ("host_ops.any_of({0}, {1})", "{} | {}"),
 }
-_OF_BOOL = {"stablehlo.add": "stablehlo.or", "stablehlo.maximum": "stablehlo.or"} | {
+_BOOLEAN_REDUCTIONS = {"stablehlo.add": "stablehlo.or", "stablehlo.maximum": "stablehlo.or"} | {
     "stablehlo.multiply": "stablehlo.and",
     "stablehlo.minimum": "stablehlo.and",
 }
@@ -302,17 +302,17 @@ _OF_BOOL = {"stablehlo.add": "stablehlo.or", "stablehlo.maximum": "stablehlo.or"
 
 @torch_code("stablehlo.reduce")
 def _reduce(op: HostOp) -> Node:
-    """One tensor, by one op of both arguments; the initial value joins the result as another element."""
+    """Returns a reduction of one tensor by a single op; the initial value is combined with the result."""
     block = op.op.regions[0].blocks[0]
     steps = list(block.operations)
     kind = op.element(0)
     if op.operands != 2 or len(steps) != 2 or set(steps[0].operands) != set(block.arguments):
         raise NoTorchCodeError
     name = steps[0].operation.name
-    name = _OF_BOOL.get(name, name) if kind == "i1" else name
-    of_bool_alone = name in ("stablehlo.and", "stablehlo.or") and kind != "i1"
+    name = _BOOLEAN_REDUCTIONS.get(name, name) if kind == "i1" else name
+    needs_booleans = name in ("stablehlo.and", "stablehlo.or") and kind != "i1"
     dims = op.integers("dimensions")
-    if name not in _REDUCTIONS or of_bool_alone or 0 in [op.shape(0)[dim] for dim in dims]:
+    if name not in _REDUCTIONS or needs_booleans or 0 in [op.shape(0)[dim] for dim in dims]:
         raise NoTorchCodeError
     if kind == "ui64" and name in ("stablehlo.maximum", "stablehlo.minimum"):
         raise NoTorchCodeError
@@ -353,7 +353,10 @@ def _sort(op: HostOp) -> Node:
 
 
 def _ordered_by(op: HostOp) -> tuple[int, str]:
-    """Which operand a comparator compares, and how; zeros and NaN may be made alike first, as JAX does."""
+    """Returns the index of the operand that a comparator compares, and the direction.
+
+    The comparator may first replace zeros and NaN by one value each, as JAX does.
+    """
     block = op.op.regions[0].blocks[0]
     compare = list(block.operations)[-1].operands[0].owner.operation
     if compare.name != "stablehlo.compare":
@@ -374,7 +377,7 @@ def _ordered_by(op: HostOp) -> tuple[int, str]:
 
 
 def _unified(value: Any) -> Any:
-    """What ``select(x == 0, 0, x)`` and ``select(x != x, NaN, x)`` choose from; else the value itself."""
+    """Returns x for ``select(x == 0, 0, x)`` and ``select(x != x, NaN, x)``; otherwise the value itself."""
     op = getattr(value.owner, "operation", None)
     if op is None or op.name != "stablehlo.select":
         return value
@@ -437,39 +440,39 @@ def _custom_call(op: HostOp) -> Node:
     return rule([op.tensor(index) for index in range(op.operands)], flags)
 
 
-def _svd(given: Sequence[str], flags: dict[str, str]) -> Node:
+def _svd(operands: Sequence[str], flags: dict[str, str]) -> Node:
     if flags["mode"] not in "AS":
         raise NoTorchCodeError
-    return f"host_ops.svd({given[0]}, full={flags['mode'] == 'A'})"
+    return f"host_ops.svd({operands[0]}, full={flags['mode'] == 'A'})"
 
 
-def _eigh(given: Sequence[str], flags: dict[str, str]) -> Node:
+def _eigh(operands: Sequence[str], flags: dict[str, str]) -> Node:
     if flags["mode"] != "V":
         raise NoTorchCodeError
-    return f"host_ops.eigh({given[0]}, lower={flags['uplo'] == 'L'})"
+    return f"host_ops.eigh({operands[0]}, lower={flags['uplo'] == 'L'})"
 
 
-def _solve(given: Sequence[str], flags: dict[str, str]) -> Node:
+def _solve(operands: Sequence[str], flags: dict[str, str]) -> Node:
     transpose = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}[flags["trans_x"]]
     settings = [f"left={flags['side'] == 'L'}", f"upper={flags['uplo'] == 'U'}", f"unit={flags['diag'] == 'U'}"]
-    return call("host_ops.triangular_solve", [*given, *settings, f'transpose="{transpose}"'])
+    return call("host_ops.triangular_solve", [*operands, *settings, f'transpose="{transpose}"'])
 
 
-def _factor(given: Sequence[str], flags: dict[str, str]) -> Node:
-    return f"torch.linalg.cholesky_ex({given[0]}, upper={flags['uplo'] == 'U'})"
+def _factor(operands: Sequence[str], flags: dict[str, str]) -> Node:
+    return f"torch.linalg.cholesky_ex({operands[0]}, upper={flags['uplo'] == 'U'})"
 
 
 _LAPACK: dict[str, Callable[[Sequence[str], dict[str, str]], Node]] = {
-    "geqrf_ffi": lambda given, flags: f"torch.geqrf({given[0]})",
+    "geqrf_ffi": lambda operands, flags: f"torch.geqrf({operands[0]})",
     "gesdd_ffi": _svd,
-    "getrf_ffi": lambda given, flags: f"host_ops.lu({given[0]})",
-    "orgqr_ffi": lambda given, flags: f"torch.linalg.householder_product({', '.join(given)})",
+    "getrf_ffi": lambda operands, flags: f"host_ops.lu({operands[0]})",
+    "orgqr_ffi": lambda operands, flags: f"torch.linalg.householder_product({', '.join(operands)})",
     "potrf_ffi": _factor,
     "syevd_ffi": _eigh,
     "trsm_ffi": _solve,
-    "ungqr_ffi": lambda given, flags: f"torch.linalg.householder_product({', '.join(given)})",
+    "ungqr_ffi": lambda operands, flags: f"torch.linalg.householder_product({', '.join(operands)})",
 }
-"""By LAPACK's name without the letter of the element type."""
+"""Rules by LAPACK's name without the letter of the element type."""
 
 
 def _listed(items: Sequence[int], *, brackets: bool = False) -> str:
@@ -478,7 +481,7 @@ def _listed(items: Sequence[int], *, brackets: bool = False) -> str:
 
 
 def _shape(items: Sequence[int]) -> str:
-    """A shape as arguments of a method, an empty one as a tuple."""
+    """Returns a shape as arguments of a method; an empty shape as a tuple."""
     return _listed(items) if items else "()"
 
 

@@ -1,4 +1,4 @@
-"""What a language of generated source has to say."""
+"""The interface of a language of generated source."""
 
 from __future__ import annotations
 
@@ -7,78 +7,104 @@ from typing import Literal, Protocol
 
 from tt_xla.codegen.expressions import Data, Expression
 from tt_xla.codegen.formatting import Node
-from tt_xla.codegen.languages.numbered import Made
+from tt_xla.codegen.languages.numbered import WeightEntry
 from tt_xla.ir.program import Program
 from tt_xla.target import Target
 
-Gives = Literal["nothing", "one", "several", "list"]
-"""What a function gives: ``several`` tensors of its own, or a ``list`` however many they are."""
+ResultForm = Literal["nothing", "one", "several", "list"]
+"""Form of a function's results: none, one tensor, ``several`` separate tensors, or a ``list`` of any length."""
 
 Value = Callable[[int], str]
+"""Returns the source that names a tensor, by its value number."""
+
 DataOf = Callable[[Data], Expression]
-"""What stands for elements given with the program."""
+"""Returns the expression that creates or loads a constant."""
 
 
 class Language(Protocol):
-    """Statements come as lines, indented once where they stand in a function."""
+    """Prints generated source in one language. Statements are lists of lines, indented once inside a function."""
 
     name: str
-    """What ``tt-xla codegen --language`` takes."""
+    """Name that ``tt-xla codegen --language`` takes."""
     label: str
+    """Name for people, ``C++``."""
     main: str
-    """The name of the main file."""
+    """Name of the main file."""
     traces: bool
-    """Whether there is source for traces."""
+    """Whether the language supports traces."""
     host: bool
-    """Whether there is source for what the host runs."""
+    """Whether the language supports ops that the host runs."""
     spreads: bool
-    """Whether functions that loops and cases run take tensors one by one; else in a list."""
+    """Whether functions that loops and cases run take one parameter for each tensor rather than one list."""
 
-    def node(self, expression: Expression, value: Value, data: DataOf) -> Node: ...
+    def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
+        """Returns the source of an expression."""
+        ...
 
     def call(self, function: str, arguments: Sequence[Node]) -> Node:
-        """A call of a function of the file."""
+        """Returns a call of a function of the file."""
         ...
 
     def weight(self, key: str) -> str:
-        """A weight by its name."""
+        """Returns the source that looks up a weight by its key."""
         ...
 
     def weights(self, keys: Sequence[str]) -> Sequence[Node]:
-        """Several weights as arguments of a call: one list for a language that ``spreads``."""
+        """Returns several weights as arguments of a call: one list for a language that ``spreads``."""
         ...
 
     def under(self, prefix: str) -> str:
-        """The weights of one module."""
+        """Returns the source that selects the weights of one module."""
         ...
 
-    def listed(self, items: Sequence[str]) -> Node: ...
-
-    def keep(self, made: Sequence[Made]) -> list[str]:
-        """Puts results of const-eval with the weights."""
+    def listed(self, items: Sequence[str]) -> Node:
+        """Returns a list of these items."""
         ...
 
-    def bind(self, names: Sequence[str], fresh: Sequence[bool], source: Node, gives: str) -> list[str]:
-        """Gives results their names. ``fresh``: which names nothing had before."""
+    def store(self, entries: Sequence[WeightEntry]) -> list[str]:
+        """Returns statements that store entries in the table of weights."""
         ...
 
-    def gives(self, expression: Expression, results: int) -> str:
-        """How the results of a call of TT-NN come."""
+    def bind(self, names: Sequence[str], fresh: Sequence[bool], source: Node, form: str) -> list[str]:
+        """Returns a statement that assigns the results of an expression.
+
+        Args:
+            names: names of the results.
+            fresh: for each name, whether the function uses it for the first time.
+            source: the expression.
+            form: form of its results, as :meth:`result_form` returns it.
+        """
         ...
 
-    def give(self, results: Sequence[str], gives: Gives) -> list[str]: ...
+    def result_form(self, expression: Expression, results: int) -> str:
+        """Returns the form in which a call of TT-NN returns its results."""
+        ...
 
-    def comment(self, text: str) -> str: ...
+    def return_statement(self, results: Sequence[str], form: ResultForm) -> list[str]:
+        """Returns a return statement."""
+        ...
 
-    def is_comment(self, line: str) -> bool: ...
+    def comment(self, text: str) -> str:
+        """Returns a line with a comment."""
+        ...
 
-    def deallocate(self, name: str) -> str: ...
+    def is_comment(self, line: str) -> bool:
+        """Returns whether a line is a comment."""
+        ...
+
+    def deallocate(self, name: str) -> str:
+        """Returns a statement that frees a tensor."""
+        ...
 
     def function(
-        self, name: str, parameters: Sequence[str], gives: Gives, doc: str, lines: Sequence[str]
-    ) -> list[str]: ...
+        self, name: str, parameters: Sequence[str], form: ResultForm, doc: str, lines: Sequence[str]
+    ) -> list[str]:
+        """Returns a function definition."""
+        ...
 
-    def config(self, name: str, value: Expression) -> list[str]: ...
+    def config(self, name: str, value: Expression) -> list[str]:
+        """Returns the definition of a named config at the top of the file."""
+        ...
 
     def loop(
         self,
@@ -89,25 +115,43 @@ class Language(Protocol):
         states: Sequence[str],
         captured: Sequence[str],
     ) -> list[str]:
-        """A loop of a function over its states.
+        """Returns a loop that calls a function on its own results.
 
         Args:
-            bounds: initial, limit and step of a counted loop.
-            condition: the function that says whether there is another round, where it is not counted.
+            bounds: initial value, limit and step of a counted loop; a limit that the step never reaches means no
+                round, as in Python's ``range``.
+            condition: name of the function that decides on another round; None for a counted loop.
+            body: name of the function that computes the next states.
+            carried: name of the list of states.
+            states: states before the first round.
+            captured: further arguments of both functions.
         """
         ...
 
-    def choose(self, chosen: str, index: str, branches: Sequence[str], given: Sequence[str]) -> tuple[list[str], Node]:
-        """What chooses among functions, and the call of the one that is chosen."""
+    def choose(
+        self, chosen: str, index: str, branches: Sequence[str], arguments: Sequence[str]
+    ) -> tuple[list[str], Node]:
+        """Returns statements that choose one of several functions, and a call of the chosen one.
+
+        Args:
+            chosen: name for the chosen function.
+            index: tensor that holds the number of the branch.
+            branches: names of the functions.
+            arguments: arguments of the call.
+        """
         ...
 
-    def element(self, name: str, index: int) -> str: ...
+    def element(self, name: str, index: int) -> str:
+        """Returns an element of a list."""
+        ...
 
     def scalar(self, name: str) -> str:
-        """The number that a tensor holds."""
+        """Returns the number that a tensor of one element holds."""
         ...
 
-    def loaders(self, weights: Sequence[Made], inputs: Sequence[Node]) -> list[str]: ...
+    def loaders(self, weights: Sequence[WeightEntry], inputs: Sequence[Node]) -> list[str]:
+        """Returns the functions ``load_weights`` and ``load_inputs``."""
+        ...
 
     def file(
         self,
@@ -117,13 +161,23 @@ class Language(Protocol):
         configs: Sequence[str],
         modules: Sequence[str] = (),
     ) -> str:
-        """The whole text, of configs and functions.
+        """Returns the text of the main file.
 
         Args:
-            modules: what is imported beside ``utils``; there are none for a language without ``host``.
+            program: the Program.
+            target: the chip it was compiled for.
+            parts: functions, each as lines.
+            configs: definitions of configs.
+            modules: modules to import beside ``utils``; none for a language without ``host``.
         """
         ...
 
     def entry(self, program: Program, prepares: bool, inputs: int) -> list[str]:
-        """What loads, runs and prints."""
+        """Returns the ``main`` function, which loads tensors, runs ``forward`` and prints results.
+
+        Args:
+            program: the Program.
+            prepares: whether there is a function ``const_eval``.
+            inputs: number of inputs of ``forward``.
+        """
         ...

@@ -1,8 +1,8 @@
-"""Generated source as C++20.
+"""Prints generated source as C++20.
 
-Tensors are ``ttnn::Tensor``, passed by value as they are handles; several results come in a vector. Arguments are in
-the order of the function's declaration (:mod:`tt_xla.codegen.languages.signatures`), those that are left out up to the
-last one given have their defaults.
+A tensor is a ``ttnn::Tensor``, passed by value because it is a handle; several results are a vector. Arguments follow
+the order of the function's declaration (:mod:`tt_xla.codegen.languages.signatures`). Arguments that are left out before
+the last one passed are written as their defaults.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name, sho
 from tt_xla.codegen.expressions import Value as ValueOf
 from tt_xla.codegen.formatting import INDENT, Group, Node, call, flat, lay_out
 from tt_xla.codegen.judge import L1_SMALL_BYTES
-from tt_xla.codegen.languages.base import DataOf, Gives, Value
-from tt_xla.codegen.languages.numbered import Made
+from tt_xla.codegen.languages.base import DataOf, ResultForm, Value
+from tt_xla.codegen.languages.numbered import WeightEntry
 from tt_xla.codegen.languages.python import plain
 from tt_xla.codegen.languages.signatures import FUNCTIONS, Function, Parameter
 from tt_xla.codegen.naming import stem
@@ -32,7 +32,7 @@ _NAMES = {
     "ttnn.DRAM_MEMORY_CONFIG": "ttnn::DRAM_MEMORY_CONFIG",
     "ttnn.L1_MEMORY_CONFIG": "ttnn::L1_MEMORY_CONFIG",
 }
-_HOMES = {
+_NAMESPACES = {
     "BufferType": "ttnn::BufferType",
     "MathFidelity": "tt::tt_metal::MathFidelity",
     "ShardOrientation": "tt::tt_metal::ShardOrientation",
@@ -67,6 +67,8 @@ _FLOATS = {"f", "f1", "f?", "cf?", "number"}
 
 
 class Cpp:
+    """The C++ implementation of :class:`tt_xla.codegen.languages.base.Language`."""
+
     name = "cpp"
     label = "C++"
     main = "main.cpp"
@@ -92,38 +94,38 @@ class Cpp:
     def listed(self, items: Sequence[str]) -> Node:
         return Group("{", tuple(items), "}")
 
-    def keep(self, made: Sequence[Made]) -> list[str]:
-        return [line for found in made for line in self._keep(found.keys, found.source)]
+    def store(self, entries: Sequence[WeightEntry]) -> list[str]:
+        return [line for entry in entries for line in self._store(entry.keys, entry.source)]
 
-    def _keep(self, keys: Sequence[str], source: Node) -> list[str]:
+    def _store(self, keys: Sequence[str], source: Node) -> list[str]:
         if len(keys) == 1:
             return lay_out(f"w[{quoted(keys[0])}] = ", source, ";", indent=1, trailing="")
-        taken = [f"{INDENT * 2}w[{quoted(key)}] = allResults[{index}];" for index, key in enumerate(keys)]
+        assignments = [f"{INDENT * 2}w[{quoted(key)}] = allResults[{index}];" for index, key in enumerate(keys)]
         lines = lay_out("const auto allResults = ", source, ";", indent=2, trailing="")
-        return [f"{INDENT}{{", *lines, *taken, f"{INDENT}}}"]
+        return [f"{INDENT}{{", *lines, *assignments, f"{INDENT}}}"]
 
-    def bind(self, names: Sequence[str], fresh: Sequence[bool], source: Node, gives: str) -> list[str]:
+    def bind(self, names: Sequence[str], fresh: Sequence[bool], source: Node, form: str) -> list[str]:
         declared = [f"{'auto ' if new else ''}{name} = " for name, new in zip(names, fresh, strict=True)]
-        if gives == "variant":
+        if form == "variant":
             return lay_out(declared[0], Group("std::get<0>(", (source,), ")"), ";", indent=1, trailing="")
-        if not names or (len(names) == 1 and gives == "one"):
+        if not names or (len(names) == 1 and form == "one"):
             return lay_out("".join(declared), source, ";", indent=1, trailing="")
         if len(names) == 1:
             return lay_out(declared[0], source, "[0];", indent=1, trailing="")
-        outer = [f"{INDENT}ttnn::Tensor {name};" for name, new in zip(names, fresh, strict=True) if new]
+        declarations = [f"{INDENT}ttnn::Tensor {name};" for name, new in zip(names, fresh, strict=True) if new]
         lines = lay_out("auto allResults = ", source, ";", indent=2, trailing="")
-        item = "std::get<{}>(allResults)" if gives == "tuple" else "allResults[{}]"
-        taken = [f"{INDENT * 2}{name} = {item.format(index)};" for index, name in enumerate(names)]
-        return [*outer, f"{INDENT}{{", *lines, *taken, f"{INDENT}}}"]
+        item = "std::get<{}>(allResults)" if form == "tuple" else "allResults[{}]"
+        assignments = [f"{INDENT * 2}{name} = {item.format(index)};" for index, name in enumerate(names)]
+        return [*declarations, f"{INDENT}{{", *lines, *assignments, f"{INDENT}}}"]
 
-    def gives(self, expression: Expression, results: int) -> str:
-        found = FUNCTIONS.get(_key(expression)) if isinstance(expression, Call) else None
-        return found.returns if found is not None and found.returns != "none" else "one"
+    def result_form(self, expression: Expression, results: int) -> str:
+        function = FUNCTIONS.get(_key(expression)) if isinstance(expression, Call) else None
+        return function.returns if function is not None and function.returns != "none" else "one"
 
-    def give(self, results: Sequence[str], gives: Gives) -> list[str]:
-        if gives == "nothing" or not results:
-            return [f"{INDENT}return {{}};"] if gives != "nothing" else []
-        if gives == "one":
+    def return_statement(self, results: Sequence[str], form: ResultForm) -> list[str]:
+        if form == "nothing" or not results:
+            return [f"{INDENT}return {{}};"] if form != "nothing" else []
+        if form == "one":
             return [f"{INDENT}return {results[0]};"]
         return lay_out("return ", self.listed(results), ";", indent=1, trailing="")
 
@@ -136,11 +138,13 @@ class Cpp:
     def deallocate(self, name: str) -> str:
         return f"{INDENT}ttnn::deallocate({name}, false);"
 
-    def function(self, name: str, parameters: Sequence[str], gives: Gives, doc: str, lines: Sequence[str]) -> list[str]:
-        kind = {"nothing": "void", "one": "ttnn::Tensor"}.get(gives, "std::vector<ttnn::Tensor>")
-        changes = gives == "nothing"
-        typed = Group("(", tuple(_parameter(given, changes) for given in parameters), ")", fill=True)
-        head = lay_out(f"{kind} {name}", typed, " {", trailing="")
+    def function(
+        self, name: str, parameters: Sequence[str], form: ResultForm, doc: str, lines: Sequence[str]
+    ) -> list[str]:
+        result_type = {"nothing": "void", "one": "ttnn::Tensor"}.get(form, "std::vector<ttnn::Tensor>")
+        changes_weights = form == "nothing"
+        declarations = tuple(_parameter(parameter, changes_weights) for parameter in parameters)
+        head = lay_out(f"{result_type} {name}", Group("(", declarations, ")", fill=True), " {", trailing="")
         return [*([f"// {doc}"] if doc else []), *head, *lines, "}"]
 
     def config(self, name: str, value: Expression) -> list[str]:
@@ -165,20 +169,22 @@ class Cpp:
         states: Sequence[str],
         captured: Sequence[str],
     ) -> list[str]:
-        given = f"utils::joined({carried}, {flat(self.listed(captured))})"
+        arguments = f"utils::joined({carried}, {flat(self.listed(captured))})"
         lines = lay_out(f"std::vector<ttnn::Tensor> {carried} = ", self.listed(states), ";", indent=1, trailing="")
         if condition is None:
             rounds = f"utils::rounds({', '.join(bounds)})"
             lines.append(f"{INDENT}for (int64_t iRound = 0, nRounds = {rounds}; iRound < nRounds; ++iRound) {{")
         else:
-            lines.append(f"{INDENT}while (utils::scalar({condition}(device, {given})[0])) {{")
-        return [*lines, f"{INDENT * 2}{carried} = {body}(device, {given});", f"{INDENT}}}"]
+            lines.append(f"{INDENT}while (utils::scalar({condition}(device, {arguments})[0])) {{")
+        return [*lines, f"{INDENT * 2}{carried} = {body}(device, {arguments});", f"{INDENT}}}"]
 
-    def choose(self, chosen: str, index: str, branches: Sequence[str], given: Sequence[str]) -> tuple[list[str], Node]:
+    def choose(
+        self, chosen: str, index: str, branches: Sequence[str], arguments: Sequence[str]
+    ) -> tuple[list[str], Node]:
         names = tuple(branches)
         pick = Group("(", (index, Group("{", names, "}")), ")", fill=True)
         lines = lay_out(f"const utils::Branch {chosen} = utils::pick", pick, ";", indent=1, trailing="")
-        return lines, call(chosen, ["device", self.listed(given)])
+        return lines, call(chosen, ["device", self.listed(arguments)])
 
     def element(self, name: str, index: int) -> str:
         return f"{name}[{index}]"
@@ -186,10 +192,10 @@ class Cpp:
     def scalar(self, name: str) -> str:
         return f"static_cast<int64_t>(utils::scalar({name}))"
 
-    def loaders(self, weights: Sequence[Made], inputs: Sequence[Node]) -> list[str]:
+    def loaders(self, weights: Sequence[WeightEntry], inputs: Sequence[Node]) -> list[str]:
         device = "ttnn::MeshDevice* device"
         lines = ["", f"utils::Weights load_weights([[maybe_unused]] {device}) {{", f"{INDENT}utils::Weights w;"]
-        lines += self.keep(weights)
+        lines += self.store(weights)
         lines += [f"{INDENT}return w;", "}", "", f"std::vector<ttnn::Tensor> load_inputs([[maybe_unused]] {device}) {{"]
         return [*lines, *lay_out("return ", Group("{", tuple(inputs), "}"), ";", indent=1, trailing=""), "}"]
 
@@ -217,17 +223,17 @@ class Cpp:
         return "\n".join(_without_empty_runs(lines)) + "\n"
 
     def entry(self, program: Program, prepares: bool, inputs: int) -> list[str]:
-        given = "".join(f", inputs[{index}]" for index in range(inputs))
+        arguments = "".join(f", inputs[{index}]" for index in range(inputs))
         return [
             "",
             "int main() {",
             f"    auto mesh = ttnn::device::open_mesh_device(0, {L1_SMALL_BYTES});",
             "    auto* device = mesh.get();",
-            "    {  // tensors end before the device closes",
+            "    {  // tensors must be freed before the device closes",
             "        auto w = load_weights(device);",
             *(["        const_eval(device, w);"] if prepares else []),
             "        [[maybe_unused]] auto inputs = load_inputs(device);",
-            f"        utils::show(forward(device, w{given}));",
+            f"        utils::show(forward(device, w{arguments}));",
             "    }",
             "    ttnn::device::close_device(*device);",
             "    return 0;",
@@ -236,13 +242,14 @@ class Cpp:
 
 
 class _Printer:
-    """Expressions with the types that parameters have."""
+    """Prints expressions in the types of the parameters that they are passed to."""
 
     def __init__(self, value: Value, data: DataOf) -> None:
         self.value = value
         self.data = data
 
     def node(self, expression: Expression, code: str = "") -> Node:
+        """Returns the source of an expression that is passed to a parameter with this type code."""
         match expression:
             case ValueOf(number):
                 return self.value(number)
@@ -255,7 +262,7 @@ class _Printer:
             case Call():
                 return self._call(expression)
             case tuple():
-                return self._several(expression, code)
+                return self._sequence(expression, code)
             case set():
                 return Group("{", tuple(sorted((self.node(item) for item in expression), key=flat)), "}")
             case str():
@@ -269,22 +276,23 @@ class _Printer:
 
     def _call(self, expression: Call) -> Node:
         if expression.function in _CLASSES:
-            return self._made(expression)
+            return self._constructor(expression)
         function = FUNCTIONS.get(_key(expression))
         if function is None:
             raise UnsupportedOpError(
-                f"'{expression.function}' has no declaration for C++ in the table.",
+                f"The table of C++ declarations has no row for '{expression.function}'.",
                 hint="Add a row to tt_xla/codegen/languages/signatures.py.",
             )
         arguments = _ordered(function, expression)
         items = tuple(
-            parameter.default if given is _ABSENT else self.node(given, parameter.code)  # pyright: ignore[reportArgumentType]
-            for parameter, given in arguments
+            parameter.default if argument is _ABSENT else self.node(argument, parameter.code)  # pyright: ignore[reportArgumentType]
+            for parameter, argument in arguments
         )
         name = f"{function.name}<int32_t>" if function.template == "int32_t" else function.name
         return Group(f"{name}(", items, ")", fill=True)
 
-    def _made(self, expression: Call) -> Node:
+    def _constructor(self, expression: Call) -> Node:
+        """Returns the construction of an object of TT-NN."""
         kind = _CLASSES[expression.function]
         match expression.function:
             case "ttnn.CoreGrid":
@@ -304,7 +312,7 @@ class _Printer:
             case _:
                 return Group(f"{kind}(", tuple(map(self.node, expression.arguments)), ")", fill=True)
 
-    def _several(self, items: tuple[Expression, ...], code: str) -> Node:
+    def _sequence(self, items: tuple[Expression, ...], code: str) -> Node:
         if code in ("two", "padding"):
             return f"std::array<uint32_t, {len(items)}>{{{', '.join(map(str, items))}}}"
         if code == "shape":
@@ -315,31 +323,36 @@ class _Printer:
 
 
 _ABSENT = object()
+"""Marks a parameter that gets its default."""
 
 
 def _ordered(function: Function, expression: Call) -> list[tuple[Parameter, Expression | object]]:
-    """The arguments of a call in the order of the declaration, up to the last that is given."""
+    """Returns the arguments of a call in the order of the declaration, up to the last one that is passed or required.
+
+    Raises:
+        UnsupportedOpError: the declaration has no parameter of a keyword's name.
+    """
     rest = list(function.parameters)
-    found: list[tuple[Parameter, Expression | object]] = []
-    for given in expression.arguments:
-        found.append((rest.pop(0), given))
+    ordered: list[tuple[Parameter, Expression | object]] = []
+    for argument in expression.arguments:
+        ordered.append((rest.pop(0), argument))
     keywords = dict(expression.keywords)
     while keywords:
         if not rest:
             raise UnsupportedOpError(
-                f"'{expression.function}' has no parameter {', '.join(keywords)} in the declaration for C++.",
+                f"The C++ declaration of '{expression.function}' has no parameter {', '.join(keywords)}.",
                 hint="Correct its row in tt_xla/codegen/languages/signatures.py.",
             )
         parameter = rest.pop(0)
-        found.append((parameter, keywords.pop(parameter.name, _ABSENT)))
-    needed = [parameter for parameter in rest if not parameter.default]
-    for parameter in rest[: rest.index(needed[-1]) + 1] if needed else []:
-        found.append((parameter, _ABSENT))
-    return found
+        ordered.append((parameter, keywords.pop(parameter.name, _ABSENT)))
+    required = [parameter for parameter in rest if not parameter.default]
+    for parameter in rest[: rest.index(required[-1]) + 1] if required else []:
+        ordered.append((parameter, _ABSENT))
+    return ordered
 
 
 def _key(expression: Call) -> str:
-    """The row of a call: by its name, and for a few by what it is given."""
+    """Returns the key of a call in the table of declarations; a few functions have a row for each form of arguments."""
     if expression.function == "ttnn.clamp" and len(expression.arguments) > 1:
         return "ttnn.clamp (tensors)"
     if expression.function == "ttnn.divide" and "rounding_mode" in expression.keywords:
@@ -348,12 +361,13 @@ def _key(expression: Call) -> str:
 
 
 def _name(text: str) -> str:
+    """Returns the C++ name for a name of the Python library."""
     if text in _NAMES:
         return _NAMES[text]
     if not text.startswith("ttnn."):
         return text
     _, kind, label = text.split(".")
-    return f"{_HOMES[kind]}::{label}"
+    return f"{_NAMESPACES[kind]}::{label}"
 
 
 def quoted(text: str) -> str:
@@ -368,6 +382,7 @@ def _escaped(character: str) -> str:
 
 
 def _number(value: float, code: str) -> str:
+    """Returns a number as a C++ literal for a parameter with this type code."""
     if code in _FLOATS or (isinstance(value, float) and code != "double"):
         value = float(value)
         if math.isnan(value):
@@ -381,12 +396,13 @@ def _number(value: float, code: str) -> str:
     return repr(value)
 
 
-def _parameter(name: str, changes: bool) -> str:
+def _parameter(name: str, changes_weights: bool) -> str:
+    """Returns the declaration of a parameter by its name."""
     match name:
         case "device":
             return "[[maybe_unused]] ttnn::MeshDevice* device"
         case "w":
-            return f"{'' if changes else '[[maybe_unused]] const '}utils::Weights& w"
+            return f"{'' if changes_weights else '[[maybe_unused]] const '}utils::Weights& w"
         case "tensors":
             return "const std::vector<ttnn::Tensor>& tensors"
         case _ if stem(name) == "states":
@@ -396,8 +412,9 @@ def _parameter(name: str, changes: bool) -> str:
 
 
 def _without_empty_runs(lines: Sequence[str]) -> list[str]:
-    found: list[str] = []
+    """Returns lines with no two empty ones in a row."""
+    result: list[str] = []
     for line in lines:
-        if line or (found and found[-1]):
-            found.append(line)
-    return found
+        if line or (result and result[-1]):
+            result.append(line)
+    return result

@@ -1,4 +1,4 @@
-"""Weights of numbered modules that are loaded or prepared alike, so that a loop over the numbers does it."""
+"""Finds weights of numbered modules that are loaded or prepared alike, so that one loop handles all of them."""
 
 from __future__ import annotations
 
@@ -12,77 +12,92 @@ from tt_xla.codegen.formatting import Group, Node, flat
 from tt_xla.codegen.naming import block_of
 
 FEWEST_NUMBERS = 3
-"""Fewer modules than these are written one by one."""
+"""Minimum number of modules for a loop; fewer modules have separate statements."""
 
 COUNTER = "n"
+"""Name of the loop variable."""
 
 _FILE = re.compile(r'"arg(\d+)"')
 
 
 @dataclass(frozen=True)
-class Made:
-    """Entries of the table of weights, and what makes them."""
+class WeightEntry:
+    """One or several entries of the table of weights that one expression creates."""
 
     keys: tuple[str, ...]
     source: Node
+    """The expression; it has one result for each key."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """What is made for each number from ``first`` on, as the body of a loop: keys and sources have ``{n}`` in them."""
+    """Entries that are alike for consecutive module numbers."""
 
     first: int
+    """First module number."""
     end: int
-    body: tuple[Made, ...]
+    """Last module number plus 1."""
+    body: tuple[WeightEntry, ...]
+    """The entries of one number; their keys and sources contain ``{n}``."""
 
 
 @dataclass(frozen=True)
 class _Member:
+    """An entry that may become part of a loop."""
+
     position: int
+    """Index of the entry in the original order."""
     number: int
+    """Module number."""
     file: int
-    """Of ``arg<file>``; -1 where none is read."""
+    """Number in the name of the file ``arg<file>`` that the entry loads; -1 if it loads none."""
 
 
-def gathered(entries: Sequence[Made], named: Container[str]) -> list[Made | Loop]:
-    """Entries in order, those of numbered modules as loops where the first of them was.
+def gathered(entries: Sequence[WeightEntry], named: Container[str]) -> list[WeightEntry | Loop]:
+    """Replaces entries of numbered modules that are alike by loops, at the position of the first of them.
 
     Args:
-        named: keys that an entry may read; one that reads others stays where it is.
+        entries: entries in order.
+        named: keys that an entry in a loop may read; an entry that reads other keys stays in place.
     """
     groups: dict[tuple[tuple[str, ...], str], list[_Member]] = defaultdict(list)
     for position, entry in enumerate(entries):
-        found = _template(entry)
-        if found is not None and all(key in named for key in re.findall(r'w\["(.*?)"\]', flat(entry.source))):
-            key, member = found
+        template = _template(entry)
+        if template is not None and all(key in named for key in re.findall(r'w\["(.*?)"\]', flat(entry.source))):
+            key, member = template
             groups[key].append(_Member(position, *member))
-    loops: dict[tuple[str, int, int], list[tuple[int, Made]]] = defaultdict(list)
-    gone: set[int] = set()
+    loops: dict[tuple[str, int, int], list[tuple[int, WeightEntry]]] = defaultdict(list)
+    replaced: set[int] = set()
     for (keys, _), members in groups.items():
         members.sort(key=lambda member: member.number)
         if not _regular(members):
             continue
-        gone |= {member.position for member in members}
-        place = keys[0].partition(f"{{{COUNTER}}}")[0], members[0].number, members[-1].number + 1
+        replaced |= {member.position for member in members}
+        group = keys[0].partition(f"{{{COUNTER}}}")[0], members[0].number, members[-1].number + 1
         body = _counted(entries[members[0].position], members)
-        loops[place].append((min(member.position for member in members), body))
-    starts = {min(position for position, _ in body): (place, body) for place, body in loops.items()}
-    return list(_in_order(entries, starts, gone))
+        loops[group].append((min(member.position for member in members), body))
+    starts = {min(position for position, _ in body): (group, body) for group, body in loops.items()}
+    return list(_in_order(entries, starts, replaced))
 
 
 def _in_order(
-    entries: Sequence[Made], starts: dict[int, tuple[tuple[str, int, int], list[tuple[int, Made]]]], gone: set[int]
-) -> Iterator[Made | Loop]:
+    entries: Sequence[WeightEntry],
+    starts: dict[int, tuple[tuple[str, int, int], list[tuple[int, WeightEntry]]]],
+    replaced: set[int],
+) -> Iterator[WeightEntry | Loop]:
     for position, entry in enumerate(entries):
         if position in starts:
             (_, first, end), body = starts[position]
-            yield Loop(first, end, tuple(made for _, made in body))
-        elif position not in gone:
+            yield Loop(first, end, tuple(body_entry for _, body_entry in body))
+        elif position not in replaced:
             yield entry
 
 
-def _template(entry: Made) -> tuple[tuple[tuple[str, ...], str], tuple[int, int]] | None:
-    """What an entry has in common with those of other numbers, and its own number and file."""
+def _template(entry: WeightEntry) -> tuple[tuple[tuple[str, ...], str], tuple[int, int]] | None:
+    """Returns what an entry shares with those of other modules, and its own module and file number.
+
+    Returns None for an entry of a module without a number.
+    """
     prefix = block_of(entry.keys[0])
     number = re.search(r"(\d+)\D*$", prefix)
     text = flat(entry.source)
@@ -96,22 +111,22 @@ def _template(entry: Made) -> tuple[tuple[tuple[str, ...], str], tuple[int, int]
 
 
 def _regular(members: Sequence[_Member]) -> bool:
-    """Whether numbers follow each other, and files at one distance."""
+    """Returns whether module numbers are consecutive and file numbers have a constant distance."""
     pairs = list(itertools.pairwise(members))
     distances = {other.file - member.file for member, other in pairs}
     numbers = all(other.number == member.number + 1 for member, other in pairs)
     return len(members) >= FEWEST_NUMBERS and numbers and len(distances) == 1
 
 
-def _counted(entry: Made, members: Sequence[_Member]) -> Made:
-    """The entry of the first number as text of the loop."""
+def _counted(entry: WeightEntry, members: Sequence[_Member]) -> WeightEntry:
+    """Returns the entry of the first module, with the loop variable in place of its number."""
     prefix = block_of(entry.keys[0])
     ((keys, _), _) = _template(entry) or ((entry.keys, ""), (0, 0))
     template = keys[0][: len(keys[0]) - len(entry.keys[0]) + len(prefix)]
     distance = members[1].file - members[0].file
     offset = members[0].file - distance * members[0].number
-    place = COUNTER if distance == 1 else f"{distance} * {COUNTER}"
-    counter = f"{place} {'-' if offset < 0 else '+'} {abs(offset)}" if offset else place
+    scaled = COUNTER if distance == 1 else f"{distance} * {COUNTER}"
+    counter = f"{scaled} {'-' if offset < 0 else '+'} {abs(offset)}" if offset else scaled
     file = f'f"arg{{{counter}}}"' if distance else f'"arg{members[0].file}"'
 
     def counted(node: Node) -> Node:
@@ -120,4 +135,4 @@ def _counted(entry: Made, members: Sequence[_Member]) -> Made:
             return Group(node.opening, items, node.closing, node.fill, node.prefixes)
         return _FILE.sub(file, node.replace(f'"{prefix}', f'f"{template}'))
 
-    return Made(keys, counted(entry.source))
+    return WeightEntry(keys, counted(entry.source))

@@ -1,4 +1,4 @@
-"""Generated source as Python."""
+"""Prints generated source as Python."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from tt_xla import __version__
 from tt_xla.codegen.expressions import Expression
 from tt_xla.codegen.formatting import INDENT, WIDTH, Group, Node, call, flat, lay_out, node_of, quoted
 from tt_xla.codegen.judge import L1_SMALL_BYTES
-from tt_xla.codegen.languages.base import DataOf, Gives, Value
-from tt_xla.codegen.languages.numbered import COUNTER, Loop, Made, gathered
+from tt_xla.codegen.languages.base import DataOf, ResultForm, Value
+from tt_xla.codegen.languages.numbered import COUNTER, Loop, WeightEntry, gathered
 from tt_xla.ir.program import Program
 from tt_xla.target import Target
 
 _NAMES_WIDTH = 90
-"""Of names of weights on a line."""
+"""Maximum width of a line with names of weights."""
 
 
 class Python:
+    """The Python implementation of :class:`tt_xla.codegen.languages.base.Language`."""
+
     name = "py"
     label = "Python"
     main = "main.py"
@@ -50,30 +52,30 @@ class Python:
     def listed(self, items: Sequence[str]) -> Node:
         return Group("[", tuple(items), "]")
 
-    def keep(self, made: Sequence[Made]) -> list[str]:
-        kept = {key for found in made for key in found.keys}
-        reads = {key for found in made for key in re.findall(r'w\["(.*?)"\]', flat(found.source))}
-        return [line for found in gathered(made, reads - kept) for line in self._kept(found)]
+    def store(self, entries: Sequence[WeightEntry]) -> list[str]:
+        stored = {key for entry in entries for key in entry.keys}
+        read = {key for entry in entries for key in re.findall(r'w\["(.*?)"\]', flat(entry.source))}
+        return [line for entry in gathered(entries, read - stored) for line in self._stored(entry)]
 
-    def _kept(self, made: Made | Loop, depth: int = 1) -> list[str]:
-        if isinstance(made, Loop):
-            numbers = f"{made.first}, {made.end}" if made.first else str(made.end)
-            inside = (line for found in made.body for line in self._kept(found, depth + 1))
+    def _stored(self, entry: WeightEntry | Loop, depth: int = 1) -> list[str]:
+        if isinstance(entry, Loop):
+            numbers = f"{entry.first}, {entry.end}" if entry.first else str(entry.end)
+            inside = (line for inner in entry.body for line in self._stored(inner, depth + 1))
             return [f"{INDENT * depth}for {COUNTER} in range({numbers}):", *inside]
-        return _assigned([self.weight(key) for key in made.keys], made.source, depth)
+        return _assigned([self.weight(key) for key in entry.keys], entry.source, depth)
 
-    def bind(self, names: Sequence[str], fresh: Sequence[bool], source: Node, gives: str) -> list[str]:
-        if gives == "list" and len(names) == 1:
+    def bind(self, names: Sequence[str], fresh: Sequence[bool], source: Node, form: str) -> list[str]:
+        if form == "list" and len(names) == 1:
             return lay_out(f"({names[0]},) = ", source, indent=1)
         return _assigned(names, source)
 
-    def gives(self, expression: Expression, results: int) -> str:
+    def result_form(self, expression: Expression, results: int) -> str:
         return "several" if results > 1 else "one"
 
-    def give(self, results: Sequence[str], gives: Gives) -> list[str]:
-        if gives == "list":
+    def return_statement(self, results: Sequence[str], form: ResultForm) -> list[str]:
+        if form == "list":
             return lay_out("return ", self.listed(results), indent=1)
-        return [] if gives == "nothing" else _tuple("return ", results)
+        return [] if form == "nothing" else _tuple("return ", results)
 
     def comment(self, text: str) -> str:
         return f"{INDENT}# {text}"
@@ -84,7 +86,9 @@ class Python:
     def deallocate(self, name: str) -> str:
         return f"{INDENT}ttnn.deallocate({name}, False)"
 
-    def function(self, name: str, parameters: Sequence[str], gives: Gives, doc: str, lines: Sequence[str]) -> list[str]:
+    def function(
+        self, name: str, parameters: Sequence[str], form: ResultForm, doc: str, lines: Sequence[str]
+    ) -> list[str]:
         head = lay_out(f"def {name}", Group("(", tuple(parameters), ")", fill=True), ":")
         return [*head, *([f'{INDENT}"""{doc}"""'] if doc else []), *lines]
 
@@ -109,9 +113,11 @@ class Python:
             lines += lay_out("while ", call(f"utils.scalar({condition}", arguments), "[0]):", indent=1)
         return [*lines, *lay_out(f"{carried} = ", call(body, arguments), indent=2)]
 
-    def choose(self, chosen: str, index: str, branches: Sequence[str], given: Sequence[str]) -> tuple[list[str], Node]:
+    def choose(
+        self, chosen: str, index: str, branches: Sequence[str], arguments: Sequence[str]
+    ) -> tuple[list[str], Node]:
         pick = Group("(", (index, *branches), ")", fill=True)
-        return lay_out(f"{chosen} = utils.pick", pick, indent=1), call(chosen, ["device", *given])
+        return lay_out(f"{chosen} = utils.pick", pick, indent=1), call(chosen, ["device", *arguments])
 
     def element(self, name: str, index: int) -> str:
         return f"{name}[{index}]"
@@ -119,14 +125,15 @@ class Python:
     def scalar(self, name: str) -> str:
         return f"utils.scalar({name})"
 
-    def loaders(self, weights: Sequence[Made], inputs: Sequence[Node]) -> list[str]:
-        found = gathered(weights, ())
-        loops = [made for made in found if isinstance(made, Loop)]
-        entries = list(_entries([(made.keys[0], made.source) for made in found if isinstance(made, Made)]))
-        table = Group("{", tuple(made for _, made in entries), "}", prefixes=tuple(prefix for prefix, _ in entries))
+    def loaders(self, weights: Sequence[WeightEntry], inputs: Sequence[Node]) -> list[str]:
+        grouped = gathered(weights, ())
+        loops = [entry for entry in grouped if isinstance(entry, Loop)]
+        single = [(entry.keys[0], entry.source) for entry in grouped if isinstance(entry, WeightEntry)]
+        entries = list(_entries(single))
+        table = Group("{", tuple(source for _, source in entries), "}", prefixes=tuple(key for key, _ in entries))
         lines = ["", "", "def load_weights(device):", *lay_out("w = " if loops else "return ", table, indent=1)]
         for loop in loops:
-            lines += self._kept(loop)
+            lines += self._stored(loop)
         return [
             *lines,
             *([f"{INDENT}return w"] if loops else []),
@@ -171,6 +178,7 @@ class Python:
 
 
 def _assigned(names: Sequence[str], source: Node, depth: int = 1) -> list[str]:
+    """Returns an assignment, laid out as ``ruff format`` does it."""
     before = f"{', '.join(names)} = " if names else ""
     opening = source if isinstance(source, str) else source.opening
     if not names or len(INDENT * depth + before + opening) <= WIDTH:
@@ -182,7 +190,7 @@ def _assigned(names: Sequence[str], source: Node, depth: int = 1) -> list[str]:
 
 
 def _tuple(before: str, names: Sequence[str], depth: int = 1) -> list[str]:
-    """Names with commas between them, in parentheses with a line for each where they do not fit on one."""
+    """Returns names separated by commas, or in parentheses with one name a line when they do not fit on one line."""
     line = f"{INDENT * depth}{before}{', '.join(names)}"
     return [line] if len(line) <= WIDTH else _parenthesized(before, names, depth)
 
@@ -193,31 +201,31 @@ def _parenthesized(before: str, names: Sequence[str], depth: int) -> list[str]:
 
 
 def _entries(weights: Sequence[tuple[str, Node]]) -> Iterator[tuple[str, Node]]:
-    """Entries of the table of weights; neighbours without a name of their own that are loaded alike are one entry."""
+    """Yields entries of the table of weights; consecutive unnamed arguments that are loaded alike share one entry."""
     position = 0
     while position < len(weights):
-        name, made = weights[position]
-        first, end = _number(name, made), position + 1
+        name, source = weights[position]
+        first, end = _argument_number(name, source), position + 1
         while first is not None and end < len(weights) and _follows(weights[position], weights[end], end - position):
             end += 1
         if first is None or end == position + 1:
-            yield f"{quoted(name)}: ", made
+            yield f"{quoted(name)}: ", source
         else:
-            assert isinstance(made, Group)
-            items = (f"range({first}, {first + end - position})", *made.items[1:])
+            assert isinstance(source, Group)
+            items = (f"range({first}, {first + end - position})", *source.items[1:])
             yield "**", Group("utils.load_range(", items, ")", fill=True)
         position = end
 
 
-def _number(name: str, made: Node) -> int | None:
-    """3 of an entry ``"arg3": utils.load("arg3", ...)``."""
-    alike = isinstance(made, Group) and made.opening == "utils.load(" and made.items[0] == quoted(name)
-    return int(name[3:]) if alike and name.startswith("arg") and name[3:].isdecimal() else None
+def _argument_number(name: str, source: Node) -> int | None:
+    """Returns 3 for an entry ``"arg3": utils.load("arg3", ...)``, None for entries of another form."""
+    loads_itself = isinstance(source, Group) and source.opening == "utils.load(" and source.items[0] == quoted(name)
+    return int(name[3:]) if loads_itself and name.startswith("arg") and name[3:].isdecimal() else None
 
 
 def _follows(first: tuple[str, Node], other: tuple[str, Node], distance: int) -> bool:
-    """Whether an entry is the one ``distance`` after another, loaded alike."""
-    numbers = _number(*first), _number(*other)
+    """Returns whether an entry has a number ``distance`` above another's and is loaded alike."""
+    numbers = _argument_number(*first), _argument_number(*other)
     if numbers[0] is None or numbers[1] != numbers[0] + distance:
         return False
     assert isinstance(first[1], Group)
@@ -226,7 +234,7 @@ def _follows(first: tuple[str, Node], other: tuple[str, Node], distance: int) ->
 
 
 def _spaced(lines: Sequence[str]) -> Iterator[str]:
-    """Two empty lines between functions, none at the end."""
+    """Yields lines with two empty ones between functions and none at the end."""
     empty = 0
     for line in lines:
         if not line:
@@ -257,5 +265,5 @@ def _head(program: Program, target: Target, modules: Sequence[str]) -> list[str]
 
 
 def plain(text: str) -> str:
-    """A name that cannot end a comment or a string."""
+    """Returns a name without characters that could end a comment or a string."""
     return "".join(character if character.isprintable() and character not in '"\\*/' else "_" for character in text)

@@ -1,7 +1,7 @@
-"""TT-NN's functions as C++ declares them: by Python name, the C++ name and the parameters in order.
+"""The C++ declarations of TT-NN's functions: C++ name and ordered parameters, by Python name.
 
-Facts of ttnn 0.81.1: the parameter types are those of the symbols that ``_ttnncpp.so`` exports, which a test compares
-where it is installed. A parameter has the name that the table of calls has for it, so that one table serves both
+The declarations are those of ttnn 0.81.1: a test compares the parameter types with the symbols that ``_ttnncpp.so``
+exports, where it is installed. A parameter has the name that the table of calls uses, so that one table serves both
 languages, and a code for its type (:data:`TYPES`).
 """
 
@@ -106,16 +106,19 @@ TYPES: dict[str, tuple[str, str]] = {
     "double": ("double", ""),
     "tile?": ("const std::optional<const tt::tt_metal::Tile>&", OPTIONAL),
 }
-"""By code, the type of a parameter and its default; without a default it is always given."""
+"""C++ type and default value of a parameter, by code; a parameter without a default is always passed."""
 
 
 @dataclass(frozen=True)
 class Parameter:
+    """A parameter of a function: its name in the table of calls, and the code of its type."""
+
     name: str
     code: str
 
     @property
     def default(self) -> str:
+        """Default value as C++ source; empty for none."""
         return TYPES[self.code][1]
 
 
@@ -127,11 +130,12 @@ class Function:
     """``ttnn::relu``, as it is called."""
     parameters: tuple[Parameter, ...]
     returns: str = "one"
-    """``one`` tensor, ``several`` in a vector, a ``tuple`` of them, a ``variant`` whose first is one, or ``none``."""
+    """Form of the result: ``one`` tensor, ``several`` in a vector, a ``tuple`` of tensors, a ``variant`` whose first
+    alternative is a tensor, or ``none``."""
     home: str = ""
-    """The namespace that it is defined in, where that is another than the one it is called by."""
+    """Namespace of the definition, if it differs from the one in ``name``."""
     template: str = ""
-    """What it is a template of: it is called with ``int32_t``, or lies in the header alone (``inline``)."""
+    """``int32_t`` for a template that is called with this argument, ``inline`` for one that is only in a header."""
 
 
 def _function(name: str, parameters: str, returns: str = "one", home: str = "", template: str = "") -> Function:
