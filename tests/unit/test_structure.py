@@ -81,3 +81,17 @@ def test_only_options_reads_the_environment():
     access = re.compile(r"\bos\.(environ|getenv|putenv|unsetenv)\b|from os import .*(environ|getenv)")
     readers = {module for module, path in _modules().items() if access.search(path.read_text())}
     assert readers == {"tt_xla.options"}
+
+
+TABLES_OF_ELEMENT_TYPES = {
+    "tt_xla.ir.base",  # xDSL's types, which ir/element_types.py does not import.
+    "tt_xla.codegen.host_ops",  # Scripts for an interpreter that does not have this package.
+    "tt_xla.codegen.worker",
+    "tt_xla.compiler.stablehlo.bits",  # Bits of exponent and mantissa that the chip keeps.
+}
+
+
+def test_element_types_have_one_table():
+    """Names and sizes of element types are columns of ``ir/element_types.py``."""
+    row = re.compile(r"""DataType\.F32\s*: |["']f32["']\s*: |["']float32["']\s*: """)
+    assert {module for module, path in _modules().items() if row.search(path.read_text())} == TABLES_OF_ELEMENT_TYPES

@@ -103,7 +103,7 @@ class PropertyKind(AttrConstraint[Attribute], Generic[T]):
             if value is None:
                 op.properties.pop(name, None)
             else:
-                op.properties[name] = self.encode(value)
+                op.properties[name] = value if isinstance(value, Attribute) else self.encode(value)
 
         return property(read_optional if optional else read, write)
 
