@@ -1,4 +1,4 @@
-"""Small Programs written by hand, and a device that is no real system."""
+"""Small Programs written by hand, and a device of a made-up system."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class FunctionBuilder:
 
 
 def traced(main: FunctionBuilder, *results: int) -> tuple[list[Function], dict[str, str]]:
-    """The functions of a trace whose ``main`` makes ``results``, and the attributes of the op that runs it."""
+    """Returns the functions of a trace whose ``main`` returns ``results``, and the attributes of its op."""
     for result in results:
         spec = main.values[result]
         slot = main.argument(spec.shape, spec.layout.dtype.value)
@@ -136,7 +136,7 @@ NARROW = {torch.bfloat16: "bf16", torch.float32: "f32", torch.int32: "si32", tor
 
 @pytest.fixture
 def run_op() -> Callable[..., Any]:
-    """Runs one op: tensors in their containers in, tensors out; ``dtypes`` overrides operands' device dtypes."""
+    """Runs one op on tensors in their containers; ``dtypes`` overrides operands' device dtypes."""
 
     def run(
         op: str,

@@ -1,4 +1,4 @@
-"""Elementwise kernels against float64: one rounding in the result's format, and little more."""
+"""Elementwise kernels lie within about one rounding of float64."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def samples(low, high, dtype, shape=(7, 40), seed=0):
 
 
 def assert_rounded_once(result: torch.Tensor, exact: np.ndarray) -> None:
-    """Within 0.51 units in the last place for bfloat16, 8 for float32 (torch's vector maths)."""
+    """Checks a distance of at most 0.51 ULP for bfloat16 and 8 for float32, the error of torch's vector functions."""
     exact = torch.from_numpy(np.asarray(exact, dtype=np.float64))
     bits, allowed = (8, 0.51) if result.dtype is BF16 else (24, 8.0)
     _, exponent = torch.frexp(exact.abs().clamp(min=2.0**-126))
@@ -131,7 +131,7 @@ def test_the_sign_of_a_nan_is_a_nan(run_op, dtype):
 @pytest.mark.parametrize("op", sorted(BINARY))
 def test_binary(run_op, op, dtype):
     torch_dtype = BF16 if dtype == "bf16" else torch.float32
-    # Few different values, so that some are equal and some are zero; broadcasting both ways.
+    # There are few different values, so that some are equal and some are zero. Both operands are broadcast.
     x = samples(-3, 3, torch_dtype, (7, 1)).round()
     y = samples(-3, 3, torch_dtype, (1, 40), 1).round()
     if op in ("add", "atan2", "multiply", "subtract", "divide", "remainder"):
@@ -281,7 +281,7 @@ def test_functions_in_a_binary_op(run_op, step):
 
 
 LARGE = (64, 80)
-"""More elements than are chosen between in one call of torch."""
+"""Shape with more elements than one call of torch chooses between."""
 
 
 @pytest.mark.parametrize("dtype", [BF16, torch.float32, torch.int32], ids=str)

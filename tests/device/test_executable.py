@@ -17,7 +17,7 @@ BF16 = torch.bfloat16
 
 @pytest.fixture
 def add(function_builder, make_program):
-    """x + y of declared type ``dtype``, held as ``held``."""
+    """A program of x + y whose operands are declared as ``dtype`` and held on the device as ``held``."""
 
     def make(dtype="bf16", held="bf16", shape=(2, 3), **more):
         f = function_builder("main")
@@ -33,7 +33,7 @@ def add(function_builder, make_program):
 
 @pytest.fixture
 def model(function_builder, make_program, make_trace):
-    """relu(x @ w + w_sum): w transposed in const-eval, the rest in a trace when asked."""
+    """A program of relu(x @ w + w_sum): w is transposed in const-eval, the rest is optionally in a trace."""
 
     def make(trace=True, trace_bytes=4096, trace_op="ttnn.relu"):
         c = function_builder("main_const_eval_0", FunctionKind.CONST_EVAL)

@@ -1,4 +1,4 @@
-"""Reductions, normalisations, data movement, creation, indexing, attention: against numpy in float64."""
+"""Reductions, normalizations, data movement, creation, indexing and attention agree with NumPy in float64."""
 
 from __future__ import annotations
 

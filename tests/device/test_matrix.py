@@ -1,4 +1,4 @@
-"""The matrix unit: what sources keep, the fidelity phases, the accumulator; matmul and linear on it."""
+"""The matrix unit: the bits its sources keep, its fidelity phases and accumulator, and matmul and linear on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def samples(*shape, dtype=BF16, seed=0):
 
 
 def cut(x: torch.Tensor, bits: int) -> np.ndarray:
-    """float64 with ``bits`` significant bits, the rest dropped, by arithmetic on fractions."""
+    """Drops all but ``bits`` significant bits of float64, by arithmetic on fractions."""
     fraction, exponent = np.frexp(x.double().numpy())
     return np.ldexp(np.trunc(np.ldexp(fraction, bits)), exponent - bits)
 
@@ -50,7 +50,7 @@ def test_math_fidelity(run_op, level, dtype):
     tolerance = {"rtol": 2**-8, "atol": 1e-6} if dtype == "bf16" else {"rtol": 1e-5, "atol": 1e-5}
     np.testing.assert_allclose(result.double().numpy(), exact[level], **tolerance)
     errors = {name: np.abs(result.double().numpy() - value).max() for name, value in exact.items()}
-    # The last phase adds less than bfloat16 shows.
+    # The last phase adds less than a bfloat16 can show.
     seen = {"hifi3", "hifi4"} if dtype == "bf16" and level in ("hifi3", "hifi4") else {level}
     assert min(errors, key=lambda name: errors[name]) in seen
 

@@ -1,4 +1,4 @@
-"""Where the emulated card computes is said in one place."""
+"""One place decides on which device the emulated card computes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_gpu_that_is_not_there_is_refused(named, text):
 
 @pytest.mark.parametrize("name", OPS)
 def test_kernels_make_no_tensor_where_torch_would_by_itself(run_op, name):
-    """They name a device, their operands' or the card's: torch's own choice here is one without contents."""
+    """New tensors name the device of their operands or of the card; torch's default here is one without contents."""
     op, operands, shape, dtype, attributes = OPS[name]
     expected = run_op(op, operands, shape, dtype, **attributes)
     with torch.device("meta"):
@@ -89,7 +89,7 @@ def test_kernels_make_no_tensor_where_torch_would_by_itself(run_op, name):
 
 
 def test_arguments_are_brought_there_and_results_back(monkeypatch, device, function_builder, make_program):
-    """Seen by a stand-in for the move: parameters once, inputs at each run."""
+    """A stand-in for the copy counts: parameters are copied once, inputs at each run."""
     moved = []
 
     def brought(tensor):

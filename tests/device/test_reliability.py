@@ -1,4 +1,4 @@
-"""What has to hold over many runs and programs, threads and processes that end at any moment."""
+"""The runtime over many runs, programs and threads, and processes that end at any moment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUNS = [pytest.param(300, 30, id="few"), pytest.param(10_000, 1_000, id="many", 
 
 @pytest.fixture
 def two_layers(function_builder, make_program, make_trace):
-    """gelu(x @ w), with w transposed in a const-eval function, of ``rows`` rows; in a trace when asked."""
+    """A program of gelu(x @ w) for ``rows`` rows, with w transposed in a const-eval function; optionally in a trace."""
 
     def make(rows=4, *, trace=True):
         c = function_builder("main_const_eval_0", FunctionKind.CONST_EVAL)
@@ -62,7 +62,7 @@ def objects() -> int:
 
 @pytest.mark.parametrize(("runs", "programs"), RUNS)
 def test_runs_keep_nothing_and_give_the_same_bits(device, two_layers, runs, programs, monkeypatch):
-    monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", "now")  # not on the way
+    monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", "now")  # without waiting for many runs
     executable = device.load(two_layers())
     x, w = operands()
     (first,) = executable.run([x, w], [None, 1])
@@ -94,12 +94,12 @@ def test_programs_that_are_gone_leave_nothing(device, two_layers, runs, programs
 
 
 def test_intermediate_values_lie_where_the_last_runs_lay():
-    """Else every page is a fault again: 3 x 4096 a step."""
+    """Pages that glibc returned to the system would fault again: 3 x 4096 a step."""
     if not heap.keep_freed():
-        pytest.skip("another C library than glibc, or the user says how memory is kept")
+        pytest.skip("the C library is not glibc, or the environment says how memory is kept")
 
     def step():
-        return [torch.ones(1 << 22) for _ in range(3)]  # 16 MiB each: more than glibc keeps by itself
+        return [torch.ones(1 << 22) for _ in range(3)]  # 16 MiB each, more than glibc keeps by default
 
     for _ in range(3):
         step()
@@ -163,7 +163,7 @@ with torch.no_grad():
 
 @pytest.mark.stress
 def test_a_process_that_is_killed_leaves_nothing_behind():
-    """Beside it and after it others compute the same."""
+    """Other processes beside it and after it compute the same."""
     command = [sys.executable, "-c", WORK]
     expected = subprocess.run([*command, "once"], capture_output=True, text=True, check=True, timeout=300).stdout
     for moment in (0.0, 0.2, 0.5):
@@ -183,7 +183,7 @@ def test_a_process_that_is_killed_leaves_nothing_behind():
 
 
 def test_two_cards_do_not_share_kernels(two_layers, chip):
-    """What one forgets the other keeps."""
+    """One executable forgets its contents, and the other keeps its own."""
     first, second = (Device(chip(), trace_region_bytes=None) for _ in range(2))
     executables = [device.load(two_layers()) for device in (first, second)]
     x, w = operands()

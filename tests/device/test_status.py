@@ -1,4 +1,4 @@
-"""What ``tt-xla smi`` shows of cards in use, and how it resets one."""
+"""``tt-xla smi`` shows the cards in use, and resets one."""
 
 from __future__ import annotations
 

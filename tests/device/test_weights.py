@@ -1,4 +1,4 @@
-"""Weights that stay are prepared once: when, for how long, and with the same bits."""
+"""Lasting weights are prepared once: when, for how long, and with the same bits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def samples(*shape, dtype=BF16, seed=0):
 
 
 class Counted:
-    """A kernel that adds, and counts what is prepared."""
+    """A kernel that adds, and keeps the weights that it prepared."""
 
     def __init__(self):
         self.made = []
@@ -70,7 +70,7 @@ SHAPES = [((1, 576), (576, 512)), ((128, 96), (96, 64)), ((3, 5, 128), (128, 256
 @pytest.mark.parametrize("level", ["hifi4", "hifi2", "lofi"])
 @pytest.mark.parametrize(("left", "right"), SHAPES)
 def test_products_have_the_same_bits_with_prepared_weights(run_op, left, right, level):
-    """The fixture runs both forms and compares them."""
+    """The fixture runs the call with weights and the one with prepared weights, and compares them."""
     x, w, bias = samples(*left), samples(*right, seed=1), samples(right[1], seed=2)
     config = {"math_fidelity": level}
     shape = (*left[:-1], right[1])
@@ -84,7 +84,7 @@ def test_products_have_the_same_bits_with_prepared_weights(run_op, left, right, 
 @pytest.mark.parametrize("activation", sorted(name for name, function in FUNCTIONS.items() if function.ends_products))
 @pytest.mark.parametrize("rows", [1, 64])
 def test_activations_are_applied_before_the_rounding(run_op, activation, rows):
-    """Of oneDNN, whatever the size, and of torch: within one rounding of the exact value."""
+    """Results of oneDNN and of torch lie within one rounding of the exact value, whatever the size."""
     x, w = samples(rows, 128), samples(128, 64, seed=1)
     result = run_op("ttnn.matmul", {"a": x, "b": w}, (rows, 64), activation=activation)
     exact = FUNCTIONS[activation].compute(x.double() @ w.double()).double()

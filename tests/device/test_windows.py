@@ -1,4 +1,4 @@
-"""Convolutions and pooling against loops over the definition, and that none of them copies what it need not."""
+"""Convolutions and poolings agree with loops over their definition, and make no needless copies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BF16 = torch.bfloat16
 
 
 def samples(*shape, dtype=torch.float32, seed=0):
-    # Few significant bits: the 19-bit sources drop nothing, so float64 is the judge.
+    # The values have few significant bits: 19-bit sources drop none, so that float64 is the reference.
     values = torch.randint(-40, 40, shape, generator=torch.Generator().manual_seed(seed)) / 8
     return values.to(dtype)
 
@@ -41,7 +41,7 @@ def windows(x: np.ndarray, kernel, stride, padding, dilation, ceil=False, fill=0
 
 
 def convolve(x, weight, stride, padding, dilation, groups):
-    """NHWC by OIHW to NHWC in float64."""
+    """Convolves an image NHWC with weights OIHW in float64; returns NHWC."""
     outputs, per_group, *kernel = weight.shape
     found = {}
     for row, column, patch in windows(x, kernel, stride, padding, dilation):
@@ -62,7 +62,7 @@ CASES = [
     (4, 6, (3, 3), (2, 2), (0, 1, 2, 0), (1, 1), 2),
     (4, 4, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 4),
     (6, 5, (1, 1), (1, 1), (0, 0), (1, 1), 1),
-    # A kernel larger than the result, as for the gradient of a weight; with the second a row of the input is left over.
+    # The kernel is larger than the result, as for the gradient of a weight; in the second case, one row is left over.
     (4, 6, (6, 7), (1, 1), (0, 1), (1, 1), 1),
     (4, 6, (3, 3), (2, 2), (0, 0), (2, 2), 1),
     (3, 5, (3, 2), (2, 3), (1, 0), (2, 4), 1),
@@ -134,7 +134,7 @@ def test_a_convolution_that_onednn_does_not_end_is_computed_in_float32(run_op, m
 
 
 def test_a_gradient_by_the_weight_takes_torchs_own_way(run_op, monkeypatch):
-    """As a convolution with the kernel of its size it takes ten times as long."""
+    """A convolution with a kernel of that size takes ten times as long."""
 
     def direct(*args, **options):
         pytest.fail("it was computed as a convolution")
@@ -206,7 +206,7 @@ def test_prepared_weights_keep_their_memory_order_in_each_format(run_op, dtype):
 
 @pytest.mark.parametrize(("groups", "per_group"), [(2, 3), (6, 1)])
 def test_prepared_weights_of_groups_are_those_of_one_convolution(groups: int, per_group: int) -> None:
-    """Each output has the weights of its own group, and zeros for channels of the others."""
+    """Each output has the weights of its own group, and zeros for the channels of other groups."""
     weight = torch.randn(6, per_group, 3, 2)
     matrix = prepare(weight, groups)
     assert matrix.shape == (1, 1, 3 * 2 * 6, 6)
@@ -228,7 +228,7 @@ def test_results_come_in_rows_without_a_copy(run_op):
     operands = {"input": samples(1, 1, 112, 16, dtype=BF16), "weight": samples(32, 16, 3, 3, dtype=BF16)}
     result = run_op("ttnn.conv2d", operands, (1, 1, 112, 32), **attributes)
     assert result.is_contiguous()
-    assert result._base is not None  # a view of what the convolution made
+    assert result._base is not None  # a view of the convolution's result
 
 
 @pytest.mark.parametrize("groups", [1, 2])

@@ -110,7 +110,7 @@ class Grouping:
                 step = self._steps[position]
                 if step.context is None or not step.instruction.results:
                     break
-                moves = step.instruction.op in MOVES and key is not _SMALL  # cost nothing where they are
+                moves = step.instruction.op in MOVES and key is not _SMALL  # moves cost nothing where they stand
                 if position in moved:
                     continue
                 if self._keys[position] == key and not moves and passed.isdisjoint(step.inputs):
@@ -178,13 +178,13 @@ def _fusion(steps: Sequence[Step], start: int, end: int, domain: Shape | None, r
     """Returns the fused kernel of a run of steps; None where it is not worth a call."""
     later = {value for step in steps[end:] for value in step.inputs} | {*results}
     while start < end and _moves(steps[start], domain) and steps[start].instruction.results[0] in later:
-        start += 1  # a view of what was made before, which is needed after: nothing is computed here
+        start += 1  # a view of an earlier value that later steps read: nothing is computed here
     inside = steps[start:end]
     if sum(map(block.calls if domain is None else _calls, inside)) < _LEAST_CALLS:
         return None
-    made = [value for step in inside for value in step.instruction.results]
-    inputs = dict.fromkeys(value for step in inside for value in step.inputs if value not in made)
-    outputs = tuple(value for value in made if value in later)
+    computed = [value for step in inside for value in step.instruction.results]
+    inputs = dict.fromkeys(value for step in inside for value in step.inputs if value not in computed)
+    outputs = tuple(value for value in computed if value in later)
     return Fusion(start, end, domain, tuple(inputs), outputs) if outputs else None
 
 

@@ -135,17 +135,17 @@ class RowWriter:
             outputs: values that are computed here and leave, and C++ pointers to their memory.
         """
         rows = self._domain[:-1] or (1,)
-        loops = [f"for (long i{at} = 0; i{at} < {size}; ++i{at})" for at, size in enumerate(rows)]
+        loops = [f"for (long i{dim} = 0; i{dim} < {size}; ++i{dim})" for dim, size in enumerate(rows)]
         several = math.prod(self._domain) > _GRAIN and math.prod(rows) > 1
         body = [
             f"#pragma omp parallel for collapse({len(rows)})" if several else "",
             *loops,
             "{",
             *(
-                self._pointer("const ", f"x{at}", pointer, operand)
-                for at, ((_, operand), pointer) in enumerate(zip(self._inputs, pointers, strict=True))
+                self._pointer("const ", f"x{index}", pointer, operand)
+                for index, ((_, operand), pointer) in enumerate(zip(self._inputs, pointers, strict=True))
             ),
-            *(self._pointer("", f"y{at}", pointer, operand) for at, (_, operand, pointer) in enumerate(outputs)),
+            *(self._pointer("", f"y{index}", pointer, operand) for index, (_, operand, pointer) in enumerate(outputs)),
             *(f"{self._kinds[value]} b{value}[{self._domain[-1]}];" for value in sorted(self._buffered)),
             *(line for phase in range(len(self._phases)) for line in self._phase_lines(phase, outputs)),
             "}",
@@ -161,22 +161,22 @@ class RowWriter:
         missing = len(self._domain) - len(own)
         return (0,) * missing + tuple(own[max(0, -missing) :])
 
-    def _pointer(self, const: str, name: str, given: str, operand: Operand) -> str:
+    def _pointer(self, const: str, name: str, pointer: str, operand: Operand) -> str:
         c_type = TYPES[operand.dtype]
         steps = [f" + i{dim} * {step}L" for dim, step in enumerate(self._strides(operand)[:-1]) if step]
-        return f"{const}{c_type}* const {name} = ({const}{c_type}*){given}{''.join(steps)};"
+        return f"{const}{c_type}* const {name} = ({const}{c_type}*){pointer}{''.join(steps)};"
 
     def _phase_lines(self, index: int, outputs: Sequence[tuple[int, Operand, str]]) -> list[str]:
         phase, length = self._phases[index], self._domain[-1]
-        stored = [(at, self._root(value), operand) for at, (value, operand, _) in enumerate(outputs)]
+        stored = [(position, self._root(value), operand) for position, (value, operand, _) in enumerate(outputs)]
         inside: list[str] = []
         for value, line in phase.lines:
             inside.append(line)
             if value is not None and value in self._buffered:
                 inside.append(f"b{value}[j] = v{value};")
             inside += [
-                f"store(y{at}[j * {self._strides(operand)[-1]}], v{value});"
-                for at, root, operand in stored
+                f"store(y{position}[j * {self._strides(operand)[-1]}], v{value});"
+                for position, root, operand in stored
                 if value is not None and root == value
             ]
         if not inside:
@@ -233,7 +233,7 @@ def domain_of(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
 
 
 def _without_leading_ones(shape: Shape) -> Shape:
-    """One dimension at least is left."""
+    """Removes leading dimensions of 1, but keeps at least one dimension."""
     while len(shape) > 1 and shape[0] == 1:
         shape = shape[1:]
     return shape or (1,)

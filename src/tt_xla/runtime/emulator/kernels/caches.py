@@ -26,13 +26,13 @@ def paged_update_cache(
     for sequence, position in enumerate(update_index.tolist()):
         if position < 0:
             continue
-        at = sequence
+        block = sequence
         if page_table is not None:
-            at = int(page_table[0 if share_cache else sequence, position // length])
+            block = int(page_table[0 if share_cache else sequence, position // length])
             position %= length
         if position >= length:
             raise IndexError(f"position {position} is outside the cache of {length}")
-        cache.select(0, at).select(1, position).copy_(rows.select(0, sequence))
+        cache.select(0, block).select(1, position).copy_(rows.select(0, sequence))
     return ()
 
 

@@ -1,4 +1,4 @@
-"""Const-eval results that only prepared weights are made of lose their bytes, and nobody notices."""
+"""Const-eval results lose their bytes once prepared weights stand for them, and results stay the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ X, W, TURNED, Y = (64, 128), (96, 128), (128, 96), (64, 96)
 
 @pytest.fixture
 def model(function_builder, make_program, make_trace):
-    """x @ w.T with w transposed in const-eval, a view of a copy; ``also_read``, another op reads the transposed w."""
+    """A program of x @ w.T, with w transposed in const-eval as a view of a copy.
+
+    With ``also_read`` another op reads the transposed w.
+    """
 
     def make(trace, also_read=False):
         c = function_builder("main_const_eval_0", FunctionKind.CONST_EVAL)
