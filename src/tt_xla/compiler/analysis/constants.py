@@ -54,6 +54,7 @@ _MOST_SCALARS = 4096
 
 
 def _elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:
+    """Returns a new dense elements attribute, see :func:`elements`."""
     element = type_.element_type
     array = np.asarray(values)
     if array.dtype.kind in "iu" and element not in (bf16, f32):

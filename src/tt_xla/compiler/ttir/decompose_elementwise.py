@@ -58,6 +58,7 @@ class _Builder:
         return self.make("lt", value, self.full(0, type_), type_=tensor(type_.get_shape(), bf16))
 
     def _insert(self, kind: type[TTOp], operands: Any, type_: Tensor, **values: Any) -> SSAValue:
+        """Inserts an op and returns its result."""
         return insert_before(self.rewriter, self.op, kind, list(operands), type_, **values)
 
 

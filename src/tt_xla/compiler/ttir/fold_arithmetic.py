@@ -53,10 +53,12 @@ _Maximum, _Minimum = BINARY["maximum"], BINARY["minimum"]
 
 
 def _reciprocal(x: Any) -> Any:
+    """Returns 1 / x."""
     return 1 / x
 
 
 def _reciprocal_root(x: Any) -> Any:
+    """Returns 1 / sqrt(x)."""
     return 1 / np.sqrt(x)
 
 
@@ -66,6 +68,7 @@ def _sign(x: Any) -> Any:
 
 
 def _integer_sign(x: int) -> int:
+    """Returns -1, 0 or 1."""
     return (x > 0) - (x < 0)
 
 

@@ -85,10 +85,12 @@ def _place(start: ToLayoutOp, line: list[TTOp], target: Target, *, comes_in_tile
     gap = rates_of(target).gap_traced
 
     def cost(op: Instruction, before: TensorSpec, after: TensorSpec) -> float:
+        """Returns the predicted time of an op in us, with the gap after it."""
         predicted = instruction_cost(op, (before, after), target).total_us
         return predicted + gap if predicted else 0.0
 
     def convert(source: TensorSpec, tiled: bool) -> float:
+        """Returns the predicted time of a conversion in us."""
         op = Instruction("ttnn.to_layout", {"input": 0}, (1,), {})
         return cost(op, source, _as(source, tiled))
 

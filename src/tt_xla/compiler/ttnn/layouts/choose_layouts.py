@@ -74,7 +74,7 @@ def _total(steps: Iterable[Step], gap_us: float) -> float:
 
 
 class _Kind(NamedTuple):
-    """What ops with the same site have in common."""
+    """Properties and types that ops with the same site share."""
 
     cls: type[Operation]
     properties: tuple[tuple[str, Attribute], ...]
