@@ -405,7 +405,7 @@ def _forward(
         position = block.last + 1
     _stretch(module, body, instructions[position:])
     lines = [*body.lines, *module.language.return_statement([body.name(value) for value in entry.results], "list")]
-    module.define("forward", signature, "list", "The model: a list of its results.", lines)
+    module.define("forward", signature, "list", "Runs the model and returns a list of its results.", lines)
 
 
 def _stretch(module: _Module, body: Body, instructions: Sequence[Instruction]) -> None:

@@ -169,7 +169,7 @@ class _Writer:
         returned = [self._text(result) for result in self._results]
         body += lay_out("return ", Group("[", tuple(returned), "]"), indent=1)
         head = lay_out("def forward", Group("(", (*self._programs, *self.inputs.values()), ")", fill=True), ":")
-        functions += [[*head, f'{INDENT}"""The model: a list of its results."""', *body]]
+        functions += [[*head, f'{INDENT}"""Runs the model and returns a list of its results."""', *body]]
         functions += [self._loaded_programs(), self._loaded_inputs(stored=stored), self._main()]
         sections = ["\n".join(lines) for lines in (self._head(level), *functions)]
         return "\n\n\n".join([*sections, f'if __name__ == "__main__":\n{INDENT}main()']) + "\n"
