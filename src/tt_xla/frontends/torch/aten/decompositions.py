@@ -55,9 +55,9 @@ def _foreach_decompositions() -> dict[OpOverload, Decomposition]:
         if base == name or base.endswith("_") or overload.endswith("out"):
             continue
         op = getattr(getattr(aten, name.removeprefix("aten::")), overload or "default")
-        each = _EACH.get(base) or getattr(aten, base, None)
-        if each is not None and len(op._schema.returns) == 1:
-            rules[op] = functools.partial(_one_by_one, op._schema, each)
+        per_tensor = _PER_TENSOR.get(base) or getattr(aten, base, None)
+        if per_tensor is not None and len(op._schema.returns) == 1:
+            rules[op] = functools.partial(_one_by_one, op._schema, per_tensor)
     return rules
 
 
@@ -93,7 +93,7 @@ Torch keeps a number that changes between calls symbolic if it is an operand of 
 value of a keyword such as ``alpha``.
 """
 
-_EACH: dict[str, Callable[..., Any]] = {
+_PER_TENSOR: dict[str, Callable[..., Any]] = {
     "add": _add,
     "addcdiv": _addcdiv,
     "addcmul": _addcmul,
@@ -133,8 +133,8 @@ def _if_symbolic(rule: Decomposition) -> Decomposition:
     return decomposed
 
 
-def _one_by_one(schema: torch.FunctionSchema, each: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Any]:
-    """Calls ``each`` once for each item of the list arguments, with the other arguments unchanged."""
+def _one_by_one(schema: torch.FunctionSchema, per_tensor: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Any]:
+    """Calls ``per_tensor`` once for each item of the list arguments, with the other arguments unchanged."""
     named = {argument.name: value for argument, value in zip(schema.arguments, args, strict=False)} | kwargs
     lists: dict[str, Any] = {}
     for argument in schema.arguments:
@@ -148,7 +148,7 @@ def _one_by_one(schema: torch.FunctionSchema, each: Callable[..., Any], *args: A
     order = [name for name in positional if name in lists or name in named]
     rest = {name: value for name, value in named.items() if name not in order}
     count = len(next(iter(lists.values())))
-    return [each(*[lists[n][index] if n in lists else named[n] for n in order], **rest) for index in range(count)]
+    return [per_tensor(*[lists[n][index] if n in lists else named[n] for n in order], **rest) for index in range(count)]
 
 
 def _as_strided_scatter(

@@ -108,7 +108,7 @@ def _coordinates(positions: Array, dim: int) -> Array:
 
 @lower(aten.gather.default)
 def gather(ctx: Context, x: Array, dim: int, positions: Array, *, sparse_grad: bool = False) -> Array:
-    if not positions.size:  # no positions may have another rank than x
+    if not positions.size:  # positions without elements may have any rank
         return full(ctx.shape, 0, x.dtype)
     if x.ndim == 0:
         return broadcast(x, ctx.shape)
@@ -128,7 +128,7 @@ def combine_at(x: Array, dim: int, positions: Array, updates: Array, combine: An
         combine: JAX's scatter op, such as ``lax.scatter_add``.
     """
     shape = x.shape
-    if not positions.size:  # no positions may have another rank than x
+    if not positions.size:  # positions without elements may have any rank
         return x
     if x.ndim == 0:
         x, positions, updates = (lax.reshape(value, (1,)) for value in (x, positions, updates))

@@ -22,7 +22,7 @@ def solve_triangular(
     size = a.shape[-1]
     if ctx.dtype != np.float32 or size > LARGEST_TRIANGLE:
         ctx.unsupported(f"except in float32 and up to size {LARGEST_TRIANGLE}")
-    if not left:  # X A = B is A' X' = B'
+    if not left:  # X A = B is equivalent to A' X' = B', with transposes
         a, b, upper = _transposed(a), _transposed(b), not upper
     batch = ctx.shape[:-2]
     a, b = broadcast(a, (*batch, size, size)), broadcast(b, (*batch, *b.shape[-2:]))

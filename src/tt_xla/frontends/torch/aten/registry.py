@@ -158,7 +158,7 @@ def pointwise(*ops: OpOverload, operands: int = 0, promote_inputs: bool = False)
 
 def _promoted(args: Sequence[Any]) -> np.dtype:
     values = [arg.meta["val"] if isinstance(arg, torch.fx.Node) else arg for arg in args]
-    values = [1 if isinstance(value, torch.SymInt) else value for value in values]  # any integer promotes alike
+    values = [1 if isinstance(value, torch.SymInt) else value for value in values]  # all integers promote the same way
     if len(values) == 1:
         return DTYPES[values[0].dtype]
     return DTYPES[torch.result_type(values[0], values[1])]
