@@ -1,4 +1,5 @@
-"""Models with random weights, built from configurations, and two trained ones: no network, equal numbers each time.
+"""Loaders of models with random weights, built from configurations, and of two trained models.
 
-Loaders in the form of tt-forge-models, which ``tt-xla models models`` and ``tests/runner/test_models.py`` run.
+They need no network, and a model has the same weights and inputs in every run. The loaders have the form of
+tt-forge-models'; ``tt-xla models models`` and ``tests/runner/test_models.py`` run them.
 """

@@ -1,4 +1,4 @@
-"""What all loaders here share: two sizes, and a description that is read from where the loader lies."""
+"""The base class of all loaders: two sizes, and a description derived from the loader's path."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from tt_xla.testing.models.protocol import ForgeModel, ModelConfig, ModelGroup, 
 
 
 class ModelVariant(StrEnum):
+    """Size of a model."""
+
     SMALL = "small"
-    """For tests: widths are small, every kind of layer occurs."""
+    """Size for tests: layers of every kind, with small widths."""
     FULL = "full"
-    """Of the size of a published model."""
+    """Size of a published model."""
 
 
 class ZooLoader(ForgeModel):
-    """A loader in ``<model>/<task>/<framework>/loader.py``."""
+    """The base class of loaders in ``<model>/<task>/<framework>/loader.py``."""
 
     _VARIANTS: ClassVar = {
         ModelVariant.SMALL: ModelConfig("random weights"),

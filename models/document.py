@@ -1,6 +1,6 @@
 """Writes the tables of docs/models.md: ``python -m models.document small level-0 level-1 level-2``.
 
-Of each folder, a report of ``tt-xla models``, ``records.jsonl`` is read.
+Each folder is a report of ``tt-xla models``, whose ``records.jsonl`` is read.
 """
 
 from __future__ import annotations
@@ -14,37 +14,39 @@ from tt_xla.testing.models import records
 from tt_xla.testing.models.records import Record
 
 ENOUGH = 0.99
+"""Smallest correlation that counts as agreement."""
+
 DOCUMENT = Path("docs/models.md")
 
 
-def failures(found: Mapping[str, Sequence[Record]]) -> list[str]:
-    """Models that fail at a level, or whose results correlate too little."""
+def failures(results: Mapping[str, Sequence[Record]]) -> list[str]:
+    """Returns the models that fail, or correlate too little, at a level."""
     return [
         name
-        for name, levels in found.items()
+        for name, levels in results.items()
         if any(record.outcome != "passed" or not (record.pcc or math.nan) >= ENOUGH for record in levels)
     ]
 
 
-def table(found: Mapping[str, Sequence[Record]]) -> str:
-    """Markdown: a row a model, a section a task.
+def table(results: Mapping[str, Sequence[Record]]) -> str:
+    """Returns Markdown with a section per task and a row per model.
 
     Args:
-        found: records at the levels measured, by ``<model>/<task>/<framework>``.
+        results: records at the measured levels, by ``<model>/<task>/<framework>``.
     """
     lines: list[str] = []
-    tasks = sorted({name.split("/")[1] for name in found})
-    levels = sorted({record.level for each in found.values() for record in each})
+    tasks = sorted({name.split("/")[1] for name in results})
+    levels = sorted({record.level for records_of_model in results.values() for record in records_of_model})
     for task in tasks:
         lines += [
             f"\n### {task.replace('_', ' ').capitalize()}\n",
             f"| model | parameters |{''.join(f' PCC at {level} |' for level in levels)} compile s | TTNN ops | "
             "on the host | graphs |",
             f"|---|--:|{'--:|' * len(levels)}--:|--:|---|--:|",
-            *(_row(name, found[name]) for name in sorted(found) if name.split("/")[1] == task),
+            *(_row(name, results[name]) for name in sorted(results) if name.split("/")[1] == task),
         ]
-    good = len(found) - len(failures(found))
-    return f"{good} of {len(found)} models reach {ENOUGH} at every level.\n" + "\n".join(lines)
+    good = len(results) - len(failures(results))
+    return f"{good} of {len(results)} models reach {ENOUGH} at every level.\n" + "\n".join(lines)
 
 
 def _row(name: str, levels: Sequence[Record]) -> str:
@@ -66,27 +68,28 @@ def _correlation(record: Record) -> str:
 
 
 def write(document: Path, mark: str, text: str) -> None:
-    """Replaces what stands between two comments of a document.
+    """Replaces the text between two comments of a document.
 
     Raises:
-        ValueError: it lacks them.
+        ValueError: the document does not have the comments.
     """
     begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
-    before, found, rest = document.read_text().partition(begin)
+    before, opened, rest = document.read_text().partition(begin)
     _, closed, after = rest.partition(end)
-    if not found or not closed:
+    if not opened or not closed:
         raise ValueError(f"{document} lacks the marks {begin} and {end}.")
     document.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def main(size: str, folders: Sequence[str]) -> None:
-    found: dict[str, list[Record]] = {}
+    """Writes the table of a size from the reports in folders, one per level."""
+    results: dict[str, list[Record]] = {}
     for folder in folders:
         for test, record in records.load(Path(folder) / "records.jsonl").items():
             name, _, variant = test.removesuffix("-single_device-inference").rpartition("-")
             if variant in (size, "trained") and name:
-                found.setdefault(name, []).append(record)
-    write(DOCUMENT, f"models-{size}", table(found))
+                results.setdefault(name, []).append(record)
+    write(DOCUMENT, f"models-{size}", table(results))
 
 
 if __name__ == "__main__":

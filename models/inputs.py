@@ -1,4 +1,4 @@
-"""Inputs of models: random numbers of a fixed seed, in the shapes that a configuration asks for."""
+"""Inputs of models: random numbers with a fixed seed, in the shapes that a configuration requires."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import torch
 from .transformers_models import Inputs, Size
 
 MakeInputs = Callable[[Any, Size], Inputs]
+"""Returns the inputs for a configuration and a size."""
+
 SEQUENCE = {"small": 32, "full": 128}
+"""Number of tokens by size."""
 
 
 def _generator() -> torch.Generator:
@@ -22,13 +25,13 @@ def _ids(config: Any, length: int, low: int = 10) -> torch.Tensor:
 
 
 def text(config: Any, size: Size) -> Inputs:
-    """Token ids [1, S] without padding."""
+    """Returns token ids [1, S] without padding."""
     ids = _ids(config.get_text_config(), SEQUENCE[size])
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
 def padded_text(config: Any, size: Size) -> Inputs:
-    """Two sequences of token ids [2, S], the second of them padded."""
+    """Returns two sequences of token ids [2, S]; the second one is padded."""
     ids = _ids(config.get_text_config(), 2 * SEQUENCE[size]).view(2, -1)
     mask = torch.ones_like(ids)
     mask[1, -SEQUENCE[size] // 4 :] = 0
@@ -36,12 +39,12 @@ def padded_text(config: Any, size: Size) -> Inputs:
 
 
 def text_pair(config: Any, size: Size) -> Inputs:
-    """Token ids of an encoder and of its decoder."""
+    """Returns token ids for an encoder and for its decoder."""
     return text(config, size) | {"decoder_input_ids": _ids(config, SEQUENCE[size] // 2)}
 
 
 def images(side: int, full: int = 224, channels: int = 3) -> MakeInputs:
-    """Pixels [1, C, side, side], of the full size in full models."""
+    """Returns a function that makes pixels [1, C, side, side]; ``full`` is the side for full models."""
 
     def make(config: Any, size: Size) -> Inputs:
         length = side if size == "small" else full
@@ -51,7 +54,7 @@ def images(side: int, full: int = 224, channels: int = 3) -> MakeInputs:
 
 
 def captioned_images(side: int, full: int = 224, texts: int = 2) -> MakeInputs:
-    """One image and some texts to compare it with."""
+    """Returns a function that makes one image, and texts to compare it with."""
 
     def make(config: Any, size: Size) -> Inputs:
         ids = _ids(config.text_config, texts * 16).view(texts, 16)
@@ -62,7 +65,7 @@ def captioned_images(side: int, full: int = 224, texts: int = 2) -> MakeInputs:
 
 
 def image_and_tokens(side: int, full: int, tokens: int, full_tokens: int) -> MakeInputs:
-    """One image and a prompt that holds as many image tokens as the image becomes."""
+    """Returns a function that makes one image, and a prompt with as many image tokens as the image has."""
 
     def make(config: Any, size: Size) -> Inputs:
         count = tokens if size == "small" else full_tokens
@@ -74,7 +77,7 @@ def image_and_tokens(side: int, full: int, tokens: int, full_tokens: int) -> Mak
 
 
 def video(side: int, full: int = 224) -> MakeInputs:
-    """Frames [1, T, C, side, side]."""
+    """Returns a function that makes frames [1, T, C, side, side]."""
 
     def make(config: Any, size: Size) -> Inputs:
         length = side if size == "small" else full
@@ -84,33 +87,33 @@ def video(side: int, full: int = 224) -> MakeInputs:
 
 
 def waveform(config: Any, size: Size) -> Inputs:
-    """A quarter of a second of sound at 16 kHz; a whole one in full models."""
+    """Returns sound at 16 kHz: a quarter of a second, or one second for full models."""
     return {"input_values": torch.randn(1, 4000 if size == "small" else 16000, generator=_generator())}
 
 
 def spectrogram(config: Any, size: Size) -> Inputs:
-    """A mel spectrogram for an encoder, token ids for its decoder."""
+    """Returns a mel spectrogram for an encoder, and token ids for its decoder."""
     frames = 2 * config.max_source_positions
     features = torch.randn(1, config.num_mel_bins, frames, generator=_generator())
     return {"input_features": features, "decoder_input_ids": _ids(config, 8)}
 
 
 def patches_of_sound(config: Any, size: Size) -> Inputs:
-    """A mel spectrogram [1, T, M] that is cut into patches."""
+    """Returns a mel spectrogram [1, T, M], which the model cuts into patches."""
     return {"input_values": torch.randn(1, config.max_length, config.num_mel_bins, generator=_generator())}
 
 
 def series(config: Any, size: Size) -> Inputs:
-    """A time series [1, T, C]."""
+    """Returns a time series [1, T, C]."""
     shape = (1, config.context_length, config.num_input_channels)
     return {"past_values": torch.randn(shape, generator=_generator())}
 
 
 def image_and_decoder_text(config: Any, size: Size) -> Inputs:
-    """An image for an encoder, token ids for its decoder."""
+    """Returns an image for an encoder, and token ids for its decoder."""
     return images(64)(config, size) | {"decoder_input_ids": _ids(config.decoder, 16)}
 
 
 def image_and_text(config: Any, size: Size) -> Inputs:
-    """An image and token ids of one encoder."""
+    """Returns an image and token ids for one encoder."""
     return {"input_ids": _ids(config, SEQUENCE["small"])} | images(64)(config, size)

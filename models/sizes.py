@@ -69,7 +69,7 @@ DETR = BACKBONE | {
     "encoder_ffn_dim": 128,
     "decoder_ffn_dim": 128,
     "num_queries": 16,
-    "init_std": 0.1,  # with 0.02 all boxes are one, to bfloat16
+    "init_std": 0.1,  # with 0.02 all boxes are equal in bfloat16
 }
 WAVE = {
     "vocab_size": 32,

@@ -1,4 +1,4 @@
-"""Models whose trained weights ship as Python packages; of those only files are read."""
+"""Loaders of models whose trained weights come in Python packages. Only files of the packages are read."""
 
 from __future__ import annotations
 
@@ -16,40 +16,46 @@ from .base import ZooLoader
 
 
 def folder_of(package: str) -> Path:
-    """Where a package keeps its files.
+    """Returns the folder of a package.
 
     Raises:
-        ModuleNotFoundError: it is not installed.
+        ModuleNotFoundError: the package is not installed.
     """
-    found = importlib.util.find_spec(package)  # its own code is not imported
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec(package)  # does not import the package
+    if spec is None or not spec.submodule_search_locations:
         name = package.replace("_", "-")
-        raise ModuleNotFoundError(f"The package {name} is not installed: pip install --no-deps {name}")
-    return Path(found.submodule_search_locations[0])
+        raise ModuleNotFoundError(f"The package {name} is not installed; run: pip install --no-deps {name}")
+    return Path(spec.submodule_search_locations[0])
 
 
 class Variant(StrEnum):
+    """The only variant of a trained model."""
+
     TRAINED = "trained"
 
 
 class TrainedLoader(ZooLoader):
+    """The base class of loaders of trained models."""
+
     _VARIANTS: ClassVar = {Variant.TRAINED: ModelConfig("from a package")}
     DEFAULT_VARIANT = Variant.TRAINED
     source = ModelSource.HUGGING_FACE
 
     @abc.abstractmethod
     def build(self, dtype: torch.dtype) -> torch.nn.Module:
-        """The model."""
+        """Returns the model with its trained weights."""
 
     @abc.abstractmethod
     def tokens(self) -> Any:
-        """What a tokenizer makes of the sentences."""
+        """Returns the tokenizer's output for the model's sentences."""
 
     def load_model(self, dtype_override: torch.dtype | None = None) -> torch.nn.Module:
+        """Returns the model, in float32 by default."""
         model = self.build(dtype_override or torch.float32).eval()
         model.config.use_cache = False
         return model
 
     def load_inputs(self, batch_size: int = 1) -> dict[str, torch.Tensor]:
-        found = self.tokens()
-        return {name: found[name].repeat_interleave(batch_size, 0) for name in ("input_ids", "attention_mask")}
+        """Returns token ids and attention mask, with each sentence ``batch_size`` times."""
+        tokens = self.tokens()
+        return {name: tokens[name].repeat_interleave(batch_size, 0) for name in ("input_ids", "attention_mask")}

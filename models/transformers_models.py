@@ -1,4 +1,4 @@
-"""Architectures of transformers with random weights."""
+"""The base class of loaders of transformers models with random weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .base import ZooLoader
 Size = Literal["small", "full"]
 Inputs = dict[str, torch.Tensor]
 LABELS = {"small": 64, "full": 1000}
-"""Classes of those that classify: the correlation of two numbers says nothing."""
+"""Number of classes of classifiers by size; the correlation of only two numbers would say nothing."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Architecture:
     """A model of transformers.
 
     Attributes:
-        config: class of ``transformers`` that describes the model.
-        model: class of ``transformers`` that is built from it.
-        inputs: makes the inputs of the forward pass, from the configuration and the size.
-        small: what the configuration says for tests.
-        full: what it says for the size of a published model; nothing where that is the class's default.
-        records: whether it reads hidden states of models within it. Transformers then puts hooks into those at their
-            first call, under a lock, which breaks the graph in two; here they are there before.
+        config: name of the configuration's class in ``transformers``.
+        model: name of the model's class in ``transformers``.
+        inputs: returns the inputs of the forward pass for a configuration and a size.
+        small: arguments of the configuration for tests.
+        full: arguments of the configuration for the size of a published model, where they differ from the defaults.
+        records: whether the model reads hidden states of models inside it. Transformers installs hooks for that at the
+            first call, under a lock, which breaks the graph in two; the loader installs them earlier.
     """
 
     config: str
@@ -40,6 +40,7 @@ class Architecture:
     records: bool = False
 
     def configuration(self, size: Size) -> Any:
+        """Returns the configuration of a size."""
         import transformers
 
         overrides = {"num_labels": LABELS[size]} | dict(self.small if size == "small" else self.full)
@@ -49,27 +50,30 @@ class Architecture:
 
 
 class TransformersLoader(ZooLoader):
-    """A model in float32, ready for inference, and its inputs; equal numbers each time."""
+    """Loads a float32 model in inference mode and its inputs; they are the same in every run."""
 
     architecture: ClassVar[Architecture]
     source = ModelSource.HUGGING_FACE
 
     def load_model(self, dtype_override: torch.dtype | None = None) -> torch.nn.Module:
+        """Returns the model."""
         import transformers
 
         torch.manual_seed(0)
         model = getattr(transformers, self.architecture.model)(self.architecture.configuration(self._variant)).eval()
         stir(model)
         if self.architecture.records:
-            _put_hooks(model)
+            _install_hooks(model)
         return model if dtype_override is None else model.to(dtype_override)
 
     def load_inputs(self, dtype_override: torch.dtype | None = None, batch_size: int = 1) -> Inputs:
+        """Returns the inputs by name, with each sample ``batch_size`` times."""
         inputs = self.architecture.inputs(self.architecture.configuration(self._variant), self._variant)
         return {name: _batched(x, dtype_override, batch_size) for name, x in inputs.items()}
 
 
-def _put_hooks(model: torch.nn.Module) -> None:
+def _install_hooks(model: torch.nn.Module) -> None:
+    """Installs transformers' hooks that record hidden states."""
     from transformers import PreTrainedModel
     from transformers.utils.output_capturing import maybe_install_capturing_hooks
 
@@ -84,7 +88,7 @@ def _batched(x: torch.Tensor, dtype: torch.dtype | None, batch: int) -> torch.Te
 
 
 def _built(overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """A value that is a pair of a class of transformers and its arguments is an object of that class."""
+    """Returns arguments in which each pair of a class name of transformers and arguments is replaced by an object."""
     import transformers
 
     return {
@@ -98,9 +102,9 @@ def _is_nested(value: object) -> bool:
 
 
 def stir(model: torch.nn.Module) -> None:
-    """Adds noise to what is initialised to one value, such as biases, scales and statistics of batches.
+    """Adds noise to tensors that are initialized to one value, such as biases, scales and batch statistics.
 
-    A layer scale of 1e-6 or a bias of 0 would hide what its layer computes.
+    A layer scale of 1e-6 or a bias of 0 would hide the results of its layer.
     """
     with torch.no_grad():
         for tensor in [*model.parameters(), *model.buffers()]:

@@ -1,4 +1,4 @@
-"""The examples run and print what they promise."""
+"""The examples run and print the figures that they promise."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def test_mnist():
 
 def test_digits_are_recognised_in_every_format():
     pytest.importorskip("sklearn")
-    output = _run("digits.py", "--epochs", "2")  # `make demo` trains longer, to 99%
+    output = _run("digits.py", "--epochs", "2")  # `make demo` trains longer, up to 99 %
     on_cpu, *on_card = [float(found) for found in re.findall(r"(\d+\.\d+)%", output)]
     assert on_cpu > 90
     assert len(on_card) == 4

@@ -1,4 +1,4 @@
-"""The models of models/: small ones on the emulated card against float32 on the CPU."""
+"""The small models of models/ on the emulated card, compared with float32 on the CPU."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _offline(monkeypatch):
 
 @pytest.mark.parametrize("name", LEVELS)
 def test_agrees_with_the_cpu(name, expectations):
-    """With float32, as one program, and nothing of it on the host. `make models` runs all."""
+    """Agrees with float32 as one program without host ops. `make models` runs all models."""
     case = Case(name, "small", "single_device", "inference")
     for level in LEVELS[name]:
         expectation = replace(expectations.of(case.id), optimization_level=level, golden_f32=True)
@@ -66,7 +66,7 @@ def test_agrees_with_the_cpu(name, expectations):
 
 
 def test_a_static_cache_decodes_with_one_program():
-    """The prompt is a program, all later tokens run another, and the tokens are those of the CPU."""
+    """The prompt runs one program, all later tokens run another one, and the tokens equal those of the CPU."""
     from transformers import StaticCache
 
     from tt_xla.frontends.torch.backend import clear_programs, compiled_programs

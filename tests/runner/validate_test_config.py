@@ -1,4 +1,4 @@
-"""Holds files of expectations against the loaders: ``python tests/runner/validate_test_config.py``."""
+"""Checks files of expectations against the loaders: ``python tests/runner/validate_test_config.py``."""
 
 from pathlib import Path
 

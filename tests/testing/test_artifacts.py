@@ -1,4 +1,4 @@
-"""``--serialize`` and filecheck markers, in runs of pytest inside this one."""
+"""``--serialize`` and filecheck markers, tested in runs of pytest inside this run."""
 
 import subprocess
 import sys
@@ -15,7 +15,8 @@ pytest_plugins = "pytester"
 
 @pytest.fixture(scope="module", autouse=True)
 def _imported():
-    """What is imported inside pytester's runs is forgotten after them, and torch cannot be imported twice."""
+    """Imports torch first: modules that a run of pytester imports are unloaded afterwards, and torch cannot be
+    reloaded."""
     torch = pytest.importorskip("torch")
     with artifacts.recording(None) as compilations:
         run_op_test(lambda x: torch.relu(x), [torch.ones(4)])
@@ -90,7 +91,7 @@ PATTERNS = {
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others' plugins would be imported in each run
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # keeps other plugins from being imported in each run
     pytester.makepyfile(test_ops=TESTS)
     for name, text in PATTERNS.items():
         path = pytester.path / "tests/filecheck" / name

@@ -1,4 +1,4 @@
-"""Rules and messages of the comparison; figures are worked out by hand."""
+"""Rules and messages of the comparison; expected figures are computed by hand."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""``tt-xla compare``: the part that a fault is put into is found, told, taken out and written down."""
+"""``tt-xla compare`` finds the part with an injected fault, reports it, and writes it to files."""
 
 import dataclasses
 import json
@@ -45,7 +45,7 @@ module @m {
   }
 }
 """
-# Four bits a weight: the correlation of a product is 0.995.
+# With four bits per weight, the correlation of a product is 0.995.
 LOSSY = {"experimental_weight_dtype": "bfp_bf4"}
 REQUIRED = 0.999
 STAGES = pipeline.TTIR_STAGES
@@ -72,7 +72,7 @@ def test_parts_have_names_lines_and_results():
     assert [part.result_types for part in parts] == ["32x64xbf16"] * 3
     module, values = source.module_of(parts[1].ops, parts[1].results)
     assert len(values) == 2
-    assert "argument_type<parameter>" in str(module)  # which is what makes a weight one
+    assert "argument_type<parameter>" in str(module)  # makes the argument a weight
     assert "stablehlo.multiply" not in str(module)
 
 
@@ -106,8 +106,8 @@ def test_first_and_worst(inputs):
     assert found.first.part.location == "model.py:12:4"
     multiply, _, exponential = found.rows
     assert multiply.alone.pcc == 1
-    assert exponential.alone.pcc > 0.999  # by itself it is right,
-    assert exponential.running.pcc < REQUIRED  # and wrong for what it is given
+    assert exponential.alone.pcc > 0.999  # right by itself
+    assert exponential.running.pcc < REQUIRED  # wrong because of its input
     good = compare_parts(source, inputs, CompileOptions.parse({}), source.parts("op"), required=REQUIRED)
     assert good.passed
     assert good.first is None
@@ -157,7 +157,7 @@ def test_by_fusion_finds_a_wrong_stage(inputs, monkeypatch):
     assert trials["as it is"].error.relative > 0.1
     assert trials["without ttir-fuse"].error.relative < 1e-2
     assert trials["without ttnn-fuse"].error.relative > 0.1
-    assert "without ttnn-choose-layouts" not in trials  # it does not run at level 0
+    assert "without ttnn-choose-layouts" not in trials  # the stage does not run at level 0
     verdict = bisect.verdict(bisect.by_format(module, inputs, on_cpu(module, inputs), _exact()), 0.9999)
     assert "the compiler is the cause" in verdict
 
@@ -198,7 +198,7 @@ def test_a_stage_without_patterns_is_found_whole(inputs, monkeypatch):
 
 
 def test_a_bisection_goes_around_what_does_not_compile(inputs, monkeypatch):
-    """Changes 1 to 8, of which the 6th is wrong; programs with 4 or 5 of them do not compile."""
+    """The 6th of 8 changes is wrong; programs with 4 or 5 changes do not compile."""
     errors = {limit: Error(1.0, 1e-3 if limit < 6 else 0.5) for limit in (0, 1, 2, 3, 6, 7, 8)}
 
     def tried(what, *_, changes):
@@ -212,7 +212,7 @@ def test_a_bisection_goes_around_what_does_not_compile(inputs, monkeypatch):
 
 
 def test_each_weight_by_itself(inputs):
-    """Of two weights the one whose numbers four bits do not hold is named."""
+    """The weight whose numbers do not fit in four bits is named, out of two weights."""
     text = TEXT.replace("func.call @activation(%1)", "func.call @activation(%3)").replace(
         "%2 = func", "%3 = stablehlo.dot_general %1, %arg2, contracting_dims = [1] x [0] : (tensor<32x64xbf16>, "
         "tensor<64x64xbf16>) -> tensor<32x64xbf16> loc(#second)\n    %2 = func",
@@ -241,7 +241,7 @@ def test_instructions_beside_float32(inputs, level):
     first = found.first
     assert re.fullmatch(r"ttnn\.(typecast|to_layout) of arg1", first.part.name)
     assert first.part.result_types == "64x64xbfp_bf4"
-    assert found.in_float32.relative < 1e-6  # the rest is the chip's formats
+    assert found.in_float32.relative < 1e-6  # the chip's formats cause the rest
     by_name = {row.part.name.partition(" ")[0]: row for row in found.rows}
     product = by_name["ttnn.matmul"]
     assert product.part.location == "model.py:12:4"
@@ -257,8 +257,8 @@ def test_instructions_tell_a_wrong_compiler_from_formats(inputs, monkeypatch):
     stages = [dataclasses.replace(stage, run=wrong) if stage.name == "ttir-cse" else stage for stage in STAGES]
     monkeypatch.setattr(pipeline, "TTIR_STAGES", tuple(stages))
     found = compare_instructions(Source(TEXT), inputs, CompileOptions.parse({}), required=REQUIRED)
-    assert found.first is None  # each instruction does what it says,
-    assert found.in_float32.relative > 0.1  # and they are the wrong ones
+    assert found.first is None  # each instruction is computed correctly
+    assert found.in_float32.relative > 0.1  # but the instructions are wrong
 
 
 def test_instructions_of_loops_and_integers():
@@ -276,7 +276,7 @@ def test_instructions_of_loops_and_integers():
     assert found.first is None
     assert found.in_float32.pcc > 0.9999
     adds = [row for row in found.rows if row.part.name == "ttnn.add" and row.part.result_types == "8x64xf32"]
-    assert len(adds) == 2  # the one of five rounds, and the one after them
+    assert len(adds) == 2  # one in the loop of five rounds, and one after the loop
 
 
 def _exact():
@@ -295,7 +295,9 @@ def test_errors_are_the_worst_of_all_results():
     assert found.pcc == pytest.approx(-1)
     assert found.relative == pytest.approx(2)
     assert found.absolute == 198
-    assert Error.of([-x * 1e-6], [x * 1e-6]).pcc == pytest.approx(-1)  # small numbers are not all alike
+    assert Error.of([-x * 1e-6], [x * 1e-6]).pcc == pytest.approx(
+        -1
+    )  # small numbers are compared relative to their size
     assert Error.of([np.full(4, 1.001)], [np.full(4, 1.0)]).pcc == 1
     assert not Error.of([np.full(4, np.nan)], [np.ones(4)]).within(0.99)
     assert Error.of([np.full(4, np.nan)], [np.ones(4)]).weight == np.inf

@@ -1,4 +1,4 @@
-"""Loaders and expectations are read without running anything; bad ones are told and do not stop the others."""
+"""Loaders and expectations are read without running them; bad ones are reported and do not affect the others."""
 
 import json
 import subprocess
@@ -79,7 +79,7 @@ def test_variants_that_are_written_down(tmp_path, text, variants):
 
 
 def test_variants_that_are_computed(tmp_path, monkeypatch):
-    """The loader is asked in a process of its own, once."""
+    """The loader is imported once, in its own process."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     text = """
 class ModelLoader:

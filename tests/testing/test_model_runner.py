@@ -1,4 +1,4 @@
-"""Models in processes of their own: what bad ones do, packages, resuming, reports; in pytest and outside."""
+"""Models in their own processes: failures, packages, resumed runs and reports, in pytest and with the command."""
 
 import shutil
 import subprocess
@@ -92,7 +92,7 @@ def test_a_model_that_hangs_is_stopped(tmp_path):
 
 
 def test_a_killed_runner_takes_its_model_with_it(tmp_path):
-    """Models run in sessions of their own, so nobody else would end one that hangs."""
+    """A model runs in its own session, so without the runner nothing would end a model that hangs."""
     pid = tmp_path / "pid"
     body = f"import os, pathlib, time; pathlib.Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(600)"
     root = make(tmp_path / "models", hangs=body)
@@ -107,13 +107,13 @@ def test_a_killed_runner_takes_its_model_with_it(tmp_path):
 
 
 def wait_for(condition):
-    """Waits without a limit of its own; pytest-timeout ends a test that hangs."""
+    """Waits until a condition holds; pytest-timeout ends a test that hangs."""
     while not condition():
         time.sleep(0.05)
 
 
 def is_alive(pid):
-    """Zombies, which a container without an init keeps, are not."""
+    """Returns whether a process is alive. A zombie, which a container without init keeps, is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -145,7 +145,7 @@ def test_each_root_has_loaders_of_its_own(tmp_path):
 
 
 def test_bring_up_status(models):
-    """How far a model came, from where it failed."""
+    """The bring-up status follows from the place of the failure."""
     from tt_xla.compiler.pipeline import Compilation
     from tt_xla.errors import ExecutionError, ResourceExhaustedError, UnsupportedOpError
     from tt_xla.testing.models.execution import bringup_of
@@ -162,7 +162,7 @@ def test_bring_up_status(models):
 
 @pytest.fixture
 def ended(monkeypatch):
-    """Processes that end as they are told, without being started."""
+    """Replaces processes by stand-ins that end as a test prescribes."""
     outcomes = {}
 
     def run(python, spec, limits):
@@ -296,7 +296,7 @@ def test_layers_of_killed_runs_are_removed(tmp_path):
         shutil.copytree(layer, left, symlinks=True)
         with requirements.interpreter_for(tmp_path):
             assert not left.exists()
-            assert layer.exists()  # whose run is alive
+            assert layer.exists()  # its run is alive
 
 
 def test_summary_and_regressions(tmp_path):
@@ -345,7 +345,7 @@ test_config:
 
 @pytest.fixture
 def run(pytester, ended, monkeypatch):
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others' plugins would be imported in each run
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # keeps other plugins from being imported in each run
     make(pytester.path / "zoo", good="pass", bad="pass")
     ended["bad"] = "failed"
     runner = pytester.path / "tests/runner"

@@ -1,4 +1,4 @@
-"""The pytest plugin, as an installed package brings it into every pytest run of an environment."""
+"""The pytest plugin in an environment where tt-xla is installed, which loads it in every pytest run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-STARTED = "import tt_xla._import_hook, pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"  # as by the .pth file
+STARTED = "import tt_xla._import_hook, pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"  # as the .pth file does
 
 
 @pytest.fixture(params=["wheel", "editable"])
 def environment(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, str]:
-    """Variables of an environment where tt-xla is installed, in one way or the other."""
+    """Returns the variables of an environment where tt-xla is installed from a wheel or in editable mode."""
     info = tmp_path / "site" / "tt_xla-0.1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.4\nName: tt-xla\nVersion: 0.1.0\n")
@@ -49,7 +49,7 @@ def test_an_empty_project_gets_the_plugin_and_no_warning(environment, tmp_path):
 
 
 def test_a_project_may_have_options_of_the_same_names(environment, tmp_path):
-    """As tt-xla's own tests have, with a conftest.py that knows nothing of the plugin."""
+    """Upstream's tests have such options, in a conftest.py that does not know the plugin."""
     project = tmp_path / "project"
     project.mkdir()
     (project / "conftest.py").write_text(

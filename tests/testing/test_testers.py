@@ -1,4 +1,4 @@
-"""Op, graph and model tests, those of the documentation among them as they are written there."""
+"""Tests of ops, graphs and models, including the examples of the documentation, unmodified."""
 
 from collections.abc import Mapping, Sequence
 
@@ -170,7 +170,7 @@ def test_a_model_that_differs():
 
 
 def mnist():
-    """The model of the documentation, and its tester."""
+    """Returns the tester of the documentation's model."""
     import flax.linen as nn
 
     class MNISTMLPModel(nn.Module):

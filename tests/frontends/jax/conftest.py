@@ -1,4 +1,5 @@
-"""JAX on platform ``tt``. Where the C part is not built these tests cannot run; one test elsewhere covers that case."""
+"""Tests of JAX on platform ``tt``. They need the C part of the plugin; tests/unit/test_jax_plugin_without_c.py does
+not."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="session")
 def tt():
-    """The device; the plugin is registered by hand where the package is not installed."""
+    """Returns the device. The plugin is registered explicitly if the package is not installed."""
     import jax
     from jax._src import xla_bridge
 
@@ -40,7 +41,7 @@ def register():
 
 @pytest.fixture
 def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a script in a process of its own.
+    """Runs a script in its own process.
 
     The script can use ``jax``. The plugin is registered before it starts, or by ``register()`` in the script where
     ``register_first`` is False.

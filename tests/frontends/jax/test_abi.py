@@ -1,4 +1,4 @@
-"""The structs have the sizes and offsets that C gives them, and the table fills every slot."""
+"""The structs have the same sizes and offsets as in C, and the table fills every slot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ C_TYPES = {
     "pointer": "void *",
 }
 SIZES_OF_THE_HEADER = {
-    # sizeof, by gcc 12 on x86-64, of structs of the header of version 0.114.
+    # Sizes of structs in the header of version 0.114, from gcc 12 on x86-64.
     "PJRT_Api": 1144,
     "PJRT_Device_MemoryStats_Args": 208,
     "PJRT_ExecuteOptions": 144,

@@ -1,4 +1,4 @@
-"""Arrays: to the device and back, who owns the memory, element types, memories, donation."""
+"""Arrays: transfers to the device and back, ownership of memory, element types, memories and donation."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_numpy_view_outlives_the_array():
     seen = np.asarray(result)
     del result
     gc.collect()
-    jax.jit(lambda x: x * 2)(X)  # the slot that frees what was destroyed
+    jax.jit(lambda x: x * 2)(X)  # a call frees cells that were destroyed
     np.testing.assert_array_equal(seen, X + 1)
 
 
@@ -97,7 +97,7 @@ def test_dlpack_to_others_is_without_a_copy(dtype):
     assert torch.from_dlpack(array, copy=True).data_ptr() != pointer
     del array
     gc.collect()
-    jax.jit(lambda x: x * 2)(X)  # the slot that frees what was destroyed
+    jax.jit(lambda x: x * 2)(X)  # a call frees cells that were destroyed
     np.testing.assert_array_equal(tensor.float(), expected.astype(np.float32))
 
 
@@ -190,13 +190,13 @@ def test_handles_and_memory_do_not_grow():
 
 
 def live(kind):
-    jax.device_put(X)  # handles that were destroyed are freed at the next call
+    jax.device_put(X)  # cells that were destroyed are freed at the next call
     gc.collect()
     return sum(type(o) is kind for o in gc.get_objects())
 
 
 def test_what_a_handle_answers_lives_as_long_as_the_handle():
-    """Arrays of a shape share it, and a bounded cache keeps it."""
+    """Arrays of one shape share their answers, which a bounded cache keeps."""
 
     def forget():
         for place in [o for o in gc.get_objects() if type(o) is Place]:

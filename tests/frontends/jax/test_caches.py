@@ -1,4 +1,4 @@
-"""Donated caches: written in place and then deleted; what the user still sees stays as it was."""
+"""Donated caches are written in place and then deleted; arrays that the user still holds do not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that call Python functions back."""
+"""Programs that call Python functions."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_each_of_two_equal_calls_is_made(seen):
 
 @pytest.mark.parametrize("ordered", [False, True])
 def test_loops_call_in_every_round(seen, ordered):
-    """Loops whose results nothing uses, too; and scans, which are written out where that is shorter."""
+    """Loops call in every round, also if nothing uses their results; so do scans that are unrolled."""
 
     def body(i, x):
         io_callback(note(seen), None, i, x.sum(), ordered=ordered)
@@ -177,7 +177,7 @@ def test_functions_live_as_long_as_programs():
     del f
     jax.clear_caches()
     gc.collect()
-    jnp.ones(3) + 1  # a call: what was destroyed is freed there
+    jnp.ones(3) + 1  # a call frees objects that were destroyed
     gc.collect()
     assert alive() is None
 
@@ -188,7 +188,7 @@ def test_a_function_of_another_process_is_an_error():
 
 
 def test_tokens_are_passed_on_by_programs(seen):
-    """Ordered callbacks of programs that follow each other: the token is an argument and a result of each."""
+    """Ordered callbacks in successive programs: the token is an argument and a result of each program."""
     f = jax.jit(
         lambda x: (
             io_callback(lambda x: seen.append(int(x)) or x, jax.ShapeDtypeStruct((), np.int32), x, ordered=True) + 1

@@ -1,4 +1,4 @@
-"""What is not well-formed is an error that says so: options, executables, programs."""
+"""Malformed options, executables and programs raise errors that say what is wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tt_xla.frontends.jax.pjrt import errors, executable, wire
 
 
 class Client:
-    """What compiling needs of a client."""
+    """Stands for a client; compiling needs only its target."""
 
     from tt_xla.target import load_target
 
@@ -25,7 +25,7 @@ class Client:
 
 
 def example_modules():
-    """Modules of JAX with products, regions, windows, sorts, scatters, decompositions and random numbers."""
+    """Returns modules from JAX with products, regions, windows, sorts, scatters, decompositions and random numbers."""
 
     def loop(x):
         return jax.lax.fori_loop(0, 3, lambda i, a: jnp.where(i > 1, a @ x, a + 1), x)
@@ -62,7 +62,7 @@ OPTIONS = bytes.fromhex("1a0420012801") + b"\x3a\x1b\x0a\x12optimization_level\x
 
 
 def mutant(rng: random.Random, data: bytes) -> bytes:
-    """Bytes with bits flipped, some replaced, taken out, put in or copied from elsewhere; sometimes cut off."""
+    """Returns a mutation of bytes: flipped bits, and bytes replaced, removed, inserted, copied or cut off."""
     changed = bytearray(data)
     for _ in range(rng.choice([1, 1, 1, 2, 4, 16])):
         at, other, count = rng.randrange(len(changed)), rng.randrange(len(changed)), rng.randrange(1, 9)
@@ -84,14 +84,14 @@ NUMBERS = ["0", "1", "2", "7", "99", "4096", "-1", str(1 << 31), str((1 << 63) -
 
 
 def text_mutant(rng: random.Random, text: str) -> str:
-    """Text with numbers made absurd, words exchanged, lines taken out or doubled; sometimes cut off."""
+    """Returns a mutation of text: absurd numbers, exchanged words, lines removed or doubled, or text cut off."""
     for _ in range(rng.choice([1, 1, 2, 4])):
         way = rng.randrange(5)
         words = re.findall(r"[\w.]+", text)
         if way == 0:
             number = rng.choice(list(re.finditer(r"\d+", text)) or [re.match("", text)])
             text = text[: number.start()] + rng.choice(NUMBERS) + text[number.end() :]
-        elif way == 1:  # everywhere, which leaves more of it well-formed
+        elif way == 1:  # replaced everywhere, which keeps more mutants well-formed
             text = re.sub(rf"\b{re.escape(rng.choice(words))}\b", rng.choice([*words, *NUMBERS]), text)
         elif way == 2:
             lines = text.split("\n")
@@ -105,7 +105,7 @@ def text_mutant(rng: random.Random, text: str) -> str:
 
 
 def compile_mutants(seed: int, count: int) -> tuple[int, int]:
-    """How many mutants were refused, of bytecode and of text; ``count`` of each are compiled."""
+    """Compiles ``count`` mutants of bytecode and of text each, and returns how many of both were refused."""
     rng = random.Random(seed)
     modules = example_modules()
     forms = [

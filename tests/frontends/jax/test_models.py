@@ -1,4 +1,4 @@
-"""Models of the libraries that JAX users build with: forward, and trained for a few steps."""
+"""Models of Flax, Equinox and plain JAX: the forward pass, and training for a few steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _on_tt(tt):
 
 @contextmanager
 def executables() -> Iterator[list[Any]]:
-    """What JAX has compiled for ``tt`` meanwhile."""
+    """Yields a list that receives the executables that JAX compiles for ``tt`` inside the ``with`` block."""
     from tt_xla.frontends.jax.pjrt.executable import Executable
 
     made: list[Any] = []
@@ -41,7 +41,7 @@ def executables() -> Iterator[list[Any]]:
 
 
 def train(loss, parameters, steps=12):
-    """First and last loss."""
+    """Trains parameters, and returns the first and the last loss."""
     optax = pytest.importorskip("optax")
     optimizer = optax.adam(0.03)
 
@@ -133,7 +133,7 @@ def test_nnx_state_is_parameters(tt, way):
 
 
 def roles_of(function, *args):
-    """Names and roles of the arguments of a jitted function's program."""
+    """Returns names and roles of the arguments of a jitted function's program."""
     with executables() as made:
         function(*args)
     return {argument.name: str(argument.role) for argument in made[-1].program.arguments}

@@ -1,4 +1,4 @@
-"""The process never dies: exceptions, signals, exit, fork, threads. Each case is a process of its own."""
+"""Exceptions, signals, exit, fork and threads never end the process. Each test runs a script in its own process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ pytestmark = pytest.mark.stress
 
 
 def check(result, expected: str = "done") -> None:
-    # JAX's own hook of the garbage collector, which an interrupt may find as well.
+    # An interrupt may also hit JAX's own hook of the garbage collector.
     result.stderr = result.stderr.replace("Exception ignored in: <function _xla_gc_callback", "")
     assert result.returncode == 0, (result.returncode, result.stdout[-500:], result.stderr[-3000:])
     assert expected in result.stdout
@@ -68,7 +68,7 @@ print("done", came)
 
 @pytest.mark.parametrize("exception", ["KeyboardInterrupt", "Stop"])
 def test_signal_handlers_that_raise_at_random_moments(run_python, exception):
-    """As Ctrl-C does, and as the time limit of pytest-timeout."""
+    """Ctrl-C and the time limit of pytest-timeout raise in the same way."""
     check(run_python(SIGNALS.format(exception=exception, signal="SIGALRM", count=1000)), "done 1000")
 
 
@@ -108,7 +108,7 @@ print("done")
     ids=["plain", "sys.exit", "os._exit", "cycle", "clear_caches", "clear_backends", "atexit"],
 )
 def test_exit_with_live_arrays(run_python, ending):
-    """Python overwrites the memory that it frees, so that what is used after that shows."""
+    """PYTHONMALLOC=debug overwrites freed memory, so that a use after free becomes visible."""
     check(
         run_python(
             f"""
@@ -148,7 +148,7 @@ x = f(jnp.ones(3))
 
 
 def test_a_daemon_thread_that_calls_at_exit_stops_nobody(run_python):
-    """It is kept in a slot that jaxlib calls holding Python's lock."""
+    """The thread waits in a slot that jaxlib calls while it holds the GIL."""
     check(
         run_python(
             """
@@ -202,7 +202,7 @@ x = f(jnp.ones(3))
 f(x)
 child = os.fork()
 if child == 0:
-    ok = np.asarray(f(x))[0] == 3  # compiled before: jaxlib compiles on threads that the child has not got
+    ok = np.asarray(f(x))[0] == 3  # compiled before the fork: the child lacks the threads on which jaxlib compiles
     os._exit(0 if ok else 1)
 assert os.waitpid(child, 0)[1] == 0
 child = os.fork()
@@ -260,7 +260,7 @@ def calls(n):
 calls(1000)
 before = calls(1000)
 after = calls(10_000)
-assert after - before < 8 << 20, (before, after)  # one array a call would be 1 GB
+assert after - before < 8 << 20, (before, after)  # a leak of one array per call would be 1 GB
 print("done")
 """)
     )

@@ -1,4 +1,4 @@
-"""Programs: transformations, options, ahead-of-time compilation, serialisation, errors."""
+"""Programs: transformations, options, ahead-of-time compilation, serialization and errors."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_custom_vjp():
 
 
 def effort(level):
-    """JAX 0.12 takes only names of XLA's effort levels; before, it passed any number on."""
+    """JAX 0.12 accepts only names of XLA's effort levels; earlier versions pass on any number."""
     return f"O{level}" if hasattr(jax, "CompilerEffortLevel") else level
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_optimization_level_reaches_the_compiler(monkeypatch, level):
-    """JAX takes it out of the options and writes it elsewhere."""
+    """JAX moves the optimization level from the options to another field of the request."""
     seen = []
     parse = CompileOptions.parse
     monkeypatch.setattr(CompileOptions, "parse", lambda given: seen.append(parse(given)) or seen[-1])

@@ -1,4 +1,4 @@
-"""Recordings of JAX programs, those among them that were loaded before."""
+"""Recordings contain JAX programs, including programs that were loaded before the recording."""
 
 from __future__ import annotations
 

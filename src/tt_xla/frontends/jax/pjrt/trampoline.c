@@ -1,17 +1,17 @@
-/* The C part of the PJRT plugin: what stands between jaxlib's calls and the slots written in Python.
+/* The C part of the PJRT plugin: jaxlib calls it, and it calls the slots written in Python.
  *
- * Why it is C. jaxlib calls slots inside deallocations while a Python exception is pending, between two bytecodes at
- * which a signal handler may raise, and while the interpreter shuts down; and many slots end the process when they
- * fail. So:
+ * It is in C because jaxlib calls slots in situations where Python code would fail: inside deallocations while a Python
+ * exception is pending, between two bytecodes where a signal handler may raise, and while the interpreter shuts down.
+ * In addition, the process ends when one of many slots fails. Therefore:
  *
- * - A handle is a Cell. What jaxlib may ask of it and must be told is in the cell as bytes, prepared in Python when
- *   the cell is made (its "answers"); answering is a copy and runs no Python.
- * - Destroying a cell needs no GIL: it joins a list that the next call into Python, or the main thread, empties.
- * - Where Python does run, a pending exception is put aside and back, an exception becomes a PJRT_Error, and one that
- *   a signal handler raised is kept, raised in the main thread after the slot has done its work.
- * - After close(), which runs at exit, no slot touches Python: queries still answer, the others fail.
+ * - A handle is a Cell. The cell contains the answers to jaxlib's queries as bytes, which Python prepares when the cell
+ *   is created. Answering copies bytes and runs no Python.
+ * - Destroying a cell needs no GIL: the cell joins a list, which the next call into Python or the main thread empties.
+ * - Where Python runs, a pending exception is saved and restored, and a raised exception becomes a PJRT_Error. An
+ *   exception that a signal handler raised is kept, and is raised in the main thread after the slot has finished.
+ * - After close(), which runs at exit, no slot calls Python. Queries still answer; all other slots fail.
  *
- * Limited API of Python 3.11: one binary serves all later versions.
+ * The code uses the limited API of Python 3.11, so that one binary serves all later versions.
  */
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
@@ -26,10 +26,10 @@
 #include <unistd.h>
 
 #define CAPACITY 200      /* slots; the API of version 0.114 has 138 */
-#define HEAD 16           /* bytes of struct_size and extension_start, with which all arguments start */
-#define AFTER_HANDLE 24   /* where what follows the handle starts */
-#define MOST_INTERRUPTS 10000 /* of a helper */
-#define MOST_RUNS 8            /* of a slot */
+#define HEAD 16           /* bytes of struct_size and extension_start, the first fields of all arguments */
+#define AFTER_HANDLE 24   /* offset of the field after the handle */
+#define MOST_INTERRUPTS 10000 /* calls of a helper that signals interrupt */
+#define MOST_RUNS 8            /* calls of a slot that signals interrupt */
 
 enum { INVALID_ARGUMENT = 3, UNIMPLEMENTED = 12, INTERNAL = 13, UNAVAILABLE = 14 };
 enum { ANSWERED_BY_NOBODY, ANSWERED_BY_HANDLE, ANSWERED_BY_PLUGIN };
@@ -49,10 +49,10 @@ typedef struct UserData {
 } UserData;
 
 typedef struct Cell {
-    const void *vtable;         /* PJRT_Memory has to start with one */
-    struct Cell *next;          /* in the list of what is to be freed */
-    _Atomic(PyObject *) object; /* what slots written in Python get */
-    PyObject *answers;          /* bytes: CAPACITY + 1 offsets of 16 bits, then what they delimit */
+    const void *vtable;         /* a PJRT_Memory must start with a vtable */
+    struct Cell *next;          /* next cell in the list of cells to free */
+    _Atomic(PyObject *) object; /* the Python object that slots work with */
+    PyObject *answers;          /* bytes: CAPACITY + 1 offsets of 16 bits, then the answers */
     void *data;                 /* host address of a buffer's elements */
     atomic_long references;     /* the handle itself, and external references to the elements */
     atomic_bool deleted;
@@ -64,7 +64,7 @@ static atomic_bool closed;
 static atomic_int parked;
 static pthread_t closing_thread;
 
-/* Frees what was destroyed since; holds the GIL. */
+/* Frees the cells that were destroyed since the last call. The caller holds the GIL. */
 static int drain(void *unused)
 {
     (void)unused;
@@ -90,7 +90,7 @@ static int drain(void *unused)
     return 0;
 }
 
-/* Hands a cell to drain(); needs no GIL and may run anywhere. */
+/* Adds a cell to the list that drain() frees. It needs no GIL and may run on any thread. */
 static void retire(Cell *cell)
 {
     if (atomic_load(&closed))
@@ -100,7 +100,7 @@ static void retire(Cell *cell)
         cell->next = head;
     while (!atomic_compare_exchange_weak(&retired, &head, cell));
     if (head == NULL)
-        Py_AddPendingCall(drain, NULL); /* when its queue is full the next call into Python drains */
+        Py_AddPendingCall(drain, NULL); /* if the queue is full, the next call into Python drains */
 }
 
 static void release(Cell *cell)
@@ -112,7 +112,7 @@ static void release(Cell *cell)
 static void delete_cell(Cell *cell)
 {
     if (atomic_exchange(&cell->deleted, true) || atomic_load(&cell->references) > 1)
-        return; /* external references keep the elements until the cell itself goes */
+        return; /* external references keep the elements until the cell is freed */
     Cell *husk = calloc(1, sizeof(Cell));
     if (husk == NULL)
         return;
@@ -128,7 +128,7 @@ static void *get_user_data(Cell *cell, const void *key)
     return NULL;
 }
 
-/* What is set lives as long as the process, as memories do, so its destructor is never called. */
+/* User data lives as long as the process, like memories, so its destructor is never called. */
 static void set_user_data(Cell *cell, const void *key, void *data, void (*destructor)(void *))
 {
     (void)destructor;
@@ -222,14 +222,14 @@ typedef struct {
 
 static int (*holds_gil)(void);
 
-/* A thread that comes here while the process exits stays: with the GIL gone it would be ended inside C++ frames. Some
- * slots are called with the GIL held, which the thread that ends the process waits for. */
+/* A thread that arrives here while the process exits is parked: without the GIL, Python would end it inside C++ frames.
+ * jaxlib calls some slots with the GIL held, which the exiting thread waits for, so the GIL is released first. */
 static void park(void)
 {
     if (!atomic_load(&closed) || pthread_equal(pthread_self(), closing_thread))
         return;
     if (PyGILState_GetThisThreadState() == NULL)
-        return; /* one of jaxlib's own threads, which its owner may wait for */
+        return; /* a thread of jaxlib, which jaxlib may join */
     if (holds_gil != NULL && holds_gil())
         PyEval_SaveThread();
     atomic_fetch_add(&parked, 1);
@@ -258,7 +258,7 @@ static void leave(Entry *entry)
     PyGILState_Release(entry->gil);
 }
 
-/* Raises, in the main thread and outside any slot, what a signal handler raised inside one. */
+/* Raises the exception of a signal handler that ran inside a slot, in the main thread and outside of slots. */
 static int raise_kept(void *exception)
 {
     PyObject *value = exception;
@@ -267,7 +267,7 @@ static int raise_kept(void *exception)
     return -1;
 }
 
-/* The pending exception as one object, no longer pending. */
+/* Returns the pending exception as one object and clears it. */
 static PyObject *take_exception(void)
 {
     PyObject *type, *value, *trace;
@@ -280,7 +280,7 @@ static PyObject *take_exception(void)
     return value;
 }
 
-/* Calls one of our helpers, again as long as signal handlers raise in it; the first exception is kept. */
+/* Calls a helper function, again while signal handlers raise in it. The first such exception is kept. */
 static PyObject *insist(PyObject *helper, PyObject *argument, PyObject **kept)
 {
     for (int tries = 0; tries < MOST_INTERRUPTS; tries++) {
@@ -299,7 +299,7 @@ static PyObject *insist(PyObject *helper, PyObject *argument, PyObject **kept)
 static void *error_from(PyObject *exception, PyObject **kept)
 {
     PyObject *described = exception == NULL ? NULL : insist(on_error, exception, kept);
-    PyObject *code, *message; /* not "y#": Python 3.13's headers compile that wrongly for 3.12 and older */
+    PyObject *code, *message; /* not "y#", which Python 3.13's headers compile wrongly for 3.12 and older */
     void *error = &no_reason;
     if (described != NULL && PyArg_ParseTuple(described, "O!O!", &PyLong_Type, &code, &PyBytes_Type, &message))
         error = make_error((int)PyLong_AsLong(code), PyBytes_AsString(message), (size_t)PyBytes_Size(message));
@@ -308,8 +308,8 @@ static void *error_from(PyObject *exception, PyObject **kept)
     return error;
 }
 
-/* Calls a slot written in Python. One that a signal interrupts is called again, with the signals' handlers held, for
- * a slot changes nothing before it ends. NULL and *error are set when it fails. */
+/* Calls a slot written in Python. A slot that a signal interrupts is called again while signals wait; that is safe
+ * because a slot has no effect before it ends. On failure, NULL is returned and *error is set. */
 static PyObject *call(PyObject *handler, PyObject *arguments, void **error)
 {
     PyObject *kept = NULL, *result = NULL;
@@ -397,7 +397,7 @@ static void *unimplemented(int slot)
     return make_error(UNIMPLEMENTED, message, (size_t)size);
 }
 
-/* Slots written here */
+/* Slots written in C */
 
 static void *slot_nothing(int slot, Args *args)
 {
@@ -469,7 +469,7 @@ static void *slot_delete(int slot, Args *args)
     return NULL;
 }
 
-/* Both handles of an executable are one cell, and each is destroyed. */
+/* Both handles of an executable share one cell, and jaxlib destroys each of them. */
 static void *slot_get_executable(int slot, Args *args)
 {
     struct { Args head; void *executable; } *asked = (void *)args;
@@ -532,9 +532,10 @@ static bool is_kept(const Execution *asked, size_t index)
     return false;
 }
 
-/* Calls the handler with the executable's object, a tuple of the arguments' objects, and a byte for each argument: 1 where
- * its memory may be written to, since nobody keeps or looks at it, 2 where JAX keeps it although the program was compiled
- * to take it, else 0. It gives the handles of the results and the indices of the arguments that were donated to them. */
+/* Calls the handler with the executable's object, a tuple of the arguments' objects, and one byte per argument. The byte
+ * is 1 if nothing else refers to the argument's memory, so that it may be written; 2 if JAX keeps the argument although
+ * the program was compiled with its donation; otherwise 0. The handler returns the handles of the results and the indices
+ * of the donated arguments. */
 static void *slot_execute(int slot, Args *args)
 {
     Execution *asked = (void *)args;
@@ -662,7 +663,7 @@ static PyObject *setup(PyObject *module, PyObject *args)
     if (addresses == NULL)
         return NULL;
     void *process = dlopen(NULL, RTLD_LAZY);
-    if (process != NULL) /* every Python has it, the limited API does not */
+    if (process != NULL) /* every Python has this function, but the limited API does not */
         holds_gil = (int (*)(void))dlsym(process, "PyGILState_Check");
     PyObject *keep[] = {given_names, plugin_answers, on_error, find_interrupt, hold, let_go};
     for (size_t i = 0; i < sizeof(keep) / sizeof(*keep); i++)
@@ -705,7 +706,7 @@ static PyObject *new_cell(PyObject *module, PyObject *args)
     return PyLong_FromVoidPtr(cell);
 }
 
-/* object_of(handle) -> what new_cell was given */
+/* object_of(handle) -> the object passed to new_cell */
 static PyObject *object_of(PyObject *module, PyObject *handle)
 {
     (void)module;
@@ -717,7 +718,7 @@ static PyObject *object_of(PyObject *module, PyObject *handle)
     return object;
 }
 
-/* view(address, size) -> a memoryview of host memory that may be written */
+/* view(address, size) -> a writable memoryview of host memory */
 static PyObject *view(PyObject *module, PyObject *args)
 {
     (void)module;
@@ -727,7 +728,7 @@ static PyObject *view(PyObject *module, PyObject *args)
     return PyMemoryView_FromMemory((char *)address, size, PyBUF_WRITE);
 }
 
-/* capsule(address) -> what jaxlib takes a PJRT_Api in */
+/* capsule(address) -> the capsule of a PJRT_Api for jaxlib */
 static PyObject *capsule(PyObject *module, PyObject *address)
 {
     (void)module;
@@ -735,7 +736,7 @@ static PyObject *capsule(PyObject *module, PyObject *address)
     return api == NULL ? NULL : PyCapsule_New(api, "pjrt_c_api", NULL);
 }
 
-/* close(): from now on no slot touches Python. */
+/* close(): after this call no slot calls Python. */
 static PyObject *close_slots(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
