@@ -43,6 +43,7 @@ def decompositions() -> dict[OpOverload, Decomposition]:
 
 
 def _writes(op: object) -> bool:
+    """Returns whether an op writes to its arguments."""
     return isinstance(op, OpOverload) and op._schema.is_mutable
 
 
@@ -62,6 +63,7 @@ def _foreach_decompositions() -> dict[OpOverload, Decomposition]:
 
 
 def _scaled(value: Any, factor: Any) -> Any:
+    """Returns a value times a factor; the value itself for the factor 1."""
     return value if isinstance(factor, int | float) and factor == 1 else value * factor
 
 

@@ -65,6 +65,7 @@ def _zeros(shape: Sequence[int], like: Array) -> Array:
 
 
 def _lower_resizing(name: str) -> None:
+    """Registers the rule of the gradient of an op that resizes images."""
     forward: Any = getattr(aten, name).default
 
     @lower(getattr(aten, f"{name}_backward").default)
@@ -87,6 +88,7 @@ for _name in (
 
 
 def _lower_replication_pad(rank: int) -> None:
+    """Registers the rule of the gradient of replication padding of ``rank`` dimensions."""
     forward: Any = getattr(aten, f"replication_pad{rank}d").default
 
     @lower(getattr(aten, f"replication_pad{rank}d_backward").default)

@@ -71,6 +71,7 @@ def iota(ctx: Context, length: int, *, start: int, step: int, **options: Any) ->
 
 
 def _range(ctx: Context, start: Any, step: Any) -> Array:
+    """Returns start, start + step, ... in the shape of the result, computed in integers if all of them are integers."""
     exact = jnp.issubdtype(ctx.dtype, jnp.integer) and not isinstance(start, float) and isinstance(step, int)
     dtype = ctx.dtype if exact else jnp.promote_types(ctx.dtype, jnp.float32)
     line = lax.broadcasted_iota(dtype, ctx.shape, 0)

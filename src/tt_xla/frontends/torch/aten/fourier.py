@@ -83,6 +83,7 @@ def _factor(size: int) -> int | None:
 
 
 def _transform_dims(parts: Parts, dims: Sequence[int], forward: bool) -> Parts:
+    """Transforms several dimensions, one after the other."""
     for dim in dims:
         parts = _transform_dim(parts, dim % parts.real.ndim, forward)
     return parts
@@ -115,10 +116,12 @@ def _transform_last(parts: Parts, forward: bool) -> Parts:
 
 
 def _split(part: Array, batch: Sequence[int], first: int, second: int) -> Array:
+    """Returns elements [..., second, first] of a last dimension of ``first * second`` elements."""
     return _swapped(lax.reshape(part, (*batch, first, second)))
 
 
 def _swapped(x: Array) -> Array:
+    """Transposes the last two dimensions."""
     return lax.transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
@@ -163,9 +166,11 @@ def _scaled(parts: Parts, normalization: int, count: int) -> Parts:
 
 
 def _parts(x: Array) -> Parts:
+    """Returns real and imaginary part of a complex array."""
     return Parts(lax.real(x), lax.imag(x))
 
 
 def _joined(parts: Parts) -> Array:
+    """Returns the complex array of two parts."""
     assert parts.imaginary is not None
     return lax.complex(parts.real, parts.imaginary)

@@ -21,6 +21,7 @@ def product(x: Array, y: Array) -> Array:
 
 
 def _check_same_dtype(ctx: Context, x: Array, y: Array) -> None:
+    """Refuses operands of different dtypes, as torch does."""
     if x.dtype != y.dtype:
         ctx.invalid(f"pair of operands with dtypes {x.dtype} and {y.dtype}")
 

@@ -23,6 +23,7 @@ def _scale_and_shift(x: Array, scale: Array, shift: Array) -> Array:
 def _inference(
     x: Array, weight: Array | None, bias: Array | None, mean: Array, variance: Array, epsilon: float
 ) -> Array:
+    """Returns batch normalisation with given statistics, as one scale and one shift for each channel."""
     variance = cast(variance, wide(variance.dtype))
     inverse = lax.rsqrt(lax.add(variance, like(variance, epsilon)))
     scale = inverse if weight is None else lax.mul(inverse, cast(weight, inverse.dtype))
@@ -103,6 +104,7 @@ def batch_norm_functional(
 
 
 def _running_average(running: Array, new: Array, momentum: float) -> Array:
+    """Returns a running statistic after a batch: ``running * (1 - momentum) + new * momentum``."""
     new = cast(new, running.dtype)
     return lax.add(lax.mul(running, like(running, 1 - momentum)), lax.mul(new, like(new, momentum)))
 

@@ -100,6 +100,7 @@ def rsub(x: Array, y: Array, *, alpha: Any = 1) -> Array:
 
 
 def _scaled(x: Array, alpha: Any) -> Array:
+    """Returns ``x * alpha``; ``x`` itself for the factor 1."""
     return x if alpha == 1 else lax.mul(x, like(x, alpha))
 
 
@@ -278,6 +279,7 @@ def pow_scalar(ctx: Context, x: Array, exponent: Any) -> Array:
 
 
 def _integer_power(x: Array, exponent: int) -> Array:
+    """Returns a small integer power by repeated squaring."""
     if exponent < 0:
         return lax.div(like(x, 1), _integer_power(x, -exponent))
     if exponent == 0:

@@ -102,6 +102,7 @@ def _lowest(dtype: np.dtype) -> Any:
 def _max_pool(
     ctx: Context, x: Array, rank: int, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1
 ) -> list[Array | None]:
+    """Returns maxima and their positions; None for a result that the graph does not read."""
     window = _Window(x.shape, ctx.shape, kernel, stride, padding, dilation, rank=rank)
     if ctx.used(1) and rank == 2 and x.ndim == 4 and x.dtype == jnp.bfloat16:
         return list(_pooled_with_positions(x, window, ctx.shape))
@@ -192,12 +193,14 @@ def adaptive_max_pool2d(ctx: Context, x: Array, size: Sequence[int]) -> list[Arr
 
 
 def _even_kernel(ctx: Context, sizes: Sequence[int], counts: Sequence[int]) -> list[int]:
+    """Returns the kernel of an adaptive pooling op whose windows are equal, and refuses other sizes."""
     if any(size % count for size, count in zip(sizes, counts, strict=True)):
         ctx.unsupported("where the output size does not divide the input size")
     return [size // count for size, count in zip(sizes, counts, strict=True)]
 
 
 def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank: int, settings: Any) -> Array:
+    """Returns the gradient of a max pooling op."""
     kernel, stride, padding, dilation = settings
     window = _Window(x.shape, grad.shape, kernel, stride, padding, dilation, rank=rank)
     disjoint = window.stride == window.kernel and not any(window.padding) and window.dilation == [1] * rank
@@ -301,6 +304,7 @@ def _average_pool(
     count_include_pad: bool,
     divisor: int | None,
 ) -> Array:
+    """Returns averages; ``divisor`` replaces the number of elements of a window."""
     window = _Window(x.shape, shape, kernel, stride, padding, rank=rank)
     summed = window.reduce(x, 0, lax.add)
     counts = np.ones(window.counts)
@@ -360,6 +364,7 @@ def avg_pool3d(
 
 
 def _average_pool_backward(grad: Array, x: Array, rank: int, settings: Any) -> Array:
+    """Returns the gradient of an average pooling op, the transpose of the op."""
     kernel, stride, padding, _, count_include_pad, divisor = settings
 
     def forward(primal: Array) -> Array:

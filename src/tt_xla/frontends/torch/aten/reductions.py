@@ -76,16 +76,19 @@ def _needs_elements(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _product(x: Array, dims: tuple[int, ...]) -> Array:
+    """Returns the product over dimensions; for booleans, whether all are true."""
     if x.dtype == np.bool_:
         return _all(x, dims)
     return lax.reduce_prod_p.bind(x, axes=dims, out_sharding=None) if dims else x
 
 
 def _any(x: Array, dims: tuple[int, ...]) -> Array:
+    """Returns whether any boolean over dimensions is true."""
     return lax.reduce_or_p.bind(x, axes=dims) if dims else x
 
 
 def _all(x: Array, dims: tuple[int, ...]) -> Array:
+    """Returns whether all booleans over dimensions are true."""
     return lax.reduce_and_p.bind(x, axes=dims) if dims else x
 
 
@@ -107,11 +110,13 @@ def all_(ctx: Context, x: Array, dims: Any = None, keepdim: bool = False, *, dim
 
 
 def _truth(ctx: Context, x: Array, reduce: Callable[[Array, tuple[int, ...]], Array], dims: Any) -> Array:
+    """Returns a reduction of booleans; a number counts as true if it is not zero."""
     x = cast(x, np.dtype(bool))
     return lax.reshape(reduce(x, axes(dims, x.ndim)), ctx.shape)
 
 
 def _arg(ctx: Context, x: Array, dim: int | None, find: Callable[..., Array]) -> Array:
+    """Returns the position of an extreme along a dimension, or in the flattened tensor if it is None."""
     if x.dtype == np.bool_:
         x = cast(x, np.dtype("int32"))
     if dim is None:
@@ -146,6 +151,7 @@ def min_dim(ctx: Context, x: Array, dim: int, keepdim: bool = False) -> list[Arr
 
 
 def _value_and_index(ctx: Context, x: Array, dim: int, reduce: Any, find: Any) -> list[Array | None]:
+    """Returns an extreme and its position; None for a result that the graph does not read."""
     values = lax.reshape(reduce(x, axes(dim, x.ndim)), ctx.shape) if ctx.used(0) else None
     indices = lax.reshape(_arg(ctx, x, dim, find), ctx.shape) if ctx.used(1) else None
     return [values, indices]

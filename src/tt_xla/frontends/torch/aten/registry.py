@@ -157,6 +157,7 @@ def pointwise(*ops: OpOverload, operands: int = 0, promote_inputs: bool = False)
 
 
 def _promoted(args: Sequence[Any]) -> np.dtype:
+    """Returns the dtype that torch promotes arguments to."""
     values = [arg.meta["val"] if isinstance(arg, torch.fx.Node) else arg for arg in args]
     values = [1 if isinstance(value, torch.SymInt) else value for value in values]  # all integers promote the same way
     if len(values) == 1:
@@ -193,6 +194,7 @@ def apply(ctx: Context, rule: Rule, args: Any, kwargs: Any) -> Any:
 
 
 def _checked(ctx: Context, result: Any, out: torch.Tensor) -> Array:
+    """Converts a result to the dtype that torch inferred, and checks its shape."""
     if tuple(result.shape) != shape_of(out):
         raise AssertionError(
             f"the lowering rule of {ctx.node.target} returned shape {tuple(result.shape)}, but torch inferred "

@@ -79,10 +79,12 @@ def upsample_nearest2d_backward(
 
 
 def _triangle(x: np.ndarray) -> np.ndarray:
+    """Returns the weights of linear interpolation by distance."""
     return np.maximum(1 - x, 0)
 
 
 def _cubic(x: np.ndarray) -> np.ndarray:
+    """Returns the weights of cubic interpolation by distance."""
     a = -0.5  # the constant of torch's antialiased filter
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = a * (((x - 5) * x + 8) * x - 4)

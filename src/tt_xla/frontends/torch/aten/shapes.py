@@ -163,6 +163,7 @@ def roll(ctx: Context, x: Array, shifts: Any, dims: Any = ()) -> Array:
 
 
 def _roll(x: Array, dim: int, shift: int) -> Array:
+    """Rolls one dimension."""
     size = x.shape[dim]
     cut = (-shift) % size if size else 0
     if not cut:

@@ -34,6 +34,7 @@ _sort_descending_p.def_abstract_eval(lambda *operands, dimension: operands)
 
 
 def _lower_sort_descending(ctx: mlir.LoweringRuleContext, *operands: ir.Value, dimension: int) -> list[ir.Value]:
+    """Lowers the primitive to one stable ``stablehlo.sort``."""
     sort = stablehlo.SortOp(
         [operand.type for operand in operands],
         operands,

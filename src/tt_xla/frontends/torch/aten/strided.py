@@ -53,6 +53,7 @@ def _windows(
 
 
 def _viewed(x: Array, view: View) -> Array:
+    """Returns a view of an array by reshapes, slices and a transpose."""
     x = lax.reshape(x, view.lengths)
     for part in view.slices:
         x = lax.slice_in_dim(x, part.start, part.stop, part.step, part.dim)
@@ -61,6 +62,7 @@ def _viewed(x: Array, view: View) -> Array:
 
 
 def _gathered(x: Array, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Array:
+    """Returns elements by strides and an offset, with one gather."""
     positions = np.full(size, offset, np.int64)
     for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
         positions += (np.arange(count) * step).reshape([-1 if i == dim else 1 for i in range(len(size))])
