@@ -152,7 +152,7 @@ def test_tilize_and_untilize_into_l1_leave_room_for_whole_rows(shape: tuple[int,
 
 
 @pytest.mark.parametrize(("rows", "reads_shards"), [(64, True), (48, False)])
-def test_a_reduction_reads_shards_of_full_tiles_alone(rows, reads_shards):
+def test_a_reduction_reads_only_shards_of_full_tiles(rows, reads_shards):
     """TT-NN fills the padding of a sharded operand only when it is one slice."""
     target = load_target("p150")
     spec = TensorSpec((4, rows, 64), TensorLayout.of((4, rows, 64), DataType.BF16))

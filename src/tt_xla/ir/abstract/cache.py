@@ -26,12 +26,12 @@ class CacheOp(ShapedOp, ABC):
     input = operand_def(TensorType)
     result = opt_result_def(TensorType)
 
-    def check_fits(self, *, heads: int, longest: bool) -> None:
+    def check_fits(self, *, heads: int, has_positions: bool) -> None:
         """Checks that ``input`` fits the cache.
 
         Args:
             heads: dimension of ``input`` that counts heads.
-            longest: whether dimension 2 of ``input`` counts positions, of which the cache must have as many.
+            has_positions: whether dimension 2 of ``input`` counts positions, which must not exceed the cache's.
 
         Raises:
             ValueError: ``input`` does not fit.
@@ -39,7 +39,9 @@ class CacheOp(ShapedOp, ABC):
         cache, value = self.shape_of_rank("cache", 4), self.shape_of_rank("input", 4)
         self.require(value[3] == cache[3], f"input has head size {value[3]}, the cache has {cache[3]}")
         self.require(value[heads] == cache[1], f"input has {value[heads]} heads, the cache has {cache[1]}")
-        self.require(not longest or value[2] <= cache[2], f"input has {value[2]} positions, the cache has {cache[2]}")
+        self.require(
+            not has_positions or value[2] <= cache[2], f"input has {value[2]} positions, the cache has {cache[2]}"
+        )
 
 
 class UpdateCache(CacheOp, ABC):
@@ -51,7 +53,7 @@ class UpdateCache(CacheOp, ABC):
     batch_offset = prop_def(I32)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        self.check_fits(heads=1, longest=False)
+        self.check_fits(heads=1, has_positions=False)
         return (shape(self.cache),)
 
 
@@ -61,7 +63,7 @@ class FillCache(CacheOp, ABC):
     batch_offset = prop_def(I32)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        self.check_fits(heads=1, longest=True)
+        self.check_fits(heads=1, has_positions=True)
         return (shape(self.cache),)
 
 
@@ -92,6 +94,6 @@ class PagedFillCache(CacheOp, ABC):
     batch_idx_tensor = opt_operand_def(TensorType)
 
     def result_shapes(self) -> Sequence[shapes.Shape]:
-        self.check_fits(heads=1, longest=False)
+        self.check_fits(heads=1, has_positions=False)
         self.shape_of_rank("page_table", 2)
         return (shape(self.cache),)
