@@ -198,6 +198,28 @@ case("scatter_maximum_part", lambda x, i, u: x.at[i, 1:3].max(u), normal(7, 5), 
 case("scatter_minimum_columns", lambda x, i, u: x.at[:, i].min(u), normal(3, 7), _AGAIN, normal(3, 7, seed=1))
 case("scatter_maximum_once", lambda x, i, u: x.at[i].max(u, unique_indices=True), normal(7), ROWS[:2, 1], normal(2))
 case("scatter_divide_once", lambda x, i, u: x.at[i].divide(u), normal(7), np.int32(5).reshape(()), positive())
+
+
+def scatter_with_body(name: str) -> str:
+    """Text of a scatter of two rows, each to a row of its own, that joins old and new elements with an op."""
+    return f"""
+func.func @main(%x: tensor<7x5xf32>, %i: tensor<2x1xi32>, %u: tensor<2x5xf32>) -> tensor<7x5xf32> {{
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{{unique_indices = true,
+    scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.{name} %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }}) : (tensor<7x5xf32>, tensor<2x1xi32>, tensor<2x5xf32>) -> tensor<7x5xf32>
+  return %0 : tensor<7x5xf32>
+}}"""
+
+
+for _name in ("add", "divide", "maximum", "minimum", "multiply", "subtract"):
+    case(
+        f"scatter_body_{_name}", scatter_with_body(_name), normal(7, 5), np.array([[5], [2]], np.int32), positive(2, 5)
+    )
+
 case("gradient_of_rows", jax.grad(lambda t, i: (jnp.take(t, i, axis=0) ** 2).sum()), normal(9, 5), whole(4, 2, low=0))
 case("gradient_of_columns", jax.grad(lambda t, i: (jnp.take(t, i, axis=1) ** 2).sum()), normal(5, 9), whole(3, low=0))
 case(

@@ -82,7 +82,7 @@ def convert_op(context: ImportContext, op: Any) -> None:
         UnsupportedOpError: neither the chip nor the host can run the op.
         InternalCompilerError: the converter of the op has a bug. No fallback catches this error.
     """
-    context = context.replace(location=convert_location(str(op.location)))
+    context = context.at(convert_location(str(op.location)))
     try:
         values = _convert_with_fallbacks(context, op)
         if values is not None:
@@ -195,7 +195,7 @@ def fold_scalar(context: ImportContext, op: Any) -> bool:
     value = scalars.compute(op, operands)
     if value is None or not -(2**31) <= value < 2**31:
         return False
-    context = context.replace(location=convert_location(str(op.location)))
+    context = context.at(convert_location(str(op.location)))
     type_ = context.result_type(op)
     context.bind(op.results[0], context.emit(ConstantOp, [], type_, value=elements(value, type_)))
     return True

@@ -36,7 +36,7 @@ _JOINS = {
     "stablehlo.maximum": "maximum",
     "stablehlo.minimum": "minimum",
     "stablehlo.subtract": "subtract",
-    "stablehlo.divide": "divide",
+    "stablehlo.divide": "div",
 }
 """Bodies that join what is there and the update before it is put; only where no position comes twice."""
 
