@@ -1,11 +1,12 @@
-"""StableHLO element types and constants as the chip holds them.
+"""StableHLO types and constants as TTIR holds them.
 
-64-bit types narrow to 32 bits and booleans become bfloat16 0 and 1, as upstream's element-type normalisation has it.
+64-bit types narrow to 32 bits, and booleans become 0 and 1 in bfloat16, like in upstream's element-type normalization.
+:mod:`tt_xla.ir.element_types` has the table.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,32 +16,30 @@ from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
 from tt_xla.errors import UnsupportedOpError
-from tt_xla.ir import base as tt
-from tt_xla.ir.base import Tensor, tensor
+from tt_xla.ir.base import DATA_TYPES, ELEMENT_TYPES, Tensor, tensor
 from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.parsing import MLIRParser
 from tt_xla.ir.properties import si32
 
-ELEMENT_TYPES: dict[str, Attribute] = {
-    element.value: tt.ELEMENT_TYPES[element.on_chip] for element in ElementType if element.on_chip is not None
-}
-"""TTIR element type in which the chip holds each StableHLO element type."""
-
-HOST_TYPES: dict[str, Attribute] = {
-    element.value: tt.ELEMENT_TYPES[element.on_host] for element in ElementType if element.on_host is not None
-}
-"""TTIR element type of tensors that stay in system memory, some of them only where 32 bits do not suffice."""
-
 TOKEN = "!stablehlo.token"
+"""Type of values that only order effects. Programs keep that order anyway, so a token becomes an integer scalar."""
+
+
+class DynamicShapeError(UnsupportedOpError):
+    """The shape of a value is not known, or will be known only after shapes are refined."""
+
+
+class NoElementsError(UnsupportedOpError):
+    """A tensor has no elements. No op of the chip makes such a tensor."""
 
 
 @lru_cache(maxsize=4096)
 def convert_type(type_: ir.Type) -> Tensor:
-    """The TTIR type of a StableHLO type. Tokens, which stand for an order that all programs here keep, are numbers.
+    """Returns the TTIR type of a StableHLO type: the one that the chip holds, else the one that the host holds.
 
     Raises:
-        DynamicShapeError: it is not a ranked tensor of static shape.
-        UnsupportedOpError: its elements have no place on the chip, nor on the host.
+        DynamicShapeError: the type is not a ranked tensor of static shape.
+        UnsupportedOpError: neither the chip nor the host holds its elements.
     """
     if str(type_) == TOKEN:
         return tensor((), si32)
@@ -50,76 +49,83 @@ def convert_type(type_: ir.Type) -> Tensor:
             hint="Give example inputs of fixed shapes; each new shape compiles anew.",
         )
     name = str(type_.element_type)
-    element = ELEMENT_TYPES.get(name) or HOST_TYPES.get(name)
+    element = _chip_elements().get(name) or _host_elements().get(name)
     if element is None:
         raise UnsupportedOpError(
-            f"A tensor has elements of type {name}; the chip can hold {', '.join(ELEMENT_TYPES)}, the host also "
-            f"{', '.join(HOST_TYPES)}.",
+            f"A tensor has elements of type {name}; the chip can hold {', '.join(_chip_elements())}, the host also "
+            f"{', '.join(_host_elements())}.",
             hint="Convert the tensor before it reaches the compiled part.",
         )
     return tensor(tuple(type_.shape), element)
 
 
 def host_type(type_: Any) -> Tensor:
-    """The TTIR type of a tensor that keeps its 64 bits on the host."""
-    name = str(type_.element_type)
-    return tensor(tuple(type_.shape), HOST_TYPES[name]) if name in HOST_TYPES else convert_type(type_)
+    """Returns the TTIR type of a tensor that stays on the host, where 64-bit elements keep their width."""
+    element = _host_elements().get(str(type_.element_type))
+    return convert_type(type_) if element is None else tensor(tuple(type_.shape), element)
 
 
 @lru_cache(maxsize=4096)
 def chip_type(type_: ir.Type) -> Tensor:
-    """:func:`convert_type` for the result of an op on the chip.
+    """Returns the TTIR type of a StableHLO type for the result of an op on the chip.
 
     Raises:
-        UnsupportedOpError: the chip has no such elements.
+        UnsupportedOpError: the chip does not hold such elements.
         NoElementsError: the tensor has no elements.
     """
-    found = convert_type(type_)
-    if tt.DATA_TYPES[found.element_type].is_host_only:
+    converted = convert_type(type_)
+    if DATA_TYPES[converted.element_type].is_host_only:
         raise UnsupportedOpError(f"the chip cannot hold {type_}")
-    if is_empty(found):
+    if is_empty(converted):
         raise NoElementsError(f"{type_} has no elements")
-    return found
+    return converted
 
 
 def forget_types() -> None:
-    """A type keeps the whole MLIR context of its module."""
+    """Clears the caches of converted types. A cached type keeps the whole MLIR context of its module alive."""
     convert_type.cache_clear()
     chip_type.cache_clear()
 
 
-class DynamicShapeError(UnsupportedOpError):
-    """A shape is not known, or not yet."""
-
-
-class NoElementsError(UnsupportedOpError):
-    """A tensor of no elements, which no op of the chip makes."""
-
-
 def is_empty(type_: Tensor) -> bool:
+    """Whether a tensor has no elements."""
     return 0 in type_.get_shape()
 
 
+@cache
+def _chip_elements() -> dict[str, Attribute]:
+    """Returns the element types that the chip holds, narrowed where need be, by StableHLO name."""
+    return {element.value: ELEMENT_TYPES[element.on_chip] for element in ElementType if element.on_chip}
+
+
+@cache
+def _host_elements() -> dict[str, Attribute]:
+    """Returns the element types that stay in system memory, some of them only where 32 bits are too few, by StableHLO
+    name."""
+    return {element.value: ELEMENT_TYPES[element.on_host] for element in ElementType if element.on_host}
+
+
 def constant_values(attribute: Any) -> Any:
-    """A StableHLO constant as a scalar, when all elements are the same, or an array."""
+    """Returns a StableHLO constant as a Python scalar if all elements are equal, else as a NumPy array."""
     if attribute.is_splat:
         splat = attribute.get_splat_value()
         value = splat.value
         return bool(value) if str(splat.type) == "i1" else value
     if str(attribute.type.element_type) in ("bf16", "f16"):
-        return _through_text(attribute)
+        return _values_from_text(attribute)
     return np.array(attribute)
 
 
-def _through_text(attribute: Any) -> Any:
-    """16-bit floats, which jaxlib gives out as text alone; xDSL reads that, decimal and hexadecimal."""
+def _values_from_text(attribute: Any) -> Any:
+    """Returns the elements of a constant of 16-bit floats. jaxlib gives them as text only; xDSL reads its decimal and
+    hexadecimal forms."""
     dense = MLIRParser(_text_context(), str(attribute)).parse_attribute()
     assert isinstance(dense, DenseIntOrFPElementsAttr)
     values = np.array(list(dense.get_values()), dtype=np.float32)
     return values.reshape(dense.get_shape())
 
 
-@lru_cache(maxsize=1)
+@cache
 def _text_context() -> Context:
     context = Context()
     context.load_dialect(Builtin)
