@@ -199,3 +199,32 @@ func.func @main(%u: tensor<4xui32>, %sum: tensor<4xi64>, %x: tensor<4xf32>) -> (
     assert any("stablehlo.while" in op for op in program.host_ops)
     given = (np.array([1, 2, 3, 4], np.uint32), np.zeros(4, np.int64), np.zeros(4, np.float32))
     assert run(program, *given)[0].tolist() == [3000, 6000, 9000, 12000]
+
+
+BOOLEANS_IN_A_LOOP = """
+func.func @main(%x: tensor<i32>) -> (tensor<i1>, tensor<i1>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %r:4 = stablehlo.while(%k = %zero, %a = %true, %b = %true, %y = %x)
+    : tensor<i32>, tensor<i1>, tensor<i1>, tensor<i32>
+    cond {
+      %p = stablehlo.compare LT, %k, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %next = stablehlo.add %k, %one : tensor<i32>
+      %two = stablehlo.add %next, %one : tensor<i32>
+      %converted = stablehlo.convert %two : (tensor<i32>) -> tensor<i1>
+      %sum = stablehlo.add %true, %true : tensor<i1>
+      %z = stablehlo.add %y, %two : tensor<i32>
+      stablehlo.return %next, %converted, %sum, %z : tensor<i32>, tensor<i1>, tensor<i1>, tensor<i32>
+    }
+  return %r#1, %r#2, %r#3 : tensor<i1>, tensor<i1>, tensor<i32>
+}"""
+
+
+def test_scalars_that_become_booleans_in_a_loop() -> None:
+    """The loop is unrolled, and its scalars are computed during the import: 2 is true, and true + true is true."""
+    program = compile_module(parse_module(BOOLEANS_IN_A_LOOP), CompileOptions.parse(), load_target("n150"))
+    results = get_device("n150").load(program).run([torch.tensor(5, dtype=torch.int32)], [None])
+    assert [value.item() for value in results] == [True, True, 7]

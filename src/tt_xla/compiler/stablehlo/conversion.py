@@ -191,7 +191,7 @@ def fold_scalar(context: ImportContext, op: Any) -> bool:
         known = splat(context[operand]) if scalars.is_integer_scalar(operand.type) else None
         if known is None:
             return False
-        operands.append(int(known))
+        operands.append(scalars.wrap(int(known), str(operand.type.element_type)))
     value = scalars.compute(op, operands)
     if value is None or not -(2**31) <= value < 2**31:
         return False

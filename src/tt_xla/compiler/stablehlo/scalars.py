@@ -1,4 +1,4 @@
-"""Integers that are known while importing: loop counters, and what is computed from them."""
+"""Arithmetic of integer scalars that are known during the import: loop counters, and values computed from them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from jaxlib.mlir.dialects import stablehlo
 
 
 def _divide(a: int, b: int) -> int | None:
-    """Towards zero."""
+    """Divides towards zero; None for division by 0."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) if b else None
 
 
 def _remainder(a: int, b: int) -> int | None:
-    """With the sign of ``a``."""
+    """Returns the remainder with the sign of ``a``; None for division by 0."""
     quotient = _divide(a, b)
     return None if quotient is None else a - b * quotient
 
@@ -65,26 +65,35 @@ _OPS: dict[str, Callable[..., Any]] = {
 }
 
 
+_BOOLEAN_OPS: dict[str, Callable[..., Any]] = _OPS | {"stablehlo.add": operator.or_, "stablehlo.convert": bool}
+"""Functions of ops with a boolean result: their sum is their or, and every number but 0 converts to true."""
+
+
 def is_integer_scalar(type_: Any) -> bool:
+    """Whether a StableHLO type is a tensor of rank 0 with elements of an integer type or ``i1``."""
     return getattr(type_, "rank", -1) == 0 and str(type_.element_type).startswith(("i", "ui"))
 
 
 def compute(op: Any, operands: list[int]) -> int | None:
-    """The result of an op on known integers, in the range of its type; None where the op is of another kind."""
-    name = op.operation.name
+    """Computes an op on known integers.
+
+    Returns:
+        The result in the range of its type, or None if the op is of another kind or divides by 0.
+    """
+    name, element = op.operation.name, str(op.results[0].type.element_type)
     if name == "stablehlo.compare":
         direction = stablehlo.ComparisonDirectionAttr(op.attributes["comparison_direction"]).value
         return int(_COMPARISONS[direction](*operands))
     if name == "stablehlo.not":
         (value,) = operands
-        return wrap(~value, str(op.results[0].type.element_type))
-    function = _OPS.get(name)
-    found = None if function is None else function(*operands)
-    return None if found is None else wrap(found, str(op.results[0].type.element_type))
+        return wrap(~value, element)
+    function = (_BOOLEAN_OPS if element == "i1" else _OPS).get(name)
+    result = None if function is None else function(*operands)
+    return None if result is None else wrap(result, element)
 
 
 def wrap(value: int, element: str) -> int:
-    """An integer as its StableHLO type holds it."""
+    """Returns an integer wrapped to the width and sign of a StableHLO element type."""
     if element == "i1":
         return value & 1
     bits = int(element.lstrip("ui"))
@@ -93,7 +102,16 @@ def wrap(value: int, element: str) -> int:
 
 
 def evaluate(value: Any, known: Mapping[Any, int], memo: dict[Any, int | None]) -> int | None:
-    """A scalar of a block as a number, from the known arguments of the block; None when it depends on anything else."""
+    """Computes an integer scalar of a block.
+
+    Args:
+        value: the StableHLO value.
+        known: integers by StableHLO value, such as arguments of the block.
+        memo: results of earlier calls with the same ``known``; extended by this one.
+
+    Returns:
+        The integer, or None if it depends on anything that is not known.
+    """
     if value in known:
         return known[value]
     if value not in memo:
@@ -107,13 +125,13 @@ def _evaluate(value: Any, known: Mapping[Any, int], memo: dict[Any, int | None])
     if not hasattr(op, "operation") or not is_integer_scalar(value.type):
         return None
     if op.operation.name == "stablehlo.constant":
-        return int(op.attributes["value"].get_splat_value().value)
+        return wrap(int(op.attributes["value"].get_splat_value().value), str(value.type.element_type))
     if len(op.operation.regions) or not all(is_integer_scalar(operand.type) for operand in op.operands):
         return None
     operands: list[int] = []
     for operand in op.operands:
-        found = evaluate(operand, known, memo)
-        if found is None:
+        number = evaluate(operand, known, memo)
+        if number is None:
             return None
-        operands.append(found)
+        operands.append(number)
     return compute(op, operands)
