@@ -1,4 +1,4 @@
-"""Ops that look at the bits of their operand."""
+"""Converters of StableHLO ops that work on the bits of their operand."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def popcnt(context: ImportContext, op: Any) -> SSAValue:
     return _cast(context, _count(context, value), context.result_type(op))
 
 
-_WHOLE_WIDTH = ("f32", "i32", "ui32")
-"""Element types that the chip holds in the bits that they declare, 32 of them."""
+_SAME_BITS_ON_CHIP = ("f32", "i32", "ui32")
+"""Element types whose elements have the same 32 bits on the chip as in StableHLO."""
 
 
 @converts("stablehlo.bitcast_convert")
 def bitcast_convert(context: ImportContext, op: Any) -> SSAValue:
     types = [str(value.type.element_type) for value in (op.operands[0], op.results[0])]
-    if any(element not in _WHOLE_WIDTH for element in types):
+    if any(element not in _SAME_BITS_ON_CHIP for element in types):
         raise context.reject(op, "the chip holds other bits than those of its types")
     (value,) = context.operands(op)
     return context.emit(ttir.UNARY_OPS["bitcast_convert"], [value], context.result_type(op))
@@ -38,67 +38,68 @@ def bitcast_convert(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("stablehlo.count_leading_zeros")
 def count_leading_zeros(context: ImportContext, op: Any) -> SSAValue:
-    """The bits that are not set once every bit below a set one is."""
+    """Sets every bit below the highest set bit, and counts the bits that are still 0."""
     value, bits = _bits(context, op)
-    for reach in (1, 2, 4, 8, 16):
-        if reach < bits:
-            value = _binary(context, "bitwise_or", value, _right(context, value, reach))
+    for distance in (1, 2, 4, 8, 16):
+        if distance < bits:
+            value = _binary(context, "bitwise_or", value, _right(context, value, distance))
     count = _count(context, value)
     zeros = _binary(context, "subtract", full(context, bits, tensor_type(count)), count)
     return _cast(context, zeros, context.result_type(op))
 
 
 def _bits(context: ImportContext, op: Any) -> tuple[SSAValue, int]:
-    """The operand in 32 bits, those above its declared type 0, and how many the type has.
+    """Returns the operand as 32-bit integers whose bits above the declared width are 0, and the declared width in bits.
 
     Raises:
-        UnsupportedOpError: it has 64 bits.
+        UnsupportedOpError: the operand has 64-bit elements.
     """
     bits = int(str(op.operands[0].type.element_type).lstrip("ui"))
     if bits > 32:
-        raise context.reject(op, "the chip holds 32 bits of it")
+        raise context.reject(op, f"the chip holds 32 bits of an integer, and this one has {bits}")
     (value,) = context.operands(op)
     value = _cast(context, value, tensor(shape(value), si32))
     return (value if bits == 32 else _mask(context, value, 2**bits - 1)), bits
 
 
 def _count(context: ImportContext, value: SSAValue) -> SSAValue:
-    """How many bits are set: sums of neighbours in fields of 2, 4, 8, 16 and 32 bits."""
+    """Returns the number of set bits, as sums of neighbouring fields of 1, 2, 4, 8 and 16 bits."""
     value = _binary(context, "subtract", value, _mask(context, _right(context, value, 1), 0x55555555))
     high = _mask(context, _right(context, value, 2), 0x33333333)
     value = _binary(context, "add", _mask(context, value, 0x33333333), high)
     value = _mask(context, _binary(context, "add", value, _right(context, value, 4)), 0x0F0F0F0F)
-    for reach in (8, 16):
-        value = _binary(context, "add", value, _right(context, value, reach))
+    for distance in (8, 16):
+        value = _binary(context, "add", value, _right(context, value, distance))
     return _mask(context, value, 0x3F)
 
 
 @converts("stablehlo.reduce_precision")
 def reduce_precision(context: ImportContext, op: Any) -> SSAValue:
-    """Rounded to fewer bits of mantissa, ties to even, and what a smaller exponent does not reach to infinity or 0."""
+    """Rounds the mantissa to fewer bits, ties to even, and values beyond the smaller exponent to infinity or 0."""
     declared = ir.FloatType(op.operands[0].type.element_type)
     exponent, mantissa = (int(op.attributes[name].value) for name in ("exponent_bits", "mantissa_bits"))
-    whole_exponent, whole_mantissa = _FORMATS.get(str(declared), (0, 0))
+    full_exponent, full_mantissa = _FORMATS.get(str(declared), (0, 0))
     (operand,) = context.operands(op)
     result = context.result_type(op)
-    if not whole_mantissa or exponent < 2:
-        raise context.reject(op, "the chip has no such rounding")
+    if not full_mantissa or exponent < 2:
+        raise context.reject(op, f"the chip cannot round {declared} to {exponent} bits of exponent")
     value = operand
-    if mantissa < whole_mantissa:
+    if mantissa < full_mantissa:
         value = _to_mantissa(context, _cast(context, operand, tensor(shape(operand), f32)), mantissa)
-    if exponent < whole_exponent:
+    if exponent < full_exponent:
         value = _to_exponent(context, value, exponent)
     return _cast(context, value, result)
 
 
 _FORMATS = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (8, 23)}
-"""Bits of exponent and mantissa of what the chip can hold; of f64, those of float32."""
+"""Bits of exponent and mantissa by element type. The chip holds f64 as float32."""
 
 
 def _to_mantissa(context: ImportContext, value: SSAValue, mantissa: int) -> SSAValue:
-    """Half of the last kept bit's worth is added, less one where that bit is 0, and what is below it dropped.
+    """Rounds float32 values to some bits of mantissa, ties to even.
 
-    NaN stays; without a mantissa it is infinity, as XLA has it.
+    Adds half of the last bit that stays, minus one unit if that bit is 0, and clears the bits below it. NaN stays NaN;
+    with 0 bits of mantissa it becomes infinity, as in XLA.
     """
     type_ = tensor_type(value)
     if mantissa == 7:
@@ -115,7 +116,10 @@ def _to_mantissa(context: ImportContext, value: SSAValue, mantissa: int) -> SSAV
 
 
 def _to_exponent(context: ImportContext, value: SSAValue, exponent: int) -> SSAValue:
-    """Values keep their sign where they become infinity or 0; there are no subnormal ones."""
+    """Turns values that an exponent of so many bits cannot express into infinity or 0 of the same sign.
+
+    Subnormal numbers become 0.
+    """
     type_, truth = tensor_type(value), tensor(shape(value), bf16)
     bias = 2 ** (exponent - 1) - 1
     magnitude = context.emit(ttir.UNARY_OPS["abs"], [value], type_)

@@ -1,10 +1,11 @@
-"""Complex numbers, which the chip has no elements for, as pairs of real tensors.
+"""Complex tensors as pairs of real tensors, since the chip has no complex elements.
 
-A pair begins where a program makes a complex tensor of two real ones, and ends where it takes the parts again; in
-between, each op becomes ops on the parts. The complex tensor itself is made by the host at every step, in a call that
-nothing uses and that is dropped, unless an op that has no expansion here needs it, such as a Fourier transform.
+A pair begins where a program makes a complex tensor from two real ones, and ends where the program takes the real or
+the imaginary part. Between the two, each op becomes ops on the parts. At every step a host call also makes the complex
+tensor itself. That call is dead and is dropped, unless an op without such an expansion uses its result, for example a
+Fourier transform.
 
-Rotary embeddings in complex form, as LLaMA's own code has them, run on the chip in this way.
+Rotary embeddings in complex form, as in LLaMA's own code, run on the chip in this way.
 """
 
 from __future__ import annotations
@@ -36,22 +37,26 @@ _PART_BY_PART = (
     "stablehlo.subtract",
     "stablehlo.transpose",
 )
-"""Ops that do to a complex tensor what they do to its real and to its imaginary part."""
+"""Ops that act on the real and on the imaginary part of a complex tensor alike."""
 
 _PRODUCTS = ("stablehlo.multiply", "stablehlo.dot_general")
 _PARTS = ("stablehlo.real", "stablehlo.imag")
 
 Pair = tuple[SSAValue, SSAValue]
-"""The real and the imaginary part of a complex tensor, float32 on the chip."""
+"""Real and imaginary part of a complex tensor, as float32 tensors on the chip."""
 
 
 def expand(context: ImportContext, op: Any, convert: Callable[[ImportContext, Any], None]) -> Sequence[SSAValue] | None:
-    """Emits an op on complex tensors as ops on their parts; what its result becomes.
-
-    None where the op is not one of these, or where the host makes its operands anyway.
+    """Converts an op on complex tensors to ops on their parts.
 
     Args:
-        convert: converts an op of StableHLO, given the context.
+        context: the context of the op.
+        op: any StableHLO op.
+        convert: converts a StableHLO op in a context.
+
+    Returns:
+        The value that replaces the op's result, or None if the op has no expansion or the host makes its operands
+        anyway.
     """
     name = op.operation.name
     if name == "stablehlo.complex" and _element(op.results[0]) == _COMPLEX:
@@ -60,20 +65,20 @@ def expand(context: ImportContext, op: Any, convert: Callable[[ImportContext, An
         context[value] in context.module.complex_parts for value in op.operands
     ):
         return None
-    numbers = [value for value in op.operands if _element(value) == _COMPLEX]
-    if not all(_is_at_hand(context, value) for value in numbers):
+    complex_operands = [value for value in op.operands if _element(value) == _COMPLEX]
+    if not all(_is_at_hand(context, value) for value in complex_operands):
         return None
-    step = _Step(context, op, convert)
-    pairs = {value: step.parts(value) for value in dict.fromkeys(numbers)}
+    expansion = _Expansion(context, op, convert)
+    pairs = {value: expansion.parts(value) for value in dict.fromkeys(complex_operands)}
     if name in _PARTS:
         return [pairs[op.operands[0]][_PARTS.index(name)]]
     if name in _PART_BY_PART:
-        made = [step.emit([pairs[v][part] if v in pairs else context[v] for v in op.operands]) for part in (0, 1)]
-        return [step.joined((made[0], made[1]))]
+        parts = [expansion.emit([pairs[v][part] if v in pairs else context[v] for v in op.operands]) for part in (0, 1)]
+        return [expansion.joined((parts[0], parts[1]))]
     (a, b), (c, d) = (pairs[value] for value in op.operands)
-    real = step.emit([step.emit([a, c]), step.emit([b, d])], "stablehlo.subtract")
-    imaginary = step.emit([step.emit([a, d]), step.emit([b, c])], "stablehlo.add")
-    return [step.joined((real, imaginary))]
+    real = expansion.emit([expansion.emit([a, c]), expansion.emit([b, d])], "stablehlo.subtract")
+    imaginary = expansion.emit([expansion.emit([a, d]), expansion.emit([b, c])], "stablehlo.add")
+    return [expansion.joined((real, imaginary))]
 
 
 def _element(value: Any) -> str:
@@ -81,21 +86,27 @@ def _element(value: Any) -> str:
 
 
 def _is_at_hand(context: ImportContext, value: Any) -> bool:
-    """Whether the parts of a complex tensor are known, or taking them costs nothing between calls or is due anyway."""
-    made = context[value]
-    return made in context.module.complex_parts or isinstance(made, BlockArgument) or is_constant(made)
+    """Whether the parts of a complex tensor are known or cheap to take.
+
+    The host takes the parts of an argument on its way to the chip, and those of a constant once.
+    """
+    converted = context[value]
+    return converted in context.module.complex_parts or isinstance(converted, BlockArgument) or is_constant(converted)
 
 
 def _joined(context: ImportContext, op: Any, pair: Pair) -> SSAValue:
-    """The complex tensor of two parts, made by ``op`` on the host."""
+    """Emits a host call of ``op`` that joins two parts to a complex tensor, and records the parts of its result."""
     reason = UnsupportedOpError("the chip has no complex numbers")
-    made = call_host(context, op, reason)[0]
-    context.module.complex_parts[made] = pair
-    return made
+    (joined,) = call_host(context, op, reason)
+    context.module.complex_parts[joined] = pair
+    return joined
 
 
-class _Step:
-    """Ops of StableHLO that take the place of one, in a module that lives as long as the import."""
+class _Expansion:
+    """The expansion of one complex op: creates StableHLO ops on real tensors, and converts each at once.
+
+    The created ops live in a module that is kept until the end of the import.
+    """
 
     def __init__(self, context: ImportContext, op: Any, convert: Callable[[ImportContext, Any], None]) -> None:
         self.context = context
@@ -106,52 +117,62 @@ class _Step:
         self.block: Any = module.body.operations[0].regions[0].blocks[0]
 
     def parts(self, value: Any) -> Pair:
-        """The parts of a complex tensor, which the host takes apart where nothing here has made it."""
+        """Returns the parts of a complex tensor. The host separates them if no expansion recorded them."""
         known = self.context.module.complex_parts.get(self.context[value])
         if known is not None:
             return known
-        taken = [self._made(name, [(value.type, self.context[value])], _real(value.type)) for name in _PARTS]
-        return taken[0], taken[1]
+        operand = (value.type, self.context[value])
+        real, imaginary = (self._emit_op(name, [operand], _real(value.type)) for name in _PARTS)
+        return real, imaginary
 
     def emit(self, operands: Sequence[SSAValue], name: str | None = None) -> SSAValue:
-        """The op, or another one on results of it, on real tensors."""
+        """Emits the expanded op, or the op ``name``, on real operands, and returns its real result."""
         result = _real(self.op.results[0].type)
         if name is not None:
-            return self._made(name, [(result, value) for value in operands], result)
-        taken = self._arguments([(_real(old.type), new) for old, new in zip(self.op.operands, operands, strict=True)])
+            return self._emit_op(name, [(result, value) for value in operands], result)
+        types = [_real(operand.type) for operand in self.op.operands]
+        arguments = self._arguments(list(zip(types, operands, strict=True)))
         clone = self.op.clone(ir.InsertionPoint.at_block_terminator(self.block)).operation
-        for place, argument in enumerate(taken):
-            clone.operands[place] = argument
+        for index, argument in enumerate(arguments):
+            clone.operands[index] = argument
         clone.results[0].set_type(result)
         return self._converted(clone)
 
     def joined(self, pair: Pair) -> SSAValue:
+        """Returns the complex result of the expanded op, given its parts."""
         result = self.op.results[0].type
-        made = self._create("stablehlo.complex", [(_real(result), part) for part in pair], result)
-        return _joined(self.context, made, pair)
+        joining_op = self._create("stablehlo.complex", [(_real(result), part) for part in pair], result)
+        return _joined(self.context, joining_op, pair)
 
-    def _made(self, name: str, operands: Sequence[tuple[Any, SSAValue]], result: Any) -> SSAValue:
+    def _emit_op(self, name: str, operands: Sequence[tuple[Any, SSAValue]], result: Any) -> SSAValue:
+        """Creates and converts an op.
+
+        Args:
+            name: full name of the op.
+            operands: StableHLO type and TTIR value of each operand.
+            result: StableHLO type of the result.
+        """
         return self._converted(self._create(name, operands, result))
 
-    def _converted(self, made: Any) -> SSAValue:
-        self.convert(self.context, made)
-        return self.context[made.results[0]]
+    def _converted(self, op: Any) -> SSAValue:
+        self.convert(self.context, op)
+        return self.context[op.results[0]]
 
     def _create(self, name: str, operands: Sequence[tuple[Any, SSAValue]], result: Any) -> Any:
-        taken = self._arguments(operands)
+        arguments = self._arguments(operands)
         with ir.InsertionPoint.at_block_terminator(self.block):
-            return ir.Operation.create(name, results=[result], operands=taken, loc=self.op.location).opview
+            return ir.Operation.create(name, results=[result], operands=arguments, loc=self.op.location).opview
 
     def _arguments(self, operands: Sequence[tuple[Any, SSAValue]]) -> list[Any]:
-        """Arguments of the block that stand for values of TTIR."""
-        taken = [self.block.add_argument(type_, self.op.location) for type_, _ in operands]
-        for argument, (_, value) in zip(taken, operands, strict=True):
+        """Adds block arguments that stand for TTIR values, and returns them."""
+        arguments = [self.block.add_argument(type_, self.op.location) for type_, _ in operands]
+        for argument, (_, value) in zip(arguments, operands, strict=True):
             self.context.bind(argument, value)
-        return taken
+        return arguments
 
 
 def _real(type_: Any) -> Any:
-    """The type of the parts of a complex tensor; other types stay."""
+    """Returns the type of a complex tensor's parts; returns any other type unchanged."""
     if str(type_.element_type) != _COMPLEX:
         return type_
     with ir.Location.unknown(type_.context):

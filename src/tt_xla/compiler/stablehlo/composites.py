@@ -1,7 +1,7 @@
-"""Composites whose names say what they compute: each becomes the one TTIR op that it stands for.
+"""Composites with known names: each becomes the one TTIR op that it stands for.
 
-The names are upstream's (tt-mlir ``StableHLOLegalizeComposite``). A composite of another name, or one used in a way
-that its op does not cover, is replaced by its decomposition, so it is never an error.
+The names are upstream's (tt-mlir ``StableHLOLegalizeComposite``). A composite with another name, or used in a way that
+the TTIR op does not cover, is replaced by its decomposition. No composite is an error.
 """
 
 from __future__ import annotations
@@ -23,20 +23,23 @@ from tt_xla.ir.ttir.structure import TypecastOp
 from tt_xla.registry import Registry
 
 Converter = Callable[[ImportContext, Any, Mapping[str, Any]], "list[SSAValue] | None"]
+"""Emits the TTIR op of a composite, given the composite's attributes. Returns its results, or None if the decomposition
+must be used."""
+
 _FLOATS = {bf16, f32}
 COMPOSITES: Registry[str, Converter] = Registry("composite")
 legalises = COMPOSITES.register
-"""Registers what a composite of a name becomes; None says that this use of it is its decomposition."""
+"""Registers the converter of composites, given by their names."""
 
 
 @converts("stablehlo.composite")
 def composite(context: ImportContext, op: Any) -> list[SSAValue]:
-    """The op that a composite names, else its decomposition."""
+    """Converts to the op that the composite's name stands for, else converts the decomposition in place."""
     converter = COMPOSITES.get(op.attributes["name"].value)
     if converter is not None:
-        made = converter(context, op, _attributes(op))
-        if made is not None:
-            return made
+        results = converter(context, op, _attributes(op))
+        if results is not None:
+            return results
     return inline(context, context.module.functions[op.attributes["decomposition"].value], context.operands(op))
 
 
@@ -49,7 +52,7 @@ def gelu(context: ImportContext, op: Any, _: Mapping[str, Any]) -> list[SSAValue
 
 @legalises("tenstorrent.rms_norm")
 def rms_norm(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
-    """Operands are the input and, if there is one, the weight; epsilon is the element type's when it is not given."""
+    """Converts operands (input) or (input, weight). The default of epsilon is that of the element type."""
     sizes = _normalised(context, op, attributes, most=2)
     if sizes is None:
         return None
@@ -62,7 +65,7 @@ def rms_norm(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -> 
 
 @legalises("tenstorrent.layer_norm")
 def layer_norm(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
-    """Operands are the input and, if there are any, weight and bias."""
+    """Converts operands (input), (input, weight) or (input, weight, bias)."""
     sizes = _normalised(context, op, attributes, most=3)
     if sizes is None:
         return None
@@ -72,7 +75,11 @@ def layer_norm(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -
 
 
 def _normalised(context: ImportContext, op: Any, attributes: Mapping[str, Any], *, most: int) -> tuple[int, ...] | None:
-    """The shape that a norm goes over; None where its op does not cover the use."""
+    """Returns the dimension sizes that a norm averages over, or None if its TTIR op does not cover this use.
+
+    Args:
+        most: largest number of operands.
+    """
     sizes = tuple(int(size) for size in np.ravel(attributes.get("normalized_shape", ())))
     if not 1 <= len(op.operands) <= most or not sizes:
         return None
@@ -85,7 +92,7 @@ def _normalised(context: ImportContext, op: Any, attributes: Mapping[str, Any], 
 
 
 def _of_one_type(context: ImportContext, op: Any) -> list[SSAValue]:
-    """The operands of a norm: weight and bias become what the input is, as its op takes them."""
+    """Returns the operands of a norm, with weight and bias cast to the element type of the input."""
     x, *affine = context.operands(op)
     types = [TensorType(tensor_type(x).element_type, shape(value)) for value in affine]
     pairs = zip(affine, types, strict=True)
@@ -93,7 +100,7 @@ def _of_one_type(context: ImportContext, op: Any) -> list[SSAValue]:
 
 
 def _plain(context: ImportContext, op: Any, operands: Sequence[SSAValue]) -> bool:
-    """Whether operands are floats of the result's type, and the result is as large as the first."""
+    """Whether all operands have the result's element type, a float, and the first has the result's shape."""
     result = context.result_type(op)
     types = [tensor_type(value) for value in operands]
     elements = {type_.element_type for type_ in types} | {result.element_type}
@@ -101,7 +108,7 @@ def _plain(context: ImportContext, op: Any, operands: Sequence[SSAValue]) -> boo
 
 
 def _attributes(op: Any) -> dict[str, Any]:
-    """Attributes of a composite as Python values; lists come as arrays."""
+    """Returns the attributes of a composite as Python values; dense elements become NumPy arrays."""
     if "composite_attributes" not in op.attributes:
         return {}
     return {item.name: _value(item.attr) for item in op.attributes["composite_attributes"]}

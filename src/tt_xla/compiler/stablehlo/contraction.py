@@ -1,4 +1,4 @@
-"""dot_general."""
+"""Converter of ``stablehlo.dot_general``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Control flow: loops and branches become functions of their own that the program calls. What is small is written out,
-as straight lines need no look at the device: loops that then have fewer ops, and branches of a few ops."""
+"""Converters of control flow. Loops and branches become functions that the program calls.
+
+Small ones are inlined, because straight-line code never waits for a value from the device: loops are unrolled if that
+gives no more ops, and branches of a few ops are all computed.
+"""
 
 from __future__ import annotations
 
@@ -24,64 +27,64 @@ from tt_xla.ir.base import shape, tensor, tensor_type
 from tt_xla.ir.control import CaseOp, WhileLoopOp
 from tt_xla.ir.ttir.host import HostCallbackOp, HostCallOp
 
-OPS_OF_A_PLACE = 6
-"""About what it takes to read or write at a place that is computed; at a known place it is one op."""
+OPS_OF_A_COMPUTED_POSITION = 6
+"""Rough number of TTIR ops that read or write at a computed position; at a known position it is one op."""
 
 MOST_BRANCH_OPS = 16
-"""Branches of more ops are not computed only to be thrown away."""
+"""Largest total number of ops in branches that are all computed, with all results but one discarded."""
 
 MOST_HOST_OPS = 64
-"""Functions of more ops go to the device although the host has to run some of them."""
+"""Most ops of a function with host calls that the host runs as a whole. The device runs longer functions."""
 
-_PLACED = ("stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice")
+_POSITIONED = ("stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice")
 _FREE = ("stablehlo.constant", "stablehlo.return", "func.return", "func.call")
 
 
 @converts("stablehlo.while")
 def while_(context: ImportContext, op: Any) -> Sequence[SSAValue]:
     counter = counter_of(op, context.values.by_source)
-    trips = None if counter is None else counter.trips
-    if trips is not None and _pays_written_out(context, op, trips):
-        return _written_out(context, op, trips)
+    trip_count = None if counter is None else counter.trips
+    if trip_count is not None and _is_worth_unrolling(context, op, trip_count):
+        return _unroll(context, op, trip_count)
     return _loop(context, op, counter)
 
 
-def _pays_written_out(context: ImportContext, op: Any, trips: int) -> bool:
-    """Whether a loop has no more ops without than with its counter: counters fold away, and places become known."""
-    if trips <= 1:
+def _is_worth_unrolling(context: ImportContext, op: Any, trip_count: int) -> bool:
+    """Whether unrolling a loop gives no more ops: its counter folds away, and computed positions become known."""
+    if trip_count <= 1:
         return True
-    kept = alone = 0
+    rolled = unrolled = 0
     for inner in _all_ops(context, op.regions[1].blocks[0].operations):
         if inner.name in _FREE:
             continue
-        if inner.name in _PLACED:
-            kept += OPS_OF_A_PLACE
-            alone += 1
+        if inner.name in _POSITIONED:
+            rolled += OPS_OF_A_COMPUTED_POSITION
+            unrolled += 1
         elif len(inner.results) == 1 and is_integer_scalar(inner.results[0].type):
-            kept += 1
+            rolled += 1
         else:
-            kept += 1
-            alone += 1
-    return trips * alone <= kept
+            rolled += 1
+            unrolled += 1
+    return trip_count * unrolled <= rolled
 
 
 def _all_ops(context: ImportContext, ops: Iterable[Any]) -> list[Any]:
-    """Ops with what is in their regions and in the functions that they call."""
-    found: list[Any] = []
+    """Returns some ops, the ops in their regions, and the ops of the functions that they call."""
+    collected: list[Any] = []
     for top in ops:
         for inner in walk(top):
-            found.append(inner)
+            collected.append(inner)
             if inner.name == "func.call":
                 callee = context.module.functions[inner.attributes["callee"].value]
-                found += _all_ops(context, callee.regions[0].blocks[0].operations)
-    return found
+                collected += _all_ops(context, callee.regions[0].blocks[0].operations)
+    return collected
 
 
-def _written_out(context: ImportContext, op: Any, trips: int) -> Sequence[SSAValue]:
+def _unroll(context: ImportContext, op: Any, trip_count: int) -> Sequence[SSAValue]:
     (body,) = op.regions[1].blocks
     values = context.operands(op)
     context = context.replace(folds_scalars=True)
-    for _ in range(trips):
+    for _ in range(trip_count):
         for argument, value in zip(body.arguments, values, strict=True):
             context.bind(argument, value)
         values = convert_block(context, body)
@@ -89,144 +92,159 @@ def _written_out(context: ImportContext, op: Any, trips: int) -> Sequence[SSAVal
 
 
 def _loop(context: ImportContext, op: Any, counter: Counter | None) -> Sequence[SSAValue]:
-    """A loop op. Its states are those that change and matter; the others are captured, with what comes from outside."""
+    """Emits a loop op.
+
+    Its states are the operands of the StableHLO loop that change and that a result depends on. All others are captured,
+    like the values that the regions use from outside.
+    """
     (condition,), (body,) = (region.blocks for region in op.regions)
     before = context.operands(op)
     effects = _has_effects(context, op)
-    states = _needed(op, counted=counter is not None, whole=effects)
+    states = _needed_states(op, counted=counter is not None, all_results=effects)
     if not states and not effects:
         return before
     others = [index for index in range(len(before)) if index not in states]
     captures = _captures(context, op, [op.operands[index] for index in others])
-    given = [before[index] for index in states] + captures.passed
+    inputs = [before[index] for index in states] + captures.passed
     bounds: dict[str, Any] = {}
     if counter is not None:
-        bounds = {"initial": _bound(context, counter.initial, given), "limit": _bound(context, counter.limit, given)}
+        bounds = {"initial": _bound(context, counter.initial, inputs), "limit": _bound(context, counter.limit, inputs)}
         bounds["step"] = (counter.step, None)
 
-    def program(kind: str, block: Any, returned: Sequence[int] | None) -> str:
+    def convert_region(kind: str, block: Any, returned: Sequence[int] | None) -> str:
         captured = {block.arguments[index]: op.operands[index] for index in others}
-        taken = [block.arguments[index] for index in states]
-        return subprogram(context, f"{context.function}_{kind}", block, taken, captured, given, captures, returned)
+        state_arguments = [block.arguments[index] for index in states]
+        return subprogram(
+            context, f"{context.function}_{kind}", block, state_arguments, captured, inputs, captures, returned
+        )
 
-    programs = [program("while_body" if counter is None else "counted_loop", body, states)]
+    functions = [convert_region("while_body" if counter is None else "counted_loop", body, states)]
     if counter is None:
-        programs.append(program("while_condition", condition, None))
-    _check_worth(context, op, programs)
-    if list(context.module.subprogram(programs[0]).function_type.outputs) != [before[index].type for index in states]:
+        functions.append(convert_region("while_condition", condition, None))
+    _check_worth_the_device(context, op, functions)
+    if list(context.module.subprogram(functions[0]).function_type.outputs) != [before[index].type for index in states]:
         raise context.reject(op, "its body makes 64-bit values on the host")
-    made = WhileLoopOp.make(
-        [given],
+    loop_op = WhileLoopOp.make(
+        [inputs],
         [before[index].type for index in states],
         context.location,
-        body_program=programs[0],
-        condition_program=programs[1] if counter is None else None,
+        body_program=functions[0],
+        condition_program=functions[1] if counter is None else None,
         output_indices=tuple(range(len(states))),
         state_count=len(states),
         effects=effects or None,
         **bounds,
     )
-    context.block.add_op(made)
-    after = dict(zip(states, made.results, strict=True))
+    context.block.add_op(loop_op)
+    after = dict(zip(states, loop_op.results, strict=True))
     return [after.get(index, value) for index, value in enumerate(before)]
 
 
-def _bound(context: ImportContext, bound: Any, given: list[SSAValue]) -> tuple[int, int | None]:
-    """A bound as a number, or as the operand that has it, which joins ``given`` when it is not there."""
+def _bound(context: ImportContext, bound: Any, inputs: list[SSAValue]) -> tuple[int, int | None]:
+    """Returns a loop bound as (number, None), or as (0, position of the operand that has it).
+
+    Args:
+        bound: an integer or a StableHLO value.
+        inputs: operands of the loop op. A value that is not among them is appended.
+    """
     if isinstance(bound, int):
         return bound, None
     value = context[bound]
-    if value not in given:
-        given.append(value)
-    return 0, given.index(value)
+    if value not in inputs:
+        inputs.append(value)
+    return 0, inputs.index(value)
 
 
 def _has_effects(context: ImportContext, op: Any) -> bool:
-    """Whether the regions of an op call back."""
+    """Whether the regions of an op call Python functions."""
     blocks = [block for region in op.regions for block in region.blocks]
     return any(is_callback(inner) for block in blocks for inner in _all_ops(context, block.operations))
 
 
-def _needed(op: Any, *, counted: bool, whole: bool) -> list[int]:
-    """The states that a result of the loop, or its condition, depends on, but for those that never change.
+def _needed_states(op: Any, *, counted: bool, all_results: bool) -> list[int]:
+    """Returns the positions of states that change and that a used result, or the condition, depends on.
 
     Args:
-        whole: what has no result that is used matters too.
+        op: a ``stablehlo.while``.
+        counted: whether the loop has a counter, so that its condition is not computed.
+        all_results: whether results matter that nothing uses.
     """
     (condition,), (body,) = (region.blocks for region in op.regions)
     results = list(body.operations)[-1].operands
-    waiting = [index for index, result in enumerate(op.results) if whole or len(list(result.uses))]
+    pending = [index for index, result in enumerate(op.results) if all_results or len(list(result.uses))]
     if not counted:
-        waiting += _reached(list(condition.operations)[-1].operands[0], condition)
-    found: set[int] = set()
-    while waiting:
-        index = waiting.pop()
-        if index not in found and not is_invariant(op, index):
-            found.add(index)
-            waiting += _reached(results[index], body)
-    return sorted(found)
+        pending += _reached(list(condition.operations)[-1].operands[0], condition)
+    needed: set[int] = set()
+    while pending:
+        index = pending.pop()
+        if index not in needed and not is_invariant(op, index):
+            needed.add(index)
+            pending += _reached(results[index], body)
+    return sorted(needed)
 
 
 def _reached(value: Any, block: Any) -> set[int]:
-    """The arguments of a block that a value depends on."""
-    places = {argument: index for index, argument in enumerate(block.arguments)}
-    found: set[int] = set()
-    waiting, seen = [value], set[Any]()
-    while waiting:
-        value = waiting.pop()
+    """Returns the positions of a block's arguments that a value depends on."""
+    positions = {argument: index for index, argument in enumerate(block.arguments)}
+    reached: set[int] = set()
+    pending, seen = [value], set[Any]()
+    while pending:
+        value = pending.pop()
         if value in seen:
             continue
         seen.add(value)
-        if value in places:
-            found.add(places[value])
+        if value in positions:
+            reached.add(positions[value])
         owner = getattr(value.owner, "operation", None)
         if owner is not None:
-            waiting += owner.operands
-            waiting += used_from_outside(value.owner) if len(owner.regions) else []
-    return found
+            pending += owner.operands
+            pending += used_from_outside(value.owner) if len(owner.regions) else []
+    return reached
 
 
 def _captures(context: ImportContext, op: Any, more: Sequence[Any]) -> Captures:
-    """What the regions of an op use from outside, and ``more`` values.
+    """Returns the captures of an op's regions: the values that they use from outside, and ``more`` values.
 
     Raises:
-        UnsupportedOpError: the chip cannot hold one of them, or an operand or result of the op.
+        UnsupportedOpError: the chip cannot hold one of these values, or an operand or result of the op.
     """
     outside = [*used_from_outside(op), *more]
     if not all(value in context.values.by_source for value in outside):
-        raise context.reject(op, "it uses something that is no tensor")
-    taken = [context[value] for value in (*outside, *op.operands)]
-    if any(on_host(value) for value in taken) or any(is_empty(chip_type(result.type)) for result in op.results):
+        raise context.reject(op, "it uses a value that is not a tensor")
+    used_values = [context[value] for value in (*outside, *op.operands)]
+    if any(on_host(value) for value in used_values) or any(is_empty(chip_type(result.type)) for result in op.results):
         raise context.reject(op, "it works on a tensor that the chip cannot hold")
     return Captures(context, outside)
 
 
-def _check_worth(context: ImportContext, op: Any, names: Sequence[str]) -> None:
-    """Functions of little else than work for the host are its own: tensors would come and go in every round.
+def _check_worth_the_device(context: ImportContext, op: Any, names: Sequence[str]) -> None:
+    """Checks that functions made of an op's regions have more to do than to call the host.
+
+    Otherwise the host runs the op as a whole, because tensors would cross to the host and back in every iteration.
 
     Raises:
-        UnsupportedOpError: these are such.
+        UnsupportedOpError: the functions are short and call the host.
     """
     ops = [inner for name in names for inner in context.module.subprogram(name).body.block.ops]
     if any(isinstance(inner, HostCallbackOp) for inner in ops):
-        return  # which the host's compiler knows nothing of
+        return  # XLA on the host cannot call Python functions of this process
     if len(ops) <= MOST_HOST_OPS and any(isinstance(inner, HostCallOp) for inner in ops):
-        raise context.reject(op, "there is work for the host in it, and little else")
+        raise context.reject(op, "it contains ops for the host and few others")
 
 
 @converts("stablehlo.if", "stablehlo.case")
 def branch(context: ImportContext, op: Any) -> Sequence[SSAValue]:
-    """The one branch that is taken when that is known; else all of them and a choice among their results where they are
-    small, or a case that runs one."""
+    """Converts only the branch that is taken if it is known. Otherwise converts all branches and selects their results
+    if they are small, or emits a case op that runs one branch."""
     blocks = [region.blocks[0] for region in op.regions]
     if op.operation.name == "stablehlo.if":
         blocks.reverse()
-    taken = known(op.operands[0], context.values.by_source)
-    if taken is not None:
-        return convert_block(context, blocks[taken if 0 <= taken < len(blocks) else -1])
+    known_branch = known(op.operands[0], context.values.by_source)
+    if known_branch is not None:
+        return convert_block(context, blocks[known_branch if 0 <= known_branch < len(blocks) else -1])
     count = sum(inner.name not in _FREE for block in blocks for inner in _all_ops(context, block.operations))
     effects = _has_effects(context, op)
-    return _case(context, op, blocks, effects) if effects or count > MOST_BRANCH_OPS else _chosen(context, op, blocks)
+    return _case(context, op, blocks, effects) if effects or count > MOST_BRANCH_OPS else _selected(context, op, blocks)
 
 
 def _case(context: ImportContext, op: Any, blocks: Sequence[Any], effects: bool) -> Sequence[SSAValue]:
@@ -235,30 +253,34 @@ def _case(context: ImportContext, op: Any, blocks: Sequence[Any], effects: bool)
         subprogram(context, f"{context.function}_case_branch_{number}", block, (), {}, captures.passed, captures)
         for number, block in enumerate(blocks)
     ]
-    _check_worth(context, op, names)
+    _check_worth_the_device(context, op, names)
     types = [chip_type(result.type) for result in op.results]
     index = context[op.operands[0]]
-    made = CaseOp.make(
+    case_op = CaseOp.make(
         [index, captures.passed],
         types,
         context.location,
         branch_programs=tuple(names),
         effects=effects or None,
     )
-    context.block.add_op(made)
-    return made.results
+    context.block.add_op(case_op)
+    return case_op.results
 
 
-def _chosen(context: ImportContext, op: Any, blocks: Sequence[Any]) -> Sequence[SSAValue]:
-    """All branches, and a choice among their results. With work for the host in one of them, the host has the whole."""
+def _selected(context: ImportContext, op: Any, blocks: Sequence[Any]) -> Sequence[SSAValue]:
+    """Converts all branches in place and selects their results.
+
+    Raises:
+        UnsupportedOpError: the host must run an op of a branch; then it runs all branches.
+    """
     index = context[op.operands[0]]
     on_chip = context.replace(host_fallback=False)
     results = [convert_block(on_chip, block) for block in blocks]
-    found = results[-1]
+    selected = results[-1]
     for number, candidate in reversed(list(enumerate(results[:-1]))):
-        taken = _equals(context, index, number)
-        found = [choose(context, taken, one, other) for one, other in zip(candidate, found, strict=True)]
-    return found
+        is_taken = _equals(context, index, number)
+        selected = [choose(context, is_taken, chosen, other) for chosen, other in zip(candidate, selected, strict=True)]
+    return selected
 
 
 def _equals(context: ImportContext, index: SSAValue, number: int) -> SSAValue:
@@ -278,8 +300,8 @@ def token(context: ImportContext, op: Any) -> SSAValue:
 
 
 @converts("stablehlo.tuple")
-def nothing(context: ImportContext, op: Any) -> None:
-    """What has no value of its own; ``get_tuple_element`` looks at the op that made the tuple."""
+def make_tuple(context: ImportContext, op: Any) -> None:
+    """Returns no values: ``get_tuple_element`` looks at the op that made the tuple."""
 
 
 @converts("stablehlo.get_tuple_element")
@@ -289,10 +311,14 @@ def get_tuple_element(context: ImportContext, op: Any) -> SSAValue | None:
 
 
 def _member(context: ImportContext, op: Any) -> Any:
-    """The StableHLO value that an op takes out of a tuple, which may lie in another one."""
-    made = op.operands[0].owner
-    if hasattr(made, "operation") and made.operation.name == "stablehlo.get_tuple_element":
-        made = _member(context, made).owner
-    if not hasattr(made, "operation") or made.operation.name != "stablehlo.tuple":
-        raise context.reject(op, "its tuple comes from elsewhere")
-    return made.operands[int(op.attributes["index"].value)]
+    """Returns the StableHLO value that an op takes out of a tuple. The tuple may be a member of another tuple.
+
+    Raises:
+        UnsupportedOpError: the tuple is not made by a ``stablehlo.tuple``.
+    """
+    tuple_op = op.operands[0].owner
+    if hasattr(tuple_op, "operation") and tuple_op.operation.name == "stablehlo.get_tuple_element":
+        tuple_op = _member(context, tuple_op).owner
+    if not hasattr(tuple_op, "operation") or tuple_op.operation.name != "stablehlo.tuple":
+        raise context.reject(op, "no stablehlo.tuple makes its tuple")
+    return tuple_op.operands[int(op.attributes["index"].value)]

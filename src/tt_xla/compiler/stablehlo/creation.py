@@ -1,4 +1,4 @@
-"""StableHLO ops that make tensors from nothing."""
+"""Converters of StableHLO ops without operands: constants and ranges."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from tt_xla.ir.base import Tensor
 from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp
 
 _EXTREMES = {"i64": {-(2**63): -(2**31), 2**63 - 1: 2**31 - 1}}
-"""The first value of a maximum or minimum, beyond which no other lies, in the 32 bits that the chip has."""
+"""Extreme values of 64-bit integers as 32-bit integers, by element type. Maximum and minimum reductions start from
+them, so on the chip they become the extreme values of 32 bits."""
 
 
 def full(context: ImportContext, value: float | int, type_: Tensor) -> SSAValue:
-    """A tensor of one value everywhere."""
+    """Emits a constant whose elements are all ``value``."""
     typed = float(value) if type_.element_type in (bf16, f32) else int(value)
     return context.emit(ConstantOp, [], type_, value=elements(typed, type_))
 
@@ -31,11 +32,12 @@ def constant(context: ImportContext, op: Any) -> SSAValue:
     if isinstance(values, int):
         values = _EXTREMES.get(str(op.results[0].type.element_type), {}).get(values, values)
     if str(op.results[0].type.element_type) == "f64" and _overflows(values):
-        raise context.reject(op, "it holds values that are finite in float64 and not in float32")
+        raise context.reject(op, "it has values that are finite in float64 and infinite in float32")
     return context.emit(ConstantOp, [], type_, value=elements(values, type_))
 
 
 def _overflows(values: Any) -> bool:
+    """Whether a finite value is beyond the range of float32."""
     magnitudes = np.abs(np.asarray(values, np.float64))
     return bool(np.any((magnitudes > np.finfo(np.float32).max) & np.isfinite(magnitudes)))
 

@@ -1,4 +1,4 @@
-"""Elementwise StableHLO ops."""
+"""Converters of elementwise StableHLO ops."""
 
 from __future__ import annotations
 
@@ -60,25 +60,25 @@ _ON_BOOLEANS = {"stablehlo.add": "logical_or", "stablehlo.multiply": "logical_an
 
 @converts(*_ONE_TO_ONE)
 def one_to_one(context: ImportContext, op: Any) -> SSAValue:
-    """The sum of booleans is their or, the product their and."""
+    """Converts ops that TTIR has under another name. A sum of booleans is their or, a product their and."""
     name = op.operation.name
     mnemonic = _ON_BOOLEANS.get(name, "") if _is_bool(op.operands[0]) else ""
     kind = ttir.ELEMENTWISE_OPS[mnemonic or _ONE_TO_ONE[name]]
     type_ = context.result_type(op)
     if name == "stablehlo.power" and type_.element_type not in (bf16, f32):
-        raise context.reject(op, "the chip raises floats alone to a power")
+        raise context.reject(op, "the chip raises only floats to a power")
     if type_.element_type is ui32 and name in ("stablehlo.divide", "stablehlo.remainder"):
-        quotient, rest = _unsigned_quotient(context, *context.operands(op))
-        return quotient if name == "stablehlo.divide" else rest
-    found = context.emit(kind, context.operands(op), type_)
-    return wrapped(context, found, op) if type_.element_type is si32 and name in _LEAVES_RANGE else found
+        quotient, remainder = _unsigned_quotient(context, *context.operands(op))
+        return quotient if name == "stablehlo.divide" else remainder
+    result = context.emit(kind, context.operands(op), type_)
+    return wrapped(context, result, op) if type_.element_type is si32 and name in _MAY_OVERFLOW else result
 
 
 def _unsigned_quotient(context: ImportContext, value: SSAValue, divisor: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Quotient and rest of 32 bits without a sign, as TT-NN divides integers with one.
+    """Returns quotient and remainder of unsigned 32-bit integers, using TT-NN's division of signed ones.
 
-    Twice the quotient of half the value is the quotient or one less. Of a divisor with its highest bit set the quotient
-    is 0 or 1, and the same comparison finds it.
+    Half of the value is not negative as a signed integer. Twice its quotient is the quotient or one less than that. For
+    a divisor with its highest bit set the quotient is 0 or 1; it starts as 0, and the same comparison corrects it.
     """
     type_ = tensor_type(value)
     signed, truth = tensor(type_.get_shape(), si32), tensor(type_.get_shape(), bf16)
@@ -86,17 +86,21 @@ def _unsigned_quotient(context: ImportContext, value: SSAValue, divisor: SSAValu
     one = full(context, 1, type_)
     half = context.emit(binary["logical_right_shift"], [value, one], type_)
     halves = [context.emit(TypecastOp, [side], signed) for side in (half, divisor)]
-    guess = context.emit(TypecastOp, [context.emit(binary["div"], halves, signed)], type_)
-    guess = context.emit(binary["logical_left_shift"], [guess, one], type_)
+    estimate = context.emit(TypecastOp, [context.emit(binary["div"], halves, signed)], type_)
+    estimate = context.emit(binary["logical_left_shift"], [estimate, one], type_)
     large = context.emit(binary["ge"], [divisor, full(context, 1 << 31, type_)], truth)
-    guess = choose(context, large, full(context, 0, type_), guess)
-    rest = context.emit(binary["subtract"], [value, context.emit(binary["multiply"], [guess, divisor], type_)], type_)
-    more = context.emit(binary["ge"], [rest, divisor], truth)
-    quotient = choose(context, more, context.emit(binary["add"], [guess, one], type_), guess)
-    return quotient, choose(context, more, context.emit(binary["subtract"], [rest, divisor], type_), rest)
+    estimate = choose(context, large, full(context, 0, type_), estimate)
+    remainder = context.emit(
+        binary["subtract"], [value, context.emit(binary["multiply"], [estimate, divisor], type_)], type_
+    )
+    is_too_small = context.emit(binary["ge"], [remainder, divisor], truth)
+    quotient = choose(context, is_too_small, context.emit(binary["add"], [estimate, one], type_), estimate)
+    return quotient, choose(
+        context, is_too_small, context.emit(binary["subtract"], [remainder, divisor], type_), remainder
+    )
 
 
-_LEAVES_RANGE = (
+_MAY_OVERFLOW = (
     "stablehlo.abs",
     "stablehlo.add",
     "stablehlo.divide",
@@ -104,33 +108,33 @@ _LEAVES_RANGE = (
     "stablehlo.negate",
     "stablehlo.subtract",
 )
-"""Ops whose results may lie outside an integer type that their operands lie in."""
+"""Ops whose results may lie outside the range of their integer type."""
 
 _SIGN_BITS = {"i8": 0x80, "i16": 0x8000}
-"""The highest bit of integers that the chip holds in 32 bits."""
+"""Sign bit of signed integers that the chip holds in more bits than they have, by StableHLO element type."""
 
 
 def wrapped(context: ImportContext, value: SSAValue, op: Any) -> SSAValue:
-    """A result of 32 bits as the type that the op declares has it: the low bits, the highest of them as the sign."""
+    """Returns a 32-bit result wrapped to the width of the type that the op declares: its low bits, sign-extended."""
     sign = _SIGN_BITS.get(str(op.results[0].type.element_type))
     if sign is None:
         return value
     type_ = tensor_type(value)
     low = context.emit(ttir.BINARY_OPS["bitwise_and"], [value, full(context, 2 * sign - 1, type_)], type_)
-    turned = context.emit(ttir.BINARY_OPS["bitwise_xor"], [low, full(context, sign, type_)], type_)
-    return context.emit(ttir.BINARY_OPS["subtract"], [turned, full(context, sign, type_)], type_)
+    flipped = context.emit(ttir.BINARY_OPS["bitwise_xor"], [low, full(context, sign, type_)], type_)
+    return context.emit(ttir.BINARY_OPS["subtract"], [flipped, full(context, sign, type_)], type_)
 
 
 @converts("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic")
 def shift(context: ImportContext, op: Any) -> SSAValue:
-    """On the bits of the declared type. A shift by as many bits as there are or more leaves 0, or the sign."""
+    """Shifts the bits of the declared type. A shift by at least its width gives 0, or copies of the sign bit."""
     name, element = op.operation.name.removeprefix("stablehlo."), str(op.results[0].type.element_type)
     if element == "i64":
         raise context.reject(op, "the chip shifts 32 bits")
     if name == "shift_right_arithmetic" and element.startswith("u"):
-        raise context.reject(op, "the highest bit of an unsigned integer is no sign to the chip")
+        raise context.reject(op, "the chip takes the highest bit of an unsigned integer for a number, not for a sign")
     type_ = context.result_type(op)
-    value, by = context.operands(op)
+    value, distance = context.operands(op)
     binary, bits = ttir.BINARY_OPS, int(element.lstrip("ui"))
     sign = _SIGN_BITS.get(element)
     logical = name != "shift_right_arithmetic"
@@ -138,26 +142,28 @@ def shift(context: ImportContext, op: Any) -> SSAValue:
         value = context.emit(binary["bitwise_and"], [value, full(context, 2 * sign - 1, type_)], type_)
     if logical:
         kind = binary["logical_left_shift" if name == "shift_left" else "logical_right_shift"]
-        moved = context.emit(kind, [value, by], type_)
+        shifted = context.emit(kind, [value, distance], type_)
         if bits < 32:
-            # Of 32 bits the chip makes 0 by itself.
-            inside = context.emit(binary["lt"], [by, full(context, bits, type_)], tensor(type_.get_shape(), bf16))
-            moved = choose(context, inside, moved, full(context, 0, type_))
-        return wrapped(context, moved, op)
-    return _shift_right_arithmetic(context, value, by)
+            # The chip's own shifts give 0 for distances of 32 and more.
+            is_in_width = context.emit(
+                binary["lt"], [distance, full(context, bits, type_)], tensor(type_.get_shape(), bf16)
+            )
+            shifted = choose(context, is_in_width, shifted, full(context, 0, type_))
+        return wrapped(context, shifted, op)
+    return _shift_right_arithmetic(context, value, distance)
 
 
-def _shift_right_arithmetic(context: ImportContext, value: SSAValue, by: SSAValue) -> SSAValue:
-    """Of a negative number the complement is shifted, whose high bits are 0, as is all that the chip shifts too far."""
+def _shift_right_arithmetic(context: ImportContext, value: SSAValue, distance: SSAValue) -> SSAValue:
+    """Shifts in copies of the sign bit: for a negative number, complements, shifts logically, and complements again."""
     type_ = tensor_type(value)
     binary, truth = ttir.BINARY_OPS, tensor(shape(value), bf16)
     zero = full(context, 0, type_)
     negative = context.emit(binary["lt"], [value, zero], truth)
     complement = context.emit(ttir.UNARY_OPS["bitwise_not"], [value], type_)
     magnitude = choose(context, negative, complement, value)
-    moved = context.emit(binary["logical_right_shift"], [magnitude, by], type_)
-    back = context.emit(ttir.UNARY_OPS["bitwise_not"], [moved], type_)
-    return choose(context, negative, back, moved)
+    shifted = context.emit(binary["logical_right_shift"], [magnitude, distance], type_)
+    complement_again = context.emit(ttir.UNARY_OPS["bitwise_not"], [shifted], type_)
+    return choose(context, negative, complement_again, shifted)
 
 
 @converts("chlo.square")
@@ -168,7 +174,7 @@ def square(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("chlo.sinh", "chlo.cosh")
 def hyperbolic(context: ImportContext, op: Any) -> SSAValue:
-    """(exp(x) + exp(-x)) / 2 and (expm1(x) - expm1(-x)) / 2, which keeps its digits near 0."""
+    """Computes cosh as (exp(x) + exp(-x)) / 2, and sinh as (expm1(x) - expm1(-x)) / 2, which is accurate near 0."""
     (operand,) = context.operands(op)
     type_ = context.result_type(op)
     binary, unary = ttir.BINARY_OPS, ttir.UNARY_OPS
@@ -181,7 +187,7 @@ def hyperbolic(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("chlo.atanh", "chlo.acosh")
 def inverse_hyperbolic(context: ImportContext, op: Any) -> SSAValue:
-    """atanh(x) = (log1p(x) - log1p(-x)) / 2, acosh(x) = log(x + sqrt(x * x - 1))."""
+    """Computes atanh as (log1p(x) - log1p(-x)) / 2, and acosh as log(x + sqrt(x * x - 1))."""
     (operand,) = context.operands(op)
     type_ = context.result_type(op)
     binary, unary = ttir.BINARY_OPS, ttir.UNARY_OPS
@@ -199,7 +205,7 @@ def inverse_hyperbolic(context: ImportContext, op: Any) -> SSAValue:
 
 @converts(*_BITWISE)
 def bitwise(context: ImportContext, op: Any) -> SSAValue:
-    """Booleans are 0 and 1 in bfloat16 here, so they take the logical form."""
+    """Uses logical ops for booleans, which TTIR holds as 0 and 1 in bfloat16."""
     prefix = "logical" if _is_bool(op.operands[0]) else "bitwise"
     kind = ttir.ELEMENTWISE_OPS[f"{prefix}_{_BITWISE[op.operation.name]}"]
     return context.emit(kind, context.operands(op), context.result_type(op))
@@ -215,21 +221,21 @@ def compare(context: ImportContext, op: Any) -> SSAValue:
 
 
 def is_total_order(op: Any) -> bool:
-    """Whether a comparison takes floats in IEEE's total order: -NaN, numbers with -0 before 0, NaN."""
+    """Whether a comparison orders floats by IEEE 754's total order: -NaN, numbers with -0 before 0, NaN."""
     if "compare_type" not in op.attributes:
         return False
     return stablehlo.ComparisonTypeAttr(op.attributes["compare_type"]).value == "TOTALORDER"
 
 
 def _in_total_order(context: ImportContext, value: SSAValue) -> SSAValue:
-    """Integers in the order of floats: their bits, those below the sign turned over in a negative one."""
-    wide, bits = tensor(shape(value), f32), tensor(shape(value), si32)
-    if tensor_type(value) != wide:
-        value = context.emit(TypecastOp, [value], wide)
-    value = context.emit(ttir.UNARY_OPS["bitcast_convert"], [value], bits)
-    negative = context.emit(ttir.BINARY_OPS["lt"], [value, full(context, 0, bits)], tensor(shape(value), bf16))
-    turned = context.emit(ttir.BINARY_OPS["bitwise_xor"], [value, full(context, 0x7FFFFFFF, bits)], bits)
-    return choose(context, negative, turned, value)
+    """Returns integers in the total order of floats: their bits, with those below the sign bit flipped if it is set."""
+    float32_type, int32_type = tensor(shape(value), f32), tensor(shape(value), si32)
+    if tensor_type(value) != float32_type:
+        value = context.emit(TypecastOp, [value], float32_type)
+    value = context.emit(ttir.UNARY_OPS["bitcast_convert"], [value], int32_type)
+    negative = context.emit(ttir.BINARY_OPS["lt"], [value, full(context, 0, int32_type)], tensor(shape(value), bf16))
+    flipped = context.emit(ttir.BINARY_OPS["bitwise_xor"], [value, full(context, 0x7FFFFFFF, int32_type)], int32_type)
+    return choose(context, negative, flipped, value)
 
 
 @converts("stablehlo.select")
@@ -239,7 +245,11 @@ def select(context: ImportContext, op: Any) -> SSAValue:
 
 
 def choose(context: ImportContext, predicate: SSAValue, chosen: SSAValue, other: SSAValue) -> SSAValue:
-    """``chosen`` where the predicate, a scalar or of the same shape, holds, else ``other``."""
+    """Emits a selection: ``chosen`` where the predicate holds, else ``other``.
+
+    Args:
+        predicate: 1 or 0 in bfloat16, a scalar or of the shape of ``chosen``.
+    """
     if shape(predicate) == () and shape(chosen) != ():
         predicate = context.emit(
             ttir.structure.ReshapeOp,
@@ -258,12 +268,12 @@ def clamp(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("stablehlo.convert")
 def convert(context: ImportContext, op: Any) -> SSAValue:
-    """To boolean is a comparison with 0; a conversion between types that the chip holds alike is nothing."""
+    """Converts to booleans by a comparison with 0. Types that the chip holds alike need no op."""
     (operand,) = context.operands(op)
     result = context.result_type(op)
     names = tuple(str(value.type.element_type) for value in (op.operands[0], op.results[0]))
     if names == ("ui32", "i64"):
-        raise context.reject(op, "the chip has no integer type that holds all values of ui32 with a sign")
+        raise context.reject(op, "the chip has no signed integer type that holds all values of ui32")
     if _is_bool(op.results[0]) and not _is_bool(op.operands[0]):
         zero = full(context, 0, tensor_type(operand))
         return context.emit(ttir.BINARY_OPS["ne"], [operand, zero], result)
@@ -280,14 +290,14 @@ def convert(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("stablehlo.round_nearest_afz")
 def round_nearest_afz(context: ImportContext, op: Any) -> SSAValue:
-    """Through floor and what it leaves; half-way cases go away from zero."""
+    """Rounds half away from zero: floor of the magnitude, plus 1 from a fraction of one half on, with the old sign."""
     (operand,) = context.operands(op)
     type_ = tensor_type(operand)
     binary = ttir.BINARY_OPS
     magnitude = context.emit(ttir.UNARY_OPS["abs"], [operand], type_)
     floor = context.emit(ttir.UNARY_OPS["floor"], [magnitude], type_)
-    rest = context.emit(binary["subtract"], [magnitude, floor], type_)
-    up = context.emit(binary["ge"], [rest, full(context, 0.5, type_)], type_)
+    fraction = context.emit(binary["subtract"], [magnitude, floor], type_)
+    up = context.emit(binary["ge"], [fraction, full(context, 0.5, type_)], type_)
     floor = context.emit(binary["add"], [floor, up], type_)
     sign = context.emit(ttir.UNARY_OPS["sign"], [operand], type_)
     return context.emit(ttir.BINARY_OPS["multiply"], [floor, sign], type_)

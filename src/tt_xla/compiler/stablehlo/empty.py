@@ -1,6 +1,7 @@
-"""What ops give whose operands have no elements: an initial value, zeros, or the operand that was to be changed.
+"""Converters of ops that have an operand without elements and results with elements.
 
-So tensors of no elements end here: what the chip computes never reads one.
+The result is an initial value, zeros, or the operand that an empty update leaves unchanged. No op on the chip reads a
+tensor without elements.
 """
 
 from __future__ import annotations
@@ -17,19 +18,23 @@ from tt_xla.ir.base import tensor_type
 
 
 def _filled(context: ImportContext, op: Any, values: list[SSAValue]) -> list[SSAValue]:
-    """Each result is its scalar everywhere."""
-    _check(context, op, values)
-    found: list[SSAValue] = []
+    """Returns each result of an op as a tensor filled with a scalar.
+
+    Args:
+        values: a scalar for each result.
+    """
+    _check_on_chip(context, op, values)
+    results: list[SSAValue] = []
     for position, value in enumerate(values):
         type_ = context.result_type(op, position)
         known = scalar_constant(value)
-        found.append(spread_scalar(context, value, type_) if known is None else full(context, known, type_))
-    return found
+        results.append(spread_scalar(context, value, type_) if known is None else full(context, known, type_))
+    return results
 
 
 @converts_empty_operands("stablehlo.reduce", "stablehlo.reduce_window")
 def reduce(context: ImportContext, op: Any) -> list[SSAValue]:
-    """Nothing is joined to the initial values."""
+    """Returns the initial values: there are no elements to combine with them."""
     return _filled(context, op, context.operands(op)[len(op.results) :])
 
 
@@ -45,7 +50,7 @@ def select_and_scatter(context: ImportContext, op: Any) -> list[SSAValue]:
 
 @converts_empty_operands("stablehlo.convolution", "stablehlo.dot_general")
 def contract(context: ImportContext, op: Any) -> list[SSAValue]:
-    """Sums of nothing."""
+    """Returns zeros: every sum of products has no terms."""
     return [full(context, 0, context.result_type(op))]
 
 
@@ -56,19 +61,26 @@ def update_slice(context: ImportContext, op: Any) -> list[SSAValue]:
 
 @converts_empty_operands("stablehlo.scatter")
 def scatter(context: ImportContext, op: Any) -> list[SSAValue]:
-    """One update of a whole tensor has an index of no numbers, and is no update of nothing."""
+    """Returns the operands if there are no updates.
+
+    An update of a whole tensor has an index vector without components, which is a tensor without elements, too.
+    """
     if not is_empty(tensor_type(context.operands(op)[-1])):
         raise context.reject(op, "its index is a tensor that the chip cannot hold")
     return _unchanged(context, op, len(op.results))
 
 
 def _unchanged(context: ImportContext, op: Any, count: int) -> list[SSAValue]:
-    """The operands that an update of no elements was for."""
+    """Returns the first ``count`` operands, which an update without elements leaves unchanged."""
     operands = context.operands(op)[:count]
-    _check(context, op, operands)
+    _check_on_chip(context, op, operands)
     return operands
 
 
-def _check(context: ImportContext, op: Any, values: list[SSAValue]) -> None:
+def _check_on_chip(context: ImportContext, op: Any, values: list[SSAValue]) -> None:
+    """
+    Raises:
+        UnsupportedOpError: the chip cannot hold one of the values.
+    """
     if any(on_host(value) for value in values):
         raise context.reject(op, "it works on a tensor that the chip cannot hold")

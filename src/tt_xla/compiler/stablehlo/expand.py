@@ -1,4 +1,4 @@
-"""Ops that jaxlib's own passes turn into simpler ones, and calls of others' functions that mean something known."""
+"""Converters of ops that jaxlib's own passes turn into simpler ones, and of custom calls with a known meaning."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _CHLO = (
     "chlo.polygamma",
     "chlo.zeta",
 )
-_SAME = (
+_IDENTITIES = (
     "LayoutConstraint",
     "MoveToDevice",
     "MoveToHost",
@@ -79,17 +79,19 @@ _SAME = (
     "xla.sdy.GlobalToLocalShape",
     "xla.sdy.LocalToGlobalShape",
 )
-"""Targets of custom calls that say where a tensor should be, or that it should be computed; its values stay."""
+"""Targets of custom calls that return their operands: they only annotate where a tensor should be, that it should be
+computed, or that it is a parameter."""
 
 
 @cache
 def register_passes() -> None:
+    """Registers StableHLO's passes with MLIR, once in a process."""
     stablehlo.register_stablehlo_passes()
 
 
 @converts(*_CHLO, *_DYNAMIC)
 def expand(context: ImportContext, op: Any) -> Sequence[SSAValue]:
-    """What jaxlib's passes make of the op, in its place."""
+    """Replaces an op by the simpler ops that jaxlib's passes turn it into, and converts those in place."""
     for index in range(len(op.results)):
         chip_type(op.results[index].type)
     module, captured = outline(op, context.module.functions)
@@ -108,7 +110,7 @@ def expand(context: ImportContext, op: Any) -> Sequence[SSAValue]:
 
 
 def refine(module: Any) -> Any:
-    """A module whose shapes are static where they follow from the arguments'.
+    """Returns a copy of a module in which every shape that follows from the arguments' shapes is static.
 
     Raises:
         MalformedModuleError: the shapes contradict each other.
@@ -122,14 +124,14 @@ def refine(module: Any) -> Any:
                 "func.func(stablehlo-canonicalize-dynamism))"
             ).run(copy.operation)
         except ir.MLIRError as error:
-            raise MalformedModuleError(f"The shapes of the module cannot be worked out: {error}.") from error
+            raise MalformedModuleError(f"The shapes of the module cannot be inferred: {error}.") from error
     return copy
 
 
 @converts("stablehlo.custom_call")
 def custom_call(context: ImportContext, op: Any) -> Sequence[SSAValue]:
     target = op.attributes["call_target_name"].value
-    if target in _SAME:
+    if target in _IDENTITIES:
         check_sharding(op)
         return context.operands(op)[: len(op.results)]
     if target == callbacks.TARGET:

@@ -1,4 +1,4 @@
-"""What TTIR cannot express becomes a call of the host."""
+"""Calls of the host, for ops that TTIR cannot express, and calls of Python functions."""
 
 from __future__ import annotations
 
@@ -22,68 +22,80 @@ from tt_xla.ir.properties import si32
 from tt_xla.ir.ttir.creation import ConstantOp
 from tt_xla.ir.ttir.host import HostCallbackOp, HostCallOp
 
-_WIDE = (DataType.SI64, DataType.U64, DataType.F64, DataType.COMPLEX128)
+_64_BIT_TYPES = (DataType.SI64, DataType.U64, DataType.F64, DataType.COMPLEX128)
 
-_OF_BITS = (
+_64_BIT_PRODUCERS = (
     "stablehlo.bitcast_convert",
     "stablehlo.constant",
     "stablehlo.rng_bit_generator",
     "stablehlo.shift_left",
     "stablehlo.shift_right_logical",
 )
-"""Ops whose 64-bit results are used bit by bit, or are 64 bits wide for a reason."""
+"""Ops whose 64-bit results keep 64 bits on the host: programs use them bit by bit, or chose the width on purpose."""
 
 
 def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Sequence[SSAValue]:
-    """Emits ``ttir.host_call`` for an op.
+    """Emits ``ttir.host_call`` for an op, and returns its results.
+
+    Args:
+        context: the context of the op.
+        op: the StableHLO op.
+        reason: why the chip cannot run the op.
 
     Raises:
-        UnsupportedOpError: ``reason``, where the options forbid host ops or the host cannot do it either.
+        UnsupportedOpError: the options forbid host ops, or the host cannot run the op either. The message is that of
+            ``reason`` or says why the host cannot.
+        CompileError: the op communicates between several devices.
     """
-    if not context.host_fallback or not _callable(op):
+    if not context.host_fallback or not _host_can_run(op):
         if "failed to legalize" not in reason.message:
             raise context.reject(op, reason.message.rstrip(".")) from reason
         raise reason
     bits_of_f64 = op.operation.name == "stablehlo.bitcast_convert" and "f64" in str(op.operands[0].type)
     if bits_of_f64 and not on_host(context[op.operands[0]]):
-        raise context.reject(op, "the chip holds f64 as f32, whose bits are others")
+        raise context.reject(op, "the chip holds f64 as f32, which has other bits")
     if op.operation.name in ("stablehlo.maximum", "stablehlo.minimum") and "complex" in str(op.operands[0].type):
-        raise context.reject(op, "XLA orders complex numbers in another way than StableHLO")
+        raise context.reject(op, "XLA's order of complex numbers differs from StableHLO's")
     module, captured = outline.outline(op, context.module.functions)
     for inner in outline.walk(module.operation):
         check_group_sizes(inner)
     if unknown := _unregistered(module):
-        raise context.reject(op, f"no dialect has an op '{unknown}'")
+        raise context.reject(op, f"'{unknown}' is an op of no known dialect")
     operands = [context[value] for value in captured]
-    wide = (
-        op.operation.name in _OF_BITS
+    keeps_64_bits = (
+        op.operation.name in _64_BIT_PRODUCERS
         or _widens(op)
-        or any(DATA_TYPES[tensor_type(context[value]).element_type] in _WIDE for value in (*op.operands, *captured))
+        or any(
+            DATA_TYPES[tensor_type(context[value]).element_type] in _64_BIT_TYPES for value in (*op.operands, *captured)
+        )
     )
-    where = describe(context.location)
-    made = HostCallOp.make(
+    location = describe(context.location)
+    host_call = HostCallOp.make(
         [operands],
-        [_result_type(result.type, wide=wide) for result in op.results],
+        [_result_type(result.type, keeps_64_bits=keeps_64_bits) for result in op.results],
         context.location,
         module=module.operation.get_asm(),
-        ops=(f"{op.operation.name} at {where}" if where else op.operation.name,),
+        ops=(f"{op.operation.name} at {location}" if location else op.operation.name,),
         input_types=tuple(str(value.type.element_type) for value in captured),
         output_types=tuple(str(result.type.element_type) for result in op.results),
     )
-    context.block.add_op(made)
-    return made.results
+    context.block.add_op(host_call)
+    return host_call.results
 
 
 def is_callback(op: Any) -> bool:
-    """Whether an op stands for a Python function of the process."""
+    """Whether an op calls a Python function of this process; see :mod:`tt_xla.callbacks`."""
     return op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value == callbacks.TARGET
 
 
 def call_back(context: ImportContext, op: Any) -> Sequence[SSAValue]:
-    """Emits ``ttir.host_callback``. Tokens, operands or results, carry nothing."""
+    """Emits ``ttir.host_callback`` for a call of a Python function, and returns its results.
+
+    Token operands are left out, and each token result is a new one, because tokens carry no data.
+    """
     operands = [value for value in op.operands if str(value.type) != TOKEN]
     results = [value for value in op.results if str(value.type) != TOKEN]
-    made = HostCallbackOp.make(
+    callback_op = HostCallbackOp.make(
         [[context[value] for value in operands]],
         [convert_type(value.type) for value in results],
         context.location,
@@ -91,42 +103,46 @@ def call_back(context: ImportContext, op: Any) -> Sequence[SSAValue]:
         input_types=tuple(str(value.type.element_type) for value in operands),
         output_types=tuple(str(value.type.element_type) for value in results),
     )
-    context.block.add_op(made)
-    context.values.all_on_chip &= not any(on_host(value) for value in made.results)
-    found = iter(made.results)
-    return [new_token(context) if str(value.type) == TOKEN else next(found) for value in op.results]
+    context.block.add_op(callback_op)
+    context.values.all_on_chip &= not any(on_host(value) for value in callback_op.results)
+    values = iter(callback_op.results)
+    return [new_token(context) if str(value.type) == TOKEN else next(values) for value in op.results]
 
 
 def new_token(context: ImportContext) -> SSAValue:
+    """Emits the integer scalar that a token becomes."""
     type_ = tensor((), si32)
     return context.emit(ConstantOp, [], type_, value=elements(0, type_))
 
 
 def _widens(op: Any) -> bool:
-    """Whether values with all 32 bits in use become 64-bit ones."""
+    """Whether an op converts from ui32, which needs all 32 bits, so that a 64-bit result must keep its width."""
     return op.operation.name == "stablehlo.convert" and str(op.operands[0].type.element_type) == "ui32"
 
 
-def _callable(op: Any) -> bool:
-    """Whether all that goes in and out are tensors of static shape."""
+def _host_can_run(op: Any) -> bool:
+    """Whether an op has results, and all operands and results are tensors of static shape."""
     values = [*op.operands, *op.results]
     return all(getattr(value.type, "has_static_shape", False) for value in values) and bool(len(op.results))
 
 
 def _unregistered(module: Any) -> str:
-    """The name of an op that no dialect knows, which MLIR lets stand in what it reads, or nothing."""
-    found: list[str] = []
+    """Returns the name of an op that no dialect registers, or an empty string.
+
+    The parser accepts such ops, because modules may contain attributes and ops of unknown dialects.
+    """
+    names: list[str] = []
 
     def visit(op: Any) -> ir.WalkResult:
         if not module.context.is_registered_operation(op.name):
-            found.append(op.name)
+            names.append(op.name)
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    return "".join(found)
+    return "".join(names)
 
 
-def _result_type(type_: Any, *, wide: bool) -> Tensor:
-    """64-bit results of 64-bit values on the host stay there as they are; others take the chip's type."""
-    return host_type(type_) if wide else convert_type(type_)
+def _result_type(type_: Any, *, keeps_64_bits: bool) -> Tensor:
+    """Returns the TTIR type of a host call's result: 64-bit elements keep their width, or take the chip's type."""
+    return host_type(type_) if keeps_64_bits else convert_type(type_)

@@ -1,4 +1,4 @@
-"""Reading StableHLO: text, MLIR bytecode, or a portable artifact."""
+"""Parsing of StableHLO modules from text, MLIR bytecode or portable artifacts, and printing as VHLO."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ _BYTECODE = b"ML\xefR"
 
 
 def parse_module(data: bytes | str, name: str = "<module>") -> ir.Module:
-    """A StableHLO module from text or bytecode.
+    """Parses a StableHLO module from text or bytecode.
+
+    Args:
+        data: text, or MLIR bytecode with or without the header of a portable artifact.
+        name: name of the module in errors.
 
     Raises:
-        MalformedModuleError: it does not parse or verify; the message has line and column.
+        MalformedModuleError: the module does not parse or verify; the message has line and column.
     """
     raw = data.encode() if isinstance(data, str) else data
     try:
@@ -40,16 +44,18 @@ def parse_module(data: bytes | str, name: str = "<module>") -> ir.Module:
 
 
 def _first_diagnostic(error: Any) -> str:
+    """Returns the place and message of MLIR's first diagnostic."""
     for diagnostic in error.error_diagnostics:
-        where = str(diagnostic.location).removeprefix("loc(").removesuffix(")").replace('"-":', "line ")
-        return f"{where}: {diagnostic.message}".rstrip(".")
+        place = str(diagnostic.location).removeprefix("loc(").removesuffix(")").replace('"-":', "line ")
+        return f"{place}: {diagnostic.message}".rstrip(".")
     return str(error)
 
 
 def print_vhlo(module: Any) -> str:
-    """The module in VHLO, StableHLO's versioned form; attributes of other dialects become strings there.
+    """Returns a module as text of VHLO, StableHLO's versioned form. Attributes of other dialects become strings there.
 
-    A module with a part that VHLO cannot express, such as a ``ui8`` attribute of a LAPACK call, comes as it is.
+    A module that VHLO cannot express, for example because of a ``ui8`` attribute of a LAPACK call, is returned as
+    StableHLO, after a comment with the reason.
     """
     with module.context, ir.Location.unknown():
         copy: Any = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
@@ -70,25 +76,26 @@ def print_vhlo(module: Any) -> str:
         return f"// VHLO has no form for this module: {reason}.\n{module}"
     finally:
         handler.detach()
-    stablehlo.deserialize_portable_artifact(module.context, artifact)  # the context knows VHLO from then on
+    stablehlo.deserialize_portable_artifact(module.context, artifact)  # loads the VHLO dialect in the context
     return str(ir.Module.parse(artifact, module.context))
 
 
 def portable_artifact(module: Any) -> bytes:
-    """A module as a portable artifact.
+    """Returns a module as a portable artifact.
 
-    CHLO ops become StableHLO ones on the way, which the function of the same name in jaxlib's bindings does not do.
+    CHLO ops become StableHLO ops on the way. The function of the same purpose in jaxlib's bindings does not do that.
     """
     from jaxlib import _jax  # pyright: ignore[reportAttributeAccessIssue]
 
     try:
         return _jax.mlir.serialize_portable_artifact(module, stablehlo.get_current_version())
-    except TypeError:  # jaxlib 0.7 wants text or bytecode
+    except TypeError:  # jaxlib 0.7 takes text or bytecode
         text = module.operation.get_asm(enable_debug_info=True)
         return _jax.mlir.serialize_portable_artifact(text, stablehlo.get_current_version())
 
 
 def _plain(attributes: Any) -> Any:
+    """Returns the attributes of an argument with those of unknown dialects as strings."""
     values = {item.name: item.attr for item in attributes}
     return ir.DictAttr.get(
         {

@@ -1,8 +1,8 @@
-"""The process that reads programs of unknown origin; run as a script, by :mod:`tt_xla.compiler.stablehlo.untrusted`.
+"""The process that reads programs of unknown origin. :mod:`tt_xla.compiler.stablehlo.untrusted` runs it as a script.
 
-MLIR's readers and the conversion from VHLO take a damaged program in good faith: some make them loop, ask for all
-memory, or write past what they allocated. Here that ends this process and no other. Requests and answers are a length
-and as many bytes; an answer starts with ``+`` and the module written anew, or with ``-`` and the reason.
+MLIR's readers and the conversion from VHLO trust their input: a damaged program may make them loop, ask for all memory,
+or write past what they allocated. In this process such damage ends no other process. Requests and answers are a length
+followed by that many bytes. An answer is ``+`` and the module as bytecode, or ``-`` and the reason.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from typing import Any, BinaryIO
 BYTECODE = b"ML\xefR"
 HEADER = struct.Struct("<Q")
 MEMORY = 8 << 30
-"""Bytes of address space; what wants more is damaged."""
+"""Limit of the process's address space in bytes. A program that needs more is damaged."""
 
 
 def main() -> None:
     """Answers requests on standard input until it closes."""
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY if most == resource.RLIM_INFINITY else min(MEMORY, most), most))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard), hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # MLIR prints diagnostics
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # MLIR prints diagnostics there
     read = _reader()
     while (header := requests.read(HEADER.size)) and len(header) == HEADER.size:
         _send(answers, read(requests.read(*HEADER.unpack(header))))
 
 
 def _reader() -> Any:
+    """Returns the function that turns a request into an answer."""
     from io import BytesIO
 
     from jaxlib.mlir import ir
@@ -76,12 +77,13 @@ def _reader() -> Any:
 
 
 def _describe(diagnostic: Any) -> str:
-    where = str(diagnostic.location).removeprefix("loc(").removesuffix(")").replace('"-":', "line ")
-    return diagnostic.message if where == "line 0:0" else f"{where}: {diagnostic.message}"
+    """Returns the place and message of a diagnostic."""
+    place = str(diagnostic.location).removeprefix("loc(").removesuffix(")").replace('"-":', "line ")
+    return diagnostic.message if place == "line 0:0" else f"{place}: {diagnostic.message}"
 
 
 def _read_names(op: Any) -> Any:
-    """Fails where a name is not UTF-8."""
+    """Reads the names in an op, so that one that is not UTF-8 raises here."""
     from jaxlib.mlir import ir
 
     for name in ("sym_name", "callee", "call_target_name"):

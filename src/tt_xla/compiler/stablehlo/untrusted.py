@@ -1,6 +1,6 @@
-"""Programs of unknown origin: a process of its own reads them, so that damage in one ends that process, not the user's.
+"""Reading of programs of unknown origin in a separate process, so that a damaged one does not end the user's process.
 
-It has a time limit, and what it has read is read here as that process has written it anew.
+The process has a time limit. It writes the module that it has read as new bytecode, which is safe to read here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tt_xla.errors import MalformedModuleError
 from tt_xla.options import child_environment
 
 TIME_LIMIT = 10.0
-"""Seconds that reading may take, with the start of the process, and a second more for each MB."""
+"""Time limit in seconds for reading a program, including the start of the process, plus one second for each MB."""
 
 _lock = threading.RLock()
 _process: subprocess.Popen[bytes] | None = None
@@ -28,10 +28,14 @@ _owner = 0
 
 
 def checked(data: bytes, name: str) -> bytes:
-    """A program that this process can read: bytecode, written anew from text or bytecode.
+    """Returns a program as bytecode that is safe to read in this process.
+
+    Args:
+        data: text or bytecode of any origin.
+        name: name of the program in errors.
 
     Raises:
-        MalformedModuleError: it cannot be read, or not in reasonable time and memory.
+        MalformedModuleError: the program cannot be read, or not within the limits of time and memory.
     """
     with _lock:
         answer = _ask(data, name)
@@ -45,6 +49,11 @@ def checked(data: bytes, name: str) -> bytes:
 
 
 def _ask(data: bytes, name: str) -> bytes:
+    """Sends a program to the reader process, and returns its answer.
+
+    Raises:
+        MalformedModuleError: the process ended, or did not answer in time.
+    """
     process = _running()
     requests, answers = process.stdin, process.stdout
     assert requests is not None
@@ -59,37 +68,44 @@ def _ask(data: bytes, name: str) -> bytes:
             answer = _read(answers, size, deadline)
             finished = True
         finally:
-            if not finished:  # also where a signal handler raised: what is on its way would answer the next request
+            if (
+                not finished
+            ):  # also when a signal handler raised: a late answer would be taken for that to the next request
                 _stop()
     except TimeoutError:
-        problem = f"reading it does not end (it was stopped after {TIME_LIMIT:.0f} s)"
+        problem = f"reading it took longer than {TIME_LIMIT:.0f} s and was stopped"
     except (EOFError, BrokenPipeError):
-        problem = "MLIR's reader breaks on it"
+        problem = "MLIR's reader crashes on it"
     else:
         return answer
     raise MalformedModuleError(
         f"'{name}' is not a well-formed StableHLO module: {problem}.",
-        hint="Write it again from the program that it came from.",
+        hint="Write the module again from its source.",
     )
 
 
 def _read(answers: IO[bytes], size: int, deadline: float) -> bytes:
-    """Bytes from the process, which is waited for until the deadline."""
+    """Reads ``size`` bytes from the process.
+
+    Raises:
+        TimeoutError: the deadline passed.
+        EOFError: the process ended.
+    """
     data = bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(answers, selectors.EVENT_READ)
         while len(data) < size:
             if not selector.select(max(0.0, deadline - time.monotonic())):
                 raise TimeoutError
-            piece = os.read(answers.fileno(), min(1 << 20, size - len(data)))
-            if not piece:
+            chunk = os.read(answers.fileno(), min(1 << 20, size - len(data)))
+            if not chunk:
                 raise EOFError
-            data += piece
+            data += chunk
     return bytes(data)
 
 
 def _running() -> subprocess.Popen[bytes]:
-    """The process, started where there is none; a forked child does not share its parent's."""
+    """Returns the running reader process, after starting one if there is none or this process was forked."""
     global _process, _owner
     if _process is None or _owner != os.getpid() or _process.poll() is not None:
         path = os.pathsep.join(entry for entry in sys.path if entry)
@@ -99,7 +115,7 @@ def _running() -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=child_environment({"PYTHONPATH": path}),
-            start_new_session=True,  # Ctrl-C is for the user's program
+            start_new_session=True,  # Ctrl-C must reach the user's program only
         )
         _process, _owner = process, os.getpid()
     return _process
@@ -107,6 +123,7 @@ def _running() -> subprocess.Popen[bytes]:
 
 @atexit.register
 def _stop() -> None:
+    """Ends the reader process that this process started, if there is one."""
     global _process
     process, _process = _process, None
     if process is not None and _owner == os.getpid():
