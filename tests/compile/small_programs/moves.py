@@ -58,7 +58,8 @@ case("reduce_add_from_3", reduction("add", "3.0", "1", "4xf32"), normal(4, 6))
 case("reduce_maximum_from_0", reduction("maximum", "0.0", "0", "6xf32"), normal(4, 6))
 case("reduce_minimum_from_0", reduction("minimum", "0.0", "0, 1", "f32"), normal(4, 6))
 case("reduce_multiply_from_2", reduction("multiply", "2.0", "1", "4xf32"), normal(4, 6))
-case("reduce_or_from_true", reduction("or", "true", "1", "4xi1", "4x6xi1"), truth(4, 6))
+for _name, _initial in (("and", "true"), ("and", "false"), ("or", "true"), ("or", "false")):
+    case(f"reduce_{_name}_from_{_initial}", reduction(_name, _initial, "1", "4xi1", "4x6xi1"), np.tri(4, 6, 3) > 0)
 case("reduce_maximum_integers_from_0", reduction("maximum", "0", "1", "4xi32", "4x6xi32"), whole(4, 6, low=-9, high=2))
 case("reduce_over_nothing", reduction("add", "0.0", "", "4x6xf32"), normal(4, 6))
 case(

@@ -1,4 +1,4 @@
-"""StableHLO in, TTIR out. Importing this package registers the converters of all op families."""
+"""Import of StableHLO into TTIR. Importing this package registers the converters of all op families."""
 
 from tt_xla.compiler.stablehlo import (
     bits,

@@ -1,4 +1,4 @@
-"""StableHLO reductions."""
+"""Converters of StableHLO reductions."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _KINDS: dict[str, tuple[type[TTOp], str]] = {
     "stablehlo.or": (MaxOp, "maximum"),
     "stablehlo.and": (MinOp, "minimum"),
 }
-"""Reducer to the reduction, and to the elementwise op that joins an initial value. Booleans are 0 and 1."""
+"""TTIR reduction, and the elementwise op that combines its result with an initial value, by reducer. Booleans are 0 and
+1."""
 
 
 def body_op(op: Any, region: int = 0) -> str:
-    """The name of the one op in a reducer's body; empty for a body of another form."""
+    """Returns the name of the one op in a reducer's body, or an empty string for a body of several ops."""
     names = [inner.operation.name for inner in op.regions[region].blocks[0].operations]
     return names[0] if len(names) == 2 and names[1] == "stablehlo.return" else ""
 
@@ -40,11 +41,17 @@ _RANGES: dict[str, tuple[float, float]] = {
     "ui16": (0, 2**16 - 1),
     "ui32": (0, 2**32 - 1),
 }
-"""The least and the greatest value of the integer types that are not 32 bits with a sign on the chip."""
+"""Least and greatest value of integer types other than i32. The chip holds i64 as i32."""
 
 
 def is_identity(reducer: str, initial: SSAValue, declared: str = "") -> bool:
-    """Whether an initial value changes nothing under a reducer, on elements of a type declared so."""
+    """Whether an initial value is the neutral element of a reducer.
+
+    Args:
+        reducer: name of the reducer's op.
+        initial: the initial value.
+        declared: StableHLO element type of the reduced tensor.
+    """
     value = scalar_constant(initial)
     if value is None:
         return False
@@ -73,14 +80,14 @@ def reduce(context: ImportContext, op: Any) -> SSAValue | list[SSAValue]:
     operand, initial = context.operands(op)
     kind, join = _KINDS[reducer]
     result = context.result_type(op)
-    found = context.emit(kind, [operand], result, dim_arg=dims, keep_dim=False) if dims else operand
+    reduced = context.emit(kind, [operand], result, dim_arg=dims, keep_dim=False) if dims else operand
     if not is_identity(reducer, initial):
-        found = context.emit(ttir.BINARY_OPS[join], [found, initial], result)
-    return wrapped(context, found, op)
+        reduced = context.emit(ttir.BINARY_OPS[join], [reduced, initial], result)
+    return wrapped(context, reduced, op)
 
 
 def _argmax(context: ImportContext, op: Any, dims: tuple[int, ...]) -> list[SSAValue]:
-    """The variadic reduction over (values, iota) that ``jax.lax.argmax``, ``argmin`` and ``max`` with indices make."""
+    """Converts the reduction over (values, iota) that ``jax.lax.argmax``, ``argmin`` and ``max`` with indices make."""
     indices = context[op.operands[1]].owner
     is_range = isinstance(indices, ttir.creation.ArangeOp) and (indices.arange_dimension,) == dims
     greatest = _first_of_extremes(op)
@@ -91,14 +98,14 @@ def _argmax(context: ImportContext, op: Any, dims: tuple[int, ...]) -> list[SSAV
     values = context.emit(kind, [operand], context.result_type(op), dim_arg=dims, keep_dim=False)
     if not greatest:
         floating = tensor_type(operand).element_type in (bf16, f32)
-        # The complement of an integer falls as it rises, and unlike its negative never overflows.
+        # The complement of an integer falls as the integer rises. Unlike the negative, it never overflows.
         operand = context.emit(ttir.UNARY_OPS["neg" if floating else "bitwise_not"], [operand], tensor_type(operand))
     position = context.emit(ArgmaxOp, [operand], context.result_type(op, 1), dim_arg=dims, keep_dim=False)
     return [values, position]
 
 
 def _first_of_extremes(op: Any) -> bool | None:
-    """True when the body keeps the first greatest pair, False for the first least one, None for any other body."""
+    """Returns True if the body keeps the first greatest pair, False for the first least pair, None for other bodies."""
     block = op.regions[0].blocks[0]
     value, index, other_value, other_index = block.arguments
     ops = list(block.operations)

@@ -1,4 +1,4 @@
-"""Slices whose place is computed while the program runs."""
+"""Converters of slices and updates whose position is computed while the program runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tt_xla.ir.ttir.structure import BroadcastOp, ConcatOp
 
 @converts("stablehlo.dynamic_slice")
 def dynamic_slice(context: ImportContext, op: Any) -> SSAValue:
-    """A static slice along dimensions whose start is known, rows by number along the others. Starts are clamped."""
+    """Slices statically along dimensions with a known start, and gathers rows along the others. Starts are clamped."""
     sizes = context.result_type(op).get_shape()
     value, *starts = context.operands(op)
     for dim, (start, size) in enumerate(zip(starts, sizes, strict=True)):
@@ -32,43 +32,46 @@ def dynamic_slice(context: ImportContext, op: Any) -> SSAValue:
             begin = min(max(int(known), 0), limit)
             value = crop(context, value, dim, begin, begin + size)
         else:
-            rows = _added(context, _clamped(context, start, limit, size), (size,))
+            rows = _count_from(context, _clamped(context, start, limit, size), (size,))
             value = _take(context, value, dim, rows)
     return value
 
 
 @converts("stablehlo.dynamic_update_slice")
 def dynamic_update_slice(context: ImportContext, op: Any) -> SSAValue:
-    """A write to a cache that is given up; concatenation of what stays and what is new where the place is known; else
-    each element of the result chooses between the operand and the update."""
+    """Converts to a write to a donated cache; to a concatenation if the position is known; else to a selection between
+    operand and update for each element."""
     context.result_type(op)
     operand, update, *starts = context.operands(op)
     dims = [dim for dim, size in enumerate(shape(update)) if size != shape(operand)[dim]]
     if not dims:
         return update
     if len(dims) == 1:
-        written = update_slice(context, op.operands[0], update, starts[dims[0]], dims[0])
-        if written is not None:
-            return written
+        updated_cache = update_slice(context, op.operands[0], update, starts[dims[0]], dims[0])
+        if updated_cache is not None:
+            return updated_cache
     known = [scalar_constant(starts[dim]) for dim in dims]
     if None not in known:
         limits = (shape(operand)[dim] - shape(update)[dim] for dim in dims)
         begins = [min(max(int(k or 0), 0), limit) for k, limit in zip(known, limits, strict=True)]
         return _replace_known(context, operand, update, list(zip(dims, begins, strict=True)))
-    taken: SSAValue | None = None
+    is_updated: SSAValue | None = None
     for dim in dims:
-        update, here = _moved(context, update, starts[dim], dim, shape(operand)[dim])
-        both = shape(operand)
-        taken = here if taken is None else _both(context, taken, here, both)
-    assert taken is not None
-    return choose(context, taken, update, operand)
+        update, is_in_range = _moved(context, update, starts[dim], dim, shape(operand)[dim])
+        is_updated = is_in_range if is_updated is None else _both(context, is_updated, is_in_range)
+    assert is_updated is not None
+    return choose(context, is_updated, update, operand)
 
 
 def _replace_known(
-    context: ImportContext, operand: SSAValue, update: SSAValue, places: Sequence[tuple[int, int]]
+    context: ImportContext, operand: SSAValue, update: SSAValue, starts: Sequence[tuple[int, int]]
 ) -> SSAValue:
-    """``update`` in the place of a part of ``operand``; ``places`` are dimensions with where the part begins."""
-    (dim, begin), *rest = places
+    """Replaces a part of ``operand`` by ``update``.
+
+    Args:
+        places: dimensions along which the update is smaller, each with the position at which it begins.
+    """
+    (dim, begin), *rest = starts
     size, end = shape(operand)[dim], begin + shape(update)[dim]
     if rest:
         update = _replace_known(context, crop(context, operand, dim, begin, end), update, rest)
@@ -77,14 +80,18 @@ def _replace_known(
         parts.insert(0, crop(context, operand, dim, 0, begin))
     if end < size:
         parts.append(crop(context, operand, dim, end, size))
-    made = ConcatOp.make([parts], [tensor_type(operand)], context.location, dim=dim)
-    context.block.add_op(made)
-    return made.results[0]
+    concat_op = ConcatOp.make([parts], [tensor_type(operand)], context.location, dim=dim)
+    context.block.add_op(concat_op)
+    return concat_op.results[0]
 
 
 def _moved(context: ImportContext, update: SSAValue, start: SSAValue, dim: int, size: int) -> tuple[SSAValue, SSAValue]:
-    """The update stretched to ``size`` along a dimension, each row at its place, and where it is: 1 or 0, [size] along
-    that dimension and 1 along others."""
+    """Stretches an update to ``size`` along a dimension, with each row at its position.
+
+    Returns:
+        The stretched update, and a mask that is 1 at the rows of the update, else 0: ``size`` along the dimension, 1
+        along all others.
+    """
     count, rank = shape(update)[dim], len(shape(update))
     begin = _clamped(context, start, size - count, size)
     element = tensor_type(begin).element_type
@@ -93,40 +100,44 @@ def _moved(context: ImportContext, update: SSAValue, start: SSAValue, dim: int, 
     truth = tensor((size,), bf16)
     after = context.emit(ttir.BINARY_OPS["ge"], [position, full(context, 0, type_)], truth)
     before = context.emit(ttir.BINARY_OPS["lt"], [position, full(context, count, type_)], truth)
-    here = context.emit(ttir.BINARY_OPS["logical_and"], [after, before], truth)
-    along = tuple(size if d == dim else 1 for d in range(rank))
+    mask = context.emit(ttir.BINARY_OPS["logical_and"], [after, before], truth)
+    mask_shape = tuple(size if d == dim else 1 for d in range(rank))
     if count == 1:
-        wide = tuple(size if d == dim else s for d, s in enumerate(shape(update)))
+        stretched_shape = tuple(size if d == dim else s for d, s in enumerate(shape(update)))
         update = context.emit(
-            BroadcastOp, [update], tensor(wide, tensor_type(update).element_type), broadcast_dimensions=along
+            BroadcastOp,
+            [update],
+            tensor(stretched_shape, tensor_type(update).element_type),
+            broadcast_dimensions=mask_shape,
         )
     else:
         update = _take(context, update, dim, within(context, position, count))
-    return update, reshape(context, here, along)
+    return update, reshape(context, mask, mask_shape)
 
 
-def _both(context: ImportContext, one: SSAValue, other: SSAValue, whole: tuple[int, ...]) -> SSAValue:
+def _both(context: ImportContext, one: SSAValue, other: SSAValue) -> SSAValue:
+    """Returns where two masks, which broadcast against each other, are both 1."""
     sizes = tuple(max(a, b) for a, b in zip(shape(one), shape(other), strict=True))
     return context.emit(ttir.BINARY_OPS["logical_and"], [one, other], tensor(sizes, bf16))
 
 
 def _clamped(context: ImportContext, start: SSAValue, limit: int, size: int) -> SSAValue:
-    """A scalar start as [1] within 0 .. limit."""
+    """Returns a scalar start as a tensor [1], clamped to 0 .. limit."""
     return within(context, reshape(context, start, (1,)), limit + 1)
 
 
-def _added(context: ImportContext, begin: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
-    """begin, begin + 1, ..."""
+def _count_from(context: ImportContext, begin: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
+    """Returns begin, begin + 1, ..., in the given shape."""
     element = tensor_type(begin).element_type
     return context.emit(ttir.BINARY_OPS["add"], [line(context, sizes, 0, element), begin], tensor(sizes, element))
 
 
 def _take(context: ImportContext, value: SSAValue, dim: int, rows: SSAValue) -> SSAValue:
-    """The given positions along a dimension."""
-    whole = shape(value)
-    order = (dim, *(d for d in range(len(whole)) if d != dim))
-    moved = permute(context, value, order)
-    rest = shape(moved)[1:]
-    found = rows_of(context, reshape(context, moved, (whole[dim], math.prod(rest))), rows)
-    found = reshape(context, found, (*shape(rows), *rest))
-    return permute(context, found, tuple(order.index(d) for d in range(len(whole))))
+    """Gathers positions along a dimension."""
+    sizes = shape(value)
+    order = (dim, *(d for d in range(len(sizes)) if d != dim))
+    rows_first = permute(context, value, order)
+    row_shape = shape(rows_first)[1:]
+    gathered = rows_of(context, reshape(context, rows_first, (sizes[dim], math.prod(row_shape))), rows)
+    gathered = reshape(context, gathered, (*shape(rows), *row_shape))
+    return permute(context, gathered, tuple(order.index(d) for d in range(len(sizes))))

@@ -1,4 +1,4 @@
-"""Sliding windows of any type and any of the common reducers, as combinations of shifted slices."""
+"""Sliding windows with any element type and any of the common reducers, as combinations of shifted slices."""
 
 from __future__ import annotations
 
@@ -29,18 +29,24 @@ ON_BOOLEANS = {
     "stablehlo.multiply": "logical_and",
     "stablehlo.or": "logical_or",
 }
-"""The elementwise op that joins two elements; booleans are 0 and 1 in bfloat16 here."""
+"""TTIR op that combines two elements, by reducer. TTIR holds booleans as 0 and 1 in bfloat16."""
 
 Combine = Callable[[SSAValue, SSAValue], SSAValue]
+"""Emits the combination of two tensors."""
 
 
 def slide(context: ImportContext, op: Any, reducer: str, window: Any) -> SSAValue:
-    """``stablehlo.reduce_window`` dimension by dimension, each in twice as many steps as its size has bits.
+    """Converts ``stablehlo.reduce_window`` one dimension at a time.
 
-    The initial value is the identity, which padding and the gaps of a dilated input therefore hold.
+    Each dimension takes at most twice as many steps as the window size has bits. The initial value must be the neutral
+    element of the reducer; padding and the gaps of a dilated input are filled with it.
+
+    Args:
+        reducer: name of the one op in the body.
+        window: sizes, strides, dilations and padding of the window.
 
     Raises:
-        UnsupportedOpError: no elementwise op joins two elements as the body does.
+        UnsupportedOpError: no elementwise op combines two elements like the body.
     """
     type_ = context.result_type(op)
     boolean = str(op.results[0].type.element_type) == "i1"
@@ -59,39 +65,43 @@ def slide(context: ImportContext, op: Any, reducer: str, window: Any) -> SSAValu
         value = crop(context, value, dim, max(0, -low), shape(value)[dim] - max(0, -high))
         value = extend(context, value, dim, (max(0, low), max(0, high)), initial)
         value = _along(context, value, dim, (size, window.dilations[dim]), combine)
-        value = every(context, value, dim, window.strides[dim])
+        value = strided(context, value, dim, window.strides[dim])
     return wrapped(context, value, op)
 
 
 def _along(context: ImportContext, value: SSAValue, dim: int, window: tuple[int, int], combine: Combine) -> SSAValue:
-    """Each window of (elements, distance between them) along a dimension, joined.
+    """Combines the elements of each window along one dimension.
 
-    Windows of 2, 4, 8 elements are two of half the size; those of the size's binary digits follow one another.
+    A window of 2, 4, 8, ... elements is the combination of two windows of half its size. A window of another size is a
+    sequence of such windows, one for each binary digit of the size that is 1.
+
+    Args:
+        window: number of elements, and distance between them.
     """
     size, step = window
     length = shape(value)[dim] - (size - 1) * step
-    found: SSAValue | None = None
-    done, reach = 0, 1
+    combined: SSAValue | None = None
+    done, power = 0, 1
     while True:
-        if size & reach:
-            piece = crop(context, value, dim, done * step, done * step + length)
-            found = piece if found is None else combine(found, piece)
-            done += reach
+        if size & power:
+            window_slice = crop(context, value, dim, done * step, done * step + length)
+            combined = window_slice if combined is None else combine(combined, window_slice)
+            done += power
         if done == size:
-            assert found is not None
-            return found
-        whole = shape(value)[dim]
-        first = crop(context, value, dim, 0, whole - reach * step)
-        value = combine(first, crop(context, value, dim, reach * step, whole))
-        reach *= 2
+            assert combined is not None
+            return combined
+        full_length = shape(value)[dim]
+        first = crop(context, value, dim, 0, full_length - power * step)
+        value = combine(first, crop(context, value, dim, power * step, full_length))
+        power *= 2
 
 
-def every(context: ImportContext, value: SSAValue, dim: int, stride: int) -> SSAValue:
-    """Every so manyth position of a dimension."""
+def strided(context: ImportContext, value: SSAValue, dim: int, stride: int) -> SSAValue:
+    """Slices a dimension with a stride."""
     sizes = shape(value)
     if stride == 1:
         return value
     steps = tuple(stride if d == dim else 1 for d in range(len(sizes)))
-    whole = (*sizes[:dim], -(-sizes[dim] // stride), *sizes[dim + 1 :])
-    type_ = tensor(whole, tensor_type(value).element_type)
+    result_shape = (*sizes[:dim], -(-sizes[dim] // stride), *sizes[dim + 1 :])
+    type_ = tensor(result_shape, tensor_type(value).element_type)
     return context.emit(SliceStaticOp, [value], type_, begins=(0,) * len(sizes), ends=sizes, step=steps)

@@ -1,4 +1,4 @@
-"""Sorting, and the greatest of each row."""
+"""Converters of sorting and top-k."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from tt_xla.ir.ttir.creation import ArangeOp
 from tt_xla.ir.ttir.indexing import SortOp, TopKOp
 from tt_xla.ir.ttir.structure import GatherOp, PermuteOp, ReshapeOp, SliceStaticOp, TypecastOp
 
-_SMALL = ("i1", "i8", "ui8", "i16", "ui16")
-"""Integers whose values float32 holds, which TT-NN sorts; it has no sort of 32-bit integers."""
+_EXACT_IN_FLOAT32 = ("i1", "i8", "ui8", "i16", "ui16")
+"""Integer types whose values float32 holds exactly. TT-NN sorts floats, and has no sort of 32-bit integers."""
 
 
-_COUNTED = 1 << 24
-"""Up to here float32 holds every integer."""
+_MOST_EXACT_INTEGER = 1 << 24
+"""Integers up to this one are exact in float32."""
 
 
 @converts("stablehlo.sort")
 def sort(context: ImportContext, op: Any) -> list[SSAValue]:
-    """One operand is sorted; positions along the dimension are what sorting gives besides, others are gathered."""
+    """Sorts one operand. An operand that counts along the dimension becomes the sort's positions; any other operand is
+    gathered by them."""
     context.result_type(op)
-    found = _key_and_order(op)
-    if found is None:
-        raise context.reject(op, "its comparator is more than one comparison of one operand's elements")
-    number, descending = found
+    key_and_order = _key_and_order(op)
+    if key_and_order is None:
+        raise context.reject(op, "its comparator is not one comparison of one operand's elements")
+    number, descending = key_and_order
     operands = context.operands(op)
     dim = int(op.attributes["dimension"].value) if "dimension" in op.attributes else len(shape(operands[0])) - 1
     key = _sortable(context, op, number)
     types = [tensor_type(key), tensor(shape(key), si32)]
-    made = SortOp.make([key], types, context.location, dim=dim, descending=descending, stable=True)
-    context.block.add_op(made)
-    values, positions = made.results
+    sort_op = SortOp.make([key], types, context.location, dim=dim, descending=descending, stable=True)
+    context.block.add_op(sort_op)
+    values, positions = sort_op.results
     results: list[SSAValue] = []
-    for at, operand in enumerate(operands):
-        if at == number:
+    for index, operand in enumerate(operands):
+        if index == number:
             results.append(_retyped(context, values, tensor_type(operand).element_type))
         elif _counts_along(operand, dim):
             results.append(_retyped(context, positions, tensor_type(operand).element_type))
@@ -53,34 +54,38 @@ def sort(context: ImportContext, op: Any) -> list[SSAValue]:
 
 @converts("chlo.top_k")
 def top_k(context: ImportContext, op: Any) -> list[SSAValue]:
-    """Along the last dimension; of equal elements the first."""
+    """Converts to TT-NN's top-k along the last dimension. Of equal elements the first one comes first."""
     key = _sortable(context, op, 0)
     wanted = [context.result_type(op, index) for index in range(2)]
     types = [tensor(wanted[0].get_shape(), tensor_type(key).element_type), tensor(wanted[1].get_shape(), si32)]
     count = int(op.attributes["k"].value)
-    made = TopKOp.make([key], types, context.location, k=count, dim=-1, largest=True, sorted=True)
-    context.block.add_op(made)
-    pairs = zip(made.results, wanted, strict=True)
+    topk_op = TopKOp.make([key], types, context.location, k=count, dim=-1, largest=True, sorted=True)
+    context.block.add_op(topk_op)
+    pairs = zip(topk_op.results, wanted, strict=True)
     return [_retyped(context, value, type_.element_type) for value, type_ in pairs]
 
 
 def _sortable(context: ImportContext, op: Any, number: int) -> SSAValue:
-    """An operand in a type that TT-NN sorts without loss."""
+    """Returns an operand in a type that TT-NN sorts without loss.
+
+    Raises:
+        UnsupportedOpError: there is no such type.
+    """
     value = context[op.operands[number]]
     if tensor_type(value).element_type in (bf16, f32):
         return value
-    if str(op.operands[number].type.element_type) not in _SMALL and not _are_positions(value):
-        raise context.reject(op, "TT-NN sorts floats, which do not hold all integers of this type")
+    if str(op.operands[number].type.element_type) not in _EXACT_IN_FLOAT32 and not _are_positions(value):
+        raise context.reject(op, "TT-NN sorts floats only, which do not hold all integers of this type")
     return _retyped(context, value, f32)
 
 
 def _are_positions(value: SSAValue) -> bool:
-    """Whether integers are positions along a dimension that float32 counts, rearranged maybe: experts by top-k, say."""
-    made = value.op if isinstance(value, OpResult) else None
-    if isinstance(made, ReshapeOp | PermuteOp | SliceStaticOp | TypecastOp):
-        return _are_positions(made.operands[0])
-    if isinstance(made, TopKOp | SortOp):
-        return value is made.results[1] and max(shape(made.operands[0])) <= _COUNTED
+    """Whether integers are positions along a dimension, such as experts chosen by top-k, that are exact in float32."""
+    owner = value.op if isinstance(value, OpResult) else None
+    if isinstance(owner, ReshapeOp | PermuteOp | SliceStaticOp | TypecastOp):
+        return _are_positions(owner.operands[0])
+    if isinstance(owner, TopKOp | SortOp):
+        return value is owner.results[1] and max(shape(owner.operands[0])) <= _MOST_EXACT_INTEGER
     return False
 
 
@@ -91,13 +96,16 @@ def _retyped(context: ImportContext, value: SSAValue, element: Any) -> SSAValue:
 
 
 def _counts_along(value: SSAValue, dim: int) -> bool:
-    """Whether each element is its position along a dimension."""
-    made = value.op if isinstance(value, OpResult) else None
-    return isinstance(made, ArangeOp) and made.arange_dimension == dim
+    """Whether each element equals its position along a dimension."""
+    owner = value.op if isinstance(value, OpResult) else None
+    return isinstance(owner, ArangeOp) and owner.arange_dimension == dim
 
 
 def _key_and_order(op: Any) -> tuple[int, bool] | None:
-    """The operand that a comparator looks at, and whether the greater of its elements comes first."""
+    """Returns the number of the operand that a comparator compares, and whether greater elements come first.
+
+    Returns None for a comparator that is not one comparison of elements of one operand.
+    """
     block = op.regions[0].blocks[0]
     last = list(block.operations)[-1].operands[0]
     compare = None if isinstance(last.owner, ir.Block) else last.owner
@@ -116,17 +124,20 @@ def _key_and_order(op: Any) -> tuple[int, bool] | None:
 
 
 def _argument(value: Any, arguments: list[Any]) -> int | None:
-    """The number of the argument that a value is, zeros and NaN made alike as JAX does; None for any other."""
+    """Returns the number of the argument that a value is, or None.
+
+    JAX's selections, which make all zeros and all NaN equal before the comparison, are looked through.
+    """
     if isinstance(value.owner, ir.Block):
         return arguments.index(value) if value in arguments else None
     if value.owner.name != "stablehlo.select":
         return None
     predicate, chosen, other = value.owner.operands
-    found, test = _argument(other, arguments), predicate.owner
-    if found is None or isinstance(test, ir.Block) or test.name != "stablehlo.compare" or not _is_constant(chosen):
+    number, test = _argument(other, arguments), predicate.owner
+    if number is None or isinstance(test, ir.Block) or test.name != "stablehlo.compare" or not _is_constant(chosen):
         return None
-    about = [side for side in test.operands if not _is_constant(side)]
-    return found if all(_argument(side, arguments) == found for side in about) else None
+    compared = [side for side in test.operands if not _is_constant(side)]
+    return number if all(_argument(side, arguments) == number for side in compared) else None
 
 
 def _is_constant(value: Any) -> bool:

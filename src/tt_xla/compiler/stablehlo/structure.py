@@ -1,4 +1,4 @@
-"""StableHLO ops that move elements."""
+"""Converters of StableHLO ops that move elements, and the helpers that other converters move elements with."""
 
 from __future__ import annotations
 
@@ -39,30 +39,33 @@ def permute(context: ImportContext, value: SSAValue, permutation: tuple[int, ...
 
 
 def scalar_constant(value: SSAValue) -> float | int | None:
-    """The value of a constant whose elements are all the same, also converted or spread; None for any other value."""
+    """Returns the element of a constant whose elements are all equal, or None.
+
+    Looks through reshapes, broadcasts and conversions of the constant.
+    """
     if isinstance(value, OpResult) and isinstance(value.op, ReshapeOp | BroadcastOp):
         return scalar_constant(value.op.input)
     if isinstance(value, OpResult) and isinstance(value.op, TypecastOp):
-        found = scalar_constant(value.op.input)
+        number = scalar_constant(value.op.input)
         to_float = tensor_type(value).element_type in (bf16, f32)
-        return None if found is None or not math.isfinite(found) else float(found) if to_float else int(found)
+        return None if number is None or not math.isfinite(number) else float(number) if to_float else int(number)
     return splat(value)
 
 
 def spread_scalar(context: ImportContext, value: SSAValue, type_: Tensor) -> SSAValue:
-    """A computed scalar everywhere in a tensor."""
-    whole = type_.get_shape()
-    one = reshape(context, value, (1,) * len(whole))
-    return context.emit(BroadcastOp, [one], type_, broadcast_dimensions=whole) if whole else one
+    """Broadcasts a computed scalar to a tensor type."""
+    sizes = type_.get_shape()
+    unit_shaped = reshape(context, value, (1,) * len(sizes))
+    return context.emit(BroadcastOp, [unit_shaped], type_, broadcast_dimensions=sizes) if sizes else unit_shaped
 
 
 def take(context: ImportContext, value: SSAValue, dim: int, index: int) -> SSAValue:
-    """The slice at one position along a dimension, which stays with size 1."""
+    """Slices one position of a dimension, which stays with size 1."""
     return crop(context, value, dim, index, index + 1)
 
 
 def crop(context: ImportContext, value: SSAValue, dim: int, begin: int, end: int) -> SSAValue:
-    """The part of a dimension from ``begin`` to ``end``."""
+    """Slices a dimension from ``begin`` to before ``end``."""
     sizes = shape(value)
     if (begin, end) == (0, sizes[dim]):
         return value
@@ -74,10 +77,10 @@ def crop(context: ImportContext, value: SSAValue, dim: int, begin: int, end: int
 
 
 def spread(context: ImportContext, value: SSAValue, dim: int, factor: int, fill: float = 0.0) -> SSAValue:
-    """Elements of a dimension ``factor`` apart, ``fill`` between them.
+    """Moves the elements of a dimension ``factor`` positions apart, with ``fill`` between them.
 
-    What follows a position grows behind its elements: in a dimension of its own, of size 1, it would make tiles
-    with one row of 32 in use.
+    The fill elements are padded to the end of the row that belongs to a position. In a dimension of their own, of size
+    1, they would make tiles in which one row of 32 is used.
     """
     sizes = shape(value)
     if factor == 1 or sizes[dim] < 2:
@@ -91,23 +94,30 @@ def spread(context: ImportContext, value: SSAValue, dim: int, factor: int, fill:
 
 
 def extend(context: ImportContext, value: SSAValue, dim: int, edges: tuple[int, int], fill: SSAValue) -> SSAValue:
-    """Copies of ``fill``, a scalar of the value's element type, so many before and after it along a dimension."""
+    """Pads a dimension with copies of a computed scalar.
+
+    Args:
+        edges: number of positions before and after the value.
+        fill: scalar of the value's element type.
+    """
     sizes = shape(value)
-    parts = [value]
-    for at, count in ((0, edges[0]), (2, edges[1])):
+    pieces = [value]
+    for index, count in ((0, edges[0]), (2, edges[1])):
         if count:
-            whole = (*sizes[:dim], count, *sizes[dim + 1 :])
-            parts.insert(at, spread_scalar(context, fill, tensor(whole, tensor_type(value).element_type)))
-    if len(parts) == 1:
+            piece_shape = (*sizes[:dim], count, *sizes[dim + 1 :])
+            pieces.insert(index, spread_scalar(context, fill, tensor(piece_shape, tensor_type(value).element_type)))
+    if len(pieces) == 1:
         return value
-    whole = (*sizes[:dim], sizes[dim] + sum(edges), *sizes[dim + 1 :])
-    made = ConcatOp.make([parts], [tensor(whole, tensor_type(value).element_type)], context.location, dim=dim)
-    context.block.add_op(made)
-    return made.results[0]
+    piece_shape = (*sizes[:dim], sizes[dim] + sum(edges), *sizes[dim + 1 :])
+    concat_op = ConcatOp.make(
+        [pieces], [tensor(piece_shape, tensor_type(value).element_type)], context.location, dim=dim
+    )
+    context.block.add_op(concat_op)
+    return concat_op.results[0]
 
 
 def spread_with(context: ImportContext, value: SSAValue, dim: int, factor: int, fill: SSAValue) -> SSAValue:
-    """:func:`spread` with a scalar that is computed, or that float32 does not hold."""
+    """Does the same as :func:`spread`, with a scalar that is computed or that float32 does not hold."""
     sizes = shape(value)
     if factor == 1 or sizes[dim] < 2:
         return value
@@ -129,7 +139,7 @@ def transpose(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("stablehlo.broadcast_in_dim")
 def broadcast_in_dim(context: ImportContext, op: Any) -> SSAValue:
-    """Dimensions put in order, 1 inserted where the operand has none, then repeated."""
+    """Sorts the operand's dimensions, inserts dimensions of size 1 where it has none, and repeats those."""
     operand = context[op.operands[0]]
     type_ = context.result_type(op)
     dims = tuple(op.attributes["broadcast_dimensions"])
@@ -152,9 +162,9 @@ def concatenate(context: ImportContext, op: Any) -> SSAValue:
         raise context.reject(op, "it works on a tensor that the chip cannot hold")
     if len(inputs) == 1:
         return inputs[0]
-    made = ConcatOp.make([inputs], [type_], context.location, dim=int(op.attributes["dimension"].value))
-    context.block.add_op(made)
-    return made.results[0]
+    concat_op = ConcatOp.make([inputs], [type_], context.location, dim=int(op.attributes["dimension"].value))
+    context.block.add_op(concat_op)
+    return concat_op.results[0]
 
 
 @converts("stablehlo.slice")
@@ -172,13 +182,13 @@ def slice_(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("stablehlo.pad")
 def pad(context: ImportContext, op: Any) -> SSAValue:
-    """By ``ttir.pad`` where its float32 holds the value, else by joining copies of the value."""
+    """Converts to ``ttir.pad`` if the padding value is known and exact in float32, else concatenates copies of it."""
     operand, value = context.operands(op)
     known = scalar_constant(value)
-    held = known is not None and (isinstance(known, float) or float(np.float32(known)) == known)
+    is_exact = known is not None and (isinstance(known, float) or float(np.float32(known)) == known)
     low, high = tuple(op.attributes["edge_padding_low"]), tuple(op.attributes["edge_padding_high"])
     for dim, between in enumerate(op.attributes["interior_padding"]):
-        if known is not None and held:
+        if known is not None and is_exact:
             operand = spread(context, operand, dim, between + 1, float(known))
         else:
             operand = spread_with(context, operand, dim, between + 1, value)
@@ -189,7 +199,7 @@ def pad(context: ImportContext, op: Any) -> SSAValue:
     if not any(padding):
         return operand
     type_ = context.result_type(op)
-    if known is not None and held:
+    if known is not None and is_exact:
         return context.emit(PadOp, [operand], type_, padding=padding, value=float(known))
     for dim, edges in enumerate(zip(low, high, strict=True)):
         operand = extend(context, operand, dim, edges, value)

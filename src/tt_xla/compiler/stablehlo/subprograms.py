@@ -1,4 +1,4 @@
-"""Regions of StableHLO ops as functions of their own: bodies and conditions of loops, branches."""
+"""Regions of StableHLO ops as TTIR functions: bodies and conditions of loops, branches."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp, FullOp
 from tt_xla.ir.ttir.structure import BroadcastOp, PermuteOp, ReshapeOp, TypecastOp
 
 MOST_COPIED_BYTES = 256
-"""Constants of more bytes reach a function as arguments; the others it has itself, for its passes to see."""
+"""Largest constant, in bytes, that is copied into a function, where passes can see it. Larger ones become arguments."""
 
 
 def used_from_outside(op: Any) -> list[Any]:
-    """StableHLO values that the regions of an op use and do not make, in order."""
+    """Returns the StableHLO values that the regions of an op use but do not define, in order of use."""
     ops = [inner for region in op.regions for block in region.blocks for top in block.operations for inner in walk(top)]
-    made = {result for inner in ops for result in inner.results}
+    defined = {result for inner in ops for result in inner.results}
     for block in _blocks(op, ops):
-        made.update(block.arguments)
+        defined.update(block.arguments)
     used = dict.fromkeys(operand for inner in ops for operand in inner.operands)
-    return [value for value in used if value not in made]
+    return [value for value in used if value not in defined]
 
 
 def _blocks(op: Any, ops: Iterable[Any]) -> list[Any]:
@@ -38,20 +38,34 @@ def _blocks(op: Any, ops: Iterable[Any]) -> list[Any]:
 
 
 class Captures:
-    """What a function reads of its caller's values: arguments, and copies of small constants."""
+    """The caller's values that a function reads, through arguments or as copies of small constants."""
 
     def __init__(self, context: ImportContext, outside: Iterable[Any]) -> None:
-        self.made = {value: context[value] for value in outside}
-        """TTIR values by StableHLO value."""
-        self.passed = [value for value in dict.fromkeys(self.made.values()) if not _copied(value)]
+        """
+        Args:
+            outside: the StableHLO values that the function reads.
+        """
+        self.converted = {value: context[value] for value in outside}
+        """The caller's TTIR values by StableHLO value."""
+        self.passed = [value for value in dict.fromkeys(self.converted.values()) if not _copied(value)]
+        """The caller's TTIR values that the function takes as arguments."""
 
-    def enter(self, block: Block, places: Mapping[SSAValue, SSAValue]) -> dict[Any, SSAValue]:
-        """What each StableHLO value is inside a function; constants are copied to its block."""
-        copies: dict[SSAValue, SSAValue] = dict(places)
-        return {value: _copy(made, block, copies) for value, made in self.made.items()}
+    def enter(self, block: Block, arguments: Mapping[SSAValue, SSAValue]) -> dict[Any, SSAValue]:
+        """Copies the constants to a function's block.
+
+        Args:
+            block: the block of the function.
+            arguments: arguments of the block by the caller's TTIR value.
+
+        Returns:
+            The TTIR values inside the function by StableHLO value.
+        """
+        copies: dict[SSAValue, SSAValue] = dict(arguments)
+        return {source: _copy(value, block, copies) for source, value in self.converted.items()}
 
 
 def _copied(value: SSAValue) -> bool:
+    """Whether a value is a small constant, or moves or converts one."""
     op = value.owner
     if isinstance(op, ConstantOp):
         return len(op.value_.data.data) <= MOST_COPIED_BYTES
@@ -61,15 +75,20 @@ def _copied(value: SSAValue) -> bool:
 
 
 def _copy(value: SSAValue, block: Block, copies: dict[SSAValue, SSAValue]) -> SSAValue:
+    """Returns the copy of a value, after cloning the op that makes it, and its operands, to the end of a block.
+
+    Args:
+        copies: copies by original; extended.
+    """
     if value in copies:
         return copies[value]
     assert isinstance(value, OpResult)
     operands = [_copy(operand, block, copies) for operand in value.op.operands]
-    made = value.op.clone()
+    clone = value.op.clone()
     for index, operand in enumerate(operands):
-        made.operands[index] = operand
-    block.add_op(made)
-    copies.update(zip(value.op.results, made.results, strict=True))
+        clone.operands[index] = operand
+    block.add_op(clone)
+    copies.update(zip(value.op.results, clone.results, strict=True))
     return copies[value]
 
 
@@ -77,29 +96,36 @@ def subprogram(
     context: ImportContext,
     name: str,
     source: Any,
-    taken: Sequence[Any],
+    leading: Sequence[Any],
     captured: Mapping[Any, Any],
-    given: Sequence[SSAValue],
+    inputs: Sequence[SSAValue],
     captures: Captures,
     returned: Sequence[int] | None = None,
 ) -> str:
-    """Makes a function of a block of StableHLO; its name.
+    """Converts a StableHLO block to a TTIR function.
 
     Args:
-        taken: arguments of the block that are the function's first ones.
-        captured: StableHLO values outside that the other arguments of the block are.
-        given: the caller's values for the function's arguments.
-        returned: which of the results the function returns; None for all.
+        context: the context of the op that has the block.
+        name: name of the function, to which a number is added if it is in use.
+        source: the block.
+        leading: arguments of the block that become the first arguments of the function.
+        captured: for each other argument of the block, the StableHLO value outside that it stands for.
+        inputs: the caller's TTIR values for the function's arguments.
+        captures: the caller's values that the block reads.
+        returned: positions of the results that the function returns; None for all.
+
+    Returns:
+        The name of the function.
 
     Raises:
-        UnsupportedOpError: an op of it has no place on the chip, and the options forbid host ops.
+        UnsupportedOpError: the chip cannot run an op of the block, and the options forbid host ops.
     """
-    block = Block(arg_types=[value.type for value in given])
+    block = Block(arg_types=[value.type for value in inputs])
     name = context.module.reserve_name(name)
-    inside = captures.enter(block, dict(zip(given[len(taken) :], block.args[len(taken) :], strict=True)))
+    inside = captures.enter(block, dict(zip(inputs[len(leading) :], block.args[len(leading) :], strict=True)))
     inner = context.replace(values=ValueTable(inside), block=block, function=name, folds_scalars=True)
-    for argument, place in zip(taken, block.args, strict=False):
-        inner.bind(argument, place)
+    for argument, value in zip(leading, block.args, strict=False):
+        inner.bind(argument, value)
     for argument, outside in captured.items():
         inner.bind(argument, inside[outside])
     results = convert_block(inner, source)
@@ -109,22 +135,22 @@ def subprogram(
         [argument.type for argument in block.args],
         [value.type for value in results],
     )
-    made = FuncOp(name, signature, Region(block), visibility="private")
-    made.attributes[FUNCTION_TYPE] = StringAttr(FunctionKind.FORWARD.value)
-    context.module.subprograms[name] = made
+    function = FuncOp(name, signature, Region(block), visibility="private")
+    function.attributes[FUNCTION_TYPE] = StringAttr(FunctionKind.FORWARD.value)
+    context.module.subprograms[name] = function
     return name
 
 
 def set_roles(functions: Iterable[FuncOp]) -> None:
-    """Says of arguments of functions made of regions which are parameters: what is captured of parameters alone."""
+    """Makes arguments of functions made from regions parameters if they depend on parameters and constants only."""
     by_name = {function.sym_name.data: function for function in functions}
     for function in by_name.values():
         for op in function.body.block.ops:
             for name in subprograms(op):
                 states = op.state_count if isinstance(op, WhileLoopOp) else 0
                 inputs = op.operands[1:] if isinstance(op, CaseOp) else op.operands
-                constant = [place >= states and is_constant(value) for place, value in enumerate(inputs)]
-                roles = [Role.PARAMETER if found else Role.INPUT for found in constant]
+                constant = [index >= states and is_constant(value) for index, value in enumerate(inputs)]
+                roles = [Role.PARAMETER if flag else Role.INPUT for flag in constant]
                 by_name[name].properties["arg_attrs"] = ArrayAttr(
                     [DictionaryAttr({"ttcore.argument_type": ArgumentTypeAttr(role)}) for role in roles]
                 )

@@ -21,6 +21,16 @@ from tt_xla.ir.element_types import ElementType
 from tt_xla.ir.parsing import MLIRParser
 from tt_xla.ir.properties import si32
 
+CHIP_TYPES: dict[str, Attribute] = {
+    element.value: ELEMENT_TYPES[element.on_chip] for element in ElementType if element.on_chip is not None
+}
+"""TTIR element type in which the chip holds each StableHLO element type."""
+
+HOST_TYPES: dict[str, Attribute] = {
+    element.value: ELEMENT_TYPES[element.on_host] for element in ElementType if element.on_host is not None
+}
+"""TTIR element type of tensors that stay in system memory, some of them only where 32 bits are too few."""
+
 TOKEN = "!stablehlo.token"
 """Type of values that only order effects. Programs keep that order anyway, so a token becomes an integer scalar."""
 
@@ -49,11 +59,11 @@ def convert_type(type_: ir.Type) -> Tensor:
             hint="Give example inputs of fixed shapes; each new shape compiles anew.",
         )
     name = str(type_.element_type)
-    element = _chip_elements().get(name) or _host_elements().get(name)
+    element = CHIP_TYPES.get(name) or HOST_TYPES.get(name)
     if element is None:
         raise UnsupportedOpError(
-            f"A tensor has elements of type {name}; the chip can hold {', '.join(_chip_elements())}, the host also "
-            f"{', '.join(_host_elements())}.",
+            f"A tensor has elements of type {name}; the chip can hold {', '.join(CHIP_TYPES)}, the host also "
+            f"{', '.join(HOST_TYPES)}.",
             hint="Convert the tensor before it reaches the compiled part.",
         )
     return tensor(tuple(type_.shape), element)
@@ -61,7 +71,7 @@ def convert_type(type_: ir.Type) -> Tensor:
 
 def host_type(type_: Any) -> Tensor:
     """Returns the TTIR type of a tensor that stays on the host, where 64-bit elements keep their width."""
-    element = _host_elements().get(str(type_.element_type))
+    element = HOST_TYPES.get(str(type_.element_type))
     return convert_type(type_) if element is None else tensor(tuple(type_.shape), element)
 
 
@@ -90,19 +100,6 @@ def forget_types() -> None:
 def is_empty(type_: Tensor) -> bool:
     """Whether a tensor has no elements."""
     return 0 in type_.get_shape()
-
-
-@cache
-def _chip_elements() -> dict[str, Attribute]:
-    """Returns the element types that the chip holds, narrowed where need be, by StableHLO name."""
-    return {element.value: ELEMENT_TYPES[element.on_chip] for element in ElementType if element.on_chip}
-
-
-@cache
-def _host_elements() -> dict[str, Attribute]:
-    """Returns the element types that stay in system memory, some of them only where 32 bits are too few, by StableHLO
-    name."""
-    return {element.value: ELEMENT_TYPES[element.on_host] for element in ElementType if element.on_host}
 
 
 def constant_values(attribute: Any) -> Any:

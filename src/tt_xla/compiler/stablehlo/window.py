@@ -1,4 +1,4 @@
-"""Convolution and windows."""
+"""Converters of convolutions, pooling and its gradient."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tt_xla.compiler.stablehlo.composites import legalises
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.reduction import body_op, is_identity
-from tt_xla.compiler.stablehlo.sliding import ON_BOOLEANS, every, slide
+from tt_xla.compiler.stablehlo.sliding import ON_BOOLEANS, slide, strided
 from tt_xla.compiler.stablehlo.structure import crop, extend, permute, reshape, spread
 from tt_xla.ir import shapes, ttir
 from tt_xla.ir.base import Tensor, shape, tensor, tensor_type
@@ -30,8 +30,11 @@ from tt_xla.ir.ttir.window import AvgPool2dOp, Conv2dOp, ConvTranspose2dOp, MaxP
 
 @converts("stablehlo.convolution")
 def convolution(context: ImportContext, op: Any) -> SSAValue:
-    """To ``ttir.conv2d``; one spatial dimension becomes two, of three one goes to the channels, the kernel's layout
-    becomes OIHW."""
+    """Converts to ``ttir.conv2d`` or ``ttir.conv_transpose2d``.
+
+    A single spatial dimension becomes two. The first of three spatial dimensions is moved to the channels. The kernel's
+    layout becomes OIHW.
+    """
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     spatial = len(numbers.input_spatial_dimensions)
     if spatial not in (1, 2, 3):
@@ -84,42 +87,46 @@ def convolution(context: ImportContext, op: Any) -> SSAValue:
 
 
 def _batch_as_features(context: ImportContext, operand: SSAValue, batch: int, feature: int, groups: int) -> SSAValue:
-    """The groups of a batch side by side among the features: then features are grouped in the same way."""
+    """Moves the groups of a batch to the features, which are then grouped in the same way."""
     if groups == 1:
         return operand
     sizes = shape(operand)
-    apart = reshape(context, operand, (*sizes[:batch], groups, sizes[batch] // groups, *sizes[batch + 1 :]))
+    split = reshape(context, operand, (*sizes[:batch], groups, sizes[batch] // groups, *sizes[batch + 1 :]))
     order = [dim for dim in range(len(sizes) + 1) if dim != batch]
     order.insert(order.index(feature + (feature > batch)), batch)
     merged = tuple(
         size // groups if dim == batch else size * groups if dim == feature else size for dim, size in enumerate(sizes)
     )
-    return reshape(context, permute(context, apart, tuple(order)), merged)
+    return reshape(context, permute(context, split, tuple(order)), merged)
 
 
 def _transposed_properties(
     op: Any, window: _Window, kernel: tuple[int, ...], spatial: tuple[int, ...]
 ) -> dict[str, Any] | None:
-    """Of the transposed convolution that a convolution over a dilated plane is; None where it is none.
+    """Returns the properties of the transposed convolution that equals a convolution over a dilated plane.
 
-    It moves the dilated input over the result, where this convolution moves its kernel over the dilated input: padding
-    of k - 1 on each side, k the dilated size of the kernel, is none there, and less of it cuts the result.
+    Padding by k - 1 on each side, with k the dilated size of the kernel, corresponds to no padding of the transposed
+    convolution. Less padding crops its result.
+
+    Returns:
+        The properties, with the kernel dimensions to reverse under "reversed", or None if no transposed convolution
+        equals this one.
     """
     if len(spatial) != 2 or all(dilation == 1 for dilation in window.lhs_dilation):
         return None
-    grouped = any(int(op.attributes[name].value) != 1 for name in ("feature_group_count", "batch_group_count"))
-    if grouped or any(stride != 1 for stride in window.stride):
+    is_grouped = any(int(op.attributes[name].value) != 1 for name in ("feature_group_count", "batch_group_count"))
+    if is_grouped or any(stride != 1 for stride in window.stride):
         return None
     reach = [step * (kernel[dim] - 1) for dim, step in zip(spatial, window.rhs_dilation, strict=True)]
     cuts = [(size - low, size - high) for size, (low, high) in zip(reach, window.padding, strict=True)]
-    more = tuple(max(0, -high) for _, high in cuts)
-    if any(low < 0 for low, _ in cuts) or any(a >= b for a, b in zip(more, window.lhs_dilation, strict=True)):
+    output_padding = tuple(max(0, -high) for _, high in cuts)
+    if any(low < 0 for low, _ in cuts) or any(a >= b for a, b in zip(output_padding, window.lhs_dilation, strict=True)):
         return None
     (top, bottom), (left, right) = cuts
     return {
         "stride": window.lhs_dilation,
         "padding": (top, left, max(0, bottom), max(0, right)),
-        "output_padding": more,
+        "output_padding": output_padding,
         "dilation": window.rhs_dilation,
         "reversed": tuple(2 + axis for axis, flag in enumerate(window.reversal) if not flag),
     }
@@ -128,7 +135,7 @@ def _transposed_properties(
 def _conv_transpose2d(
     context: ImportContext, op: Any, operand: SSAValue, kernel: SSAValue, properties: dict[str, Any]
 ) -> SSAValue:
-    """The kernel as [I, O, kh, kw], turned around, since a transposed convolution does not turn it."""
+    """Emits a transposed convolution. Its kernel is [I, O, kh, kw], reversed where the convolution's is not."""
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     channels = (numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension)
     kernel = permute(context, kernel, (*channels, *numbers.kernel_spatial_dimensions))
@@ -137,28 +144,28 @@ def _conv_transpose2d(
     dims = (numbers.input_batch_dimension, numbers.input_feature_dimension, *numbers.input_spatial_dimensions)
     results = (numbers.output_batch_dimension, numbers.output_feature_dimension, *numbers.output_spatial_dimensions)
     operand = permute(context, operand, tuple(dims[results.index(d)] for d in range(4)))
-    places = dict(zip(("batch_dim", "channel_dim", "height_dim", "width_dim"), results, strict=True))
+    layout = dict(zip(("batch_dim", "channel_dim", "height_dim", "width_dim"), results, strict=True))
     operands = [operand, kernel, None]
-    return context.emit(ConvTranspose2dOp, operands, context.result_type(op), groups=1, **places, **properties)
+    return context.emit(ConvTranspose2dOp, operands, context.result_type(op), groups=1, **layout, **properties)
 
 
 class _Window:
-    """Stride, padding, dilation and reversal of a convolution, with upstream's defaults where they are absent."""
+    """Stride, padding, dilation and reversal of a convolution. Absent attributes have upstream's defaults."""
 
     def __init__(self, op: Any, spatial: int) -> None:
-        given = op.attributes
+        attributes = op.attributes
 
         def read(name: str, default: int) -> tuple[int, ...]:
-            return tuple(given[name]) if name in given else (default,) * spatial
+            return tuple(attributes[name]) if name in attributes else (default,) * spatial
 
         self.stride = read("window_strides", 1)
         self.lhs_dilation = read("lhs_dilation", 1)
         self.rhs_dilation = read("rhs_dilation", 1)
         self.reversal = read("window_reversal", 0)
-        self.padding = _padding(given["padding"], spatial) if "padding" in given else ((0, 0),) * spatial
+        self.padding = _padding(attributes["padding"], spatial) if "padding" in attributes else ((0, 0),) * spatial
 
     def crop_negative(self, context: ImportContext, operand: SSAValue, spatial: tuple[int, ...]) -> SSAValue:
-        """Negative padding, which transposed convolutions have, as slices of the operand."""
+        """Slices the operand where padding is negative, as in transposed convolutions, and sets that padding to 0."""
         for dim, (low, high) in zip(spatial, self.padding, strict=True):
             operand = crop(context, operand, dim, max(0, -low), shape(operand)[dim] - max(0, -high))
         self.padding = tuple((max(0, low), max(0, high)) for low, high in self.padding)
@@ -170,6 +177,7 @@ class _Window:
 
 
 def _padding(attribute: Any, rank: int) -> tuple[tuple[int, int], ...]:
+    """Returns (low, high) padding of each dimension."""
     values = np.array(attribute).reshape(rank, 2)
     return tuple((int(low), int(high)) for low, high in values)
 
@@ -182,7 +190,12 @@ def _conv1d(
     dims: tuple[tuple[int, ...], tuple[int, ...]],
     result: Tensor,
 ) -> SSAValue:
-    """A convolution over [N, C, 1, L]."""
+    """Emits a convolution over one spatial dimension as one over [N, C, 1, L].
+
+    Args:
+        operands: input, and kernel [O, I, L].
+        dims: batch, feature and spatial dimension of the input, and of the result.
+    """
     operand, kernel = operands
     moved = permute(context, operand, dims[0])
     batch, channels, length = shape(moved)
@@ -191,7 +204,7 @@ def _conv1d(
     weight = reshape(context, kernel, (outputs, inputs, 1, size))
     low, high = window.padding[0]
     out_length = shapes.window(length, size, window.stride[0], low, high, window.rhs_dilation[0])
-    found = context.emit(
+    convolved = context.emit(
         Conv2dOp,
         [planar, weight, None],
         tensor((batch, outputs, 1, out_length), result.element_type),
@@ -204,7 +217,7 @@ def _conv1d(
         padding=(0, low, 0, high),
         dilation=(1, window.rhs_dilation[0]),
     )
-    flat = reshape(context, found, (batch, outputs, out_length))
+    flat = reshape(context, convolved, (batch, outputs, out_length))
     return permute(context, flat, tuple(dims[1].index(d) for d in range(3)))
 
 
@@ -216,63 +229,74 @@ def _conv3d(
     dims: tuple[tuple[int, ...], tuple[int, ...]],
     result: Tensor,
 ) -> SSAValue:
-    """A convolution over [N * D, H, W, kd * C]: planes that the kernel's depth spans lie side by side among the
-    channels, in each group."""
+    """Emits a convolution over three spatial dimensions as one over [N * D, H, W, kd * C].
+
+    The planes that the kernel's depth spans lie side by side among the channels of each group.
+
+    Args:
+        operands: input, and kernel [O, I, kd, kh, kw].
+        dims: batch, feature and spatial dimensions of the input, and of the result.
+    """
     batch, channel, *space = dims[0]
     moved = permute(context, operands[0], (batch, *space, channel))
-    outputs, inputs, depth, high, wide = shape(operands[1])
+    outputs, inputs, depth, kernel_height, kernel_width = shape(operands[1])
     kernel = permute(context, operands[1], (0, 2, 1, 3, 4))
-    kernel = reshape(context, kernel, (outputs, depth * inputs, high, wide))
+    kernel = reshape(context, kernel, (outputs, depth * inputs, kernel_height, kernel_width))
     moved = extend(context, moved, 1, window.padding[0], full(context, 0, tensor((), result.element_type)))
     planes = shapes.window(shape(moved)[1], depth, window.stride[0], 0, 0, window.rhs_dilation[0])
     side_by_side = _depth_as_channels(context, moved, (planes, depth, groups), window)
     count, _, height, width, channels = shape(moved)
     side_by_side = reshape(context, side_by_side, (count * planes, height, width, depth * channels))
-    places = {name: dim for dim, name in enumerate(("batch_dim", "height_dim", "width_dim", "channel_dim"))}
+    layout = {name: dim for dim, name in enumerate(("batch_dim", "height_dim", "width_dim", "channel_dim"))}
     (top, bottom), (left, right) = window.padding[1:]
-    out = [
+    out_sizes = [
         shapes.window(size, reach, window.stride[dim], *window.padding[dim], window.rhs_dilation[dim])
-        for dim, (size, reach) in enumerate(((height, high), (width, wide)), start=1)
+        for dim, (size, reach) in enumerate(((height, kernel_height), (width, kernel_width)), start=1)
     ]
-    found = context.emit(
+    convolved = context.emit(
         Conv2dOp,
         [side_by_side, kernel, None],
-        tensor((count * planes, *out, outputs), result.element_type),
+        tensor((count * planes, *out_sizes, outputs), result.element_type),
         groups=groups,
         stride=window.stride[1:],
         padding=(top, left, bottom, right),
         dilation=window.rhs_dilation[1:],
-        **places,
+        **layout,
     )
-    found = reshape(context, found, (count, planes, *out, outputs))
+    convolved = reshape(context, convolved, (count, planes, *out_sizes, outputs))
     to_batch, to_channel, *to_space = dims[1]
     order = (to_batch, *to_space, to_channel)
-    return permute(context, found, tuple(order.index(dim) for dim in range(5)))
+    return permute(context, convolved, tuple(order.index(dim) for dim in range(5)))
 
 
 def _depth_as_channels(
     context: ImportContext, value: SSAValue, sizes: tuple[int, int, int], window: _Window
 ) -> SSAValue:
-    """Of a padded [N, D, H, W, C] the planes that the kernel's depth spans: [N * planes * H * W, groups, depth * C]."""
+    """Returns the planes of a padded [N, D, H, W, C] that the kernel's depth spans, for each output plane:
+    [N * planes * H * W, groups, depth * C / groups].
+
+    Args:
+        sizes: number of output planes, depth of the kernel, number of groups.
+    """
     planes, depth, groups = sizes
     stride, dilation = window.stride[0], window.rhs_dilation[0]
     count, _, height, width, channels = shape(value)
     flat = (count * planes * height * width, groups, channels // groups)
-    parts: list[SSAValue] = []
+    planes_by_depth: list[SSAValue] = []
     for first in range(0, depth * dilation, dilation):
-        part = crop(context, value, 1, first, first + (planes - 1) * stride + 1)
-        parts.append(reshape(context, every(context, part, 1, stride), flat))
+        plane = crop(context, value, 1, first, first + (planes - 1) * stride + 1)
+        planes_by_depth.append(reshape(context, strided(context, plane, 1, stride), flat))
     if depth == 1:
-        return parts[0]
+        return planes_by_depth[0]
     type_ = tensor((flat[0], groups, depth * flat[2]), tensor_type(value).element_type)
-    made = ConcatOp.make([parts], [type_], context.location, dim=2)
-    context.block.add_op(made)
-    return made.results[0]
+    concat_op = ConcatOp.make([planes_by_depth], [type_], context.location, dim=2)
+    context.block.add_op(concat_op)
+    return concat_op.results[0]
 
 
 @converts("stablehlo.reduce_window")
 def reduce_window(context: ImportContext, op: Any) -> SSAValue:
-    """A running sum, pooling of floats over one or two dimensions, or else shifted slices."""
+    """Converts to a running sum, to pooling of floats over one or two dimensions, or else to shifted slices."""
     reducer = body_op(op)
     if len(op.results) != 1 or not reducer:
         raise context.reject(op, "its body is not one op")
@@ -290,10 +314,11 @@ def reduce_window(context: ImportContext, op: Any) -> SSAValue:
     if running is not None:
         return context.emit(CumsumOp, [operand], context.result_type(op), dim=running)
     dilated = any(dilation != 1 for dilation in window.dilations)
-    # TT-NN's pooling by average, unlike the one by maximum, takes neighbours alone.
+    # TT-NN's average pooling has no dilation; its maximum pooling has.
     pools = native and (reducer == "stablehlo.maximum" or (reducer == "stablehlo.add" and not dilated))
     element = tensor_type(operand).element_type
-    # TT-NN's pooling rounds to bfloat16: hardly an element would equal the maximum of its neighbours.
+    # Non-maximum suppression compares elements with the maximum of their neighbours. TT-NN's pooling rounds to
+    # bfloat16, so hardly any element would be equal to it.
     suppresses = reducer == "stablehlo.maximum" and element == f32 and set(window.strides) == {1}
     if pools and window.is_poolable() and element in (bf16, f32) and not (suppresses and context.module.approximate):
         return _pool2d(context, operand, reducer, _planes(context, op, shape(operand), window))
@@ -301,113 +326,130 @@ def reduce_window(context: ImportContext, op: Any) -> SSAValue:
 
 
 class _PoolWindow:
-    """Sizes, strides, dilations and padding, without what lies in the padding for every result."""
+    """Sizes, strides, dilations and padding of a window over all dimensions.
 
-    def __init__(self, op: Any, whole: tuple[int, ...]) -> None:
-        given = op.attributes
-        rank = len(whole)
+    Parts of the window that lie in the padding for every result are cut off.
+    """
+
+    def __init__(self, op: Any, operand_shape: tuple[int, ...]) -> None:
+        attributes = op.attributes
+        rank = len(operand_shape)
         ones = (1,) * rank
-        strides = tuple(given["window_strides"]) if "window_strides" in given else ones
-        padding = _padding(given["padding"], rank) if "padding" in given else ((0, 0),) * rank
-        self.dilations = tuple(given["window_dilations"]) if "window_dilations" in given else ones
-        self.base_dilations = tuple(given["base_dilations"]) if "base_dilations" in given else ones
+        strides = tuple(attributes["window_strides"]) if "window_strides" in attributes else ones
+        padding = _padding(attributes["padding"], rank) if "padding" in attributes else ((0, 0),) * rank
+        self.dilations = tuple(attributes["window_dilations"]) if "window_dilations" in attributes else ones
+        self.base_dilations = tuple(attributes["base_dilations"]) if "base_dilations" in attributes else ones
         edges = zip(*padding, strict=True)
-        windows = list(map(shapes.Window, given["window_dimensions"], strides, *edges, self.dilations))
+        windows = list(map(shapes.Window, attributes["window_dimensions"], strides, *edges, self.dilations))
         if 0 not in op.results[0].type.shape:
-            apart = [(size - 1) * by + 1 for size, by in zip(whole, self.base_dilations, strict=True)]
-            windows = [window.within(size) for window, size in zip(windows, apart, strict=True)]
+            dilated_shape = [(size - 1) * by + 1 for size, by in zip(operand_shape, self.base_dilations, strict=True)]
+            windows = [window.within(size) for window, size in zip(windows, dilated_shape, strict=True)]
         self.sizes = tuple(window.kernel for window in windows)
         self.strides = tuple(window.stride for window in windows)
         self.padding = tuple((window.low, window.high) for window in windows)
 
     def moves(self, dim: int) -> bool:
+        """Whether the window slides along a dimension, rather than covering one position after the other."""
         return self.sizes[dim] != 1 or self.strides[dim] != 1 or self.padding[dim] != (0, 0)
 
     def is_poolable(self) -> bool:
-        """Whether TT-NN's pooling takes the window: over at most two dimensions, padded by at most half of its size."""
+        """Whether TT-NN's pooling takes the window: at most two dimensions, padded by at most half of the size."""
         moving = sum(map(self.moves, range(len(self.sizes))))
         pairs = zip(self.sizes, self.padding, strict=True)
         return moving <= 2 and all(0 <= edge <= size // 2 for size, edges in pairs for edge in edges)
 
-    def running_sum(self, whole: tuple[int, ...]) -> int | None:
-        moving = [d for d in range(len(whole)) if self.moves(d)]
+    def running_sum(self, operand_shape: tuple[int, ...]) -> int | None:
+        """Returns the dimension along which a sum over the window is a running sum, or None.
+
+        Args:
+            operand_shape: shape of the operand.
+        """
+        moving = [d for d in range(len(operand_shape)) if self.moves(d)]
         if len(moving) != 1:
             return None
         dim = moving[0]
-        full_window = self.sizes[dim] == whole[dim] and self.padding[dim] == (whole[dim] - 1, 0)
+        full_window = self.sizes[dim] == operand_shape[dim] and self.padding[dim] == (operand_shape[dim] - 1, 0)
         return dim if full_window and self.strides[dim] == 1 else None
 
 
 @dataclass(frozen=True)
 class _Planes:
-    """A tensor as [N, H, W, C]: dimensions outside the window collapse into N and C."""
+    """The view of a tensor as [N, H, W, C]. Dimensions along which the window does not slide collapse into N and C."""
 
-    whole: tuple[int, ...]
+    operand_shape: tuple[int, ...]
+    """Shape of the tensor."""
     order: tuple[int, ...]
+    """Dimensions of the tensor in the order batch, height, width, channels."""
     spatial: tuple[int | None, int | None]
-    """The dimensions that are height and width; None for a dimension of size 1."""
+    """Dimensions that are height and width; None for a height or width of 1."""
     channels: int
+    """Size of C."""
     window: _PoolWindow
+    """The window over the tensor's dimensions."""
 
-    def each(self, values: Sequence[Any], neutral: Any) -> tuple[Any, Any]:
-        """Values of height and of width from those of all dimensions."""
+    def of_plane(self, values: Sequence[Any], neutral: Any) -> tuple[Any, Any]:
+        """Returns the values of height and width, given those of all dimensions.
+
+        Args:
+            neutral: value of a height or width that is not a dimension of the tensor.
+        """
         height, width = (neutral if d is None else values[d] for d in self.spatial)
         return height, width
 
     def flat(self, context: ImportContext, value: SSAValue) -> SSAValue:
-        """A tensor of these dimensions, or of their windows, as [N, H, W, C]."""
-        height, width = self.each(shape(value), 1)
+        """Rearranges a tensor of these dimensions, or of their windows, as [N, H, W, C]."""
+        height, width = self.of_plane(shape(value), 1)
         count = math.prod(shape(value)) // (height * width * self.channels)
         return reshape(context, permute(context, value, self.order), (count, height, width, self.channels))
 
     def back(self, context: ImportContext, value: SSAValue) -> SSAValue:
-        """[N, H, W, C] with the dimensions apart and in their places."""
+        """Rearranges [N, H, W, C] to the dimensions of the tensor."""
         _, height, width, _ = shape(value)
         after = dict(zip(self.spatial, (height, width), strict=True))
-        value = reshape(context, value, tuple(after.get(d, self.whole[d]) for d in self.order))
-        return permute(context, value, tuple(self.order.index(d) for d in range(len(self.whole))))
+        value = reshape(context, value, tuple(after.get(d, self.operand_shape[d]) for d in self.order))
+        return permute(context, value, tuple(self.order.index(d) for d in range(len(self.operand_shape))))
 
     def properties(self) -> dict[str, Any]:
-        (top, bottom), (left, right) = self.each(self.window.padding, (0, 0))
+        (top, bottom), (left, right) = self.of_plane(self.window.padding, (0, 0))
         return {
-            "kernel": self.each(self.window.sizes, 1),
-            "stride": self.each(self.window.strides, 1),
-            "dilation": self.each(self.window.dilations, 1),
+            "kernel": self.of_plane(self.window.sizes, 1),
+            "stride": self.of_plane(self.window.strides, 1),
+            "dilation": self.of_plane(self.window.dilations, 1),
             "padding": (top, left, bottom, right),
         }
 
     def pooled(self, flat: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of what pooling makes of [N, H, W, C]."""
-        given = self.properties()
-        top, left, bottom, right = given["padding"]
-        (high, wide), stride, dilation = given["kernel"], given["stride"], given["dilation"]
-        height = shapes.window(flat[1], high, stride[0], top, bottom, dilation[0])
-        width = shapes.window(flat[2], wide, stride[1], left, right, dilation[1])
+        """Returns the shape that pooling gives for [N, H, W, C]."""
+        properties = self.properties()
+        top, left, bottom, right = properties["padding"]
+        kernel, stride, dilation = properties["kernel"], properties["stride"], properties["dilation"]
+        height = shapes.window(flat[1], kernel[0], stride[0], top, bottom, dilation[0])
+        width = shapes.window(flat[2], kernel[1], stride[1], left, right, dilation[1])
         return (flat[0], height, width, flat[3])
 
 
 def _pool2d(context: ImportContext, operand: SSAValue, reducer: str, planes: _Planes) -> SSAValue:
     flat = planes.flat(context, operand)
     type_ = tensor(planes.pooled(shape(flat)), tensor_type(operand).element_type)
-    given = planes.properties()
+    properties = planes.properties()
     if reducer == "stablehlo.maximum":
-        found = context.emit(MaxPool2dOp, [flat], type_, ceil_mode=False, **given)
+        pooled = context.emit(MaxPool2dOp, [flat], type_, ceil_mode=False, **properties)
     else:
-        mean = context.emit(AvgPool2dOp, [flat], type_, ceil_mode=False, count_include_pad=True, **given)
-        count = full(context, math.prod(given["kernel"]), type_)
-        found = context.emit(ttir.BINARY_OPS["multiply"], [mean, count], type_)
-    return planes.back(context, found)
+        mean = context.emit(AvgPool2dOp, [flat], type_, ceil_mode=False, count_include_pad=True, **properties)
+        count = full(context, math.prod(properties["kernel"]), type_)
+        pooled = context.emit(ttir.BINARY_OPS["multiply"], [mean, count], type_)
+    return planes.back(context, pooled)
 
 
 @converts("stablehlo.select_and_scatter")
 def select_and_scatter(context: ImportContext, op: Any) -> SSAValue:
-    """The gradient of maximum pooling: the positions of the maxima, and a scatter of the gradients to them, channel by
-    channel."""
+    """Converts the gradient of maximum pooling: finds the positions of the maxima, and scatters the gradients to them,
+    one channel at a time."""
     context.result_type(op)
     operand, source, initial = context.operands(op)
     window = _PoolWindow(op, shape(operand))
     if tensor_type(operand).element_type not in (bf16, f32) or not _keeps_first_greatest(op):
-        raise context.reject(op, "it is not the gradient of a pooling by maximum")
+        raise context.reject(op, "it is not the gradient of maximum pooling")
     if body_op(op, region=1) != "stablehlo.add" or not is_identity("stablehlo.add", initial):
         raise context.reject(op, "it does not add to zeros")
     planes = _planes(context, op, shape(operand), window)
@@ -415,30 +457,33 @@ def select_and_scatter(context: ImportContext, op: Any) -> SSAValue:
     batch, height, width, channels = shape(flat)
     kernel, (top, left, bottom, right) = planes.properties()["kernel"], planes.properties()["padding"]
     if height * width > _POSITIONS or max(top, bottom) > kernel[0] // 2 or max(left, right) > kernel[1] // 2:
-        raise context.reject(op, "TT-NN finds no positions in planes or padding of this size")
+        raise context.reject(op, "TT-NN's pooling gives no positions for planes or padding of this size")
     pooled = planes.pooled(shape(flat))
     types = [tensor(pooled, tensor_type(flat).element_type), tensor(pooled, si32)]
-    made = MaxPool2dWithIndicesOp.make([flat, []], types, context.location, ceil_mode=False, **planes.properties())
-    context.block.add_op(made)
+    pooling_op = MaxPool2dWithIndicesOp.make(
+        [flat, []], types, context.location, ceil_mode=False, **planes.properties()
+    )
+    context.block.add_op(pooling_op)
     by_channel = (0, 3, 1, 2)
     index, gradient = (
         reshape(context, permute(context, value, by_channel), (batch * channels, pooled[1] * pooled[2]))
-        for value in (made.results[1], planes.flat(context, source))
+        for value in (pooling_op.results[1], planes.flat(context, source))
     )
     type_ = tensor((batch * channels, height * width), tensor_type(operand).element_type)
     overlaps = any(step < size for step, size in zip(planes.properties()["stride"], kernel, strict=True))
     kind = ReduceType.SUM if overlaps else ReduceType.INVALID
     zeros = full(context, 0, type_)
-    found = context.emit(ScatterOp, [zeros, index, gradient], type_, dim=1, scatter_reduce_type=kind)
-    found = reshape(context, found, (batch, channels, height, width))
-    return planes.back(context, permute(context, found, (0, 2, 3, 1)))
+    scattered = context.emit(ScatterOp, [zeros, index, gradient], type_, dim=1, scatter_reduce_type=kind)
+    scattered = reshape(context, scattered, (batch, channels, height, width))
+    return planes.back(context, permute(context, scattered, (0, 2, 3, 1)))
 
 
 @legalises("tenstorrent.max_pool2d_with_indices")
 def max_pool2d_with_indices(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
-    """Of bfloat16 [N, C, H, W], the last operand; those before are the decomposition's constants.
+    """Converts maximum pooling with indices of a bfloat16 [N, C, H, W].
 
-    Padding is top, left, bottom, right; positions are counted in the plane of a channel.
+    The tensor is the last operand; the decomposition's constants come before it. Padding is top, left, bottom, right.
+    An index is the position in the plane of a channel.
     """
     x = context.operands(op)[-1]
     sizes = {name: tuple(int(size) for size in attributes[name]) for name in ("kernel", "stride", "dilation")}
@@ -449,16 +494,19 @@ def max_pool2d_with_indices(context: ImportContext, op: Any, attributes: Mapping
     flat = permute(context, x, (0, 2, 3, 1))
     batch, channels, height, width = context.result_type(op).get_shape()
     types = [tensor((batch, height, width, channels), element) for element in (bf16, si32)]
-    made = MaxPool2dWithIndicesOp.make([flat, []], types, context.location, ceil_mode=False, padding=padding, **sizes)
-    context.block.add_op(made)
-    return [permute(context, result, (0, 3, 1, 2)) for result in made.results]
+    pooling_op = MaxPool2dWithIndicesOp.make(
+        [flat, []], types, context.location, ceil_mode=False, padding=padding, **sizes
+    )
+    context.block.add_op(pooling_op)
+    return [permute(context, result, (0, 3, 1, 2)) for result in pooling_op.results]
 
 
 _POSITIONS = 1 << 16
-"""How many positions of a plane the 16-bit indices of TT-NN's pooling tell apart."""
+"""Largest plane, in positions, that the 16-bit indices of TT-NN's pooling cover."""
 
 
 def _keeps_first_greatest(op: Any) -> bool:
+    """Whether the comparison of a ``select_and_scatter`` selects the first greatest element."""
     block = op.regions[0].blocks[0]
     compare = block.operations[0]
     if len(list(block.operations)) != 2 or compare.operation.name != "stablehlo.compare":
@@ -467,12 +515,23 @@ def _keeps_first_greatest(op: Any) -> bool:
     return direction == "GE" and list(compare.operands) == list(block.arguments)
 
 
-def _planes(context: ImportContext, op: Any, whole: tuple[int, ...], window: _PoolWindow) -> _Planes:
-    pooled = [d for d in range(len(whole)) if window.moves(d)]
+def _planes(context: ImportContext, op: Any, operand_shape: tuple[int, ...], window: _PoolWindow) -> _Planes:
+    """Chooses the dimensions of an operand that are height, width and channels.
+
+    Raises:
+        UnsupportedOpError: the window slides along more than two dimensions.
+    """
+    pooled = [d for d in range(len(operand_shape)) if window.moves(d)]
     if len(pooled) > 2:
         raise context.reject(op, f"its window spans {len(pooled)} dimensions; 1 and 2 are supported")
-    others = [d for d in range(len(whole)) if d not in pooled]
+    others = [d for d in range(len(operand_shape)) if d not in pooled]
     channel = [max(others, key=lambda d: (d == 1, d))] if others else []
     batch = [d for d in others if d not in channel]
     height, width = [*pooled, None, None][:2]
-    return _Planes(whole, (*batch, *pooled, *channel), (height, width), math.prod(whole[d] for d in channel), window)
+    return _Planes(
+        operand_shape,
+        (*batch, *pooled, *channel),
+        (height, width),
+        math.prod(operand_shape[d] for d in channel),
+        window,
+    )
