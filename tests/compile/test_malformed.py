@@ -192,7 +192,7 @@ func.func @main() -> tensor<2xi64> {
   %0 = stablehlo.constant dense<[1, 4294967296]> : tensor<2xi64>
   return %0 : tensor<2xi64>
 }""",
-        "A constant holds 1 to 4294967296; integers on the chip hold -2147483648 to 2147483647",
+        "A constant has values from 1 to 4294967296; its type on the chip, si32, holds -2147483648 to 2147483647",
     ),
     "op that no dialect has": (
         """
