@@ -1,4 +1,4 @@
-"""``torch_xla.amp``: autocast on the device, and a gradient scaler that bfloat16 has no need of."""
+"""``torch_xla.amp``: autocast on the device, and a gradient scaler that leaves gradients as they are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tt_xla.frontends.torch.xla_api import finder as _finder
 
 
 class autocast(torch.amp.autocast):
-    """``torch.autocast("tt")``; the first argument is the device, as with the real one."""
+    """Same as ``torch.autocast("tt")``. As in the real package, the first argument is the device."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class autocast(torch.amp.autocast):
 
 
 class GradScaler(torch.amp.GradScaler):
-    """Scales nothing, as for bfloat16, which has float32's exponents: ``scale`` and ``step`` pass through."""
+    """Gradient scaler that scales nothing: bfloat16 has the exponents of float32, so gradients do not underflow."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("cpu", enabled=False)

@@ -1,4 +1,4 @@
-"""``torch_xla.distributed``: what is there of it lies in its modules."""
+"""``torch_xla.distributed``: a package that has modules and no names of its own."""
 
 from __future__ import annotations
 

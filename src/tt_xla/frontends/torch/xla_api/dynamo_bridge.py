@@ -1,4 +1,4 @@
-"""``torch_xla._dynamo.dynamo_bridge`` and ``torch_xla.core.dynamo_bridge``: from a graph to what runs it."""
+"""``torch_xla._dynamo.dynamo_bridge`` and ``torch_xla.core.dynamo_bridge``: compiles a graph module."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from tt_xla.frontends.torch.xla_api import finder as _finder
 
 
 class GraphInputMatcher:
-    """The real one keeps tensors of a compiled graph, and scripts look for objects of it to free them. There are none
-    here: compiled graphs hold no tensors."""
+    """Placeholder for the real class, which holds tensors of a compiled graph.
+
+    Scripts look for its instances to free these tensors. There are no instances here: compiled graphs hold no tensors.
+    """
 
 
 def extract_compiled_graph(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Callable[..., Any]:
-    """A graph module compiled for the device, by the dynamo backend ``tt``.
+    """Returns a graph module compiled for the device by the dynamo backend ``tt``.
 
     Raises:
         CompileError: the graph cannot be compiled.

@@ -1,4 +1,4 @@
-"""``torch_xla.experimental.eager``: whether ops run at once instead of being recorded."""
+"""``torch_xla.experimental.eager``: runs ops at once instead of recording them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tt_xla.frontends.torch.device.programs import synchronize as _synchronize
 
 
 def eager_mode(enable: bool) -> None:
-    """Runs each op at once, as its own program; what was recorded before runs first."""
+    """Switches between running each op at once, as its own program, and recording ops. Recorded ops run first."""
     if enable:
         _synchronize()
     _MODE.eager = enable
@@ -22,7 +22,7 @@ def is_eager_mode() -> bool:
 
 @contextmanager
 def eager_mode_context(enable: bool) -> Iterator[None]:
-    """:func:`eager_mode` within a block."""
+    """Context manager that sets :func:`eager_mode` in a block."""
     before = is_eager_mode()
     eager_mode(enable)
     try:

@@ -1,4 +1,4 @@
-"""``torch_xla.experimental``: ``eager_mode`` and what is in its modules."""
+"""``torch_xla.experimental``: ``eager_mode``, and a package with modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch_xla._XLAC``: the functions of the extension module that scripts call themselves."""
+"""``torch_xla._XLAC``: the functions of the extension module that scripts call directly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tt_xla.frontends.torch.xla_api import finder as _finder
 
 
 def _get_xla_sharding_spec(tensor: torch.Tensor) -> str:
-    """The sharding in XLA's notation; empty for a tensor that was not marked."""
+    """Returns the sharding of a tensor in XLA's notation, or an empty string for a tensor without one."""
     from torch_xla.distributed.spmd import sharding_of
 
     return sharding_of(tensor)
@@ -22,7 +22,7 @@ def _xla_get_default_device() -> str:
 
 
 def _xla_computation_cache_is_initialized() -> bool:
-    """Whether ``xr.initialize_cache`` was called."""
+    """Returns whether ``xr.initialize_cache`` was called."""
     from tt_xla.frontends.torch import program_cache
 
     return program_cache.current() is not None
@@ -31,29 +31,29 @@ def _xla_computation_cache_is_initialized() -> bool:
 def _xla_sync_multi(
     tensors: list[torch.Tensor], devices: list[str], wait: bool = True, sync_xla_data: bool = True
 ) -> None:
-    """Runs what is pending; these tensors are a part of it."""
+    """Runs all recorded ops, those of ``tensors`` among them."""
     synchronize()
 
 
 def _xla_step_marker(device: str, devices: list[str], wait: bool = True, reset_scope: bool = True) -> None:
-    """Runs what is pending."""
+    """Runs all recorded ops."""
     synchronize()
 
 
 def _xla_warm_up_cache(tensors: list[torch.Tensor], devices: list[str]) -> None:
-    """Compiles what is pending; here that is to run it."""
+    """Compiles all recorded ops, and runs them, which is the only way to compile them here."""
     synchronize()
 
 
 def _xla_device_kind(device: str) -> str:
-    """The architecture of the chip."""
+    """Returns the architecture of the chip."""
     from tt_xla.runtime import get_device
 
     return get_device().target.arch
 
 
 def _init_computation_client() -> None:
-    """Opens the device, which is opened at its first use otherwise."""
+    """Opens the device, which otherwise opens at its first use."""
     from tt_xla.runtime import get_device
 
     get_device()

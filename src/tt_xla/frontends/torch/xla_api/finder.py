@@ -1,4 +1,4 @@
-"""Makes the ``torch_xla`` modules from the files of this folder."""
+"""Finds the files of this folder that serve as modules of ``torch_xla``."""
 
 from __future__ import annotations
 
@@ -43,10 +43,13 @@ _PACKAGES = {
 
 
 def find(name: str) -> ModuleSpec | None:
-    """The spec of one of the modules.
+    """Returns the import spec of a module.
+
+    Args:
+        name: full name of the module, such as ``torch_xla.runtime``.
 
     Raises:
-        ModuleNotFoundError: the real package may have this module, ours has not.
+        ModuleNotFoundError: this package lacks the module. The real package may have it.
     """
     file = _FILES.get(name)
     if file is None:
@@ -54,15 +57,15 @@ def find(name: str) -> ModuleSpec | None:
     path = Path(__file__).with_name(file)
     spec = importlib.util.spec_from_file_location(name, path, loader=SourceFileLoader(name, str(path)))
     if spec is not None and name in _PACKAGES:
-        spec.submodule_search_locations = []  # a package, whose modules come from this table and not from a folder
+        spec.submodule_search_locations = []  # marks a package; its modules come from the table, not from a folder
     return spec
 
 
 def attribute(module: str, name: str) -> Any:
-    """What ``module.name`` is where the module itself has no such name: one of its modules, imported now.
+    """Imports and returns the submodule ``module.name``.
 
     Raises:
-        AttributeError: there is none.
+        AttributeError: there is no such submodule.
     """
     if f"{module}.{name}" in _FILES:
         return importlib.import_module(f"{module}.{name}")
@@ -70,5 +73,5 @@ def attribute(module: str, name: str) -> Any:
 
 
 def missing(module: str, name: str) -> AttributeError:
-    """The error for a name of the real package that is not in ours."""
+    """Returns the error for a name that the real package may have and this one lacks."""
     return AttributeError(_MISSING.format(f"{module}.{name}"))

@@ -1,4 +1,4 @@
-"""``torch_xla.experimental.mark_pattern_utils``: groups of ops as composites."""
+"""``torch_xla.experimental.mark_pattern_utils``: makes groups of ops composites."""
 
 from tt_xla.frontends.torch.graph.marks import StableHLOCompositeBuilder
 

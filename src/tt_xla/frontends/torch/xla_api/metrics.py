@@ -1,4 +1,4 @@
-"""``torch_xla.debug.metrics``: what was compiled and run, and which ops ran on the host (counters ``aten::op``)."""
+"""``torch_xla.debug.metrics``: counts compilations, runs, and ops that ran on the host (counters ``aten::op``)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.xla_api import finder as _finder
 
 MetricData = tuple[int, float, tuple[tuple[float, float], ...]]
+"""Number of occurrences, total nanoseconds, and time stamp and nanoseconds of the last occurrences."""
 
 
 def counter_names() -> list[str]:
@@ -15,7 +16,7 @@ def counter_names() -> list[str]:
 
 
 def counter_value(counter_name: str) -> int | None:
-    """How often it happened; None when it did not."""
+    """Returns the value of a counter, or None when it never counted."""
     return _metrics.all_counters().get(counter_name)
 
 
@@ -24,7 +25,7 @@ def metric_names() -> list[str]:
 
 
 def metric_data(metric_name: str) -> MetricData | None:
-    """Occurrences, their nanoseconds in all, and time stamp and nanoseconds of the last ones."""
+    """Returns the data of a metric, or None when it never occurred."""
     return _metrics.data(metric_name)
 
 
@@ -33,12 +34,12 @@ def metrics_report() -> str:
 
 
 def short_metrics_report(counter_names: list[str] | None = None, metric_names: list[str] | None = None) -> str:
-    """The report, of counters and metrics of these names alone where they are given."""
+    """Returns a report of these counters and metrics. None reports all of them."""
     return _metrics.report(counter_names, metric_names)
 
 
 def executed_fallback_ops() -> list[str]:
-    """Ops that ran on the host."""
+    """Returns the names of ops that ran on the host."""
     return [name for name in counter_names() if "::" in name]
 
 

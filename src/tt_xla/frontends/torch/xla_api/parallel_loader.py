@@ -1,4 +1,4 @@
-"""``torch_xla.distributed.parallel_loader``: batches of a data loader on the device."""
+"""``torch_xla.distributed.parallel_loader``: moves batches of a data loader to the device."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_
 
 
 class MpDeviceLoader:
-    """Gives each batch of ``loader`` with its tensors, however nested, on ``device``.
+    """Iterates over the batches of a data loader and moves their tensors, also nested ones, to a device.
 
-    Options of the real one, about its threads and queues, change nothing here.
+    Args:
+        loader: the data loader.
+        device: the device.
+        options: options of the real class for threads and queues. They change nothing here.
     """
 
     def __init__(self, loader: Iterable[Any], device: torch.device | str, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""``torch_xla``: compile options, devices, sync."""
+"""``torch_xla``: the package itself, with compile options, devices and ``sync``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _register()
 
 
 def set_custom_compile_options(options: Mapping[str, Any]) -> None:
-    """Compile options of all models from here on; they replace those given before.
+    """Sets the compile options of all models from now on. They replace the options set before.
 
     Raises:
         OptionError: a name is unknown or a value is bad.
@@ -27,9 +27,13 @@ def set_custom_compile_options(options: Mapping[str, Any]) -> None:
 
 
 def device(index: int | None = None) -> torch.device:
-    """The device that models and inputs go to."""
+    """Returns the torch device ``tt``.
+
+    Raises:
+        ValueError: ``index`` is neither None nor 0.
+    """
     if index not in (None, 0):
-        raise ValueError(f"torch_xla.device({index}): there is one torch device, of index 0.")
+        raise ValueError(f"torch_xla.device({index}): there is one torch device, and its index is 0.")
     return torch.device("tt", 0)
 
 
@@ -46,7 +50,7 @@ def real_devices() -> list[str]:
 
 
 def sync(wait: bool = False, reset_scope: bool = True) -> None:
-    """Runs the ops recorded so far as one program; results are complete when this returns.
+    """Runs the ops recorded so far as one program. The results have been computed when this returns.
 
     Raises:
         CompileError, ExecutionError, ResourceExhaustedError: an op cannot be compiled, or the program cannot run.
@@ -60,7 +64,7 @@ def manual_seed(seed: int, device: torch.device | str | None = None) -> None:
 
 @contextlib.contextmanager
 def step() -> Iterator[None]:
-    """What is pending is run before and after the block."""
+    """Context manager that runs all recorded ops before and after a block."""
     sync()
     try:
         yield
@@ -74,13 +78,19 @@ def compile(
     name: str | None = None,
     num_different_graphs_allowed: int | None = None,
 ) -> Any:
-    """``f`` compiled for the device; without a function, the context manager :func:`step`.
+    """Returns ``f`` compiled for the device, or the context manager :func:`step` when there is no function.
+
+    Args:
+        f: the function.
+        full_graph: whether a graph break is an error.
+        name: ignored.
+        num_different_graphs_allowed: limit of compilations; not supported.
 
     Raises:
-        NotImplementedError: a limit of graphs is asked for.
+        NotImplementedError: ``num_different_graphs_allowed`` is given.
     """
     if num_different_graphs_allowed is not None:
-        raise NotImplementedError("torch_xla.compile(num_different_graphs_allowed=...) is not there yet; leave it out.")
+        raise NotImplementedError("torch_xla.compile(num_different_graphs_allowed=...) is not supported. Leave it out.")
     if f is None:
         return step()
     return torch.compile(f, backend="tt", fullgraph=bool(full_graph))
@@ -89,7 +99,7 @@ def compile(
 def launch(
     fn: Callable[..., Any], args: tuple[Any, ...] = (), start_method: str = "spawn", debug_single_process: bool = False
 ) -> None:
-    """Calls ``fn(0, *args)``: one process drives the one device."""
+    """Calls ``fn(0, *args)`` in this process, which drives the one device."""
     fn(0, *args)
 
 

@@ -12,13 +12,13 @@ _KINDS = ("TT",)
 
 
 def set_device_type(pjrt_device: str) -> None:
-    """Selects the device; ``PJRT_DEVICE=TT`` does the same. There is no other here.
+    """Selects the device type, as ``PJRT_DEVICE=TT`` does. ``TT`` is the only one here.
 
     Raises:
-        ValueError: the device is not TT.
+        ValueError: the device type is not ``TT``.
     """
     if pjrt_device.upper() not in _KINDS:
-        raise ValueError(f"set_device_type({pjrt_device!r}): this torch_xla has the device 'TT' and no other.")
+        raise ValueError(f"set_device_type({pjrt_device!r}): the only device type of this torch_xla is 'TT'.")
     _set_environment("PJRT_DEVICE", pjrt_device.upper())
 
 
@@ -67,7 +67,7 @@ def local_ordinal() -> int:
 
 
 def global_runtime_device_attributes() -> list[dict[str, Any]]:
-    """One dictionary a device: its name, its architecture, and the bytes of DRAM that tensors may take."""
+    """Returns one dictionary per device: its name, its architecture, and the bytes of DRAM that tensors may use."""
     from tt_xla.runtime import get_device
 
     target = get_device().target
@@ -78,7 +78,7 @@ _spmd = False
 
 
 def use_spmd(auto: bool = False) -> None:
-    """Says that tensors will be marked with shardings, of which one device has only the trivial one."""
+    """Announces that tensors will be marked with shardings. On one device a sharding changes nothing."""
     global _spmd
     _spmd = True
 
@@ -96,10 +96,15 @@ def get_master_ip() -> str:
 
 
 def initialize_cache(path: str, readonly: bool = False) -> None:
-    """Keeps compiled programs in the folder, for other processes too; ``readonly`` takes those that are there.
+    """Opens a folder of compiled programs that several processes share.
+
+    Args:
+        path: the folder.
+        readonly: whether to read programs without writing new ones.
+
 
     Raises:
-        OutputError: the folder cannot be made.
+        OutputError: the folder cannot be created.
     """
     from tt_xla.frontends.torch import program_cache
 
@@ -107,7 +112,7 @@ def initialize_cache(path: str, readonly: bool = False) -> None:
 
 
 def clear_computation_cache() -> None:
-    """Forgets every compiled program; models compile again at their next call."""
+    """Forgets every compiled program. Models compile again at their next call."""
     from tt_xla.frontends.torch.backend import clear_programs
     from tt_xla.frontends.torch.device import programs
 
@@ -116,6 +121,6 @@ def clear_computation_cache() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "runtime":  # the real module imports itself by this name, and scripts write xr.runtime.set_device_type
+    if name == "runtime":  # scripts write xr.runtime.set_device_type, because the real module has itself by this name
         return sys.modules[__name__]
     raise _finder.missing(__name__, name)

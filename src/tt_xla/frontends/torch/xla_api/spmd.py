@@ -1,6 +1,6 @@
-"""``torch_xla.distributed.spmd``, which scripts import as ``xs``: meshes and shardings, on one device so far.
+"""``torch_xla.distributed.spmd``, which scripts import as ``xs``: meshes and shardings on one device.
 
-On a mesh of one device each sharding is the whole tensor. Larger meshes are refused.
+On a mesh of one device every sharding keeps the whole tensor. Larger meshes are refused.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class ShardingType(IntEnum):
 
 
 class Mesh:
-    """Devices in a grid, whose axes partition specs name.
+    """A grid of devices. Partition specs name its axes.
 
     Args:
-        device_ids: all of them, in any shape.
-        mesh_shape: devices along each axis.
-        axis_names: one for each axis; the default gives none.
+        device_ids: all device numbers, in any shape.
+        mesh_shape: number of devices along each axis.
+        axis_names: name of each axis, or None.
 
     Raises:
-        ValueError: the shape does not hold the devices, or the names do not fit the shape.
+        ValueError: the shape does not match the number of devices, or the names do not match the shape.
         NotImplementedError: there is more than one device.
     """
 
@@ -59,7 +59,7 @@ class Mesh:
                 raise ValueError(f"Axis names repeat: {self.axis_names}.")
         if len(self.device_ids) > 1:
             raise NotImplementedError(
-                f"A mesh of {len(self.device_ids)} devices: programs run on one device so far. "
+                f"A mesh of {len(self.device_ids)} devices is not supported: programs run on one device. "
                 "Make the mesh of xr.global_runtime_device_count() devices."
             )
 
@@ -67,7 +67,7 @@ class Mesh:
         return len(self.device_ids)
 
     def shape(self) -> dict[str, int]:
-        """Size by axis name."""
+        """Returns the number of devices along each axis, by name."""
         names = self.axis_names or tuple(f"axis_{index}" for index in range(len(self.mesh_shape)))
         return dict(zip(names, self.mesh_shape, strict=True))
 
@@ -95,10 +95,18 @@ def get_1d_mesh(axis_name: str | None = None) -> Mesh:
 
 
 def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
-    """Checks the spec and marks the tensor, which stays whole on the one device.
+    """Checks a partition spec and marks a tensor with it. The tensor stays whole on the one device.
+
+    Args:
+        t: the tensor.
+        mesh: the mesh.
+        partition_spec: for each dimension, the axis or axes that split it, or None.
+
+    Returns:
+        The tensor.
 
     Raises:
-        ValueError: the spec has not one entry for each dimension, or names an axis twice or one that is not there.
+        ValueError: the spec does not have one entry per dimension, uses an axis twice, or names an unknown axis.
     """
     if len(partition_spec) != t.dim():
         raise ValueError(
@@ -118,14 +126,14 @@ def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) ->
 
 
 def clear_sharding(t: torch.Tensor) -> torch.Tensor:
-    """Takes the mark away."""
+    """Removes the mark of :func:`mark_sharding` from a tensor and returns the tensor."""
     if hasattr(t, "tt_sharding"):
         del t.tt_sharding
     return t
 
 
 def sharding_of(t: torch.Tensor) -> str:
-    """The sharding in XLA's notation; empty for a tensor that was not marked."""
+    """Returns the sharding of a tensor in XLA's notation, or an empty string for a tensor without one."""
     return getattr(t, "tt_sharding", "")
 
 

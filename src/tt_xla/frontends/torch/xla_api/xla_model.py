@@ -14,7 +14,7 @@ from tt_xla.frontends.torch.xla_api import finder as _finder
 
 
 def xla_device(n: int | None = None, devkind: str | None = None) -> torch.device:
-    """The ``tt`` device, the only one this package has."""
+    """Returns the device ``tt``, the only one of this package."""
     return torch_xla.device(n)
 
 
@@ -31,13 +31,13 @@ def mark_step(wait: bool = False, reset_scope: bool = True) -> None:
 
 
 def wait_device_ops(devices: list[str] | None = None) -> None:
-    """Waits for programs that run; here they are complete when ``sync`` returns. What is recorded stays so."""
+    """Waits for running programs: does nothing, because programs have finished when ``sync`` returns."""
 
 
 def optimizer_step(
     optimizer: torch.optim.Optimizer, barrier: bool = False, optimizer_args: dict[str, Any] | None = None
 ) -> Any:
-    """One step; with one device there are no gradients to bring together. ``barrier`` runs what is pending."""
+    """Steps the optimizer. With one device there are no gradients to reduce. ``barrier`` runs all recorded ops."""
     loss = optimizer.step(**(optimizer_args or {}))
     if barrier:
         mark_step()
@@ -45,7 +45,7 @@ def optimizer_step(
 
 
 def reduce_gradients(optimizer: torch.optim.Optimizer, groups: Any = None, pin_layout: bool = True) -> None:
-    """With one device there are no gradients to bring together."""
+    """Does nothing: with one device there are no gradients to reduce."""
 
 
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
@@ -58,7 +58,7 @@ def all_reduce(
     groups: list[list[int]] | None = None,
     pin_layout: bool = True,
 ) -> Any:
-    """Over one device: the tensor itself, scaled; a list is scaled in place.
+    """Reduces over one device: returns the tensor, scaled. A list of tensors is scaled in place.
 
     Raises:
         ValueError: groups name another device.
@@ -79,7 +79,7 @@ def all_gather(
     output: torch.Tensor | None = None,
     pin_layout: bool = True,
 ) -> torch.Tensor:
-    """Over one device: a copy.
+    """Gathers over one device: returns a copy.
 
     Raises:
         ValueError: groups name another device.
@@ -98,10 +98,10 @@ def reduce_scatter(
     output: torch.Tensor | None = None,
     pin_layout: bool = True,
 ) -> torch.Tensor:
-    """Over one device: the tensor, scaled.
+    """Reduces and scatters over one device: returns the tensor, scaled.
 
     Raises:
-        ValueError: more than one shard is asked for, or groups name another device.
+        ValueError: ``shard_count`` is not 1, or groups name another device.
     """
     _check_groups(groups)
     if shard_count != 1:
@@ -111,7 +111,7 @@ def reduce_scatter(
 
 def _check_groups(groups: list[list[int]] | None) -> None:
     if groups not in (None, [], [[0]]):
-        raise ValueError(f"Groups {groups} name devices that are not there; the only one is 0.")
+        raise ValueError(f"Groups {groups} name devices that do not exist. The only device is 0.")
 
 
 def mesh_reduce(tag: str, data: Any, reduce_fn: Callable[[list[Any]], Any]) -> Any:
@@ -119,29 +119,29 @@ def mesh_reduce(tag: str, data: Any, reduce_fn: Callable[[list[Any]], Any]) -> A
 
 
 def rendezvous(tag: str, payload: bytes = b"", replicas: list[int] | None = None) -> list[bytes]:
-    """There is no one to wait for."""
+    """Returns at once: there is no other process to wait for."""
     return [payload]
 
 
 def broadcast_master_param(model: torch.nn.Module) -> None:
-    """There is no one to send parameters to."""
+    """Does nothing: there is no other process to send parameters to."""
 
 
 def add_step_closure(closure: Callable[..., Any], args: tuple[Any, ...] = (), run_async: bool = False) -> None:
-    """Runs what is pending, then the closure."""
+    """Runs all recorded ops, then the closure."""
     mark_step()
     closure(*args)
 
 
 def get_num_cached_compilation_graph() -> int:
-    """Programs that were compiled and are kept."""
+    """Returns the number of compiled programs that are kept."""
     from tt_xla.frontends.torch.backend import compiled_programs
 
     return len(compiled_programs())
 
 
 def get_memory_info(device: torch.device | str | None = None) -> dict[str, int]:
-    """DRAM in bytes, under the real one's names."""
+    """Returns the use of DRAM in bytes, under the names of the real package."""
     from tt_xla.runtime import get_device
 
     report = get_device().memory()
@@ -172,7 +172,7 @@ def set_rng_state(seed: int, device: str | None = None) -> None:
 def save(
     data: Any, file_or_path: str | os.PathLike[str], master_only: bool = True, global_master: bool = False
 ) -> None:
-    """Saves with all tensors on the CPU."""
+    """Saves data with all its tensors on the CPU."""
     torch.save(_tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), data), file_or_path)
 
 

@@ -1,4 +1,4 @@
-"""``torch_xla.distributed.xla_multiprocessing``: a function per device, of which there is one."""
+"""``torch_xla.distributed.xla_multiprocessing``: runs a function for each device, of which there is one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> None:
-    """Calls ``fn(0, *args)`` in this process, as the real one does where it is asked for one.
+    """Calls ``fn(0, *args)`` in this process, as the real package does for one process.
 
     Raises:
-        ValueError: more processes are asked for.
+        ValueError: ``nprocs`` is neither None nor 1.
     """
     if nprocs not in (None, 1):
         raise ValueError(f"xmp.spawn(nprocs={nprocs}): there is one device, so nprocs is 1, or None for all devices.")
