@@ -1,4 +1,4 @@
-"""``torch.compile(backend="tt")``, with JAX's CPU client in place of compiler and runtime."""
+"""``torch.compile(backend="tt")`` with JAX's CPU client instead of compiler and runtime."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_buffer_that_is_written_is_an_input(on_jax):
 def test_ops_carry_the_users_line(on_jax):
     class Doubler(nn.Module):
         def forward(self, x):
-            return torch.tanh(x)  # the line
+            return torch.tanh(x)  # the line that the location names
 
     with torch.no_grad():
         torch.compile(nn.Sequential(Doubler()), backend="tt")(torch.randn(2))
@@ -253,7 +253,7 @@ def test_multi_head_attention_with_weights_and_masks():
 def test_attention_with_masks(masked):
     query, key, value = torch.randn(3, 2, 4, 6, 8)
     mask = torch.rand(2, 1, 6, 6) > 0.3
-    mask[0, 0, 0] = False  # a row that sees nothing
+    mask[0, 0, 0] = False  # the first row is fully masked
     arguments = (query, key, value, mask if masked else None)
     got = torch.compile(F.scaled_dot_product_attention, backend="tt")(*arguments)
     expected = F.scaled_dot_product_attention(*arguments)

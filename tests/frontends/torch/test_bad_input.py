@@ -1,4 +1,4 @@
-"""What torch refuses raises as it does there, eagerly and compiled; what was there before stays usable."""
+"""Arguments that PyTorch refuses raise its errors, eagerly and compiled. Earlier tensors stay usable."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_weights_that_are_no_floats_have_no_block_float_type():
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_integers_that_need_more_than_32_bits(compiled):
-    """As numbers they are what they are, also where another number stood before; a tensor of them is refused."""
+    """Such numbers keep their values, also where another number was before. A tensor of them is refused."""
 
     def f(x, number):
         return x + number, torch.full((2,), number, device="tt")
@@ -110,7 +110,7 @@ def test_an_op_that_is_refused_is_told_once(call, caplog):
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_bits_of_floats(compiled):
-    """In torch's words, as on the CPU."""
+    """The error has PyTorch's text, as on the CPU."""
 
     def f(x):
         return x & x

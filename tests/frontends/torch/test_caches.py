@@ -1,4 +1,4 @@
-"""Caches that a compiled graph writes to: in the memory of the user's tensor, and nowhere else."""
+"""A compiled graph writes to a cache in the memory of the user's tensor, and nowhere else."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_cache_stays_where_it_is(function: Callable[..., Any], count: int, wan
 
 @pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])
 def test_what_was_taken_of_a_cache_before_stays(traced: bool) -> None:
-    """Copies, ops that are recorded but have not run, the source on the CPU."""
+    """Copies of the cache, recorded ops that have not run, and a source on the CPU keep the old contents."""
     call = compiled(index_copy, traced)
     source = CACHE.clone()
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""What torch.compile promises, on tt: graph breaks, mutation, aliases, modes, and sizes and numbers that change."""
+"""``torch.compile`` keeps its promises on tt: graph breaks, mutation, aliases, modes, changing sizes and numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_dynamo_compiles_nothing_of_ours():
     def function(x):
         torch._dynamo.graph_break()
         for start in range(2):
-            print(float(x[start::2, ::3].sum()), file=io.StringIO())  # runs eagerly, in a frame that dynamo looks at
+            print(float(x[start::2, ::3].sum()), file=io.StringIO())  # runs eagerly in a frame that dynamo traces
         return x
 
     compiled(function)(torch.randn(5, 19).to("tt"))
@@ -201,7 +201,7 @@ OPTIMIZERS = {
 @pytest.mark.parametrize("foreach", [False, True])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_compiled_optimizers_step_as_eager_ones(on_jax, name, foreach):
-    """With a scheduler: the first change of the learning rate compiles again, and no later one."""
+    """Uses a scheduler: the first change of the learning rate compiles again, later changes do not."""
     if name == "NAdam" and not foreach:
         pytest.skip("torch traces its host-side product of momenta with foreach alone")
     options = dict(OPTIMIZERS[name]) | ({} if name == "Muon" else {"foreach": foreach})
@@ -296,7 +296,7 @@ def test_weights_kept_for_the_backward_are_not_copied(on_jax):
 
 
 def test_outputs_that_share_memory_are_no_views_to_autograd():
-    """A user may write to them: to a view made within a function of its own autograd lets nobody write."""
+    """Users may write to such views. Autograd forbids writes to views that a custom function returns."""
     base = torch.arange(4.0).to("tt")
     part = OutputView(of_input=False, index=0, size=(2,), stride=(1,), offset=1).of(base)
     assert not part._is_view()

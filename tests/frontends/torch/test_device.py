@@ -1,4 +1,4 @@
-"""The device ``tt`` outside ``torch.compile``: its tensors, whose ops run when a result is asked for."""
+"""The device ``tt`` outside ``torch.compile``. Ops on its tensors run when a result is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tt_xla.frontends.torch.device import buffer_of, host_alias, lift, register
 
 @pytest.fixture(autouse=True)
 def _exact(exact):
-    """The CPU decides what is right here."""
+    """Compares results with the CPU's."""
 
 
 def version(tensor):
@@ -124,7 +124,7 @@ def test_out_and_resize():
 
 
 def test_python_numbers_in_the_places_of_tensors():
-    """Torch calls the op on tensors, of which Python gets the number."""
+    """PyTorch calls the op for tensors, and passes the number itself to kernels in Python."""
     x, numbers = torch.tensor([[-5.5, 7.0], [3.25, 0.5]]), torch.tensor([[5, 7], [9, 2]])
 
     def written(numbers):
@@ -140,7 +140,7 @@ def test_python_numbers_in_the_places_of_tensors():
         lambda x, n: torch.bitwise_and(3, n),
         lambda x, n: torch.fmod(x, 2),
         lambda x, n: torch.copysign(x, -1.0),
-        lambda x, n: torch.special.zeta(n, 2.0),  # on the host
+        lambda x, n: torch.special.zeta(n, 2.0),  # runs on the host
         lambda x, n: written(n.clone()),
     ):
         got, expected = call(x.to("tt"), numbers.to("tt")).cpu(), call(x, numbers)
@@ -174,7 +174,7 @@ def network():
 def test_eager_training(optimizer):
     ours, theirs = network(), network()
     optimizers = [optimizer(ours.parameters(), 0.1), optimizer(theirs.parameters(), 0.1)]
-    ours.to("tt")  # after the optimizer was made
+    ours.to("tt")  # the optimizer already holds the parameters
     x = torch.randn(4, 1, 4, 4)
     for _ in range(3):
         for model, step, batch in ((ours, optimizers[0], x.to("tt")), (theirs, optimizers[1], x)):
@@ -250,7 +250,7 @@ def test_ops_that_change_sizes_in_place():
     assert (x + 1).tolist() == [1, 2, 3]
     x.unsqueeze_(1).t_().add_(1)
     assert x.tolist() == [[1, 2, 3]]
-    quantile = torch.compile(lambda x: torch.quantile(x, 0.5), backend="tt")  # squeezes in place
+    quantile = torch.compile(lambda x: torch.quantile(x, 0.5), backend="tt")  # quantile squeezes a tensor in place
     assert quantile(x[0]).item() == 2
 
 
@@ -264,7 +264,7 @@ def test_a_random_op_that_writes_another_argument():
 def test_eager_ops_of_a_function_that_dynamo_gave_up_on():
     def function(x):
         torch._dynamo.graph_break()
-        return x.clone().resize_(4, 5)  # no graph has resize_
+        return x.clone().resize_(4, 5)  # resize_ breaks the graph
 
     got = torch.compile(function, backend="tt")(torch.arange(20.0, device="tt").view(5, 4))
     assert got.flatten().tolist() == list(range(20))

@@ -16,7 +16,7 @@ from tt_xla.frontends.torch.backend import compiled_programs
 
 
 class Mixer(nn.Module):
-    """Attention and a feed-forward part."""
+    """A transformer block: attention and a feed-forward network."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,9 +60,9 @@ def test_inference(name):
         expected = model(x)
         compiled = torch.compile(model.to("tt"), backend="tt")
         for _ in range(3):
-            got = compiled(x.to("tt"))
-            assert got.is_tt
-            torch.testing.assert_close(got.cpu(), expected, rtol=10 * tolerance, atol=tolerance)
+            results = compiled(x.to("tt"))
+            assert results.is_tt
+            torch.testing.assert_close(results.cpu(), expected, rtol=10 * tolerance, atol=tolerance)
     assert compiled_programs()[-1].predicted_device_us > 0
 
 
@@ -85,26 +85,26 @@ def test_training(name):
 
 @pytest.mark.parametrize("rows", [1, 40])
 def test_attention_with_a_boolean_mask_is_one_op_of_the_chip(rows):
-    """Of bfloat16 heads; two query heads share one of keys and values."""
+    """Attention of bfloat16 tensors in which two query heads share a head of keys and values."""
     query = torch.randn(2, 4, rows, 32).bfloat16()
     key, value = torch.randn(2, 2, 2, 40, 32).bfloat16()
     mask = torch.rand(2, 1, rows, 40) > 0.3
-    mask[0, 0, 0] = False  # a row that sees nothing
+    mask[0, 0, 0] = False  # the first row is fully masked
     attend = functools.partial(F.scaled_dot_product_attention, attn_mask=mask, enable_gqa=True)
     options = {"optimization_level": 1, "numerics": "silicon"}
-    got = torch.compile(attend, backend="tt", options=options)(query, key, value)
+    results = torch.compile(attend, backend="tt", options=options)(query, key, value)
     ops = [step.op for function in compiled_programs()[-1].functions for step in function.body]
     assert ops.count("ttnn.scaled_dot_product_attention") == 1
     assert not {"ttnn.softmax", "ttnn.matmul"} & {*ops}
-    assert not got[0, :, 0].any()
+    assert not results[0, :, 0].any()
     expected = F.scaled_dot_product_attention(*(x.float() for x in (query, key, value)), mask, enable_gqa=True)
-    torch.testing.assert_close(got.float(), expected, rtol=2e-2, atol=2e-2)
+    torch.testing.assert_close(results.float(), expected, rtol=2e-2, atol=2e-2)
 
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
 def test_flexible_attention(compiled):
-    """Its score and mask are the user's functions, and the score looks up what has a gradient; heads share keys."""
+    """Score and mask are the user's functions, the score reads a tensor that has a gradient, and heads share keys."""
     torch.manual_seed(0)
     query, key, value = (torch.randn(1, heads, 6, 8) for heads in (4, 2, 2))
     slopes = torch.randn(4)
@@ -124,18 +124,18 @@ def test_flexible_attention(compiled):
     mask = create_block_mask(lambda batch, head, row, column: row >= column, None, None, 6, 6, device="tt")
     call = torch.compile(attend, backend="tt") if compiled else attend
     expected = [tensor.requires_grad_() for tensor in (query, key, value, slopes)]
-    given = [tensor.detach().to("tt").requires_grad_() for tensor in expected]
-    got, want = call(*given, mask), plainly(*expected)
-    torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-4)
-    for result in (got, want):
+    inputs = [tensor.detach().to("tt").requires_grad_() for tensor in expected]
+    results, expected_results = call(*inputs, mask), plainly(*expected)
+    torch.testing.assert_close(results.cpu(), expected_results, rtol=1e-4, atol=1e-4)
+    for result in (results, expected_results):
         result.pow(2).sum().backward()
-    for one, other in zip(given, expected, strict=True):
+    for one, other in zip(inputs, expected, strict=True):
         torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=1e-4, atol=1e-4)
     assert host_ops.counts() == before
 
 
 def test_peaks_of_float32_equal_the_maximum_of_their_neighbours(monkeypatch):
-    """As non-maximum suppression asks, though TT-NN's pooling has bfloat16 alone."""
+    """Non-maximum suppression needs the exact bits of the maxima. TT-NN's pooling has bfloat16 alone."""
     monkeypatch.setattr(settings, "_current", settings.Settings({"numerics": "silicon"}))
 
     def peaks(x):

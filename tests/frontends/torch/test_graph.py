@@ -1,4 +1,4 @@
-"""Fusion providers and composite ops, by the steps of upstream's documentation."""
+"""Fusion providers and composite ops, used as upstream's documentation shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tt_xla.frontends.torch.graph import regions
 
 @pytest.fixture
 def modules(monkeypatch):
-    """StableHLO text of each graph that is compiled."""
+    """Collects the StableHLO text of each graph that is compiled."""
     texts = []
     original = backend.lower_to_stablehlo
 
@@ -31,7 +31,7 @@ def modules(monkeypatch):
 
 
 def composites(text):
-    """Names of the composites of a module, in order."""
+    """Returns the names of a module's composites in order."""
     return [line.split('"')[1] for line in text.splitlines() if "stablehlo.composite" in line]
 
 
@@ -41,7 +41,7 @@ def run(model, *inputs, **options):
 
 
 def captured(model, *inputs):
-    """The graph that dynamo captures."""
+    """Returns the graph that dynamo captures."""
     found = []
 
     def keep(graph_module, _):
@@ -137,7 +137,7 @@ class TestRMSNormFusion:
 
 
 class TestOwnFusion:
-    """How to Add a New Fusion Pattern."""
+    """Follows upstream's page 'How to Add a New Fusion Pattern'."""
 
     def test_a_subclass_takes_part(self, modules):
         class SquareOfSumFusionProvider(FusionProvider):
@@ -208,7 +208,7 @@ class TestComposites:
         ],
     )
     def test_modules_of_a_traced_graph(self, module, name):
-        """Dynamo inlines modules; torch.fx keeps those of torch.nn whole."""
+        """Dynamo inlines modules. torch.fx keeps those of torch.nn whole."""
         x = torch.randn(4, 32)
         graph_module = torch.fx.symbolic_trace(nn.Sequential(module))
         handle_composite_ops(graph_module)
@@ -278,7 +278,7 @@ class TestComposites:
             assert text in modules[-1]
 
     def test_an_attribute_that_changes_between_calls(self, modules):
-        """To dynamo a number that has changed once is symbolic; a composite takes its value."""
+        """Dynamo makes a number symbolic once it has changed. A composite takes its value."""
 
         class Scaled(nn.Module):
             def __init__(self):
@@ -297,7 +297,7 @@ class TestComposites:
             assert f"eps = {text}" in modules[-1]
 
     def test_an_attribute_made_of_sizes(self, modules):
-        """Sizes are symbolic from the second on; the graph is one of the sizes that it has."""
+        """Dynamo makes sizes symbolic from the second size on. The graph is compiled for the actual sizes."""
         compiled = torch.compile(lambda x: x.topk(min(4, x.shape[-1] - 1)).indices, backend="tt")
         for size in (3, 4, 9):
             x = torch.randn(2, size)
@@ -341,7 +341,7 @@ class TestComposites:
 
 
 def _swapped(function, composite):
-    """A model that calls ``function`` as the backend's passes do: after dynamo, before autograd."""
+    """Returns a model that calls ``function`` where the backend's passes insert it: after dynamo, before autograd."""
     replacements[_marker] = function
     assert composite is not None
     return lambda x: _marker(x)
@@ -362,7 +362,7 @@ def _restore():
 
 
 class TestOwnComposite:
-    """How to Add a New Composite Op."""
+    """Follows upstream's page 'How to Add a New Composite Op'."""
 
     def test_a_function_and_a_module(self, modules):
         def composite_softplus(input, beta=1.0, threshold=20.0):

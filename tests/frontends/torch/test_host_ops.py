@@ -1,4 +1,4 @@
-"""Ops without a lowering run on the host, in the midst of a program, and are counted."""
+"""Ops without a lowering run on the host between programs, and are counted."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_rule_that_refuses_leaves_its_op_to_the_host(on_jax):
 
 def test_an_error_of_a_host_op_says_which_and_where(on_jax):
     def function(x):
-        return torch.linalg.cholesky(x.abs() - 9)  # the line
+        return torch.linalg.cholesky(x.abs() - 9)  # the line that the note names
 
     with pytest.raises(torch.linalg.LinAlgError) as caught:
         torch.compile(function, backend="tt")(torch.ones(2, 2))

@@ -1,4 +1,4 @@
-"""Positions that a caller gives are compared with the size of what they point into."""
+"""Indices are checked against the size of the indexed dimension before a program runs."""
 
 import re
 from collections.abc import Callable
@@ -50,11 +50,11 @@ def test_positions_out_of_bounds_are_an_error(name: str, device: str) -> None:
 
 def test_what_is_recorded_is_checked_when_it_runs() -> None:
     table, good = TABLE.to("tt"), GOOD.to("tt")
-    kept = F.embedding(good, table)
+    earlier = F.embedding(good, table)
     bad = F.embedding(BAD.to("tt"), table)
     with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0 with size 5: aten"):
         bad.cpu()
-    torch.testing.assert_close(kept.cpu(), F.embedding(GOOD, TABLE))
+    torch.testing.assert_close(earlier.cpu(), F.embedding(GOOD, TABLE))
 
 
 @pytest.mark.parametrize("device", ["cpu", "tt"])
@@ -98,7 +98,7 @@ def test_inference_tensors_and_empty_positions() -> None:
 @pytest.mark.parametrize("count", [1, 40])
 def test_positions_that_are_constants_of_the_graph(device: str, count: int) -> None:
     def at(position: int) -> Callable[[torch.Tensor], torch.Tensor]:
-        torch.compiler.reset()  # else the position is symbolic the second time
+        torch.compiler.reset()  # otherwise the index is symbolic the second time
         places = [position] * count
         return torch.compile(lambda x: x[torch.tensor(places).to(x.device)], backend="tt")
 

@@ -1,4 +1,4 @@
-"""Memory of the device: what tensors and programs take, what ends when, and what happens when it is full."""
+"""Memory of the device: what tensors and programs take, when it is freed, and what happens when it is full."""
 
 import gc
 
@@ -29,7 +29,7 @@ def taken() -> int:
 
 @pytest.fixture
 def full(monkeypatch):
-    """Says that other tensors take all of the DRAM but some bytes."""
+    """Pretends that other tensors take all of the DRAM except ``left`` bytes."""
 
     def fill(left: int) -> None:
         monkeypatch.setattr(MEMORY, "allocated", get_device().target.dram_usable_bytes - left)
@@ -50,9 +50,9 @@ def test_deleting_a_compiled_model_frees_its_weights_and_what_was_made_of_them()
     x = torch.ones(4, 64, dtype=torch.bfloat16).to("tt")
     with torch.no_grad():
         call(x)
-        assert kept() > kept_before  # block-float weights
+        assert kept() > kept_before  # the program keeps block-float weights
         weights = sum(p.numel() * p.element_size() for p in model.parameters())
-        assert taken() - before == weights + x.numel() * x.element_size()  # once, also after runs
+        assert taken() - before == weights + x.numel() * x.element_size()  # weights count once, also after runs
     del model, call, x
     assert taken() == before
     assert kept() == kept_before
@@ -125,7 +125,7 @@ def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change
     torch_xla.set_custom_compile_options(BFP8)
     try:
         before, kept_before = taken(), kept()
-        others = set(get_device()._executables)  # of tests before this one; JAX keeps its own
+        others = set(get_device()._executables)  # executables of earlier tests, and those that JAX keeps
         torch.manual_seed(0)
         model = torch.nn.Linear(64, 64).bfloat16().to("tt")
 

@@ -1,4 +1,4 @@
-"""Integers that change from call to call: where no size depends on them, one program takes them all."""
+"""Integers that change from call to call: one program serves all values unless a size depends on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ X = torch.arange(8.0)
 
 
 def ran(on_jax, function, *, x=X, grad=False):
-    """How many programs calls with six numbers take, once their results were compared with eager mode's."""
+    """Returns the number of programs that calls with six numbers compile, after comparing results with eager mode."""
     compiled = torch.compile(function, backend="tt")
     for number in range(1, 7):
         expected, got = function(x, number), compiled(x.to("tt").requires_grad_(grad), number)
@@ -38,7 +38,7 @@ def ran(on_jax, function, *, x=X, grad=False):
     ids=["operands", "arithmetic", "places", "contents", "written"],
 )
 def test_one_program_for_all_numbers(on_jax, function):
-    assert ran(on_jax, function) == 2  # the first was compiled for a constant
+    assert ran(on_jax, function) == 2  # the first number is compiled as a constant
 
 
 def test_numbers_of_a_backward_pass(on_jax):
@@ -53,11 +53,11 @@ def test_numbers_of_a_backward_pass(on_jax):
 
 
 def test_a_counter_that_only_counts(on_jax):
-    """As the caches of transformers have one beside their tensors."""
+    """Holds a number beside its tensors, as the caches of transformers do."""
 
     class Counter:
         def __init__(self):
-            self.seen = 2  # torch keeps 0 and 1 constant
+            self.seen = 2  # PyTorch keeps 0 and 1 constant
 
     def function(x, counter):
         counter.seen = operator.add(counter.seen, 1)

@@ -1,4 +1,4 @@
-"""Compiled programs in a folder, and what upstream's names say of them."""
+"""Compiled programs are kept in a folder, and upstream's functions read them."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ from tt_xla.frontends.executables import parse_executable
 from tt_xla.frontends.torch.program_cache import ProgramCache
 from tt_xla.ir.program import Program
 
-whole, folder, point = sys.argv[1:]
-ttir, ttnn, program = parse_executable(pathlib.Path(whole).read_bytes())
+complete, folder, point = sys.argv[1:]
+ttir, ttnn, program = parse_executable(pathlib.Path(complete).read_bytes())
 fdopen = os.fdopen
 
 class Half:
@@ -94,13 +94,13 @@ ProgramCache(pathlib.Path(folder)).store("key", Program.from_bytes(program), {"t
 def test_a_process_that_is_killed_as_it_stores_a_program_costs_nothing(folder, tmp_path, point, is_there):
     _run()
     (file,) = folder.iterdir()
-    whole = file.replace(tmp_path / "whole")
-    ttir, ttnn, data = parse_executable(whole.read_bytes())
+    complete = file.replace(tmp_path / "whole")
+    ttir, ttnn, data = parse_executable(complete.read_bytes())
     cache, program = program_cache.ProgramCache(folder), Program.from_bytes(data)
     modules = {"ttir": ttir, "ttnn": ttnn}
     if is_there:
         cache.store("key", program, modules)
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(whole), str(folder), point], check=False)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(complete), str(folder), point], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert cache.load("key") == (program if is_there else None)
     cache.store("key", program, modules)
@@ -149,7 +149,7 @@ def test_artifacts_of_the_one_program(folder, tmp_path):
     assert not folder.exists()
     with pytest.raises(FileNotFoundError, match="Cache path does not exist"):
         tt_torch.parse_compiled_artifacts_from_cache(folder)
-    assert _run()[1] > 1  # and the cache goes on
+    assert _run()[1] > 1  # the cache works after that
 
 
 def test_artifacts_of_several_programs_are_not_chosen_between(folder):
@@ -161,10 +161,10 @@ def test_artifacts_of_several_programs_are_not_chosen_between(folder):
 
 @pytest.mark.parametrize("length", [0, 8, 20, -1])
 def test_what_is_no_executable_is_refused(length):
-    whole = pack_executable("ttir", "ttnn", b"program")
-    assert parse_executable(whole) == ("ttir", "ttnn", b"program")
+    complete = pack_executable("ttir", "ttnn", b"program")
+    assert parse_executable(complete) == ("ttir", "ttnn", b"program")
     with pytest.raises(ProgramFormatError, match=r"magic|header|truncated"):
-        parse_executable(whole[:length])
+        parse_executable(complete[:length])
 
 
 def test_the_system_is_described_in_json(tmp_path):

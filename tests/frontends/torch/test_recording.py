@@ -1,4 +1,4 @@
-"""Ops are recorded and run as one program: aliasing, caching by structure, host ops, errors, modes."""
+"""Recorded ops run as one program: aliasing, caching by structure, host ops, errors, modes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ F = nn.functional
 
 @pytest.fixture(autouse=True)
 def _exact(exact):
-    """The CPU decides what is right here."""
+    """Compares results with the CPU's."""
     programs.synchronize()
     met.clear_all()
 
@@ -87,7 +87,7 @@ STEPS = [("view", f) for f in VIEWS] + [("write", f) for f in WRITES] + [("resul
 
 
 def strides(x):
-    """Strides of the dimensions that have more than one element; those of the others mean nothing."""
+    """Returns the strides of dimensions with more than one element. Other strides mean nothing."""
     return [stride for stride, size in zip(x.stride(), x.shape, strict=True) if size > 1]
 
 
@@ -164,10 +164,10 @@ def test_results_are_not_computed_until_they_are_asked_for():
 
 def test_one_program_computes_all_that_is_alive():
     x = torch.arange(4.0).to("tt")
-    kept = [x * n for n in range(5)]
+    pending_tensors = [x * n for n in range(5)]
     torch_xla.sync()
     assert executed() == 1
-    assert not any(buffer_of(tensor).pending for tensor in kept)
+    assert not any(buffer_of(tensor).pending for tensor in pending_tensors)
     torch_xla.sync()
     xm.mark_step()
     assert executed() == 1
@@ -286,7 +286,7 @@ def test_ops_that_run_on_the_host_are_counted():
 
 def test_ops_are_recorded_where_torch_has_its_modes_off():
     before = torch.tt.host_ops()
-    with torch._C._DisableTorchDispatch():  # as a fake tensor of constants is made
+    with torch._C._DisableTorchDispatch():  # as PyTorch does when it makes a fake tensor of constants
         x = torch.full((3, 17), 2.0, device="tt") * 3
     assert x.tolist() == [[6.0] * 17] * 3
     assert torch.tt.host_ops() == before
@@ -357,7 +357,7 @@ def test_errors_in_many_results_cost_a_bounded_number_of_programs(monkeypatch):
     assert attempts[0] == 100
     assert len(attempts) <= 24
     assert other.tolist() == [0, 2, 4, 6]
-    full = False  # what is left runs when it is read
+    full = False  # values that stayed pending run when they are read
     assert [result.tolist()[0] for result in results] == list(range(100))
 
 
@@ -476,14 +476,14 @@ def test_pinned_and_non_contiguous_sources():
 
 
 def test_code_that_has_no_hash_records():
-    """Dynamo puts slices among the constants of code that it makes."""
+    """Dynamo puts slices, which have no hash, among the constants of the code that it generates."""
     code = (lambda: torch.ones(2, device="tt") + 1).__code__
     function = types.FunctionType(code.replace(co_consts=(*code.co_consts, slice(0, 1))), globals())
     assert function().tolist() == [2.0, 2.0]
 
 
 def test_ops_that_torch_takes_apart_need_no_compiler_of_torchs():
-    """In a process of its own: the tests before have loaded what registers torch's prims."""
+    """Runs in a process of its own, because earlier tests have imported the modules that register PyTorch's prims."""
     script = """
 import torch, torch_xla, torch_xla.debug.metrics as metrics
 x = torch.ones(3).to("tt")

@@ -1,4 +1,4 @@
-"""Gradients of convolutional networks: positions of pooling, and activations that stay channels last in between."""
+"""Gradients of convolutional networks: indices of pooling, and activations that stay channels last between passes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def network():
 def test_gradients_are_the_cpus(where):
     model, x = network(), torch.randn(2, 2, 16, 18)
     expected = gradients(model, x, "cpu")
-    if where == "cpu":  # tensors of the CPU, compiled for tt
+    if where == "cpu":  # CPU tensors, compiled for tt
         call = torch.compile(model, backend="tt", options={"numerics": "exact"})
         leaf = x.clone().requires_grad_()
         result = call(leaf)
@@ -59,12 +59,12 @@ def test_activations_between_forward_and_backward_stay_channels_last():
     (forward,) = [p for p in programs if any(step.op == "ttnn.max_pool2d_with_indices" for step in p.functions[0].body)]
     (backward,) = [p for p in programs if "tangents_1" in [argument.name for argument in p.arguments]]
     permutes = [step for step in forward.functions[0].body if step.op == "ttnn.permute"]
-    assert len(permutes) <= 2  # of the image, and of what the user gets
-    kept = [result.shape for result in forward.results if len(result.shape) == 4]
-    assert (2, 14, 16, 8) in kept
-    assert (2, 8, 14, 16) not in kept
-    given = [tuple(argument.shape) for argument in backward.arguments]
-    assert (2, 14, 16, 8) in given
+    assert len(permutes) <= 2  # the image, and the user's result
+    saved_shapes = [result.shape for result in forward.results if len(result.shape) == 4]
+    assert (2, 14, 16, 8) in saved_shapes
+    assert (2, 8, 14, 16) not in saved_shapes
+    argument_shapes = [tuple(argument.shape) for argument in backward.arguments]
+    assert (2, 14, 16, 8) in argument_shapes
 
 
 def test_an_activation_that_the_user_gets_too_keeps_its_strides():
@@ -101,7 +101,9 @@ def test_channels_last_inputs_go_in_as_they_lie():
     (program,) = compiled_programs()
     assert (2, 8, 6, 3) in [tuple(argument.shape) for argument in program.arguments]
     permutes = [step for step in program.functions[0].body if step.op == "ttnn.permute"]
-    assert [program.functions[0].values[step.results[0]].shape for step in permutes] == [(2, 4, 6, 4)]  # of the result
+    assert [program.functions[0].values[step.results[0]].shape for step in permutes] == [
+        (2, 4, 6, 4)
+    ]  # the user's result
 
 
 POOLINGS = {
@@ -119,7 +121,7 @@ POOLINGS = {
 @pytest.mark.parametrize("width", [11, 300])
 def test_pooling_gives_its_gradient_to_the_first_greatest(name, width):
     generator = torch.Generator().manual_seed(0)
-    x = torch.randint(0, 4, (2, 3, 9, width), generator=generator).bfloat16()  # many are equal
+    x = torch.randint(0, 4, (2, 3, 9, width), generator=generator).bfloat16()  # many elements are equal
     weight = torch.randn(x.shape, generator=generator).bfloat16()
 
     def both(tensor):

@@ -1,4 +1,4 @@
-"""Training on tt: losses as on the CPU, and nothing kept from step to step."""
+"""Training on tt gives the CPU's losses and keeps nothing from step to step."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_deleted_model_is_freed():
 
 
 def _warped(image, grid, volume, wave, direction, length):
-    """Ops whose backward ops torch has no decomposition of."""
+    """PyTorch has no decomposition of the backward ops of these ops."""
     widened = F.interpolate(F.pad(volume, (1, 2, 0, 1, 1, 0), mode="replicate"), (3, 5, 6), mode="trilinear")
     kernel = torch._weight_norm(direction, length, 0)
     return [
@@ -104,11 +104,11 @@ def test_gradients_stay_on_the_device(compiled):
     torch.manual_seed(0)
     shapes = [(1, 2, 4, 5), (1, 3, 3, 2), (1, 2, 2, 3, 4), (2, 3, 5), (2, 3, 3), (2, 1, 1)]
     expected = [torch.randn(shape, requires_grad=True) for shape in shapes]
-    given = [tensor.detach().to("tt").requires_grad_() for tensor in expected]
+    inputs = [tensor.detach().to("tt").requires_grad_() for tensor in expected]
     before = host_ops.counts()
     call = torch.compile(_warped, backend="tt") if compiled else _warped
-    for function, tensors in ((_warped, expected), (call, given)):
+    for function, tensors in ((_warped, expected), (call, inputs)):
         sum(result.pow(2).sum() for result in function(*tensors)).backward()
-    for one, other in zip(given, expected, strict=True):
+    for one, other in zip(inputs, expected, strict=True):
         torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=5e-3, atol=5e-3)
     assert host_ops.counts() == before

@@ -1,4 +1,4 @@
-"""Training loops: schedules, accumulated gradients, batches of several sizes, memory that ends in a step."""
+"""Training loops: schedules, accumulated gradients, batches of several sizes, and running out of memory in a step."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def _fresh():
 
 @pytest.fixture
 def loads(monkeypatch):
-    """What was compiled, or taken from the programs that were."""
-    found: list[object] = []
+    """Collects the modules that were compiled or found among compiled programs."""
+    modules: list[object] = []
     original = compilation.compile_and_load
 
     def compile_and_load(module, options, part=None):
-        found.append(module)
+        modules.append(module)
         return original(module, options, part)
 
     monkeypatch.setattr(compilation, "compile_and_load", compile_and_load)
-    return found
+    return modules
 
 
 def network() -> torch.nn.Module:
@@ -60,7 +60,7 @@ def called(model: torch.nn.Module, mode: str) -> Callable[..., torch.Tensor]:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("mode", [*MODES, "compiled step"])
 def test_a_schedule_compiles_nothing(mode, loads):
-    """``compiled step`` compiles the optimizer's step too, whose rate is a tensor, as torch's documentation says."""
+    """``compiled step`` also compiles the optimizer's step, with a tensor as learning rate, as PyTorch documents."""
     losses: dict[str, list[float]] = {"tt": [], "cpu": []}
     counts = []
     for device, record in losses.items():
@@ -89,7 +89,7 @@ def test_a_schedule_compiles_nothing(mode, loads):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_accumulated_gradients_are_those_of_the_whole_batch(mode, loads):
-    model, whole = network().to("tt"), network()
+    model, reference = network().to("tt"), network()
     call = called(model, mode)
     counts = []
     for cycle in range(4):
@@ -99,9 +99,9 @@ def test_accumulated_gradients_are_those_of_the_whole_batch(mode, loads):
             (loss_of(call, part.to("tt"), labels.to("tt")) / 4).backward()
             torch_xla.sync()
         counts.append(len(loads))
-        whole.zero_grad()
-        loss_of(whole, x, target).backward()
-        for ours, theirs in zip(model.parameters(), whole.parameters(), strict=True):
+        reference.zero_grad()
+        loss_of(reference, x, target).backward()
+        for ours, theirs in zip(model.parameters(), reference.parameters(), strict=True):
             torch.testing.assert_close(ours.grad.cpu(), theirs.grad, rtol=0.05, atol=0.005)
     assert counts[1] == counts[-1], counts
 
@@ -120,7 +120,7 @@ def test_each_batch_size_is_compiled_once(mode, loads):
         torch_xla.sync()
         torch.testing.assert_close(loss.cpu(), loss_of(theirs, x, target), rtol=0.02, atol=0.02)
         known[size] = known.get(size, 0) + 1
-        if known[size] == 3:  # what is constant is found in the second run
+        if known[size] == 3:  # the second run finds the constants
             assert len(loads) == before, size
 
 
@@ -167,7 +167,7 @@ def test_a_step_that_runs_out_of_memory_can_be_done_again(mode, part, monkeypatc
                 assert filled == [part]
                 monkeypatch.undo()
                 assert other.cpu().tolist() == [0.0, 2.0, 4.0]
-                if part != "step":  # what an optimizer had begun is not undone, in torch neither
+                if part != "step":  # an interrupted optimizer step is not undone, as in PyTorch
                     assert all(torch.equal(value.cpu(), state[name]) for name, value in model.state_dict().items())
                 model.load_state_dict(state)
                 optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})

@@ -1,19 +1,19 @@
-"""Graphs without aliases and mutations are called without AOTAutograd's wrappers; others keep them."""
+"""Graphs without aliases and mutations are called without AOTAutograd's wrappers. Others keep them."""
 
 import pytest
 import torch
-import torch_xla  # noqa: F401, the device
+import torch_xla  # noqa: F401, registers the device
 
 from tt_xla.frontends.torch import backend
 
 
 @pytest.fixture
 def direct(monkeypatch):
-    """The calls that were made without wrappers."""
+    """Collects the compiled graphs that are called without wrappers."""
     torch.compiler.reset()
-    made = []
-    monkeypatch.setattr(backend, "unwrapped", lambda call: made.append(call) or _boxed(call))
-    return made
+    unwrapped_calls = []
+    monkeypatch.setattr(backend, "unwrapped", lambda call: unwrapped_calls.append(call) or _boxed(call))
+    return unwrapped_calls
 
 
 def _boxed(call):
@@ -46,11 +46,11 @@ def _gives_back(x):
 def test_aliases_and_mutations_stay(direct, function):
     call = torch.compile(function, backend="tt")
     x = torch.arange(6.0).reshape(2, 3)
-    given = x.clone().to("tt")
-    results, expected = call(given), function(x)
+    moved = x.clone().to("tt")
+    results, expected = call(moved), function(x)
     for result, wanted in zip(_as_tuple(results), _as_tuple(expected), strict=True):
         assert torch.equal(result.cpu(), wanted)
-    assert torch.equal(given.cpu(), x)
+    assert torch.equal(moved.cpu(), x)
     if isinstance(results, tuple):
         shared = results[0].untyped_storage().data_ptr() == results[1].untyped_storage().data_ptr()
         assert shared == (expected[0].untyped_storage().data_ptr() == expected[1].untyped_storage().data_ptr())

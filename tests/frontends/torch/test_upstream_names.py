@@ -60,9 +60,9 @@ def test_composites_compute_what_torch_does(dim):
         return composite_topk_values(x, 2, dim), composite_topk_indices(x, 2, dim), composite_gather(x, dim, index)
 
     torch.compiler.reset()
-    found = torch.compile(f, backend="tt", options={"optimization_level": 0})(x, index)
+    result = torch.compile(f, backend="tt", options={"optimization_level": 0})(x, index)
     values, indices = torch.topk(x, 2, dim)
-    for one, other in zip(found, (values, indices, torch.gather(x, dim, index)), strict=True):
+    for one, other in zip(result, (values, indices, torch.gather(x, dim, index)), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-2, atol=1e-2)
 
 
@@ -85,8 +85,8 @@ def test_the_bridge_compiles_a_graph():
 
     assert isinstance(own.GraphInputMatcher, type)
     graph = torch.fx.symbolic_trace(lambda x: (x * 2,))
-    found = dynamo_bridge.extract_compiled_graph(graph, [torch.ones(3)])(torch.ones(3))
-    assert torch.utils._pytree.tree_leaves(found)[0].tolist() == [2.0, 2.0, 2.0]
+    result = dynamo_bridge.extract_compiled_graph(graph, [torch.ones(3)])(torch.ones(3))
+    assert torch.utils._pytree.tree_leaves(result)[0].tolist() == [2.0, 2.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_sharding_constraints_on_one_device():
 
 def test_one_number_is_the_shape_to_normalize():
     torch.compiler.reset()
-    found = torch.compile(lambda x: composite_layer_norm(x, 8), backend="tt")(torch.arange(16.0).view(2, 8))
+    result = torch.compile(lambda x: composite_layer_norm(x, 8), backend="tt")(torch.arange(16.0).view(2, 8))
     torch.testing.assert_close(
-        found, nn.functional.layer_norm(torch.arange(16.0).view(2, 8), [8]), rtol=1e-2, atol=1e-2
+        result, nn.functional.layer_norm(torch.arange(16.0).view(2, 8), [8]), rtol=1e-2, atol=1e-2
     )

@@ -1,4 +1,4 @@
-"""Element types of single weights, from a model's parameters to what the device keeps."""
+"""Element types of single weights, from a model's parameters to the device's copies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ X = torch.randn(32, 64, generator=torch.Generator().manual_seed(1)).to(torch.bfl
 
 
 def run(net: nn.Module, options: dict[str, Any] | None = None) -> tuple[torch.Tensor, list[str]]:
-    """The result, and the element type of the right side of each product, in order."""
+    """Returns the result, and the element type of the right operand of each product, in order."""
     torch._dynamo.reset()
     with torch.no_grad():
         result = torch.compile(net, backend="tt", options={"numerics": "exact", **(options or {})})(X)

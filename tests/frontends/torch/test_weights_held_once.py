@@ -1,4 +1,4 @@
-"""The bytes of parameters that a program keeps in its own order are there once, and come back when they are read."""
+"""Parameters that a program keeps in a form of its own are held once, and are restored when they are read."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ OPTIONS = [{}, {"optimization_level": 1, "enable_trace": True}]
 
 def model(tied=False):
     torch.manual_seed(0)
-    made = nn.Sequential(nn.Linear(128, 96, bias=False), nn.ReLU(), nn.Linear(96, 128)).to(torch.bfloat16).eval()
-    return made.to("tt"), [parameter.detach().clone() for parameter in made.parameters()]
+    network = nn.Sequential(nn.Linear(128, 96, bias=False), nn.ReLU(), nn.Linear(96, 128)).to(torch.bfloat16).eval()
+    return network.to("tt"), [parameter.detach().clone() for parameter in network.parameters()]
 
 
-def compiled(made, options):
+def compiled(network, options):
     torch._dynamo.reset()
-    return torch.compile(made, backend="tt", options=options)
+    return torch.compile(network, backend="tt", options=options)
 
 
-def away(made):
-    return [buffer_of(parameter).offloaded is not None for parameter in made.parameters()]
+def offloaded_flags(network):
+    return [buffer_of(parameter).offloaded is not None for parameter in network.parameters()]
 
 
 def run(call, times=5, seed=1):
@@ -42,42 +42,42 @@ def run(call, times=5, seed=1):
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_bytes_go_and_results_stay(options):
-    made, _ = model()
-    taken = MEMORY.current()
-    results = run(compiled(made, options), 6)
-    assert away(made) == [True, True, False]  # a bias is not made anything of
+    network, _ = model()
+    allocated = MEMORY.current()
+    results = run(compiled(network, options), 6)
+    assert offloaded_flags(network) == [True, True, False]  # the program keeps a bias as it is
     assert all(torch.equal(result, results[0]) for result in results)
-    assert MEMORY.current() == taken  # on the card they still are
+    assert MEMORY.current() == allocated  # the card still holds them
 
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_they_come_back_as_they_were(options):
-    made, parameters = model()
-    call = compiled(made, options)
+    network, parameters = model()
+    call = compiled(network, options)
     first = run(call)[0]
-    for ours, theirs in zip(made.parameters(), parameters, strict=True):
+    for ours, theirs in zip(network.parameters(), parameters, strict=True):
         assert torch.equal(ours.detach().cpu(), theirs.cpu())
-    assert away(made) == [False, False, False]
+    assert offloaded_flags(network) == [False, False, False]
     assert torch.equal(run(call)[-1], first)
-    assert away(made) == [False, False, False]  # who reads them once reads them again
+    assert offloaded_flags(network) == [False, False, False]  # bytes that were read once stay
 
 
 def test_other_contents_count():
-    made, _ = model()
-    call = compiled(made, {})
+    network, _ = model()
+    call = compiled(network, {})
     run(call)
     with torch.no_grad():
-        made[0].weight.mul_(2)
-        expected = made(torch.ones(64, 128, dtype=torch.bfloat16, device="tt")).cpu()
+        network[0].weight.mul_(2)
+        expected = network(torch.ones(64, 128, dtype=torch.bfloat16, device="tt")).cpu()
         assert torch.equal(call(torch.ones(64, 128, dtype=torch.bfloat16, device="tt")).cpu(), expected)
 
 
 def test_another_program_has_them_back():
-    made, parameters = model()
-    run(compiled(made, {}))
+    network, parameters = model()
+    run(compiled(network, {}))
     torch.manual_seed(2)
     x = torch.randn(32, 128).to(torch.bfloat16)
-    other = torch.compile(lambda x: x @ made[0].weight.t() + made[0].weight.sum(), backend="tt")
+    other = torch.compile(lambda x: x @ network[0].weight.t() + network[0].weight.sum(), backend="tt")
     with torch.no_grad():
         found = [other(x.to("tt")).cpu() for _ in range(4)]
     expected = x.float() @ parameters[0].cpu().float().t() + parameters[0].cpu().float().sum()
@@ -86,26 +86,26 @@ def test_another_program_has_them_back():
 
 
 def test_views_and_state_dicts_see_them():
-    made, parameters = model()
-    row = made[0].weight.detach()[3]
-    run(compiled(made, {}))
+    network, parameters = model()
+    row = network[0].weight.detach()[3]
+    run(compiled(network, {}))
     assert torch.equal(row.cpu(), parameters[0][3].cpu())
-    state = made.state_dict()
-    run(compiled(made, {}))
+    state = network.state_dict()
+    run(compiled(network, {}))
     assert torch.equal(state["2.weight"].cpu(), parameters[1].cpu())
 
 
 def test_recorded_ops_keep_what_they_read():
-    made, parameters = model()
-    call = compiled(made, {})
-    pending = made[0].weight.detach() * 2
+    network, parameters = model()
+    call = compiled(network, {})
+    pending = network[0].weight.detach() * 2
     run(call)
     assert torch.equal(pending.cpu(), parameters[0].cpu() * 2)
 
 
 def test_listeners_are_shown_bytes():
-    made, parameters = model()
-    call = compiled(made, {})
+    network, parameters = model()
+    call = compiled(network, {})
     run(call)
     with recorded_runs() as heard:
         run(call, 1)
@@ -114,20 +114,20 @@ def test_listeners_are_shown_bytes():
 
 
 def test_a_program_that_ends_leaves_them_readable():
-    made, parameters = model()
-    call = compiled(made, {})
+    network, parameters = model()
+    call = compiled(network, {})
     run(call)
     del call
     torch._dynamo.reset()
     gc.collect()
-    assert torch.equal(made[0].weight.detach().cpu(), parameters[0].cpu())
+    assert torch.equal(network[0].weight.detach().cpu(), parameters[0].cpu())
 
 
 def test_a_module_that_ends_leaves_nothing():
     before = MEMORY.current()
-    made, parameters = model()
-    run(compiled(made, {}))
-    del made, parameters
+    network, parameters = model()
+    run(compiled(network, {}))
+    del network, parameters
     torch._dynamo.reset()
     gc.collect()
     assert MEMORY.current() == before

@@ -1,4 +1,4 @@
-"""The names of ``torch_xla``."""
+"""The ``torch_xla`` names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_modules_have_the_real_names():
 
 
 def test_probes_do_not_find_it_before_it_is_imported():
-    """``transformers`` probes for torch_xla and would train on XLA devices if it found it."""
+    """``transformers`` looks for torch_xla, and would train on XLA devices if it found the package."""
     code = """
 import importlib.util
 assert importlib.util.find_spec("torch_xla") is None
@@ -147,7 +147,7 @@ def test_a_device_loader_moves_batches():
 
 
 def test_accelerate_imports():
-    """It takes any torch_xla for the whole of it, and transformers imports accelerate."""
+    """accelerate, which transformers imports, takes any torch_xla for the complete package."""
     pytest.importorskip("accelerate")
     run = subprocess.run([sys.executable, "-c", "import accelerate"], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
@@ -180,7 +180,7 @@ def test_shardings_on_one_device():
     for spec, message in ((("batch",), "1 entries"), (("rows", None), "'rows'"), (("batch", "batch"), "twice")):
         with pytest.raises(ValueError, match=message):
             xs.mark_sharding(tensor, mesh, spec)
-    with pytest.raises(NotImplementedError, match="one device so far"):
+    with pytest.raises(NotImplementedError, match="programs run on one device"):
         xs.Mesh(range(8), (2, 4), ("batch", "model"))
     xs.set_global_mesh(mesh)
     assert xs.get_global_mesh() is mesh
@@ -195,7 +195,7 @@ def test_collectives_over_one_device():
     assert xm.all_gather(x).tolist() == x.tolist() == [2, 4]
     assert xm.reduce_scatter(xm.REDUCE_SUM, x, 1.0, 0, 1).tolist() == [2, 4]
     assert xm.mesh_reduce("loss", 3, sum) == 3
-    with pytest.raises(ValueError, match="only one is 0"):
+    with pytest.raises(ValueError, match="only device is 0"):
         xm.all_reduce(xm.REDUCE_SUM, x, groups=[[0, 1]])
     with pytest.raises(ValueError, match="one device"):
         xm.reduce_scatter(xm.REDUCE_SUM, x, 1.0, 0, 2)

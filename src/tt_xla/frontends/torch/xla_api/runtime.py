@@ -102,7 +102,6 @@ def initialize_cache(path: str, readonly: bool = False) -> None:
         path: the folder.
         readonly: whether to read programs without writing new ones.
 
-
     Raises:
         OutputError: the folder cannot be created.
     """
