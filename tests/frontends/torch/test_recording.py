@@ -138,10 +138,10 @@ def test_steps_to_a_view_find_its_elements(data):
     if view is None:
         return
     x = flat.reshape(view.lengths)
-    for part in view.parts:
-        x = x[(slice(None),) * part.dim + (slice(part.start, part.stop, part.step),)]
+    for cut in view.slices:
+        x = x[(slice(None),) * cut.dim + (slice(cut.start, cut.stop, cut.step),)]
     assert tuple(x.shape) == view.counts
-    x = x.reshape(view.kept).permute(view.order).reshape(view.unexpanded).expand(view.size)
+    x = x.reshape(view.large_sizes).permute(view.order).reshape(view.unexpanded).expand(view.size)
     assert torch.equal(x, flat.as_strided(size, stride, offset))
 
 
