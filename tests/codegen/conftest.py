@@ -1,4 +1,4 @@
-"""Tests that lay programs before TT-NN run where ``TTXLA_TTNN_PYTHON`` names an interpreter that has it."""
+"""Tests that need TT-NN run if ``TTXLA_TTNN_PYTHON`` names an interpreter that has it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tt_xla.options import environment
 
 @pytest.fixture(scope="session")
 def ttnn_mock() -> Mock:
-    """TT-NN's mock p150 with ready-made kernels."""
+    """Returns the mock mode of a p150 with prebuilt kernels."""
     if not environment("TTXLA_TTNN_PYTHON"):
-        pytest.skip("TTXLA_TTNN_PYTHON names no interpreter with ttnn")
+        pytest.skip("TTXLA_TTNN_PYTHON does not name an interpreter with ttnn")
     return mock(ttnn_python(), "p150")

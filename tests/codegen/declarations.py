@@ -1,4 +1,4 @@
-"""C++ declarations of the TT-NN functions in the table, for a compiler to check generated source against."""
+"""C++ declarations of the TT-NN functions in the table, against which g++ compiles generated source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _parameters(function: Function) -> str:
 
 
 def declaration(function: Function) -> str:
-    """A declaration in its namespace, and the name by which it is called."""
+    """Returns a function's declaration in its namespace, and a using declaration if calls use another namespace."""
     namespace, _, name = function.name.rpartition("::")
     home = function.home or namespace
     template = "template <typename T>\n" if function.template == "int32_t" else ""
@@ -39,7 +39,7 @@ def functions() -> list[Function]:
 
 
 def header() -> str:
-    """The text of a ``ttnn.hpp``."""
+    """Returns the text of a ``ttnn.hpp``."""
     types = Path(__file__).with_name("ttnn_types.hpp").read_text()
     scalar = {f"{name}_UNARY_SFPU" for name in ("ADD", "SUB", "RSUB", "MUL", "DIV")}
     kinds = sorted({row.ttnn.upper() for row in UNARY if row.ttnn} | scalar | {"LEAKY_RELU", "HARDSWISH", "SQUARE"})
@@ -47,7 +47,7 @@ def header() -> str:
 
 
 def uses() -> str:
-    """Source that takes the address of each function, so that its object names them as a linker would."""
+    """Returns source that takes the address of each function, so that its object file names the symbols to link."""
     lines = ['#include "ttnn.hpp"', "void use(const void*);", "void all() {"]
     for function in functions():
         if function.template == "inline":

@@ -31,7 +31,7 @@ class _Header:
 
 
 def read(path: Path) -> np.ndarray[Any, Any]:
-    """The elements; bfloat16 as float32."""
+    """Returns the elements, bfloat16 as float32."""
     raw = path.read_bytes()
     (size,) = struct.unpack_from("<Q", raw)
     header = _Header(raw[8 : 8 + size])

@@ -1,4 +1,4 @@
-"""Programs give TT-NN's ops the element types that they take, by the table that TT-NN's answers made."""
+"""Programs pass only element types to TT-NN's ops that the table of accepted types lists."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_exact_numerics_keep_the_type() -> None:
 
 
 def test_one_operand_keeps_its_type_and_the_result_is_converted() -> None:
-    """TT-NN answers a question about float32 in float32; truth is bfloat16 here."""
+    """TT-NN returns a comparison of float32 in float32; booleans are bfloat16 here."""
     program = compiled("""func.func public @main(%x: tensor<4x6xf32>) -> tensor<4x6xi1> {
       %0 = stablehlo.is_finite %x : (tensor<4x6xf32>) -> tensor<4x6xi1>
       return %0 : tensor<4x6xi1>

@@ -1,4 +1,4 @@
-"""Where blocks of a model begin and end, by the names of the weights that are read."""
+"""Blocks of a model begin and end according to the names of the weights that are read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tt_xla.codegen.generator import generate
 
 
 def test_a_weight_that_all_layers_read_ends_none_of_them() -> None:
-    """As rotary frequencies do; the layers are given it by its own name."""
+    """All layers read the rotary frequencies; each layer receives them under their own name."""
     frequencies = '%freq: tensor<32x64xbf16> {ttcore.argument_type = "parameter", ttir.name = "rotary.inv_freq"}'
     text = decoder(3).replace("(%x:", f"({frequencies}, %x:")
     for n in range(3):

@@ -1,4 +1,4 @@
-"""The table of TT-NN calls, as Python source."""
+"""The calls in the table of TT-NN calls, printed as Python source."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def spec(*shape: int, dtype: DataType = DataType.BF16, **layout: Any) -> TensorS
 
 
 def source(op: str, operands: dict[str, Operand], *values: TensorSpec, **attributes: Any) -> str:
-    """Python of an instruction whose result is the last of ``values``."""
+    """Returns the Python source of an instruction whose result is the last of ``values``."""
     instruction = Instruction(op, operands, (len(values) - 1,), attributes)
     return python(call_of(instruction, values, P150), NAMES)
 
@@ -39,12 +39,12 @@ STRUCTURAL = {
     "ttnn.host_callback",
     "ttnn.update_cache",
 }
-"""What is no call of TT-NN: the device, calls of the program's own functions, parts that the host runs; and an
-op of TTIR whose namesake is not made."""
+"""Ops that are not calls of TT-NN: the device, calls of the program's functions, host ops, and a TTIR op without TTNN
+op."""
 
 
 def test_every_op_that_the_compiler_makes_has_a_call() -> None:
-    """It makes what its sources name, and what the tables of elementwise ops hold."""
+    """The compiler creates the ops that its sources name and those in the tables of elementwise ops."""
     source = "".join(path.read_text() for path in Path(compiler.__file__).parent.rglob("*.py"))
     words = set(re.findall(r"\b\w+Op\b", source))
     named = {op.name for op in ttnn.dialect().operations if op.__name__ in words}
@@ -79,7 +79,7 @@ def test_matmul_says_memory_type_activation_and_precision() -> None:
 
 @pytest.mark.parametrize(("buffer", "says_grid"), [(BufferType.DRAM, False), (BufferType.L1, True)])
 def test_a_transposed_product_with_bias_in_l1_says_its_grid(buffer: BufferType, says_grid: bool) -> None:
-    """TT-NN's own choice of a grid fails there."""
+    """TT-NN's own choice of a core grid fails for such a product."""
     values = (spec(64, 32, buffer=buffer), spec(96, 32), spec(96), spec(64, 96))
     operands: dict[str, Operand] = {"a": 0, "b": 1, "bias": 2}
     text = source("ttnn.linear", operands, *values, transpose_a=False, transpose_b=True)
@@ -87,7 +87,7 @@ def test_a_transposed_product_with_bias_in_l1_says_its_grid(buffer: BufferType, 
 
 
 def test_with_the_left_operand_transposed_product_and_sum_are_two_calls_in_l1() -> None:
-    """TT-NN's one call gives a result of another shape there."""
+    """A single call of TT-NN returns a result of another shape for such a product."""
     in_l1 = spec(32, 64, buffer=BufferType.L1)
     values = (in_l1, spec(32, 96), spec(96), spec(64, 96))
     flags = {"transpose_a": True, "transpose_b": False, "activation": "relu"}
@@ -105,7 +105,7 @@ def test_functions_of_a_binary_op_have_their_parameters() -> None:
 
 
 def test_remainder_has_the_sign_of_the_dividend() -> None:
-    """As StableHLO's; TT-NN's remainder has that of the divisor."""
+    """StableHLO's remainder has the sign of the dividend; TT-NN's ``remainder`` has that of the divisor."""
     text = source("ttnn.remainder", {"lhs": 0, "rhs": 1}, *[spec(3)] * 3)
     assert text.startswith("ttnn.fmod(v0, v1")
 
@@ -188,7 +188,7 @@ def sharded(memory: MemoryLayout, grid: tuple[int, int], *shape: int) -> str:
 
 
 def test_height_shards_fill_the_grid_row_by_row() -> None:
-    """24 shards on rows of 11 cores: two whole rows and two cores of a third."""
+    """24 shards on rows of 11 cores fill two rows and two cores of a third."""
     assert sharded(MemoryLayout.HEIGHT_SHARDED, (24, 1), 24 * 32, 64) == (
         "ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.BufferType.L1, "
         "ttnn.ShardSpec(ttnn.CoreRangeSet(["

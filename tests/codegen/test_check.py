@@ -1,4 +1,4 @@
-"""``tt-xla check``: what it prints, with a stand-in for TT-NN and with the real one."""
+"""The output of ``tt-xla check``, with a replacement for TT-NN and with TT-NN itself."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ with open(sys.argv[2], "a") as out:
 
 @pytest.fixture
 def refusing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A TT-NN that refuses sines."""
+    """Replaces TT-NN by a function that refuses sines."""
     script = tmp_path / "worker.py"
     script.write_text(REFUSING_WORKER)
     monkeypatch.setattr(judge_module, "_WORKER", script)

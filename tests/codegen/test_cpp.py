@@ -1,4 +1,4 @@
-"""Generated C++: that a compiler takes it, that TT-NN has the functions it calls, and what lies beside it."""
+"""Generated C++ compiles, calls functions that TT-NN exports, and comes with the files it needs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def headers(tmp_path: Path) -> Path:
-    """A folder with declarations in place of TT-NN's headers."""
+    """Returns a folder with declarations in place of TT-NN's headers."""
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed")
     folder = tmp_path / "headers"
@@ -90,7 +90,7 @@ def check(folder: Path, headers: Path, text: str) -> None:
 
 
 def run(folder: Path, headers: Path, statements: str) -> list[str]:
-    """What a program of these statements prints, by line. It may use what ``utils.hpp`` defines itself."""
+    """Runs statements in a program and returns the lines it prints. They may use what ``utils.hpp`` itself defines."""
     header = (headers / "ttnn.hpp").read_text()
     numbered = header.replace("class Tensor {\npublic:", "class Tensor {\npublic:\n    int number = 0;")
     assert numbered != header
@@ -172,7 +172,7 @@ def test_string_literals_have_the_bytes_of_the_text(tmp_path: Path, headers: Pat
 
 
 def test_a_modules_own_weight_comes_before_one_of_the_whole_model(tmp_path: Path, headers: Path) -> None:
-    """As in Python's ``utils.under``; the names sort so that the model's comes first."""
+    """``utils::under`` agrees with Python's; the model's weight comes first in the order of the names."""
     stored = """utils::Weights w;
 w["bias"].number = 1;
 w["layers.0.bias"].number = 2;
@@ -188,7 +188,7 @@ def test_ones_where_there_are_no_tensors(tmp_path: Path, headers: Path) -> None:
 
 
 def test_tt_nn_exports_each_function_as_it_is_declared(tmp_path: Path, headers: Path, ttnn_mock: Mock) -> None:
-    """What a linker would look for begins as a symbol of TT-NN does; parameters that nobody gives are not declared."""
+    """Each symbol to link is the beginning of a symbol in TT-NN; parameters that are never passed are not declared."""
     find = "import importlib.util as u; print(u.find_spec('ttnn').submodule_search_locations[0])"
     found = subprocess.run([ttnn_mock.python, "-c", find], capture_output=True, text=True, check=True)
     library = Path(found.stdout.split()[-1]) / "build/lib/_ttnncpp.so"

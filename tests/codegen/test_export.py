@@ -1,4 +1,4 @@
-"""Generated source on disk: what asks for it, what lies there, and that it is all there or nothing."""
+"""Generated source on disk: commands and options that write it, its files, and that it is complete or absent."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_an_element_type_that_tt_nn_lacks_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_read_only_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "closed"
     out.mkdir()
-    # Root may write anywhere; what is asked is what the system says.
+    # Root may write anywhere, so the test replaces the answer of os.access.
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != out)
     with pytest.raises(OutputError, match=r"closed' is read-only\. Use a writable folder"):
         tt_torch.codegen_py(Net().eval(), torch.randn(4, 32), export_path=out)
@@ -300,7 +300,7 @@ def test_torch_model_without_tensors(tmp_path: Path) -> None:
 
 
 def test_asking_again_writes_again(tmp_path: Path) -> None:
-    """Though nothing is compiled again: the folder may be gone, and the weights others."""
+    """Source is written again although nothing is compiled: the folder may be removed and the weights may differ."""
     net = Net().eval()
     for scale in (1.0, 2.0):
         with torch.no_grad():
@@ -312,7 +312,7 @@ def test_asking_again_writes_again(tmp_path: Path) -> None:
 
 
 def test_what_was_generated_there_before_goes(tmp_path: Path) -> None:
-    """Graphs of an earlier run above all, which somebody might take for those of this model."""
+    """Graphs of an earlier run must not be mistaken for graphs of this model."""
     out = tmp_path / "out"
     export.write(out, {"notes": b"mine", "graph_3/notes": b"mine"})
     for name in ("graph_0", "graph_1", "program_2"):
@@ -340,7 +340,7 @@ def test_a_model_that_the_host_runs_whole_has_no_source(tmp_path: Path) -> None:
 
 
 def test_graphs_of_one_process_get_a_folder_each(tmp_path: Path) -> None:
-    """The results are those of the model: generating is not instead of running."""
+    """The results are those of the model, because generating source does not replace running it."""
     options = {"backend": "codegen_py", "export_path": str(tmp_path / "out")}
     settings.set_compile_options(options)
     try:

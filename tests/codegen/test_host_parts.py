@@ -1,4 +1,4 @@
-"""What the host runs as torch code: each op's values beside those of XLA, which runs the same StableHLO."""
+"""Torch code of host ops: the results of each op are compared with XLA's results for the same StableHLO."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FLOATS = ["bf16", "f32", "f64"]
 
 @pytest.fixture
 def host_ops(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The module that generated source imports, beside a stand-in for ``ttnn``."""
+    """Loads ``host_ops.py`` beside a replacement for ``ttnn``."""
     monkeypatch.syspath_prepend(str(STAND_IN))
     monkeypatch.delitem(sys.modules, "ttnn", raising=False)
     _module(monkeypatch, "utils", codegen.UTILS)
@@ -73,7 +73,7 @@ def _array(kind: str, numbers: list[Any]) -> np.ndarray[Any, Any]:
 
 
 def _held(array: np.ndarray[Any, Any], kind: str) -> torch.Tensor:
-    """As host_ops carries it."""
+    """Returns an array as the torch tensor that ``host_ops`` holds it in."""
     name = dtype(kind).removeprefix("torch.")
     if kind == "bf16":
         return torch.from_numpy(array.astype(np.float32)).bfloat16()
@@ -86,7 +86,7 @@ def _seen(tensor: torch.Tensor, kind: str) -> np.ndarray[Any, Any]:
 
 
 def compare(host_ops: ModuleType, module: str, *arrays: np.ndarray[Any, Any], rtol: float = 2e-6) -> str:
-    """Runs a module both ways; its torch code."""
+    """Runs a module through XLA and as torch code, compares the results, and returns the torch code."""
     expected = host.load(module)(arrays)
     kinds = {value: key for key, value in ((k, ElementType(k).numpy_dtype()) for k in NUMBERS)}
     lines = torch_function(module, "part", "A part.")
@@ -112,7 +112,7 @@ def compare(host_ops: ModuleType, module: str, *arrays: np.ndarray[Any, Any], rt
 
 
 def module(kinds: list[str], ops: list[tuple[str, str, str]], shape: str = "8") -> str:
-    """A module that returns one result of each op: its name, its result's element type and its attributes."""
+    """Returns a module with one result of each op; an op is its name, its result's element type and its attributes."""
     given = ", ".join(f"%a{n}: tensor<{shape}x{kind}>" for n, kind in enumerate(kinds))
     names = ", ".join(f"%a{n}" for n in range(len(kinds)))
     types = ", ".join(f"tensor<{shape}x{kind}>" for kind in kinds)

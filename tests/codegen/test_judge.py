@@ -1,4 +1,4 @@
-"""Programs laid before TT-NN in its mock mode, and what becomes of a worker that dies."""
+"""TT-NN checks programs in mock mode, and the check survives a worker that crashes."""
 
 from __future__ import annotations
 
@@ -84,8 +84,10 @@ module { func.func @main(
 
 
 def test_weights_cut_over_the_banks_of_dram_are_taken(ttnn_mock: Mock) -> None:
-    """On a p150 with faster banks than it has, so that the search takes them. TT-NN itself says over which cores it
-    cuts the result of such a product, and the mock device has more of them than a p150."""
+    """The target has faster DRAM banks than a p150, so that the search chooses this layout.
+
+    TT-NN itself chooses the cores for the result of such a product, and the mock device has more cores than a p150.
+    """
     target = dataclasses.replace(load_target("p150"), dram_sharded_bytes_per_second=1e12)
     options = CompileOptions.parse({"optimization_level": 2, "experimental_weight_dtype": "bfp_bf8"})
     program = compile_module(parse_module(DECODER), options, target)
@@ -101,7 +103,7 @@ def test_weights_cut_over_the_banks_of_dram_are_taken(ttnn_mock: Mock) -> None:
 
 
 def test_a_refusal_has_ttnns_words_and_does_not_hide_the_next(ttnn_mock: Mock) -> None:
-    """TT-NN has no sign of integers, and no product of matrices that do not fit."""
+    """TT-NN refuses the sign of integers, and a product of matrices whose sizes do not match."""
     values = (tensor(4, 6, dtype=DataType.SI32), tensor(4, 6), *(tensor(4, 6, dtype=DataType.SI32), tensor(4, 4)))
     flags = {"transpose_a": False, "transpose_b": False}
     sign = Instruction("ttnn.sign", {"input": 0}, (2,), {}, "model.py:7")
@@ -127,7 +129,7 @@ def test_a_result_that_is_not_as_the_program_says(ttnn_mock: Mock) -> None:
 
 
 def test_a_tensor_that_does_not_fit_is_refused(ttnn_mock: Mock) -> None:
-    """Nor can it be made for the next op, which is refused for it; the one after is judged."""
+    """The next op is refused too, because its operand cannot be created; the op after that is checked."""
     values = (tensor(32, 131072), *[tensor(131072, 131072)] * 2, tensor(32, 131072))
     body = (
         Instruction("ttnn.repeat", {"input": 0}, (1,), {"repeat_dims": [4096, 1]}),
@@ -140,7 +142,7 @@ def test_a_tensor_that_does_not_fit_is_refused(ttnn_mock: Mock) -> None:
 
 
 def test_what_the_host_runs_is_not_judged(ttnn_mock: Mock) -> None:
-    """Its complex values do not exist in TT-NN; what the device makes of its results is judged."""
+    """TT-NN has no complex values; ops of the device that read results of host ops are checked."""
     module = """
     func.func public @main(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
       %0 = stablehlo.complex %x, %x : tensor<4x6xcomplex<f32>>
@@ -199,7 +201,7 @@ def test_a_worker_that_does_not_start(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_every_function_of_a_program_is_laid_out() -> None:
-    """Const-eval functions run where they are called, on the caller's values; a trace's does once, and fills slots."""
+    """A const-eval function is laid out where it is called; a traced function is laid out once and fills the slots."""
     program = compiled(optimization_level=1, enable_trace=True)
     plan = judge_module._Plan(program, load_target("p150"), bytearray())
     entry = program.functions[0]
@@ -230,7 +232,7 @@ def test_without_an_interpreter_the_way_to_one_is_said(monkeypatch: pytest.Monke
 
 
 def test_rows_that_become_vectors_are_taken_at_level_2(ttnn_mock: Mock) -> None:
-    """A row of 90 elements in shards of 32 is no vector of 90 elements for TT-NN."""
+    """TT-NN does not accept a row of 90 elements in shards of 32 as a vector of 90 elements."""
     text = """func.func public @main(%x: tensor<1x90xf32>, %y: tensor<1x90xf32>, %z: tensor<90xf32>) -> tensor<90xf32> {
       %0 = stablehlo.add %x, %y : tensor<1x90xf32>
       %1 = stablehlo.exponential %0 : tensor<1x90xf32>

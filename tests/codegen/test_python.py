@@ -1,4 +1,4 @@
-"""Generated Python, as text: its structure, its names, and that ruff has nothing to say about it."""
+"""The text of generated Python: its structure, its names, and that ruff accepts it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ POOL = {
 
 
 def decoder(layers: int = LAYERS, fed: bool = False) -> str:
-    """Blocks of two products with a residual, as a frontend names their arguments.
+    """Returns a model of blocks with two products and a residual, whose arguments have names as frontends give them.
 
     Args:
-        fed: each block reads an argument of its own too, as caches are, and one value that all of them read.
+        layers: number of blocks.
+        fed: whether each block also reads an argument of its own, such as a cache, and a value that all blocks read.
     """
     arguments = ['%x: tensor<32x64xbf16> {ttir.name = "args_0"}']
     body = ["%x0 = stablehlo.negate %x : tensor<32x64xbf16>", "%z = stablehlo.cosine %x : tensor<32x64xbf16>"]
@@ -93,7 +94,7 @@ def check_with_ruff(folder: Path, text: str) -> None:
 
 @pytest.mark.parametrize("level", [0, 2])
 def test_ruff_has_nothing_to_say(tmp_path: Path, level: int) -> None:
-    """Nor would its formatter change a line, though none is run."""
+    """The formatter would not change a line either."""
     check_with_ruff(tmp_path, generate(compiled(decoder(3), optimization_level=level)).main)
 
 
@@ -109,7 +110,7 @@ def test_a_decoder_of_thirty_layers_has_one_function_for_them_and_few_lines() ->
 
 
 def test_layers_that_are_fed_differently_are_one_function() -> None:
-    """What each is given has another name outside; the last one alone frees what all of them read."""
+    """Each layer's input has another name in the caller; only the last layer frees the value that all layers read."""
     main = generate(compiled(decoder(4, fed=True))).main
     assert main.count("def layer") == 1
     (signature,) = [line for line in main.splitlines() if line.startswith("def layer")]
@@ -165,7 +166,7 @@ def test_numbered_modules_are_loaded_and_prepared_by_a_loop(tmp_path: Path) -> N
 
 
 class Loads:
-    """Stands for ``utils`` and ``ttnn`` where only the files' names count."""
+    """Replaces ``utils`` and ``ttnn`` in tests that look only at names of files."""
 
     bfloat16 = float32 = TILE_LAYOUT = ROW_MAJOR_LAYOUT = None
 
@@ -175,7 +176,7 @@ class Loads:
 
 
 def test_no_tensor_hides_a_function_that_is_called_later() -> None:
-    """A module outside of the blocks has their name: ``layer`` beside ``layers.0``."""
+    """A module outside of the blocks has the name of their function: ``layer`` beside ``layers.0``."""
     named = (
         decoder(3)
         .replace("model.layers.0.mlp.up", "model.layer")
@@ -370,7 +371,7 @@ def test_a_python_function_that_is_called_back_has_a_place_to_be_written_in(tmp_
 
 
 def test_a_result_that_nothing_reads_is_freed_at_once() -> None:
-    """Pooling with indices of which only the indices are wanted."""
+    """Pooling returns values and indices, and the program reads only the indices."""
     values = tuple(
         TensorSpec(shape, TensorLayout.of(shape, DataType.BF16)) for shape in ((1, 1, 64, 32), (1, 1, 16, 32))
     )

@@ -1,4 +1,4 @@
-"""Repeated parts of models whose arguments have no names."""
+"""Repeated parts are found in models whose arguments have no names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tt_xla.ir.program import Instruction
 
 
 def nameless(layers: int) -> str:
-    """The decoder without names, as plain JAX gives it."""
+    """Returns the decoder without argument names, as plain JAX produces it."""
     return re.sub(r" \{[^{}]*ttir.name[^{}]*\}", "", decoder(layers))
 
 

@@ -1,4 +1,4 @@
-"""A torch model whose ops run on the host here and there: its programs, and torch code between them."""
+"""Source of a torch model that runs some ops on the host: its programs, and the torch code between them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_host_runs_torch_code_between_programs(tmp_path: Path, capsys: pytes
 
 
 def test_weights_belong_to_the_programs_that_need_them(tmp_path: Path) -> None:
-    """A transposed one, too, though it could be computed before the host's part."""
+    """The transposed weight also belongs to its program, although it could be computed before the host ops."""
     exported(tmp_path)
     stored = {path.name for path in (tmp_path / "out/tensors").iterdir()}
     assert stored == {"args_0.pt", "expected0.pt", "expected1.pt"}
@@ -140,7 +140,7 @@ def test_cpp_refuses_what_the_host_runs(tmp_path: Path) -> None:
 
 
 def test_tt_nn_takes_the_whole(tmp_path: Path, ttnn_mock: Mock) -> None:
-    """Where its interpreter has torch."""
+    """The test runs if TT-NN's interpreter has torch."""
     has_torch = [str(ttnn_mock.python), "-c", "import torch"]
     if subprocess.run(has_torch, env=ttnn_mock.environment, capture_output=True, check=False).returncode:
         pytest.skip("TT-NN's interpreter has no torch")

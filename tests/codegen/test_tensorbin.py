@@ -1,4 +1,4 @@
-"""Files of tensors, as TT-NN reads them and as their schema has it."""
+"""Tensor files follow their schema, and TT-NN reads them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHAPES = ((), (1,), (3, 5), (2, 3, 4, 5), (0, 3))
 
 
 def written(folder: Path) -> dict[str, np.ndarray]:
-    """Files of every element type and of several ranks; bfloat16 of bits of float32."""
+    """Writes files of every element type and of several ranks, and returns the expected elements."""
     arrays: dict[str, np.ndarray] = {}
     for dtype, kind in TYPES.items():
         for shape in SHAPES:

@@ -1,4 +1,4 @@
-"""What the compiler rewrites because TT-NN does not take it: that it still has to, and that what it writes is taken."""
+"""Rewrites for ops that TT-NN refuses: TT-NN still refuses the original and accepts the replacement."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def convolution(n: int, h: int, w: int, k: int, s: int, p: int) -> str:
 
 
 NARROW = [(8, 2, 2, 3, 1, 1), (1, 16, 1, 3, 1, 1), (8, 4, 4, 1, 2, 0), (64, 2, 2, 3, 2, 1)]
-"""Images, height, width, kernel, stride, padding: results that are one or two elements wide."""
+"""Images, height, width, kernel, stride and padding of convolutions whose results are one or two elements wide."""
 
 
 def compiled(text: str, **given: object) -> Program:

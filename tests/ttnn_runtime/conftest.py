@@ -1,4 +1,4 @@
-"""TT-NN as a runtime: with a stand-in that computes a few ops, and with TT-NN itself in mock mode where it is there."""
+"""Fixtures for the TT-NN runtime: a replacement for ttnn that computes a few ops, and TT-NN itself in mock mode."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StandIn:
     tan: Path
 
     def calls(self) -> Counter[str]:
-        """What was called since it was last asked."""
+        """Returns the calls since the last time this was read."""
         found = (
             Counter(line.split()[0] for line in self.log.read_text().splitlines()) if self.log.exists() else Counter()
         )
@@ -40,7 +40,7 @@ def _closed() -> None:
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    """The runtime on the stand-in, as on a p150 that is there."""
+    """Selects the runtime with the replacement for ttnn, which acts as an installed p150."""
     found = StandIn(tmp_path / "log", tmp_path / "tan")
     monkeypatch.setattr(launch, "CARDS", tmp_path)
     for name, value in {

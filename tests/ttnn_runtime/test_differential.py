@@ -1,4 +1,4 @@
-"""The emulated card beside TT-NN: the harness itself, and where a simulator is named, what it measures."""
+"""Compares the emulated card with TT-NN: tests of the harness, and its measurements if a simulator is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch and JAX on TT-NN: their scripts change one environment variable."""
+"""PyTorch and JAX scripts run on TT-NN after a change of one environment variable."""
 
 from __future__ import annotations
 

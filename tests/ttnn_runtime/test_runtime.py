@@ -1,4 +1,4 @@
-"""Programs on TT-NN: values, what stays on the device, traces, host ops, and recovery."""
+"""Programs on the TT-NN runtime: results, tensors that stay on the device, traces, host ops, and recovery."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A stand-in for TT-NN in tests: a few ops on NumPy arrays, traces, and failures on demand.
+"""A replacement for TT-NN in tests: a few ops on NumPy arrays, traces, and failures on demand.
 
-Each call is a line in the file that ``STAND_IN_LOG`` names. ``ttnn.tan`` does what ``STAND_IN_TAN`` holds: ``crash``,
-``hang``, ``refuse``, or else computes.
+Each call appends a line to the file that ``STAND_IN_LOG`` names. ``STAND_IN_TAN`` makes ``ttnn.tan`` ``crash``,
+``hang`` or ``refuse``; with any other value it computes.
 """
 
 import enum
@@ -77,7 +77,7 @@ def _array(given):
 
 
 def _op(compute):
-    """A function of arrays as an op of tensors; what is recorded computes again into the same tensors."""
+    """Turns a function of arrays into an op on tensors; a recorded call computes again into the same tensors."""
     name = compute.__name__.strip("_")
 
     @functools.wraps(compute)
