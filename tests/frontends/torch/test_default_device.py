@@ -1,0 +1,60 @@
+"""``torch.set_default_device("tt")``: no tensor that the frontend or the runtime makes for itself is on the device."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import tt_torch  # noqa: F401
+
+
+@pytest.fixture(autouse=True)
+def _default_device():
+    torch.compiler.reset()
+    torch.set_default_device("tt")
+    yield
+    torch.set_default_device(None)
+
+
+def test_a_model_trains_and_runs_often():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(10, 8), nn.LayerNorm(8), nn.Linear(8, 8), nn.GELU(), nn.Dropout(0.1))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    indices = torch.randint(0, 10, (2, 4))
+    compiled = torch.compile(model, backend="tt")
+    losses = []
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = compiled(indices).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+    model.eval()
+    with torch.no_grad():
+        results = [compiled(indices) for _ in range(25)]  # emulated programs that run often get faster ways
+        expected = model.cpu()(indices.cpu())
+    for result in results:
+        assert result.device.type == "tt"
+        torch.testing.assert_close(result.cpu(), expected, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + torch.arange(8) + torch.linspace(0, 1, 400).reshape(50, 8)[:4],
+        lambda x: torch.linalg.svd(x * 2)[1] + 1,
+        lambda x: x[x > 0].sum() * 2,
+        lambda x: x * torch.ones_like(x).cumsum(0) + torch.full((8,), 2.5),
+    ],
+    ids=["constants", "host op", "size that depends on values", "factories"],
+)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_functions_compute_what_the_cpu_computes(function, compiled):
+    torch.manual_seed(0)
+    x = torch.randn(4, 8)
+    call = torch.compile(function, backend="tt") if compiled else function
+    result = call(x).cpu()
+    torch.set_default_device("cpu")
+    torch.testing.assert_close(result, function(x.cpu()), rtol=1e-2, atol=1e-2)
