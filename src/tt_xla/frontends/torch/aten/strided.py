@@ -55,8 +55,8 @@ def _windows(
 def _viewed(x: Array, view: View) -> Array:
     """Returns a view of an array by reshapes, slices and a transpose."""
     x = lax.reshape(x, view.lengths)
-    for part in view.slices:
-        x = lax.slice_in_dim(x, part.start, part.stop, part.step, part.dim)
+    for cut in view.slices:
+        x = lax.slice_in_dim(x, cut.start, cut.stop, cut.step, cut.dim)
     x = lax.transpose(lax.reshape(x, view.large_sizes), view.order)
     return broadcast(lax.reshape(x, view.unexpanded), view.size)
 

@@ -346,7 +346,7 @@ def _write_view(base: Value, view: View, value: Value) -> Value:
     value = reshaped(value, [view.large_sizes[position] for position in view.order])
     inverse = sorted(range(len(view.order)), key=view.order.__getitem__)
     value = reshaped(permuted(value, inverse), view.counts)
-    outer = [reshaped(base, view.lengths)]  # the base, and what is left of it after each slice but the last
+    outer = [reshaped(base, view.lengths)]  # the base, then the base after each slice but the last
     for cut in view.slices[:-1]:
         outer.append(_sliced(outer[-1], cut.dim, cut.start, cut.stop, cut.step))
     for cut, surrounding in zip(reversed(view.slices), reversed(outer), strict=False):
