@@ -114,7 +114,7 @@ def test_opt_works_inside_a_dump(run, dump: Path):
 
 def test_opt_names_what_is_wrong(run, dump: Path, tmp_path: Path):
     assert "ttnn.of_the_future" in run("opt", dump, status=1)
-    assert "Near names are ttir-fold" in run("opt", "--pass", "ttir-fol", "--unknown-ops", dump, status=1)
+    assert "Similar names are ttir-fold" in run("opt", "--pass", "ttir-fol", "--unknown-ops", dump, status=1)
     broken = tmp_path / "broken.mlir"
     broken.write_text("\nfunc.func @f( {\n")
     assert "broken.mlir:2:15" in run("opt", broken, status=1)

@@ -1,4 +1,4 @@
-"""StableHLO in, Program out. Compiling never touches a device."""
+"""The compiler: StableHLO modules become Programs. Compiling never touches a device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["compile_module", "parse_module"]
 
 
 def __getattr__(name: str) -> Any:
-    """The two functions on first use, since they bring xDSL and jaxlib along."""
+    """Imports the two functions on first use, because they import xDSL and jaxlib."""
     if name == "compile_module":
         from tt_xla.compiler.pipeline import compile_module
 

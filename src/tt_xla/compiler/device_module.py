@@ -1,4 +1,4 @@
-"""A module as upstream's dumps have it: inside ``ttcore.device_module``, with the device that it is for."""
+"""Modules in the form of upstream's dumps: inside ``ttcore.device_module``, with the device that they are for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tt_xla.target import Target
 
 
 def wrapped(module: ModuleOp, target: Target) -> ModuleOp:
-    """A copy of a module of functions inside ``ttcore.device_module``."""
+    """Returns a copy of a module of functions inside ``ttcore.device_module``."""
     outer, inner = in_device_module(module)
     meshes: dict[str, Attribute] = {"ttcore.meshes": MeshesAttr((("mesh", (1, 1)),))}
     outer.attributes |= meshes
@@ -27,8 +27,10 @@ def wrapped(module: ModuleOp, target: Target) -> ModuleOp:
 
 
 def _device(target: Target) -> str:
-    """Grid, and how addresses map to cores and banks (tt-mlir ``DeviceAttr``): L1 by the core's place in the grid, DRAM
-    in pages over the banks in turn."""
+    """Returns the text of tt-mlir's ``DeviceAttr``: the grid, and the maps from addresses to cores and banks.
+
+    L1 is addressed by the position of a core in the grid; pages of DRAM go to the banks in turn.
+    """
     rows, columns = target.grid
     banks = target.dram_banks
     flat = "(d0 * s1) * (s2 * (s3 * s6)) + d1 * (s2 * (s3 * s6)) + d2"

@@ -1,4 +1,4 @@
-"""A TTNN module as a Program: plain data, with the predicted cost of every instruction."""
+"""Conversion of a TTNN module to a Program: plain data, with the predicted cost of every instruction."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tt_xla.options import CompileOptions
 from tt_xla.target import Target
 
 _TRACE_ID = TensorLayout.of((), DataType.U32, tiled=False, buffer=BufferType.SYSTEM_MEMORY)
-"""The number of a trace is the host's to keep."""
+"""Layout of a trace's number, which the host keeps."""
 
 
 def emit(
@@ -50,7 +50,7 @@ def emit(
     options: CompileOptions,
     target: Target,
 ) -> Program:
-    """The Program of a module, with no memory plan yet."""
+    """Returns the Program of a module, with an empty memory plan."""
     made = emit_functions(module, target)
     return Program(
         name=name,
@@ -66,7 +66,7 @@ def emit(
 
 
 def _marked(module: ModuleOp, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """Arguments with whether the program writes to them."""
+    """Returns the arguments, with ``written`` set for those that the program writes to."""
     entry = next(filter(is_entry, functions(module)))
     if entry.arg_attrs is None:
         return arguments
@@ -77,7 +77,7 @@ def _marked(module: ModuleOp, arguments: tuple[Argument, ...]) -> tuple[Argument
 
 
 def emit_functions(module: ModuleOp, target: Target) -> list[Function]:
-    """The functions of a TTNN module, with the predicted cost of every instruction; the entry first.
+    """Returns the functions of a TTNN module, the entry first, with the predicted cost of every instruction.
 
     Raises:
         VerificationError: a value is used before it is made, or a tensor has no layout.
@@ -138,7 +138,7 @@ def _instruction(
 
 
 def _operands(op: Operation, numbers: dict[SSAValue, int]) -> dict[str, Operand]:
-    """Operands by name.
+    """Returns the numbers of an op's operands by operand name.
 
     Raises:
         VerificationError: one is used before it is made.

@@ -22,8 +22,8 @@ def plain_instruction(op: TTOp) -> Instruction:
         group = [] if value is None else [value] if isinstance(value, SSAValue) else list(value)
         tensors = [item for item in group if not isinstance(item.type, DeviceType)]
         if tensors:
-            places = tuple(range(count, count + len(tensors)))
-            operands[name] = places[0] if isinstance(value, SSAValue) else places
+            numbers = tuple(range(count, count + len(tensors)))
+            operands[name] = numbers[0] if isinstance(value, SSAValue) else numbers
             count += len(tensors)
     results = tuple(range(count, count + len(op.results)))
     return Instruction(op.name, operands, results, {name: plain_value(value) for name, value in op.values().items()})

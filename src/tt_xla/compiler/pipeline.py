@@ -57,16 +57,20 @@ def _always(options: CompileOptions) -> bool:
 
 @dataclass(frozen=True)
 class Stage:
+    """A named step of the pipeline."""
+
     name: str
+    """Name in kebab case, which users give to ``tt-xla opt``."""
     run: Callable[[ModuleOp, CompileOptions, Target], object]
-    """Changes the module in place."""
+    """Function that changes the module in place."""
     reason: str
-    """Why it is there, and why at this place."""
+    """Reason for the stage and for its position in the pipeline."""
     when: Callable[[CompileOptions], bool] = _always
+    """Whether the stage runs under some options."""
 
 
 def _alone(run: Callable[[ModuleOp], object]) -> Callable[[ModuleOp, CompileOptions, Target], object]:
-    """A pass that looks at the module alone."""
+    """Returns the ``run`` function of a stage for a pass that needs neither options nor target."""
     return lambda module, options, target: run(module)
 
 
@@ -172,7 +176,7 @@ TTIR_STAGES = (
     Stage("ttir-cse", _alone(cse.run), "Decompositions compute some values twice."),
     Stage("ttir-fold", _fold, "Fusions leave moves of moves."),
 )
-"""What happens to a TTIR module, in order."""
+"""Stages that a TTIR module goes through, in order."""
 
 TTNN_STAGES = (
     Stage(
@@ -256,47 +260,50 @@ TTNN_STAGES = (
     ),
     Stage("ttnn-deallocate", _alone(deallocate.run), "Last, when no stage moves ops any more."),
 )
-"""What happens to a TTNN module, in order."""
+"""Stages that a TTNN module goes through, in order."""
 
 
 def _explaining(stages: Iterable[Stage], choices: list[Choice] | None) -> list[Stage]:
-    """The same stages, with the reasons of the layout optimiser going to ``choices``."""
+    """Returns the same stages, with a layout optimiser that appends its reasons to ``choices``."""
     run = functools.partial(_choose_layouts, choices=choices)
     return [dataclasses.replace(stage, run=run) if stage.run is _choose_layouts else stage for stage in stages]
 
 
 LOWERING = "ttir-to-ttnn"
-"""The name of the step between the two."""
+"""Name of the step between TTIR and TTNN stages."""
 
 
 def stage_named(name: str) -> Stage:
-    """The last stage of a name, which runs under all the options that it looks at.
+    """Returns the stage with a name; of several, the last one, which covers all options that the name depends on.
 
     Raises:
-        OptionError: there is none; the message has names near to it.
+        OptionError: no stage has the name; the hint lists similar names.
     """
     known = {stage.name: stage for stage in (*TTIR_STAGES, *TTNN_STAGES)}
     if name not in known:
         near = difflib.get_close_matches(name, [*known, LOWERING], n=3, cutoff=0.5)
-        hint = f"Near names are {', '.join(near)}." if near else f"Known are {', '.join([*known, LOWERING])}."
+        hint = f"Similar names are {', '.join(near)}." if near else f"Known are {', '.join([*known, LOWERING])}."
         raise OptionError(f"No pass is named '{name}'.", hint=hint)
     return known[name]
 
 
 def lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
-    """The TTNN module of a TTIR module; a traced program prepares its weights, as a trace holds device work alone."""
+    """Lowers a TTIR module to TTNN.
+
+    A program with a trace prepares its weights beforehand, because a trace holds work of the device only.
+    """
     prepare = options.optimization_level >= 1 or options.enable_trace
     return ttir_to_ttnn.run(module, prepare_weights=prepare, exact=_is_exact(options))
 
 
 _BY_PATTERNS = ("ttir-fold", "ttir-fuse", "ttir-sink-permutes", "ttnn-fuse")
-"""Stages that can stop half-way, between two changes."""
+"""Stages that run patterns, so that they can stop between two changes."""
 
 OPTIONAL = (
     *("ttir-fold", "ttir-fuse", "ttir-sink-permutes", "ttir-cse", "ttnn-fuse", "ttnn-propagate-row-major"),
     *("ttnn-hoist-loop-invariants", "ttnn-hoist-const-eval", "ttnn-choose-layouts"),
 )
-"""Stages without which a program still compiles, as a rule."""
+"""Stages without which most programs still compile."""
 
 
 def run_stages(
@@ -311,11 +318,12 @@ def run_stages(
     """Runs the stages that the options ask for.
 
     Args:
-        changes: counts what those of ``OPTIONAL`` change, and says when no more of it may happen.
-        verify: check the module after each stage; done, and the module printed, under the VERBOSE log level too.
+        module: the module, which is changed in place.
+        verify: whether to check the module after each stage. Log level VERBOSE also checks it, and logs its text.
+        changes: counts the changes by stages of ``OPTIONAL``, and limits them.
 
     Raises:
-        TTXLAError: a stage fails, or leaves a module that breaks a rule.
+        TTXLAError: a stage fails, or leaves a module that breaks a rule of its dialect.
     """
     log = logger()
     for stage in stages:
@@ -359,11 +367,14 @@ def compile_module(
     """Compiles a StableHLO module.
 
     Args:
-        module: is left as it was.
+        module: the module, which is left unchanged.
+        options: the compile options.
+        target: the system to compile for.
+        name: name of the Program.
         dumps: receives the text of the module at each of the stages vhlo, shlo, ttir and ttnn.
-        choices: receives the layout of each op at level 2, and why it has it.
-        without: names of stages to leave out, to see what they change.
-        changes: counts what optional stages change, and limits it, to see which change makes a program wrong.
+        choices: receives the layout of each op at level 2, and the reason for it.
+        without: names of stages to leave out.
+        changes: counts the changes by optional stages and limits them, to find the change that makes a program wrong.
 
     Raises:
         CompileError: the module cannot become a Program; with the user's source line where it is known.
@@ -482,7 +493,7 @@ def _compile(
 
 
 def _cause(error: BaseException) -> Exception:
-    """The error of ours behind one that xDSL wraps around it."""
+    """Returns our own error inside one that xDSL wraps around it, or a VerificationError if there is none."""
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, TTXLAError):
@@ -492,10 +503,13 @@ def _cause(error: BaseException) -> Exception:
 
 
 def verify_module(module: ModuleOp, stage: str) -> None:
-    """That a module follows the rules of its dialects.
+    """Checks that a module follows the rules of its dialects.
+
+    Args:
+        stage: what the module went through last, for the message.
 
     Raises:
-        VerificationError: it does not, after ``stage``.
+        VerificationError: the module breaks a rule.
     """
     try:
         module.verify()
@@ -511,7 +525,10 @@ def verify_module(module: ModuleOp, stage: str) -> None:
 def _recorder(
     options: CompileOptions, dumps: dict[str, str] | None, log: logging.Logger
 ) -> Callable[[str, Callable[[], str]], None]:
-    """What to do with the text of a stage: log it, keep it, write it; nothing is printed unless somebody wants it."""
+    """Returns a function that logs, collects and writes the text of a stage, as logger, ``dumps`` and options ask for.
+
+    It takes the name of the stage and a function that prints the module, which is only called if the text is needed.
+    """
     exports = options.export_path and not options.generates_source  # generated source brings its modules itself
     folder = Path(options.export_path) / "irs" if exports else None
     if dumps is None and folder is None and not log.isEnabledFor(logging.DEBUG):
@@ -529,7 +546,11 @@ def _recorder(
 
 
 def export_ir(folder: Path, stage: str, model: str, text: str) -> Path:
-    """Writes ``<stage>[_<model>]_<unix ms>.mlir``, upstream's name for a dump."""
+    """Writes the text of a stage to ``<stage>[_<model>]_<unix ms>.mlir``, upstream's name for a dump.
+
+    Returns:
+        The path of the file.
+    """
     infix = f"_{model.replace('/', '_')}" if model else ""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{stage}{infix}_{time.time_ns() // 1_000_000}.mlir"

@@ -1,4 +1,4 @@
-"""That a Program fits in the chip's memory, and what it takes of it at most."""
+"""Check that a Program fits in the chip's memory, and its peak use of memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tt_xla.target import Target
 
 _TRACE_BYTES_PER_OP = 4096
 _TRACE_BYTES_PER_CORE = 256
-"""What one recorded op takes of the trace region: its dispatch commands, and runtime arguments for each core."""
+"""Bytes of the trace region for one recorded op: its dispatch commands, and its runtime arguments for each core."""
 
 
 def run(program: Program, target: Target) -> MemoryPlan:
-    """Peak use of memory over one run that computes everything.
+    """Returns the peak use of memory over one run that computes everything, const-eval included.
 
     Raises:
-        ResourceExhaustedError: the program does not fit.
+        ResourceExhaustedError: the program does not fit; the message names the largest tensors.
     """
     residency = Residency(target)
     overflow = walk(program, residency)
@@ -34,14 +34,14 @@ def run(program: Program, target: Target) -> MemoryPlan:
 
 
 def _recorded(program: Program) -> int:
-    """How many ops traces replay."""
+    """Returns the number of ops that traces replay."""
     functions = {function.name: function for function in program.functions}
     traces = [called(step, functions) for step in program.functions[0].body if step.op == TRACE]
     return sum(_ops(function, functions) for group in traces for function in group)
 
 
 def _ops(function: Function, functions: Mapping[str, Function]) -> int:
-    """How many ops a trace of a function replays; all rounds of its loops are recorded."""
+    """Returns the number of ops that a trace of a function replays. All iterations of its loops are recorded."""
     total = 0
     for step in function.body:
         if step.op == WHILE_LOOP:
@@ -76,7 +76,7 @@ def _location(program: Program, key: Key) -> str:
 
 
 def _name(program: Program, key: object, residency: Residency) -> str:
-    """A value in words: the argument's name or the op, with shape and data type."""
+    """Returns the description of a value: the argument's name or the op, with shape and data type."""
     assert isinstance(key, tuple)
     name, value = key
     function: Function = program.function(name)

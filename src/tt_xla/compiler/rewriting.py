@@ -1,4 +1,4 @@
-"""What passes share: matching values, building replacements, running patterns to a fixed point."""
+"""Helpers of passes: matching values, building replacements, and running patterns to a fixed point."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def pattern(
 
 
 class Worklist:
-    """Ops still to be looked at, the last one added first."""
+    """The ops that patterns still have to be tried on; the last one added comes first."""
 
     def __init__(self) -> None:
         self._stack: list[Operation] = []
@@ -70,7 +70,7 @@ class Worklist:
             self._stack.append(op)
 
     def fill(self, ops: Sequence[Operation]) -> None:
-        """The worklist is empty before and has ``ops``, all different, after; the last one comes first."""
+        """Fills the worklist, which must be empty, with distinct ops; the last one comes first."""
         self._stack = list(ops)
         self._members = set(map(id, ops))
 
@@ -83,7 +83,7 @@ class Worklist:
 
 
 class Rewriter(PatternRewriter):
-    """xDSL's rewriter with a worklist in the place of listeners, which cost more than the rewriting itself."""
+    """xDSL's rewriter with a worklist instead of listeners, which take more time than the rewriting itself."""
 
     def __init__(self, module: ModuleOp, worklist: Worklist) -> None:
         super().__init__(InsertPoint.at_start(module.body.block))
@@ -91,7 +91,7 @@ class Rewriter(PatternRewriter):
 
     def insert(self, op: Any, insertion_point: InsertPoint | None = None) -> Any:
         if insertion_point is None or insertion_point.insert_before is None:
-            raise ValueError("a pattern inserts before an op that it names")
+            raise ValueError("a pattern must insert ops before an op; this insertion point has none")
         made: Sequence[Operation] = (op,) if isinstance(op, Operation) else op
         insertion_point.block.insert_ops_before(made, insertion_point.insert_before)
         for one in reversed(made):
@@ -134,7 +134,7 @@ Apply: TypeAlias = Callable[[Any, PatternRewriter], None]
 
 
 class _Dispatch:
-    """The patterns by the class of op that they start from, and whether ops of the class may disappear unused."""
+    """The patterns for each class of ops, and whether unused ops of the class may be erased."""
 
     def __init__(self, patterns: Sequence[RewritePattern | Pattern[Any]]) -> None:
         self._by_root: dict[type, list[tuple[int, Apply]]] = {}
@@ -145,7 +145,7 @@ class _Dispatch:
         self.found: dict[type[Operation], tuple[bool, tuple[Apply, ...]]] = {}
 
     def find(self, kind: type[Operation]) -> tuple[bool, tuple[Apply, ...]]:
-        """What ``found`` will have for a class from now on."""
+        """Returns the entry of ``found`` for a class, after adding it."""
         places = dict(chain.from_iterable(self._by_root[base] for base in kind.__mro__ if base in self._by_root))
         found = self.found[kind] = (_is_pure_kind(kind), tuple(places[place] for place in sorted(places)))
         return found
@@ -158,7 +158,7 @@ def _dispatch(patterns: tuple[RewritePattern | Pattern[Any], ...]) -> _Dispatch:
 
 @dataclass(frozen=True)
 class Change:
-    """What a pattern did to an op, or a stage without patterns to a module; then ``pattern`` and ``op`` are empty."""
+    """A change by a pattern to an op, or by a stage as a whole, which has no ``pattern`` and ``op``."""
 
     stage: str
     pattern: str = ""
@@ -172,10 +172,10 @@ class Change:
 
 @dataclass
 class Changes:
-    """What stages change, in order, and how much of it may happen: the first ``limit`` changes, or all.
+    """The changes by stages, in order. Only the first ``limit`` changes happen, or all if there is no limit.
 
-    Compiling is deterministic, so the first changes are the same ones under each limit, and the one that makes a
-    program wrong can be searched for.
+    Compiling is deterministic, so the first changes are the same under every limit. That allows a binary search for the
+    change that makes a program wrong.
     """
 
     limit: int | None = None
@@ -187,7 +187,7 @@ class Changes:
         return self.limit is not None and len(self.made) >= self.limit
 
     def apply(self, patterns: Sequence[Apply], op: Operation, rewriter: PatternRewriter) -> None:
-        """The first of the patterns that changes something, if one more change may happen."""
+        """Applies the first pattern that changes something, unless the limit is reached."""
         name, location = op.name, op.location
         for apply in () if self.spent else patterns:
             apply(op, rewriter)
@@ -197,7 +197,7 @@ class Changes:
 
     @contextmanager
     def counting(self, stage: str) -> Generator[None]:
-        """Patterns that run in here are counted."""
+        """Counts the changes by patterns that run in this block."""
         self.stage, token = stage, _counted.set(self)
         try:
             yield
@@ -246,7 +246,7 @@ def run_patterns(module: ModuleOp, *patterns: RewritePattern | Pattern[Any], exa
 
 
 def _last_first(root: Operation) -> list[Operation]:
-    """The ops inside an op, each before those in its regions, from the last to the first."""
+    """Returns the ops inside an op from the last to the first, each before the ops in its own regions."""
     found: list[Operation] = []
     for region in reversed(root.regions):
         for block in reversed(region.blocks):
@@ -265,12 +265,12 @@ def _is_pure_kind(kind: type[Operation]) -> bool:
 
 
 def is_pure(op: Operation) -> bool:
-    """Whether an op does nothing but make its results."""
+    """Whether an op has no effect besides its results."""
     return _is_pure_kind(type(op)) and "effects" not in op.properties
 
 
 def _is_unused(op: Operation) -> bool:
-    """Whether an op has results, and nothing uses them."""
+    """Whether an op without effects has results and none of them is used."""
     if "effects" in op.properties:
         return False
     for result in op.results:
@@ -280,23 +280,24 @@ def _is_unused(op: Operation) -> bool:
 
 
 def producer(value: SSAValue, kind: type[OpKind]) -> OpKind | None:
-    """The op that made a value, if it is of a kind."""
+    """Returns the op that made a value if it is of a class, else None."""
     return value.op if isinstance(value, OpResult) and isinstance(value.op, kind) else None
 
 
 def look_through(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
-    """The value behind ops of the given kinds, each taken from its first operand."""
+    """Returns the value behind ops of the given classes, following the first operand of each."""
     while isinstance(value, OpResult) and isinstance(value.op, kinds):
         value = value.op.operands[0]
     return value
 
 
 def is_splat(value: SSAValue, expected: float) -> bool:
+    """Whether a value is a constant whose elements all equal ``expected``."""
     return splat(value) == expected
 
 
 def both_ways(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """The two operands of a commutative op in both orders."""
+    """Yields the two operands of a commutative op in both orders."""
     lhs, rhs = op.operands
     yield lhs, rhs
     yield rhs, lhs
@@ -310,7 +311,12 @@ def replace_with(
     result: Tensor | None = None,
     **values: Any,
 ) -> None:
-    """Replaces an op of one result by an op of ``kind`` that keeps its location, and its type unless one is given."""
+    """Replaces an op with one result by an op of class ``kind`` at the same location.
+
+    Args:
+        result: type of the new result; by default that of the old one.
+        values: properties of the new op.
+    """
     made = kind.make(operands, [result or tensor_type(op.results[0])], op.location, **values)
     rewriter.replace(op, made)
 
@@ -318,29 +324,30 @@ def replace_with(
 def insert_before(
     rewriter: PatternRewriter, op: Operation, kind: type[TTOp], operands: Sequence[Any], result: Tensor, **values: Any
 ) -> SSAValue:
-    """A new op before ``op``, at its location; its result."""
+    """Inserts a new op before ``op``, at the same location, and returns its result."""
     made = kind.make(operands, [result], op.location, **values)
     rewriter.insert(made, InsertPoint.before(op))
     return made.results[0]
 
 
 def functions(module: ModuleOp) -> Iterator[FuncOp]:
-    """The functions of a module, in order; adding some while iterating is safe."""
+    """Yields the functions of a module in order. Functions may be added during the iteration."""
     for op in list(module.body.block.ops):
         if isinstance(op, FuncOp):
             yield op
 
 
 def is_forward(function: FuncOp) -> bool:
-    """Whether a function is run in every call: an entry, or what a loop or a case runs."""
+    """Whether a function runs in every call: it is an entry, or a loop or case runs it."""
     kind = function.attributes.get(FUNCTION_TYPE)
     return kind is None or kind == StringAttr(FunctionKind.FORWARD.value)
 
 
 def is_entry(function: FuncOp) -> bool:
-    """Whether a function is called from outside."""
+    """Whether a function is called from outside the module."""
     return is_forward(function) and (function.sym_visibility is None or function.sym_visibility.data == "public")
 
 
 def body(function: FuncOp) -> Block:
+    """Returns the one block of a function."""
     return function.body.block

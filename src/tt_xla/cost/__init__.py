@@ -1,6 +1,6 @@
-"""What an instruction of a Program costs on a chip: time and its parts, from arithmetic alone.
+"""The cost model: device time of an instruction of a Program, and its parts, from arithmetic only.
 
-Used by the compiler to choose, by the Program to predict, by reports to explain. Never asks a device.
+The compiler chooses layouts by it, Programs carry its predictions, and reports explain them. It never asks a device.
 """
 
 from tt_xla.cost.model import instruction_cost

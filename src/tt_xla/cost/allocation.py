@@ -1,4 +1,4 @@
-"""TT-NN's allocator: one address for a buffer in every bank, the first gap that fits.
+"""TT-NN's allocator: a buffer has one address in every bank, in the first gap that holds it.
 
 DRAM is filled from the bottom up and L1 from the top down, since the circular buffers of the running op grow from the
 bottom of L1 (tt-metal ``BankManager``; tried in TT-NN's mock mode with ``tensor.buffer_address()``).
@@ -15,7 +15,7 @@ from tt_xla.ir.layout import round_up
 
 @dataclass
 class AddressSpace:
-    """The addresses [base, end) of one bank; every other bank of the buffer type looks the same."""
+    """The addresses [base, end) of one bank. All banks of a buffer type look the same."""
 
     name: str
     base: int
@@ -23,28 +23,29 @@ class AddressSpace:
     align: int
     top_down: bool = False
     owners: dict[Hashable, tuple[int, int]] = field(default_factory=lambda: {})
-    """Taken [start, stop) by what took it."""
+    """Allocated address ranges [start, stop) by owner."""
     gaps: list[tuple[int, int]] = field(default_factory=lambda: [])
-    """Free [start, stop) in order of addresses."""
+    """Free address ranges [start, stop) in order of addresses."""
     peak: int = 0
-    """Bytes between where allocation starts and the farthest address reached so far."""
+    """Bytes between the end at which allocation starts and the farthest address allocated so far."""
 
     def __post_init__(self) -> None:
         self.gaps = [(self.base, self.end)]
 
     @property
     def used(self) -> int:
+        """Allocated bytes."""
         return sum(stop - start for start, stop in self.owners.values())
 
     @property
     def lowest(self) -> int:
-        """The lowest address taken; the end when none is."""
+        """Lowest allocated address, or ``end`` if nothing is allocated."""
         if not self.gaps or self.gaps[0][0] > self.base:
             return self.base
         return self.gaps[0][1]
 
     def allocate(self, owner: Hashable, size: int) -> int | None:
-        """The address given to ``owner``; None when no gap holds ``size`` bytes."""
+        """Allocates ``size`` bytes for an owner. Returns the address, or None if no gap holds them."""
         size = round_up(max(size, 1), self.align)
         order = range(len(self.gaps) - 1, -1, -1) if self.top_down else range(len(self.gaps))
         for index in order:
@@ -60,7 +61,7 @@ class AddressSpace:
         return None
 
     def free(self, owner: Hashable) -> None:
-        """Gives back what ``owner`` has, if it has anything here."""
+        """Frees the bytes of an owner, if it has any here."""
         block = self.owners.pop(owner, None)
         if block is None:
             return

@@ -43,8 +43,10 @@ DEFAULT_CHUNK = 128
 
 
 def attention(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Prefill. Each head's chunks of queries are shared by as many cores as there are for a head; each goes through the
-    chunks of keys that its mask lets through."""
+    """Returns the cost of attention over many queries (prefill).
+
+    The cores of a head share its chunks of queries. Each chunk goes through the chunks of keys that its mask admits.
+    """
     inputs = inputs_of(instruction, values)
     query, key, value = (inputs[0], inputs[1], inputs[min(2, len(inputs) - 1)])
     attributes = instruction.attributes
@@ -89,7 +91,7 @@ def attention(instruction: Instruction, values: Sequence[TensorSpec], rates: Rat
 
 
 def _blocks(attributes: Any, rows: int, length: int, q_chunk: int, k_chunk: int) -> float:
-    """Chunks of keys that a chunk of queries meets, on average. Queries are the last ``rows`` of the positions."""
+    """Returns the mean number of chunks of keys for a chunk of queries. Queries are the last ``rows`` positions."""
     whole = -(-length // k_chunk)
     if not attributes.get("is_causal"):
         return whole
@@ -110,7 +112,7 @@ def _score_cycles(attributes: Any) -> float:
 
 
 def decode(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """One query a head: the keys and values of all positions come by once."""
+    """Returns the cost of attention with one query per head (decoding), which reads all keys and values once."""
     inputs = inputs_of(instruction, values)
     query, key, value = (inputs[0], inputs[1], inputs[min(2, len(inputs) - 1)])
     keys, valued = Work(key.layout), Work(value.layout)

@@ -1,8 +1,9 @@
-"""How much of each core's L1 an op takes while it runs, besides its operands and results: circular buffers, and the
-tensors that convolutions and pooling make for themselves.
+"""L1 that an op needs on each core while it runs, besides operands and results: its circular buffers, and the internal
+tensors of convolutions and pooling.
 
-Measured with TT-NN's mock mode on p150: L1 is filled with a tensor until an op reports that its circular buffers clash
-with it. A figure holds when it is not below the measured one; ``docs/architecture.md`` says how that is checked.
+The figures were measured with TT-NN's mock mode on p150: L1 is filled with a tensor until an op reports that its
+circular buffers clash with it. A figure is right if it is not below the measured one; ``docs/architecture.md`` says how
+that is checked.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from tt_xla.target import Target
 KIB = 1024
 
 _OTHERS = 192 * KIB
-"""What an op of no family below takes at most."""
+"""Upper bound, in bytes, for an op that belongs to no family below."""
 
 Buffers = Callable[[Instruction, list[TensorSpec], TensorSpec, Target], int]
 
 
 def circular_buffer_bytes(instruction: Instruction, values: Sequence[TensorSpec], target: Target) -> int:
-    """Bytes of each core's L1 that ``instruction`` needs from the bottom up, below every tensor in L1."""
+    """Returns the bytes of each core's L1 that an instruction needs from the bottom up, below all tensors in L1."""
     if not instruction.results:
         return 0
     name = instruction.op.rpartition(".")[2]
@@ -48,18 +49,20 @@ def _page(spec: TensorSpec) -> int:
 
 
 def _others(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """Two pages of each tensor, which counts where rows are pages, or what data movement takes."""
+    """Returns two pages of each tensor, which is much if rows are pages, but at least what data movement takes."""
     return max(_OTHERS, 2 * sum(_page(spec) for spec in (*inputs, result)))
 
 
 def _all(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """What a loop or a case runs was laid out with all of L1 to itself."""
+    """Returns all of L1: functions that a loop or a case runs were laid out as if they had L1 to themselves."""
     return target.l1_usable_bytes
 
 
 def _elementwise(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """Two tiles of each tensor that is not at hand on its core, two where a row or column is repeated, and one of each
-    operand that functions are applied to."""
+    """Returns two tiles of the result and of each operand that is not on its core already.
+
+    A broadcast operand takes two more, and an operand that functions are applied to first takes one more.
+    """
     tiles = 0
     for spec in inputs:
         if not (result.layout.is_sharded and same_shards(spec.layout, result.layout)):
@@ -77,20 +80,22 @@ def _columns(spec: TensorSpec) -> int:
 
 
 def _softmax(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """A row of tiles in and out, once more for the numerically stable one. Measured: 16 columns 95 and 129 KB, 128
-    columns 818 KB."""
+    """Returns a row of tiles in and out, and one more for the numerically stable softmax.
+
+    Measured: 95 and 129 KB for 16 columns, 818 KB for 128 columns.
+    """
     tile = max(_tile(inputs[0]), _tile(result))
     rows = 3 if instruction.attributes.get("numericStable") else 2
     return min(rows * _columns(inputs[0]) * tile + 16 * tile, 900 * KIB)
 
 
 _NORM_STREAMED = 184 * KIB
-"""Layer and RMS norm of interleaved tensors stream rows that are too long. Measured: 174 KB for 16 and 128 columns."""
+"""Bytes for layer and RMS norm of interleaved tensors, which stream long rows. Measured: 174 KB, 16 or 128 columns."""
 
 
 def _norm(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """Sharded: the shard in the accumulator's type, eight tiles for each of its rows, and its weights. Measured: shards
-    of 8x2, 8x4, 2x4 and one tile 378, 494, 200 and 111 KB."""
+    """Returns, for sharded tensors, the shard in the accumulator's type, eight tiles for each of its rows, and its
+    weights. Measured: 378, 494, 200 and 111 KB for shards of 8x2, 8x4, 2x4 and 1x1 tiles."""
     if not result.layout.is_sharded:
         return _NORM_STREAMED
     tile = DataType.F32.tile_bytes
@@ -103,7 +108,7 @@ def _reduction(instruction: Instruction, inputs: list[TensorSpec], result: Tenso
 
 
 def _matmul(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """Two blocks of each operand, the block of results, and its sums in float32 while they build up."""
+    """Returns two blocks of each operand, the block of results, and its partial sums in float32."""
     config = instruction.attributes.get("matmul_program_config")
     if config and config["config"] == "dram_sharded":
         tiles = [_tile(spec) for spec in (inputs[0], inputs[1], result)]
@@ -122,17 +127,22 @@ def _matmul(instruction: Instruction, inputs: list[TensorSpec], result: TensorSp
 
 
 _AUTOMATIC_MATMUL = 160 * KIB
-"""Without a program config TT-NN fits its blocks into what is free. Measured: 13 to 21 KB at the least."""
+"""Bytes for a matmul without a program config, whose blocks TT-NN fits into free L1. Measured: at least 13 to 21 KB."""
 
 
 def matmul_buffers(
     config: Any, tile_a: int, tile_b: int, tile_out: int, *, in_place: bool, local: bool, bias: bool
 ) -> int:
-    """Bytes of the circular buffers of a matmul with a program config (plain fields).
+    """Returns the bytes of the circular buffers of a matmul with a program config.
 
     Args:
-        in_place: the result is sharded, so its block is the tensor itself.
-        local: the left operand is where it is used.
+        config: fields of the program config.
+        tile_a: bytes of a tile of the left operand.
+        tile_b: bytes of a tile of the right operand.
+        tile_out: bytes of a tile of the result.
+        in_place: whether the result is sharded, so that its block is the tensor itself.
+        local: whether the left operand is on the core that uses it.
+        bias: whether a bias is added.
     """
     depth = int(config["in0_block_w"])
     rows, columns = int(config["per_core_m"]), int(config.get("per_core_n", 1))
@@ -145,7 +155,7 @@ def matmul_buffers(
 def dram_sharded_buffers(
     config: Any, columns: int, tile_a: int, tile_b: int, tile_out: int, *, bias: bool = False
 ) -> int:
-    """Bytes of the circular buffers of a product whose weights have ``columns`` tiles in each bank of DRAM.
+    """Returns the bytes of the circular buffers of a product whose weights have ``columns`` tiles in each DRAM bank.
 
     Three blocks of weights, two of the row, the results and their sums. Measured with 32 columns of bfp_bf8 in a bank
     and blocks of 1, 2 and 4 tiles: 307, 415 and 632 KB; with 64 columns and blocks of 4: 1247 KB.
@@ -156,7 +166,7 @@ def dram_sharded_buffers(
 
 
 def _convolution(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """The input in shards, the input with its halo, the result in shards, a block of rows as a matrix, and weights."""
+    """Returns the sharded input, the input with halo, the sharded result, a block of rows as a matrix, and weights."""
     attributes = instruction.attributes
     source, kernel = inputs[0], attributes.get("kernel_size") or (1, 1)
     positions_in, positions = math.prod(source.shape[:-1]), math.prod(result.shape[:-1])
@@ -173,7 +183,7 @@ def _convolution(instruction: Instruction, inputs: list[TensorSpec], result: Ten
 
 
 def _pooling(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """The input in shards, with its halo, and the result."""
+    """Returns the sharded input, the input with its halo, and the result."""
     source, kernel = inputs[0], instruction.attributes.get("kernel_size") or (1, 1)
     positions_in, positions = math.prod(source.shape[:-1]), math.prod(result.shape[:-1])
     channels = round_up(source.shape[-1], TILE)
@@ -190,20 +200,23 @@ def _attention(instruction: Instruction, inputs: list[TensorSpec], result: Tenso
 
 
 _TILIZE = 96 * KIB
-"""Tilize and untilize go through a row of tiles in parts. Measured: 12 KB for 16 columns, 33 KB for 128."""
+"""Bytes for tilize and untilize of parts of a row of tiles. Measured: 12 KB for 16 columns, 33 KB for 128."""
 
 
 def _rows_of_tiles(spec: TensorSpec, target: Target) -> int:
-    """Where all of L1 has room, tilize and untilize take whole rows of tiles in and out, twice on cores that have
-    several; where it has not, parts of them. They look before the result is there, so that to L1 both must fit.
-    Measured: 1024 columns of float32 257 KB, of which a core has several 513 KB."""
+    """Returns the bytes for tilize and untilize of whole rows of tiles, or 0 if L1 is too small for them.
+
+    A row comes in and goes out, twice on cores with several rows. TT-NN decides before the result is allocated, so both
+    must fit in L1 if the result goes there. Measured: 257 KB for 1024 columns of float32, 513 KB for several rows on a
+    core.
+    """
     rows = -(-math.prod(spec.shape[:-1]) // TILE)
     whole = (4 if rows > target.cores else 2) * _columns(spec) * spec.layout.dtype.tile_bytes + KIB
     return whole if whole <= target.l1_usable_bytes else 0
 
 
 def _copy(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
-    """Between shards and pages only a few pages."""
+    """Returns a few pages for moves between shards and pages, and rows of tiles for tilize and untilize."""
     source = inputs[0]
     if source.layout.tiled == result.layout.tiled:
         return 4 * max(_page(source), _page(result)) + 16 * KIB

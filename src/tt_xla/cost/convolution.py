@@ -16,9 +16,9 @@ from tt_xla.ir.program import Cost, Instruction, TensorSpec
 
 
 def convolution(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """A matrix product of all output positions by a window's inputs, whose rows are gathered with their halo.
+    """Returns the cost of a convolution: a matrix product of output positions by a window's inputs, gathered with halo.
 
-    TT-NN fills grouped weights up with zeros, so groups save nothing.
+    TT-NN pads grouped weights with zeros, so groups save nothing.
     """
     attributes = instruction.attributes
     result = values[instruction.results[0]]
@@ -47,7 +47,9 @@ def _windows(
     high: int,
     wide: int,
 ) -> Cost:
-    """Windows of ``high`` rows of ``wide`` elements by the weights, for each position of the result's ``shape``.
+    """Returns the cost of multiplying windows by the weights, for each position of the result's ``shape``.
+
+    A window has ``high`` rows of ``wide`` elements.
 
     A block is some rows of tiles by one row of the window: it is read, tilized, multiplied, and added to what the rows
     of the window before it gave. With one block of rows each part of the weights is used once, so a core has no room
@@ -90,7 +92,7 @@ def _windows(
 
 
 def _split(out: Work, rates: Rates, positions: int) -> tuple[int, int]:
-    """Into how many parts cores cut the positions and the channels of the result."""
+    """Returns the numbers of parts into which cores cut the positions and the channels of the result."""
     if out.shards is not None:
         return max(out.shards[1][0], 1), max(out.shards[1][1], 1)
     if positions >= rates.cores:

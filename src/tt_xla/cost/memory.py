@@ -1,4 +1,4 @@
-"""How many bytes a tensor takes in a bank of DRAM or in the L1 of a core.
+"""Bytes that a tensor takes in a bank of DRAM or in the L1 of a core.
 
 Interleaved tensors spread page by page over all banks, each page aligned; a bank holds the rounded-up share, since the
 allocator gives a buffer the same address in every bank (tt-metal ``Allocator``, lock-step allocation).
@@ -13,7 +13,7 @@ from tt_xla.target import Target
 
 
 def bytes_per_bank(layout: TensorLayout, target: Target) -> int:
-    """Aligned bytes of a tensor in each bank: a DRAM bank, or a core's L1; 0 for host memory."""
+    """Returns the aligned bytes of a tensor in each bank, a DRAM bank or a core's L1; 0 for host memory."""
     if layout.buffer is BufferType.SYSTEM_MEMORY:
         return 0
     in_l1 = layout.buffer is BufferType.L1

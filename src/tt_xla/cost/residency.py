@@ -1,7 +1,7 @@
-"""What lies in a chip's memory while a Program runs: an address for every tensor, as TT-NN's allocator gives it.
+"""Contents of a chip's memory while a Program runs: an address for every tensor, as TT-NN's allocator chooses it.
 
-The compiler walks a Program with it to know that it fits and what it takes at most; the runtime keeps it while a
-Program runs for the first time, and the two must agree.
+The compiler walks a Program to check that it fits and to find its peak use of memory. The runtime keeps the same
+account while a Program runs for the first time. The two must agree.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from tt_xla.ir.program import (
 from tt_xla.target import Target
 
 Key = tuple[str, int]
-"""A value: its function's name and its number."""
+"""Key of a value: the name of its function, and its number there."""
 
 
 class Overflow(NamedTuple):
-    """A tensor that no gap holds."""
+    """A tensor that fits into no gap of an address space."""
 
     key: Key
     spec: TensorSpec
@@ -43,7 +43,7 @@ class Overflow(NamedTuple):
 
 
 class Residency:
-    """The memory of one chip: DRAM from the bottom up, L1 from the top down; every bank looks the same."""
+    """The memory of one chip: DRAM is filled from the bottom up, L1 from the top down. All banks look the same."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -51,20 +51,20 @@ class Residency:
         self.l1 = AddressSpace("L1", target.l1_unreserved_base, target.l1_end, target.noc_l1_align, top_down=True)
         self.specs: dict[Key, TensorSpec] = {}
         self._sharing: dict[Key, Key] = {}
-        """Views, by the value whose memory they share."""
+        """For each view, the value whose memory it shares."""
         self._sharers: dict[Key, int] = {}
-        """How many values share the memory of one, itself included."""
+        """Number of values that share the memory of a value, including itself."""
 
     @property
     def dram_peak_bytes(self) -> int:
-        """Over all banks together."""
+        """Peak use of DRAM in bytes, over all banks together."""
         return self.dram.peak * self.target.dram_banks
 
     def space(self, spec: TensorSpec) -> AddressSpace | None:
         return {BufferType.DRAM: self.dram, BufferType.L1: self.l1}.get(spec.layout.buffer)
 
     def hold(self, key: Key, spec: TensorSpec) -> Overflow | None:
-        """Gives a value its memory; what could not be placed, if it could not."""
+        """Allocates memory for a value. Returns an overflow if it fits into no gap, else None."""
         space = self.space(spec)
         if space is None:
             return None
@@ -76,8 +76,10 @@ class Residency:
         return None
 
     def run(self, function: Function, instruction: Instruction, functions: Mapping[str, Function]) -> Overflow | None:
-        """Gives the results of an instruction their memory; a view shares its operand's, and those of a trace lie in
-        slots, which stay for good."""
+        """Allocates memory for the results of an instruction. Returns the first overflow, or None.
+
+        A view shares the memory of its operand. Results of a trace lie in slots, which are never freed.
+        """
         if instruction.op == TRACE:
             slots = functions[str(instruction.attributes["allocate_slots_callee"])]
             found = (self.run(slots, inner, functions) for inner in slots.body)
@@ -99,7 +101,7 @@ class Residency:
         return None
 
     def free(self, key: Key) -> None:
-        """A value is gone; its memory is free when nothing shares it any more."""
+        """Releases a value. Its memory is freed when no other value shares it."""
         owner = self._sharing.pop(key, key)
         left = self._sharers.get(owner)
         if left is None:
@@ -112,14 +114,14 @@ class Residency:
         self.l1.free(owner)
 
     def leave(self, function: Function) -> None:
-        """Frees what a function that others call still holds at its end: its caller has the results."""
+        """Releases the values that a called function still holds at its end. Its caller has the results."""
         for instruction in function.body:
             for value in instruction.results:
                 self.free((function.name, value))
 
 
 def viewed(instruction: Instruction, values: tuple[TensorSpec, ...]) -> int | None:
-    """The operand whose memory the result shares: of a reshape that leaves all pages where they are."""
+    """Returns the operand whose memory the result shares, for a reshape that leaves all pages in place, else None."""
     if instruction.op != "ttnn.reshape":
         return None
     source = instruction.operands["input"]
@@ -131,10 +133,10 @@ def viewed(instruction: Instruction, values: tuple[TensorSpec, ...]) -> int | No
 
 
 def called(instruction: Instruction, functions: Mapping[str, Function]) -> list[Function]:
-    """The functions that an instruction runs: of const-eval, the one behind a trace, those of a loop or a case.
+    """Returns the functions that an instruction runs: of const-eval, behind a trace, of a loop or of a case.
 
-    A round of a loop leaves the memory as it found it: its states lie in the loop's results, and what it returned
-    takes their place. So one round accounts for all, and each branch of a case for itself.
+    An iteration of a loop leaves the memory unchanged: its states lie in the loop's results, and what the iteration
+    returns takes their place. So one iteration stands for all. Each branch of a case is accounted for.
     """
     if instruction.op == LOAD_CACHED:
         return [functions[str(instruction.attributes["callee"])]]
@@ -145,13 +147,13 @@ def called(instruction: Instruction, functions: Mapping[str, Function]) -> list[
 
 
 def held_arguments(entry: Function, arguments: Iterable[Argument]) -> list[int]:
-    """The entry's arguments in the order in which they get their memory: what stays between runs comes first."""
+    """Returns the entry's arguments in the order of their allocation: those that stay between runs come first."""
     declared = zip(entry.arguments, arguments, strict=True)
     return [value for value, _ in sorted(declared, key=lambda item: item[1].role is Role.INPUT)]
 
 
 def walk(program: Program, residency: Residency) -> Overflow | None:
-    """One run of a Program that computes everything; the first tensor that does not fit, if one does not."""
+    """Accounts for one run of a Program that computes everything. Returns the first overflow, or None."""
     functions = {function.name: function for function in program.functions}
     entry = program.functions[0]
     for value in held_arguments(entry, program.arguments):
@@ -162,7 +164,7 @@ def walk(program: Program, residency: Residency) -> Overflow | None:
 
 
 def account(function: Function, functions: Mapping[str, Function], residency: Residency) -> Overflow | None:
-    """One run of a function; the first tensor that does not fit, if one does not."""
+    """Accounts for one run of a function. Returns the first overflow, or None."""
     for instruction in function.body:
         if instruction.op == DEALLOCATE:
             value = instruction.operands["input"]
