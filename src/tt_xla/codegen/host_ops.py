@@ -83,8 +83,8 @@ def convert(x, source, target):
         return wrap(x.to(dtype), target)
     info = numpy.iinfo(target.replace("ui", "uint") if target.startswith("ui") else target.replace("i", "int"))
     held = numpy.trunc(numpy.nan_to_num(x.double().numpy(), nan=0.0, posinf=numpy.inf, neginf=-numpy.inf))
-    whole = numpy.clip(held, float(info.min), numpy.nextafter(float(info.max), 0) if info.bits == 64 else info.max)
-    cast = numpy.where(held >= float(info.max), info.max, whole.astype(info.dtype)).astype(info.dtype)
+    clipped = numpy.clip(held, float(info.min), numpy.nextafter(float(info.max), 0) if info.bits == 64 else info.max)
+    cast = numpy.where(held >= float(info.max), info.max, clipped.astype(info.dtype)).astype(info.dtype)
     return torch.from_numpy(cast.view(numpy.int64) if target == "ui64" else cast).to(dtype)
 
 
@@ -189,8 +189,8 @@ def cbrt(x):
 
 def round_away(x):
     """Rounds to the nearest integer, halves away from zero."""
-    whole = x.trunc()
-    return whole + ((x - whole).abs() >= 0.5) * x.sign()
+    truncated = x.trunc()
+    return truncated + ((x - truncated).abs() >= 0.5) * x.sign()
 
 
 def sign(x):

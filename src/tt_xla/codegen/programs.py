@@ -22,7 +22,7 @@ class Program:
 
     def __init__(self, name, device, dtypes):
         self.device, self.dtypes = device, dtypes
-        self.given = {}
+        self.arguments = {}
         modules = [
             _module(name, helper) for helper in ("utils", "host_ops") if (FOLDER / name / f"{helper}.py").exists()
         ]
@@ -34,11 +34,11 @@ class Program:
 
     def argument(self, name):
         """Returns an argument as an array: the one that the call passed, or else the stored one."""
-        return self.given[name] if name in self.given else self.stored(name)
+        return self.arguments[name] if name in self.arguments else self.stored(name)
 
     def __call__(self, **arguments):
         """Runs the program. Arguments have their names in the program's folder ``tensors/``."""
-        self.given = {name: _array(tensor) for name, tensor in arguments.items()}
+        self.arguments = {name: _array(tensor) for name, tensor in arguments.items()}
         results = self.main.forward(self.device, self.weights, *self.main.load_inputs(self.device))
         return [_tensor(result, dtype) for result, dtype in zip(results, self.dtypes, strict=True)]
 
