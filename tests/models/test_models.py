@@ -98,15 +98,15 @@ def test_a_static_cache_decodes_with_one_program():
 
 
 def test_each_model_has_an_entry(expectations):
-    found = discover(ROOT)
-    assert found.problems == expectations.problems == []
-    assert len(found.loaders) >= 100
-    assert sum(loader.folder.endswith("jax") for loader in found.loaders) >= 8
-    inference = [case for case in found.cases if (case.parallelism, case.run_mode) == ("single_device", "inference")]
+    result = discover(ROOT)
+    assert result.problems == expectations.problems == []
+    assert len(result.loaders) >= 100
+    assert sum(loader.folder.endswith("jax") for loader in result.loaders) >= 8
+    inference = [case for case in result.cases if (case.parallelism, case.run_mode) == ("single_device", "inference")]
     assert [case.id for case in inference if not expectations.of(case.id).listed] == []
     passing = [case for case in inference if expectations.of(case.id).status is ModelTestStatus.EXPECTED_PASSING]
     assert {case.variant for case in passing} == {"small", "trained"}
-    held = config.validate(expectations, (case.id for case in found.cases), ())
+    held = config.validate(expectations, (case.id for case in result.cases), ())
     assert held.unknown == []
 
 
@@ -134,13 +134,13 @@ def test_table_tells_what_failed(tmp_path):
     def record(**given):
         return Record("m", **{"outcome": "passed", "pcc": 1.0, "parameters": 2_000_000, "graphs": 1, "ops": 7} | given)
 
-    found = {
+    records_by_model = {
         "bert/masked_lm/pytorch": [record(pcc=0.5), record(level=2)],
         "vit/image_classification/pytorch": [record(outcome="failed", pcc=None, error="ValueError: no | good")],
         "gpt2/causal_lm/jax": [record(pcc=0.991)],
     }
-    assert failures(found) == ["bert/masked_lm/pytorch", "vit/image_classification/pytorch"]
-    text = table(found)
+    assert failures(records_by_model) == ["bert/masked_lm/pytorch", "vit/image_classification/pytorch"]
+    text = table(records_by_model)
     assert text.startswith("1 of 3 models")
     assert "| bert | 2.0 M | 0.5000 | 1.0000 | 0.0 / 0.0 | 7 / 7 |  | 1 |" in text
     assert "ValueError: no   good" in text

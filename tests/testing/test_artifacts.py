@@ -111,13 +111,13 @@ def names(pytester):
 
 def test_serialize(run, pytester):
     run("test_ops.py::test_my_op", "--serialize").assert_outcomes(passed=1)
-    found = names(pytester)
-    assert [name for name in found if "/" not in name] == [
+    paths = names(pytester)
+    assert [name for name in paths if "/" not in name] == [
         "test_my_op.ttnn",
         "test_my_op_ttir.mlir",
         "test_my_op_ttnn.mlir",
     ]
-    assert len([name for name in found if name.startswith("test_my_op/")]) == 3
+    assert len([name for name in paths if name.startswith("test_my_op/")]) == 3
     assert "ttir.add" in (pytester.path / "output_artifact/test_my_op_ttir.mlir").read_text()
     assert "ttnn.add" in (pytester.path / "output_artifact/test_my_op_ttnn.mlir").read_text()
     from tt_xla.ir.program import Program
@@ -127,8 +127,8 @@ def test_serialize(run, pytester):
 
 def test_each_graph_has_files(run, pytester):
     run("test_ops.py", "-k", "test_pieces", "--serialize").assert_outcomes(passed=1, deselected=7)
-    found = [name for name in names(pytester) if name.startswith("test_pieces_two_graphs_32_32/")]
-    assert len(found) == 6
+    paths = [name for name in names(pytester) if name.startswith("test_pieces_two_graphs_32_32/")]
+    assert len(paths) == 6
 
 
 def test_nothing_is_written_unasked(run, pytester):

@@ -99,12 +99,12 @@ def _whole():
 
 def test_first_and_worst(inputs):
     source = Source(TEXT)
-    found = compare_parts(source, inputs, CompileOptions.parse(LOSSY), source.parts("op"), required=REQUIRED)
-    assert not found.passed
-    assert found.first is found.worst
-    assert found.first.part.name == "stablehlo.dot_general"
-    assert found.first.part.location == "model.py:12:4"
-    multiply, _, exponential = found.rows
+    comparison = compare_parts(source, inputs, CompileOptions.parse(LOSSY), source.parts("op"), required=REQUIRED)
+    assert not comparison.passed
+    assert comparison.first is comparison.worst
+    assert comparison.first.part.name == "stablehlo.dot_general"
+    assert comparison.first.part.location == "model.py:12:4"
+    multiply, _, exponential = comparison.rows
     assert multiply.alone.pcc == 1
     assert exponential.alone.pcc > 0.999  # right by itself
     assert exponential.running.pcc < REQUIRED  # wrong because of its input
@@ -122,12 +122,12 @@ def test_a_part_that_cannot_be_compiled_is_told():
     }"""
     source = Source(text)
     options = CompileOptions.parse({"host_fallback": False})
-    found = compare_parts(source, [np.eye(4, dtype=np.float32)], options, source.parts("op"))
-    assert not found.passed
-    assert "cholesky" in found.failure
-    assert found.first.part.location == "model.py:7:1"
-    assert "cholesky" in found.first.failure
-    assert found.rows[0].alone.pcc == 1
+    comparison = compare_parts(source, [np.eye(4, dtype=np.float32)], options, source.parts("op"))
+    assert not comparison.passed
+    assert "cholesky" in comparison.failure
+    assert comparison.first.part.location == "model.py:7:1"
+    assert "cholesky" in comparison.first.failure
+    assert comparison.rows[0].alone.pcc == 1
 
 
 def test_by_format_finds_the_format(inputs):
@@ -169,11 +169,11 @@ def test_the_rewrite_that_is_wrong_is_found(inputs, monkeypatch):
 
     monkeypatch.setattr(fuse, "PATTERNS", (*fuse.PATTERNS, exp_is_sigmoid))
     module, _ = _whole()
-    found = bisect.first_change(module, inputs, on_cpu(module, inputs), _exact())
-    (change,) = found.changes
+    culprit = bisect.first_change(module, inputs, on_cpu(module, inputs), _exact())
+    (change,) = culprit.changes
     assert str(change) == "exp_is_sigmoid on ttir.exp at model.py:14:4 in ttir-fuse"
-    assert found.before.relative < 1e-2 < 0.1 < found.after.relative
-    assert 1 <= found.position <= found.total
+    assert culprit.before.relative < 1e-2 < 0.1 < culprit.after.relative
+    assert 1 <= culprit.position <= culprit.total
 
 
 def test_right_rewrites_are_not_blamed(inputs):
@@ -193,8 +193,8 @@ def test_a_stage_without_patterns_is_found_whole(inputs, monkeypatch):
     ]
     monkeypatch.setattr(pipeline, "TTNN_STAGES", tuple(stages))
     module, _ = _whole()
-    found = bisect.first_change(module, inputs, on_cpu(module, inputs), _exact())
-    assert [str(change) for change in found.changes] == ["ttnn-hoist-const-eval"]
+    culprit = bisect.first_change(module, inputs, on_cpu(module, inputs), _exact())
+    assert [str(change) for change in culprit.changes] == ["ttnn-hoist-const-eval"]
 
 
 def test_a_bisection_goes_around_what_does_not_compile(inputs, monkeypatch):
@@ -207,8 +207,8 @@ def test_a_bisection_goes_around_what_does_not_compile(inputs, monkeypatch):
         return bisect.Trial(what, errors.get(8 if changes.limit is None else changes.limit))
 
     monkeypatch.setattr(bisect, "_run_trial", tried)
-    found = bisect.first_change(None, [], [], _exact())
-    assert [change.pattern for change in found.changes] == ["p4", "p5", "p6"]
+    culprit = bisect.first_change(None, [], [], _exact())
+    assert [change.pattern for change in culprit.changes] == ["p4", "p5", "p6"]
 
 
 def test_each_weight_by_itself(inputs):
@@ -224,25 +224,25 @@ def test_each_weight_by_itself(inputs):
     )  # fmt: skip
     source = Source(text)
     module, _ = source.module_returning(source.returned)
-    given = [inputs[0], np.eye(64, dtype=np.float32), inputs[1]]
+    arguments = [inputs[0], np.eye(64, dtype=np.float32), inputs[1]]
     before = str(module)
-    trials = bisect.by_weight(module, given, on_cpu(module, given), CompileOptions.parse(LOSSY))
+    trials = bisect.by_weight(module, arguments, on_cpu(module, arguments), CompileOptions.parse(LOSSY))
     assert [trial.label for trial in trials] == ["rough alone in bfp_bf4", "fine alone in bfp_bf4"]
     assert trials[0].error.relative > 5 * trials[1].error.relative
     assert str(module) == before
-    assert bisect.by_weight(module, given, on_cpu(module, given), CompileOptions.parse({})) == []
+    assert bisect.by_weight(module, arguments, on_cpu(module, arguments), CompileOptions.parse({})) == []
 
 
 @pytest.mark.parametrize("level", [0, 2])
 def test_instructions_beside_float32(inputs, level):
     options = CompileOptions.parse(LOSSY | {"optimization_level": level, "enable_trace": True})
-    found = compare_instructions(Source(TEXT), inputs, options, required=REQUIRED)
-    assert not found.passed
-    first = found.first
+    comparison = compare_instructions(Source(TEXT), inputs, options, required=REQUIRED)
+    assert not comparison.passed
+    first = comparison.first
     assert re.fullmatch(r"ttnn\.(typecast|to_layout) of arg1", first.part.name)
     assert first.part.result_types == "64x64xbfp_bf4"
-    assert found.in_float32.relative < 1e-6  # the chip's formats cause the rest
-    by_name = {row.part.name.partition(" ")[0]: row for row in found.rows}
+    assert comparison.in_float32.relative < 1e-6  # the chip's formats cause the rest
+    by_name = {row.part.name.partition(" ")[0]: row for row in comparison.rows}
     product = by_name["ttnn.matmul"]
     assert product.part.location == "model.py:12:4"
     assert product.alone.relative < 1e-2 < product.running.relative
@@ -256,9 +256,9 @@ def test_instructions_tell_a_wrong_compiler_from_formats(inputs, monkeypatch):
 
     stages = [dataclasses.replace(stage, run=wrong) if stage.name == "ttir-cse" else stage for stage in STAGES]
     monkeypatch.setattr(pipeline, "TTIR_STAGES", tuple(stages))
-    found = compare_instructions(Source(TEXT), inputs, CompileOptions.parse({}), required=REQUIRED)
-    assert found.first is None  # each instruction is computed correctly
-    assert found.in_float32.relative > 0.1  # but the instructions are wrong
+    comparison = compare_instructions(Source(TEXT), inputs, CompileOptions.parse({}), required=REQUIRED)
+    assert comparison.first is None  # each instruction is computed correctly
+    assert comparison.in_float32.relative > 0.1  # but the instructions are wrong
 
 
 def test_instructions_of_loops_and_integers():
@@ -270,12 +270,12 @@ def test_instructions_of_loops_and_integers():
         return table + 1, (table > 0).sum(-1), jnp.where(table > 0, table, -jnp.inf)
 
     text = jax.jit(program).lower(jnp.int32(3), jnp.ones((8, 64))).compiler_ir("stablehlo").operation.get_asm()
-    given = [np.array(5, np.int32), np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)]
-    found = compare_instructions(Source(text), given, CompileOptions.parse({}))
-    assert found.passed
-    assert found.first is None
-    assert found.in_float32.pcc > 0.9999
-    adds = [row for row in found.rows if row.part.name == "ttnn.add" and row.part.result_types == "8x64xf32"]
+    arguments = [np.array(5, np.int32), np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)]
+    comparison = compare_instructions(Source(text), arguments, CompileOptions.parse({}))
+    assert comparison.passed
+    assert comparison.first is None
+    assert comparison.in_float32.pcc > 0.9999
+    adds = [row for row in comparison.rows if row.part.name == "ttnn.add" and row.part.result_types == "8x64xf32"]
     assert len(adds) == 2  # one in the loop of five rounds, and one after the loop
 
 
@@ -291,10 +291,10 @@ def test_nothing_is_left_out_by_default(inputs):
 
 def test_errors_are_the_worst_of_all_results():
     x = np.arange(100.0)
-    found = Error.of([x, x + 1, -x], [x, x, x])
-    assert found.pcc == pytest.approx(-1)
-    assert found.relative == pytest.approx(2)
-    assert found.absolute == 198
+    error = Error.of([x, x + 1, -x], [x, x, x])
+    assert error.pcc == pytest.approx(-1)
+    assert error.relative == pytest.approx(2)
+    assert error.absolute == 198
     assert Error.of([-x * 1e-6], [x * 1e-6]).pcc == pytest.approx(
         -1
     )  # small numbers are compared relative to their size
@@ -310,27 +310,27 @@ def test_golden_knows_arguments(inputs):
 
 
 def test_the_command(files):
-    given = ["compare", str(files / "model.mlir"), "--inputs", str(files / "inputs.npz"), "--pcc", "0.999"]
+    arguments = ["compare", str(files / "model.mlir"), "--inputs", str(files / "inputs.npz"), "--pcc", "0.999"]
     lossy = ["--option", "experimental_weight_dtype=bfp_bf4"]
-    result = CliRunner().invoke(cli, [*given, *lossy])
+    result = CliRunner().invoke(cli, [*arguments, *lossy])
     assert result.exit_code == 1
     assert "First below 0.999: #1 stablehlo.dot_general to 32x64xbf16 at model.py:12:4" in result.output
-    result = CliRunner().invoke(cli, [*given, "--json"])
+    result = CliRunner().invoke(cli, [*arguments, "--json"])
     assert result.exit_code == 0
     record = json.loads(result.stdout.splitlines()[-1])
     assert record["passed"]
     assert [part["source"] for part in record["parts"]] == ["model.py:10:4", "model.py:12:4", "model.py:14:4"]
-    result = CliRunner().invoke(cli, [*given, *lossy, "--bisect", "format", "--range", "1"])
+    result = CliRunner().invoke(cli, [*arguments, *lossy, "--bisect", "format", "--range", "1"])
     assert re.search(r"weights as given +1\.00000", result.output)
     assert "arg1 alone in bfp_bf4: PCC 0.99" in result.output
-    result = CliRunner().invoke(cli, [*given, *lossy, "--by", "instruction"])
+    result = CliRunner().invoke(cli, [*arguments, *lossy, "--by", "instruction"])
     assert re.search(r"First below 0\.999: #0 ttnn\.\w+ of arg1 to 64x64xbfp_bf4", result.output)
     assert "With each instruction in float32: PCC 1.00000" in result.output
-    result = CliRunner().invoke(cli, [*given, "--by", "instruction", "--range", "1"])
+    result = CliRunner().invoke(cli, [*arguments, "--by", "instruction", "--range", "1"])
     assert (result.exit_code, "take parts of StableHLO" in result.output) == (2, True)
-    result = CliRunner().invoke(cli, [*given, "--bisect", "fusion"])
+    result = CliRunner().invoke(cli, [*arguments, "--bisect", "fusion"])
     assert "No rewrite of these stages raises the error." in result.output
-    result = CliRunner().invoke(cli, [*given, "--range", "2:7", "--bisect", "fusion"])
+    result = CliRunner().invoke(cli, [*arguments, "--range", "2:7", "--bisect", "fusion"])
     assert isinstance(result.exception, OptionError)
     assert "which are 0 to 2" in str(result.exception)
 
@@ -338,9 +338,9 @@ def test_the_command(files):
 def test_a_reproducer_runs_by_itself(files, pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     out = files / "repro"
-    given = ["compare", str(files / "model.mlir"), "--inputs", str(files / "inputs.npz"), "--reproduce", str(out)]
-    given += ["--pcc", "0.999"]
-    CliRunner().invoke(cli, [*given, "--option", "experimental_weight_dtype=bfp_bf4"])
+    arguments = ["compare", str(files / "model.mlir"), "--inputs", str(files / "inputs.npz"), "--reproduce", str(out)]
+    arguments += ["--pcc", "0.999"]
+    CliRunner().invoke(cli, [*arguments, "--option", "experimental_weight_dtype=bfp_bf4"])
     assert sorted(path.name for path in out.iterdir()) == ["inputs.npz", "part.mlir", "test_part.py"]
     assert "dot_general" in (out / "part.mlir").read_text()
     assert "exponential" not in (out / "part.mlir").read_text()
@@ -401,8 +401,8 @@ def test_a_model_gives_its_programs_and_inputs(tmp_path):
     path.write_text(LOADER)
     (subject,) = of_model(tmp_path, "small/pytorch", 0)
     assert any(array.shape == (4, 8) and (array == 3).all() for array in subject.inputs)
-    found = compare_parts(subject.source, subject.inputs, CompileOptions.parse({}), subject.source.parts("op"))
-    assert found.passed
+    comparison = compare_parts(subject.source, subject.inputs, CompileOptions.parse({}), subject.source.parts("op"))
+    assert comparison.passed
     with pytest.raises(OptionError, match="No model below"):
         of_model(tmp_path, "large/pytorch", 0)
 
@@ -412,10 +412,10 @@ def test_equal_parts_are_compiled_once(inputs, monkeypatch):
 
     compiled = []
     whole = parts.for_card
-    monkeypatch.setattr(parts, "for_card", lambda *given: compiled.append(given) or whole(*given))
+    monkeypatch.setattr(parts, "for_card", lambda *arguments: compiled.append(arguments) or whole(*arguments))
     text = TEXT.replace("return %2", "%3 = stablehlo.exponential %2 : tensor<32x64xbf16> loc(#first)\n    return %3")
     source = Source(text)
-    found = compare_parts(source, inputs, CompileOptions.parse({}), source.parts("op"))
-    assert len(found.rows) == 4
+    comparison = compare_parts(source, inputs, CompileOptions.parse({}), source.parts("op"))
+    assert len(comparison.rows) == 4
     assert len(compiled) == 3
-    assert found.passed
+    assert comparison.passed

@@ -37,13 +37,13 @@ def tree(root, **sources):
 
 
 def test_names_of_tests(tmp_path):
-    found = tree(tmp_path, llama__causal_lm__pytorch=LOADER, plain__jax="class ModelLoader: pass", other__onnx=LOADER)
-    assert found.problems == []
-    names = [case.id for case in found.cases]
+    result = tree(tmp_path, llama__causal_lm__pytorch=LOADER, plain__jax="class ModelLoader: pass", other__onnx=LOADER)
+    assert result.problems == []
+    names = [case.id for case in result.cases]
     assert len(names) == len(set(names)) == 3 * 6
     assert "llama/causal_lm/pytorch-Base_v1.0-single_device-inference" in names
     assert "plain/jax-data_parallel-training" in names
-    phases = found.llm_cases
+    phases = result.llm_cases
     prefill = "llama/causal_lm/pytorch-Base_v1.0-llm_prefill-seq_128-batch_1-fsdp-dp-tensor_parallel-mesh_2x4-inference"
     assert prefill in phases
     assert prefill.replace("Base_v1.0", "Large") not in phases
@@ -73,9 +73,9 @@ def test_names_of_tests(tmp_path):
     ],
 )
 def test_variants_that_are_written_down(tmp_path, text, variants):
-    found = tree(tmp_path, llama__pytorch=LOADER, mine__pytorch=text)
-    assert found.problems == []
-    assert list(found.loaders[1].variants) == variants
+    result = tree(tmp_path, llama__pytorch=LOADER, mine__pytorch=text)
+    assert result.problems == []
+    assert list(result.loaders[1].variants) == variants
 
 
 def test_variants_that_are_computed(tmp_path, monkeypatch):
@@ -93,7 +93,7 @@ class ModelLoader:
 
 
 def test_bad_loaders_are_told(tmp_path):
-    found = tree(
+    result = tree(
         tmp_path,
         a__pytorch="class ModelLoader: pass",
         b__pytorch="class ModelLoader(",
@@ -101,10 +101,10 @@ def test_bad_loaders_are_told(tmp_path):
         d__pytorch="class ModelLoader:\n  _VARIANTS = make()\nraise SystemExit(7)",
         e__pytorch="\0",
     )
-    assert [loader.folder for loader in found.loaders] == ["a/pytorch"]
-    assert len(found.problems) == 4
-    assert all(problem.startswith("Cannot import path: ") for problem in found.problems)
-    assert "the file has no class ModelLoader" in found.problems[1]
+    assert [loader.folder for loader in result.loaders] == ["a/pytorch"]
+    assert len(result.problems) == 4
+    assert all(problem.startswith("Cannot import path: ") for problem in result.problems)
+    assert "the file has no class ModelLoader" in result.problems[1]
 
 
 def test_discovery_imports_no_framework(tmp_path):
@@ -144,19 +144,19 @@ def expectations(tmp_path, **texts):
 
 
 def test_fields(tmp_path):
-    found = expectations(tmp_path, a=ENTRIES)
-    assert found.problems == []
-    large = found.of("llama/pytorch-Large-single_device-inference")
+    parsed = expectations(tmp_path, a=ENTRIES)
+    assert parsed.problems == []
+    large = parsed.of("llama/pytorch-Large-single_device-inference")
     assert (large.status, large.required_pcc) == (ModelTestStatus.EXPECTED_PASSING, 0.98)
     assert large.supported_archs == ("n300-llmbox", "p150")
-    here = found.of("llama/pytorch-Large-single_device-inference", "n150")
+    here = parsed.of("llama/pytorch-Large-single_device-inference", "n150")
     assert (here.status, here.reason, here.required_pcc) == (ModelTestStatus.NOT_SUPPORTED_SKIP, "too large", 0.98)
     assert here.bringup_status is BringupStatus.FAILED_RUNTIME
-    base = found.of("llama/pytorch-Base_v1.0-single_device-training", "n300")
+    base = parsed.of("llama/pytorch-Base_v1.0-single_device-training", "n300")
     assert base.execution_pass is ExecutionPass.BACKWARD
     comparison = base.comparison()
     assert (comparison.pcc.enabled, comparison.assert_on_failure) == (False, False)
-    unlisted = found.of("other")
+    unlisted = parsed.of("other")
     assert (unlisted.status, unlisted.supported_archs) == (ModelTestStatus.UNSPECIFIED, ("n150", "p150"))
 
 
@@ -191,42 +191,42 @@ def test_fields(tmp_path):
     ],
 )
 def test_bad_files(tmp_path, text, problem):
-    found = expectations(tmp_path, a=text, b=ENTRIES)
-    assert problem.format(tmp_path.name) in "\n".join(found.problems)
-    assert len([name for name in found.entries if name.startswith("llama")]) == 2
+    parsed = expectations(tmp_path, a=text, b=ENTRIES)
+    assert problem.format(tmp_path.name) in "\n".join(parsed.problems)
+    assert len([name for name in parsed.entries if name.startswith("llama")]) == 2
 
 
 def test_a_duplicate_key_hides_nothing_else(tmp_path):
     text = "test_config:\n  a:\n    status: unspecified\n  a:\n    status: x\n  b:\n    status: y\n"
-    found = expectations(tmp_path, a=text)
-    assert found.problems[0].endswith(".yaml:4: duplicate key 'a'; the first one, in line 2, counts.")
-    assert len(found.problems) == 2
-    assert "Invalid ModelTestStatus: 'y'" in found.problems[1]
-    assert set(found.entries) == {"a", "b"}
+    parsed = expectations(tmp_path, a=text)
+    assert parsed.problems[0].endswith(".yaml:4: duplicate key 'a'; the first one, in line 2, counts.")
+    assert len(parsed.problems) == 2
+    assert "Invalid ModelTestStatus: 'y'" in parsed.problems[1]
+    assert set(parsed.entries) == {"a", "b"}
 
 
 def test_duplicates_across_files(tmp_path):
-    found = expectations(tmp_path, a=ENTRIES, b=ENTRIES)
-    assert len(found.problems) == 2
-    assert "duplicate test 'llama/pytorch-Large-single_device-inference'; the first entry" in found.problems[0]
-    assert "test_config_b.yaml:3: " in found.problems[0]
+    parsed = expectations(tmp_path, a=ENTRIES, b=ENTRIES)
+    assert len(parsed.problems) == 2
+    assert "duplicate test 'llama/pytorch-Large-single_device-inference'; the first entry" in parsed.problems[0]
+    assert "test_config_b.yaml:3: " in parsed.problems[0]
 
 
 def test_placeholders(tmp_path):
-    found = expectations(tmp_path, placeholders="PLACEHOLDER_MODELS:\n  a/b:\n    reason: soon\n  c:\n")
-    assert found.problems == []
-    assert found.placeholders["a/b"].bringup_status is BringupStatus.NOT_STARTED
-    assert set(found.placeholders) == {"a/b", "c"}
+    parsed = expectations(tmp_path, placeholders="PLACEHOLDER_MODELS:\n  a/b:\n    reason: soon\n  c:\n")
+    assert parsed.problems == []
+    assert parsed.placeholders["a/b"].bringup_status is BringupStatus.NOT_STARTED
+    assert set(parsed.placeholders) == {"a/b", "c"}
 
 
 def test_validation(tmp_path):
-    found = expectations(tmp_path, a=ENTRIES)
+    parsed = expectations(tmp_path, a=ENTRIES)
     tests = ["llama/pytorch-Large_2-single_device-inference", "llama/pytorch-Base_v1.0-single_device-training"]
-    held = config.validate(found, tests, [])
+    held = config.validate(parsed, tests, [])
     assert held.unlisted == [tests[0]]
     (unknown,) = held.unknown
     assert "no test is named 'llama/pytorch-Large-single_device-inference'. Did you mean: " + tests[0] in unknown
-    assert config.validate(found, tests, ["llama/pytorch-Large-single_device-inference"]).unknown == []
+    assert config.validate(parsed, tests, ["llama/pytorch-Large-single_device-inference"]).unknown == []
 
 
 def test_records_survive_a_cut(tmp_path):
@@ -236,9 +236,9 @@ def test_records_survive_a_cut(tmp_path):
     records.append(path, records.Record("a", "passed", pcc=0.5))
     records.append(path, records.Record("b", "failed"))
     path.write_text(path.read_text() + json.dumps({"test": "c"})[:-3])
-    found = records.load(path)
-    assert set(found) == {"a", "b"}
-    assert found["a"].pcc == 0.5
+    loaded = records.load(path)
+    assert set(loaded) == {"a", "b"}
+    assert loaded["a"].pcc == 0.5
 
 
 GROUPED = """
@@ -290,7 +290,7 @@ def test_groups_are_read_of_each_variant(tmp_path, body, groups):
     path = tmp_path / "m" / "pytorch" / "loader.py"
     path.parent.mkdir(parents=True)
     path.write_text(GROUPED.format(textwrap.indent(body, " " * 8)))
-    found = discovery.discover(tmp_path)
-    assert not found.problems
-    (loader,) = found.loaders
+    result = discovery.discover(tmp_path)
+    assert not result.problems
+    (loader,) = result.loaders
     assert [loader.group(variant) for variant in ("2b_it", "27b", "plain")] == groups.split(" ")

@@ -66,16 +66,18 @@ def models(tmp_path_factory):
 def test_one_bad_model_does_not_stop_the_others(models, tmp_path):
     tasks = [campaign.Task(case(name), Expectation()) for name in ("crashes", "eats", "exits", "good", "raises")]
     kept = tmp_path / "records.jsonl"
-    found = {record.test.partition("/")[0]: record for record in campaign.run_all(models, tasks, LIMITS, kept, jobs=2)}
-    outcomes = {name: record.outcome for name, record in found.items()}
-    assert outcomes == dict.fromkeys(found, "failed") | {"good": "passed"}
-    assert "killed by SIGSEGV" in found["crashes"].error
-    assert "in stage 'load'" in found["crashes"].error
-    assert "MemoryError" in found["eats"].error
-    assert "ended the process with 3" in found["exits"].error
-    assert found["raises"].error.startswith("ValueError: no such weights (at ")
-    assert "loader.py:" in found["raises"].error
-    good = found["good"]
+    records_by_name = {
+        record.test.partition("/")[0]: record for record in campaign.run_all(models, tasks, LIMITS, kept, jobs=2)
+    }
+    outcomes = {name: record.outcome for name, record in records_by_name.items()}
+    assert outcomes == dict.fromkeys(records_by_name, "failed") | {"good": "passed"}
+    assert "killed by SIGSEGV" in records_by_name["crashes"].error
+    assert "in stage 'load'" in records_by_name["crashes"].error
+    assert "MemoryError" in records_by_name["eats"].error
+    assert "ended the process with 3" in records_by_name["exits"].error
+    assert records_by_name["raises"].error.startswith("ValueError: no such weights (at ")
+    assert "loader.py:" in records_by_name["raises"].error
+    good = records_by_name["good"]
     assert (good.bringup_status, good.stage) == ("PASSED", "compare")
     assert good.pcc > 0.99
     assert good.device_us > 0
@@ -96,8 +98,8 @@ def test_a_killed_runner_takes_its_model_with_it(tmp_path):
     pid = tmp_path / "pid"
     body = f"import os, pathlib, time; pathlib.Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(600)"
     root = make(tmp_path / "models", hangs=body)
-    given = ["models", str(root), "single_device-inference", "--report", str(tmp_path / "out")]
-    runner = subprocess.Popen([sys.executable, "-m", "tt_xla", *given], stdout=subprocess.DEVNULL)
+    arguments = ["models", str(root), "single_device-inference", "--report", str(tmp_path / "out")]
+    runner = subprocess.Popen([sys.executable, "-m", "tt_xla", *arguments], stdout=subprocess.DEVNULL)
     try:
         wait_for(lambda: pid.exists() and pid.read_text())
     finally:
@@ -225,8 +227,8 @@ def test_a_full_disk(ended, tmp_path, monkeypatch):
 def test_ray(ended, tmp_path, monkeypatch):
     seen = []
     ray = types.ModuleType("ray")
-    ray.init = lambda **given: seen.append(given["address"])
-    ray.remote = lambda **_: lambda run: types.SimpleNamespace(remote=lambda *given: (run, given))
+    ray.init = lambda **settings: seen.append(settings["address"])
+    ray.remote = lambda **_: lambda run: types.SimpleNamespace(remote=lambda *arguments: (run, arguments))
     ray.get = lambda call: call[0](*call[1])
     ray.shutdown = lambda: seen.append("end")
     monkeypatch.setitem(sys.modules, "ray", ray)
@@ -310,8 +312,8 @@ def test_summary_and_regressions(tmp_path):
         "b": Record("b", "failed", error="<script>alert(1)</script>"),
         "c": Record("c", "failed"),
     }
-    found = summary.regressions(now, before)
-    assert [test for test, _ in found] == ["a", "a", "a", "b", "b"]
+    worse = summary.regressions(now, before)
+    assert [test for test, _ in worse] == ["a", "a", "a", "b", "b"]
     page = summary.write(tmp_path / "report", now, before).read_text()
     assert "<h2>5 regressions</h2>" in page
     assert "<script>" not in page
@@ -442,7 +444,9 @@ def test_models_run_again_with_their_source_written(models, monkeypatch):
     good = execution.run(models, case("good"), expectation, lambda stage: None)
     assert (good.outcome, good.stage, good.graphs) == ("passed", "emitpy", 2)
     run_on_device, changes = TorchModelTester._run_on_device, iter((0, 1, 0, 1))
-    monkeypatch.setattr(TorchModelTester, "_run_on_device", lambda *given: run_on_device(*given) + next(changes))
+    monkeypatch.setattr(
+        TorchModelTester, "_run_on_device", lambda *arguments: run_on_device(*arguments) + next(changes)
+    )
     wrong = execution.run(models, case("good"), expectation, lambda stage: None)
     assert wrong.outcome == "failed"
     assert wrong.error.startswith("EmitPy result differs: atol=1.0")
@@ -451,10 +455,10 @@ def test_models_run_again_with_their_source_written(models, monkeypatch):
 
 
 def test_bad_options(run):
-    for given, told in (("--arch=n151", "expected one of n150"), ("--models-root=nowhere", "No folder with model")):
-        result = run(given)
+    for option, message in (("--arch=n151", "expected one of n150"), ("--models-root=nowhere", "No folder with model")):
+        result = run(option)
         assert result.ret != 0
-        assert told in result.stderr.str() + result.stdout.str()
+        assert message in result.stderr.str() + result.stdout.str()
 
 
 def test_the_command(models, tmp_path):
@@ -468,10 +472,10 @@ def test_the_command(models, tmp_path):
         "good/pytorch-single_device-training unspecified",
     ]
     out = tmp_path / "out"
-    given = ["models", str(models), "tensor_parallel-inference", "--report", str(out), "--jobs", "2"]
-    result = CliRunner().invoke(cli, given)
+    arguments = ["models", str(models), "tensor_parallel-inference", "--report", str(out), "--jobs", "2"]
+    result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 0
     assert "5 skipped" in result.output
     assert (out / "index.html").exists()
-    again = CliRunner().invoke(cli, [*given, "--against", str(out)])
+    again = CliRunner().invoke(cli, [*arguments, "--against", str(out)])
     assert "5 of them ran earlier" in again.output
