@@ -1,4 +1,4 @@
-"""Which model each TTNN op follows, with its parameter. An op that is not here follows the data-movement model.
+"""The cost model of each TTNN op, and its parameters. An op that is not here follows the data-movement model.
 
 Cycles are of one core for one 32x32 tile unless said otherwise. "profiler" are the kernel times of public profiler
 files (reference/perf/op_durations.csv in the project's notes), "issue" a figure published in an issue or pull request

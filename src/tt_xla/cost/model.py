@@ -24,10 +24,15 @@ Model = Callable[[Instruction, Sequence[TensorSpec], Rates, Any], Cost]
 
 
 def instruction_cost(instruction: Instruction, values: Sequence[TensorSpec], target: Target) -> Cost:
-    """Predicted device time of ``instruction``, whose operands and results index ``values``.
+    """Returns the predicted device time of an instruction, in microseconds.
 
-    An op that no family lists counts as a copy of its operands to its results. A trace counts nothing here, as its
+    An op that no family lists counts as a copy of its operands to its results. A trace costs nothing here, because its
     instructions are in another function: see :func:`tt_xla.cost.predicted_device_us`.
+
+    Args:
+        instruction: the instruction, whose operands and results are positions in ``values``.
+        values: shapes and layouts of the function's values.
+        target: the system.
     """
     operands = tuple(
         [
@@ -51,17 +56,17 @@ def instruction_cost(instruction: Instruction, values: Sequence[TensorSpec], tar
 
 
 def has_rule(op: str) -> bool:
-    """Whether the op, ``ttnn.add``, belongs to a family; others count as a copy of their operands to their results."""
+    """Whether an op, such as ``ttnn.add``, belongs to a family. Others count as a copy of operands to results."""
     return op.rpartition(".")[2] in _MODELS
 
 
 _priced: dict[Any, tuple[Cost, Rates]] = {}
-"""Costs by op, tensors and attributes: layers repeat, and a search asks for the same again."""
+"""Costs by op, tensors and attributes. Layers repeat, and a layout search asks for the same cost many times."""
 _PRICED_LIMIT = 65536
 
 
 def _elementwise(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, op: str) -> Cost:
-    """Unary and ternary ops: one pass through the vector unit."""
+    """Returns the cost of a unary or ternary op: one pass through the vector unit."""
     out = Work(values[instruction.results[0]].layout)
     works = [Work(spec.layout) for spec in inputs_of(instruction, values)]
     cores, share = split(out, rates)
@@ -73,7 +78,7 @@ def _elementwise(instruction: Instruction, values: Sequence[TensorSpec], rates: 
 
 
 def _binary(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, extra: str) -> Cost:
-    """Ops of two tensors on the FPU, and what the vector unit does after."""
+    """Returns the cost of an op of two tensors on the FPU, and of functions that the vector unit applies to them."""
     result = values[instruction.results[0]]
     out = Work(result.layout)
     inputs = inputs_of(instruction, values)
@@ -105,7 +110,7 @@ def _binary(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
 
 
 def _full(spec: TensorSpec) -> bool:
-    """Whether all shards are full; of others, binary kernels take no shard in place (profiler: 93 us where 12)."""
+    """Whether all shards are full. If not, binary kernels read no shard in place (profiler: 93 us instead of 12)."""
     layout = spec.layout
     if not layout.is_sharded or not layout.tiled or not layout.row_strides:
         return True
@@ -114,19 +119,19 @@ def _full(spec: TensorSpec) -> bool:
 
 
 def _tiles(spec: TensorSpec) -> int:
-    """Tiles of a tensor without those of shards that are not full."""
+    """Returns the number of a tensor's tiles, without the padding of shards that are not full."""
     rows = spec.layout.row_strides[0] * spec.shape[0] if spec.layout.row_strides and len(spec.shape) > 1 else 1
     return -(-rows // TILE) * _columns(spec)
 
 
 def _columns(spec: TensorSpec) -> int:
-    """Of tiles."""
+    """Returns the number of columns of tiles."""
     sizes = tuple(spec.shape)
     return -(-(sizes[-1] if sizes else 1) // TILE)
 
 
 def _broadcast_in_tile(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
-    """Whether one row or one column of ``shape`` is repeated within each tile; a scalar is filled once."""
+    """Whether one row or one column of ``shape`` is repeated within each tile. A scalar is filled only once."""
     rows = shape[-2] if len(shape) > 1 else 1
     columns = shape[-1] if shape else 1
     out_rows = into[-2] if len(into) > 1 else 1
@@ -137,7 +142,7 @@ def _broadcast_in_tile(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
 
 
 def _reduction(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: float) -> Cost:
-    """One core reduces a row or column of tiles at a time, so few results keep few cores busy."""
+    """Returns the cost of a reduction. One core reduces a row or column of tiles, so few results use few cores."""
     spec = inputs_of(instruction, values)[0]
     source = Work(spec.layout)
     out = Work(values[instruction.results[0]].layout)
@@ -153,7 +158,7 @@ def _reduction(instruction: Instruction, values: Sequence[TensorSpec], rates: Ra
 
 
 def _row_op(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float]) -> Cost:
-    """Softmax and norms: a core keeps a row of tiles in L1 and passes over it several times."""
+    """Returns the cost of a softmax or norm. A core keeps a row of tiles in L1 and passes over it several times."""
     result = values[instruction.results[0]]
     out = Work(result.layout)
     works = [Work(spec.layout) for spec in inputs_of(instruction, values)]
@@ -186,7 +191,7 @@ def _pooling(instruction: Instruction, values: Sequence[TensorSpec], rates: Rate
 
 
 def _collective(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, link: float) -> Cost:
-    """The larger side crosses an Ethernet link once."""
+    """Returns the cost of a collective. The larger one of operands and results crosses an Ethernet link once."""
     inputs = inputs_of(instruction, values)
     works = [Work(spec.layout) for spec in (*inputs, *[values[number] for number in instruction.results])]
     dram, noc = traffic(works, rates, 1.0 / rates.cores)

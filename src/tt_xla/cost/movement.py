@@ -14,7 +14,7 @@ from tt_xla.ir.program import Cost, Instruction, TensorSpec
 
 
 def copy(source: Work, out: Work, rates: Rates) -> Cost:
-    """Pages of one tensor to another place or format: tilize, untilize, to and from shards, host moves."""
+    """Returns the cost of a copy to another place or format: tilize, untilize, to and from shards, host moves."""
     if source.place == HOST or out.place == HOST:
         return _host(source, out, rates)
     if not out.pages or not source.pages:
@@ -51,7 +51,7 @@ def copy(source: Work, out: Work, rates: Rates) -> Cost:
 
 
 def _host(source: Work, out: Work, rates: Rates) -> Cost:
-    """PCIe one way; between two places of the host nothing happens on the device."""
+    """Returns the cost of a transfer over PCIe. A copy from host to host costs the device nothing."""
     if source.place == out.place:
         return FREE
     onto = out.place != HOST
@@ -77,9 +77,9 @@ def layout_change(instruction: Instruction, values: Sequence[TensorSpec], rates:
 
 
 def _rows_of_tiles(high: int, wide: int, rates: Rates) -> tuple[int, float]:
-    """The cores that share ``high`` rows of ``wide`` tiles, and the part of the busiest.
+    """Returns the number of cores that share ``high`` rows of ``wide`` tiles, and the busiest core's part of the tiles.
 
-    A core has whole rows; of rows wider than they are many, more cores have parts.
+    A core has whole rows. If there are fewer rows than tiles in a row, several cores share each row.
     """
     each = -(-high // rates.cores)
     cores = -(-high // max(each, 1))
@@ -90,7 +90,7 @@ def _rows_of_tiles(high: int, wide: int, rates: Rates) -> tuple[int, float]:
 
 
 def _by_sticks(tiled: TensorSpec, before: Work, after: Work, rates: Rates) -> Cost:
-    """Rows one by one between a tiled tensor and one without its padding, which tilizing writes word by word."""
+    """Returns the cost of tilize or untilize with padding: rows move one by one, padding is written word by word."""
     high, wide = tiled.layout.shard
     cores, share = _rows_of_tiles(high, wide, rates)
     untiled = after if before.tiled else before
@@ -106,7 +106,7 @@ def _by_sticks(tiled: TensorSpec, before: Work, after: Work, rates: Rates) -> Co
 
 
 def data_movement(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Inputs read once, results written once, in pages of the result."""
+    """Returns the cost of reading the inputs once and writing the results once, in pages of the result."""
     inputs = inputs_of(instruction, values)
     results = [values[number] for number in instruction.results] or inputs[:1]
     if not results:
@@ -123,7 +123,7 @@ def data_movement(instruction: Instruction, values: Sequence[TensorSpec], rates:
 
 
 def cache_write(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Only the tiles that are written to move: those of the new rows, or for single rows those around them."""
+    """Returns the cost of a write to a cache: only the tiles of the new rows move, or those around a single row."""
     cache, new = inputs_of(instruction, values)[:2]
     sizes = new.shape if instruction.op == "ttnn.fill_cache" else (new.shape[1], cache.shape[1], TILE, cache.shape[3])
     touched = Work(TensorLayout.of(sizes, cache.layout.dtype))
@@ -131,7 +131,7 @@ def cache_write(instruction: Instruction, values: Sequence[TensorSpec], rates: R
 
 
 def hosted(inputs: list[Work], results: list[Work], rates: Rates) -> Cost:
-    """An op with a tensor on the host: what lies on the other side crosses PCIe."""
+    """Returns the cost of an op with tensors on host and device: those on the other side cross PCIe."""
     up = sum(work.bytes for work in inputs if work.place == HOST) if any(w.place != HOST for w in results) else 0
     down = sum(work.bytes for work in inputs if work.place != HOST) if any(w.place == HOST for w in results) else 0
     if not up and not down:
@@ -141,7 +141,7 @@ def hosted(inputs: list[Work], results: list[Work], rates: Rates) -> Cost:
 
 
 def slice_(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Only what is kept is read."""
+    """Returns the cost of a slice, which reads only the elements of its result."""
     out = Work(values[instruction.results[0]].layout)
     if out.place == HOST:
         return data_movement(instruction, values, rates, None)
@@ -156,7 +156,7 @@ def slice_(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates,
 
 
 def reshape(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Free where rows of tiles stay as they are, else every row is copied in pieces."""
+    """Returns the cost of a reshape. It is free if rows of tiles stay in place; else every row is copied in pieces."""
     source = inputs_of(instruction, values)[0]
     result = values[instruction.results[0]]
     before, after = Work(source.layout), Work(result.layout)
@@ -181,9 +181,10 @@ def reshape(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
 
 
 def _pieces(source: TensorSpec, result: TensorSpec, before: Work, rates: Rates) -> float:
-    """Time for one tile of a reshaped tensor: each of its rows comes in pieces that lie in one face of a source tile.
+    """Returns the time for one tile of a reshaped tensor.
 
-    A source tile is fetched when the row before lay in another one. A table of the pieces is fetched for each tile.
+    Each of its rows consists of pieces that lie in one face of a source tile. A source tile is fetched if the row
+    before lay in another one. A table of the pieces is fetched for each tile.
     """
     rows, last = (result.shape[-2] if len(result.shape) > 1 else 1), (result.shape[-1] if result.shape else 1)
     from_rows = source.shape[-2] if len(source.shape) > 1 else 1
@@ -200,7 +201,7 @@ def _pieces(source: TensorSpec, result: TensorSpec, before: Work, rates: Rates) 
 
 
 def keeps_tiles(source: TensorSpec, result: TensorSpec) -> bool:
-    """Whether a reshape on the device leaves all pages as they are, so that TT-NN makes a view of the same memory."""
+    """Whether a reshape on the device leaves all pages in place, so that TT-NN returns a view of the same memory."""
     before, after = source.layout, result.layout
     if before.tiled != after.tiled or before.dtype != after.dtype or not (before.on_device and after.on_device):
         return False
@@ -210,7 +211,7 @@ def keeps_tiles(source: TensorSpec, result: TensorSpec) -> bool:
 
 
 def _same_tiles(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
-    """Whether a tiled tensor of one shape is one of the other, tile by tile."""
+    """Whether tiled tensors of two shapes consist of the same tiles."""
     if before[-1:] != after[-1:]:
         return False
     rows, new_rows = (before[-2] if len(before) > 1 else 1), (after[-2] if len(after) > 1 else 1)
@@ -218,7 +219,8 @@ def _same_tiles(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
 
 
 def permute(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Whole tiles move when the last two dimensions stay or change places; otherwise their rows or elements do."""
+    """Returns the cost of a permutation. Tiles move as a whole if the last two dimensions stay last; else rows or
+    elements move."""
     source = inputs_of(instruction, values)[0]
     result = values[instruction.results[0]]
     before, after = Work(source.layout), Work(result.layout)
@@ -257,7 +259,7 @@ def permute(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
 
 
 def embedding(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """One row of the table for each index, read whole and, for a tiled result, tilized."""
+    """Returns the cost of an embedding: each index reads a row of the table; a tiled result is tilized after."""
     result = values[instruction.results[0]]
     out = Work(result.layout)
     rows = max(math.prod(result.shape[:-1]), 1)
@@ -271,7 +273,7 @@ def embedding(instruction: Instruction, values: Sequence[TensorSpec], rates: Rat
 
 
 def creation(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Written by the host, where a value comes from the Program, or filled on the device."""
+    """Returns the cost of a creation op: the host writes constants of the Program, the device fills other tensors."""
     out = Work(values[instruction.results[0]].layout)
     if out.place == HOST:
         return FREE

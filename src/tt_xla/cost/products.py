@@ -38,7 +38,7 @@ def matmul(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates,
 
 
 def _from_banks(instruction: Instruction, rates: Rates, works: list[Work], out: Work, inner: int, columns: int) -> Cost:
-    """One row of tiles by weights that are cut over the DRAM banks.
+    """Returns the cost of a product of one row of tiles by weights that are sharded over the DRAM banks.
 
     The core next to each bank reads its shard and computes with it; it is sent the row block by block, and sends its
     part of the result to the cores that hold it.
@@ -54,19 +54,25 @@ def _from_banks(instruction: Instruction, rates: Rates, works: list[Work], out: 
 
 
 def _activation(instruction: Instruction, rates: Rates) -> float:
-    """Time per tile of the function that a product applies to its result."""
+    """Returns the time per tile of the function that a product applies to its result."""
     config = instruction.attributes.get("matmul_program_config") or {}
     name = instruction.attributes.get("activation") or (config.get("fused_activation") or {}).get("op_type")
     return rates.sfpu.get(name, 0.0) if isinstance(name, str) else 0.0
 
 
 def page_of(work: Work) -> int:
-    """Bytes of a tile of the operand, which a kernel makes tiles of where it has none."""
+    """Returns the bytes of an operand's tile. Kernels tilize an operand that is not tiled, as bfloat16."""
     return work.page if work.tiled else TILE_BYTES["bf16"]
 
 
 def tile_product(instruction: Instruction, rates: Rates, page_a: int, page_b: int, width: int = 0) -> float:
-    """Time of a product of two tiles; ``width`` is of a subblock of the result, whose columns share the left tile."""
+    """Returns the time of a product of two tiles.
+
+    Args:
+        page_a: bytes of the left tile.
+        page_b: bytes of the right tile.
+        width: columns of a subblock of the result, which share the left tile; 0 if there are no subblocks.
+    """
     product = rates.tile_product[fidelity_of(instruction)]
     unpack = (page_b if width else page_a + page_b) * rates.unpack
     if unpack > product:
@@ -77,8 +83,8 @@ def tile_product(instruction: Instruction, rates: Rates, page_a: int, page_b: in
 
 
 def kept(instruction: Instruction, rates: Rates) -> tuple[float, float]:
-    """What each block but the last takes, for each tile of the result, to keep partial sums in L1 for the next block:
-    the time of the compute core, and the time of the packer beside it.
+    """Returns the time to keep partial sums in L1 for the next block: that of the compute core, and that of the packer
+    beside it, for each tile of the result and each block but the last.
 
     A packer that accumulates in L1 works at half its speed while the next subblock is multiplied; without that, the
     compute core fetches each partial sum again.
@@ -100,7 +106,7 @@ def _products(
     inner: int,
     columns: int,
 ) -> Cost:
-    """A matrix product of ``rows x inner`` by ``inner x columns`` tiles, ``batch`` times one after the other.
+    """Returns the cost of ``batch`` successive matrix products of ``rows x inner`` by ``inner x columns`` tiles.
 
     The chip's cores share the output as the program config says; without one, by rows and columns, by columns alone or
     by rows alone: as many cores as a measured row says took part, else whichever is fastest.
@@ -149,7 +155,7 @@ def _products(
 
 
 def _arrival(rates: Rates, size: float, wait: float, shared: bool) -> float:
-    """Time until a core has ``size`` bytes of an operand: sent by the core that has or reads them, or its own read."""
+    """Returns the time until a core has ``size`` bytes of an operand, which another core sends or it reads itself."""
     if shared:
         return families.BLOCK_HANDSHAKE_US + wait + size * rates.multicast
     return wait + size * rates.block if wait else 0.0
@@ -173,7 +179,7 @@ def _in_turns(config: Mapping[str, Any], works: list[Work], out: Work, inner: in
 def _splits(
     config: Mapping[str, Any], rates: Rates, batch: int, rows: int, columns: int
 ) -> tuple[tuple[int, int], ...]:
-    """Into how many parts the rows and columns of tiles of a product are cut."""
+    """Returns the possible splits of a product: numbers of parts of its rows and columns of tiles."""
     if batch == 1 and config.get("per_core_m") and config.get("per_core_n"):
         return ((-(-rows // int(config["per_core_m"])), -(-columns // int(config["per_core_n"]))),)
     return ((rates.rows, rates.columns), (1, rates.cores), (rates.cores, 1))

@@ -22,18 +22,19 @@ _NONE = Cost()
 
 
 def predicted_device_us(function: Function, target: Target, functions: Iterable[Function] = ()) -> float:
-    """Microseconds the device takes for one call of ``function``, gaps between its ops included.
+    """Returns the device time of one call of a function in microseconds, with the gaps between its ops.
 
-    Costs that the instructions already carry are taken as they are. Const-eval results count nothing, being kept from
-    the first call. Replaying a trace costs its function, found in ``functions``, with the shorter gap of a trace; an op
-    that the host enqueues has the longer gap, which supposes that the host keeps ahead. A loop costs its rounds, one
-    round where their number is known only as the program runs (see :func:`rounds`); a case its largest branch.
+    Costs that instructions already carry are used. Const-eval functions cost nothing, because their results are kept
+    from the first call. Replaying a trace costs its function, found in ``functions``, with the shorter gap of a trace.
+    An op that the host enqueues has the longer gap, which assumes that the host keeps ahead. A loop costs its
+    iterations, or one if only the running program knows their number (see :func:`rounds`). A case costs its largest
+    branch.
     """
     return _total(function, target, {each.name: each for each in functions}, frozenset({function.name}))
 
 
 def rounds(instruction: Instruction) -> int:
-    """How often a loop is taken to run its functions: as often as it does; once where only a run can tell."""
+    """Returns the assumed number of iterations of a loop: the known number, or 1 if it is known only at run time."""
     if instruction.op != WHILE_LOOP:
         return 1
     trips = loop_of(instruction).trips
@@ -41,7 +42,7 @@ def rounds(instruction: Instruction) -> int:
 
 
 def _subprograms(instruction: Instruction, functions: dict[str, Function], above: frozenset[str]) -> Iterable[Function]:
-    """What a loop or a case runs; of a case the branch with the most ops."""
+    """Returns the functions that a loop or a case runs; for a case only the branch with the most ops."""
     names = (name.lstrip("@") for name in subprograms_of(instruction))
     found = [functions[name] for name in names if name in functions and name not in above]
     return [max(found, key=lambda each: len(each.body))] if instruction.op == CASE and found else found
@@ -50,7 +51,12 @@ def _subprograms(instruction: Instruction, functions: dict[str, Function], above
 def _total(
     function: Function, target: Target, functions: dict[str, Function], above: frozenset[str], gap: float | None = None
 ) -> float:
-    """``gap`` is that of the function that runs this one, which may be traced."""
+    """Returns the device time of a function in microseconds.
+
+    Args:
+        above: names of the functions that are running this one.
+        gap: gap of the function that runs this one, which may be traced; None for this function's own.
+    """
     rates = rates_of(target)
     if gap is None:
         gap = rates.gap_traced if function.kind is FunctionKind.TRACE else rates.gap_untraced
@@ -73,7 +79,7 @@ def _total(
 def _traced_function(
     instruction: Instruction, functions: dict[str, Function], above: frozenset[str]
 ) -> Function | None:
-    """The function that holds the ops of a trace, behind the ones that capture or execute it."""
+    """Returns the function that holds the ops of a trace, which an instruction captures or executes, or None."""
     if not instruction.op.endswith("_trace"):
         return None
     named = [functions.get(name.lstrip("@")) for name in instruction.attributes.values() if isinstance(name, str)]

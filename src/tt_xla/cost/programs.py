@@ -1,7 +1,7 @@
-"""The device time of programs that TT-NN runs within its ops, and that profilers list by their own names.
+"""The device time of programs that TT-NN runs inside its ops, and that profilers list under their own names.
 
-Halo exchange before a convolution, slices into shards, copies, group norm, sampling: they have no op in the TTNN
-dialect, or one that stands for several of them.
+Examples are halo exchange before a convolution, slices into shards, copies, group norm and sampling. The TTNN dialect
+has no op for them, or one op for several of them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tt_xla.ir.program import Cost, Instruction, TensorSpec
 
 
 def _cores(instruction: Instruction, rates: Rates) -> int:
-    """Cores that a profiler's row says took part, else those of the chip."""
+    """Returns the number of cores in a profiler's row, or that of the chip."""
     return int(instruction.attributes.get("core_count") or rates.cores)
 
 
 def waiting_copy(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Pages fetched and written one by one: copies, moves of interleaved tensors, splits, writes into a slice."""
+    """Returns the cost of an op that fetches and writes pages one by one: a copy, split or write into a slice."""
     inputs = inputs_of(instruction, values)
     if not inputs or not instruction.results:
         return FREE
@@ -45,14 +45,14 @@ def waiting_copy(instruction: Instruction, values: Sequence[TensorSpec], rates: 
 
 
 def _untilize_cycles(source: Work, cores: int) -> float:
-    """Of one core, whose tiles lie row by row."""
+    """Returns the cycles in which one core untilizes its part of a tensor, row of tiles by row of tiles."""
     wide = source.shards[2][1] if source.shards else 1
     rows = source.pages / max(wide, 1) / max(cores, 1)
     return rows * (families.UNTILIZE_ROW_CYCLES + families.TILIZE_CYCLES * wide)
 
 
 def halo(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Shards of a feature map with the rows of neighbours that a window needs."""
+    """Returns the cost of a halo exchange: shards of a feature map get the rows of neighbours that a window needs."""
     source, out = Work(inputs_of(instruction, values)[0].layout), Work(values[instruction.results[0]].layout)
     cores = max(out.cores or _cores(instruction, rates), 1)
     compute = _untilize_cycles(source, source.cores or cores) * rates.cycle_us if source.tiled else 0.0
@@ -62,7 +62,7 @@ def halo(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _
 
 
 def padded_slice(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """A part of an interleaved tensor as rows in shards."""
+    """Returns the cost of copying a part of an interleaved tensor to rows in shards."""
     source, out = Work(inputs_of(instruction, values)[0].layout), Work(values[instruction.results[0]].layout)
     cores = max(out.cores or _cores(instruction, rates), 1)
     sticks, bytes_ = out.pages / cores, out.bytes / cores
@@ -74,7 +74,7 @@ def padded_slice(instruction: Instruction, values: Sequence[TensorSpec], rates: 
 
 
 def grid_sample(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Four rows of channels for each point, fetched together."""
+    """Returns the cost of grid_sample, which fetches four rows of channels together for each point."""
     inputs = inputs_of(instruction, values)
     source, out = Work(inputs[0].layout), Work(values[instruction.results[0]].layout)
     points = max(math.prod(values[instruction.results[0]].shape) // max(inputs[0].shape[-1], 1), 1)
@@ -87,7 +87,10 @@ def grid_sample(instruction: Instruction, values: Sequence[TensorSpec], rates: R
 def group_norm(
     instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float]
 ) -> Cost:
-    """Statistics of each group over all cores that share it, then two passes; from DRAM every pass comes anew."""
+    """Returns the cost of group norm: statistics of each group over the cores that share it, then two passes.
+
+    A tensor in DRAM is read again in every pass.
+    """
     result = values[instruction.results[0]]
     out = Work(result.layout)
     groups = int(instruction.attributes.get("num_groups") or 32)
@@ -106,7 +109,7 @@ def group_norm(
 
 
 def prefix_sum(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Sums down the rows and along the leading dimensions; cores share the columns of tiles only."""
+    """Returns the cost of sums down the rows and along leading dimensions, in which cores share columns of tiles."""
     result = values[instruction.results[0]]
     out = Work(result.layout)
     columns = max(-(-result.shape[-1] // TILE), 1)
@@ -117,7 +120,7 @@ def prefix_sum(instruction: Instruction, values: Sequence[TensorSpec], rates: Ra
 
 
 def running(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Running sums and products: a core goes along the dimension, and cores share the other dimensions' tiles."""
+    """Returns the cost of a running sum or product. A core goes along the dimension; cores share the other tiles."""
     result = values[instruction.results[0]]
     out = Work(result.layout)
     shape = result.shape or (1,)
@@ -132,7 +135,7 @@ def running(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
 
 
 def minimal_matmul(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """The matmul of fixed blocks: weights stream block by block through the cores."""
+    """Returns the cost of the matmul with fixed blocks, whose weights stream through the cores block by block."""
     inputs = inputs_of(instruction, values)
     a, b, out = (Work(spec.layout) for spec in (*inputs[:2], values[instruction.results[0]]))
     config = instruction.attributes.get("compute_config") or {}
@@ -145,7 +148,7 @@ def minimal_matmul(instruction: Instruction, values: Sequence[TensorSpec], rates
 
 
 def joined(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Concatenation: shards page by page from core to core, interleaved tensors page by page from memory."""
+    """Returns the cost of a concatenation, which moves pages one by one between cores or from memory."""
     out = Work(values[instruction.results[0]].layout)
     works = [Work(spec.layout) for spec in inputs_of(instruction, values)]
     if any(work.place == HOST for work in (*works, out)):
@@ -159,7 +162,7 @@ def joined(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates,
 
 
 def cache_write(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
-    """Pages of the second operand, each awaited and written into the first."""
+    """Returns the cost of a cache write, which waits for each page of the second operand and writes it to the first."""
     inputs = inputs_of(instruction, values)
     if len(inputs) < 2:
         return FREE

@@ -1,4 +1,4 @@
-"""A target's speeds as microseconds per unit of work, and tensors as amounts of work."""
+"""Speeds of a target in microseconds per unit of work, and tensors as amounts of work."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ TILE_BYTES: dict[str, int] = {dtype.value: dtype.tile_bytes for dtype in DataTyp
 ELEMENT_BYTES: dict[str, int] = {d.value: d.element_bytes for d in DataType if not d.is_block_float}
 TILE_ELEMENTS = 1024
 WORD_BYTES = 4
-"""Of a store of the small cores that move data."""
+"""Bytes that one store of a data-movement core writes."""
 
 FIDELITIES = ("lofi", "hifi2", "hifi3", "hifi4")
 
 HOST, DRAM, L1, SHARDED = range(4)
-"""Where a tensor lies: host memory, DRAM, interleaved in L1, sharded in L1."""
+"""Places of a tensor: host memory, DRAM, interleaved in L1, sharded in L1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
+    """Sizes and speeds of a target. Times are in microseconds."""
+
     cores: int
     rows: int
     columns: int
@@ -29,9 +31,9 @@ class Rates:
     dram: float
     """us per byte of the whole chip."""
     sharded: float
-    """us per byte of the whole chip, of weights cut over the DRAM banks."""
+    """us per byte of the whole chip, for weights sharded over the DRAM banks."""
     banks: int
-    """Of DRAM."""
+    """Number of DRAM banks."""
     stream: float
     """us per byte of one core that goes through pages one by one."""
     block: float
@@ -49,20 +51,25 @@ class Rates:
     sfpu: Mapping[str, float]
     """us per tile on one core's vector unit, by op."""
     wait: float
-    """us that a core waits for a page which it asked for."""
+    """us that a core waits for a page after its request."""
     arrival: float
-    """us per byte of such a page."""
+    """us per byte of a page that a core waits for."""
     fill: float
     """us for one tile in L1 written word by word."""
     launch: float
+    """us to launch an op."""
     launch_core: float
+    """us to launch an op, for each core that it uses."""
     gap_traced: float
+    """us between two ops of a trace."""
     gap_untraced: float
+    """us between two ops that the host enqueues."""
     to_device: float
-    """us per byte."""
+    """us per byte from host to device."""
     from_device: float
+    """us per byte from device to host."""
     transfer: float
-    """us per transfer."""
+    """us per transfer between host and device."""
 
 
 def _of(target: Target) -> Rates:
@@ -103,7 +110,10 @@ _cache: dict[int, tuple[Target, Rates]] = {}
 
 
 def rates_of(target: Target) -> Rates:
-    """The rates of ``target``, worked out once; by identity, as hashing its forty fields takes longer than an op."""
+    """Returns the rates of a target, computed once.
+
+    Targets are compared by identity, because hashing their forty fields takes longer than the cost of an op.
+    """
     found = _cache.get(id(target))
     if found is None:
         if len(_cache) > 64:
@@ -113,7 +123,7 @@ def rates_of(target: Target) -> Rates:
 
 
 class Work:
-    """One tensor as work: pages, bytes, where it lies and over how many cores."""
+    """The work of moving one tensor: its pages, bytes, place and number of cores."""
 
     __slots__ = ("bytes", "cores", "page", "pages", "place", "shards", "tiled", "tiles", "uneven")
 
@@ -150,4 +160,4 @@ class Work:
         self.cores = cores if place == SHARDED else 0
         """Cores of a tensor sharded in L1, else 0."""
         self.shards = (memory, layout.grid, layout.shard) if self.cores else None
-        """What tells whether two sharded tensors have the same parts on the same cores."""
+        """Kind of sharding, grid and shard; equal for two tensors with the same parts on the same cores."""

@@ -1,8 +1,8 @@
-"""The layouts a tensor can lie in on a chip: DRAM, L1 interleaved, and L1 sharded over as many cores as divide it well.
+"""The layouts of a tensor on a chip: in DRAM, interleaved in L1, and sharded in L1 over cores that divide it well.
 
-For each way of sharding there is one grid a shape, so that ops that follow each other agree on it: as few tiles on the
-busiest core as the chip's grid allows, and then no more cores than that takes. TT-NN wants the number of shards to be
-the number of cores, and takes a last shard that is not full (tried in its mock mode).
+Each way of sharding has one grid for a shape, so that consecutive ops agree on it: as few tiles on the busiest core as
+the chip's grid allows, and then no more cores than needed for that. TT-NN requires as many shards as cores, and accepts
+a last shard that is not full (tried in its mock mode).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ HEIGHT, WIDTH, BLOCK = MemoryLayout.HEIGHT_SHARDED, MemoryLayout.WIDTH_SHARDED, 
 
 
 def core_ranges(memory: MemoryLayout, grid: tuple[int, int], target: Target) -> tuple[CoreRange, ...]:
-    """Where the shards of a ``grid`` (rows, columns of shards) lie: blocks as they are, lines row by row of the chip.
+    """Returns the cores of a ``grid`` of shards (rows, columns).
 
-    ``grid`` of a block-sharded tensor must fit in the chip's, that of the others must not have more shards than cores.
+    Block shards lie on a rectangle of cores, others row by row of the chip. The grid of a block-sharded tensor must fit
+    in the chip's grid; any other must not have more shards than the chip has cores.
     """
     if memory is BLOCK:
         return (CoreRange((0, 0), (grid[1] - 1, grid[0] - 1)),)
@@ -35,7 +36,7 @@ def core_ranges(memory: MemoryLayout, grid: tuple[int, int], target: Target) -> 
 def sharded(
     shape: Sequence[int], dtype: DataType, memory: MemoryLayout, grid: tuple[int, int], target: Target
 ) -> TensorLayout:
-    """A tiled tensor of ``shape`` cut into ``grid`` shards in L1."""
+    """Returns the layout of a tiled tensor that is cut into ``grid`` shards in L1."""
     return TensorLayout.of(
         shape,
         dtype,
@@ -55,7 +56,7 @@ def in_dram(layout: TensorLayout, shape: Sequence[int]) -> TensorLayout:
 
 
 def over_dram_banks(layout: TensorLayout, shape: Sequence[int], target: Target) -> TensorLayout:
-    """``layout`` with its columns cut over all banks of DRAM."""
+    """Returns a layout with its columns sharded over all banks of DRAM."""
     banks = (CoreRange((0, 0), (target.dram_banks - 1, 0)),)
     grid = (1, target.dram_banks)
     return layout.with_(shape, buffer=BufferType.DRAM, memory=WIDTH, grid=grid, core_ranges=banks)
@@ -63,7 +64,7 @@ def over_dram_banks(layout: TensorLayout, shape: Sequence[int], target: Target) 
 
 @functools.lru_cache(maxsize=4096)
 def shardings(shape: tuple[int, ...], dtype: DataType, target: Target) -> tuple[TensorLayout, ...]:
-    """Height-, width- and block-sharded layouts of a tiled tensor; those that would use one core are left out."""
+    """Returns height-, width- and block-sharded layouts of a tiled tensor, except those that would use one core."""
     whole = TensorLayout.of(shape, dtype)
     rows, columns = whole.shard
     high, wide = _cuts(rows, target.cores), _cuts(columns, target.cores)
@@ -77,7 +78,7 @@ def shardings(shape: tuple[int, ...], dtype: DataType, target: Target) -> tuple[
 
 
 def _cuts(count: int, cores: int) -> int:
-    """How many cores ``count`` tiles take when each but the last has equally many."""
+    """Returns the number of cores for ``count`` tiles if each core but the last has equally many."""
     each = -(-count // cores)
     return -(-count // max(each, 1))
 

@@ -1,4 +1,4 @@
-"""What the cost models share: an instruction's tensors, how cores divide work, and the time of moving tensors."""
+"""Helpers of the cost models: an instruction's tensors, the division of work among cores, the time to move tensors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fidelity_of(instruction: Instruction) -> str:
 
 
 def split(work: Work, rates: Rates) -> tuple[int, float]:
-    """Cores that make a tensor, and the part of it that the busiest one makes."""
+    """Returns the number of cores that make a tensor, and the part of it that the busiest core makes."""
     if work.cores:
         return min(work.cores, rates.cores), 1.0 / work.cores
     pages = work.pages
@@ -48,7 +48,7 @@ def split(work: Work, rates: Rates) -> tuple[int, float]:
 
 
 def traffic(works: Sequence[Work], rates: Rates, share: float) -> tuple[float, float]:
-    """DRAM time of the chip, and the time the busiest core takes to move its share of the pages."""
+    """Returns the DRAM time of the chip, and the time in which the busiest core moves its share of the pages."""
     dram = shared = local = 0
     for work in works:
         if work.place == DRAM:
@@ -61,9 +61,9 @@ def traffic(works: Sequence[Work], rates: Rates, share: float) -> tuple[float, f
 
 
 def moved(works: list[Work], out: Work, rates: Rates, share: float) -> tuple[float, float]:
-    """As :func:`traffic` for a kernel that fetches the pages of its inputs for one tile, waits, and goes on.
+    """Returns the same times as :func:`traffic` for a kernel that waits for its input pages at each tile.
 
-    Kernels read and write their own shards in place. Writing goes on beside reading.
+    Kernels read and write their own shards in place. Writes overlap with reads.
     """
     dram = 0
     fetched = kept = 0.0
@@ -84,7 +84,7 @@ def moved(works: list[Work], out: Work, rates: Rates, share: float) -> tuple[flo
 
 
 def one_after_the_other(cost: Cost, copied: Cost) -> Cost:
-    """One after the other, reported as one instruction."""
+    """Returns the cost of two steps that run one after the other, as the cost of one instruction."""
     return Cost(
         cost.total_us + copied.total_us,
         cost.compute_us + copied.compute_us,

@@ -1,4 +1,4 @@
-"""What converters are given: the context of the op that is being converted, and the tables of converters."""
+"""The context that converters work in, and the tables of converters."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ValueTable:
 
 @dataclass(frozen=True)
 class ModuleContext:
-    """What holds for the import of a whole module. Converters add to its tables and replace none of them."""
+    """The state of the import of a whole module. Converters add to its tables and replace none of them."""
 
     functions: Mapping[str, Any]
     """Functions of the StableHLO module by name."""
@@ -104,7 +104,7 @@ class ImportContext:
     an op; see :func:`dataclasses.replace`."""
 
     module: ModuleContext
-    """What holds for the whole module."""
+    """State of the import of the whole module."""
     values: ValueTable
     """TTIR values of the function that is being filled."""
     block: Block

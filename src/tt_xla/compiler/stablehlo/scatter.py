@@ -58,7 +58,7 @@ _MOST_PAIRS = 1 << 22
 
 @dataclass(frozen=True)
 class _Destinations:
-    """Where updates go in a table. The indexed dimensions of the operand are its rows, the others its columns."""
+    """Destinations of updates in a table, whose rows are the indexed dimensions and whose columns are the others."""
 
     indexed: tuple[int, ...]
     """Dimensions of the operand that are indexed."""
