@@ -2,8 +2,8 @@
 tensors of convolutions and pooling.
 
 The figures were measured with TT-NN's mock mode on p150: L1 is filled with a tensor until an op reports that its
-circular buffers clash with it. A figure is right if it is not below the measured one; ``docs/architecture/layouts.md`` says how
-that is checked.
+circular buffers clash with it. A figure is right if it is not below the measured one; ``docs/architecture/layouts.md``
+says how that is checked.
 """
 
 from __future__ import annotations
