@@ -197,6 +197,11 @@ class TestComposites:
         run(function, x, tt_enable_composite_ops=False)
         assert composites(modules[-1]) == []
 
+    def test_exact_numerics_keep_the_tanh_form_of_gelu(self):
+        x = torch.linspace(-6, 6, 401)
+        compiled = torch.compile(lambda x: F.gelu(x, approximate="tanh"), backend="tt", options={"numerics": "exact"})
+        torch.testing.assert_close(compiled(x), F.gelu(x, approximate="tanh"), rtol=1e-6, atol=1e-6)
+
     @pytest.mark.parametrize(
         ("module", "name"),
         [

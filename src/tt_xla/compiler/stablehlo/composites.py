@@ -43,7 +43,13 @@ def composite(context: ImportContext, op: Any) -> list[SSAValue]:
     return inline(context, context.module.functions[op.attributes["decomposition"].value], context.operands(op))
 
 
-@legalises("tenstorrent.gelu", "tenstorrent.gelu_tanh")
+@legalises("tenstorrent.gelu_tanh")
+def gelu_tanh(context: ImportContext, op: Any, attributes: Mapping[str, Any]) -> list[SSAValue] | None:
+    """Converts to TT-NN's gelu, which differs from the tanh form by up to 5e-4; exact numerics keep the tanh form."""
+    return gelu(context, op, attributes) if context.module.approximate else None
+
+
+@legalises("tenstorrent.gelu")
 def gelu(context: ImportContext, op: Any, _: Mapping[str, Any]) -> list[SSAValue] | None:
     if len(op.operands) != 1 or not _plain(context, op, context.operands(op)):
         return None
