@@ -11,7 +11,7 @@ from xdsl.ir import Block, Region
 
 from tt_xla.compiler.stablehlo import signature
 from tt_xla.compiler.stablehlo.annotations import check_one_device
-from tt_xla.compiler.stablehlo.context import ImportContext, ModuleContext, ValueTable, on_host
+from tt_xla.compiler.stablehlo.context import CONVERTERS, ImportContext, ModuleContext, ValueTable, on_host
 from tt_xla.compiler.stablehlo.conversion import inline
 from tt_xla.compiler.stablehlo.expand import refine
 from tt_xla.compiler.stablehlo.subprograms import set_roles
@@ -77,3 +77,6 @@ def _import(module: Any, *, host_fallback: bool, approximate: bool) -> ImportedM
     functions = [main, *filter(None, context.module.subprograms.values())]
     set_roles(functions)
     return ModuleOp(functions), arguments, results
+
+
+__all__ = ["CONVERTERS", "ImportedModule", "import_module"]
