@@ -128,6 +128,26 @@ def test_the_faster_product_is_the_kernels_but_for_the_order_of_its_sum(rows, ac
     torch.testing.assert_close(fast, kernel, rtol=ulp, atol=64 * 2.0**-21)
 
 
+@pytest.mark.parametrize("numerics", ["silicon", "exact"])
+@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize("rows", [1, 2, 33])
+def test_prepared_weights_give_a_product_the_bits_of_plain_ones(rows, dtype, transpose_b, numerics):
+    if not onednn.available(CONTAINERS[DataType(dtype)]):
+        pytest.skip(f"this CPU's oneDNN multiplies no {dtype}, so that no weights are prepared")
+    generator = torch.Generator().manual_seed(0)
+    for inner, columns in ((16, 33), (100, 128), (512, 10)):
+        a, b = (
+            torch.randn(shape, generator=generator).to(CONTAINERS[DataType(dtype)])
+            for shape in ((rows, inner), (columns, inner) if transpose_b else (inner, columns))
+        )
+        operands = {"a": spec(a.shape, dtype), "b": spec(b.shape, dtype)}
+        context = Context("ttnn.matmul", numerics, operands, (spec((rows, columns), dtype),))
+        product = bind(context, {"transpose_a": False, "transpose_b": transpose_b})
+        assert isinstance(product, Weighted)
+        assert same_bits(product.with_prepared(a, product.prepare(b)), product.call(a, b))
+
+
 @pytest.mark.skipif(not onednn.available(), reason="this CPU's oneDNN does not multiply bfloat16")
 def test_the_faster_convolution_is_the_kernels_but_for_the_order_of_its_sum():
     generator = torch.Generator().manual_seed(0)

@@ -1,7 +1,7 @@
 """Faster ways to compute what kernels define, asked first when an instruction is bound.
 
-Whether a way is taken depends on the program, the CPU and torch alone: never on the size of a tensor, on how often a
-program ran or on the environment. Fused kernels (:mod:`tt_xla.runtime.emulator.fused`) are another faster way, over
+Whether a way is taken depends on the program, with its shapes, on the CPU and on torch: never on how often a program
+ran or on the environment. Fused kernels (:mod:`tt_xla.runtime.emulator.fused`) are another faster way, over
 several instructions; they have the bits of the calls that are bound here.
 """
 
