@@ -144,3 +144,22 @@ def test_other_backends_keep_the_decompositions_of_pytorch():
     decompose = torch._decomp.decomposition_table[torch.ops.aten.multilabel_margin_loss_forward.default]
     assert not torch.allclose(decompose(scores, labels, 1)[0], expected)
     torch.testing.assert_close(decompose(scores.to("tt"), labels.to("tt"), 1)[0].cpu(), expected)
+
+
+def test_programs_of_tt_leave_other_backends_their_own_limit():
+    def function(x):
+        return x.sum(0) + 1
+
+    graphs = []
+
+    def eager(graph, inputs):
+        graphs.append(graph)
+        return graph
+
+    ours = torch.compile(function, backend="tt", dynamic=False)
+    theirs = torch.compile(function, backend=eager, dynamic=False)
+    for size in range(2, 14):
+        ours(torch.ones(size, 2))
+    for size in range(20, 32):
+        theirs(torch.ones(size, 2))
+    assert len(graphs) == config.recompile_limit

@@ -6,10 +6,12 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any
 
 from torch._dynamo import config
 from torch._dynamo.convert_frame import ConvertFrameAssert
+from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
 REPLACED = ((ConvertFrameAssert, "__call__"),)
 """Owner and name of each attribute that :func:`install` replaces."""
@@ -39,7 +41,7 @@ class FrameSettings(threading.local):
             return
         setattr(self.converter, _MARK, True)
         values = self.settings().items()
-        changes = {name: value for name, value in values if getattr(config, name) == config._config[name].default}
+        changes = {name: value for name, value in values if _has_default(name)}
         if changes:
             self.patches.enter_context(config.patch(changes))
 
@@ -66,11 +68,23 @@ def install(backend: Callable[..., Any], settings: Settings) -> None:
             try:
                 if hasattr(self, _MARK) or _innermost(self._torchdynamo_orig_backend) is backend:
                     frame.apply()
+                elif (count := _program_count(args[0].f_code, backend)) and _has_default("recompile_limit"):
+                    # Dynamo counts the compilations of all backends together.
+                    patches.enter_context(config.patch(recompile_limit=config.recompile_limit + count))
                 return compile_frame(self, *args, skip=skip + 1, **kwargs)  # this function is one more stack frame
             finally:
                 frame.converter, frame.patches, frame.settings = outer
 
     ConvertFrameAssert.__call__ = compile_frame_under_settings
+
+
+def _program_count(code: CodeType, backend: Callable[..., Any]) -> int:
+    """Returns how often one backend has compiled a function."""
+    return sum(_innermost(entry.backend) is backend for entry in _debug_get_cache_entry_list(code))
+
+
+def _has_default(setting: str) -> bool:
+    return getattr(config, setting) == config._config[setting].default
 
 
 def _innermost(backend: Any) -> Any:
