@@ -189,6 +189,22 @@ def test_constants_fold_within_their_type(name: str, numerics: str) -> None:
         assert_same_bits(CONSTANTS[name], numerics=numerics, optimization_level=level)
 
 
+@pytest.mark.parametrize("element", ["ui8", "ui16", "i8", "i16"])
+def test_ranges_wrap_at_the_width_of_narrow_integers(element: str) -> None:
+    text = f"""func.func @main(%x: tensor<4xi32>) -> (tensor<4xi1>, tensor<4xi1>) {{
+      %two = stablehlo.constant dense<2> : tensor<4xi32>
+      %one = stablehlo.constant dense<1> : tensor<4x{element}>
+      %s = stablehlo.sign %x : tensor<4xi32>
+      %u = stablehlo.convert %s : (tensor<4xi32>) -> tensor<4x{element}>
+      %w = stablehlo.convert %u : (tensor<4x{element}>) -> tensor<4xi32>
+      %0 = stablehlo.compare LT, %w, %two : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+      %d = stablehlo.subtract %u, %one : tensor<4x{element}>
+      %e = stablehlo.convert %d : (tensor<4x{element}>) -> tensor<4xi32>
+      %1 = stablehlo.compare LT, %e, %two : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+      return %0, %1 : tensor<4xi1>, tensor<4xi1> }}"""
+    assert_same_bits(text, np.array([-5, 0, 7, 300], np.int32), numerics="exact")
+
+
 def test_terms_of_unsigned_sums_join_modulo_their_width() -> None:
     text = """func.func @main() -> tensor<4xui32> {
       %x = stablehlo.constant dense<[0, 1, 2, 4294967295]> : tensor<4xui32>

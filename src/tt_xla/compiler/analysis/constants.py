@@ -50,7 +50,6 @@ _SCALARS: dict[tuple[int, str], DenseIntOrFPElementsAttr[Any]] = {}
 """Cached attributes of splat constants by the identity of their type and the text of their value."""
 _MOST_SCALARS = 4096
 """Number of cached attributes after which the cache is cleared."""
-"""Number of cached attributes after which the cache is cleared."""
 
 
 def _elements(values: Any, type_: Tensor) -> DenseIntOrFPElementsAttr[Any]:

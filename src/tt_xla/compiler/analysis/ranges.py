@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from tt_xla.compiler.rewriting import both_ways, producer
 from tt_xla.ir import shapes, ttir
 from tt_xla.ir.base import shape, tensor_type
-from tt_xla.ir.properties import si32, ui32
+from tt_xla.ir.properties import si32, ui8, ui16, ui32
 from tt_xla.ir.ttir.creation import ArangeOp, ConstantOp, splat
 from tt_xla.ir.ttir.indexing import SortOp, TopKOp
 from tt_xla.ir.ttir.reduction import ArgmaxOp, MaxOp, MinOp
@@ -46,6 +46,8 @@ class Range(NamedTuple):
 
 _ANY = Range(-math.inf, math.inf)
 _TYPES: dict[Attribute, Range] = {si32: Range(-(2**31), 2**31 - 1), ui32: Range(0, 2**32 - 1)}
+_INTEGERS: dict[Attribute, Range] = {**_TYPES, ui8: Range(0, 2**8 - 1), ui16: Range(0, 2**16 - 1)}
+"""Range of each integer type that the chip holds; results beyond it wrap around."""
 EXACT: dict[Attribute, int] = {f32: 2**24, bf16: 2**8}
 """Largest magnitude up to which a float type represents every integer."""
 
@@ -83,7 +85,7 @@ def _bounds(value: SSAValue, depth: int, known: dict[tuple[SSAValue, int], Range
     """
     limits = known.get((value, depth))
     if limits is None:
-        type_range = _TYPES.get(tensor_type(value).element_type, _ANY)
+        type_range = _INTEGERS.get(tensor_type(value).element_type, _ANY)
         limits = type_range
         if isinstance(value, OpResult) and depth > 0:
             rule = _RULES.get(type(value.op))
@@ -168,11 +170,11 @@ def _cast(value: OpResult, ask: Ask) -> Range:
     """
     source, target = tensor_type(value.op.operands[0]).element_type, tensor_type(value).element_type
     inner = ask(value.op.operands[0])
-    if target in _TYPES:
+    if target in _INTEGERS:
         if not math.isfinite(sum(inner)):
             return _ANY
         low, high = math.trunc(inner.low), math.trunc(inner.high)
-        may_be_nan = source not in _TYPES and not is_integral(value.op.operands[0])
+        may_be_nan = source not in _INTEGERS and not is_integral(value.op.operands[0])
         return Range(min(low, 0), max(high, 0)) if may_be_nan else Range(low, high)
     magnitude = max(-inner.low, inner.high)
     if source in EXACT or magnitude <= EXACT.get(target, 0):
