@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.errors import CompileError
+from tt_xla.errors import CompileError, MalformedModuleError
 from tt_xla.ir.program import Program, Role
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
@@ -154,3 +154,16 @@ def test_marked_arguments_are_parameters() -> None:
         ("arg2", Role.INPUT),
     ]
     assert not program.host_ops
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ('mhlo.num_replicas = "two"', 'mhlo.num_replicas is "two", expected an integer'),
+        ("mhlo.frontend_attributes = 5 : i32", "mhlo.frontend_attributes is 5 : i32, expected a dictionary"),
+        ("mhlo.frontend_attributes = {xla.sdy.meshes = 5 : i32}", "xla.sdy.meshes is 5 : i32, expected a string"),
+    ],
+)
+def test_attributes_of_another_kind_are_malformed(attributes, message):
+    with pytest.raises(MalformedModuleError, match=message):
+        compiled(module(KEEP, attributes))

@@ -15,7 +15,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
-from tt_xla.errors import CompileError
+from tt_xla.errors import CompileError, MalformedModuleError
 from tt_xla.ir.program import ARGUMENT_MARK
 
 _DEVICE_COUNTS = ("mhlo.num_partitions", "mhlo.num_replicas")
@@ -26,6 +26,13 @@ _MESHES_AS_TEXT = "xla.sdy.meshes"
 
 _SHARDY_SHARDINGS = ("sdy.sharding", "sharding")
 """Attributes of arguments, results and ``sdy`` ops that may have a mesh of their own instead of a mesh's name."""
+
+_KINDS: dict[type[ir.Attribute], str] = {
+    ir.IntegerAttr: "an integer",
+    ir.DictAttr: "a dictionary",
+    ir.StringAttr: "a string",
+}
+"""Kinds of attributes in words."""
 
 _AXIS_SIZE = re.compile(r'\\?"[^"\\]*\\?"=(\d+)')
 _TILE_SIZES = re.compile(r"devices=\[([\d,]+)\]")
@@ -97,18 +104,33 @@ def _is_mark(op: Any) -> bool:
 def _module_requests(module: Any) -> Iterator[str]:
     attributes = module.operation.attributes
     for name in _DEVICE_COUNTS:
-        if name in attributes and attributes[name].value > 1:
-            yield f"{name} = {attributes[name].value}"
+        count = _attribute(attributes, name, ir.IntegerAttr)
+        if count is not None and count.value > 1:
+            yield f"{name} = {count.value}"
     for op in module.body.operations:
         if op.operation.name == "sdy.mesh":
             axes = [sdy.MeshAxisAttr(axis) for axis in sdy.MeshAttr(op.attributes["mesh"]).axes]
             if math.prod(axis.size for axis in axes) > 1:
                 shape = ", ".join(f"{axis.name}={axis.size}" for axis in axes)
                 yield f"sdy.mesh @{op.attributes['sym_name'].value} with axes {shape}"
-    if _FRONTEND_ATTRIBUTES in attributes and _MESHES_AS_TEXT in attributes[_FRONTEND_ATTRIBUTES]:
-        meshes = attributes[_FRONTEND_ATTRIBUTES][_MESHES_AS_TEXT].value
-        if _has_large_axis(meshes):
-            yield f"{_MESHES_AS_TEXT} = {meshes}"
+    frontend = _attribute(attributes, _FRONTEND_ATTRIBUTES, ir.DictAttr)
+    meshes = None if frontend is None else _attribute(frontend, _MESHES_AS_TEXT, ir.StringAttr)
+    if meshes is not None and _has_large_axis(meshes.value):
+        yield f"{_MESHES_AS_TEXT} = {meshes.value}"
+
+
+def _attribute(attributes: Any, name: str, kind: type[ir.Attribute]) -> Any:
+    """Returns an attribute of the module; None if it is absent.
+
+    Raises:
+        MalformedModuleError: the attribute is of another kind.
+    """
+    if name not in attributes:
+        return None
+    attribute = attributes[name]
+    if not isinstance(attribute, kind):
+        raise MalformedModuleError(f"The module attribute {name} is {attribute}, expected {_KINDS[kind]}.")
+    return attribute
 
 
 def _function_requests(function: Any) -> Iterator[str]:
