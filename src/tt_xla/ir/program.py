@@ -17,6 +17,7 @@ from tt_xla.ir import container
 from tt_xla.ir.container import FORMAT_VERSION as FORMAT_VERSION
 from tt_xla.ir.container import MAGIC as MAGIC
 from tt_xla.ir.layout import TensorLayout
+from tt_xla.ir.mesh import Mesh, Sharding
 
 Operand = int | tuple[int, ...]
 
@@ -190,6 +191,10 @@ class Argument(msgspec.Struct, frozen=True):
     """Declared StableHLO element type, such as ``i64``; narrowed on the device where the chip has no such type."""
     written: bool = False
     """Whether the program writes to the argument's memory: callers give the tensor up, or pass a copy."""
+    sharding: Sharding | None = None
+    """How the argument is split over the program's mesh; None in a program for one chip."""
+    global_shape: tuple[int, ...] | None = None
+    """Shape of the argument before it is split; None in a program for one chip. ``shape`` is that of one shard."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -198,6 +203,10 @@ class Result(msgspec.Struct, frozen=True):
     shape: tuple[int, ...]
     dtype: str
     """Declared StableHLO element type."""
+    sharding: Sharding | None = None
+    """How the result is split over the program's mesh; None in a program for one chip."""
+    global_shape: tuple[int, ...] | None = None
+    """Shape of the result before it is split; None in a program for one chip. ``shape`` is that of one shard."""
 
 
 class MemoryPlan(msgspec.Struct, frozen=True):
@@ -226,6 +235,8 @@ class Program(msgspec.Struct, frozen=True):
     predicted_device_us: float
     host_ops: tuple[str, ...] = ()
     """Name and location of each op that runs on the host."""
+    mesh: Mesh | None = None
+    """The chips that run the program, each on its own shards; None in a program for one chip."""
 
     def function(self, name: str) -> Function:
         """Returns the function of a name.

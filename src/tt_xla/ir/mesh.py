@@ -1,0 +1,118 @@
+"""Meshes of chips, and how tensors are split over them, as plain values.
+
+A program for several chips is SPMD: every chip of the mesh runs the same instructions on its own shards. Chips are
+numbered by their *position*: the row-major index of their coordinates in the mesh. Nothing here depends on xDSL, torch
+or JAX.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+Shape = tuple[int, ...]
+
+
+class Mesh(msgspec.Struct, frozen=True):
+    """The arrangement of the chips that run one program."""
+
+    shape: Shape
+    """Number of chips along each axis, outermost axis first."""
+    axes: tuple[str, ...]
+    """Name of each axis."""
+
+    @property
+    def size(self) -> int:
+        """Number of chips."""
+        return math.prod(self.shape)
+
+    def coordinates(self, position: int) -> Shape:
+        """Returns the coordinates of the chip at a position."""
+        reversed_coordinates: list[int] = []
+        for size in reversed(self.shape):
+            position, coordinate = divmod(position, size)
+            reversed_coordinates.append(coordinate)
+        return tuple(reversed(reversed_coordinates))
+
+    def position(self, coordinates: Iterable[int]) -> int:
+        """Returns the position of the chip at these coordinates."""
+        position = 0
+        for coordinate, size in zip(coordinates, self.shape, strict=True):
+            position = position * size + coordinate
+        return position
+
+    def groups(self, axes: Sequence[int]) -> list[list[int]]:
+        """Returns the groups of positions whose coordinates differ in ``axes`` only.
+
+        Args:
+            axes: indices of mesh axes, major first: the last one varies fastest within a group.
+        """
+        others = [axis for axis in range(len(self.shape)) if axis not in axes]
+        return [
+            [self._at([*others, *axes], [*outer, *inner]) for inner in self._ranges(axes)]
+            for outer in self._ranges(others)
+        ]
+
+    def _ranges(self, axes: Iterable[int]) -> Iterator[tuple[int, ...]]:
+        return itertools.product(*(range(self.shape[axis]) for axis in axes))
+
+    def _at(self, axes: Sequence[int], coordinates: Sequence[int]) -> int:
+        by_axis = dict(zip(axes, coordinates, strict=True))
+        return self.position(by_axis[axis] for axis in range(len(self.shape)))
+
+
+class Sharding(msgspec.Struct, frozen=True):
+    """How a tensor is split over a mesh."""
+
+    dims: tuple[tuple[int, ...], ...]
+    """For each dimension of the tensor, the indices of the mesh axes that split it, major first. The tensor is
+    replicated along every axis that is in none of them."""
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """Mesh axes along which chips hold different shards."""
+        return frozenset(itertools.chain.from_iterable(self.dims))
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether every chip holds the whole tensor."""
+        return not any(self.dims)
+
+    def counts(self, mesh: Mesh) -> Shape:
+        """Returns the number of shards along each dimension."""
+        return tuple(math.prod(mesh.shape[axis] for axis in axes) for axes in self.dims)
+
+    def local_shape(self, mesh: Mesh, shape: Sequence[int]) -> Shape:
+        """Returns the shape of every chip's shard. A dimension that does not divide evenly is padded at its end."""
+        return tuple(-(-size // count) for size, count in zip(shape, self.counts(mesh), strict=True))
+
+    def shard_index(self, mesh: Mesh, position: int) -> Shape:
+        """Returns the index of a chip's shard along each dimension."""
+        coordinates = mesh.coordinates(position)
+        index: list[int] = []
+        for axes in self.dims:
+            place = 0
+            for axis in axes:
+                place = place * mesh.shape[axis] + coordinates[axis]
+            index.append(place)
+        return tuple(index)
+
+    def region(self, mesh: Mesh, shape: Sequence[int], position: int) -> tuple[slice, ...]:
+        """Returns the part of a tensor of this shape that a chip's shard holds, without padding.
+
+        The part is empty where the shard consists of padding alone.
+        """
+        local = self.local_shape(mesh, shape)
+        index = self.shard_index(mesh, position)
+        return tuple(
+            slice(min(place * length, size), min((place + 1) * length, size))
+            for place, length, size in zip(index, local, shape, strict=True)
+        )
+
+
+def replicated(rank: int) -> Sharding:
+    """Returns the sharding of a tensor that every chip holds as a whole."""
+    return Sharding(((),) * rank)
