@@ -145,11 +145,11 @@ class CompileOptions:
     ttnn_perf_metrics_output_file: str = _option("", "file for the op counts", effective=False)
 
     @staticmethod
-    def parse(given: Mapping[str, object] | None = None) -> CompileOptions:
+    def parse(user_options: Mapping[str, object] | None = None) -> CompileOptions:
         """Returns the options of a user's mapping, with defaults from the environment.
 
         Args:
-            given: values by option name.
+            user_options: values by option name.
 
         Raises:
             OptionError: a name is unknown, a value is bad, or two options contradict each other.
@@ -158,7 +158,7 @@ class CompileOptions:
         numerics = os.environ.get("TTXLA_NUMERICS")
         if numerics:
             values["numerics"] = COMPILE_OPTIONS["numerics"].parse(numerics)
-        for name, value in (dict(given or {}) | forced_options()).items():
+        for name, value in (dict(user_options or {}) | forced_options()).items():
             option = COMPILE_OPTIONS.get(str(name))
             if option is None:
                 raise _unknown("compile option", str(name), COMPILE_OPTIONS)

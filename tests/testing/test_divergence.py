@@ -203,7 +203,7 @@ def test_a_bisection_goes_around_what_does_not_compile(inputs, monkeypatch):
 
     def tried(what, *_, changes):
         if changes.limit is None:
-            changes.made += [Change("stage", f"p{number}") for number in range(1, 9)]
+            changes.applied += [Change("stage", f"p{number}") for number in range(1, 9)]
         return bisect.Trial(what, errors.get(8 if changes.limit is None else changes.limit))
 
     monkeypatch.setattr(bisect, "_run_trial", tried)

@@ -144,8 +144,8 @@ class Constants:
     def _name(self, expression: Expression, name: str) -> Name:
         key = repr(node_of(expression, str, lambda data: None))
         if key not in self.names:
-            taken = {known for known, _ in self.names.values()}
-            self.names[key] = (unique(name, taken), expression)
+            used_names = {known for known, _ in self.names.values()}
+            self.names[key] = (unique(name, used_names), expression)
         return Name(self.names[key][0])
 
     def data(self, data: Data) -> Expression:
@@ -273,7 +273,7 @@ class Body:
         """Right-hand sides of the assignments written so far."""
         self.names = {value: language.weight(key) for value, key in self.lookups.items()}
         cached = [value for inner in function.body if inner.op == LOAD_CACHED for value in inner.results]
-        self.kept = {*self.lookups, *cached}
+        self.retained = {*self.lookups, *cached}
         """Values that this function must not free."""
         self.listed: dict[int, tuple[str, int]] = {}
         """Name of the list and position in it, for values that have no name of their own."""
@@ -326,14 +326,14 @@ class Body:
         if passes:
             self._passing.add(value)
         if self.function.arguments and value in self.function.arguments:
-            self.kept.add(value)
+            self.retained.add(value)
         return parameter
 
-    def element(self, value: int, name: str, *, kept: bool) -> None:
-        """Declares a value that is an element of a parameter. With ``kept`` this function must not free it."""
+    def element(self, value: int, name: str, *, retained: bool) -> None:
+        """Declares a value that is an element of a parameter. The function must not free a ``retained`` value."""
         self.names[value] = name
-        if kept:
-            self.kept.add(value)
+        if retained:
+            self.retained.add(value)
         else:
             self._parameters.add(value)
 
@@ -352,7 +352,7 @@ class Body:
             else:
                 self._comment(instruction)
                 unread = [value for value in dying if value in instruction.results]
-                self._write(instruction, [value for value in dying if value not in (*self.kept, *unread)])
+                self._write(instruction, [value for value in dying if value not in (*self.retained, *unread)])
                 self._free(unread)
 
     def described(self, instruction: Instruction) -> tuple[str, list[int]] | None:
@@ -530,7 +530,7 @@ class Body:
             del self._live[self.names[value]]
 
     def _free(self, values: Sequence[int]) -> None:
-        values = [value for value in values if value not in self.kept]
+        values = [value for value in values if value not in self.retained]
         for value in values:
             self._forget(value)
         self._deallocate(values)

@@ -100,7 +100,7 @@ _begun: Counter[Path] = Counter()
 
 
 @dataclass
-class Whole:
+class StagedGraph:
     """A graph that consists of several programs and of torch code that the host runs between them."""
 
     host: Sequence[tuple[str, str]]
@@ -139,18 +139,18 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Part:
+class GraphProgram:
     """One program of a graph that consists of several."""
 
-    whole: Whole
+    graph: StagedGraph
     """The graph."""
     folder: str
     """Folder of the program, relative to the graph's."""
-    given: frozenset[int]
+    passed_positions: frozenset[int]
     """Positions of the arguments that the graph's ``main.py`` passes."""
 
 
-def exporting(program: Program, modules: Mapping[str, str], run: Run, part: Part | None = None) -> Run:
+def exporting(program: Program, modules: Mapping[str, str], run: Run, part: GraphProgram | None = None) -> Run:
     """Wraps ``run`` so that its first call writes the program's source, if the program's options ask for source.
 
     Args:
@@ -170,9 +170,9 @@ def exporting(program: Program, modules: Mapping[str, str], run: Run, part: Part
     export_tensors = bool(program.options.get("export_tensors", True))
     language = LANGUAGE_OF[str(program.options["backend"])]
     if part is not None:
-        refuse_host(language, part.whole.host)
-    check_arguments(program, part.given if part else ())
-    source = generate(program, export_tensors, language, parameters=part.given if part else None)
+        refuse_host(language, part.graph.host)
+    check_arguments(program, part.passed_positions if part else ())
+    source = generate(program, export_tensors, language, parameters=part.passed_positions if part else None)
     dry = bool(program.options.get("dry_run", False))
     written = -1
 
@@ -183,9 +183,9 @@ def exporting(program: Program, modules: Mapping[str, str], run: Run, part: Part
     def run_as_part(*arguments: Any) -> list[torch.Tensor]:
         assert part is not None
         results = run(*arguments)
-        if not part.whole.is_written(root):
-            part.whole.programs[part.folder] = program
-            part.whole.files |= {
+        if not part.graph.is_written(root):
+            part.graph.programs[part.folder] = program
+            part.graph.files |= {
                 f"{part.folder}/{name}": content for name, content in files(arguments[0], results).items()
             }
         return results
@@ -206,12 +206,12 @@ def exporting(program: Program, modules: Mapping[str, str], run: Run, part: Part
     return run_as_part if part else run_and_export
 
 
-def check_arguments(program: Program, given: Container[int] = ()) -> None:
+def check_arguments(program: Program, passed_positions: Container[int] = ()) -> None:
     """Checks that TT-NN has a data type, and so a file format, for each argument.
 
     Args:
         program: the Program.
-        given: positions of arguments that need no file, because other source passes them.
+        passed_positions: positions of arguments that need no file, because other source passes them.
 
     Raises:
         UnsupportedOpError: TT-NN has no data type for an argument.
@@ -219,7 +219,7 @@ def check_arguments(program: Program, given: Container[int] = ()) -> None:
     entry = program.functions[0]
     for position, value in enumerate(entry.arguments):
         dtype = entry.values[value].layout.dtype
-        if dtype.is_host_only and position not in given:
+        if dtype.is_host_only and position not in passed_positions:
             raise UnsupportedOpError(
                 f"Argument arg{position} has element type {dtype.value}, which TT-NN has no data type for.",
                 hint="Convert it in the model before the generated part, or pass another type.",

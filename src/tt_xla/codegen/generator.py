@@ -238,7 +238,7 @@ def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> t
     constants: set[int] = set()
     entries: list[WeightEntry] = []
     shared: dict[str, list[str]] = {}
-    taken = {*weights.values(), *(name.rpartition(".")[2] for name in weights.values())}
+    used_names = {*weights.values(), *(name.rpartition(".")[2] for name in weights.values())}
     for instruction in entry.body:
         if instruction.op != LOAD_CACHED:
             continue
@@ -256,10 +256,10 @@ def _const_evals(module: _Module, entry: Function, weights: dict[int, str]) -> t
             known = shared[str(source)] = []
             for result_name, kind in zip(result_names, _types(entry, instruction.results), strict=True):
                 base = f"{subject}.prepared" if operand_keys else result_name
-                if base in taken and not operand_keys:
+                if base in used_names and not operand_keys:
                     base = f"{base}_{kind}"
-                known.append(unique(base, taken))
-                taken.add(known[-1])
+                known.append(unique(base, used_names))
+                used_names.add(known[-1])
             entries.append(WeightEntry(tuple(known), source))
         keys |= zip(instruction.results, known, strict=True)
     if entries:
@@ -367,7 +367,7 @@ def _by_position(module: _Module, function: Function) -> str:
     """Writes a function that takes its tensors as one list, and returns its name."""
     body = module.body(function)
     body.names |= {value: f"tensors[{position}]" for position, value in enumerate(function.arguments)}
-    body.kept |= set(function.arguments)
+    body.retained |= set(function.arguments)
     body.write(function.body)
     results = [body.name(value) for value in function.results]
     form: ResultForm = "list" if results else "nothing"
@@ -410,7 +410,7 @@ def _forward(
 
 def _stretch(module: _Module, body: Body, instructions: Sequence[Instruction]) -> None:
     """Writes instructions that belong to no named block; repeated parts of them become functions."""
-    parts = find_parts(instructions, body.described, body.kept, body.lookups, MOST_RESULTS)
+    parts = find_parts(instructions, body.described, body.retained, body.lookups, MOST_RESULTS)
     written: dict[int, tuple[str, list[str]]] = {}
     position = 0
     for repeat, part in parts:
@@ -435,13 +435,13 @@ def _repeated(
     if module.language.spreads:
         signature = ["w"] if weights else []
         for index, value in enumerate(weights):
-            body.element(value, f"w[{index}]", kept=True)
+            body.element(value, f"w[{index}]", retained=True)
     else:
         signature = [body.parameter(value, "weight") for value in weights]
     for index in part.parameters:
         signature.append(body.parameter(repeat.inputs[index], "states" if index in part.lists else "x"))
         for other, place in part.lists.get(index, {}).items():
-            body.element(repeat.inputs[other], f"{signature[-1]}[{place}]", kept=False)
+            body.element(repeat.inputs[other], f"{signature[-1]}[{place}]", retained=False)
     body.write(
         [step for step in instructions if step.op != DEALLOCATE or not {*step.operand_values()} & {*repeat.left}]
     )

@@ -240,7 +240,7 @@ def _run(folder: Path, blob: bytearray, jobs: list[dict[str, Any]], mock: Mock) 
     lines: list[dict[str, Any]] = []
     first = (0, 0)
     while True:
-        seen = len(lines)
+        line_count = len(lines)
         command = [mock.python, _WORKER, job, report, *map(str, first)]
         done = subprocess.run(
             command, env=mock.environment, cwd=folder, capture_output=True, timeout=SECONDS_PER_RUN, check=False
@@ -248,7 +248,7 @@ def _run(folder: Path, blob: bytearray, jobs: list[dict[str, Any]], mock: Mock) 
         lines = [json.loads(line) for line in report.read_text().splitlines()]
         if lines and "done" in lines[-1]:
             return lines
-        if len(lines) == seen or "step" not in lines[-1]:
+        if len(lines) == line_count or "step" not in lines[-1]:
             output = done.stderr.decode(errors="replace").strip()[-1000:]
             raise RuntimeUnavailableError(f"TT-NN stopped with status {done.returncode}: {output or 'no output'}.")
         last = lines[-1]

@@ -71,19 +71,19 @@ _HAS_TTNN = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ttnn
 _INSTALL = "Install ttnn with Python 3.10 or 3.12 and set TTXLA_TTNN_PYTHON to that environment's bin/python."
 
 
-def ttnn_python(given: str | Path | None = None) -> Path:
+def ttnn_python(interpreter: str | Path | None = None) -> Path:
     """Returns an interpreter that has ``ttnn``.
 
-    Without ``given`` and ``TTXLA_TTNN_PYTHON``, this function tries the running interpreter, the environment that
+    Without ``interpreter`` and ``TTXLA_TTNN_PYTHON``, this function tries the running interpreter, the environment that
     TT-Metal's build creates, and the interpreters in ``PATH``.
 
     Args:
-        given: name or path of the interpreter to use.
+        interpreter: name or path of the interpreter to use.
 
     Raises:
         RuntimeUnavailableError: no interpreter has ``ttnn``, or the selected one is not executable.
     """
-    name = str(given or environment("TTXLA_TTNN_PYTHON"))
+    name = str(interpreter or environment("TTXLA_TTNN_PYTHON"))
     if not name:
         return _first_with_ttnn()
     path = shutil.which(name)

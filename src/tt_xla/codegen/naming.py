@@ -122,13 +122,13 @@ def identifier(text: str) -> str:
     return f"{name}_" if name in RESERVED else name
 
 
-def unique(name: str, taken: Iterable[str]) -> str:
+def unique(name: str, used_names: Iterable[str]) -> str:
     """Returns ``name``, with a number appended if it is taken."""
-    taken = set(taken)
-    if name not in taken:
+    used_names = set(used_names)
+    if name not in used_names:
         return name
     stem, number = name.rstrip("_"), 1
-    while f"{stem}_{number}" in taken:
+    while f"{stem}_{number}" in used_names:
         number += 1
     return f"{stem}_{number}"
 

@@ -81,18 +81,22 @@ class Part:
 
 
 def find_parts(
-    instructions: Sequence[Instruction], describe: Describe, kept: Container[int], weights: Container[int], most: int
+    instructions: Sequence[Instruction],
+    describe: Describe,
+    retained: Container[int],
+    weights: Container[int],
+    most: int,
 ) -> list[tuple[Repeat, Part]]:
     """Returns the occurrences of repeated parts in order, each with the signature of its part.
 
     Args:
         instructions: the instructions to search.
         describe: returns the text and values of an instruction.
-        kept: values that nobody frees.
+        retained: values that nobody frees.
         weights: values that are weights.
         most: maximum number of separate results of a part; more results are one list, which other parts can take.
     """
-    repeats = find_repeats(instructions, describe, kept)
+    repeats = find_repeats(instructions, describe, retained)
     listed = {
         value: (call, index)
         for call, repeat in enumerate(repeats)
@@ -133,7 +137,7 @@ def _part(calls: Sequence[tuple[int, ...]], weights: Container[int], listed: Map
     return Part(weight_positions, tuple(parameters), list_parameters)
 
 
-def find_repeats(instructions: Sequence[Instruction], describe: Describe, kept: Container[int]) -> list[Repeat]:
+def find_repeats(instructions: Sequence[Instruction], describe: Describe, retained: Container[int]) -> list[Repeat]:
     """Returns the occurrences of repeated parts in order; none is inside another.
 
     The part that saves the most lines is chosen first, then the next among the remaining instructions.
@@ -141,7 +145,7 @@ def find_repeats(instructions: Sequence[Instruction], describe: Describe, kept: 
     Args:
         instructions: the instructions to search.
         describe: returns the text and values of an instruction.
-        kept: values that nobody frees.
+        retained: values that nobody frees.
     """
     steps = list(_steps(instructions, describe))
     free = [step.text is not None for step in steps]
@@ -154,7 +158,7 @@ def find_repeats(instructions: Sequence[Instruction], describe: Describe, kept: 
         starts, length = group
         for start in starts:
             free[start : start + length] = [False] * length
-        repeats += _occurrences(part, [steps[start : start + length] for start in starts], kept)
+        repeats += _occurrences(part, [steps[start : start + length] for start in starts], retained)
     return sorted(repeats, key=lambda repeat: repeat.first)
 
 
@@ -246,19 +250,19 @@ def _wiring(steps: Sequence[Step]) -> tuple[object, ...]:
     return tuple(wiring)
 
 
-def _occurrences(part: int, groups: Sequence[Sequence[Step]], kept: Container[int]) -> Iterator[Repeat]:
+def _occurrences(part: int, groups: Sequence[Sequence[Step]], retained: Container[int]) -> Iterator[Repeat]:
     """Yields the occurrences of a part.
 
     Args:
         part: number of the part.
         groups: steps of each occurrence.
-        kept: values that nobody frees.
+        retained: values that nobody frees.
     """
     inputs: list[tuple[int, ...]] = []
     for steps in groups:
         computed = {value for step in steps for value in step.makes}
         inputs.append(tuple(dict.fromkeys(value for step in steps for value in step.reads if value not in computed)))
-    freed_by = [{value for step in steps for value in step.frees if value not in kept} for steps in groups]
+    freed_by = [{value for step in steps for value in step.frees if value not in retained} for steps in groups]
     shared = frozenset(
         position
         for position in range(len(inputs[0]))

@@ -51,16 +51,16 @@ def emit(
     target: Target,
 ) -> Program:
     """Returns the Program of a module, with an empty memory plan."""
-    made = emit_functions(module, target)
+    emitted = emit_functions(module, target)
     return Program(
         name=name,
         target=target.name,
         options=options.as_dict(),
         arguments=_marked(module, arguments),
         results=results,
-        functions=tuple(made),
+        functions=tuple(emitted),
         memory=MemoryPlan(),
-        predicted_device_us=predicted_device_us(made[0], target, made),
+        predicted_device_us=predicted_device_us(emitted[0], target, emitted),
         host_ops=tuple(op for function in functions(module) for op in _host_ops(function)),
     )
 
@@ -80,13 +80,13 @@ def emit_functions(module: ModuleOp, target: Target) -> list[Function]:
     """Returns the functions of a TTNN module, the entry first, with the predicted cost of every instruction.
 
     Raises:
-        VerificationError: a value is used before it is made, or a tensor has no layout.
+        VerificationError: a value is used before it is defined, or a tensor has no layout.
     """
     try:
-        made = [_function(function, target) for function in functions(module) if function.body.blocks]
+        emitted = [_function(function, target) for function in functions(module) if function.body.blocks]
     except VerifyException as error:
         raise VerificationError(f"The module is not in TTNN: {error}.", hint="Lower it first.") from None
-    return sorted(made, key=lambda function: function.kind is not FunctionKind.FORWARD)
+    return sorted(emitted, key=lambda function: function.kind is not FunctionKind.FORWARD)
 
 
 def _host_ops(function: FuncOp) -> Iterator[str]:
@@ -115,8 +115,8 @@ def _function(function: FuncOp, target: Target) -> Function:
             callee = {"callee": op.callee.root_reference.data}
             instructions.append(Instruction(op.name, operands, tuple(map(define, op.results)), callee))
         elif isinstance(op, TTOp) and not isinstance(op, GetDeviceOp):
-            given = _operands(op, numbers)
-            instructions.append(_instruction(op, given, [define(value) for value in op.results], specs, target))
+            operands = _operands(op, numbers)
+            instructions.append(_instruction(op, operands, [define(value) for value in op.results], specs, target))
         elif isinstance(op, UnregisteredOp):
             inputs: dict[str, Operand] = {"inputs": tuple(numbers[value] for value in op.operands if value in numbers)}
             plain_op = Instruction(op.op_name.data, inputs, tuple(map(define, op.results)), {}, describe(op.location))
@@ -141,21 +141,21 @@ def _operands(op: Operation, numbers: dict[SSAValue, int]) -> dict[str, Operand]
     """Returns the numbers of an op's operands by operand name.
 
     Raises:
-        VerificationError: one is used before it is made.
+        VerificationError: an operand is used before it is defined.
     """
     for operand in op.operands:
         if not isinstance(operand.type, DeviceType) and operand not in numbers:
             raise VerificationError(
-                f"'{op.name}' uses a value before it is made.",
+                f"'{op.name}' uses a value before it is defined.",
                 location=describe(op.location),
                 hint="This is a fault of tt-xla; please report it.",
             )
-    found: dict[str, Operand] = {}
+    named: dict[str, Operand] = {}
     for name in operand_names(type(op)):  # pyright: ignore[reportArgumentType]
         value = getattr(op, name)
         if isinstance(value, SSAValue):
             if not isinstance(value.type, DeviceType):
-                found[name.rstrip("_")] = numbers[value]
+                named[name.rstrip("_")] = numbers[value]
         elif value is not None:
-            found[name.rstrip("_")] = tuple(numbers[item] for item in value)
-    return found
+            named[name.rstrip("_")] = tuple(numbers[item] for item in value)
+    return named

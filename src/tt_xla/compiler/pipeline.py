@@ -70,12 +70,12 @@ class Stage:
 
 
 def _alone(run: Callable[[ModuleOp], object]) -> Callable[[ModuleOp, CompileOptions, Target], object]:
-    """Returns the ``run`` function of a stage for a pass that needs neither options nor target."""
+    """Adapts a pass that needs neither options nor target to the signature of ``Stage.run``."""
     return lambda module, options, target: run(module)
 
 
 def _is_exact(options: CompileOptions) -> bool:
-    """Returns whether stages leave out what may change a program's results (:attr:`Pattern.approximate`)."""
+    """Returns whether stages skip the rewrites that may change a program's results (:attr:`Pattern.approximate`)."""
     return options.numerics == "exact"
 
 
@@ -105,9 +105,9 @@ def _hoist_all(module: ModuleOp, options: CompileOptions, target: Target) -> Non
 
 
 def _convert_weight_dtype(module: ModuleOp, options: CompileOptions, target: Target) -> None:
-    wanted = options.experimental_weight_dtype
+    weight_dtype = options.experimental_weight_dtype
     overrides = weight_overrides(options.experimental_weight_dtype_overrides)
-    convert_weight_dtype.run(module, DataType(wanted) if wanted else None, overrides)
+    convert_weight_dtype.run(module, DataType(weight_dtype) if weight_dtype else None, overrides)
 
 
 def _set_compute_config(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -132,49 +132,49 @@ TTIR_STAGES = (
     Stage(
         "ttir-fold",
         _fold,
-        "Frontends write broadcasts and constants out in full; everything after this matches the short forms.",
+        "Frontends spell out broadcasts and constants. The later stages match the folded forms.",
     ),
     Stage(
         "ttir-merge-host-calls",
         _alone(merge_host_calls.run),
-        "After dead calls are gone, and before anything is fused around what remains.",
+        "Runs after folding removed dead host calls, and before fusions use the results of the live ones.",
     ),
     Stage(
         "ttir-fold-broadcasts",
         _alone(fold_broadcasts.run),
-        "Ops broadcast by themselves, so that the fusions need not look through broadcasts.",
+        "TTIR ops broadcast their operands themselves. Without explicit broadcasts the fusion patterns stay short.",
     ),
-    Stage("ttir-cse", _alone(cse.run), "Fusions ask whether two values are the same one."),
+    Stage("ttir-cse", _alone(cse.run), "Fusion patterns compare values by identity."),
     Stage(
         "ttir-fuse",
         _fuse_bias,
-        "A bias must join its convolution before the permutes of the next stage come between them.",
+        "Fuses a bias into its convolution before ttir-decompose puts permutes between the two.",
     ),
     Stage(
         "ttir-decompose",
         _alone(decompose.run),
-        "TT-NN multiplies matrices and convolves channels last; nothing else.",
+        "TT-NN has no general dot product, only matmul, and convolves only tensors with channels last.",
     ),
     Stage(
         "ttir-work-around",
         _alone(workarounds.run_on_ttir),
-        "Sees convolutions channels last, and what it adds is folded with the rest.",
+        "Runs after convolutions have channels last, and before the second folding, which also folds the added ops.",
         lambda options: options.enable_workarounds,
     ),
     Stage(
         "ttir-sink-permutes",
         _alone(sink_permutes.run),
-        "Between two convolutions the permutes to channels last and back cancel.",
+        "Moves permutes down until those after one convolution cancel those before the next.",
     ),
-    Stage("ttir-fold", _fold, "The stages above leave moves of moves."),
+    Stage("ttir-fold", _fold, "The stages above leave chains of reshapes, permutes and broadcasts."),
     Stage(
         "ttir-fold-broadcasts",
         _alone(fold_broadcasts.run),
-        "Decompositions broadcast what they compute with.",
+        "Decompositions add broadcasts of their operands.",
     ),
-    Stage("ttir-fuse", _fuse_ttir, "Matrix products can take their bias, and permutes if the option is on."),
+    Stage("ttir-fuse", _fuse_ttir, "Fuses a bias, and if the option is on a permute, into each matrix product."),
     Stage("ttir-cse", _alone(cse.run), "Decompositions compute some values twice."),
-    Stage("ttir-fold", _fold, "Fusions leave moves of moves."),
+    Stage("ttir-fold", _fold, "Fusions leave chains of reshapes, permutes and broadcasts."),
 )
 """Stages that a TTIR module goes through, in order."""
 
@@ -182,89 +182,95 @@ TTNN_STAGES = (
     Stage(
         "ttnn-hoist-loop-invariants",
         _hoist_on_captured,
-        "First: the layout changes of what a loop captures then meet those of its caller, where they cancel.",
+        "Runs first: layout changes of captured tensors leave the loop, and cancel against those of the caller.",
     ),
     Stage(
         "ttnn-fuse",
         _fuse_ttnn,
-        "The lowering works op by op and leaves reshapes and layout changes that undo each other; from level 1 on the "
-        "matrix unit applies activations as it writes its results, and convolutions read row-major tensors.",
+        "The lowering works op by op and leaves reshapes and layout changes that undo each other. From level 1 on this "
+        "stage also fuses activations into matrix products, and lets convolutions read row-major tensors.",
     ),
     Stage(
         "ttnn-propagate-row-major",
         _propagate_row_major,
-        "While arguments are row-major still, as the conversions of what they become are what it moves.",
+        "Runs while arguments are still row-major: it moves their conversions to tiles past reshapes and permutes.",
         lambda options: options.optimization_level >= 1,
     ),
     Stage(
         "ttnn-choose-argument-layouts",
         _alone(choose_argument_layouts.run),
-        "After the reshapes that cost nothing on row-major arguments have moved before their conversions.",
+        "Runs after ttnn-propagate-row-major moved reshapes before the conversions, where they cost nothing.",
     ),
     Stage(
         "ttnn-transpose-weights",
         _alone(transpose_weights.run),
-        "After fusing, which moves permutes into products; before const-eval, which then transposes once.",
+        "Runs after fusion, which turns permutes into transposed operands, and before const-eval, which then "
+        "transposes each weight once.",
         lambda options: options.optimization_level == 2 and options.enable_const_eval,
     ),
     Stage(
         "ttnn-convert-weight-dtype",
         _convert_weight_dtype,
-        "After fusing, so that each product has the operands it will run with; before const-eval, which then does the "
-        "conversion once.",
+        "Runs after fusion, when each matrix product has its final operands, and before const-eval, which then "
+        "converts each weight once.",
     ),
     Stage(
         "ttnn-work-around",
         _alone(workarounds.run_on_ttnn),
-        "When the types of weights are known; before const-eval, which keeps what depends on parameters alone.",
+        "Runs once the weights have their final types, and before const-eval, which also hoists the ops added here.",
         lambda options: options.enable_workarounds,
     ),
     Stage(
         "ttnn-set-compute-config",
         _set_compute_config,
-        "Looks at the weights' data type, so after its conversion.",
+        "Runs after ttnn-convert-weight-dtype, because the compute config depends on the weights' data type.",
     ),
     Stage(
         "ttnn-hoist-loop-invariants",
         _hoist_all,
-        "Fusions have seen the constants by now; const-eval looks at what the caller has alone.",
+        "Runs after the fusions, which match constants inside loops, and before const-eval, which hoists only from the "
+        "entry function.",
     ),
     Stage(
         "ttnn-hoist-const-eval",
         _alone(hoist_const_eval.run),
-        "What depends on parameters alone is computed once.",
+        "Values that depend only on parameters and constants are computed in the first call and cached.",
         lambda options: options.enable_const_eval,
     ),
     Stage(
         "ttnn-keep-const-eval-inputs-on-host",
         _alone(keep_const_eval_inputs_on_host.run),
-        "Else the device would hold each weight twice: as given, and as prepared.",
+        "Otherwise the device would hold each weight twice: as the caller passed it, and as const-eval prepared it.",
         lambda options: options.enable_const_eval and options.enable_const_eval_inputs_to_system_memory,
     ),
     Stage(
         "ttnn-choose-layouts",
         _choose_layouts,
-        "After const-eval, whose results live on between runs and so stay in DRAM.",
+        "Runs after const-eval, because cached results must stay in DRAM between runs.",
         lambda options: options.optimization_level == 2,
     ),
     Stage(
         "ttnn-write-in-place",
         _write_in_place,
-        "Until here every op makes new values; the stages after it move whole functions at most.",
+        "Runs after every stage that reorders ops: they may rely on ops that have no side effects.",
     ),
     Stage(
         "ttnn-hoist-trace",
         _alone(hoist_trace.run),
-        "After every stage that moves or makes ops of the program.",
+        "Runs after every stage that moves or adds ops of the program, because it moves them into a trace function.",
         lambda options: options.enable_trace,
     ),
-    Stage("ttnn-deallocate", _alone(deallocate.run), "Last, when no stage moves ops any more."),
+    Stage(
+        "ttnn-deallocate",
+        _alone(deallocate.run),
+        "Runs last, when the order of ops, and so the last use of each value, is final.",
+    ),
 )
 """Stages that a TTNN module goes through, in order."""
 
 
 def _explaining(stages: Iterable[Stage], choices: list[Choice] | None) -> list[Stage]:
-    """Returns the same stages, with a layout optimiser that appends its reasons to ``choices``."""
+    """Returns the stages, with ttnn-choose-layouts changed to append its choices and their reasons to ``choices``."""
     run = functools.partial(_choose_layouts, choices=choices)
     return [dataclasses.replace(stage, run=run) if stage.run is _choose_layouts else stage for stage in stages]
 
@@ -274,7 +280,7 @@ LOWERING = "ttir-to-ttnn"
 
 
 def stage_named(name: str) -> Stage:
-    """Returns the stage with a name; of several, the last one, which covers all options that the name depends on.
+    """Returns the stage with a name. If several stages have the name, returns the last, which does the most.
 
     Raises:
         OptionError: no stage has the name; the hint lists similar names.
@@ -297,7 +303,7 @@ def lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
 
 
 _BY_PATTERNS = ("ttir-fold", "ttir-fuse", "ttir-sink-permutes", "ttnn-fuse")
-"""Stages that run patterns, so that they can stop between two changes."""
+"""Stages that apply patterns one by one, so that a limit on changes can stop them between two changes."""
 
 OPTIONAL = (
     *("ttir-fold", "ttir-fuse", "ttir-sink-permutes", "ttir-cse", "ttnn-fuse", "ttnn-propagate-row-major"),
@@ -348,8 +354,8 @@ def _run_stage(
     elif stage.name in _BY_PATTERNS:
         with changes.counting(stage.name):
             stage.run(module, options, target)
-    elif not changes.spent:
-        changes.made.append(Change(stage.name))
+    elif not changes.exhausted:
+        changes.applied.append(Change(stage.name))
         stage.run(module, options, target)
 
 
@@ -388,10 +394,16 @@ def compile_module(
 
 @dataclass
 class Compilation:
-    """One call of :func:`compile_module`; ``modules`` has the texts of stages, ``error`` is there where it failed.
+    """A recorded call of :func:`compile_module`.
 
-    ``source`` is the StableHLO with its locations, where texts are recorded; ``started`` and ``ended`` are of
-    :func:`time.perf_counter_ns`.
+    Attributes:
+        name: name of the Program.
+        modules: text of the module at each stage, by stage name; empty unless texts are recorded.
+        program: the Program; None if compiling failed.
+        error: the exception that ended the call; None if compiling succeeded.
+        started: time at which the call began, of :func:`time.perf_counter_ns`.
+        ended: time at which the call ended, of the same clock.
+        source: text of the StableHLO module with its locations; empty unless texts are recorded.
     """
 
     name: str
@@ -404,12 +416,13 @@ class Compilation:
 
     @property
     def seconds(self) -> float:
+        """Duration of the call."""
         return (self.ended - self.started) / 1e9
 
 
 @dataclass(eq=False)
 class _Recorder:
-    """Records compilations, with the text of each stage where ``texts`` is set."""
+    """Records compilations, and with ``texts`` also the text of the module at each stage."""
 
     texts: bool
     compilations: list[Compilation] = field(default_factory=lambda: [])
@@ -494,11 +507,11 @@ def _compile(
 
 def _cause(error: BaseException) -> Exception:
     """Returns our own error inside one that xDSL wraps around it, or a VerificationError if there is none."""
-    found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, TTXLAError):
-            return found
-        found = found.__cause__
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, TTXLAError):
+            return cause
+        cause = cause.__cause__
     return VerificationError(f"A pass failed: {error}.", hint="This is a fault of tt-xla; please report it.")
 
 
@@ -525,9 +538,10 @@ def verify_module(module: ModuleOp, stage: str) -> None:
 def _recorder(
     options: CompileOptions, dumps: dict[str, str] | None, log: logging.Logger
 ) -> Callable[[str, Callable[[], str]], None]:
-    """Returns a function that logs, collects and writes the text of a stage, as logger, ``dumps`` and options ask for.
+    """Returns a function that logs the text of a stage, adds it to ``dumps`` and writes it below ``export_path``.
 
-    It takes the name of the stage and a function that prints the module, which is only called if the text is needed.
+    The function's arguments are the name of the stage and a function that prints the module. The module is printed only
+    if the log level, ``dumps`` or the options request the text.
     """
     exports = options.export_path and not options.generates_source  # generated source brings its modules itself
     folder = Path(options.export_path) / "irs" if exports else None
@@ -535,12 +549,12 @@ def _recorder(
         return lambda stage, text: None
 
     def record(stage: str, text: Callable[[], str]) -> None:
-        found = text()
-        log.debug("MLIR Module %s:\n%s\n------------------ END OF MLIR MODULE ------------------", stage, found)
+        module_text = text()
+        log.debug("MLIR Module %s:\n%s\n------------------ END OF MLIR MODULE ------------------", stage, module_text)
         if dumps is not None:
-            dumps[stage] = found
+            dumps[stage] = module_text
         if folder is not None:
-            export_ir(folder, stage, options.export_model_name, found)
+            export_ir(folder, stage, options.export_model_name, module_text)
 
     return record
 

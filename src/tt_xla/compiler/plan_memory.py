@@ -65,8 +65,8 @@ def _exhausted(program: Program, overflow: Overflow, residency: Residency) -> Re
     )
 
 
-def _largest_gap(space: AddressSpace, wanted: int) -> str:
-    if space.end - space.base - space.used < wanted:
+def _largest_gap(space: AddressSpace, size: int) -> str:
+    if space.end - space.base - space.used < size:
         return ""
     return f", at most {max((stop - start for start, stop in space.gaps), default=0):,} B of them in one piece"
 

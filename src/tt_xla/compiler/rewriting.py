@@ -92,9 +92,9 @@ class Rewriter(PatternRewriter):
     def insert(self, op: Any, insertion_point: InsertPoint | None = None) -> Any:
         if insertion_point is None or insertion_point.insert_before is None:
             raise ValueError("a pattern must insert ops before an op; this insertion point has none")
-        made: Sequence[Operation] = (op,) if isinstance(op, Operation) else op
-        insertion_point.block.insert_ops_before(made, insertion_point.insert_before)
-        for one in reversed(made):
+        created_ops: Sequence[Operation] = (op,) if isinstance(op, Operation) else op
+        insertion_point.block.insert_ops_before(created_ops, insertion_point.insert_before)
+        for one in reversed(created_ops):
             self._worklist.push(one)
         self.has_done_action = True
         return op
@@ -114,15 +114,15 @@ class Rewriter(PatternRewriter):
         new_results: Sequence[SSAValue | None] | None = None,
         safe_erase: bool = True,
     ) -> None:
-        made = (new_ops,) if isinstance(new_ops, Operation) else new_ops
-        results = made[-1].results if new_results is None else new_results
+        created_ops = (new_ops,) if isinstance(new_ops, Operation) else new_ops
+        results = created_ops[-1].results if new_results is None else new_results
         for old, new in zip(op.results, results, strict=True):
             assert new is not None
             for use in tuple(old.uses):
                 self._worklist.push(use.operation)
                 use.operation.operands[use.index] = new
             new.name_hint = new.name_hint or old.name_hint
-        self.insert(made, InsertPoint.before(op))
+        self.insert(created_ops, InsertPoint.before(op))
         self.erase(op, safe_erase)
 
     def notify_op_modified(self, op: Operation) -> None:
@@ -142,13 +142,13 @@ class _Dispatch:
             roots, apply = (one.roots, one.apply) if isinstance(one, Pattern) else ((Operation,), one.match_and_rewrite)
             for root in roots:
                 self._by_root.setdefault(root, []).append((place, apply))
-        self.found: dict[type[Operation], tuple[bool, tuple[Apply, ...]]] = {}
+        self.entries: dict[type[Operation], tuple[bool, tuple[Apply, ...]]] = {}
 
     def find(self, kind: type[Operation]) -> tuple[bool, tuple[Apply, ...]]:
-        """Returns the entry of ``found`` for a class, after adding it."""
+        """Adds and returns the entry of ``entries`` for a class of ops."""
         places = dict(chain.from_iterable(self._by_root[base] for base in kind.__mro__ if base in self._by_root))
-        found = self.found[kind] = (_is_pure_kind(kind), tuple(places[place] for place in sorted(places)))
-        return found
+        entry = self.entries[kind] = (_is_pure_kind(kind), tuple(places[place] for place in sorted(places)))
+        return entry
 
 
 @lru_cache(maxsize=64)
@@ -158,7 +158,7 @@ def _dispatch(patterns: tuple[RewritePattern | Pattern[Any], ...]) -> _Dispatch:
 
 @dataclass(frozen=True)
 class Change:
-    """A change by a pattern to an op, or by a stage as a whole, which has no ``pattern`` and ``op``."""
+    """A change that a pattern made to an op. For a stage without patterns, ``pattern`` and ``op`` are empty."""
 
     stage: str
     pattern: str = ""
@@ -172,27 +172,28 @@ class Change:
 
 @dataclass
 class Changes:
-    """The changes by stages, in order. Only the first ``limit`` changes happen, or all if there is no limit.
+    """Records the changes that stages make, in order, and stops them after ``limit`` changes if a limit is set.
 
     Compiling is deterministic, so the first changes are the same under every limit. That allows a binary search for the
     change that makes a program wrong.
     """
 
     limit: int | None = None
-    made: list[Change] = field(default_factory=lambda: [])
+    applied: list[Change] = field(default_factory=lambda: [])
     stage: str = ""
 
     @property
-    def spent(self) -> bool:
-        return self.limit is not None and len(self.made) >= self.limit
+    def exhausted(self) -> bool:
+        """Whether the limit is reached."""
+        return self.limit is not None and len(self.applied) >= self.limit
 
     def apply(self, patterns: Sequence[Apply], op: Operation, rewriter: PatternRewriter) -> None:
         """Applies the first pattern that changes something, unless the limit is reached."""
         name, location = op.name, op.location
-        for apply in () if self.spent else patterns:
+        for apply in () if self.exhausted else patterns:
             apply(op, rewriter)
             if rewriter.has_done_action:
-                self.made.append(Change(self.stage, apply.__name__, name, describe(location)))
+                self.applied.append(Change(self.stage, apply.__name__, name, describe(location)))
                 return
 
     @contextmanager
@@ -231,7 +232,7 @@ def run_patterns(module: ModuleOp, *patterns: RewritePattern | Pattern[Any], exa
             if op.parent is None:
                 continue
             kind = type(op)
-            pure, applicable = dispatch.found.get(kind) or dispatch.find(kind)
+            pure, applicable = dispatch.entries.get(kind) or dispatch.find(kind)
             rewriter.has_done_action = False
             if pure and _is_unused(op):
                 rewriter.erase(op)
@@ -247,16 +248,16 @@ def run_patterns(module: ModuleOp, *patterns: RewritePattern | Pattern[Any], exa
 
 def _last_first(root: Operation) -> list[Operation]:
     """Returns the ops inside an op from the last to the first, each before the ops in its own regions."""
-    found: list[Operation] = []
+    ops: list[Operation] = []
     for region in reversed(root.regions):
         for block in reversed(region.blocks):
             op = block.last_op
             while op is not None:
-                found.append(op)
+                ops.append(op)
                 if op.regions:
-                    found += _last_first(op)
+                    ops += _last_first(op)
                 op = op.prev_op
-    return found
+    return ops
 
 
 @cache
@@ -317,17 +318,17 @@ def replace_with(
         result: type of the new result; by default that of the old one.
         values: properties of the new op.
     """
-    made = kind.make(operands, [result or tensor_type(op.results[0])], op.location, **values)
-    rewriter.replace(op, made)
+    created = kind.make(operands, [result or tensor_type(op.results[0])], op.location, **values)
+    rewriter.replace(op, created)
 
 
 def insert_before(
     rewriter: PatternRewriter, op: Operation, kind: type[TTOp], operands: Sequence[Any], result: Tensor, **values: Any
 ) -> SSAValue:
     """Inserts a new op before ``op``, at the same location, and returns its result."""
-    made = kind.make(operands, [result], op.location, **values)
-    rewriter.insert(made, InsertPoint.before(op))
-    return made.results[0]
+    created = kind.make(operands, [result], op.location, **values)
+    rewriter.insert(created, InsertPoint.before(op))
+    return created.results[0]
 
 
 def functions(module: ModuleOp) -> Iterator[FuncOp]:

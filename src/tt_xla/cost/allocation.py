@@ -52,12 +52,12 @@ class AddressSpace:
             start, stop = self.gaps[index]
             if stop - start < size:
                 continue
-            taken = stop - size if self.top_down else start
-            left = (start, taken) if self.top_down else (start + size, stop)
+            address = stop - size if self.top_down else start
+            left = (start, address) if self.top_down else (start + size, stop)
             self.gaps[index : index + 1] = [left] if left[1] > left[0] else []
-            self.owners[owner] = (taken, taken + size)
-            self.peak = max(self.peak, self.end - taken if self.top_down else taken + size - self.base)
-            return taken
+            self.owners[owner] = (address, address + size)
+            self.peak = max(self.peak, self.end - address if self.top_down else address + size - self.base)
+            return address
         return None
 
     def free(self, owner: Hashable) -> None:

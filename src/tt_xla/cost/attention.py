@@ -1,7 +1,7 @@
-"""The device time of attention: blocks of scores that never leave L1, against keys and values that stream from DRAM.
+"""The device time of attention. Blocks of scores stay in L1 while keys and values stream from DRAM.
 
-All figures are of tenstorrent's attention kernels on p100a (tenstorrent/polaris, 60 measured cases); Wormhole has none
-published, and takes the same cycles.
+All figures are measurements of Tenstorrent's attention kernels on p100a (tenstorrent/polaris, 60 cases). No figures for
+Wormhole are published, so it is assumed to need the same cycles.
 """
 
 from __future__ import annotations
@@ -15,27 +15,28 @@ from tt_xla.cost.shares import cost_of, fidelity_of, inputs_of
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
 
-# Softmax of a block of scores: cycles a tile, and cycles a row of tiles for its running maximum and sum. 512x512 blocks
-# 93.7 k cycles, 256x128 13.8 k.
+# Softmax of a block of scores: cycles a tile, and cycles a row of tiles for the running maximum and sum. Measured:
+# 93.7 k cycles for 512x512 blocks, 13.8 k for 256x128.
 SCORE_TILE_CYCLES = 75.0
 SCORE_ROW_CYCLES = 244.0
 
-# Under a causal mask, where a head's chunks do not divide among its cores: 8 chunks on 3 cores 1358 us, 16 on 3 1352.
+# Factor under a causal mask if the chunks of a head do not divide evenly among its cores. Measured: 8 chunks on 3 cores
+# 1358 us, 16 chunks on 3 cores 1352 us.
 CAUSAL_UNEVEN = 1.35
 
-# The same with the exact exponential: 256x256 blocks 58.6 k cycles.
+# Cycles a tile of a softmax with the exact exponential. Measured: 58.6 k cycles for 256x256 blocks.
 EXACT_TILE_CYCLES = 330.0
 
-# Keys and values: bytes a cycle that one core reads of its own, and with forwarding from core to core, which kernels
-# without a causal mask do; and their part of the bandwidth that plain interleaved kernels reach, in longer reads.
+# Keys and values: bytes a cycle if each core reads its own, and if cores forward them to each other, which kernels
+# without a causal mask do. ``DRAM_FACTOR`` is the bandwidth of these long reads, relative to plain interleaved kernels.
 CORE_BYTES_PER_CYCLE = 3.4
 FORWARDED_BYTES_PER_CYCLE = 4.2
 DRAM_FACTOR = 1.25
-# Through a page table, in a prefill: 240 GB/s where others read at 310 to 340.
+# Relative bandwidth of a prefill through a page table: 240 GB/s where other prefills reach 310 to 340.
 PAGED_FACTOR = 0.74
 
-# Decoding: once, and for each head's part on a core when its pages come through a table. 128 positions 73.8 us with 4
-# parts a core; 1024 positions 18.6 us more than reading takes with 1.
+# Decoding: a fixed time, and with a page table a time for each part of a head on a core. Measured: 73.8 us for 128
+# positions with 4 parts a core; 18.6 us more than the reads take for 1024 positions with 1 part a core.
 DECODE_US = 10.0
 DECODE_PART_US = 8.5
 
@@ -73,7 +74,7 @@ def attention(instruction: Instruction, values: Sequence[TensorSpec], rates: Rat
     read = blocks * wide * (depth * page + depth_v * Work(value.layout).page)
     forwarded = not causal and rows == length and rows % q_chunk == 0
     cores = max(min(heads * shared, rates.cores), 1)
-    if attributes.get("gathered"):  # every query has keys of its own
+    if attributes.get("gathered"):  # each query reads its own selection of keys
         read = rows * length * query.shape[-1] / TILE / TILE * page / (own * cores)
         forwarded = False
     rate = FORWARDED_BYTES_PER_CYCLE if forwarded else CORE_BYTES_PER_CYCLE
@@ -91,10 +92,10 @@ def attention(instruction: Instruction, values: Sequence[TensorSpec], rates: Rat
 
 
 def _blocks(attributes: Any, rows: int, length: int, q_chunk: int, k_chunk: int) -> float:
-    """Returns the mean number of chunks of keys for a chunk of queries. Queries are the last ``rows`` positions."""
-    whole = -(-length // k_chunk)
+    """Returns the mean number of key chunks that a query chunk reads. Queries are the last ``rows`` positions."""
+    key_chunks = -(-length // k_chunk)
     if not attributes.get("is_causal"):
-        return whole
+        return key_chunks
     window = int(attributes.get("sliding_window_size") or 0)
     start = max(length - rows, 0)
     total = 0
@@ -123,7 +124,7 @@ def decode(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates,
     read: float = sum(work.bytes for work in (keys, valued) if work.place == DRAM)
     length, depth = -(-key.shape[-2] // TILE), -(-query.shape[-1] // TILE) + -(-value.shape[-1] // TILE)
     rows = max(-(-heads * query.shape[-3] // groups // TILE), 1) if len(query.shape) > 2 else 1
-    # Each tile of heads that share one key reads it anew; values that are a part of it do not come again.
+    # Each tile of heads that share a key reads the key again, but not the values that are a part of the key.
     again = rows / 2 if rows > 1 else 1.0
     read *= again
     rate = CORE_BYTES_PER_CYCLE if paged else FORWARDED_BYTES_PER_CYCLE

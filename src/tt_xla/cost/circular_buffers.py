@@ -161,8 +161,10 @@ def dram_sharded_buffers(
     and blocks of 1, 2 and 4 tiles: 307, 415 and 632 KB; with 64 columns and blocks of 4: 1247 KB.
     """
     depth = int(config["in0_block_w"])
-    taken = depth * (3 * columns * tile_b + 2 * tile_a) + columns * (DataType.F32.tile_bytes + tile_out) + 2 * KIB
-    return taken + (columns * tile_out if bias else 0)
+    buffer_bytes = (
+        depth * (3 * columns * tile_b + 2 * tile_a) + columns * (DataType.F32.tile_bytes + tile_out) + 2 * KIB
+    )
+    return buffer_bytes + (columns * tile_out if bias else 0)
 
 
 def _convolution(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:
@@ -211,8 +213,8 @@ def _rows_of_tiles(spec: TensorSpec, target: Target) -> int:
     core.
     """
     rows = -(-math.prod(spec.shape[:-1]) // TILE)
-    whole = (4 if rows > target.cores else 2) * _columns(spec) * spec.layout.dtype.tile_bytes + KIB
-    return whole if whole <= target.l1_usable_bytes else 0
+    row_bytes = (4 if rows > target.cores else 2) * _columns(spec) * spec.layout.dtype.tile_bytes + KIB
+    return row_bytes if row_bytes <= target.l1_usable_bytes else 0
 
 
 def _copy(instruction: Instruction, inputs: list[TensorSpec], result: TensorSpec, target: Target) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tt_xla.cost import families
 from tt_xla.cost.movement import copy, hosted
-from tt_xla.cost.products import kept, page_of, tile_product
+from tt_xla.cost.products import page_of, partial_sum_times, tile_product
 from tt_xla.cost.rates import DRAM, HOST, SHARDED, Rates, Work
 from tt_xla.cost.shares import FREE, inputs_of, one_after_the_other
 from tt_xla.ir.layout import TILE, round_up
@@ -70,11 +70,11 @@ def _windows(
         max(block_rows, columns), families.SUBBLOCK_WIDTH
     )  # its longer side shares tiles of the other operand
     product = tile_product(instruction, rates, page_of(works[0]), page, subblock)
-    made = block_rows * columns
+    block_tiles = block_rows * columns
     compute = (tiles / split_columns * families.TILIZE_CYCLES + families.CONVOLUTION_BLOCK_CYCLES) * rates.cycle_us
-    again, packed = kept(instruction, rates)
-    compute += max(tiles * columns * product + made * again * (high - 1) / high, made * packed)
-    compute += made * page_of(out) * rates.pack / high
+    again, packed = partial_sum_times(instruction, rates)
+    compute += max(tiles * columns * product + block_tiles * again * (high - 1) / high, block_tiles * packed)
+    compute += block_tiles * page_of(out) * rates.pack / high
     readers = 2 if block_rows > 1 else 1
     reading = block_rows * TILE * (families.GATHER_READ_CYCLES + 2.0 * wide / families.GATHER_BYTES_PER_CYCLE)
     reading *= rates.cycle_us / readers / split_columns

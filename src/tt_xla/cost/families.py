@@ -1,113 +1,119 @@
-"""The cost model of each TTNN op, and its parameters. An op that is not here follows the data-movement model.
+"""Parameters of the cost model, by family of TTNN ops. Ops without parameters follow the data-movement model.
 
-Cycles are of one core for one 32x32 tile unless said otherwise. "profiler" are the kernel times of public profiler
-files (reference/perf/op_durations.csv in the project's notes), "issue" a figure published in an issue or pull request
-of tenstorrent/tt-metal.
+Unless a comment says otherwise, cycles are those of one core for one 32x32 tile. "Profiler" stands for kernel times in
+public files of the profiler (op_durations.csv, see docs/cost_model.md), "[ISA]" for tenstorrent/tt-isa-documentation.
 """
 
 from __future__ import annotations
 
-# Elementwise on the FPU: unpack two tiles, add, pack. Profiler: sharded add of 224 tiles a core, 72 cycles each; a
-# multiplication takes 8 cycles more for each further fidelity pass (97 at hifi4).
+# Elementwise ops on the FPU: unpacking two tiles, adding them and packing the result. Profiler: sharded add of 224
+# tiles a core, 72 cycles a tile; a multiplication takes 8 cycles more for each further fidelity pass (97 at hifi4).
 FPU_TILE_CYCLES = 72.0
 FPU_PASS_CYCLES = 8.0
 
-# A row or a column that is broadcast inside a tile is filled by a data-movement core, element by element. Profiler:
-# 1.42 us a tile at 1.35 GHz from L1, in units of a tile filled with a scalar, as both are words stored one by one.
+# Time to fill a tile from a row or column that is broadcast inside it, in units of the time to fill a tile with a
+# scalar: a data-movement core stores both word by word. Profiler: 1.42 us a tile at 1.35 GHz from L1.
 BROADCAST_FILLS = 1.7
 
-# Row-major pages ("sticks"), each an address to compute and a request to wait for. Profiler, blackhole, DRAM: tilize
-# 137, untilize 165; copies and slices 150; with padding or unpadding 378 to 404, besides the padding.
+# Time for one row-major page (a "stick"): its address is computed and its request waited for. Profiler, Blackhole,
+# DRAM: tilize 137, untilize 165, copies and slices 150; with padding or unpadding 378 to 404, without the time to store
+# the padding.
 STICK_CYCLES = 150.0
 PADDED_STICK_CYCLES = 400.0
 
-# Padding is stored word by word, a word in 5 cycles [ISA]. Profiler, blackhole: 13 rows of 768 elements and 19 sticks
-# 37,300 cycles on one core; 29 of 32 columns 72 cycles for each stick.
+# Time to store one word of padding [ISA]. Profiler, Blackhole: 37,300 cycles on one core for 13 rows of 768 elements
+# and 19 sticks; 72 cycles a stick for 29 of 32 columns.
 WORD_CYCLES = 5.0
 
-# Rows of more tiles than this are cut among cores too, where there are fewer rows than tiles in them
-# (tt-metal, tilize and untilize: ``threshold_row_block``).
+# Number of tiles in a row above which tilize and untilize also divide each row among cores, if there are fewer rows
+# than tiles in a row (tt-metal, ``threshold_row_block``).
 WIDE_TILES = 32
 
-# Copies of row-major pages: out of an interleaved buffer one by one (430 ns each), out of a shard in bulk (48 ns).
+# Copies of row-major pages. An interleaved buffer is read page by page (430 ns each), a shard in bulk (48 ns).
 COPY_STICK_CYCLES = 550.0
 BULK_STICK_CYCLES = 65.0
 
-# Between shards and an interleaved buffer only one side is streamed, many pages at a time. Profiler: 13 bytes a cycle
-# into shards; out of them to DRAM 217 to 263 GB/s by 15 to 20 cores, where reads reach 300.
+# Copies between shards and an interleaved buffer stream only one side, many pages at a time. Profiler: 13 bytes a cycle
+# into shards; 217 to 263 GB/s out of shards into DRAM by 15 to 20 cores, where reads reach 300.
 ONE_SIDED = 0.54
 WRITTEN = 1.22
 
 # Tilize and untilize in the compute engine. Profiler: sharded tilize of 224 tiles a core, 69 cycles each.
 TILIZE_CYCLES = 69.0
 
-# Untilize starts anew at each row of tiles. Profiler, sharded: 470 cycles for a row of one tile, 960 for one of eight.
+# Time that untilize needs to start each row of tiles. Profiler, sharded: 470 cycles for a row of one tile, 960 for a
+# row of eight tiles.
 UNTILIZE_ROW_CYCLES = 400.0
 
-# Rows with a halo are exchanged with neighbours. Profiler: 4.2 to 5.2 us where untilizing takes 2.1 to 2.8.
+# Time to exchange the rows of a halo with neighbouring cores. Profiler: the op takes 4.2 to 5.2 us, and untilizing
+# takes 2.1 to 2.8.
 HALO_US = 1.5
 
-# Rows gathered from a sliced tiled tensor. Profiler: 32 cycles for one of 16 bytes, 52 for one of 512.
+# Time to gather one row of a slice of a tiled tensor. Profiler: 32 cycles for a row of 16 bytes, 52 for a row of 512
+# bytes.
 SLICED_STICK_CYCLES = 32.0
 SLICED_BYTES_PER_CYCLE = 26.0
 
-# Copies between shards, page by page. Profiler: concat of 192 tiles a core 45 us.
+# Copies between shards move one page at a time. Profiler: concat of 192 tiles a core 45 us.
 SHARD_PAGE_CYCLES = 318.0
 
-# A prefix sum goes down each column of tiles. Profiler: 1038 to 1080 cycles a tile.
+# Prefix sum along each column of tiles. Profiler: 1038 to 1080 cycles a tile.
 PREFIX_SUM_CYCLES = 1040.0
 
-# A tiled reshape copies pieces of rows that lie in a face of 16 columns. Profiler, cycles for one: 100 on both chips,
-# of 12 to 32 rows a tile, beside the wait for each source tile.
+# A tiled reshape copies pieces of rows; a piece ends at the border of a face of 16 columns. Profiler: 100 cycles a
+# piece on both chips with 12 to 32 rows a tile, without the wait for each source tile.
 RESHAPE_PIECE_CYCLES = 100.0
 FACE = 16
 
-# A permutation that writes rows of tiles. Profiler: 1.76 us for each, one that moves columns to other dimensions 2.75.
+# A permutation that writes the rows of tiles. Profiler: 1.76 us a row of tiles, or 2.75 us if the permutation moves the
+# columns to another dimension.
 PERMUTE_ROWS_CYCLES = 2370.0
 PERMUTE_COLUMNS_CYCLES = 3700.0
 
-# A row-major permutation reads and writes pieces of 32 elements, many at a time. Profiler: 48 cycles each.
+# A row-major permutation reads and writes pieces of 32 elements, many at a time. Profiler: 48 cycles a piece.
 PERMUTE_PIECE_CYCLES = 48.0
 
-# A row-major reshape copies rows that begin at odd addresses by elements. Profiler: 31 and 33 cycles each, beside
-# the sticks.
+# A row-major reshape copies rows at unaligned addresses element by element. Profiler: 31 and 33 cycles an element,
+# without the time for the sticks.
 UNALIGNED_ELEMENT_CYCLES = 31.0
 ALIGNED_BYTES = 16
 
-# Results of a matmul that go to interleaved memory are written tile by tile. Profiler, Blackhole: 0.33 to 0.35 us for
-# each of 8, 30 and 96 bfloat16 tiles a core, by when writing ends after computing.
+# A matmul writes its result to interleaved memory tile by tile. Profiler, Blackhole: writing ends 0.33 to 0.35 us a
+# tile after computing, for 8, 30 and 96 bfloat16 tiles a core.
 MATMUL_WRITE_BYTES_PER_CYCLE = 4.5
 
-# A matmul's kernel multiplies subblocks of the result; for each it fetches the left tile, which its columns share.
-# Height-sharded sweep: 66, 42 and 36 cycles a product at hifi2 with subblocks of 1, 3 and 6 columns. The efficiency of
-# the matrix unit is that of subblocks 4 wide.
+# A matmul kernel multiplies the result subblock by subblock, and for each subblock fetches the left tile once for all
+# its columns. Height-sharded sweep: 66, 42 and 36 cycles a tile product at hifi2 with subblocks of 1, 3 and 6 columns.
+# The measured efficiency of the matrix unit holds for subblocks that are 4 tiles wide.
 SUBBLOCK_CYCLES = 36.0
 SUBBLOCK_WIDTH = 4
 
-# The cores that a block of an operand is sent to first say that they have room. GEMM sweep: 7.1 us for 8 blocks of
-# little work on n150, 10.5 us for 13 on p150, less the wait for DRAM.
+# Before a block of an operand is sent to cores, each of them reports that it has room. GEMM sweep, without the wait for
+# DRAM: 7.1 us for 8 blocks of little work on n150, 10.5 us for 13 on p150.
 BLOCK_HANDSHAKE_US = 0.3
 
-# The matmul of blocks of 8 tiles reads weights with a part of the bandwidth, and fills 2.5 blocks before and after.
-# Profiler: 768x3072 38 us on Blackhole, 1280x5120 187 us on Wormhole.
+# The minimal matmul, which works on blocks of 8x8 tiles, reaches only a part of the DRAM bandwidth, and spends the time
+# of 2.5 blocks before its first and after its last product. Profiler: 768x3072 38 us on Blackhole, 1280x5120 187 us on
+# Wormhole.
 MINIMAL_DRAM_FACTOR = 2.2
 MINIMAL_BLOCKS = 2.5
 MINIMAL_BLOCK_TILES = 64
 
-# Convolution: rows of windows are read from L1 one by one, by one core or by two from two rows of tiles on. Profiler:
-# 27.7, 35.9 and 38.4 cycles for each of 128, 320 and 384 bytes.
+# Convolution: a core reads the rows of windows from L1 one by one. From two rows of tiles on, two cores share the rows.
+# Profiler: 27.7, 35.9 and 38.4 cycles for rows of 128, 320 and 384 bytes.
 GATHER_READ_CYCLES = 22.0
 GATHER_BYTES_PER_CYCLE = 24.0
 
-# The compute core goes from tilizing a block of windows to multiplying it. Profiler: 140 to 200 cycles a block.
+# Time for the compute core to change from tilizing a block of windows to multiplying it. Profiler: 140 to 200 cycles a
+# block.
 CONVOLUTION_BLOCK_CYCLES = 160.0
 
-# Pooling, for each output row of up to 32 channels' tiles. Profiler: 300 cycles with 9 window rows.
+# Pooling, for each output position and two tiles of channels. Profiler: 300 cycles with a window of 9 positions.
 POOL_STICK_CYCLES = 120.0
 POOL_WINDOW_CYCLES = 20.0
 
-# Ops that run several passes over a row of tiles: cycles a tile, and a fixed number of cycles. Profiler: layer norm of
-# 24 and 40 tiles on one core 19.2 and 53 us, softmax of one tile a core 7.8 and 20 us, group norm 6000 cycles a tile.
+# Ops that pass several times over a row of tiles: cycles a tile, and cycles per op. Profiler: layer norm of 24 and 40
+# tiles on one core 19.2 and 53 us, softmax of one tile a core 7.8 and 20 us, group norm 6000 cycles a tile.
 ROW_OPS: dict[str, tuple[float, float]] = {
     "batch_norm_inference": (450.0, 2000.0),
     "batch_norm_training": (1100.0, 4000.0),
@@ -118,28 +124,28 @@ ROW_OPS: dict[str, tuple[float, float]] = {
     "distributed_layer_norm": (1200.0, 8000.0),
     "distributed_rms_norm": (1000.0, 8000.0),
     "rms_norm": (900.0, 4000.0),
-    "dit_rms_norm_unary_fused": (1200.0, 4000.0),  # as rms_norm, and a function of the vector unit
+    "dit_rms_norm_unary_fused": (1200.0, 4000.0),  # rms_norm, and one vector function
     "rms_norm_pre_all_gather": (400.0, 2000.0),
     "softmax": (2400.0, 5300.0),
     "rotary_embedding": (500.0, 2000.0),
     "rotary_embedding_llama": (500.0, 2000.0),
 }
 
-# Before, they fill tiles with the factors of their reductions. Profiler: softmax of one tile 7.8 us on Blackhole, 20 on
-# Wormhole, whose stores are slow.
+# Number of tiles that such an op first fills with the factors of its reductions. Profiler: softmax of one tile 7.8 us
+# on Blackhole, 20 us on Wormhole, whose stores are slow.
 ROW_OP_FILLS = 3.0
 
-# Group norm: for each group of channels a sum over all cores that share it, and two passes over its tiles. Profiler:
-# 4 to 16 channels a group, 3 to 192 rows of tiles a core: 221 to 1108 us.
+# Group norm: each group of channels needs a sum over all cores that share it, and two passes over its tiles. Profiler:
+# 221 to 1108 us for 4 to 16 channels a group and 3 to 192 rows of tiles a core.
 GROUP_CYCLES = 2000.0
 GROUP_CORE_CYCLES = 730.0
 GROUP_TILE_CYCLES = 680.0
 
-# A running sum or product goes from tile to tile along its dimension. Profiler: 397 cycles each in L1; from DRAM 693,
+# A running sum or product goes from tile to tile along its dimension. Profiler: 397 cycles a tile in L1; 693 from DRAM,
 # which is the wait for a page.
 RUNNING_CYCLES = 400.0
 
-# Reductions: cycles of the FPU for each input tile, pool or matmul by a column of ones.
+# Reductions: FPU cycles for each input tile, with the pooling instruction or as a product with a column of ones.
 REDUCTIONS: dict[str, float] = {
     "sum": 80.0,
     "mean": 80.0,
@@ -149,12 +155,13 @@ REDUCTIONS: dict[str, float] = {
     "argmax": 12000.0,  # scalar code on a data-movement core, about 12 cycles an element
     "sort": 12000.0,
     "topk": 6000.0,
-    "topk_router_gpt": 6000.0,  # as topk
-    "sampling": 12000.0,  # as sort
-    "indexer_score_dsa": 6000.0,  # as topk
+    "topk_router_gpt": 6000.0,  # same as topk
+    "sampling": 12000.0,  # same as sort
+    "indexer_score_dsa": 6000.0,  # same as topk
 }
 
-# Binary ops on the FPU, by cycles of extra vector work in the same kernel: comparisons subtract, then compare to zero.
+# Binary ops on the FPU, with the vector function that the same kernel computes after them. Comparisons subtract and
+# compare the difference with zero.
 _COMPARE = "eqz"
 BINARY: dict[str, str] = {
     "add": "",
@@ -177,10 +184,11 @@ BINARY: dict[str, str] = {
     "requantize": "round",
 }
 
-# What a binary op does before and after, by the vector unit's row where the name of the function is no row itself.
+# Vector functions that a binary op applies before and after, where the function's name is not a row of the vector
+# unit's table: the row whose cycles stand in.
 STEPS: dict[str, str] = {
     "add_unary_sfpu": "relu",
-    "div_unary_sfpu": "relu",  # a product by the reciprocal
+    "div_unary_sfpu": "relu",  # a product with the reciprocal
     "mul_unary_sfpu": "relu",
     "power": "pow_scalar",
     "recip": "reciprocal",
@@ -191,7 +199,7 @@ STEPS: dict[str, str] = {
 STEPS_BEFORE = ("input_tensor_a_activations", "input_tensor_b_activations")
 STEPS_AFTER = "activations"
 
-# Ops that make no device work: bookkeeping, or results that are kept from an earlier run.
+# Ops without work on the device: bookkeeping, and results that an earlier run cached.
 FREE = (
     "deallocate",
     "get_device",
@@ -223,7 +231,7 @@ ATTENTIONS = (
     "sdpa_bw",
     "sdpa_fw",
 )
-# Ops whose kernels await each page of the result's data before the next.
+# Ops whose kernels wait for each page of data before they request the next.
 PAGED_MOVES = (
     "concat",
     "concatenate_heads",
@@ -237,10 +245,10 @@ PAGED_MOVES = (
     "upsample",
 )
 
-# Ops that write their second operand into a part of the first, which stays where it is.
+# Ops that write their second operand into a part of the first, in place.
 CACHE_WRITES = ("fill_cache", "update_cache", "paged_fill_cache", "paged_update_cache")
 
-# Ops that read their operands and write their results once, with no better rule known; on the host too.
+# Ops, also of the host, whose cost is estimated as one read of all operands and one write of all results.
 PLAIN_MOVES = (
     "aggregate_tensor",
     "all_to_all_combine",

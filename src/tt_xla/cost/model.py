@@ -44,15 +44,15 @@ def instruction_cost(instruction: Instruction, values: Sequence[TensorSpec], tar
     data = str(attributes) if attributes and not instruction.op.endswith(".constant") else ""
     rates = rates_of(target)
     key = (instruction.op, operands, tuple([values[number] for number in instruction.results]), data, id(rates))
-    found = _priced.get(key)
-    if found is None:
+    entry = _priced.get(key)
+    if entry is None:
         model, parameter = _MODELS.get(instruction.op.rpartition(".")[2], _MOVEMENT)
         if len(_priced) >= _PRICED_LIMIT:
             _priced.clear()
         cost = model(instruction, values, rates, parameter)
         _priced[key] = (cost, rates)  # the rates are kept, so their id stays their own
         return cost
-    return found[0]
+    return entry[0]
 
 
 def has_rule(op: str) -> bool:

@@ -20,14 +20,14 @@ def copy(source: Work, out: Work, rates: Rates) -> Cost:
     if not out.pages or not source.pages:
         return cost_of(rates, 0.0, 0.0, 0.0, 1)
     tilized = source.tiled != out.tiled
-    made = out if out.cores or not tilized or out.tiled else source
+    computed = out if out.cores or not tilized or out.tiled else source
     if tilized and not (source.cores and out.cores):  # a core that holds its part of both makes that one
         rows = max((source if out.tiled else out).pages // TILE, 1)
         cores, share = _rows_of_tiles(rows, max(source.pages if source.tiled else out.pages, 1) // rows, rates)
     else:
-        cores, share = split(made, rates)
+        cores, share = split(computed, rates)
     dram, noc = traffic((source, out), rates, share)
-    made_cores = (source.cores or out.cores or cores) if SHARDED in (source.place, out.place) else cores
+    computing_cores = (source.cores or out.cores or cores) if SHARDED in (source.place, out.place) else cores
     compute = 0.0
     if tilized and source.tiled and source.shards is not None and out.place == SHARDED:
         wide = source.shards[2][1]
@@ -38,9 +38,9 @@ def copy(source: Work, out: Work, rates: Rates) -> Cost:
     elif source.place != out.place and SHARDED in (source.place, out.place):
         small = source if source.bytes < out.bytes else out  # a part of the other, where they differ
         dram = small.bytes * rates.dram if DRAM in (source.place, out.place) else 0.0
-        noc = small.bytes / made_cores * rates.stream * families.ONE_SIDED
+        noc = small.bytes / computing_cores * rates.stream * families.ONE_SIDED
         if out.place == DRAM:
-            dram, noc = dram * families.WRITTEN, small.bytes / made_cores * rates.block
+            dram, noc = dram * families.WRITTEN, small.bytes / computing_cores * rates.block
     if not tilized and not out.tiled:
         cycles = families.BULK_STICK_CYCLES if source.place == SHARDED else families.COPY_STICK_CYCLES
         noc = max(noc, out.pages * share * cycles * rates.cycle_us)

@@ -82,7 +82,7 @@ def tile_product(instruction: Instruction, rates: Rates, page_a: int, page_b: in
     return product
 
 
-def kept(instruction: Instruction, rates: Rates) -> tuple[float, float]:
+def partial_sum_times(instruction: Instruction, rates: Rates) -> tuple[float, float]:
     """Returns the time to keep partial sums in L1 for the next block: that of the compute core, and that of the packer
     beside it, for each tile of the result and each block but the last.
 
@@ -115,7 +115,7 @@ def _products(
     config = instruction.attributes.get("matmul_program_config") or {}
     product = tile_product(instruction, rates, page_a, page_b, int(config.get("out_subblock_w") or 0))
     after = _activation(instruction, rates) + (out.page * rates.pack if out.tiled else 0.0)
-    again, packed = kept(instruction, rates)
+    again, packed = partial_sum_times(instruction, rates)
     wait_a, wait_b, wait_out = (rates.wait if work.place in (DRAM, L1) else 0.0 for work in (works[0], works[1], out))
     write = rates.cycle_us / families.MATMUL_WRITE_BYTES_PER_CYCLE * page_of(out) if wait_out else 0.0
     in_turns = _in_turns(config, works, out, inner)

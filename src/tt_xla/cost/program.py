@@ -44,8 +44,8 @@ def rounds(instruction: Instruction) -> int:
 def _subprograms(instruction: Instruction, functions: dict[str, Function], above: frozenset[str]) -> Iterable[Function]:
     """Returns the functions that a loop or a case runs; for a case only the branch with the most ops."""
     names = (name.lstrip("@") for name in subprograms_of(instruction))
-    found = [functions[name] for name in names if name in functions and name not in above]
-    return [max(found, key=lambda each: len(each.body))] if instruction.op == CASE and found else found
+    called = [functions[name] for name in names if name in functions and name not in above]
+    return [max(called, key=lambda each: len(each.body))] if instruction.op == CASE and called else called
 
 
 def _total(
@@ -90,7 +90,7 @@ def _traced_function(
     for callee in callees:
         for inner in callee.body:
             for name in inner.attributes.values():
-                found = functions.get(name.lstrip("@")) if isinstance(name, str) else None
-                if found is not None and found.kind is FunctionKind.TRACE and found.name not in above:
-                    return found
+                function = functions.get(name.lstrip("@")) if isinstance(name, str) else None
+                if function is not None and function.kind is FunctionKind.TRACE and function.name not in above:
+                    return function
     return None

@@ -114,12 +114,12 @@ def rates_of(target: Target) -> Rates:
 
     Targets are compared by identity, because hashing their forty fields takes longer than the cost of an op.
     """
-    found = _cache.get(id(target))
-    if found is None:
+    entry = _cache.get(id(target))
+    if entry is None:
         if len(_cache) > 64:
             _cache.clear()
-        found = _cache[id(target)] = (target, _of(target))  # the target is kept, so its id stays its own
-    return found[1]
+        entry = _cache[id(target)] = (target, _of(target))  # the target is kept, so its id stays its own
+    return entry[1]
 
 
 class Work:

@@ -82,8 +82,8 @@ class Residency:
         """
         if instruction.op == TRACE:
             slots = functions[str(instruction.attributes["allocate_slots_callee"])]
-            found = (self.run(slots, inner, functions) for inner in slots.body)
-            return next((overflow for overflow in found if overflow is not None), None)
+            overflows = (self.run(slots, inner, functions) for inner in slots.body)
+            return next((overflow for overflow in overflows if overflow is not None), None)
         source = viewed(instruction, function.values)
         for value in instruction.results:
             key = (function.name, value)

@@ -65,8 +65,8 @@ def over_dram_banks(layout: TensorLayout, shape: Sequence[int], target: Target) 
 @functools.lru_cache(maxsize=4096)
 def shardings(shape: tuple[int, ...], dtype: DataType, target: Target) -> tuple[TensorLayout, ...]:
     """Returns height-, width- and block-sharded layouts of a tiled tensor, except those that would use one core."""
-    whole = TensorLayout.of(shape, dtype)
-    rows, columns = whole.shard
+    unsharded = TensorLayout.of(shape, dtype)
+    rows, columns = unsharded.shard
     high, wide = _cuts(rows, target.cores), _cuts(columns, target.cores)
     block = (_cuts(rows, target.grid[0]), _cuts(columns, target.grid[1]))
     grids = ((HEIGHT, (high, 1)), (WIDTH, (1, wide)), (BLOCK, block))

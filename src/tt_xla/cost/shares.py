@@ -11,13 +11,13 @@ FREE = Cost()
 
 
 def inputs_of(instruction: Instruction, values: Sequence[TensorSpec]) -> list[TensorSpec]:
-    found: list[TensorSpec] = []
+    specs: list[TensorSpec] = []
     for operand in instruction.operands.values():
         if isinstance(operand, tuple):
-            found.extend([values[number] for number in operand])
+            specs.extend([values[number] for number in operand])
         else:
-            found.append(values[operand])
-    return found
+            specs.append(values[operand])
+    return specs
 
 
 def cost_of(rates: Rates, compute: float, dram: float, noc: float, cores: int, launches: int = 1) -> Cost:
@@ -66,7 +66,7 @@ def moved(works: list[Work], out: Work, rates: Rates, share: float) -> tuple[flo
     Kernels read and write their own shards in place. Writes overlap with reads.
     """
     dram = 0
-    fetched = kept = 0.0
+    fetched = stored = 0.0
     for work in works:
         if work.place == DRAM:
             dram += work.bytes
@@ -75,12 +75,12 @@ def moved(works: list[Work], out: Work, rates: Rates, share: float) -> tuple[flo
             fetched += work.bytes
     if out.place == DRAM:
         dram += out.bytes
-        kept = out.bytes
+        stored = out.bytes
     elif out.place == L1 or out.uneven:
-        kept = out.bytes
-    if not fetched and not kept:
+        stored = out.bytes
+    if not fetched and not stored:
         return dram * rates.dram, 0.0
-    return dram * rates.dram, share * (out.pages * rates.wait + max(fetched, kept) * rates.arrival)
+    return dram * rates.dram, share * (out.pages * rates.wait + max(fetched, stored) * rates.arrival)
 
 
 def one_after_the_other(cost: Cost, copied: Cost) -> Cost:

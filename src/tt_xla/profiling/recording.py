@@ -202,7 +202,7 @@ class Recorder:
             self._executables.append(executable)
         return loaded
 
-    def taken(self, step: Step, dram_bytes: int, l1_bytes: int) -> None:
+    def record_memory(self, step: Step, dram_bytes: int, l1_bytes: int) -> None:
         op = self._ops.get(id(step))
         if op is not None:
             op.dram_bytes, op.l1_bytes = dram_bytes, l1_bytes

@@ -79,13 +79,15 @@ class ConstEvalCache:
         may_view = self._written.isdisjoint(step.inputs) and None not in tokens
         input_storages = set[int]() if may_view else {storage(tensor) for tensor in inputs}
         # A result must not be a view of an intermediate tensor: its base would keep that tensor's memory alive.
-        kept = tuple(tensor.clone() if storage(tensor) in input_storages else as_base(tensor) for tensor in results)
+        cached_results = tuple(
+            tensor.clone() if storage(tensor) in input_storages else as_base(tensor) for tensor in results
+        )
         self.generation += 1
-        result_tokens: list[Token] = [(callee, self.generation, index) for index in range(len(kept))]
-        self._entries[callee] = _Entry(tokens, kept, result_tokens, self._versions(tokens))
+        result_tokens: list[Token] = [(callee, self.generation, index) for index in range(len(cached_results))]
+        self._entries[callee] = _Entry(tokens, cached_results, result_tokens, self._versions(tokens))
         self._tokens.update(zip(step.instruction.results, result_tokens, strict=True))
         self.ids = {id(tensor) for entry in self._entries.values() for tensor in entry.results}
-        return kept
+        return cached_results
 
     def forget(self, version: int) -> None:
         """Drops results that were computed from an argument with this version."""

@@ -32,7 +32,7 @@ class KernelObserver(Protocol):
         """Returns ``call``, the call of a kernel, wrapped so that the observer learns when it begins and ends."""
         ...
 
-    def taken(self, step: Step, dram_bytes: int, l1_bytes: int) -> None:
+    def record_memory(self, step: Step, dram_bytes: int, l1_bytes: int) -> None:
         """Records what lies in DRAM, all banks together, and in a core's L1 after ``step`` of a first run."""
         ...
 

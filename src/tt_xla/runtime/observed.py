@@ -55,7 +55,7 @@ class ObservedExecutable(Executable):
             results = checked(*tensors)
             memory = first_run.memory_in_use
             if memory is not None:
-                self._observer.taken(step, *memory)
+                self._observer.record_memory(step, *memory)
             return results
 
         return reporting

@@ -334,12 +334,14 @@ def _dot_general(op: HostOp) -> Node:
         [*batch, *rows], [*numbers.rhs_batching_dimensions, *numbers.rhs_contracting_dimensions], strict=True
     ):
         right[other] = left[mine]
-    kept = [left[dim] for dim in batch]
-    kept += [letter for dim, letter in enumerate(left) if dim not in (*batch, *rows)]
-    kept += [letter for letter in right if letter not in left]
+    result_letters = [left[dim] for dim in batch]
+    result_letters += [letter for dim, letter in enumerate(left) if dim not in (*batch, *rows)]
+    result_letters += [letter for letter in right if letter not in left]
     result = op.result_element()
     operands = [op.tensor(i) if op.element(i) == result else f"{op.tensor(i)}.to({dtype(result)})" for i in (0, 1)]
-    return op.wrapped(f'torch.einsum("{"".join(left)},{"".join(right)}->{"".join(kept)}", {", ".join(operands)})')
+    return op.wrapped(
+        f'torch.einsum("{"".join(left)},{"".join(right)}->{"".join(result_letters)}", {", ".join(operands)})'
+    )
 
 
 @torch_code("stablehlo.sort")

@@ -56,12 +56,15 @@ def sort(context: ImportContext, op: Any) -> list[SSAValue]:
 def top_k(context: ImportContext, op: Any) -> list[SSAValue]:
     """Converts to TT-NN's top-k along the last dimension. Of equal elements the first one comes first."""
     key = _sortable(context, op, 0)
-    wanted = [context.result_type(op, index) for index in range(2)]
-    types = [tensor(wanted[0].get_shape(), tensor_type(key).element_type), tensor(wanted[1].get_shape(), si32)]
+    result_types = [context.result_type(op, index) for index in range(2)]
+    types = [
+        tensor(result_types[0].get_shape(), tensor_type(key).element_type),
+        tensor(result_types[1].get_shape(), si32),
+    ]
     count = int(op.attributes["k"].value)
     topk_op = TopKOp.make([key], types, context.location, k=count, dim=-1, largest=True, sorted=True)
     context.block.add_op(topk_op)
-    pairs = zip(topk_op.results, wanted, strict=True)
+    pairs = zip(topk_op.results, result_types, strict=True)
     return [_retyped(context, value, type_.element_type) for value, type_ in pairs]
 
 

@@ -140,9 +140,9 @@ def through(source: SSAValue, value: SSAValue, dims: Dims) -> Dims | None:
 
 
 def arranged(
-    rewriter: PatternRewriter, op: Operation, value: SSAValue, dims: Dims, wanted: Sequence[Sequence[Factor]]
+    rewriter: PatternRewriter, op: Operation, value: SSAValue, dims: Dims, result_dims: Sequence[Sequence[Factor]]
 ) -> SSAValue:
-    """Returns ``value`` rearranged to the dimensions ``wanted``.
+    """Returns ``value`` rearranged to the dimensions ``result_dims``.
 
     Starts behind the reshapes and permutes that produced the value, where they keep its factors whole, so that a
     permute there and the one needed here become one. Inserts at most a reshape, a permute and a reshape before ``op``.
@@ -152,9 +152,9 @@ def arranged(
         op: Op that new ops are inserted before.
         value: Value to rearrange.
         dims: Factors of the value's dimensions.
-        wanted: Factors of the result's dimensions.
+        result_dims: Factors of the result's dimensions.
     """
-    order = _flat(wanted)
+    order = _flat(result_dims)
     start = value, dims
     while _flat(dims) != order:
         source = value.op if isinstance(value, OpResult) else None
@@ -167,7 +167,7 @@ def arranged(
             start = inner
     if _flat(dims) != order:
         value = _turned(rewriter, op, value, dims, order)
-    return reshaped(rewriter, op, value, tuple(product(dim) for dim in wanted))
+    return reshaped(rewriter, op, value, tuple(product(dim) for dim in result_dims))
 
 
 def _flat(dims: Iterable[Iterable[Factor]]) -> list[Factor]:

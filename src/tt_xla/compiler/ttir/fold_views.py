@@ -71,13 +71,13 @@ def _plan(source: SSAValue, chain: Sequence[Operation]) -> _Plan | None:
     if end is None:
         return None
     start, end = refined(start), refined(end)
-    wanted = [factor for dim in end for factor in dim]
-    following = dict(itertools.pairwise(wanted))
+    end_factors = [factor for dim in end for factor in dim]
+    following = dict(itertools.pairwise(end_factors))
     pieces = [_runs(dim, following) for dim in start]
     split = [piece for dim in pieces for piece in (dim or [[]])]
     places = {piece[0]: place for place, piece in enumerate(split) if piece}
     ones = [place for place, piece in enumerate(split) if not piece]
-    order = [places[factor] for factor in wanted if factor in places]
+    order = [places[factor] for factor in end_factors if factor in places]
     if len(ones) == sum(not dim for dim in end):  # Dimensions of size 1 go where the result has them.
         turned = iter(order)
         order = []

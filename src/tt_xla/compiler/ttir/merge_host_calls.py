@@ -133,8 +133,8 @@ def _join(calls: list[HostCallOp], inputs: Sequence[SSAValue], outputs: Sequence
         known: dict[SSAValue, Any] = dict(zip(inputs, main.add_entry_block().arguments, strict=True))
         with ir.InsertionPoint(main.entry_block):
             for call, function in zip(calls, functions_of_calls, strict=True):
-                made = func.CallOp(function, [known[value] for value in call.operands])
-                known |= dict(zip(call.results, made.results, strict=True))
+                merged_call = func.CallOp(function, [known[value] for value in call.operands])
+                known |= dict(zip(call.results, merged_call.results, strict=True))
             func.ReturnOp([known[value] for value in outputs])
         PassManager.parse("builtin.module(inline)").run(joined.operation)
         return joined.operation.get_asm()

@@ -31,10 +31,10 @@ def _convert(argument: BlockArgument) -> None:
     """Moves conversions of an argument to the caller as long as all users agree on one."""
     current = argument
     while True:
-        wanted = _wanted(current)
-        if wanted is None:
+        type_ = _wanted(current)
+        if type_ is None:
             return
-        converted = Rewriter.replace_value_with_new_type(current, wanted)
+        converted = Rewriter.replace_value_with_new_type(current, type_)
         assert isinstance(converted, BlockArgument)
         for user in users(converted):
             user.results[0].replace_all_uses_with(converted)

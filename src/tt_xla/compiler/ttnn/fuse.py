@@ -200,17 +200,17 @@ def truth_in_its_type(op: TTOp, rewriter: PatternRewriter) -> None:
     of_integers = all(layout_of(value).dtype is DataType.SI32 for value in op.operands)
     if len(types) != 1 or not layout.tiled:
         return
-    (wanted,) = types
-    if not (wanted.is_float or (of_integers and wanted is DataType.SI32)):
+    (dtype,) = types
+    if not (dtype.is_float or (of_integers and dtype is DataType.SI32)):
         return
-    retyped = type(op).make([*op.operands], [_retyped(op.results[0], wanted)], op.location)
+    retyped = type(op).make([*op.operands], [_retyped(op.results[0], dtype)], op.location)
     rewriter.insert(retyped, InsertPoint.before(op))
     for user in users(op.results[0]):
         if isinstance(user, TypecastOp):
             rewriter.replace(user, [], [retyped.results[0]])
             continue
         sizes = shape(user.results[0])
-        type_ = _retyped(user.results[0], wanted)
+        type_ = _retyped(user.results[0], dtype)
         reshaped = ReshapeOp.make([retyped.results[0]], [type_], retyped.location, shape=sizes)
         rewriter.insert(reshaped, InsertPoint.before(user))
         for cast in users(user.results[0]):
@@ -261,8 +261,8 @@ _IsFinite = ttnn.UNARY_OPS["isfinite"]
 def fill_as_wanted(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
     """Rewrites to_layout(full()) of the same element type to full() in that layout."""
     full = producer(op.input, FullOp)
-    wanted = layout_of(op.result)
-    if full is not None and wanted.on_device and wanted.dtype == layout_of(op.input).dtype:
+    result_layout = layout_of(op.result)
+    if full is not None and result_layout.on_device and result_layout.dtype == layout_of(op.input).dtype:
         filled = FullOp.make([*full.operands], [op.result.type], full.location, **full.values())
         rewriter.replace(op, filled)
 
@@ -329,8 +329,8 @@ def row_major_convolution(op: Conv2dOp, rewriter: PatternRewriter) -> None:
     tilize = producer(op.input, ToLayoutOp)
     if tilize is None or only_user(op.input) is not op:
         return
-    source, wanted = layout_of(tilize.input), layout_of(op.input)
-    if wanted.tiled and not source.tiled and source.dtype == wanted.dtype:
+    source, input_layout = layout_of(tilize.input), layout_of(op.input)
+    if input_layout.tiled and not source.tiled and source.dtype == input_layout.dtype:
         op.operands[0] = tilize.input
         rewriter.notify_op_modified(op)
 

@@ -69,9 +69,9 @@ def rotary_by_halves(op: ConcatOp, rewriter: PatternRewriter) -> None:
     assert turned[1] is not None
     for low, cosine in both_ways(turned[0]):
         for high, sine in both_ways(turned[1]):
-            x, wanted = _halved(low, high), [{high, cosine}, {low, sine}]
+            x, rotated_terms = _halved(low, high), [{high, cosine}, {low, sine}]
             other_operands = [set(factor.operands) for factor in others if factor is not None]
-            if x is None or shape(x) != sizes or other_operands not in (wanted, wanted[::-1]):
+            if x is None or shape(x) != sizes or other_operands not in (rotated_terms, rotated_terms[::-1]):
                 continue
             if any(_table(table) != (sizes[2], sizes[3] // 2) for table in (cosine, sine)):
                 continue
@@ -85,8 +85,8 @@ def _twice(rewriter: PatternRewriter, op: TTOp, table: SSAValue) -> SSAValue:
     for user in users(table):
         if isinstance(user, ConcatOp) and [*user.operands] == [table, table] and user.dim % 4 == 3:
             return user.result
-    wanted = (*shape(table)[:-1], 2 * shape(table)[-1])
-    type_ = laid_out(wanted, TensorLayout.of(wanted, layout_of(table).dtype))
+    sizes = (*shape(table)[:-1], 2 * shape(table)[-1])
+    type_ = laid_out(sizes, TensorLayout.of(sizes, layout_of(table).dtype))
     doubled = ConcatOp.make([[table, table]], [type_], op.location, dim=3)
     _insert_behind(rewriter, table, doubled)
     return doubled.results[0]
@@ -136,15 +136,15 @@ def _table(value: SSAValue) -> tuple[int, ...]:
 
 def _four_dimensions(rewriter: PatternRewriter, op: TTOp, value: SSAValue) -> SSAValue:
     """Returns a table as [1, 1, S, D], by a reshape right behind it that all its users share."""
-    wanted = (1, 1, *shape(value)[-2:])
-    if shape(value) == wanted:
+    sizes = (1, 1, *shape(value)[-2:])
+    if shape(value) == sizes:
         return value
     for user in users(value):
-        if isinstance(user, ReshapeOp) and shape(user.result) == wanted:
+        if isinstance(user, ReshapeOp) and shape(user.result) == sizes:
             return user.result
     layout = layout_of(value)
-    type_ = laid_out(wanted, TensorLayout.of(wanted, layout.dtype, tiled=layout.tiled))
-    reshaped = ReshapeOp.make([value], [type_], op.location, shape=wanted)
+    type_ = laid_out(sizes, TensorLayout.of(sizes, layout.dtype, tiled=layout.tiled))
+    reshaped = ReshapeOp.make([value], [type_], op.location, shape=sizes)
     _insert_behind(rewriter, value, reshaped)
     return reshaped.results[0]
 

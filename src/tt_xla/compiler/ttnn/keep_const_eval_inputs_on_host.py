@@ -39,30 +39,30 @@ def run(module: ModuleOp) -> None:
 def _read_from_host(load: LoadCachedOp, argument: SSAValue, function: FuncOp) -> None:
     """Makes a const-eval function bring an argument to the device, tilized and converted on the host."""
     argument_inside = body(function).args[list(load.inputs).index(argument)]
-    wanted = layout_of(argument_inside)
+    device_layout = layout_of(argument_inside)
     device = device_of(body(function))
     inner = _to_host(argument_inside)
     cast = only_user(inner)
     replaced = inner
     if isinstance(cast, TypecastOp):
-        wanted, replaced = layout_of(cast.result), cast.result
+        device_layout, replaced = layout_of(cast.result), cast.result
     reshape = only_user(replaced)
     new_ops: list[Operation] = []
     value: SSAValue = inner
-    if isinstance(reshape, ReshapeOp) and layout_of(reshape.result).bytes < wanted.bytes:
+    if isinstance(reshape, ReshapeOp) and layout_of(reshape.result).bytes < device_layout.bytes:
         # A reshape on the host is a view and leaves less to move: 1x1 weights would take a tile per element.
-        replaced, wanted = reshape.result, layout_of(reshape.result)
+        replaced, device_layout = reshape.result, layout_of(reshape.result)
         rows = layout_of(inner).with_(shape(replaced))
         new_ops.append(
             ReshapeOp.make([inner], [laid_out(shape(replaced), rows)], reshape.location, shape=shape(replaced))
         )
         value = new_ops[-1].results[0]
     sizes = shape(value)
-    on_host = wanted.with_(sizes, buffer=BufferType.SYSTEM_MEMORY)
+    on_host = device_layout.with_(sizes, buffer=BufferType.SYSTEM_MEMORY)
     if on_host != layout_of(value):
         new_ops.append(ToLayoutOp.make([value], [laid_out(sizes, on_host)]))
         value = new_ops[-1].results[0]
-    new_ops.append(ToDeviceOp.make([value, device], [laid_out(sizes, wanted)]))
+    new_ops.append(ToDeviceOp.make([value, device], [laid_out(sizes, device_layout)]))
     replaced.replace_uses_with_if(new_ops[-1].results[0], lambda use: use.operation not in new_ops)
     Rewriter.insert_op(new_ops, InsertPoint.after(_owner(device)))
     for absorbed in (reshape, cast):

@@ -61,10 +61,12 @@ def _write(op: CacheOp, target: Target, *, in_place: bool) -> SSAValue:
 def _on_cores(op: PagedUpdateCacheOp, target: Target) -> SSAValue:
     """Returns the new rows with each sequence on a core of its own, as TT-NN requires."""
     layout = layout_of(op.input)
-    wanted = sharded(shape(op.input), layout.dtype, MemoryLayout.HEIGHT_SHARDED, (shape(op.input)[1], 1), target)
-    if layout == wanted:
+    sharded_layout = sharded(
+        shape(op.input), layout.dtype, MemoryLayout.HEIGHT_SHARDED, (shape(op.input)[1], 1), target
+    )
+    if layout == sharded_layout:
         return op.input
-    moved = ToMemoryConfigOp.make([op.input], [laid_out(shape(op.input), wanted)], op.location)
+    moved = ToMemoryConfigOp.make([op.input], [laid_out(shape(op.input), sharded_layout)], op.location)
     Rewriter.insert_op(moved, InsertPoint.before(op))
     return moved.results[0]
 

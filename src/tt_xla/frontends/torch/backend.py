@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from tt_xla.codegen.export import Whole
+from tt_xla.codegen.export import StagedGraph
 from tt_xla.frontends.torch import frame_settings, settings
 from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.compilation import clear_programs, compiled_programs
@@ -28,7 +28,7 @@ from tt_xla.frontends.torch.private.functorch import aot_module_simplified
 from tt_xla.frontends.torch.private.patches import compiling
 from tt_xla.frontends.torch.rng_state import describe_random_ops
 from tt_xla.frontends.torch.saved import lay_out_saved, report_strides, take_strides
-from tt_xla.frontends.torch.staged_source import Call, ExportedStages, part_of
+from tt_xla.frontends.torch.staged_source import Call, ExportedStages, graph_program
 from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
 from tt_xla.frontends.torch.torch_options import TORCH_OPTIONS, compile_options, mode_options
 from tt_xla.frontends.torch.unwrapped import needs_no_wrapper, unwrapped
@@ -150,18 +150,20 @@ def _compile_stages(
 
     stages = cut(graph_module, host)
     on_host = [node for node in stages if isinstance(node, torch.fx.Node)]
-    whole = Whole([(str(node.target), source_line(node)) for node in on_host if node.target is not operator.getitem])
+    staged_graph = StagedGraph(
+        [(str(node.target), source_line(node)) for node in on_host if node.target is not operator.getitem]
+    )
     calls: dict[DeviceStage, Call] = {}
 
     def compile_stage(stage: DeviceStage) -> BoxedCall:
         stage_arguments = [described.get(node, Argument(node.name)) for node in stage.inputs]
         lowered = lower_to_stablehlo(stage.graph, stage_arguments)
-        part = part_of(whole, f"program_{len(calls)}", stage, lowered, described)
+        part = graph_program(staged_graph, f"program_{len(calls)}", stage, lowered, described)
         calls[stage] = Call(lowered, part)
         return Executor(lowered, own, part)
 
     executor = StagedExecutor(graph_module, stages, compile_stage)
-    return ExportedStages(executor, stages, calls, described, whole, own)
+    return ExportedStages(executor, stages, calls, described, staged_graph, own)
 
 
 frame_settings.install(tt)

@@ -17,7 +17,7 @@ from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions, selected_system
 
 if TYPE_CHECKING:
-    from tt_xla.codegen.export import Part
+    from tt_xla.codegen.export import GraphProgram
     from tt_xla.runtime.executable import Executable
 
 Callee = Callable[..., list[torch.Tensor]]
@@ -43,7 +43,7 @@ _PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
 """Compiled programs by hash of the module, options and system, the least recently requested first."""
 
 
-def compile_and_load(module: Any, options: CompileOptions, part: Part | None = None) -> Loaded:
+def compile_and_load(module: Any, options: CompileOptions, part: GraphProgram | None = None) -> Loaded:
     """Compiles a StableHLO module, or finds its program in a cache, and loads it on the device.
 
     Args:

@@ -24,7 +24,7 @@ from tt_xla.frontends.torch.lowering import Lowered
 from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
 
 if TYPE_CHECKING:
-    from tt_xla.codegen.export import Part
+    from tt_xla.codegen.export import GraphProgram
     from tt_xla.runtime.executable import Executable
     from tt_xla.runtime.weights import Spare
 
@@ -43,7 +43,7 @@ class Executor:
 
     _boxed_call = True  # tells AOTAutograd that the list of arguments may be emptied
 
-    def __init__(self, lowered: Lowered, options: Mapping[str, Any], part: Part | None = None) -> None:
+    def __init__(self, lowered: Lowered, options: Mapping[str, Any], part: GraphProgram | None = None) -> None:
         self._options, self._part = options, part
         self._module = lowered.module
         self._tensors = lowered.tensors

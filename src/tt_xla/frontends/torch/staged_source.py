@@ -17,7 +17,7 @@ from torch.fx import Node
 
 from tt_xla import __version__
 from tt_xla.codegen.body import cited
-from tt_xla.codegen.export import MARK, Part, Whole
+from tt_xla.codegen.export import MARK, GraphProgram, StagedGraph
 from tt_xla.codegen.formatting import INDENT, WIDTH, Group, flat, lay_out, quoted
 from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.codegen.naming import RESERVED, identifier, unique
@@ -42,12 +42,12 @@ class Call:
     """
 
     lowered: Lowered
-    part: Part | None
+    part: GraphProgram | None
 
 
-def part_of(
-    whole: Whole, folder: str, stage: DeviceStage, lowered: Lowered, arguments: Mapping[Node, Argument]
-) -> Part | None:
+def graph_program(
+    graph: StagedGraph, folder: str, stage: DeviceStage, lowered: Lowered, arguments: Mapping[Node, Argument]
+) -> GraphProgram | None:
     """Returns the place of a stage's program in the source, or None when the stage computes nothing.
 
     ``main.py`` passes every argument that is no weight, and complex weights, for which TT-NN has no file format.
@@ -57,7 +57,7 @@ def part_of(
         return node not in arguments or arguments[node].role is Role.INPUT or node.meta["val"].dtype.is_complex
 
     passed = (index for index, position in enumerate(lowered.tensors) if is_passed(stage.inputs[position]))
-    return Part(whole, folder, frozenset(passed)) if lowered.results else None
+    return GraphProgram(graph, folder, frozenset(passed)) if lowered.results else None
 
 
 class ExportedStages:
@@ -68,7 +68,7 @@ class ExportedStages:
         stages: the stages in order.
         calls: how each program stage is called in the source.
         arguments: descriptions of the graph's inputs.
-        whole: the source of the whole graph.
+        graph: the source of the whole graph.
         own: compile options of this model.
     """
 
@@ -80,11 +80,11 @@ class ExportedStages:
         stages: Sequence[Stage],
         calls: Mapping[DeviceStage, Call],
         arguments: Mapping[Node, Argument],
-        whole: Whole,
+        graph: StagedGraph,
         own: Mapping[str, Any],
     ) -> None:
         self._executor, self._stages, self._calls = executor, stages, calls
-        self._arguments, self._whole, self._own = arguments, whole, own
+        self._arguments, self._graph, self._own = arguments, graph, own
         self._settings: settings.Settings | None = None
         self._options = settings.current().with_own(own)
 
@@ -93,20 +93,20 @@ class ExportedStages:
             self._settings = settings.current()
             self._options = self._settings.with_own(self._own)
         root = Path(self._options.export_path)
-        if not self._options.generates_source or self._whole.is_written(root):
+        if not self._options.generates_source or self._graph.is_written(root):
             return self._executor(args)
         values = self._executor.constants | dict(zip(self._executor.placeholders, args, strict=True))
         results = self._executor(args)
-        if self._whole.programs:  # none when the host runs every op
+        if self._graph.programs:  # none when the host runs every op
             stored = self._options.export_tensors
-            writer = _Writer(self._stages, self._calls, self._arguments, self._whole, self._executor.results, values)
+            writer = _Writer(self._stages, self._calls, self._arguments, self._graph, self._executor.results, values)
             main = writer.file(self._options.optimization_level, stored=stored)
             stored_values = {name: on_host(values[node]) for node, name in writer.inputs.items()}
             if not self._options.dry_run:
                 stored_values |= {f"expected{i}": on_host(result) for i, result in enumerate(results)}
             tensors = {name: tensor for name, tensor in stored_values.items() if isinstance(tensor, torch.Tensor)}
             files = {f"tensors/{name}.pt": partial(save, tensor=tensor) for name, tensor in tensors.items()}
-            self._whole.write(root, main, files if stored else {})
+            self._graph.write(root, main, files if stored else {})
         return results
 
 
@@ -127,7 +127,7 @@ class _Writer:
         stages: stages of the graph in order.
         calls: how each program stage is called.
         arguments: descriptions of the graph's inputs.
-        whole: the source of the whole graph.
+        graph: the source of the whole graph.
         results: outputs of the graph: nodes and other values.
         values: value of each input and constant of the graph.
 
@@ -140,12 +140,12 @@ class _Writer:
         stages: Sequence[Stage],
         calls: Mapping[DeviceStage, Call],
         arguments: Mapping[Node, Argument],
-        whole: Whole,
+        graph: StagedGraph,
         results: Sequence[Any],
         values: Mapping[Node, Any],
     ) -> None:
         self._stages, self._calls, self._arguments = stages, calls, arguments
-        self._programs, self._results, self._values = whole.programs, results, values
+        self._programs, self._results, self._values = graph.programs, results, values
         self._names: dict[Node, str] = {}
         self._used_names = {*_RESERVED_NAMES, *self._programs}
         self._imports: set[str] = set()
@@ -238,7 +238,7 @@ class _Writer:
             arguments = [
                 f"arg{index}={self._argument(stage.inputs[position], lowered.input_orders[index], program, index)}"
                 for index, position in enumerate(lowered.tensors)
-                if index in call.part.given
+                if index in call.part.passed_positions
             ]
             result_nodes = {
                 value: node

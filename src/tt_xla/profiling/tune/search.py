@@ -170,14 +170,14 @@ class Search:
 
     def _try(self, choices: Sequence[Choice]) -> list[Outcome]:
         """Returns the outcomes of choices in their order, and runs the trials that have no outcome yet."""
-        wanted = list(dict.fromkeys(choices))
-        self._asked |= dict.fromkeys(choice.key for choice in wanted)
-        missing = [choice for choice in wanted if choice.key not in self.outcomes]
+        distinct = list(dict.fromkeys(choices))
+        self._asked |= dict.fromkeys(choice.key for choice in distinct)
+        missing = [choice for choice in distinct if choice.key not in self.outcomes]
         self.progress(None, len(missing))
         for outcome in self.run_all([self._spec(choice) for choice in missing]):
             self._save(outcome)
             self.progress(outcome, 0)
-        return [self.outcomes[choice.key] for choice in wanted]
+        return [self.outcomes[choice.key] for choice in distinct]
 
     def _spec(self, choice: Choice) -> Spec:
         results = str((self.folder / REFERENCE_NAME).resolve())

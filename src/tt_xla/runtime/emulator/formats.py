@@ -66,12 +66,12 @@ def _pack(blocks: torch.Tensor, bits: int) -> torch.Tensor:
     # Bits that the alignment shifts out are lost before rounding, so a tie is decided on the bits that are left.
     mantissa = mantissa >> (shared - exponent).clamp_(max=31)
     cut = 24 - bits
-    kept = mantissa >> cut
+    quantized = mantissa >> cut
     rest = mantissa & ((1 << cut) - 1)
     half = 1 << (cut - 1)
-    kept += ((rest > half) | ((rest == half) & (kept & 1 == 1))).to(torch.int32)
-    kept.clamp_(max=(1 << bits) - 1)
-    magnitude = torch.ldexp(kept.to(torch.float32), shared - 127 - (bits - 1))
-    magnitude.masked_fill_((exponent == 255) & (kept > 1 << (bits - 1)), torch.nan)
+    quantized += ((rest > half) | ((rest == half) & (quantized & 1 == 1))).to(torch.int32)
+    quantized.clamp_(max=(1 << bits) - 1)
+    magnitude = torch.ldexp(quantized.to(torch.float32), shared - 127 - (bits - 1))
+    magnitude.masked_fill_((exponent == 255) & (quantized > 1 << (bits - 1)), torch.nan)
     # The formats have no negative zero.
-    return torch.where((raw < 0) & (kept > 0), -magnitude, magnitude)
+    return torch.where((raw < 0) & (quantized > 0), -magnitude, magnitude)

@@ -126,7 +126,7 @@ def first_change(
     if wrong is None or right is None or wrong.weight <= 2 * right.weight:
         return None
     threshold = math.sqrt(max(right.weight, _NO_ERROR) * wrong.weight)
-    low, high, before, after = 0, len(recorded.made), right, wrong
+    low, high, before, after = 0, len(recorded.applied), right, wrong
     while candidates := _from_the_middle(low, high):
         for limit in candidates[:_MAX_TRIES]:
             error = _run_trial("", module, inputs, golden, options, changes=Changes(limit)).error
@@ -138,7 +138,7 @@ def first_change(
             low, before = limit, error
         else:
             high, after = limit, error
-    return Culprit(tuple(recorded.made[low:high]), before, after, high, len(recorded.made))
+    return Culprit(tuple(recorded.applied[low:high]), before, after, high, len(recorded.applied))
 
 
 _NO_ERROR = 1e-7

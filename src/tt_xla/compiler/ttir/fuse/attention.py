@@ -366,13 +366,13 @@ def _is_causal(mask: _Mask, roles: _Roles) -> bool:
     if math.prod(shape(test.results[0])) != rows * keys:
         return False
     dims = unsplit(shape(test.results[0]))
-    seen = through(test.results[0], mask.value, dims)
-    for mine, theirs in zip(_mask_dims(mask) or (), seen or (), strict=False):
+    compared_dims = through(test.results[0], mask.value, dims)
+    for mine, theirs in zip(_mask_dims(mask) or (), compared_dims or (), strict=False):
         if theirs and mine != (roles.rows if leaves(theirs) == leaves(dims[-2]) else roles.keys):
             return False
     first, second = test.operands if later is not None else reversed(test.operands)
     return (
-        seen is not None
+        compared_dims is not None
         and shape(test.results[0])[-2:] == (rows, keys)
         and _is_range(first, -2)
         and _is_range(second, -1)
@@ -400,8 +400,8 @@ def _additive(rewriter: PatternRewriter, op: Operation, mask: _Mask, roles: _Rol
         value = insert_before(rewriter, op, WhereOp, [value, *chosen], tensor(shape(value), bf16))
     varied = {factor for dim in dims for factor in dim}
     whole_dims = (roles.batch, roles.heads + roles.groups, roles.rows, roles.keys)
-    wanted = [[factor for factor in dim if factor in varied] for dim in whole_dims]
-    value = arranged(rewriter, op, cast(rewriter, op, value, op.results[0]), dims, wanted)
+    varied_dims = [[factor for factor in dim if factor in varied] for dim in whole_dims]
+    value = arranged(rewriter, op, cast(rewriter, op, value, op.results[0]), dims, varied_dims)
     batch, heads, rows, columns = shape(value)
     factors = (1, 1, roles.sizes[2] // rows, roles.sizes[3] // columns)
     if factors == (1, 1, 1, 1):

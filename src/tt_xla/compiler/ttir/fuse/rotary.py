@@ -68,8 +68,8 @@ def rotary_by_pairs(op: ConcatOp, rewriter: PatternRewriter) -> None:
     added = [set(term.operands) for term in others if term is not None]
     for a, cosine in both_ways(straight):
         for b, sine in both_ways(turned):
-            wanted = [{b, cosine}, {a, sine}]
-            source = _pairs(a, b) if added in (wanted, wanted[::-1]) else None
+            rotated_terms = [{b, cosine}, {a, sine}]
+            source = _pairs(a, b) if added in (rotated_terms, rotated_terms[::-1]) else None
             if source is not None:
                 _rotate(rewriter, op, source, cosine, sine)
                 return

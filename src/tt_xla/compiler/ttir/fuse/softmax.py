@@ -91,16 +91,16 @@ def _is_turned_maximum(value: SSAValue, x: SSAValue, dim: int) -> bool:
     value = behind(value, BroadcastOp, TypecastOp)
     greatest = producer(behind(value, *VIEWS), MaxOp)
     dims = unsplit(shape(greatest.input)) if greatest is not None else []
-    seen = through(greatest.input, x, dims) if greatest is not None else None
-    if greatest is None or seen is None:
+    dims_in_x = through(greatest.input, x, dims) if greatest is not None else None
+    if greatest is None or dims_in_x is None:
         return False
     reduced = shapes.normalise_dims(greatest.dim_arg, len(dims))
     remaining = [[] if place in reduced else factors for place, factors in enumerate(dims)]
     if not greatest.keep_dim:
         remaining = [factors for place, factors in enumerate(remaining) if place not in reduced]
     end = through(greatest.result, value, remaining)
-    wanted = [[] if place == dim else factors for place, factors in enumerate(refined(seen))]
-    return end is not None and refined(end) == wanted
+    expected = [[] if place == dim else factors for place, factors in enumerate(refined(dims_in_x))]
+    return end is not None and refined(end) == expected
 
 
 def _is_finite(predicate: SSAValue, value: SSAValue) -> bool:

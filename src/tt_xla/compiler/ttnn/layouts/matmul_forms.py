@@ -96,7 +96,7 @@ def dram_sharded_forms(
     if activation:
         fields["fused_activation"] = {"op_type": str(activation)}
     tiles = [spec.layout.dtype.tile_bytes for spec in (a, b, result)]
-    seen = 0
+    widest_step = 0
     for cores in range(min(target.cores, inner), 1, -1):
         depth = inner // cores
         if inner % cores or depth > STEPS[0]:
@@ -104,8 +104,8 @@ def dram_sharded_forms(
         step = next(step for step in STEPS if depth % step == 0)
         config = fields | {"in0_block_w": step}
         buffer_bytes = dram_sharded_buffers(config, others[0].shard[1], *tiles, bias=len(inputs) > 2)
-        if step > seen and buffer_bytes <= BUFFER_SHARE * target.l1_usable_bytes:
-            seen = step
+        if step > widest_step and buffer_bytes <= BUFFER_SHARE * target.l1_usable_bytes:
+            widest_step = step
             yield place, (sharded(a.shape, a.layout.dtype, WIDTH, (1, cores), target), *others), config
 
 

@@ -103,7 +103,14 @@ for _rank in (1, 2, 3):
 
 @lower(aten.grid_sampler_2d_backward.default)
 def grid_sampler_2d_backward(
-    ctx: Context, grad: Array, x: Array, grid: Array, mode: int, padding: int, align_corners: bool, wanted: list[bool]
+    ctx: Context,
+    grad: Array,
+    x: Array,
+    grid: Array,
+    mode: int,
+    padding: int,
+    align_corners: bool,
+    output_mask: list[bool],
 ) -> tuple[Array | None, ...]:
     """Differentiates torch's decomposition for bicubic samples and reflecting edges, and ``_sampled`` otherwise."""
 
@@ -113,7 +120,7 @@ def grid_sampler_2d_backward(
         return _sampled(x, grid, mode == _NEAREST, padding == _BORDER, align_corners)
 
     gradients = derivative(ctx, forward, grad, x, grid)
-    return tuple(gradient if want else None for gradient, want in zip(gradients, wanted, strict=True))
+    return tuple(gradient if want else None for gradient, want in zip(gradients, output_mask, strict=True))
 
 
 _NEAREST, _BICUBIC = 1, 2

@@ -282,11 +282,11 @@ def _extremes(x: Array, dim: int, combine: Callable[..., Array]) -> list[Array]:
         return [x, full(x.shape, 0, positions)]
     numbers = cast(x, np.dtype("int32")) if x.dtype == np.bool_ else x
     values = _doubled(numbers, dim % x.ndim, combine)
-    seen = lax.bitwise_or(lax.eq(numbers, values), lax.ne(numbers, numbers))
+    is_extreme = lax.bitwise_or(lax.eq(numbers, values), lax.ne(numbers, numbers))
     line = lax.broadcasted_iota(np.dtype("int32"), x.shape, dim % x.ndim)
     return [
         cast(values, x.dtype),
-        cast(_doubled(lax.select(seen, line, like(line, 0)), dim % x.ndim, lax.max), positions),
+        cast(_doubled(lax.select(is_extreme, line, like(line, 0)), dim % x.ndim, lax.max), positions),
     ]
 
 
