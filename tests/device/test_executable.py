@@ -257,6 +257,18 @@ def test_a_result_that_is_a_small_view_does_not_hold_the_whole(device, function_
     assert result.untyped_storage().nbytes() == 4
 
 
+def test_a_run_leaves_the_mode_of_gradients_as_it_was(device, add):
+    executable = device.load(add())
+    x = torch.ones(2, 3, dtype=BF16)
+    for enabled in (True, False):
+        with torch.set_grad_enabled(enabled):
+            executable.run([x, x], [None, None])
+            assert torch.is_grad_enabled() is enabled
+            with pytest.raises(ExecutionError):
+                executable.run([], [])
+            assert torch.is_grad_enabled() is enabled
+
+
 def test_results_that_require_no_grad(device, add):
     x = torch.ones(2, 3, dtype=BF16, requires_grad=True)
     (result,) = device.load(add()).run([x, x], [None, None])

@@ -46,6 +46,21 @@ execute it only describe what a card does."""
 
 _NO_CONTEXT = nullcontext()
 
+_set_grad_enabled = torch._C._set_grad_enabled  # pyright: ignore[reportPrivateUsage]
+
+
+class _WithoutGradients:
+    """``torch.no_grad()``, entered while gradients are on, without its Python layers, which take a microsecond."""
+
+    def __enter__(self) -> None:
+        _set_grad_enabled(False)
+
+    def __exit__(self, *_: object) -> None:
+        _set_grad_enabled(True)
+
+
+_WITHOUT_GRADIENTS = _WithoutGradients()
+
 
 @dataclass(slots=True)
 class Counters:
@@ -172,7 +187,7 @@ class Executable:
         if observation.RUNS:
             for observer in observation.RUNS:
                 observer(self.program, tensors)
-        with self.device.lock, torch.no_grad() if torch.is_grad_enabled() else _NO_CONTEXT:
+        with self.device.lock, _WITHOUT_GRADIENTS if torch.is_grad_enabled() else _NO_CONTEXT:
             self.device.begin_run()
             try:
                 return self._run_alone(tensors, versions, donated)

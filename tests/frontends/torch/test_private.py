@@ -20,12 +20,13 @@ from tt_xla.frontends.torch.private import dynamo_patches, patches
 SOURCES = [Path(tt_xla.__file__).parent, Path(tt_torch.__file__).parent]
 PRIVATE = Path(private.__file__).parent
 OUTSIDE_OF_THE_FRONTEND = {
+    "runtime/executable.py": {"torch._C", "torch._C._set_grad_enabled"},
     "runtime/ownership.py": {"torch._C", "torch._C._storage_Use_Count"},
     "testing/frameworks.py": {"torch.utils._pytree"},
     "testing/torch_model.py": {"torch.utils._pytree"},
 }
-"""Private names that other folders use. The runtime may not import a frontend, and it has to know whether a storage has
-other owners; the test tools map over nested containers as PyTorch does."""
+"""Private names that other folders use. The runtime may not import a frontend; it turns gradients off in each run, and
+has to know whether a storage has other owners. The test tools map over nested containers as PyTorch does."""
 
 
 def _private_names(tree: ast.AST) -> set[str]:

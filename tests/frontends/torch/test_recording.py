@@ -267,6 +267,30 @@ def test_negative_zero_and_not_a_number_are_numbers_of_their_own(on_jax):
     assert str(products) == "[0.0, -0.0, nan, nan]"
 
 
+def test_items_of_views_are_read_where_they_lie():
+    x = torch.tensor([1.0, 2.0, 3.0]).to("tt")
+    assert [x[1].item(), x[2:].item(), x[1:2].view(torch.int32).item()] == [2, 3, 1 << 30]
+    one = torch.tensor([2.0]).to("tt")
+    assert [one.item(), one.view(torch.int32).item(), torch._neg_view(one).item()] == [2, 1 << 30, -2]
+    number = torch.tensor([1 + 2j]).to("tt")
+    assert [number.item(), number.conj().item()] == [1 + 2j, 1 - 2j]
+
+
+def test_a_small_expression_takes_a_bounded_number_of_calls():
+    x = torch.ones(2, 16).to("tt")
+
+    def compute():
+        return (x * 2 + x).sum().item()
+
+    for _ in range(30):  # until its program calls fused kernels, where there is a compiler
+        compute()
+    events = []
+    sys.setprofile(lambda frame, event, argument: events.append(event))
+    compute()
+    sys.setprofile(None)
+    assert events.count("call") + events.count("c_call") <= 310
+
+
 # Host ops, modes, errors ---------------------------------------------------------------------------------------------
 
 

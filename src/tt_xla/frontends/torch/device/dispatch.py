@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -36,19 +37,10 @@ MAX_NODES = 10_000
 class Mode:
     """Switch between recording ops until a result is read and running each op at once."""
 
-    def __init__(self) -> None:
-        self._eager: bool | None = None
-
-    @property
+    @functools.cached_property
     def eager(self) -> bool:
         """Whether each op runs at once. The default comes from ``TTXLA_EAGER``."""
-        if self._eager is None:
-            self._eager = environment("TTXLA_EAGER") == "1"
-        return self._eager
-
-    @eager.setter
-    def eager(self, on: bool) -> None:
-        self._eager = on
+        return environment("TTXLA_EAGER") == "1"
 
 
 MODE = Mode()
@@ -69,34 +61,24 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         check_ordinal(kwargs["device"])
     if signature.tensors:
         signature = signature.for_numbers(args)
-    if signature.is_random:
+    if signature.is_pure:
+        kind, values = record(signature, args, kwargs)
+        if kind.graph is None:
+            return on_host.run(signature, args, kwargs)
+        result = new_tensors(kind, values)
+    elif signature.is_random:
         result = _draw(signature, args, kwargs)
-    elif signature.is_view and not signature.writes:
+    elif not signature.writes:
         return _view(signature, args, kwargs)
     elif torch.Tag.inplace_view in signature.op.tags:
         return signature.op.redispatch(CPU_KEYS, *args, **kwargs)  # changes sizes and strides alone
     elif signature.op in fused_steps.IN_PLACE:
         result = _step(signature, args, kwargs)
-    elif signature.writes:
-        result = _write_results(signature, args, kwargs)
     else:
-        kind, values = record(signature.op, args, kwargs)
-        if kind.graph is None:
-            return on_host.run(signature, args, kwargs)
-        result = new_tensors(kind, values)
+        result = _write_results(signature, args, kwargs)
     if Pressure.nodes > MAX_NODES or MODE.eager:
         synchronize()
     return result
-
-
-def kernel(op: OpOverload) -> Callable[..., Any]:
-    """Returns :func:`fallback` for one op, for PyTorch's dispatcher."""
-    signature = signature_of(op)
-
-    def recorded(*args: Any, **kwargs: Any) -> Any:
-        return run(signature, args, kwargs)
-
-    return recorded
 
 
 def _view(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -113,7 +95,8 @@ def _write_results(signature: Signature, args: Sequence[Any], kwargs: dict[str, 
     targets = signature.written(args, kwargs)
     if functional is None or not all(isinstance(t, torch.Tensor) and t.device.type == DEVICE_TYPE for t in targets):
         return on_host.run(signature, args, kwargs)
-    kind, values = record(functional, args, _for_functional(functional, signature, targets, kwargs))
+    arguments = _for_functional(functional, signature, targets, kwargs)
+    kind, values = record(signature_of(functional), args, arguments)
     if kind.graph is None:
         return on_host.run(signature, args, kwargs)
     for target, value in zip(targets, values, strict=True):

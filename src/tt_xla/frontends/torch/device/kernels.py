@@ -12,6 +12,7 @@ from tt_xla.frontends.torch.device.buffers import (
     DEVICE_TYPE,
     MEMORY,
     aten,
+    buffer_of,
     check_ordinal,
     device,
     host_alias,
@@ -143,7 +144,11 @@ def _to_copy(
 
 def _item(tensor: torch.Tensor) -> Any:
     metrics.count("aten::_local_scalar_dense")
-    return host_alias(tensor).item()
+    buffer = buffer_of(tensor)
+    is_whole = tensor.untyped_storage().nbytes() == tensor.element_size() and buffer.host.dtype is tensor.dtype
+    if is_whole and not (tensor.is_conj() or tensor.is_neg()):
+        return buffer.host.item()
+    return buffer.alias(tensor).item()
 
 
 def _equal(tensor: torch.Tensor, other: torch.Tensor) -> bool:

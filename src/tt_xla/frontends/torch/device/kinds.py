@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tt_xla.frontends.torch.device import buffers
-from tt_xla.frontends.torch.device.geometry import contiguous_strides, memory_order
+from tt_xla.frontends.torch.device.geometry import Shape, contiguous_strides, memory_order
 from tt_xla.frontends.torch.device.scalars import SCALARS
+from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
 from tt_xla.frontends.torch.device.values import Kind, Number, Operand, Output
 from tt_xla.frontends.torch.private import fake as private_fake
 from tt_xla.frontends.torch.private.dispatcher import dispatching_to_modes, outside_dynamo
@@ -90,8 +91,7 @@ def fake(shape: Sequence[int], dtype: torch.dtype, stride: Sequence[int] | None 
 def plain_kind(op: OpOverload, args: Sequence[Any], operands: Sequence[FakeTensor], out: FakeTensor) -> Kind:
     """Makes the kind of an op that is known to have a lowering rule and one contiguous result."""
     shape = tuple(out.shape)
-    output = Output(shape, contiguous_strides(shape), out.dtype, None, shape)
-    kind = Kind(op, (list(args), {}), list(operands), [output], 0)
+    kind = Kind(op, (list(args), {}), list(operands), [_contiguous(shape, out.dtype)], 0)
     kind.graph = _node_graph(kind, (), out)
     return kind
 
@@ -173,11 +173,16 @@ def _output(out: torch.Tensor) -> Output:
     shape = tuple(int(size) for size in out.shape)
     stride = tuple(out.stride())
     if out.is_contiguous() or math.prod(shape) == 0:
-        return Output(shape, contiguous_strides(shape), out.dtype, None, shape)
+        return _contiguous(shape, out.dtype)
     order = memory_order(shape, stride)
     if order is None:
-        return Output(shape, contiguous_strides(shape), out.dtype, None, shape)
-    return Output(shape, stride, out.dtype, order, tuple(shape[dim] for dim in order))
+        return _contiguous(shape, out.dtype)
+    return Output(shape, stride, out.dtype, order, TensorFactory(out.dtype, shape, stride))
+
+
+def _contiguous(shape: Shape, dtype: torch.dtype) -> Output:
+    stride = contiguous_strides(shape)
+    return Output(shape, stride, dtype, None, TensorFactory(dtype, shape, stride))
 
 
 def _one_node(kind: Kind, scalars: Sequence[float]) -> torch.fx.Graph | None:

@@ -6,6 +6,7 @@ A program is compiled once per structure of a trace: its kinds of ops and how th
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ _MAX_ATTEMPTS = 24
 """Number of programs that are tried to narrow down an error."""
 _MIN_CONSTANT_BYTES = 4096
 """Size from which an input that was the same in two runs becomes a constant of a new program."""
+
+_SERIAL = operator.attrgetter("serial")
 
 Callee = Callable[[list[torch.Tensor], list[int | None]], list[torch.Tensor]]
 """Runs a program: takes argument tensors and their content versions, returns the results."""
@@ -183,16 +186,22 @@ def _run(outputs: list[Value]) -> None:
     for number in sorted(structure.inputs):
         tensors.append(torch.tensor(trace.scalars[number], dtype=_scalar_type(trace, number), device="cpu"))
         versions.append(None)
-    arguments = [tensors[position] for position in program.tensors] + [make() for make, _ in program.extras]
+    arguments = [tensors[position] for position in program.tensors]
     argument_versions = [versions[position] for position in program.tensors]
-    argument_versions += [version for _, version in program.extras]
+    for make, version in program.extras:
+        arguments.append(make())
+        argument_versions.append(version)
     with metrics.timed(metrics.EXECUTE_TIME), outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
     for value, position in zip(outputs, program.outputs, strict=True):
-        # Dimensions of size 1 may be at other positions in the result; the elements are in the same order.
-        value.set_computed(results[position].reshape(value.shape))
+        result = results[position]
+        if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order
+            result = result.reshape(value.shape)
+        value.set_computed(result)
+    if len(outputs) == 1:
+        return
     storages: set[int] = set()
     for value in outputs:
         assert value.data is not None
@@ -211,7 +220,7 @@ def collect(outputs: list[Value]) -> Trace:
         if node not in nodes:
             nodes[node] = 0
             stack += [value.node for value in node.inputs if value.data is None and value.node is not None]
-    order = sorted(nodes, key=lambda node: node.serial)
+    order = sorted(nodes, key=_SERIAL)
     leaves: dict[Value, int] = {}
     key: list[int] = []
     scalars: list[float] = []
@@ -268,15 +277,17 @@ def _find_constants(structure: _Structure, leaves: Sequence[Value]) -> None:
     """Compares the leaves with those of the last run. Leaves that are the same become constants of a new program."""
     if structure.constant:
         return
-    versions = [leaf.version for leaf in leaves]
-    pairs = zip(leaves, versions, structure.versions, strict=False)
-    structure.constant = frozenset(
+    last_versions = structure.versions
+    structure.versions = versions = [leaf.version for leaf in leaves]
+    if not last_versions:
+        return
+    constant = [
         index
-        for index, (leaf, version, last_version) in enumerate(pairs)
-        if version == last_version and _bytes(leaf) >= _MIN_CONSTANT_BYTES
-    )
-    structure.versions = versions
-    if structure.constant:
+        for index, leaf in enumerate(leaves)
+        if versions[index] == last_versions[index] and _bytes(leaf) >= _MIN_CONSTANT_BYTES
+    ]
+    if constant:
+        structure.constant = frozenset(constant)
         structure.programs.clear()
 
 

@@ -19,7 +19,7 @@ import torch
 from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, Buffer, buffer_of, device, tensor_of
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
 from tt_xla.frontends.torch.device.kinds import fake, make_kind, plain_kind
-from tt_xla.frontends.torch.device.scalars import SCALARS
+from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Kind, Node, Number, Operand, Output, Value
 from tt_xla.frontends.torch.private.ops import OpOverload
 
@@ -68,8 +68,8 @@ def user_line() -> str:
 # Arguments -----------------------------------------------------------------------------------------------------------
 
 
-def record(op: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Kind, list[Value]]:
-    """Records a functional op.
+def record(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Kind, list[Value]]:
+    """Records an op that writes to no argument.
 
     Returns:
         The kind and the results. When the op has to run on the host, the kind has no graph and there are no results.
@@ -77,19 +77,19 @@ def record(op: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple
     Raises:
         RuntimeError: an argument is a tensor of another device.
     """
-    key: list[Any] = [op]
+    key: list[Any] = [signature]
     values: list[Value] = []
     numbers: list[float] = []
-    slots = SCALARS.get(op)
+    op, varying = signature.op, signature.varying
     for position, arg in enumerate(args):
-        if slots is not None and position in slots.positions and _varies(arg):
+        if position in varying and _varies(arg):
             key.append(type(arg))
             numbers.append(arg)
         else:
             _encode(op, arg, key, values)
     for name, arg in kwargs.items():
         key.append(name)
-        if slots is not None and name in slots.positions and _varies(arg):
+        if name in varying and _varies(arg):
             key.append(type(arg))
             numbers.append(arg)
         else:
@@ -97,7 +97,7 @@ def record(op: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple
     kind_key = tuple(key)
     kind = _KINDS.get(kind_key)
     if kind is None:
-        kind = _new_kind(kind_key, op, args, kwargs, numbers)
+        kind = _new_kind(kind_key, signature, args, kwargs, numbers)
     if kind.graph is None:
         return kind, []
     Pressure.nodes += 1
@@ -147,7 +147,7 @@ def _value_of_host(op: OpOverload, tensor: torch.Tensor) -> Value:
 
 def _new_kind(
     key: tuple[Any, ...],
-    op: OpOverload,
+    signature: Signature,
     args: Sequence[Any],
     kwargs: dict[str, Any],
     numbers: list[float],
@@ -155,7 +155,6 @@ def _new_kind(
     """Works out the kind of an op and enters it into the table under ``key``."""
     operands: list[Any] = []
     number_indices = itertools.count()
-    slots = SCALARS.get(op)
 
     def entry_of(arg: Any, position: int | str | None = None) -> Any:
         if isinstance(arg, torch.Tensor):
@@ -163,7 +162,7 @@ def _new_kind(
             return Operand(len(operands) - 1)
         if isinstance(arg, list | tuple):
             return [entry_of(item) for item in arg]
-        if slots is not None and position in slots.positions and _varies(arg):
+        if position in signature.varying and _varies(arg):
             return Number(next(number_indices))
         return arg
 
@@ -173,7 +172,7 @@ def _new_kind(
     )
     if len(_KINDS) >= _MAX_KINDS:
         _KINDS.clear()
-    kind = _KINDS[key] = make_kind(op, template, operands, numbers)
+    kind = _KINDS[key] = make_kind(signature.op, template, operands, numbers)
     return kind
 
 
@@ -212,7 +211,8 @@ def full(shape: Sequence[int], number: float, dtype: torch.dtype) -> Value:
     """Returns a value whose elements all equal ``number``."""
     if isinstance(number, float) and not dtype.is_floating_point and not dtype.is_complex:
         number = bool(number) if dtype is torch.bool else int(number)
-    kind, values = record(aten.full.default, ([int(n) for n in shape], number), {"dtype": dtype, "device": device()})
+    arguments = [int(n) for n in shape], number
+    kind, values = record(signature_of(aten.full.default), arguments, {"dtype": dtype, "device": device()})
     assert values, kind.reason
     return values[0]
 
@@ -222,7 +222,9 @@ def full(shape: Sequence[int], number: float, dtype: torch.dtype) -> Value:
 
 def read(tensor: torch.Tensor) -> Value:
     """Returns the contents of a tensor of the device, in the tensor's own shape."""
-    value = _stored(tensor)
+    value = buffer_of(tensor).value
+    if not _is_whole(tensor, value):
+        value = _part(tensor)
     return _resolved(tensor, value) if tensor.is_conj() or tensor.is_neg() else value
 
 
@@ -233,11 +235,8 @@ def _resolved(tensor: torch.Tensor, value: Value) -> Value:
     return emit(aten.neg.default, [value], [], value.shape) if tensor.is_neg() else value
 
 
-def _stored(tensor: torch.Tensor) -> Value:
-    """Returns the elements of a tensor as they lie in memory, before a conjugate or negative view is resolved."""
-    value = buffer_of(tensor).value
-    if _is_whole(tensor, value):
-        return value
+def _part(tensor: torch.Tensor) -> Value:
+    """Returns the elements of a tensor that is a view of its storage, or reads it as another dtype."""
     if not tensor.numel():
         return full(tensor.shape, 0, tensor.dtype)
     value = _typed(buffer_of(tensor), tensor.dtype)
@@ -384,16 +383,21 @@ def _scattered(base: Value, value: Value, size: Sequence[int], stride: Sequence[
 # Results -------------------------------------------------------------------------------------------------------------
 
 
-def new_tensor(value: Value, output: Output | None = None) -> torch.Tensor:
+def new_tensor(value: Value) -> torch.Tensor:
+    """Returns a new contiguous tensor of the device."""
+    return tensor_of(value, value.shape, contiguous_strides(value.shape))
+
+
+def _result(value: Value, output: Output) -> torch.Tensor:
     """Returns a new tensor of the device with the strides that PyTorch gives such a result."""
-    if output is None or output.order is None:
-        return tensor_of(value, value.shape, contiguous_strides(value.shape))
-    return tensor_of(permuted(value, output.order), output.shape, output.stride)
+    if output.order is not None:
+        value = permuted(value, output.order)
+    return output.factory.make(Buffer(value=value))
 
 
 def new_tensors(kind: Kind, values: Sequence[Value]) -> Any:
     """Returns the results of an op in the structure that the op has: a tensor, a list or a tuple."""
-    tensors = [new_tensor(value, output) for value, output in zip(values, kind.outputs, strict=True)]
-    if kind.structure == 0 and not isinstance(kind.structure, list | tuple):
-        return tensors[0]
+    if type(kind.structure) is int:
+        return _result(values[0], kind.outputs[0])
+    tensors = [_result(value, output) for value, output in zip(values, kind.outputs, strict=True)]
     return type(kind.structure)([None if index is None else tensors[index] for index in kind.structure])

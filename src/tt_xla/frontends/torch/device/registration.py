@@ -10,7 +10,7 @@ import torch
 from tt_xla.frontends.torch.device import autocast, cells, dispatch, generators, kernels
 from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE, storage_of_host
 from tt_xla.frontends.torch.device.module import DeviceModule
-from tt_xla.frontends.torch.device.signatures import overload_named
+from tt_xla.frontends.torch.device.signatures import Signature, overload_named, signature_of
 from tt_xla.frontends.torch.private import patches
 from tt_xla.frontends.torch.private.dispatcher import let_higher_order_ops_pass_autocast, structured_op_names
 from tt_xla.frontends.torch.private.functions import setup_python_device
@@ -73,12 +73,12 @@ def _recorded() -> list[str]:
 
 def _recorder(name: str) -> Callable[..., Any]:
     """Returns a kernel that records the op ``name``. Its signature is derived at the first call."""
-    kernel: Callable[..., Any] | None = None
+    signature: Signature | None = None
 
     def recorded(*args: Any, **kwargs: Any) -> Any:
-        nonlocal kernel
-        if kernel is None:
-            kernel = dispatch.kernel(overload_named(name))
-        return kernel(*args, **kwargs)
+        nonlocal signature
+        if signature is None:
+            signature = signature_of(overload_named(name))
+        return dispatch.run(signature, args, kwargs)
 
     return recorded

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch.device.scalars import SCALARS
 from tt_xla.frontends.torch.private.dispatcher import accepts_numbers_as_tensors
 from tt_xla.frontends.torch.private.ops import OpOverload
 
@@ -27,6 +28,8 @@ class Signature:
         is_out: whether the op has out= arguments.
         functional: the op that returns what this one writes; the op itself when it writes nothing; None when unknown.
         is_random: whether the op draws random numbers.
+        is_pure: whether the op only computes new tensors from its arguments.
+        varying: positions, and names of keyword arguments, that may be numbers which vary (:mod:`.scalars`).
         tensors: positions of tensor arguments for which the op accepts no numbers.
     """
 
@@ -45,6 +48,8 @@ class Signature:
         self.returns = len(schema.returns)
         self.is_out = any(argument.is_out for argument in schema.arguments)
         self.is_random = any(argument.name == "generator" for argument in schema.arguments)
+        self.is_pure = not (self.writes or self.is_view or self.is_random)
+        self.varying = SCALARS[op].positions if op in SCALARS else frozenset[int | str]()
         self.functional = self._find_functional() if self.writes else op
         takes_numbers = accepts_numbers_as_tensors(schema.name.partition("::")[2])
         self.tensors = () if takes_numbers else _positions(op, "Tensor")

@@ -1,4 +1,4 @@
-"""Makes new tensors of the device quickly, for the results of compiled programs.
+"""Makes new tensors of the device quickly, for the results of compiled programs and of recorded ops.
 
 PyTorch's DLPack reader is the one way to a tensor of a device written in Python that calls no op: it takes an address,
 sizes and strides at once (ATen/DLConvertor.cpp, where the device type of extensions is ``PrivateUse1``).
@@ -32,7 +32,6 @@ _TYPE_CODES: dict[torch.dtype, int] = {
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-_memmove = ctypes.memmove
 
 
 class _ManagedTensor(ctypes.Structure):
@@ -63,7 +62,7 @@ def _allocate_descriptor() -> _ManagedTensor:
 
 _DESCRIPTOR = _allocate_descriptor()
 """Descriptor of the tensor that is being made; guarded by ``_LOCK``."""
-_DESCRIPTOR_ADDRESS, _DESCRIPTOR_SIZE = ctypes.addressof(_DESCRIPTOR), ctypes.sizeof(_ManagedTensor)
+_DESCRIPTOR_ADDRESS, _DESCRIPTOR_BYTES = ctypes.addressof(_DESCRIPTOR), memoryview(_DESCRIPTOR).cast("B")
 _LOCK = threading.Lock()
 
 
@@ -95,11 +94,14 @@ class TensorFactory:
         Args:
             host: CPU tensor that owns its whole memory. Its own size and strides are ignored.
         """
-        buffer = Buffer(host, nbytes=self._nbytes)
+        return self.make(Buffer(host, nbytes=self._nbytes))
+
+    def make(self, buffer: Buffer) -> torch.Tensor:
+        """Returns a ``tt`` tensor whose whole memory has the contents of a buffer."""
         if not self._template:
             return new_tensor_on(storage_for(buffer, self._nbytes), self._dtype, self._size, self._stride, 0)
         with _LOCK:
-            _memmove(_DESCRIPTOR_ADDRESS, self._template, _DESCRIPTOR_SIZE)
+            _DESCRIPTOR_BYTES[:] = self._template
             _DESCRIPTOR.data = ADDRESSES.reserve(self._nbytes)
             tensor = tensor_from_dlpack(_new_capsule(_DESCRIPTOR_ADDRESS, _CAPSULE_NAME, None))
         tensor.untyped_storage().tt_buffer = buffer

@@ -18,6 +18,7 @@ from tt_xla.frontends.torch.device.geometry import Shape
 from tt_xla.frontends.torch.private.ops import OpOverload
 
 if TYPE_CHECKING:
+    from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
     from tt_xla.frontends.torch.private.fake import FakeTensor
 
 _KIND_SERIALS = itertools.count()
@@ -48,14 +49,14 @@ class Output:
         stride: strides, in elements.
         dtype: element type.
         order: permutation from the contiguous storage to ``shape``; None where the result itself is contiguous.
-        base: shape of the contiguous storage.
+        factory: makes tensors of this layout.
     """
 
     shape: Shape
     stride: Shape
     dtype: torch.dtype
     order: Shape | None
-    base: Shape
+    factory: TensorFactory
 
 
 @dataclass(eq=False)

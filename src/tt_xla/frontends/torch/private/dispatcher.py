@@ -89,11 +89,17 @@ def dispatching_to_modes() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def outside_dynamo() -> Iterator[None]:
-    """Keeps dynamo from compiling frames in the block, so that an op which compiled code runs is traced once, by us."""
-    prior = torch._C._dynamo.eval_frame.set_eval_frame(None)
-    try:
-        yield
-    finally:
-        torch._C._dynamo.eval_frame.set_eval_frame(prior)
+_set_eval_frame = torch._C._dynamo.eval_frame.set_eval_frame
+
+
+class outside_dynamo:
+    """Context manager that keeps dynamo from compiling frames in the block.
+
+    An op that compiled code runs is then traced once, by us.
+    """
+
+    def __enter__(self) -> None:
+        self._prior = _set_eval_frame(None)
+
+    def __exit__(self, *_: object) -> None:
+        _set_eval_frame(self._prior)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -15,46 +16,48 @@ Dims = Sequence[int] | int | None
 Config = Mapping[str, Any] | None
 
 
-def _dims(input: Tensor, dim_arg: Dims) -> list[int]:
+def _dims(rank: int, dim_arg: Dims) -> list[int]:
     if dim_arg is None:
-        return list(range(input.ndim))
+        return list(range(rank))
     return [dim_arg] if isinstance(dim_arg, int) else list(dim_arg)
 
 
-def _wide(input: Tensor) -> Tensor:
-    return input if input.is_floating_point() else input.to(torch.int64)
+def _reduction(
+    reduce: Callable[[Tensor, list[int], bool], Tensor], integers_become: torch.dtype | None = None
+) -> Callable[..., Callable[[Tensor], Tensor]]:
+    """Returns the kernel of a reduction along some dimensions; integers are converted first, if a dtype is given."""
+
+    def prepare(
+        ctx: Context, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None
+    ) -> Callable[[Tensor], Tensor]:
+        operand = ctx.spec("input")
+        dims = _dims(len(operand.shape), dim_arg)
+        converts = integers_become is not None and not CONTAINERS[operand.layout.dtype].is_floating_point
+
+        def call(input: Tensor) -> Tensor:
+            return reduce(input, dims, keep_dim)
+
+        def call_converted(input: Tensor) -> Tensor:
+            return reduce(input.to(integers_become), dims, keep_dim)
+
+        if not dims:
+            return lambda input: input
+        return call_converted if converts else call
+
+    return prepare
 
 
-@kernel("ttnn.sum")
-def sum_(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
-    dims = _dims(input, dim_arg)
-    return torch.sum(_wide(input), dims, keepdim=keep_dim) if dims else input
-
-
-@kernel("ttnn.mean")
-def mean(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
-    dims = _dims(input, dim_arg)
-    floats = input if input.is_floating_point() else input.to(torch.float32)
-    return torch.mean(floats, dims, keepdim=keep_dim) if dims else input
-
-
-@kernel("ttnn.max")
-def max_(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
-    dims = _dims(input, dim_arg)
-    return torch.amax(input, dims, keepdim=keep_dim) if dims else input
-
-
-@kernel("ttnn.min")
-def min_(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: Dims = None, compute_config: Config = None) -> Tensor:
-    dims = _dims(input, dim_arg)
-    return torch.amin(input, dims, keepdim=keep_dim) if dims else input
+kernel("ttnn.sum", prepared=True)(_reduction(torch.sum, integers_become=torch.int64))
+kernel("ttnn.mean", prepared=True)(_reduction(torch.mean, integers_become=torch.float32))
+kernel("ttnn.max", prepared=True)(_reduction(torch.amax))
+kernel("ttnn.min", prepared=True)(_reduction(torch.amin))
 
 
 @kernel("ttnn.prod")
 def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: int | Dims = None) -> Tensor:
     """Multiplies along one dimension after the other, the last one first."""
     result = input.to(torch.float32) if input.is_floating_point() else input.to(torch.int64)
-    dims = [dim_arg] if isinstance(dim_arg, int) else _dims(input, dim_arg)
+    dims = [dim_arg] if isinstance(dim_arg, int) else _dims(input.ndim, dim_arg)
     for dim in sorted((dim % input.ndim for dim in dims), reverse=True):
         result = torch.prod(result, dim, keepdim=keep_dim)
     return result
@@ -63,7 +66,7 @@ def prod(ctx: Context, input: Tensor, keep_dim: bool, dim_arg: int | Dims = None
 @kernel("ttnn.argmax")
 def argmax(ctx: Context, input: Tensor, dim: int | None = None, keep_dim: bool = False, dim_arg: Dims = None) -> Tensor:
     """Returns the position of the first greatest value; without a dimension, among all elements, flattened."""
-    dims = [dim] if dim is not None else None if dim_arg is None else _dims(input, dim_arg)
+    dims = [dim] if dim is not None else None if dim_arg is None else _dims(input.ndim, dim_arg)
     if dims is not None and len(dims) > 1 and len(dims) < input.ndim:
         raise ValueError(f"argmax takes one dimension or all, got {dims}")
     if dims is None or len(dims) > 1:
