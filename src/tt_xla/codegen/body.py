@@ -315,7 +315,7 @@ class Body:
 
         Args:
             value: the value that is passed.
-            name: wanted name.
+            name: preferred name.
             passes: whether the only op that reads the parameter may give its name to the result.
         """
         self.names[value] = parameter = unique("x" if name == "w" else name, {*self._live, *self.constants.defined})

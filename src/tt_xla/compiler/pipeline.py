@@ -519,7 +519,7 @@ def verify_module(module: ModuleOp, stage: str) -> None:
     """Checks that a module follows the rules of its dialects.
 
     Args:
-        stage: what the module went through last, for the message.
+        stage: name of the last stage that changed the module, for the message.
 
     Raises:
         VerificationError: the module breaks a rule.

@@ -281,12 +281,12 @@ def _is_unused(op: Operation) -> bool:
 
 
 def producer(value: SSAValue, kind: type[OpKind]) -> OpKind | None:
-    """Returns the op that made a value if it is of a class, else None."""
+    """Returns the op that produced a value if the op is of a class, else None."""
     return value.op if isinstance(value, OpResult) and isinstance(value.op, kind) else None
 
 
 def look_through(value: SSAValue, *kinds: type[Operation]) -> SSAValue:
-    """Returns the value behind ops of the given classes, following the first operand of each."""
+    """Returns the value behind ops of some classes, following the first operand of each."""
     while isinstance(value, OpResult) and isinstance(value.op, kinds):
         value = value.op.operands[0]
     return value

@@ -51,9 +51,9 @@ def _windows(
 
     A window has ``high`` rows of ``wide`` elements.
 
-    A block is some rows of tiles by one row of the window: it is read, tilized, multiplied, and added to what the rows
-    of the window before it gave. With one block of rows each part of the weights is used once, so a core has no room
-    for the next; with more they stay.
+    A block is some rows of tiles by one row of the window. It is read, tilized and multiplied, and the product is added
+    to the sums of the window's earlier rows. With a single block of rows each part of the weights is used once, and the
+    next part waits for its room in L1; with several blocks the weights stay in L1.
     """
     attributes = instruction.attributes
     positions = -(-math.prod(shape[:-1]) // TILE)

@@ -21,7 +21,7 @@ def copy(source: Work, out: Work, rates: Rates) -> Cost:
         return cost_of(rates, 0.0, 0.0, 0.0, 1)
     tilized = source.tiled != out.tiled
     computed = out if out.cores or not tilized or out.tiled else source
-    if tilized and not (source.cores and out.cores):  # a core that holds its part of both makes that one
+    if tilized and not (source.cores and out.cores):  # if both are sharded, each core converts its own shard
         rows = max((source if out.tiled else out).pages // TILE, 1)
         cores, share = _rows_of_tiles(rows, max(source.pages if source.tiled else out.pages, 1) // rows, rates)
     else:
@@ -36,7 +36,7 @@ def copy(source: Work, out: Work, rates: Rates) -> Cost:
     elif tilized:
         compute = max(source.tiles, out.tiles) * share * families.TILIZE_CYCLES * rates.cycle_us
     elif source.place != out.place and SHARDED in (source.place, out.place):
-        small = source if source.bytes < out.bytes else out  # a part of the other, where they differ
+        small = source if source.bytes < out.bytes else out  # the smaller one, if one is a part of the other
         dram = small.bytes * rates.dram if DRAM in (source.place, out.place) else 0.0
         noc = small.bytes / computing_cores * rates.stream * families.ONE_SIDED
         if out.place == DRAM:
@@ -189,7 +189,7 @@ def _pieces(source: TensorSpec, result: TensorSpec, before: Work, rates: Rates) 
     rows, last = (result.shape[-2] if len(result.shape) > 1 else 1), (result.shape[-1] if result.shape else 1)
     from_rows = source.shape[-2] if len(source.shape) > 1 else 1
     from_last = source.shape[-1] if source.shape else 1
-    rows = rows / max(-(-rows // TILE), 1)  # those of the mean tile that are no padding
+    rows = rows / max(-(-rows // TILE), 1)  # rows of an average tile that are not padding
     wide = min(last, TILE)
     pieces = rows * max(-(-wide // families.FACE), wide / max(from_last, 1))
     lengths = last / max(from_last, 1)

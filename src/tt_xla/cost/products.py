@@ -26,7 +26,7 @@ def matmul(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates,
     rows = result.shape[-2] if len(result.shape) > 1 else 1
     columns = -(-(result.shape[-1] if result.shape else 1) // TILE)
     batch = math.prod(result.shape[:-2])
-    if math.prod(b.shape[:-2]) <= 1:  # one weight for all of the batch: its rows follow each other
+    if math.prod(b.shape[:-2]) <= 1:  # one weight for the whole batch, whose rows are consecutive
         row_tiles, batch = batch * -(-rows // TILE), 1
     else:
         row_tiles = -(-rows // TILE)

@@ -349,7 +349,7 @@ class Executable:
     def _run_first(self, arguments: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """Runs the entry with the checks of the first run."""
         self.device.check_memory(self)
-        self._const_evals.clear()  # a first run that failed left some; memory accounting expects a run without any
+        self._const_evals.clear()  # a first run that failed left results; memory accounting expects none
         target = self.device.target
         # A made-up chip has no memory to account for.
         self._first_run = first_run = FirstRun(

@@ -22,7 +22,7 @@ RUNS: Observers[RunObserver] = Observers()
 """Observers of all runs in the process, also of programs that were loaded before the observer was added."""
 
 Run = tuple[Program, tuple[torch.Tensor, ...]]
-"""A program, and copies of the tensors that one run was given."""
+"""A program, and copies of the tensors that one run received."""
 
 
 class KernelObserver(Protocol):

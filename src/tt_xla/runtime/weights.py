@@ -156,7 +156,7 @@ class ProgramWeights:
         return call
 
     def parameters_changed(self, runs: int) -> None:
-        """Records that a run was given new parameters.
+        """Records that a run received new parameters.
 
         Args:
             runs: number of runs before that one.
@@ -167,7 +167,7 @@ class ProgramWeights:
         """Returns the parameters that no call reads any more, by argument position, and makes calls accept stand-ins.
 
         Args:
-            reader: holds the tensors that the last run was given.
+            reader: holds the tensors that the last run received.
         """
         spares: dict[int, Spare] = {}
         for value, calls in self._releasing.items():

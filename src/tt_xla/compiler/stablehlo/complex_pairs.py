@@ -55,8 +55,8 @@ def expand(context: ImportContext, op: Any, convert: Callable[[ImportContext, An
         convert: converts a StableHLO op in a context.
 
     Returns:
-        The value that replaces the op's result, or None if the op has no expansion or the host makes its operands
-        anyway.
+        The value that replaces the op's result, or None if the op has no expansion or the host computes its
+        operands anyway.
     """
     name = op.operation.name
     if name == "stablehlo.complex" and _element(op.results[0]) == _COMPLEX:

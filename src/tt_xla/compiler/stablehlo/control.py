@@ -123,7 +123,7 @@ def _loop(context: ImportContext, op: Any, counter: Counter | None) -> Sequence[
         functions.append(convert_region("while_condition", condition, None))
     _check_worth_the_device(context, op, functions)
     if list(context.module.subprogram(functions[0]).function_type.outputs) != [before[index].type for index in states]:
-        raise context.reject(op, "its body makes 64-bit values on the host")
+        raise context.reject(op, "its body computes 64-bit values on the host")
     loop_op = WhileLoopOp.make(
         [inputs],
         [before[index].type for index in states],
@@ -218,7 +218,7 @@ def _captures(context: ImportContext, op: Any, more: Sequence[Any]) -> Captures:
 
 
 def _check_worth_the_device(context: ImportContext, op: Any, names: Sequence[str]) -> None:
-    """Checks that functions made of an op's regions have more to do than to call the host.
+    """Checks that functions made from an op's regions do more than call the host.
 
     Otherwise the host runs the op as a whole, because tensors would cross to the host and back in every iteration.
 
@@ -301,7 +301,7 @@ def token(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("stablehlo.tuple")
 def make_tuple(context: ImportContext, op: Any) -> None:
-    """Returns no values: ``get_tuple_element`` looks at the op that made the tuple."""
+    """Returns no values: ``get_tuple_element`` looks at the op that produced the tuple."""
 
 
 @converts("stablehlo.get_tuple_element")
@@ -314,11 +314,11 @@ def _member(context: ImportContext, op: Any) -> Any:
     """Returns the StableHLO value that an op takes out of a tuple. The tuple may be a member of another tuple.
 
     Raises:
-        UnsupportedOpError: the tuple is not made by a ``stablehlo.tuple``.
+        UnsupportedOpError: no ``stablehlo.tuple`` produces the tuple.
     """
     tuple_op = op.operands[0].owner
     if hasattr(tuple_op, "operation") and tuple_op.operation.name == "stablehlo.get_tuple_element":
         tuple_op = _member(context, tuple_op).owner
     if not hasattr(tuple_op, "operation") or tuple_op.operation.name != "stablehlo.tuple":
-        raise context.reject(op, "no stablehlo.tuple makes its tuple")
+        raise context.reject(op, "its tuple is not the result of a stablehlo.tuple")
     return tuple_op.operands[int(op.attributes["index"].value)]

@@ -138,7 +138,7 @@ def _convert_on_chip(context: ImportContext, op: Any) -> SSAValue | Sequence[SSA
         if converter is None:
             raise context.reject(op, "it works on a tensor that the chip cannot hold")
     if name in _SHRINKING and context.follows_host(op):
-        raise context.reject(op, "it shrinks what the host has made")
+        raise context.reject(op, "the host made its operand, and its result is smaller, so the host runs it too")
     return converter(context, op)
 
 
@@ -168,7 +168,7 @@ def _check_has_elements(op: Any) -> None:
     """
     results = [convert_type(result.type) for result in op.results]
     if op.operation.name != "stablehlo.custom_call" and results and all(is_empty(result) for result in results):
-        raise NoElementsError(f"{op.operation.name} makes no elements")
+        raise NoElementsError(f"{op.operation.name} has no result with elements")
 
 
 def _converter_of_empty_operands(context: ImportContext, op: Any) -> Converter | None:

@@ -132,7 +132,7 @@ def shift(context: ImportContext, op: Any) -> SSAValue:
     if element == "i64":
         raise context.reject(op, "the chip shifts 32 bits")
     if name == "shift_right_arithmetic" and element.startswith("u"):
-        raise context.reject(op, "the chip takes the highest bit of an unsigned integer for a number, not for a sign")
+        raise context.reject(op, "the chip treats the highest bit of an unsigned integer as a digit, not as a sign")
     type_ = context.result_type(op)
     value, distance = context.operands(op)
     binary, bits = ttir.BINARY_OPS, int(element.lstrip("ui"))

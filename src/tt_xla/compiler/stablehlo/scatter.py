@@ -99,7 +99,9 @@ def scatter(context: ImportContext, op: Any) -> SSAValue:
     if (is_bool and body) or body not in ("", *_REDUCTIONS, *_JOINS):
         raise context.reject(op, "TT-NN does not scatter with its body")
     if body in _JOINS and destinations.repeats and not _can_combine_first(op, body, destinations):
-        raise context.reject(op, "two updates may go to one position, and TT-NN combines such only by sum or product")
+        raise context.reject(
+            op, "two updates may go to one position, and TT-NN combines such updates only by sum or product"
+        )
     operand_shape = shape(operand)
     order = (*destinations.indexed, *destinations.others)
     sizes = tuple(math.prod(operand_shape[dim] for dim in dims) for dims in (destinations.indexed, destinations.others))

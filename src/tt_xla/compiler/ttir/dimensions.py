@@ -117,7 +117,7 @@ def after(op: Operation, dims: Dims) -> Dims | None:
 
 
 def through(source: SSAValue, value: SSAValue, dims: Dims) -> Dims | None:
-    """Returns the dimensions of ``value``, which reshapes, permutes and casts made of ``source``.
+    """Returns the dimensions of ``value``, which reshapes, permutes and casts derived from ``source``.
 
     Args:
         source: Value at the start of the chain.

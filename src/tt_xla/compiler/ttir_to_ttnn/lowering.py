@@ -223,7 +223,7 @@ def _lower_function(function: FuncOp, prepare_weights: bool, exact: bool) -> Fun
     source = body(function)
     _check_total(source)
     entry = is_entry(function)
-    argument_type = _argument_type if entry else _given_type
+    argument_type = _argument_type if entry else _subprogram_argument_type
     block = Block(arg_types=[argument_type(function, index) for index in range(len(source.args))])
     lowering = Lowering(block, prepare_weights=prepare_weights, exact=exact)
     for old, new in zip(source.args, block.args, strict=True):
@@ -264,12 +264,12 @@ def passed(lowering: Lowering, value: SSAValue) -> SSAValue:
 
 
 def passed_type(value: SSAValue) -> Attribute:
-    """Returns the type of what :func:`passed` returns."""
+    """Returns the type of the value that :func:`passed` returns."""
     sizes = shape(value)
     return laid_out(sizes, TensorLayout.of(sizes, DATA_TYPES[tensor_type(value).element_type]))
 
 
-def _given_type(function: FuncOp, index: int) -> Attribute:
+def _subprogram_argument_type(function: FuncOp, index: int) -> Attribute:
     """Returns the type of an argument of a private function."""
     return passed_type(body(function).args[index])
 

@@ -258,7 +258,7 @@ _IsFinite = ttnn.UNARY_OPS["isfinite"]
 
 
 @pattern(ToLayoutOp)
-def fill_as_wanted(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
+def fill_in_result_layout(op: ToLayoutOp, rewriter: PatternRewriter) -> None:
     """Rewrites to_layout(full()) of the same element type to full() in that layout."""
     full = producer(op.input, FullOp)
     result_layout = layout_of(op.result)
@@ -351,7 +351,7 @@ def run(module: ModuleOp, *, optimise: bool, exact: bool) -> None:
         reshape_before_tilize,
         untilize_before_reshape,
         reshape_on_host,
-        fill_as_wanted,
+        fill_in_result_layout,
     )
     casts = (join_unsigned_casts, truth_in_its_type, cast_truth_once, join_integer_casts)
     optimised = (fuse_into_product, row_major_convolution) if optimise else ()

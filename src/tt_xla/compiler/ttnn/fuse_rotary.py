@@ -1,7 +1,7 @@
 """Fusion of rotary embeddings, x * cos + rotate_half(x) * sin, also written half by half, to one op.
 
 TT-NN rotates heads of 32 elements or of a multiple of 64, by tables of one batch and head, as its checks in mock mode
-show. The result has whole tiles of rows; a slice takes the rows that are meant.
+show. The result has whole tiles of rows; a slice removes the rows of padding.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Pass: what a loop computes alike in every iteration is computed once before it.
+"""Pass: ops with the same result in every iteration of a loop move before the loop.
 
-The same holds for what a branch computes from parameters alone. Layout changes of captured tensors, prepared weights
+So do ops of a branch that depend on parameters alone. Layout changes of captured tensors, prepared weights
 and constants leave the functions that loops and cases run. Const-eval then finds in the caller what depends on
 parameters alone.
 """
@@ -30,7 +30,7 @@ def run(module: ModuleOp, *, constants: bool) -> None:
 
     Args:
         module: TTNN module that is changed in place.
-        constants: Also hoists ops without operands; earlier passes still want to see them where they are used.
+        constants: Also hoists ops without operands; earlier passes still match them where they are used.
     """
     by_name = {function.sym_name.data: function for function in functions(module)}
     calls = [op for function in by_name.values() for op in body(function).ops if subprograms(op)]

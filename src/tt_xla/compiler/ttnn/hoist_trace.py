@@ -80,7 +80,7 @@ def _hoist(module: ModuleOp, function: FuncOp) -> None:
         _trace(f"trace_0_{function.sym_name.data}", ops, [*resident, *staged], outputs),
         _allocate(f"allocate_slots_trace_0_{function.sym_name.data}", slots),
     ]
-    inputs = [*resident, *_kept_on_host(function, staged)]
+    inputs = [*resident, *_staged_on_host(function, staged)]
     capture = _capture(
         f"run_and_capture_trace_0_{function.sym_name.data}", trace_functions[0], inputs, len(resident), slots
     )
@@ -141,7 +141,7 @@ def _allocate(name: str, slots: Sequence[Attribute]) -> FuncOp:
     return private_function(name, block, allocated, FunctionKind.TRACE_ALLOCATE_SLOTS)
 
 
-def _kept_on_host(function: FuncOp, staged: Sequence[SSAValue]) -> list[SSAValue]:
+def _staged_on_host(function: FuncOp, staged: Sequence[SSAValue]) -> list[SSAValue]:
     """Moves staged arguments to the host, since a call only copies them to their slots."""
     moved: list[SSAValue] = []
     for value in staged:

@@ -22,7 +22,7 @@ from tt_xla.ir.ttnn.structure import ReshapeOp
 
 
 def run(module: ModuleOp) -> None:
-    """Moves such parameters of every forward function to the host."""
+    """Moves parameters that only const-eval functions read to the host, in every forward function."""
     by_name = {function.sym_name.data: function for function in functions(module)}
     for function in functions(module):
         if FUNCTION_TYPE in function.attributes:

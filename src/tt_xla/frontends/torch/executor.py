@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tt_xla.runtime.weights import Spare
 
 Wrap = Callable[[torch.Tensor], torch.Tensor]
-"""Makes the graph's result of a contiguous result of the program."""
+"""Converts a contiguous result of the program to the graph's result."""
 
 
 class Executor:
@@ -198,7 +198,7 @@ def _reuse_input(
 
 
 def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Wrap | None:
-    """Returns what makes the graph's result of the program's; None where they are the same.
+    """Returns the function that converts the program's result to the graph's; None if the two are the same.
 
     Args:
         fake: the graph's result.

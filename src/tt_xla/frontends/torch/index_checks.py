@@ -1,8 +1,8 @@
 """Checks indices against the size of the indexed dimension before a program runs, as PyTorch does on the CPU.
 
 A program itself clamps an index that is out of bounds, as XLA does. The host computes and checks indices that a few
-cheap ops make of integer inputs or constants: ``embedding(table, ids + 2)``, the targets of a cross entropy. Indices
-that the program computes from floats, by argmax, top-k or a cumulative sum are not checked.
+cheap ops compute from integer inputs or constants: ``embedding(table, ids + 2)``, the targets of a cross entropy.
+Indices that the program computes from floats, by argmax, top-k or a cumulative sum are not checked.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def find_index_checks(
     Args:
         nodes: nodes of the graph, in order.
         inputs: nodes that are arguments of the program, in order.
-        line_of: returns ``file:line`` of the user's code that made a node.
+        line_of: returns ``file:line`` of the user's code that created a node.
     """
     uses: dict[Node, tuple[_Use, Node]] = {}
     for node in nodes:

@@ -77,8 +77,8 @@ class Lowered:
         module: StableHLO module. Its ``main`` takes the graph's tensor inputs, the results of ``extras`` and then of
             ``numbers``, and returns the tensors of ``outputs``.
         tensors: positions, among the graph's inputs, of those that ``main`` takes.
-        extras: functions that make further arguments: constants too large to embed, and random numbers, which are drawn
-            on the host at each call so that ``torch.manual_seed`` acts as in eager mode.
+        extras: functions that compute further arguments: constants too large to embed, and random numbers, which are
+            drawn on the host at each call so that ``torch.manual_seed`` acts as in eager mode.
         constant: for each of ``extras``, whether it is a constant.
         outputs: for each output of the graph: ``("result", index)``, ``("input", index)``, ``("view", OutputView)``,
             ``("value", number or None)``, or ``("number", function of the graph's inputs)``.
@@ -104,7 +104,7 @@ class Lowered:
 
 
 def source_line(node: torch.fx.Node) -> str:
-    """Returns ``file:line`` of the user's code that made a node: the innermost frame outside PyTorch."""
+    """Returns ``file:line`` of the user's code that created a node: the innermost frame outside PyTorch."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     own = [frame for frame in frames if not _TORCH_FILES.search(frame[0])] or frames
     return f"{own[-1][0]}:{own[-1][1]}" if own else ""
@@ -196,7 +196,7 @@ class _Lowering:
             _channels_last(self.placeholders[position].meta["val"], self.arguments[position]) for position in tensors
         ]
         self._collect_extras()
-        self.numbers = [node for node in self.nodes if node in self.open and _is_taken(node)]
+        self.numbers = [node for node in self.nodes if node in self.open and _is_op_argument(node)]
         outputs, results = self._outputs()
         orders = [_permutation(node.meta["val"]) for node in results]
         module = self._trace(results, orders)
@@ -480,7 +480,7 @@ def _inverse(order: Sequence[int]) -> list[int]:
     return [order.index(axis) for axis in range(len(order))]
 
 
-def _is_taken(number: torch.fx.Node) -> bool:
+def _is_op_argument(number: torch.fx.Node) -> bool:
     """Returns whether an op on tensors takes a number as an argument."""
     return any(isinstance(user.target, OpOverload) for user in number.users)
 

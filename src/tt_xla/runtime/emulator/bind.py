@@ -22,7 +22,7 @@ def bind(context: Context, attributes: Mapping[str, Any], location: str = "", *,
     """Returns the call that executes one instruction, in two forms where its weights can be prepared.
 
     Args:
-        fast: whether a faster way may be taken in the place of the kernel.
+        fast: whether a faster way may replace the kernel.
 
     Raises:
         ExecutionError: the op has no kernel, or its kernel does not take these operands and attributes.

@@ -37,7 +37,7 @@ def as_float(truth: Tensor, dtype: torch.dtype) -> Tensor:
 def select(condition: Tensor, chosen: Tensor, other: Tensor) -> Tensor:
     """Returns ``chosen`` where ``condition`` is not zero, else ``other``; all three broadcast."""
     if other.numel() == 1 and condition.numel() <= _FEW < chosen.numel() and chosen.dtype is other.dtype:
-        return chosen.masked_fill(condition == 0, other.reshape(()))  # two calls; attention masks rows so
+        return chosen.masked_fill(condition == 0, other.reshape(()))  # two calls; attention masks rows in this way
     bits = _BITS.get(chosen.dtype)
     if bits is None or chosen.dtype is not other.dtype or max(chosen.numel(), other.numel(), condition.numel()) <= _FEW:
         return torch.where(condition if condition.dtype is torch.bool else condition != 0, chosen, other)

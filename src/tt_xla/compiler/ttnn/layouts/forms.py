@@ -83,7 +83,7 @@ class Site:
         return self.instruction.op.rpartition(".")[2]
 
 
-_AS_GIVEN = ("while_loop", "case", "paged_update_cache", "fill_cache")
+_KEEP_LAYOUTS = ("while_loop", "case", "paged_update_cache", "fill_cache")
 """Ops that take their operands where level 1 has them: TT-NN wants caches, and positions in them, in DRAM."""
 
 
@@ -92,8 +92,8 @@ def forms(site: Site) -> tuple[Form, ...]:
     plain = Form(
         site.result.layout if site.result else None, (interleaved,) * len(site.inputs), (None,) * len(site.inputs)
     )
-    if site.name in _AS_GIVEN:
-        return (_as_given(site),)
+    if site.name in _KEEP_LAYOUTS:
+        return (_with_layouts_of_level_1(site),)
     if site.result is None:
         return (plain,)
     all_forms = list(_FAMILIES.get(site.name, _moved)(site))
@@ -105,7 +105,7 @@ def forms(site: Site) -> tuple[Form, ...]:
     return tuple(level_1_forms + [form for form in all_forms if form.result != site.result.layout])
 
 
-def _as_given(site: Site) -> Form:
+def _with_layouts_of_level_1(site: Site) -> Form:
     """Returns the form with operands where the functions of a loop or a case have their arguments."""
     accepts = tuple(partial(operator.eq, spec.layout) for spec in site.inputs)
     return Form(None, accepts, tuple(spec.layout for spec in site.inputs))

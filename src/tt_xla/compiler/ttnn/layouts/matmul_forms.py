@@ -33,13 +33,13 @@ STEPS = (8, 7, 6, 5, 4, 3, 2, 1)
 BUFFER_SHARE = 0.45
 """Share of L1 that the circular buffers of a product may take; the rest is for tensors."""
 
-Found = tuple[TensorLayout, TensorLayout | None, Mapping[str, Any]]
+ProductForm = tuple[TensorLayout, TensorLayout | None, Mapping[str, Any]]
 """The result's layout, the left operand's if it is sharded, and the config."""
 
 
 def product_forms(
     instruction: Instruction, inputs: Sequence[TensorSpec], result: TensorSpec | None, target: Target
-) -> Iterator[Found]:
+) -> Iterator[ProductForm]:
     """Yields products of a matrix by one weight whose result or left operand is sharded.
 
     With a sharded result the left operand may also be interleaved; with an interleaved result it has the given layout.

@@ -40,8 +40,8 @@ class _Window:
         sizes: Input sizes.
         counts: Number of windows.
         outer: Number of dimensions before the pooled ones.
-        taps: The kernel without elements that lie in the padding for every window.
-        edges: Padding before and after, without what only those elements reach.
+        taps: Elements of the kernel, without those that lie in the padding for every window.
+        edges: Padding before and after, as far as the elements of ``taps`` reach.
     """
 
     def __init__(

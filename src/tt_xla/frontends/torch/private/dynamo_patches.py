@@ -20,7 +20,7 @@ Settings = Callable[[], Mapping[str, object]]
 """Returns values by name of a setting of ``torch._dynamo.config``."""
 
 _MARK = "_tt_compiles_frames"
-"""Attribute of converters whose backend has called :meth:`FrameSettings.apply`: a backend that wraps ``tt``."""
+"""Attribute that marks converters of frames whose backend called :meth:`FrameSettings.apply`, as wrappers of ``tt`` do."""
 
 
 class FrameSettings(threading.local):
