@@ -102,9 +102,7 @@ class CompileOptions:
         "", "store single weights in these formats, whatever experimental_weight_dtype says: NAME=FORMAT,NAME=FORMAT"
     )
     enable_trace: bool = _option(False, "record the dispatch of the second run and replay it in later runs")
-    enable_const_eval: bool = _option(
-        True, "compute values that depend only on parameters and constants once, not in every call"
-    )
+    enable_const_eval: bool = _option(True, "compute values that depend only on parameters and constants once")
     math_fidelity: str = _option(
         "",
         "passes of the matrix unit over the bits of its sources",

@@ -43,18 +43,16 @@ CHECK = re.compile(rf"(check\.expect_\w+) (%[\w#]+),\s*(%[\w#]+)\s*: {_TYPE}")
 """The ``check`` dialect is not in jaxlib, so its ops are brought into the form that every op has."""
 
 
-_SEVERAL = "needs several devices or a host that sends and receives; a program here runs on one chip"
+_SEVERAL = "the program needs several devices, or a host that sends and receives; programs run on one chip here"
 _QUANTISED = "jaxlib's Python bindings lack the quant dialect, so the program cannot be read"
-_INTERPRETER = "tests the interpreter's own ops"
-_F64 = "float64 is float32 on the card: arguments move across a step or near a pole, results overflow"
-_BITS = "the bits of a float64 that the card holds as a float32 are gone; an error says so"
-_XLA = "neither the chip nor XLA's CPU compiler has it; an error says so"
-_SIX_BITS = "XLA has no 6-bit floats; an error says so"
-_COMPLEX_ORDER = "XLA orders complex numbers in another way than StableHLO, so it is an error"
-_NAN = "the chip's sign of NaN is 0"
-_NAN_ORDER = (
-    "TT-NN leaves the place of NaN among sorted values open; here it is greater than all numbers, whatever its sign"
-)
+_INTERPRETER = "the program tests ops of the reference interpreter itself"
+_F64 = "the card computes float64 as float32: arguments round across a step or near a pole, and large results overflow"
+_BITS = "the card holds float64 as float32, so the original bits are lost and the program is refused"
+_XLA = "neither the chip nor XLA's CPU compiler has the op, so the program is refused"
+_SIX_BITS = "XLA has no 6-bit floats, so the program is refused"
+_COMPLEX_ORDER = "XLA orders complex numbers differently from StableHLO, so the program is refused"
+_NAN = "the chip's sign of NaN is 0, and StableHLO's is NaN"
+_NAN_ORDER = "TT-NN does not define where NaN is sorted; here NaN is greater than every number, whatever its sign"
 
 DECLARED = {
     r"^testdata/quantized/|^interpret/quantized_ops/": _QUANTISED,
@@ -327,10 +325,11 @@ def report(outcomes: list[Outcome]) -> str:
         [
             "# StableHLO's own tests",
             "",
-            "Written by `make conformance-stablehlo STABLEHLO=path/to/openxla/stablehlo`: each self-checking program",
-            "of `stablehlo/testdata` and `stablehlo/tests/interpret`, compiled at level 0 with `numerics=exact` and",
-            "run on the emulated card. *card*: passes, every op is on the chip; *host*: passes, some ops on the host;",
-            "*refused*: an error says why; *wrong*: runs, with another result; *unread*: jaxlib does not read it.",
+            "Written by `make conformance-stablehlo STABLEHLO=path/to/openxla/stablehlo`. Each self-checking program",
+            "of `stablehlo/testdata` and `stablehlo/tests/interpret` is compiled at level 0 with `numerics=exact` and",
+            "runs on the emulated card. The columns count programs by outcome. *card*: the program passes with every",
+            "op on the chip. *host*: it passes with some ops on the host. *refused*: an error says why it cannot be",
+            "compiled. *wrong*: it runs and returns another result. *unread*: jaxlib cannot read it.",
             "",
             "| op | " + " | ".join(columns) + " |",
             "|---|" + "---:|" * len(columns),

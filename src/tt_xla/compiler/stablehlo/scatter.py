@@ -100,7 +100,7 @@ def scatter(context: ImportContext, op: Any) -> SSAValue:
         raise context.reject(op, "TT-NN does not scatter with its body")
     if body in _JOINS and destinations.repeats and not _can_combine_first(op, body, destinations):
         raise context.reject(
-            op, "two updates may go to one position, and TT-NN combines such updates only by sum or product"
+            op, "several updates may go to one position, and TT-NN combines these only by sum or product"
         )
     operand_shape = shape(operand)
     order = (*destinations.indexed, *destinations.others)

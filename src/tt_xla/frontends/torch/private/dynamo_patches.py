@@ -20,7 +20,8 @@ Settings = Callable[[], Mapping[str, object]]
 """Returns values by name of a setting of ``torch._dynamo.config``."""
 
 _MARK = "_tt_compiles_frames"
-"""Attribute that marks converters of frames whose backend called :meth:`FrameSettings.apply`, as wrappers of ``tt`` do."""
+"""Attribute that marks converters of frames whose backend, such as a wrapper of ``tt``, called
+:meth:`FrameSettings.apply`."""
 
 
 class FrameSettings(threading.local):
