@@ -10,6 +10,7 @@
     ├── OutputError              a result cannot be written to its place
     ├── ProgramFormatError       a .ttnn file is damaged or from another version
     ├── SystemDescriptionError   no such system, or a damaged description of one
+    ├── MeshError                the chips or links of the system do not suffice for a mesh
     ├── RuntimeUnavailableError  the user selected TT-NN, and it cannot be started
     ├── EmptyRecordingError      a profile does not contain what the user asked for
     ├── ExecutionError           a Program cannot run on these arguments
@@ -81,6 +82,10 @@ class OutputError(TTXLAError, OSError):
 
 class SystemDescriptionError(TTXLAError, ValueError):
     """No such system is known, or its description is damaged."""
+
+
+class MeshError(TTXLAError, ValueError):
+    """A mesh needs more chips than the system has, or links that it lacks."""
 
 
 class RuntimeUnavailableError(TTXLAError, RuntimeError):

@@ -216,7 +216,10 @@ class EnvironmentVariable:
 ENVIRONMENT: dict[str, EnvironmentVariable] = {
     variable.name: variable
     for variable in (
-        EnvironmentVariable("TTXLA_SYSTEM", "n150", "emulated system: n150, n300, n300-llmbox, p100 or p150"),
+        EnvironmentVariable(
+            "TTXLA_SYSTEM", "n150", "emulated system, such as n150, n300, p150 or p150x4; tt-xla info lists them"
+        ),
+        EnvironmentVariable("TT_VISIBLE_DEVICES", "", "numbers of the chips in use, such as 0,1; all when unset"),
         EnvironmentVariable(
             "TT_COMPILE_ONLY_SYSTEM_DESC", "", ".ttsys file of the system to compile for; programs compute nothing then"
         ),
@@ -338,8 +341,30 @@ def selected_system() -> str:
     """Returns the name of the system for :func:`tt_xla.target.load_target`.
 
     It is ``TT_COMPILE_ONLY_SYSTEM_DESC``, else ``TTXLA_SYSTEM``. If neither is set and TT-NN runs programs, it is the
-    system of the installed card.
+    system of the installed card. The chips that ``TT_VISIBLE_DEVICES`` selects follow a colon: ``n300:0``.
+
+    Raises:
+        OptionError: ``TT_VISIBLE_DEVICES`` is no list of numbers.
     """
+    return f"{_entire_system()}{_visible_chips()}"
+
+
+def _visible_chips() -> str:
+    """Returns the end of a system's name that ``TT_VISIBLE_DEVICES`` asks for; empty when it is unset."""
+    text = environment("TT_VISIBLE_DEVICES")
+    if not text:
+        return ""
+    numbers = [number.strip() for number in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,6}", number) for number in numbers):
+        raise OptionError(
+            f"TT_VISIBLE_DEVICES='{text}' is no list of chips.",
+            hint="It takes numbers separated by commas, such as 0,1.",
+        )
+    return f":{','.join(str(int(number)) for number in numbers)}"
+
+
+def _entire_system() -> str:
+    """Returns the name of the selected system with all its chips."""
     described = environment("TT_COMPILE_ONLY_SYSTEM_DESC")
     if described or os.environ.get("TTXLA_SYSTEM") or environment("TTXLA_RUNTIME") == RUNTIMES[0]:
         return described or environment("TTXLA_SYSTEM")

@@ -15,7 +15,7 @@ from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import ExecutionError, SystemDescriptionError
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
-from tt_xla.target import load_target, system_names
+from tt_xla.target import Target, arrange, load_target, system_names
 
 SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 FIELDS = {
@@ -38,6 +38,7 @@ def description(name: str, **changes: Any) -> bytes:
     """Returns the file that upstream's tools would write for the system ``name`` with some facts changed."""
     target = load_target(name)
     facts = {field: getattr(target, field) for field in (*FIELDS, "arch", "chips", "grid")} | changes
+    system_facts = {"host_chips": target.host_chips, "channels": channels_of(target)} | changes
     builder = flatbuffers.Builder(1024)
     pairs = {14: target.tile_shapes, 20: target.dram_bank_workers}
     vectors = {field: _pairs(builder, values) for field, values in pairs.items()}
@@ -52,14 +53,33 @@ def description(name: str, **changes: Any) -> bytes:
     chip = builder.EndObject()
     chips = _vector(builder, [chip], builder.PrependUOffsetTRelative)
     indices = _vector(builder, [0] * facts["chips"], builder.PrependUint32)
+    flags = [int(chip in system_facts["host_chips"]) for chip in range(system_facts.get("flags", facts["chips"]))]
+    capabilities = _vector(builder, flags, builder.PrependUint32)
+    channels = _channels(builder, system_facts["channels"])
     builder.StartObject(6)
     builder.PrependUOffsetTRelativeSlot(1, chips, 0)
     builder.PrependUOffsetTRelativeSlot(2, indices, 0)
+    if system_facts["channels"] is not None:
+        builder.PrependUOffsetTRelativeSlot(3, capabilities, 0)
+        builder.PrependUOffsetTRelativeSlot(5, channels, 0)
     system = builder.EndObject()
     builder.StartObject(5)
     builder.PrependUOffsetTRelativeSlot(4, system, 0)
     builder.FinishSizePrefixed(builder.EndObject(), b"TTSY")
     return bytes(builder.Output())
+
+
+def channels_of(target: Target) -> list[tuple[int, int]]:
+    """Returns the chips of each channel of each link."""
+    return [link.chips for link in target.links for _ in range(link.channels)]
+
+
+def _channels(builder: flatbuffers.Builder, channels: list[tuple[int, int]] | None) -> int:
+    builder.StartVector(24, len(channels or ()), 4)
+    for number, (first, second) in enumerate(reversed(channels or ())):
+        for value in (0, number, second, 0, number, first):
+            builder.PrependUint32(value)
+    return builder.EndVector()
 
 
 def _pair(builder: flatbuffers.Builder, pair: tuple[int, int]) -> int:
@@ -99,6 +119,31 @@ def test_upstreams_files_are_those_systems(name: str) -> None:
     assert load_target(str(SYSTEMS / f"{name}.ttsys")) is load_target(name)
 
 
+def test_channels_and_chips_with_pcie_are_read(tmp_path: Path) -> None:
+    channels = [(0, 1), (2, 1), (1, 0), (2, 0)]
+    target = load_target(str(written(tmp_path, description("p150", chips=3, channels=channels, host_chips=(0, 2)))))
+    assert target.links == (((0, 1), 2), ((0, 2), 1), ((1, 2), 1))
+    assert target.host_chips == (0, 2)
+    assert arrange(target, (3,)).axes[0].ring
+
+
+def test_a_description_without_channels_has_no_links(tmp_path: Path) -> None:
+    target = load_target(str(written(tmp_path, description("p150", chips=2, channels=None))))
+    assert (target.links, target.host_chips) == ((), (0, 1))
+
+
+def test_chips_of_a_described_system_can_be_chosen(tmp_path: Path) -> None:
+    path = written(tmp_path, description("p150", chips=3, channels=[(0, 1), (1, 2)]))
+    target = load_target(f"{path}:2,1")
+    assert (target.chips, target.links) == (2, (((0, 1), 1),))
+
+
+def test_what_holds_for_all_chips_is_what_the_system_has(tmp_path: Path) -> None:
+    """The two chips of upstream's n300 differ in the end of DRAM; programs are for both."""
+    n300 = load_target(str(SYSTEMS / "n300.ttsys"))
+    assert n300.dram_unreserved_end == 1073162048
+
+
 def test_a_system_that_is_not_known_has_the_facts_of_its_file(tmp_path: Path) -> None:
     path = written(tmp_path, description("p150", grid=(9, 8), chips=4, l1_size=1 << 20))
     target = load_target(str(path))
@@ -115,6 +160,10 @@ def test_a_system_that_is_not_known_has_the_facts_of_its_file(tmp_path: Path) ->
         ({"dram_banks": 4000}, "dram_banks is 4000, expected 1 to 64"),
         ({"l1_unreserved_base": 1 << 24}, "its reserved regions leave no memory"),
         ({"chips": 0}, r"its system refers to chips \[\], expected indices of its 1 chips"),
+        ({"chips": 257}, "it has 257 chips, expected at most 256"),
+        ({"flags": 3}, "it has capabilities of 3 chips, expected 1"),
+        ({"chips": 2, "channels": [(0, 2)]}, "a channel joins chips 0 and 2, expected two of its 2 chips"),
+        ({"chips": 2, "channels": [(1, 1)]}, "a channel joins chips 1 and 1, expected two of its 2 chips"),
     ],
 )
 def test_what_no_chip_has_is_refused(changes: dict[str, Any], reason: str, tmp_path: Path) -> None:
@@ -134,7 +183,7 @@ def test_files_that_are_no_description(tmp_path: Path) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_altered_descriptions_are_systems_or_errors(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
-    original = bytearray(description("n300"))
+    original = bytearray(description("n300-llmbox"))
     for place, value in data.draw(
         st.lists(st.tuples(st.integers(0, len(original) - 1), st.integers(0, 255)), max_size=4)
     ):
@@ -147,6 +196,7 @@ def test_altered_descriptions_are_systems_or_errors(tmp_path_factory: pytest.Tem
     except SystemDescriptionError:
         return
     assert 1 <= target.cores <= 64 * 64
+    assert all(0 <= chip < target.chips for link in target.links for chip in link.chips)
 
 
 MODULE = """

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from tt_xla.errors import SystemDescriptionError
+from tt_xla.errors import OptionError, SystemDescriptionError
 from tt_xla.ir.layout import DataType
+from tt_xla.options import selected_system
 from tt_xla.target import Target, load_target, system_names
 
 
@@ -26,6 +27,13 @@ def test_every_system_loads_and_is_consistent(name: str) -> None:
     assert target.dram_achieved_bytes_per_second < target.dram_peak_bytes_per_second
     assert target.gap_us_traced < target.gap_us_untraced
     assert hash(target) == hash(dataclasses.replace(target))
+    assert target.chip_numbers == tuple(range(target.chips))
+    assert set(target.host_chips) <= set(target.chip_numbers)
+    linked = {chip for link in target.links for chip in link.chips}
+    assert linked == (set(target.chip_numbers) if target.chips > 1 else set())
+    assert target.links == tuple(sorted(target.links))
+    assert len({link.chips for link in target.links}) == len(target.links)
+    assert all(link.chips[0] < link.chips[1] for link in target.links)
 
 
 def test_facts_are_those_of_upstreams_descriptors() -> None:
@@ -46,8 +54,60 @@ def test_peak_rate_of_the_matrix_unit_is_the_documented_one() -> None:
 
 
 def test_an_unknown_system_names_the_near_ones() -> None:
-    with pytest.raises(SystemDescriptionError, match=r"System 'n15' is unknown.*'n150'.*n300, n300-llmbox, p100, p150"):
+    with pytest.raises(SystemDescriptionError, match=r"System 'n15' is unknown.*'n150'.*n300, n300-llmbox, .*p150x4"):
         load_target("n15")
+
+
+def test_links_are_those_of_upstreams_descriptors() -> None:
+    box = load_target("n300-llmbox")
+    assert [link.chips for link in box.links if link.channels == 2] == [(0, 1), (0, 3), (1, 2), (2, 3)]
+    assert [link.chips for link in box.links if link.channels == 1] == [
+        *((0, 6), (1, 5), (2, 7), (3, 4), (4, 7), (5, 6)),
+    ]
+    assert box.host_chips == (0, 1, 2, 3)
+    assert load_target("n300").links == (((0, 1), 1),)
+    assert load_target("n300").host_chips == (0,)
+
+
+def test_visible_chips_are_renumbered() -> None:
+    target = load_target("n300-llmbox:7,2,4")
+    assert (target.name, target.chips, target.chip_numbers) == ("n300-llmbox:7,2,4", 3, (7, 2, 4))
+    assert target.links == (((0, 1), 1), ((0, 2), 1))
+    assert target.host_chips == (1,)
+    assert target.dram_banks == load_target("n300-llmbox").dram_banks
+
+
+def test_all_chips_in_order_are_the_system() -> None:
+    assert load_target("n300:0,1") is load_target("n300")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("n300:0,2", r"System 'n300' has no chip 2; visible chips are to be 0, 2\. .*numbers from 0 to 1, each once"),
+        ("n150:1", r"System 'n150' has no chip 1.*takes 0 alone"),
+        ("n300:1,1", r"System 'n300' cannot show a chip twice; visible chips are to be 1, 1"),
+        ("n15:0", "System 'n15' is unknown"),
+    ],
+)
+def test_chips_that_are_not_there(name: str, message: str) -> None:
+    with pytest.raises(SystemDescriptionError, match=message):
+        load_target(name)
+
+
+def test_the_environment_chooses_visible_chips(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
+    monkeypatch.setenv("TT_VISIBLE_DEVICES", " 0, 01,2")
+    assert selected_system() == "n300-llmbox:0,1,2"
+    monkeypatch.setenv("TT_VISIBLE_DEVICES", "")
+    assert selected_system() == "n300-llmbox"
+
+
+@pytest.mark.parametrize("text", ["0,", "a", "-1", "0;1", "9" * 5000, "\u0661"])
+def test_visible_devices_that_are_no_list(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TT_VISIBLE_DEVICES", text)
+    with pytest.raises(OptionError, match=r"TT_VISIBLE_DEVICES=.* is no list of chips\. It takes numbers"):
+        selected_system()
 
 
 def test_targets_are_values() -> None:

@@ -1,9 +1,11 @@
 """Facts about each system, as data. The compiler asks this package, never a device.
 
 ``load_target("n150")`` returns the facts of one system; :mod:`tt_xla.target.systems` holds them.
+``arrange(target, (2, 4))`` places a mesh on its chips.
 """
 
 from tt_xla.target.systems import load_target, system_names
-from tt_xla.target.target import Target
+from tt_xla.target.target import Link, Target
+from tt_xla.target.topology import Arrangement, MeshAxis, arrange
 
-__all__ = ["Target", "load_target", "system_names"]
+__all__ = ["Arrangement", "Link", "MeshAxis", "Target", "arrange", "load_target", "system_names"]

@@ -5,6 +5,7 @@ Field numbers are those of tt-mlir's ``system_desc.fbs``. A file comes from outs
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import os
 import struct
@@ -14,19 +15,23 @@ from pathlib import Path
 from typing import Any
 
 from tt_xla.errors import SystemDescriptionError
-from tt_xla.target.target import Target
+from tt_xla.target.target import Link, Target
 
 SUFFIX = ".ttsys"
 IDENTIFIER = b"TTSY"
 LARGEST = 1 << 22
 """Largest size of a file in bytes; a description of 32 chips takes 16 kB."""
+MOST_CHIPS = 256
 
 ARCHS = {0: "wormhole_b0", 1: "blackhole"}
 
 _SYSTEM = 4
 """Field of the root table: the system."""
-_CHIPS, _INDICES = 1, 2
-"""Fields of the system: its different chips, and for each chip of the system the index of its description."""
+_CHIPS, _INDICES, _CAPABILITIES, _CHANNELS = 1, 2, 3, 5
+"""Fields of the system: its different chips; for each chip of the system the index of its description, and what it can
+do (0 without PCIe); the Ethernet channels between chips."""
+_CHANNEL_BYTES = 24
+"""Size of a channel: number of a chip and place of its Ethernet core, twice. All are 32-bit integers."""
 
 _NUMBERS: dict[str, tuple[int, str, int, int]] = {
     "l1_size": (3, "Q", 1 << 16, 1 << 26),
@@ -43,6 +48,9 @@ _NUMBERS: dict[str, tuple[int, str, int, int]] = {
     "circular_buffers": (16, "I", 1, 1024),
 }
 """Number of a chip's field, its type as in :mod:`struct`, and the least and greatest value that is accepted."""
+
+_BASES = frozenset(name for name in _NUMBERS if name.endswith(("_base", "_align")))
+"""Fields of which the greatest value holds for all chips of a system; of the others it is the least."""
 
 _ARCH, _GRID, _OFFSETS, _TILES, _WORKERS = 0, 1, 2, 14, 20
 
@@ -131,7 +139,9 @@ def _differences(facts: dict[str, Any], target: Target) -> int:
 
 
 def _facts(file: _File) -> dict[str, Any]:
-    """Returns the facts of a description, by field of :class:`Target`.
+    """Returns the facts of a description, by field of :class:`Target`: those that hold for all its chips.
+
+    The cores nearest to DRAM banks differ from chip to chip; they are those of the first chip.
 
     Raises:
         ValueError: the file is no description, or has a value that no chip has.
@@ -143,13 +153,50 @@ def _facts(file: _File) -> dict[str, Any]:
     chips = file.vector(_needed(system, _CHIPS), 4)
     indices = [file.number("I", place) for place in file.vector(_needed(system, _INDICES), 4)]
     if not chips or not indices or max(indices) >= len(chips):
-        raise ValueError(f"its system refers to chips {indices}, expected indices of its {len(chips)} chips")
+        raise ValueError(f"its system refers to chips {indices[:9]}, expected indices of its {len(chips)} chips")
+    if len(indices) > MOST_CHIPS:
+        raise ValueError(f"it has {len(indices)} chips, expected at most {MOST_CHIPS}")
     facts = _chip(file, file.table(file.behind(chips[indices[0]])))
-    for index in indices[1:]:
+    for index in sorted(set(indices[1:])):
         other = _chip(file, file.table(file.behind(chips[index])))
         if (other["arch"], other["grid"]) != (facts["arch"], facts["grid"]):
             raise ValueError("its chips differ in architecture or grid; no supported system mixes chips")
-    return facts | {"chips": len(indices)}
+        facts |= {name: (max if name in _BASES else min)(facts[name], other[name]) for name in _NUMBERS}
+    _check_regions(facts)
+    count = len(indices)
+    system_facts = {"chips": count, "chip_numbers": tuple(range(count))}
+    return facts | system_facts | {"host_chips": _host_chips(file, system, count), "links": _links(file, system, count)}
+
+
+def _host_chips(file: _File, system: dict[int, int], count: int) -> tuple[int, ...]:
+    """Returns the chips that have PCIe; all if the system says nothing about it.
+
+    Raises:
+        ValueError: the file does not say it of each of the ``count`` chips.
+    """
+    if _CAPABILITIES not in system:
+        return tuple(range(count))
+    capabilities = [file.number("I", place) for place in file.vector(system[_CAPABILITIES], 4)]
+    if len(capabilities) != count:
+        raise ValueError(f"it has capabilities of {len(capabilities)} chips, expected {count}")
+    return tuple(chip for chip, capability in enumerate(capabilities) if capability)
+
+
+def _links(file: _File, system: dict[int, int], count: int) -> tuple[Link, ...]:
+    """Returns the links between the ``count`` chips, with the number of channels of each.
+
+    Raises:
+        ValueError: a channel does not join two chips of the system.
+    """
+    if _CHANNELS not in system:
+        return ()
+    channels: collections.Counter[tuple[int, int]] = collections.Counter()
+    for place in file.vector(system[_CHANNELS], _CHANNEL_BYTES):
+        first, second = file.number("I", place), file.number("I", place + _CHANNEL_BYTES // 2)
+        if first == second or max(first, second) >= count:
+            raise ValueError(f"a channel joins chips {first} and {second}, expected two of its {count} chips")
+        channels[min(first, second), max(first, second)] += 1
+    return tuple(Link(chips, number) for chips, number in sorted(channels.items()))
 
 
 def _chip(file: _File, chip: dict[int, int]) -> dict[str, Any]:
@@ -174,9 +221,17 @@ def _chip(file: _File, chip: dict[int, int]) -> dict[str, Any]:
     facts["coord_translation_offsets"] = file.pair(_needed(chip, _OFFSETS))
     facts["tile_shapes"] = tuple(file.pair(place) for place in file.vector(_needed(chip, _TILES), 8))
     facts["dram_bank_workers"] = tuple(file.pair(place) for place in file.vector(_needed(chip, _WORKERS), 8))
+    return facts
+
+
+def _check_regions(facts: dict[str, Any]) -> None:
+    """Checks that reserved regions leave memory to programs.
+
+    Raises:
+        ValueError: they leave none.
+    """
     if facts["l1_unreserved_base"] >= facts["l1_size"] or facts["dram_unreserved_base"] >= facts["dram_unreserved_end"]:
         raise ValueError("its reserved regions leave no memory in L1 or DRAM")
-    return facts
 
 
 def _needed(table: dict[int, int], field: int) -> int:

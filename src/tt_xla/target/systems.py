@@ -1,23 +1,26 @@
 """The known systems, one table each.
 
 Sources: [desc] is the system descriptor that upstream's compiler (jax-tt-plugin 0.1.3) prints as ``ttcore.system_desc``
-for this system; [ISA] is tenstorrent/tt-isa-documentation; [GEMM], [DRAM] and [CI] are tenstorrent/tt-metal's
-tech_reports/GEMM_FLOPS, its DRAM saturation reports and the golden figures of its continuous tests; [PROF] marks
-profiler files in public repositories. [GEMM], [DRAM], [CI] and [PROF] are measured on silicon; any other figure is
-documented, not measured.
+for this system; [ISA] is tenstorrent/tt-isa-documentation; [GEMM], [DRAM], [CCL] and [CI] are tenstorrent/tt-metal's
+tech_reports/GEMM_FLOPS, its DRAM saturation reports, tech_reports/CCLs and the golden figures of its continuous tests;
+[PROF] marks profiler files in public repositories. [GEMM], [DRAM], [CCL], [CI] and [PROF] are measured on silicon; any
+other figure is documented, not measured.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
+import re
 from types import MappingProxyType
 from typing import Any
 
 from tt_xla.errors import SystemDescriptionError
+from tt_xla.target import links
 from tt_xla.target.description import SUFFIX, read_description
 from tt_xla.target.sfpu import sfpu_cycles
-from tt_xla.target.target import Target
+from tt_xla.target.target import Link, Target
 
 # One pass of the matrix unit multiplies 8x16 by 16x16 in a cycle; fidelity is the number of passes. [ISA]
 _MACS_PER_CYCLE = MappingProxyType({"lofi": 2048.0, "hifi2": 1024.0, "hifi3": 2048.0 / 3.0, "hifi4": 512.0})
@@ -68,6 +71,8 @@ _WORMHOLE: dict[str, Any] = _TENSIX | {
     "host_to_device_bytes_per_second": 10.3e9,  # [CI] ttnn buffer write on n300; DMA from pinned memory 24e9
     "device_to_host_bytes_per_second": 9.5e9,  # [CI] ttnn buffer read on n300
     "host_transfer_us": 1.45,  # [CI] latency of a small DMA: 1.05 to 1.45
+    "ethernet_bytes_per_second": 12.5e9,  # [CCL] 100 Gbit/s
+    "ethernet_hop_us": 0.711,  # [CCL] 1D fabric
 }
 
 _BLACKHOLE: dict[str, Any] = _TENSIX | {
@@ -98,6 +103,8 @@ _BLACKHOLE: dict[str, Any] = _TENSIX | {
     "host_to_device_bytes_per_second": 21.5e9,  # [CI] ttnn buffer write
     "device_to_host_bytes_per_second": 14.5e9,  # [CI] ttnn buffer read
     "host_transfer_us": 1.45,  # Wormhole's; none is published
+    "ethernet_bytes_per_second": 25e9,  # [CCL] 200 Gbit/s, at which links run today; they are rated at 400
+    "ethernet_hop_us": 0.515,  # [CCL] 1D fabric
 }
 
 _N150: dict[str, Any] = _WORMHOLE | {
@@ -111,6 +118,8 @@ _N150: dict[str, Any] = _WORMHOLE | {
 
 _N300: dict[str, Any] = _WORMHOLE | {
     "chips": 2,
+    "host_chips": (0,),  # [desc]
+    "links": links.N300,
     "dram_unreserved_end": 1073162048,  # [desc] of the first chip; the second one has 8640 bytes more
     "dram_bank_workers": (  # [desc] of the first chip
         *((7, 3), (0, 2), (3, 0), (4, 0), (2, 6), (7, 7)),
@@ -120,6 +129,8 @@ _N300: dict[str, Any] = _WORMHOLE | {
 
 _N300_LLMBOX: dict[str, Any] = _WORMHOLE | {
     "chips": 8,
+    "host_chips": (0, 1, 2, 3),  # [desc]
+    "links": links.N300_LLMBOX,
     "dram_unreserved_end": 1073136064,  # [desc] of the first chip
     "dram_bank_workers": (  # [desc] of the first chip
         *((7, 3), (0, 0), (3, 0), (4, 0), (0, 4), (7, 7)),
@@ -153,13 +164,37 @@ _P100: dict[str, Any] = (
     }
 )
 
+# Facts of a chip are those of an n150 or p150 unless a comment says otherwise. Every chip has PCIe.
+_GALAXY_WH: dict[str, Any] = _N150 | {
+    "chips": 32,
+    "links": links.GALAXY_WH,
+    "grid": (9, 8),  # No row of cores is harvested (cluster descriptor); dispatch takes one of ten.
+}
+
+_GALAXY_BH: dict[str, Any] = _P150 | {
+    "chips": 32,
+    "links": links.GALAXY_BH,
+    "grid": (10, 12),  # One column of cores is harvested (cluster descriptor); dispatch takes another one of 14.
+}
+
 SYSTEMS: dict[str, dict[str, Any]] = {
     "n150": _N150,
     "n300": _N300,
     "n300-llmbox": _N300_LLMBOX,
+    "galaxy-wh-6u": _GALAXY_WH,
     "p100": _P100,
     "p150": _P150,
+    "p150x2": _P150 | {"chips": 2, "links": links.P150X2},
+    "p150x4": _P150 | {"chips": 4, "links": links.P150X4},
+    "p150x8": _P150 | {"chips": 8, "links": links.P150X8},
+    "p300": _P150 | {"chips": 2, "links": links.P300},
+    "p300x2": _P150 | {"chips": 4, "links": links.P300X2},
+    "galaxy-bh": _GALAXY_BH,
 }
+"""Facts by name of the system; without ``host_chips`` every chip has PCIe, and without ``links`` there is none."""
+
+_VISIBLE = re.compile(r"(?P<system>.*):(?P<chips>\d{1,6}(?:,\d{1,6})*)")
+"""Name of a system of which only some chips are visible: ``n300-llmbox:0,1``."""
 
 
 def system_names() -> tuple[str, ...]:
@@ -172,11 +207,16 @@ def load_target(name: str) -> Target:
     """Returns the facts of a system.
 
     Args:
-        name: name of a known system, or path of a ``.ttsys`` file.
+        name: name of a known system, or path of a ``.ttsys`` file. Either may be followed by a colon and the numbers
+            of the chips that are visible, in the order in which they are numbered then: ``n300-llmbox:2,3``.
 
     Raises:
-        SystemDescriptionError: there is no such system, or the file is no description.
+        SystemDescriptionError: there is no such system or chip, or the file is no description.
     """
+    visible = _VISIBLE.fullmatch(name)
+    if visible is not None:
+        chips = [int(number) for number in visible["chips"].split(",")]
+        return _with_chips(load_target(visible["system"]), chips, name)
     if name.endswith(SUFFIX):
         return read_description(name, [load_target(known) for known in SYSTEMS])
     facts = SYSTEMS.get(name)
@@ -187,4 +227,35 @@ def load_target(name: str) -> Target:
             f"System '{name}' is unknown.",
             hint=f"{hint}Known are: {', '.join(SYSTEMS)}; TTXLA_SYSTEM or --arch selects one.",
         )
-    return Target(name=name, **facts)
+    chips = tuple(range(facts["chips"]))
+    defaults: dict[str, Any] = {"chip_numbers": chips, "host_chips": chips, "links": ()}
+    return Target(name=name, **(defaults | facts))
+
+
+def _with_chips(target: Target, chips: list[int], name: str) -> Target:
+    """Returns a system with some of its chips alone, numbered in the given order.
+
+    Raises:
+        SystemDescriptionError: a chip is not there, or is named twice.
+    """
+    if chips == list(range(target.chips)):
+        return target
+    absent = [chip for chip in chips if chip >= target.chips]
+    if absent or len(set(chips)) < len(chips):
+        problem = f"has no chip {absent[0]}" if absent else "cannot show a chip twice"
+        numbers = f"numbers from 0 to {target.chips - 1}, each once" if target.chips > 1 else "0 alone"
+        raise SystemDescriptionError(
+            f"System '{target.name}' {problem}; visible chips are to be {', '.join(map(str, chips))}.",
+            hint=f"TT_VISIBLE_DEVICES takes {numbers}.",
+        )
+    index = {chip: place for place, chip in enumerate(chips)}
+    pairs = [([index[chip] for chip in link.chips if chip in index], link.channels) for link in target.links]
+    visible_links = [Link((min(pair), max(pair)), channels) for pair, channels in pairs if len(pair) == 2]
+    return dataclasses.replace(
+        target,
+        name=name,
+        chips=len(chips),
+        chip_numbers=tuple(chips),
+        host_chips=tuple(sorted(index[chip] for chip in target.host_chips if chip in index)),
+        links=tuple(sorted(visible_links)),
+    )

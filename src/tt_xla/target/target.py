@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Link(NamedTuple):
+    """The Ethernet link between two chips of a system."""
+
+    chips: tuple[int, int]
+    """Numbers of the chips, the smaller one first."""
+    channels: int
+    """Number of Ethernet channels that programs can use at once, each with its own bandwidth."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +27,13 @@ class Target:
     arch: str
     """``wormhole_b0`` or ``blackhole``."""
     chips: int
+    """Number of chips."""
+    chip_numbers: tuple[int, ...]
+    """Number of each chip in the entire system; other than 0, 1, 2 ... if only some of its chips are visible."""
+    host_chips: tuple[int, ...]
+    """Indices of the chips that the host reaches over PCIe; it reaches the others over Ethernet."""
+    links: tuple[Link, ...]
+    """Links between chips, by their indices; a pair without an entry has none."""
     grid: tuple[int, int]
     """Rows and columns of the worker cores that programs see on each chip."""
 
@@ -100,6 +117,10 @@ class Target:
     device_to_host_bytes_per_second: float
     host_transfer_us: float
     """Fixed time of each transfer between host and device."""
+    ethernet_bytes_per_second: float
+    """Line rate of one channel of a link, in each direction."""
+    ethernet_hop_us: float
+    """Time that a packet takes from one chip to the next."""
 
     @property
     def cores(self) -> int:

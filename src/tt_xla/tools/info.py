@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tt_xla import __version__
 from tt_xla.options import ENVIRONMENT, cache_directory, environment, log_directory, selected_system, variables_in_force
-from tt_xla.target import load_target, system_names
+from tt_xla.target import Target, load_target, system_names
 
 _PACKAGES = ("torch", "jax", "jaxlib", "xdsl", "numpy")
 _MIB = 1 << 20
@@ -35,6 +35,8 @@ def lines() -> Iterator[str]:
             f"L1 {target.l1_usable_bytes / _MIB:.2f} MiB a core, "
             f"DRAM {target.dram_usable_bytes / (_MIB << 10):.1f} GiB a chip, {target.clock_hz / 1e9:.2f} GHz"
         )
+        if target.chips > 1:
+            yield f"  {'':<12} {links_text(target)}"
     cards = sorted(path.name for path in Path("/dev/tenstorrent").glob("*"))
     yield f"Cards in this machine: {', '.join(cards) if cards else 'none'}"
 
@@ -48,6 +50,22 @@ def lines() -> Iterator[str]:
         yield f"  {name}={value}    ({ENVIRONMENT[name].meaning})"
     if not in_force:
         yield f"  none; the known ones are {', '.join(ENVIRONMENT)}"
+
+
+_PAIRS_SHOWN = 12
+
+
+def links_text(target: Target) -> str:
+    """Returns the links of a system in words: pairs of chips by number of channels, or how many if they are many."""
+    gigabits = target.ethernet_bytes_per_second * 8 / 1e9
+    by_channels: dict[int, list[str]] = {}
+    for link in target.links:
+        by_channels.setdefault(link.channels, []).append("-".join(map(str, link.chips)))
+    parts: list[str] = []
+    for channels, pairs in sorted(by_channels.items(), reverse=True):
+        shown = f"{len(pairs)} links" if len(target.links) > _PAIRS_SHOWN else f"links {' '.join(pairs)}"
+        parts.append(f"{shown} with {channels} x {gigabits:.0f} Gbit/s")
+    return "; ".join(parts) if parts else "no links"
 
 
 def _version(package: str) -> str:

@@ -17,6 +17,7 @@ from tt_xla.options import selected_system
 from tt_xla.runtime import status as processes
 from tt_xla.runtime.status import Status
 from tt_xla.target import load_target
+from tt_xla.tools.info import links_text
 
 _GIB = 1 << 30
 _WEDGED_AFTER = 30.0
@@ -41,6 +42,7 @@ def row(now: Status, before: Status | None = None, at: float | None = None) -> d
         "pid": now.pid,
         "system": now.system,
         "chips": target.chips,
+        "links": [{"chips": link.chips, "channels": link.channels} for link in target.links],
         "clock_mhz": round(target.clock_hz / 1e6),
         "programs": now.programs,
         "runs": now.runs,
@@ -86,10 +88,11 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
 
 def _caption() -> str:
     target = load_target(selected_system())
+    links = f", {links_text(target)}" if target.chips > 1 else ""
     return (
         f"A process started now opens {target.name}: {target.chips} x {target.arch}, "
-        f"{target.clock_hz / 1e6:.0f} MHz, {target.dram_usable_bytes / _GIB:.1f} GiB of DRAM a chip. Utilisation is "
-        "the chip's predicted busy time per second of wall clock."
+        f"{target.clock_hz / 1e6:.0f} MHz, {target.dram_usable_bytes / _GIB:.1f} GiB of DRAM a chip{links}. "
+        "Utilisation is the chip's predicted busy time per second of wall clock."
     )
 
 
