@@ -24,7 +24,10 @@ class Counted:
 
     def __init__(self):
         self.made = []
-        self.kernel = Weighted(torch.add, self.prepare, lambda x, made: torch.add(x, made - 1))
+        self.kernel = Weighted(torch.add, self.prepare, lambda x, made: torch.add(x, made - 1), self.restore)
+
+    def restore(self, made):
+        return made - 1
 
     def prepare(self, weights):
         self.made.append(weights + 1)

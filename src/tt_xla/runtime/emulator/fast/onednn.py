@@ -39,7 +39,7 @@ def ordered(weights: Tensor, rows: int) -> Tensor:
 
 
 def plain(weights: Tensor) -> Tensor:
-    """Returns weights that :func:`ordered` returned as a plain [N, K]."""
+    """Returns weights in oneDNN's memory order as a plain tensor of the same shape."""
     return weights.to_dense() if weights.is_mkldnn else weights
 
 

@@ -35,6 +35,7 @@ class _Linear:
 
     def __init__(self, context: Context, attributes: Mapping[str, Any]) -> None:
         a, b = context.spec("a"), context.spec("b")
+        self.weights_dtype = CONTAINERS[b.layout.dtype]
         self.activation = fused_activation(attributes.get("activation"), attributes.get("matmul_program_config"))
         self.transpose_a = bool(attributes.get("transpose_a"))
         self.transpose_b = bool(attributes.get("transpose_b"))
@@ -64,8 +65,7 @@ class _Linear:
 
         if self.as_is and not self.by_onednn:
             return with_weights
-        restore = self._restore if self.as_is else None
-        return Weighted(with_weights, self._prepare, with_prepared, restore, self.is_small)
+        return Weighted(with_weights, self._prepare, with_prepared, self._restore, self.as_is, self.is_small)
 
     def _sources(self, b: Tensor) -> Tensor:
         """Returns weights [N, K] as the matrix unit's registers hold them."""
@@ -81,7 +81,7 @@ class _Linear:
         return onednn.ordered(rows, self.rows) if self.by_onednn else rows
 
     def _restore(self, prepared: Tensor) -> Tensor:
-        rows = onednn.plain(prepared)
+        rows = onednn.plain(prepared).to(self.weights_dtype)
         return rows if self.transpose_b else rows.t().contiguous()
 
     def _product(self) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
