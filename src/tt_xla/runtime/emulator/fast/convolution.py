@@ -58,7 +58,7 @@ class _Convolution:
             self._taps = _taps_of_gradient(geometry.image_shape, geometry.weight, self._window)
         self._onednn: onednn.Convolution | None = None
         ends = self._taps is None and bfloat16_ends(geometry.weight, stride, groups)
-        if all_bfloat16 and ends and onednn.takes(torch.bfloat16, activation):
+        if all_bfloat16 and ends and onednn.takes(torch.bfloat16, activation, approximates=context.silicon):
             self._onednn = onednn.Convolution(geometry.image_shape, padding, stride, dilation, groups, activation)
         # A convolution in bfloat16 is rounded to bfloat16 at once, after what oneDNN or an exact function does to it.
         narrow = all_bfloat16 and (self._onednn is not None or activation in (None, "relu"))

@@ -46,10 +46,12 @@ class _Linear:
         self.rows = math.prod(a.shape) // inner if inner else 0
         # A product in bfloat16 is rounded to bfloat16 at once, after what oneDNN or an exact function applies to it.
         dtypes = {CONTAINERS[spec.layout.dtype] for spec in (a, b, context.result)}
-        ends_exactly = onednn.takes(torch.bfloat16, self.activation) or self.activation in (None, "relu")
+        approximates = context.silicon
+        ends_in_onednn = onednn.takes(torch.bfloat16, self.activation, approximates=approximates)
+        ends_exactly = ends_in_onednn or self.activation in (None, "relu")
         self.dtype = torch.bfloat16 if dtypes == {torch.bfloat16} and ends_exactly else torch.float32
         empty = not (math.prod(a.shape) and math.prod(b.shape))
-        self.by_onednn = not empty and onednn.takes(self.dtype, self.activation)
+        self.by_onednn = not empty and onednn.takes(self.dtype, self.activation, approximates=approximates)
         self.as_is = dtypes == {self.dtype} and min(self.a_bits, self.b_bits) >= matrix_unit.SIGNIFICANT[self.dtype]
         """Whether the matrix unit's registers hold all bits of both operands."""
 
