@@ -13,7 +13,8 @@ import pytest
 from tt_xla.compiler.stablehlo import untrusted
 from tt_xla.compiler.stablehlo.parse import portable_artifact
 from tt_xla.errors import TTXLAError
-from tt_xla.frontends.jax.pjrt import errors, executable, wire
+from tt_xla.frontends.jax.pjrt import errors, wire
+from tt_xla.frontends.jax.pjrt.compiled import compile_bytes
 
 
 class Client:
@@ -117,7 +118,7 @@ def compile_mutants(seed: int, count: int) -> tuple[int, int]:
         refused.append(0)
         for data in form:
             try:
-                executable.compile_bytes(Client, data, b"")
+                compile_bytes(Client, data, b"")
             except TTXLAError:
                 refused[-1] += 1
     return refused[0], refused[1]
@@ -156,10 +157,10 @@ def test_options_mutated_ten_thousand_times():
 
 def test_program_cut_off_anywhere(tt):
     data = artifact()
-    executable.compile_bytes(Client, data, b"")
+    compile_bytes(Client, data, b"")
     for size in range(0, len(data), 7):
         with pytest.raises(TTXLAError):
-            executable.compile_bytes(Client, data[:size], b"")
+            compile_bytes(Client, data[:size], b"")
 
 
 @pytest.mark.parametrize(
@@ -179,12 +180,12 @@ def test_program_cut_off_anywhere(tt):
 )
 def test_program_that_makes_no_sense(text):
     with pytest.raises(TTXLAError):
-        executable.compile_bytes(Client, text.encode(), b"")
+        compile_bytes(Client, text.encode(), b"")
 
 
 def test_program_of_a_version_to_come():
     with pytest.raises(TTXLAError, match="not a well-formed"):
-        executable.compile_bytes(Client, artifact().replace(b"maximum_v1", b"maximum_v9"), b"")
+        compile_bytes(Client, artifact().replace(b"maximum_v1", b"maximum_v9"), b"")
 
 
 def test_op_of_no_dialect():
@@ -194,7 +195,7 @@ def test_op_of_no_dialect():
         (tensor<2xf32>) -> tensor<2xf32>
       return %1 : tensor<2xf32> } }"""
     with pytest.raises(TTXLAError, match="'mine"):
-        executable.compile_bytes(Client, text.encode(), b"")
+        compile_bytes(Client, text.encode(), b"")
 
 
 def test_reading_ends_where_mlir_would_ask_for_all_memory():
@@ -202,7 +203,7 @@ def test_reading_ends_where_mlir_would_ask_for_all_memory():
       %0 = stablehlo.abs %a : tensor<2xf32>
       return %0#4294967290 : tensor<2xf32> } }"""
     with pytest.raises(TTXLAError, match="not a well-formed"):
-        executable.compile_bytes(Client, text.encode(), b"")
+        compile_bytes(Client, text.encode(), b"")
 
 
 def test_what_jax_compiles_is_read_in_this_process(run_python):
@@ -220,6 +221,6 @@ print("done")
     assert "done" in result.stdout, result.stderr[-2000:]
 
 
-def test_two_partitions_are_refused():
-    with pytest.raises(errors.PluginError, match="2 partitions"):
-        executable.compile_bytes(Client, artifact(), bytes.fromhex("1a0420012802"))
+def test_more_partitions_than_chips_are_refused():
+    with pytest.raises(errors.PluginError, match="for 2 devices; system n150 has 1 chip"):
+        compile_bytes(Client, artifact(), bytes.fromhex("1a0420012802"))

@@ -19,6 +19,9 @@ CAPACITY = 200
 _NUMBERS = {slot: number for number, slot in enumerate(SLOTS)}
 _AFTER_HEAD, _AFTER_HANDLE = 16, 24
 
+NamedValue = int | float | str | bool | Sequence[int]
+"""A value of an attribute or a property."""
+
 BY_NOBODY, BY_HANDLE, BY_PLUGIN = 0, 1, 2
 """Whose answers serve a slot: those of no object, of the handle in its arguments, or of the plugin."""
 
@@ -99,7 +102,7 @@ class Answers:
         buffers = [self.pointer(ctypes.create_string_buffer(value, len(value) + 1)) for value in encoded]
         return self.handles(buffers), self.integers([len(value) for value in encoded], ctypes.c_size_t)
 
-    def named_values(self, values: Mapping[str, int | float | str | bool]) -> int:
+    def named_values(self, values: Mapping[str, NamedValue]) -> int:
         """Returns the address of an array of ``PJRT_NamedValue``."""
         array = (struct("PJRT_NamedValue") * max(1, len(values)))()
         for item, (name, value) in zip(array, values.items(), strict=False):
@@ -110,11 +113,16 @@ class Answers:
             self._set_value(item, value)
         return self.pointer(array)
 
-    def _set_value(self, item: Any, value: int | float | str | bool) -> None:
+    def _set_value(self, item: Any, value: NamedValue) -> None:
         if isinstance(value, str):
             item.type = VALUE_TYPES["kString"]
             item.value = self.pointer(ctypes.create_string_buffer(value.encode()))
             item.value_size = len(value.encode())
+            return
+        if isinstance(value, Sequence):
+            item.type = VALUE_TYPES["kInt64List"]
+            item.value = self.integers(value)
+            item.value_size = len(value)
             return
         if isinstance(value, bool):
             kind, code = "kBool", "<?7x"

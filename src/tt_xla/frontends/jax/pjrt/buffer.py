@@ -53,15 +53,15 @@ class Buffer:
 
 
 class Place:
-    """Creates buffers in one memory of one device, with the answers to jaxlib's queries about them.
+    """Creates buffers in one memory, with the answers to jaxlib's queries about them.
 
     Attributes:
         answers: returns the answers of a buffer for an element type and a shape; the last 4096 are cached.
     """
 
-    def __init__(self, device: int, memory: int) -> None:
+    def __init__(self, memory: int) -> None:
         self.memory = memory
-        self._device = device
+        self._device = trampoline().object_of(memory).device
         self._new_cell = trampoline().new_cell
         self._empty = trampoline().EVENT  # address that stands for an empty tensor's data
         self.answers = functools.lru_cache(maxsize=4096)(self._answers)
@@ -89,9 +89,9 @@ class Place:
 
 
 @functools.cache
-def place(device: int, memory: int) -> Place:
-    """Returns the place for handles of a device and of one of its memories; there is one per pair."""
-    return Place(device, memory)
+def place(memory: int) -> Place:
+    """Returns the place for the handle of a memory; there is one per memory."""
+    return Place(memory)
 
 
 def _row_major(answers: Answers, rank: int) -> Any:
@@ -164,8 +164,8 @@ def from_host(args: Any) -> None:
     library = trampoline()
     dims = integers_at(args.dims, args.num_dims)
     dtype = _element(args.type)
-    client = library.object_of(args.client)
-    memory = args.memory or client.memories[0]
+    device = args.device or library.object_of(args.client).devices[0].handle
+    where = place(args.memory or library.object_of(device).memories[0])
     if not math.prod(dims):
         tensor = torch.empty(dims, dtype=dtype)
     else:
@@ -174,7 +174,6 @@ def from_host(args: Any) -> None:
         elements = np.empty(dims, source.dtype)
         np.copyto(elements, source)
         tensor = torch.from_numpy(elements).view(dtype)
-    where = place(client.device, memory)
     handle = where.new_handle(tensor, args.type, where.answers(args.type, dims))
     args.done_with_host_buffer = library.EVENT
     args.buffer = handle
@@ -237,21 +236,20 @@ def copy_raw_to_host(args: Any) -> None:
 
 @slot("PJRT_Buffer_CopyToDevice")
 def copy_to_device(args: Any) -> None:
-    """Copies a buffer to a device."""
-    args.dst_buffer = _copy(args.buffer, args.dst_device, None)
+    """Copies a buffer to the default memory of a device."""
+    args.dst_buffer = _copy(args.buffer, trampoline().object_of(args.dst_device).memories[0])
 
 
 @slot("PJRT_Buffer_CopyToMemory")
 def copy_to_memory(args: Any) -> None:
-    """Copies a buffer to a memory of the device."""
-    args.dst_buffer = _copy(args.buffer, None, args.dst_memory)
+    """Copies a buffer to a memory of any device."""
+    args.dst_buffer = _copy(args.buffer, args.dst_memory)
 
 
-def _copy(handle: int, device: int | None, memory: int | None) -> int:
+def _copy(handle: int, memory: int) -> int:
     """Returns the handle of a copy. It shares no memory: a program may write to a buffer that is donated to it."""
-    library = trampoline()
-    buffer: Buffer = library.object_of(handle)
-    where = place(device or library.object_of(memory).device, memory or buffer.memory)
+    buffer: Buffer = trampoline().object_of(handle)
+    where = place(memory)
     dims = tuple(buffer.tensor.shape)
     return where.new_handle(buffer.tensor.clone(), buffer.code, where.answers(buffer.code, dims))
 

@@ -1,22 +1,55 @@
-"""The client: one process's view of one card, with its device, the device's memories, and the topology."""
+"""The client: one process's view of a system, with a device for each chip, the devices' memories, and the topology."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import tt_xla
-from tt_xla.frontends.jax.pjrt.answers import Answers, Packed
+from tt_xla.errors import MeshError
+from tt_xla.frontends.jax.pjrt.answers import Answers, NamedValue, Packed
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import fields, has_field, text_at
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
+from tt_xla.ir.mesh import Mesh
 from tt_xla.options import selected_system
-from tt_xla.target import Target, load_target
+from tt_xla.target import Target, arrange, load_target
 
 PLATFORM = "tt"
 MEMORY_KINDS = ("device", "pinned_host")
-"""JAX's names of the device's memories; the first is the default."""
+"""JAX's names of the memories of each device; the first is the default."""
+
+
+class Device:
+    """The object behind the handle of a device: one chip.
+
+    Attributes:
+        number: JAX's id of the device, and the chip's position in the system.
+        target: the system.
+        handle: the device's handle.
+        memories: handles of the device's memories, in the order of :data:`MEMORY_KINDS`.
+    """
+
+    def __init__(self, target: Target, number: int) -> None:
+        library = trampoline()
+        self.number = number
+        self.target = target
+        # A memory answers with its device, and the device with its memories. Memories are created first, each with an
+        # empty list of devices, which is filled in when the device has a handle.
+        answers = [Answers() for _ in MEMORY_KINDS]
+        device_lists = [memory.handles([0]) for memory in answers]
+        self.memories = [
+            _memory(library, answers[kind], number, kind, device_lists[kind]) for kind in range(len(MEMORY_KINDS))
+        ]
+        self.description = _description(library, Answers(), target, number)
+        self.handle: int = library.new_cell(self, _device(Answers(), self), 0)
+        for memory, devices in zip(self.memories, device_lists, strict=True):
+            ctypes.c_void_p.from_address(devices).value = self.handle
+            library.object_of(memory).device = self.handle
 
 
 @dataclass
@@ -32,27 +65,47 @@ class Memory:
 
 
 class Client:
-    """One card as JAX sees it. Handles are numbers; the C part answers jaxlib's queries about them."""
+    """A system as JAX sees it. Handles are numbers; the C part answers jaxlib's queries about them.
+
+    Attributes:
+        target: the system.
+        devices: the devices, by JAX's id.
+        topology: handle of the topology.
+        handle: the client's handle.
+    """
 
     def __init__(self, target: Target) -> None:
         library = trampoline()
         self.target = target
-        answers = {name: Answers() for name in ("client", "device", "description", "topology", *MEMORY_KINDS)}
-        # A memory answers with its device, and the device with its memories. Memories are created first, each with an
-        # empty list of devices, which is filled in when the device has a handle.
-        device_lists = [answers[kind].handles([0]) for kind in MEMORY_KINDS]
-        self.memories = [
-            _memory(library, answers[kind], kind, number, device_lists[number])
-            for number, kind in enumerate(MEMORY_KINDS)
-        ]
-        self.description = _description(library, answers["description"], target)
-        self.device = library.new_cell(self, _device(answers["device"], self.description, self.memories, target), 0)
-        topology = _topology(answers["topology"], self.description, platform_version())
-        self.topology = library.new_cell(self, topology, 0)
-        self.handle = library.new_cell(self, _client(answers["client"], self.device, self.memories, self.topology), 0)
-        for memory, devices in zip(self.memories, device_lists, strict=True):
-            ctypes.c_void_p.from_address(devices).value = self.device
-            library.object_of(memory).device = self.device
+        self.devices = [Device(target, number) for number in range(target.chips)]
+        descriptions = [device.description for device in self.devices]
+        self.topology = library.new_cell(self, _topology(Answers(), descriptions, platform_version()), 0)
+        self.handle = library.new_cell(self, _client(Answers(), self.devices, self.topology), 0)
+
+    def device(self, number: int) -> Device:
+        """Returns the device with an id.
+
+        Raises:
+            PluginError: there is no such device.
+        """
+        check_device(self.target, number)
+        return self.devices[number]
+
+
+def check_device(target: Target, number: int) -> None:
+    """Checks that a system has a device with an id.
+
+    Raises:
+        PluginError: it has none.
+    """
+    if not 0 <= number < target.chips:
+        there = "its only device is 0" if target.chips == 1 else f"its devices are 0 to {target.chips - 1}"
+        raise PluginError("INVALID_ARGUMENT", f"System {target.name} has no device {number}; {there}.")
+
+
+def count_of(chips: int) -> str:
+    """Returns a number of chips in words."""
+    return f"{chips} chip" if chips == 1 else f"{chips} chips"
 
 
 class Topology:
@@ -61,11 +114,11 @@ class Topology:
     def __init__(self, target: Target) -> None:
         library = trampoline()
         self.target = target
-        self.description = _description(library, Answers(), target)
+        descriptions = [_description(library, Answers(), target, number) for number in range(target.chips)]
         # The version differs from every client's. JAX compiles for a topology of a client's version with that client,
         # and waits for it while it holds Python's lock.
         version = f"{platform_version()} for {target.name}"
-        self.handle = library.new_cell(self, _topology(Answers(), self.description, version), 0)
+        self.handle = library.new_cell(self, _topology(Answers(), descriptions, version), 0)
 
 
 def _arch(target: Target) -> str:
@@ -73,8 +126,8 @@ def _arch(target: Target) -> str:
     return target.arch.capitalize()
 
 
-def _attributes(target: Target) -> dict[str, int | float | str | bool]:
-    """Returns the attributes of JAX's device objects, by name."""
+def _attributes(target: Target, number: int) -> dict[str, NamedValue]:
+    """Returns the attributes of JAX's device objects, by name. ``coords`` and ``core_on_chip`` are those of TPUs."""
     return {
         "arch": _arch(target),
         "device_arch": _arch(target),
@@ -82,25 +135,51 @@ def _attributes(target: Target) -> dict[str, int | float | str | bool]:
         "dram_size": target.dram_banks * target.dram_bank_bytes,
         "l1_size": target.l1_size,
         "grid": f"{target.grid[0]}x{target.grid[1]}",
+        "coords": [*_mesh(target).coordinates(number), 0],
+        "core_on_chip": 0,
     }
 
 
-def _memory(library: Any, answers: Answers, kind: str, number: int, devices: int) -> int:
-    """Returns the handle of a memory. ``devices`` is the address of its list of one device."""
+@functools.cache
+def _mesh(target: Target) -> Mesh:
+    """Returns the mesh in which JAX sees a system's chips: the rows and columns nearest to a square that links allow.
+
+    Ids of devices are positions in it.
+    """
+    for rows in range(math.isqrt(target.chips), 1, -1):
+        shape = rows, target.chips // rows
+        if math.prod(shape) == target.chips:
+            with contextlib.suppress(MeshError):
+                arrange(target, shape)
+                return Mesh(shape, ("row", "column"))
+    return Mesh((1, target.chips), ("row", "column"))
+
+
+def _memory(library: Any, answers: Answers, device: int, kind: int, devices: int) -> int:
+    """Returns the handle of a memory.
+
+    Args:
+        library: the C part.
+        answers: the memory's answers, which this function completes.
+        device: id of the memory's device.
+        kind: index in :data:`MEMORY_KINDS`.
+        devices: address of the memory's list of one device.
+    """
+    number, name = device * len(MEMORY_KINDS) + kind, MEMORY_KINDS[kind]
     answers.set("PJRT_Memory_Id", id=number)
-    answers.set("PJRT_Memory_Kind", kind=kind)
-    answers.set("PJRT_Memory_Kind_Id", kind_id=number)
-    answers.set("PJRT_Memory_DebugString", debug_string=f"TTMemory(id={number}, kind={kind}, device=0)")
-    answers.set("PJRT_Memory_ToString", to_string=f"TT_{number}({kind})")
+    answers.set("PJRT_Memory_Kind", kind=name)
+    answers.set("PJRT_Memory_Kind_Id", kind_id=kind)
+    answers.set("PJRT_Memory_DebugString", debug_string=f"TTMemory(id={number}, kind={name}, device={device})")
+    answers.set("PJRT_Memory_ToString", to_string=f"TT_{number}({name})")
     answers.set("PJRT_Memory_AddressableByDevices", devices=devices, num_devices=1)
-    handle: int = library.new_cell(Memory(kind), answers.pack(), 0)
+    handle: int = library.new_cell(Memory(name), answers.pack(), 0)
     return handle
 
 
-def _description(library: Any, answers: Answers, target: Target) -> int:
-    arch, attributes = _arch(target), _attributes(target)
-    text = f"TTDevice(id=0, arch={arch})"
-    answers.set("PJRT_DeviceDescription_Id", id=0)
+def _description(library: Any, answers: Answers, target: Target, number: int) -> int:
+    arch, attributes = _arch(target), _attributes(target, number)
+    text = f"TTDevice(id={number}, arch={arch})"
+    answers.set("PJRT_DeviceDescription_Id", id=number)
     answers.set("PJRT_DeviceDescription_ProcessIndex", process_index=0)
     answers.set(
         "PJRT_DeviceDescription_Attributes",
@@ -113,38 +192,45 @@ def _description(library: Any, answers: Answers, target: Target) -> int:
     return int(library.new_cell(None, answers.pack(), 0))
 
 
-def _device(answers: Answers, description: int, memories: list[int], target: Target) -> Packed:
-    answers.set("PJRT_Device_GetDescription", device_description=description)
+def _device(answers: Answers, device: Device) -> Packed:
+    attributes = _attributes(device.target, device.number)
+    memories = device.memories
+    answers.set("PJRT_Device_GetDescription", device_description=device.description)
     answers.set("PJRT_Device_IsAddressable", is_addressable=True)
-    answers.set("PJRT_Device_LocalHardwareId", local_hardware_id=0)
+    answers.set("PJRT_Device_LocalHardwareId", local_hardware_id=device.number)
     answers.set("PJRT_Device_AddressableMemories", memories=answers.handles(memories), num_memories=len(memories))
     answers.set("PJRT_Device_DefaultMemory", memory=memories[0])
     answers.set(
         "PJRT_Device_GetAttributes",
-        attributes=answers.named_values(_attributes(target)),
-        num_attributes=len(_attributes(target)),
+        attributes=answers.named_values(attributes),
+        num_attributes=len(attributes),
         device_attributes=trampoline().EVENT,
         attributes_deleter=trampoline().NOTHING,
     )
     return answers.pack()
 
 
-def _topology(answers: Answers, description: int, version: str) -> Packed:
+def _topology(answers: Answers, descriptions: list[int], version: str) -> Packed:
     prefix = "PJRT_TopologyDescription"
     answers.set(f"{prefix}_PlatformName", platform_name=PLATFORM)
     answers.set(f"{prefix}_PlatformVersion", platform_version=version)
-    answers.set(f"{prefix}_GetDeviceDescriptions", descriptions=answers.handles([description]), num_descriptions=1)
+    answers.set(
+        f"{prefix}_GetDeviceDescriptions",
+        descriptions=answers.handles(descriptions),
+        num_descriptions=len(descriptions),
+    )
     answers.set(f"{prefix}_Attributes", attributes=answers.named_values({}), num_attributes=0)
     return answers.pack()
 
 
-def _client(answers: Answers, device: int, memories: list[int], topology: int) -> Packed:
-    devices = answers.handles([device])
+def _client(answers: Answers, devices: list[Device], topology: int) -> Packed:
+    handles = answers.handles([device.handle for device in devices])
+    memories = [memory for device in devices for memory in device.memories]
     answers.set("PJRT_Client_PlatformName", platform_name=PLATFORM)
     answers.set("PJRT_Client_PlatformVersion", platform_version=platform_version())
     answers.set("PJRT_Client_ProcessIndex", process_index=0)
-    answers.set("PJRT_Client_Devices", devices=devices, num_devices=1)
-    answers.set("PJRT_Client_AddressableDevices", addressable_devices=devices, num_addressable_devices=1)
+    answers.set("PJRT_Client_Devices", devices=handles, num_devices=len(devices))
+    answers.set("PJRT_Client_AddressableDevices", addressable_devices=handles, num_addressable_devices=len(devices))
     answers.set(
         "PJRT_Client_AddressableMemories",
         addressable_memories=answers.handles(memories),
@@ -174,36 +260,26 @@ def create_topology(args: Any) -> None:
 
 @slot("PJRT_Client_LookupDevice")
 def lookup_device(args: Any) -> None:
-    args.device = _only_device(args.client, args.id)
+    args.device = trampoline().object_of(args.client).device(args.id).handle
 
 
 @slot("PJRT_Client_LookupAddressableDevice")
 def lookup_addressable_device(args: Any) -> None:
-    args.addressable_device = _only_device(args.client, args.local_hardware_id)
-
-
-def _only_device(client: int, number: int) -> int:
-    """Returns the handle of a client's device.
-
-    Raises:
-        PluginError: ``number`` is not 0.
-    """
-    if number != 0:
-        raise PluginError("INVALID_ARGUMENT", f"There is no device {number}; the only device is 0.")
-    device: int = trampoline().object_of(client).device
-    return device
+    args.addressable_device = trampoline().object_of(args.client).device(args.local_hardware_id).handle
 
 
 @slot("PJRT_Client_DefaultDeviceAssignment")
 def default_device_assignment(args: Any) -> None:
-    """Assigns device 0 to a program for one device; refuses programs for several."""
+    """Assigns device ``r * partitions + p`` to partition ``p`` of replica ``r``."""
+    client: Client = trampoline().object_of(args.client)
     count = args.num_replicas * args.num_partitions
-    if count != 1 or args.default_assignment_size < 1:
+    if not 1 <= count <= min(len(client.devices), args.default_assignment_size):
         raise PluginError(
             "INVALID_ARGUMENT",
-            f"{args.num_replicas} replicas of {args.num_partitions} partitions were asked for; 'tt' has one device.",
+            f"{args.num_replicas} replicas of {args.num_partitions} partitions were asked for; system "
+            f"{client.target.name} has {count_of(len(client.devices))}.",
         )
-    ctypes.c_int.from_address(args.default_assignment).value = 0
+    (ctypes.c_int * count).from_address(args.default_assignment)[:] = range(count)
 
 
 @slot("PJRT_Device_MemoryStats")

@@ -1,10 +1,8 @@
-"""Executables: StableHLO that tt-xla compiled, loaded on the card, run, and serialized for JAX's caches."""
+"""Executables: programs loaded on one chip or on the chips of a mesh, run, and serialized for JAX's caches."""
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import math
 import threading
 import weakref
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -15,29 +13,21 @@ import msgspec
 from tt_xla import __version__
 from tt_xla.callbacks import Callback, registered
 from tt_xla.errors import ProgramFormatError
-from tt_xla.frontends.jax.model_libraries import recognise_models
 from tt_xla.frontends.jax.pjrt.answers import Answers
-from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, itemsize, place
-from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology
+from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, place
+from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Device
+from tt_xla.frontends.jax.pjrt.compiled import Compiled, assign, compile_bytes, read_request
+from tt_xla.frontends.jax.pjrt.descriptions import describe, describe_placement
 from tt_xla.frontends.jax.pjrt.errors import PluginError
-from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
+from tt_xla.frontends.jax.pjrt.structs import bytes_at, has_field, struct
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
-from tt_xla.frontends.jax.pjrt.wire import DEVICE_ASSIGNMENT, CompileRequest, OptionValue, read_compile_options
-from tt_xla.frontends.jax.trust import is_own
+from tt_xla.frontends.jax.pjrt.wire import read_compile_options
 from tt_xla.ir.program import HOST_CALLBACK, Program, Result, Role
-from tt_xla.log import logger
-from tt_xla.options import CompileOptions
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from tt_xla.codegen.export import Run
-
-FROM_JAX = "the program from JAX"
-"""How error messages call the module that JAX passes."""
-
-NAME = "tt_executable"
-"""Name of every executable, as upstream's plugin has it."""
 
 FREE, KEPT = 1, 2
 """States of an argument of a run.
@@ -47,33 +37,6 @@ donation.
 """
 
 _compiling = threading.RLock()
-
-
-class Compiled(msgspec.Struct, frozen=True):
-    """The serialized part of an executable.
-
-    Attributes:
-        version: the version of tt-xla that compiled it.
-        program: a serialized :class:`~tt_xla.ir.program.Program`.
-        module: the StableHLO as JAX passed it.
-        options: the ``CompileOptionsProto`` as JAX passed it.
-        donated: indices of the arguments whose memory the program may reuse.
-        parameter_memories: kind of memory of each argument.
-        output_memories: kind of memory of each result.
-    """
-
-    version: str
-    program: bytes
-    module: bytes
-    options: bytes
-    donated: tuple[int, ...]
-    parameter_memories: tuple[str, ...]
-    output_memories: tuple[str, ...]
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the program, in hexadecimal."""
-        return hashlib.sha256(self.program).hexdigest()
 
 
 class Unloaded:
@@ -91,20 +54,23 @@ class Unloaded:
 
     def new_handle(self) -> int:
         """Returns a new handle of this executable."""
-        _describe(self._answers, self)
-        _describe_sizes(self._answers, self.program)
+        describe(self._answers, self.compiled, self.program)
         handle: int = trampoline().new_cell(self, self._answers.pack(), 0)
         return handle
 
 
 class Executable(Unloaded):
-    """A program loaded on a device: the object behind PJRT's handles of executables and of loaded executables.
+    """A program loaded on a chip: the object behind PJRT's handles of executables and of loaded executables.
 
     Args:
         client: the client that the program is loaded for.
         compiled: the serialized part.
         program: the program in ``compiled``.
         modules: texts of the module after each stage, which generated source code needs.
+
+    Attributes:
+        devices: the device of each partition.
+        donated: indices of the arguments whose memory the program may reuse.
     """
 
     def __init__(
@@ -113,7 +79,7 @@ class Executable(Unloaded):
         from tt_xla.codegen.export import exporting
 
         super().__init__(compiled, program)
-        self.client = client
+        self.devices = [client.device(number) for (number,) in compiled.assignment]
         self.donated = compiled.donated
         self._callbacks = _callbacks(program)
         load = self._load()
@@ -126,7 +92,7 @@ class Executable(Unloaded):
             index for index, argument in enumerate(program.arguments) if argument.written and index in donated
         ]
         self._result_factories = [
-            _result_factory(client, result, kind)
+            _result_factory(self.devices[0], result, kind)
             for result, kind in zip(program.results, compiled.output_memories, strict=True)
         ]
 
@@ -150,7 +116,7 @@ class Executable(Unloaded):
     def _load(self) -> Run:
         from tt_xla.runtime import get_device
 
-        return get_device(self.client.target.name).load(self.program).run
+        return get_device(self.devices[0].target.name).load(self.program).run
 
     def forget_loaded(self) -> None:
         """Frees what the program holds on the device; the next call loads it again."""
@@ -163,7 +129,7 @@ class Executable(Unloaded):
         return self._run(tensors, versions, donated)
 
     def new_handle(self) -> int:
-        _describe_loaded(self._answers, self)
+        describe_placement(self._answers, self.compiled, self.devices)
         return super().new_handle()
 
 
@@ -186,101 +152,12 @@ def _callbacks(program: Program) -> list[Callback]:
     return [callback for name in names if (callback := registered(name)) is not None]
 
 
-def _result_factory(client: Client, result: Result, memory: str) -> Callable[[Any], int]:
+def _result_factory(device: Device, result: Result, memory: str) -> Callable[[Any], int]:
     """Returns a function that makes a buffer of a result's tensor and returns the buffer's handle."""
-    result_place = place(client.device, client.memories[MEMORY_KINDS.index(memory)])
+    result_place = place(device.memories[MEMORY_KINDS.index(memory)])
     code = PJRT_CODES[result.dtype]
     answers = result_place.answers(code, result.shape)
     return lambda tensor: result_place.new_handle(tensor, code, answers)
-
-
-def _describe(answers: Answers, executable: Unloaded) -> None:
-    """Sets the answers about an executable's name, results and memories."""
-    program, compiled = executable.program, executable.compiled
-    codes = [PJRT_CODES[result.dtype] for result in program.results]
-    ranks = [len(result.shape) for result in program.results]
-    dims = [size for result in program.results for size in result.shape]
-    prefix = "PJRT_Executable"
-    answers.set(f"{prefix}_Name", executable_name=NAME)
-    answers.set(f"{prefix}_NumReplicas", num_replicas=1)
-    answers.set(f"{prefix}_NumPartitions", num_partitions=1)
-    answers.set(f"{prefix}_NumOutputs", num_outputs=len(codes))
-    answers.set(f"{prefix}_SizeOfGeneratedCodeInBytes", size_in_bytes=len(compiled.program))
-    answers.set(f"{prefix}_Fingerprint", executable_fingerprint=compiled.fingerprint)
-    answers.set(
-        f"{prefix}_OutputElementTypes",
-        output_types=answers.integers(codes, ctypes.c_int),
-        num_output_types=len(codes),
-    )
-    answers.set(
-        f"{prefix}_OutputDimensions",
-        num_outputs=len(codes),
-        dims=answers.integers(dims),
-        dim_sizes=answers.integers(ranks, ctypes.c_size_t),
-    )
-    kinds, sizes = answers.texts(compiled.output_memories)
-    answers.set(f"{prefix}_OutputMemoryKinds", num_outputs=len(codes), memory_kinds=kinds, memory_kind_sizes=sizes)
-    kinds, sizes = answers.texts(compiled.parameter_memories)
-    answers.set(
-        f"{prefix}_ParameterMemoryKinds",
-        num_parameters=len(program.arguments),
-        memory_kinds=kinds,
-        memory_kind_sizes=sizes,
-    )
-
-
-def _describe_sizes(answers: Answers, program: Program) -> None:
-    """Sets the answers about an executable's memory and cost. Sizes are in bytes."""
-    argument_bytes = sum(_size(argument.dtype, argument.shape) for argument in program.arguments)
-    result_bytes = sum(_size(result.dtype, result.shape) for result in program.results)
-    peak = program.memory.dram_peak_bytes
-    answers.set(
-        "PJRT_Executable_GetCompiledMemoryStats",
-        generated_code_size_in_bytes=0,
-        argument_size_in_bytes=argument_bytes,
-        output_size_in_bytes=result_bytes,
-        temp_size_in_bytes=max(0, peak - argument_bytes - result_bytes),
-        peak_memory_in_bytes=peak,
-        total_size_in_bytes=peak,
-        total_allocation_bytes=peak,
-    )
-    costs = {
-        "optimal_seconds": program.predicted_device_us / 1e6,
-        "bytes accessed": float(argument_bytes + result_bytes),
-        "bytes accessedout{}": float(result_bytes),
-        "peak dram bytes": float(peak),
-        "peak l1 bytes per core": float(program.memory.l1_peak_bytes_per_core),
-        "ops": float(sum(len(function.body) for function in program.functions)),
-    }
-    answers.set("PJRT_Executable_GetCostAnalysis", num_properties=len(costs), properties=answers.named_values(costs))
-
-
-def _size(dtype: str, shape: Sequence[int]) -> int:
-    """Returns the bytes of a tensor on the host."""
-    return itemsize(PJRT_CODES[dtype]) * math.prod(shape)
-
-
-def _describe_loaded(answers: Answers, executable: Executable) -> None:
-    """Sets the answers about the device that an executable is loaded on."""
-    library = trampoline()
-    prefix = "PJRT_LoadedExecutable"
-    answers.set(
-        f"{prefix}_GetDeviceAssignment",
-        serialized_bytes=DEVICE_ASSIGNMENT,
-        serialized_device_assignment=library.EVENT,
-        serialized_device_assignment_deleter=library.NOTHING,
-    )
-    answers.set(
-        f"{prefix}_AddressableDevices",
-        addressable_devices=answers.handles([executable.client.device]),
-        num_addressable_devices=1,
-    )
-    answers.set(
-        f"{prefix}_AddressableDeviceLogicalIds",
-        addressable_device_logical_ids=answers.pointer((struct("PJRT_LogicalDeviceIds") * 1)()),
-        num_addressable_device_logical_ids=1,
-    )
-    answers.set(f"{prefix}_Fingerprint", executable_fingerprint=executable.compiled.fingerprint)
 
 
 # Compiling -----------------------------------------------------------------------------------------------------------
@@ -288,11 +165,11 @@ def _describe_loaded(answers: Answers, executable: Executable) -> None:
 
 @slot("PJRT_Client_Compile")
 def compile_program(args: Any) -> None:
-    """Compiles a program and loads it on the client's device."""
+    """Compiles a program and loads it on the devices that it is assigned to."""
     client: Client = trampoline().object_of(args.client)
     with _compiling:
         modules: dict[str, str] = {}
-        compiled, program = compile_bytes(client, *_request(args), modules)
+        compiled, program = compile_bytes(client, *read_request(args), modules)
         args.executable = Executable(client, compiled, program, modules).new_handle()
 
 
@@ -300,133 +177,38 @@ def compile_program(args: Any) -> None:
 def compile_for_topology(args: Any) -> None:
     """Compiles a program for a system that may be absent. ``args.client`` is not used."""
     with _compiling:
-        compiled, program = compile_bytes(trampoline().object_of(args.topology), *_request(args))
+        compiled, program = compile_bytes(trampoline().object_of(args.topology), *read_request(args))
         args.executable = Unloaded(compiled, program).new_handle()
-
-
-def _request(args: Any) -> tuple[bytes, bytes]:
-    """Returns the bytes of the program and of the compile options.
-
-    Raises:
-        PluginError: the program is not MLIR.
-    """
-    passed_program = struct("PJRT_Program").from_address(args.program)
-    program_format = text_at(passed_program.format, passed_program.format_size)
-    if program_format != "mlir":
-        raise PluginError("INVALID_ARGUMENT", f"The program has format '{program_format}'; expected 'mlir'.")
-    recognise_models()  # the user may have imported a model library after the plugin was registered
-    return (
-        bytes_at(passed_program.code, passed_program.code_size),
-        bytes_at(args.compile_options, args.compile_options_size),
-    )
-
-
-def compile_bytes(
-    client: Client | Topology, code: bytes, options: bytes, modules: dict[str, str] | None = None
-) -> tuple[Compiled, Program]:
-    """Compiles a program that JAX passes.
-
-    Args:
-        client: the client or topology to compile for.
-        code: portable StableHLO artifact.
-        options: ``CompileOptionsProto``.
-        modules: receives the module's text after each stage if the options ask for generated source.
-
-    Returns:
-        The serialized part of the executable, and the program in it.
-
-    Raises:
-        PluginError: the program or its options are damaged, or the program is for several devices.
-        CompileError: the program cannot be compiled.
-        OptionError: an option is unknown or has a bad value.
-    """
-    from tt_xla.compiler import compile_module
-    from tt_xla.compiler.stablehlo import DONATION, parse_module
-    from tt_xla.compiler.stablehlo.untrusted import checked
-    from tt_xla.frontends.jax.pjrt.prepare import replace_tokens
-
-    request = read_compile_options(options)
-    _check_one_device(request)
-    module = parse_module(code if is_own() else checked(code, FROM_JAX), FROM_JAX)
-    function = next((op for op in module.body.operations if _text(op, "sym_name") == "main"), None)
-    arguments = _attributes_of(function, "arg_attrs")
-    results = _attributes_of(function, "res_attrs")
-    replace_tokens(module)
-    parsed = CompileOptions.parse(_own(request.options))
-    program = compile_module(
-        module,
-        parsed,
-        client.target,
-        name=_text(module.operation, "sym_name") or "main",
-        dumps=modules if parsed.generates_source else None,
-    )
-    compiled = Compiled(
-        version=__version__,
-        program=program.to_bytes(),
-        module=code,
-        options=options,
-        donated=tuple(index for index, attrs in enumerate(arguments) if any(name in attrs for name in DONATION)),
-        parameter_memories=_memory_kinds(arguments, len(program.arguments)),
-        output_memories=_memory_kinds(results, len(program.results)),
-    )
-    return compiled, program
-
-
-def _own(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """Returns the options without XLA's flags. Programs set those for every backend; ``tt`` ignores them."""
-    for name in options:
-        if name.startswith("xla_"):
-            logger().info("compile option %s is a flag of XLA, which 'tt' ignores", name)
-    return {name: value for name, value in options.items() if not name.startswith("xla_")}
-
-
-def _check_one_device(request: CompileRequest) -> None:
-    if request.replicas * request.partitions > 1:
-        raise PluginError(
-            "UNIMPLEMENTED",
-            f"The program is for {request.replicas} replicas of {request.partitions} partitions; 'tt' has one device.",
-        )
-
-
-def _text(op: Any, name: str) -> str:
-    return op.attributes[name].value if name in op.attributes else ""
-
-
-def _attributes_of(function: Any, name: str) -> list[Any]:
-    return list(function.attributes[name]) if function is not None and name in function.attributes else []
-
-
-def _memory_kinds(attributes: Sequence[Any], count: int) -> tuple[str, ...]:
-    """Returns the kind of memory of each argument or result; ``device`` where none is given or the kind is unknown."""
-    kinds = [attrs["mhlo.memory_kind"].value if "mhlo.memory_kind" in attrs else "device" for attrs in attributes]
-    kinds = [kind if kind in MEMORY_KINDS else "device" for kind in kinds]
-    return tuple(kinds) if len(kinds) == count else ("device",) * count
 
 
 # Running -------------------------------------------------------------------------------------------------------------
 
 
 def execute(
-    executable: Executable, inputs: tuple[Buffer, ...], states: bytes
+    executable: Executable, inputs: tuple[Buffer, ...], states: bytes, devices: int = 1
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Runs a program. The C part calls this function.
 
     Args:
         executable: the loaded program.
-        inputs: one buffer per argument.
-        states: one byte per argument: :data:`FREE`, :data:`KEPT` or 0.
+        inputs: one buffer per argument, for one device after the other.
+        states: one byte per buffer: :data:`FREE`, :data:`KEPT` or 0.
+        devices: number of devices that the program is to run on.
 
     Returns:
-        Handles of the results, and indices of the donated arguments.
+        Handles of the results, for one device after the other, and indices of the donated arguments.
 
     Raises:
-        PluginError: the number of arguments is wrong, or a donated array is passed twice.
+        PluginError: the number of devices or arguments is wrong, or a donated array is passed twice.
     """
-    if len(inputs) != len(executable.program.arguments):
+    if devices != len(executable.devices):
         raise PluginError(
             "INVALID_ARGUMENT",
-            f"Argument count mismatch: expected {len(executable.program.arguments)}, got {len(inputs)}.",
+            f"The program is compiled for {len(executable.devices)} devices, and called with arrays of {devices}.",
         )
+    expected = len(executable.program.arguments) * devices
+    if len(inputs) != expected:
+        raise PluginError("INVALID_ARGUMENT", f"Argument count mismatch: expected {expected}, got {len(inputs)}.")
     if executable.donated and len(set(inputs)) < len(inputs):
         _check_donations(executable, inputs, states)
     return executable.run(inputs, states), executable.donated
@@ -500,8 +282,33 @@ def deserialize_and_load(args: Any) -> None:
             f"The executable was compiled by tt-xla {compiled.version}; tt-xla {__version__} is running.",
             hint="Compile the program again.",
         )
+    compiled = _reassigned(compiled, _new_options(args), client)
     program = Program.from_bytes(compiled.program)
     args.loaded_executable = Executable(client, compiled, program).new_handle()
+
+
+def _new_options(args: Any) -> bytes:
+    """Returns the ``CompileOptionsProto`` with which an executable is loaded; empty to load it as it was compiled."""
+    if not has_field(args, "overridden_serialized_compile_options_size"):
+        return b""
+    return bytes_at(args.overridden_serialized_compile_options, args.overridden_serialized_compile_options_size)
+
+
+def _reassigned(compiled: Compiled, options: bytes, client: Client) -> Compiled:
+    """Returns an executable assigned to the devices that new compile options name.
+
+    Raises:
+        PluginError: the client lacks a device that the program needs.
+    """
+    request = read_compile_options(options or compiled.options)
+    if request.partitions != len(compiled.assignment):
+        raise PluginError(
+            "INVALID_ARGUMENT",
+            f"The executable was compiled for {len(compiled.assignment)} devices, and is to be loaded on "
+            f"{request.partitions}.",
+        )
+    assignment = assign(request, client.target)
+    return msgspec.structs.replace(compiled, options=options or compiled.options, assignment=assignment)
 
 
 @slot("PJRT_Executable_OptimizedProgram")
@@ -520,4 +327,4 @@ def optimized_program(args: Any) -> None:
     output.format_size = len(program_format)
 
 
-__all__ = ["Compiled", "Executable", "compile_bytes", "execute"]
+__all__ = ["Executable", "execute"]

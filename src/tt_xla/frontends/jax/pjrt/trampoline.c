@@ -195,7 +195,6 @@ PERMANENT(shutting_down, UNAVAILABLE, "The Python interpreter is shutting down; 
 PERMANENT(no_memory, INTERNAL, "The host is out of memory.");
 PERMANENT(no_reason, INTERNAL, "A slot of the plugin failed, and so did the account of why. Please report it.");
 PERMANENT(was_deleted, INVALID_ARGUMENT, "A buffer or executable that was deleted or donated is used again.");
-PERMANENT(wrong_devices, INVALID_ARGUMENT, "Device count mismatch: the plugin runs programs of one device.");
 
 static void *make_error(int code, const char *message, size_t size)
 {
@@ -534,50 +533,57 @@ static bool is_kept(const Execution *asked, size_t index)
 
 /* Calls the handler with the executable's object, a tuple of the arguments' objects, and one byte per argument. The byte
  * is 1 if nothing else refers to the argument's memory, so that it may be written; 2 if JAX keeps the argument although
- * the program was compiled with its donation; otherwise 0. The handler returns the handles of the results and the indices
- * of the donated arguments. */
+ * the program was compiled with its donation; otherwise 0. The arguments of each device follow those of the device
+ * before; the number of devices is passed too if it is not 1. The handler returns the handles of the results, device by
+ * device, and the indices of the donated arguments. */
 static void *slot_execute(int slot, Args *args)
 {
     Execution *asked = (void *)args;
     Entry entry;
     void *error = NULL;
-    if (asked->device_count != 1)
-        return &wrong_devices;
     Cell *executable = args->handle;
-    Cell *const *given = asked->arguments[0];
+    size_t devices = asked->device_count, count = asked->argument_count;
     if (!enter(&entry))
         return &shutting_down;
     PyObject *program = atomic_load(&executable->object);
-    PyObject *inputs = PyTuple_New((Py_ssize_t)asked->argument_count);
-    PyObject *states = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)asked->argument_count);
+    PyObject *inputs = PyTuple_New((Py_ssize_t)(devices * count));
+    PyObject *states = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(devices * count));
     char *state = states == NULL ? NULL : PyBytes_AsString(states);
     if (program == NULL || atomic_load(&executable->deleted))
         error = &was_deleted;
-    for (size_t i = 0; inputs != NULL && i < asked->argument_count; i++) {
-        PyObject *object = atomic_load(&given[i]->object);
-        if (object == NULL || atomic_load(&given[i]->deleted)) {
-            error = &was_deleted;
-            object = Py_None;
+    for (size_t d = 0; inputs != NULL && d < devices; d++) {
+        for (size_t i = 0; i < count; i++) {
+            Cell *given = asked->arguments[d][i];
+            PyObject *object = atomic_load(&given->object);
+            if (object == NULL || atomic_load(&given->deleted)) {
+                error = &was_deleted;
+                object = Py_None;
+            }
+            Py_INCREF(object);
+            PyTuple_SetItem(inputs, (Py_ssize_t)(d * count + i), object);
+            if (state != NULL)
+                state[d * count + i] = is_kept(asked, i) ? 2 : atomic_load(&given->references) == 1;
         }
-        Py_INCREF(object);
-        PyTuple_SetItem(inputs, (Py_ssize_t)i, object);
-        if (state != NULL)
-            state[i] = is_kept(asked, i) ? 2 : atomic_load(&given[i]->references) == 1;
     }
-    PyObject *arguments =
-        inputs == NULL || state == NULL || error != NULL ? NULL : PyTuple_Pack(3, program, inputs, states);
+    PyObject *arguments = NULL;
+    if (inputs != NULL && state != NULL && error == NULL)
+        arguments = devices == 1 ? PyTuple_Pack(3, program, inputs, states)
+                                 : Py_BuildValue("(OOOn)", program, inputs, states, (Py_ssize_t)devices);
     PyObject *answer = arguments == NULL ? NULL : call(handlers[slot], arguments, &error);
     PyObject *handles, *donated;
     if (answer != NULL && PyArg_ParseTuple(answer, "O!O!", &PyTuple_Type, &handles, &PyTuple_Type, &donated)) {
-        for (Py_ssize_t i = 0; i < PyTuple_Size(handles); i++)
-            asked->outputs[0][i] = PyLong_AsVoidPtr(PyTuple_GetItem(handles, i));
-        for (Py_ssize_t i = 0; i < PyTuple_Size(donated); i++) {
-            size_t index = PyLong_AsSize_t(PyTuple_GetItem(donated, i));
-            if (index < asked->argument_count && !is_kept(asked, index))
-                delete_cell(given[index]);
+        Py_ssize_t results = devices == 0 ? 0 : PyTuple_Size(handles) / (Py_ssize_t)devices;
+        for (size_t d = 0; d < devices; d++) {
+            for (Py_ssize_t i = 0; i < results; i++)
+                asked->outputs[d][i] = PyLong_AsVoidPtr(PyTuple_GetItem(handles, (Py_ssize_t)d * results + i));
+            for (Py_ssize_t i = 0; i < PyTuple_Size(donated); i++) {
+                size_t index = PyLong_AsSize_t(PyTuple_GetItem(donated, i));
+                if (index < count && !is_kept(asked, index))
+                    delete_cell(asked->arguments[d][index]);
+            }
+            if (asked->events != NULL)
+                asked->events[d] = &event;
         }
-        if (asked->events != NULL)
-            asked->events[0] = &event;
     } else if (error == NULL) {
         PyErr_Clear();
         error = &no_reason;

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tt_xla.frontends.jax.pjrt.errors import PluginError
-
-DEVICE_ASSIGNMENT = bytes.fromhex("080110011a030a0100")
-"""A DeviceAssignmentProto with one replica of one partition, on device 0."""
 
 EFFORTS = {9: 0, 19: 1, 29: 2, 39: 2}
 """Optimization levels of tt-xla by XLA's effort levels O0 to O3. The newest JAX writes effort levels, for ``"O1"``."""
@@ -24,11 +21,13 @@ class CompileRequest:
     Attributes:
         replicas: number of replicas of the program.
         partitions: number of partitions of each replica.
+        assignment: for each partition, the id of the device of each replica; empty to let the platform choose.
         options: the user's ``compiler_options``.
     """
 
     replicas: int = 1
     partitions: int = 1
+    assignment: tuple[tuple[int, ...], ...] = ()
     options: dict[str, OptionValue] = field(default_factory=dict)
 
 
@@ -43,13 +42,15 @@ def read_compile_options(data: bytes) -> CompileRequest:
     try:
         for number, value in _fields(data):
             if number == 3 and isinstance(value, bytes):  # executable_build_options
-                for inner, count in _fields(value):
-                    if inner == 4 and isinstance(count, int):
-                        request.replicas = count
-                    elif inner == 5 and isinstance(count, int):
-                        request.partitions = count
-                    elif inner == 24 and isinstance(count, int):  # optimization_level, which JAX takes from the options
-                        level = EFFORTS.get(count, count)
+                for inner, content in _fields(value):
+                    if inner == 4 and isinstance(content, int):
+                        request.replicas = content
+                    elif inner == 5 and isinstance(content, int):
+                        request.partitions = content
+                    elif inner == 9 and isinstance(content, bytes):
+                        request.assignment = _read_assignment(content)
+                    elif inner == 24 and isinstance(content, int):  # optimization_level: JAX takes it from the options
+                        level = EFFORTS.get(content, content)
             elif number == 7 and isinstance(value, bytes):  # env_option_overrides
                 entry = dict(_fields(value))
                 name, override = entry[1], entry[2]
@@ -64,6 +65,37 @@ def read_compile_options(data: bytes) -> CompileRequest:
     if level is not None:
         request.options.setdefault("optimization_level", level)
     return request
+
+
+def _read_assignment(data: bytes) -> tuple[tuple[int, ...], ...]:
+    """Returns the devices in a ``DeviceAssignmentProto``: for each partition, the device of each replica.
+
+    Raises:
+        ValueError: the partitions have different numbers of replicas.
+    """
+    partitions: list[tuple[int, ...]] = []
+    for number, value in _fields(data):
+        if number == 3 and isinstance(value, bytes):  # computation_devices
+            devices: list[int] = []
+            for inner, content in _fields(value):
+                if inner == 1:
+                    devices += [content] if isinstance(content, int) else _packed(content)
+            partitions.append(tuple(devices))
+    if len({len(devices) for devices in partitions}) > 1:
+        raise ValueError("a device assignment whose partitions have different numbers of replicas")
+    return tuple(partitions)
+
+
+def write_assignment(assignment: Sequence[Sequence[int]]) -> bytes:
+    """Returns a ``DeviceAssignmentProto``.
+
+    Args:
+        assignment: for each partition, the id of the device of each replica.
+    """
+    rows = [b"".join(map(_write_varint, devices)) for devices in assignment]
+    messages = [b"\x0a" + _write_varint(len(row)) + row for row in rows]
+    counts = b"\x08" + _write_varint(len(assignment[0])) + b"\x10" + _write_varint(len(assignment))
+    return counts + b"".join(b"\x1a" + _write_varint(len(message)) + message for message in messages)
 
 
 def _option_value(data: bytes) -> OptionValue:
@@ -104,6 +136,26 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
             raise ValueError("the message is cut off")
         yield key >> 3, data[position : position + size]
         position += size
+
+
+def _packed(data: bytes) -> list[int]:
+    """Returns the varints that follow each other in a packed field."""
+    numbers: list[int] = []
+    position = 0
+    while position < len(data):
+        number, position = _varint(data, position)
+        numbers.append(number)
+    return numbers
+
+
+def _write_varint(number: int) -> bytes:
+    """Returns the varint of a number of at least 0."""
+    written = bytearray()
+    while number > 0x7F:
+        written.append(number & 0x7F | 0x80)
+        number >>= 7
+    written.append(number)
+    return bytes(written)
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:

@@ -1,0 +1,177 @@
+"""Compiles StableHLO that JAX passes with a ``CompileOptionsProto`` to the serializable part of an executable."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tt_xla import __version__
+from tt_xla.frontends.jax.model_libraries import recognise_models
+from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology, check_device, count_of
+from tt_xla.frontends.jax.pjrt.errors import PluginError
+from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
+from tt_xla.frontends.jax.pjrt.wire import CompileRequest, OptionValue, read_compile_options
+from tt_xla.frontends.jax.trust import is_own
+from tt_xla.ir.program import Program
+from tt_xla.log import logger
+from tt_xla.options import CompileOptions
+from tt_xla.target import Target
+
+FROM_JAX = "the program from JAX"
+"""How error messages call the module that JAX passes."""
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """The serialized part of an executable.
+
+    Attributes:
+        version: the version of tt-xla that compiled it.
+        program: a serialized :class:`~tt_xla.ir.program.Program`.
+        module: the StableHLO as JAX passed it.
+        options: the ``CompileOptionsProto`` as JAX passed it.
+        assignment: for each partition, the id of the device of each replica.
+        donated: indices of the arguments whose memory the program may reuse.
+        parameter_memories: kind of memory of each argument.
+        output_memories: kind of memory of each result.
+    """
+
+    version: str
+    program: bytes
+    module: bytes
+    options: bytes
+    assignment: tuple[tuple[int, ...], ...]
+    donated: tuple[int, ...]
+    parameter_memories: tuple[str, ...]
+    output_memories: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the program, in hexadecimal."""
+        return hashlib.sha256(self.program).hexdigest()
+
+
+def read_request(args: Any) -> tuple[bytes, bytes]:
+    """Returns the bytes of the program and of the compile options.
+
+    Raises:
+        PluginError: the program is not MLIR.
+    """
+    passed_program = struct("PJRT_Program").from_address(args.program)
+    program_format = text_at(passed_program.format, passed_program.format_size)
+    if program_format != "mlir":
+        raise PluginError("INVALID_ARGUMENT", f"The program has format '{program_format}'; expected 'mlir'.")
+    recognise_models()  # the user may have imported a model library after the plugin was registered
+    return (
+        bytes_at(passed_program.code, passed_program.code_size),
+        bytes_at(args.compile_options, args.compile_options_size),
+    )
+
+
+def compile_bytes(
+    client: Client | Topology, code: bytes, options: bytes, modules: dict[str, str] | None = None
+) -> tuple[Compiled, Program]:
+    """Compiles a program that JAX passes.
+
+    Args:
+        client: the client or topology to compile for.
+        code: portable StableHLO artifact.
+        options: ``CompileOptionsProto``.
+        modules: receives the module's text after each stage if the options ask for generated source.
+
+    Returns:
+        The serialized part of the executable, and the program in it.
+
+    Raises:
+        PluginError: the program or its options are damaged, or the system has too few chips.
+        CompileError: the program cannot be compiled.
+        OptionError: an option is unknown or has a bad value.
+    """
+    from tt_xla.compiler import compile_module
+    from tt_xla.compiler.stablehlo import DONATION, parse_module
+    from tt_xla.compiler.stablehlo.untrusted import checked
+    from tt_xla.frontends.jax.pjrt.prepare import replace_tokens
+
+    request = read_compile_options(options)
+    assignment = assign(request, client.target)
+    module = parse_module(code if is_own() else checked(code, FROM_JAX), FROM_JAX)
+    function = next((op for op in module.body.operations if _text(op, "sym_name") == "main"), None)
+    arguments = _attributes_of(function, "arg_attrs")
+    results = _attributes_of(function, "res_attrs")
+    replace_tokens(module)
+    parsed = CompileOptions.parse(_own(request.options))
+    program = compile_module(
+        module,
+        parsed,
+        client.target,
+        name=_text(module.operation, "sym_name") or "main",
+        dumps=modules if parsed.generates_source else None,
+    )
+    compiled = Compiled(
+        version=__version__,
+        program=program.to_bytes(),
+        module=code,
+        options=options,
+        assignment=assignment,
+        donated=tuple(index for index, attrs in enumerate(arguments) if any(name in attrs for name in DONATION)),
+        parameter_memories=_memory_kinds(arguments, len(program.arguments)),
+        output_memories=_memory_kinds(results, len(program.results)),
+    )
+    return compiled, program
+
+
+def _own(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """Returns the options without XLA's flags. Programs set those for every backend; ``tt`` ignores them."""
+    for name in options:
+        if name.startswith("xla_"):
+            logger().info("compile option %s is a flag of XLA, which 'tt' ignores", name)
+    return {name: value for name, value in options.items() if not name.startswith("xla_")}
+
+
+def assign(request: CompileRequest, target: Target) -> tuple[tuple[int, ...], ...]:
+    """Returns for each partition of a program the ids of its replicas' devices: those requested, else the first ones.
+
+    Raises:
+        PluginError: the program has several replicas, or the system lacks a chip that it needs.
+    """
+    if request.replicas > 1:
+        raise PluginError(
+            "UNIMPLEMENTED",
+            f"The program has {request.replicas} replicas; 'tt' runs programs of one replica with any number of "
+            "partitions.",
+            hint="Use jax.jit with shardings or jax.shard_map in place of jax.pmap.",
+        )
+    if request.partitions > target.chips:
+        raise PluginError(
+            "INVALID_ARGUMENT",
+            f"The program is for {request.partitions} devices; system {target.name} has {count_of(target.chips)}.",
+            hint="Make the mesh smaller, or set TTXLA_SYSTEM to a larger system (tt-xla info lists them).",
+        )
+    assignment = request.assignment or tuple((number,) for number in range(request.partitions))
+    devices = [number for (number,) in assignment]
+    if len(devices) != request.partitions or len(set(devices)) < len(devices):
+        raise PluginError(
+            "INVALID_ARGUMENT",
+            f"The program has {request.partitions} partitions, and is assigned to devices {devices}; "
+            "expected as many different devices.",
+        )
+    for number in devices:
+        check_device(target, number)
+    return assignment
+
+
+def _text(op: Any, name: str) -> str:
+    return op.attributes[name].value if name in op.attributes else ""
+
+
+def _attributes_of(function: Any, name: str) -> list[Any]:
+    return list(function.attributes[name]) if function is not None and name in function.attributes else []
+
+
+def _memory_kinds(attributes: Sequence[Any], count: int) -> tuple[str, ...]:
+    """Returns the kind of memory of each argument or result; ``device`` where none is given or the kind is unknown."""
+    kinds = [attrs["mhlo.memory_kind"].value if "mhlo.memory_kind" in attrs else "device" for attrs in attributes]
+    kinds = [kind if kind in MEMORY_KINDS else "device" for kind in kinds]
+    return tuple(kinds) if len(kinds) == count else ("device",) * count
