@@ -104,6 +104,7 @@ class Chip:
     name: str = "test"
     arch: str = "wormhole_b0"
     dram_usable_bytes: int = 12 << 30
+    chips: int = 1
 
 
 @pytest.fixture

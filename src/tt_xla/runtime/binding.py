@@ -44,6 +44,8 @@ class Step:
     """Facts that the kernel is bound to; None for instructions that run other functions."""
     key: bytes = b""
     """Key of the kernel in the device's program cache."""
+    chip: int = 0
+    """Position in the mesh of the first chip that runs the instruction."""
 
 
 class Code:

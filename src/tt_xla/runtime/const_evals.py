@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -29,10 +29,16 @@ class _Entry:
 
 
 class ConstEvalCache:
-    """Cached results of a Program's const-eval functions, keyed by function name."""
+    """Cached results of a Program's const-eval functions, keyed by function name.
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    Args:
+        program: the Program.
+        origins: for each function, the function whose results are accounted for in its place; None for the functions
+            themselves.
+    """
+
+    def __init__(self, program: Program, origins: Mapping[str, Function] | None = None) -> None:
+        self._accounted = origins or {function.name: function for function in program.functions}
         self._entry = program.functions[0]
         arguments = zip(self._entry.arguments, program.arguments, strict=True)
         self._written = {value for value, argument in arguments if argument.written}
@@ -53,8 +59,7 @@ class ConstEvalCache:
     @property
     def device_bytes(self) -> int:
         """DRAM bytes that the cached results take, tile padding included."""
-        functions = [function for function in self._program.functions if function.name in self._entries]
-        return sum(_device_bytes(function) for function in functions)
+        return sum(_device_bytes(self._accounted[name]) for name in [*self._entries])
 
     def begin_run(self, tokens: Iterable[Token]) -> None:
         """Starts a run whose arguments have these tokens, one for each argument of the entry."""

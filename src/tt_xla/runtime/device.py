@@ -1,11 +1,11 @@
-"""A card, emulated or run by TT-NN: loads programs, keeps the program cache, and accounts for DRAM and trace region."""
+"""The chips of a card, emulated or run by TT-NN: they load programs, and account for DRAM and trace region."""
 
 from __future__ import annotations
 
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,6 +18,8 @@ from tt_xla.runtime.emulator import heap
 from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.largest import largest_op, largest_tensors
+from tt_xla.runtime.mesh.executable import MeshExecutable
+from tt_xla.runtime.mesh.expansion import Expansion, expand
 from tt_xla.runtime.observed import make_executable
 from tt_xla.runtime.status import Reporter, Status
 
@@ -29,6 +31,8 @@ class Chip(Protocol):
     def name(self) -> str: ...
     @property
     def arch(self) -> str: ...
+    @property
+    def chips(self) -> int: ...
     @property
     def dram_usable_bytes(self) -> int: ...
 
@@ -63,69 +67,161 @@ def _no_bytes() -> int:
 
 
 class Device:
-    """One card of a system.
+    """One chip of a system. The first chip stands for the system: it knows the others, and loads programs for several.
+
+    The chips of a system share one program cache, and run one program at a time. Each has DRAM of its own.
 
     Args:
         target: properties of the system.
         trace_region_bytes: DRAM reserved for traces; None lets the region grow as needed. The default is read from
             ``TT_RUNTIME_TRACE_REGION_SIZE``.
+        first: the system's first chip; None for the first chip itself.
+        index: number of the chip in the system.
     """
 
-    def __init__(self, target: Chip, trace_region_bytes: int | None = _FROM_ENVIRONMENT) -> None:
+    def __init__(
+        self,
+        target: Chip,
+        trace_region_bytes: int | None = _FROM_ENVIRONMENT,
+        first: Device | None = None,
+        index: int = 0,
+    ) -> None:
         self.target = target
+        self.index = index
+        self._first: Device = self if first is None else first
+        self._others_by_index: dict[int, Device] = {}
+        """Chips of the system besides the first one that were asked for, by index."""
         from_environment = trace_region_bytes == _FROM_ENVIRONMENT
         self.trace_region_bytes = options.trace_region_bytes() if from_environment else trace_region_bytes
-        self.lock = threading.RLock()
+        self.lock: threading.RLock = threading.RLock() if first is None else first.lock
         """Held while a program runs, because the card runs one program at a time."""
-        self.program_cache: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
+        self.program_cache: weakref.WeakValueDictionary[bytes, Any] = (
+            weakref.WeakValueDictionary() if first is None else first.program_cache
+        )
         """Bound kernels by op, attributes, operand and result specs and numerics. A kernel stays as long as a program
         uses it."""
         self._executables: weakref.WeakSet[Executable] = weakref.WeakSet()
-        self._loading = threading.RLock()
+        self._loading: threading.RLock = threading.RLock() if first is None else first._loading
         """Guards the set of loaded programs. It differs from ``lock`` because a host callback of a running program may
         wait for another thread that compiles and loads a program."""
         self.resident: Callable[[], int] = _no_bytes
         """Returns the bytes of all tensors that a frontend holds on the device, including arguments of programs."""
-        self.reporter = Reporter(target.name, self._measure)
+        self.reporter = Reporter(target.name, self._measure, index)
 
     @property
     def name(self) -> str:
         """Name of the system."""
         return self.target.name
 
-    def load(self, program: Program) -> Executable:
-        """Makes ``program`` ready to run on the runtime that ``TTXLA_RUNTIME`` names.
+    def chip(self, index: int) -> Device:
+        """Returns a chip of the system.
+
+        Raises:
+            ExecutionError: the system has no such chip.
+        """
+        first = self._first
+        if not 0 <= index < self.target.chips:
+            raise ExecutionError(
+                f"{self.name} has no chip {index}; its chips are 0 to {self.target.chips - 1}.",
+                hint="Choose another chip, or set TTXLA_SYSTEM to a system with more chips.",
+            )
+        if index == 0:
+            return first
+        with self._loading:
+            if index not in first._others_by_index:
+                first._others_by_index[index] = Device(self.target, self.trace_region_bytes, first, index)
+            return first._others_by_index[index]
+
+    def load(self, program: Program) -> Any:
+        """Makes a program ready to run on the runtime that ``TTXLA_RUNTIME`` names.
 
         With ``TT_COMPILE_ONLY_SYSTEM_DESC`` its runs compute nothing and return zeros.
 
+        Returns:
+            An :class:`~tt_xla.runtime.executable.Executable` on this chip. For a program with a mesh, a
+            :class:`~tt_xla.runtime.mesh.executable.MeshExecutable` on the first chips of the system.
+
         Raises:
-            ExecutionError: the program was compiled for another system, or is not well-formed.
+            ExecutionError: the program was compiled for another system or for more chips, or is not well-formed.
             OptionError: the program was compiled with a trace, and the program cache is off.
             TraceRegionError: the trace does not fit in the trace region.
             ResourceExhaustedError: the program does not fit in DRAM.
         """
+        if program.mesh is not None:
+            return self.load_mesh(program)
+        self._check_system(program)
+        with self._loading:
+            executable = self._executable(program)
+            self._place(executable)
+        return executable
+
+    def load_mesh(self, program: Program, chips: Sequence[int] | None = None) -> MeshExecutable:
+        """Makes a program with a mesh ready to run.
+
+        Args:
+            program: a Program with a mesh.
+            chips: number of the chip at each position of the mesh; by default the first chips of the system.
+
+        Raises:
+            ExecutionError: the program has no mesh or was compiled for another system, or the mesh has more chips than
+                the system or than ``chips``.
+            OptionError: the program was compiled with a trace, and the program cache is off.
+            TraceRegionError: the trace does not fit in the trace region of a chip.
+            ResourceExhaustedError: the program does not fit in the DRAM of a chip.
+        """
+        self._check_system(program)
+        mesh = program.mesh
+        if mesh is None:
+            raise ExecutionError(f"Program '{program.name}' is for one chip and has no mesh.", hint="Use load().")
+        numbers = list(range(mesh.size) if chips is None else chips)
+        if mesh.size > self.target.chips:
+            raise ExecutionError(
+                f"Program '{program.name}' is for a mesh of {mesh.size} chips; {self.name} has {self.target.chips}.",
+                hint="Compile it for a smaller mesh, or set TTXLA_SYSTEM to a system with more chips.",
+            )
+        if len(set(numbers)) != mesh.size or len(numbers) != mesh.size:
+            raise ExecutionError(
+                f"Program '{program.name}' is for a mesh of {mesh.size} chips, got chips {numbers}.",
+                hint="Name as many different chips as the mesh has.",
+            )
+        expansion = expand(program)
+        with self._loading:
+            executable = self._executable(program, expansion, [self.chip(number) for number in numbers])
+            self._place(executable)
+        return MeshExecutable(executable, program, expansion)
+
+    def _check_system(self, program: Program) -> None:
         if program.target != self.name:
             raise ExecutionError(
                 f"Program '{program.name}' was compiled for {program.target}; this device is {self.name}.",
                 hint=f"Compile it for {self.name}, or set TTXLA_SYSTEM={program.target}.",
             )
-        with self._loading:
-            executable = self._executable(program)
-            if executable.traced:
-                self._check_trace_allowed(program)
-                self.check_trace_region(executable)
-            self.check_memory(executable)
-            self._executables.add(executable)
-            self.reporter.write()
-        logger().debug("loaded %s on %s: %s", program.name, self.name, self.memory())
-        return executable
 
-    def _executable(self, program: Program) -> Executable:
+    def _place(self, executable: Executable) -> None:
+        """Checks that every chip of a new executable has room for it, and accounts for it there."""
+        for chip in executable.devices:
+            if executable.traced:
+                self._check_trace_allowed(executable.program)
+                chip.check_trace_region(executable)
+            chip.check_memory(executable)
+        for chip in executable.devices:
+            chip._executables.add(executable)
+            chip.reporter.write()
+        logger().debug("loaded %s on %s: %s", executable.program.name, self.name, self.memory())
+
+    def _executable(
+        self, program: Program, expansion: Expansion | None = None, chips: Sequence[Device] = ()
+    ) -> Executable:
         if options.is_compile_only() or program.options.get("dry_run"):
-            return CompiledOnly(self, program)
+            return CompiledOnly(self, program, expansion, chips)
         if options.selected_runtime() == "emulated":
             heap.keep_freed()
-            return make_executable(self, program)
+            return make_executable(self, program, expansion, chips)
+        if expansion is not None:
+            raise ExecutionError(
+                f"Program '{program.name}' is for a mesh of chips; the runtime TT-NN runs programs for one chip.",
+                hint="Unset TTXLA_RUNTIME, so that the emulated card runs it.",
+            )
         from tt_xla.runtime.ttnn.executable import TTNNExecutable
 
         return TTNNExecutable(self, program)
@@ -232,7 +328,7 @@ class Device:
         return const_eval, region, max(0, self.resident() - executable.argument_bytes)
 
     def _exhausted(self, executable: Executable, missing: int) -> ResourceExhaustedError:
-        program = executable.program
+        program = executable.source
         const_eval, region, tensors = self._staying(executable)
         beside = f", and other tensors take {_size(tensors)}" if tensors else ""
         return ResourceExhaustedError(
@@ -258,14 +354,16 @@ _opened: dict[str, Device] = {}
 _opening = threading.Lock()
 
 
-def get_device(system: str | None = None) -> Device:
-    """Returns the card of a system. The card is opened on first use and kept for the life of the process.
+def get_device(system: str | None = None, chip: int = 0) -> Device:
+    """Returns a chip of a system. The system is opened on first use and kept for the life of the process.
 
     Args:
         system: name of the system; by default the value of ``TTXLA_SYSTEM``.
+        chip: number of the chip. The first one also loads programs for several chips.
 
     Raises:
         SystemDescriptionError: no system has this name.
+        ExecutionError: the system has no such chip.
     """
     name = system or options.selected_system()
     with _opening:
@@ -274,4 +372,4 @@ def get_device(system: str | None = None) -> Device:
 
             target = load_target(name)
             _opened[name] = _opened.setdefault(target.name, Device(target))
-        return _opened[name]
+        return _opened[name].chip(chip)

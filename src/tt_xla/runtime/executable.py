@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import time
 import weakref
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ from tt_xla.target import Target
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
+    from tt_xla.runtime.mesh.expansion import Expansion
 
 _RUN_HERE = (FunctionKind.FORWARD, FunctionKind.SUBPROGRAM, FunctionKind.CONST_EVAL, FunctionKind.TRACE)
 """Kinds of the functions that this runtime executes. The functions that allocate slots for a trace, capture it and
@@ -91,6 +92,12 @@ class _Bound:
 class Executable:
     """A Program on a device. Made by :meth:`tt_xla.runtime.Device.load`.
 
+    Args:
+        device: the chip that it runs on, or the first of several.
+        program: the Program.
+        expansion: the expansion of a Program with a mesh.
+        chips: the chips that a Program with a mesh runs on.
+
     Raises:
         ExecutionError: the Program calls a function it lacks, or an op that has no kernel.
     """
@@ -101,8 +108,20 @@ class Executable:
     uses_fused_kernels = True
     """Whether one fused kernel may compute what several bound calls do."""
 
-    def __init__(self, device: Device, program: Program) -> None:
+    def __init__(
+        self, device: Device, program: Program, expansion: Expansion | None = None, chips: Sequence[Device] = ()
+    ) -> None:
         self.device = device
+        self.source = program
+        """The Program as it was loaded; :attr:`program` is its expansion if it has a mesh."""
+        self.devices = tuple(chips) or (device,)
+        """The chips that the Program runs on."""
+        first_chips: Mapping[str, Sequence[int]] = {}
+        origins: dict[str, Function] | None = None
+        if expansion is not None:
+            sources = {function.name: function for function in program.functions}
+            origins = {name: sources[origin] for name, origin in expansion.origins.items()}
+            program, first_chips = expansion.program, expansion.chips
         self.program = program
         self._declared = [declared(result) for result in program.results]
         self.counters = Counters()
@@ -111,7 +130,7 @@ class Executable:
         self._reader = ArgumentReader(program, self._entry)
         self._functions = {function.name: function for function in program.functions}
         self._bound = {
-            function.name: _Bound(code_of(program, function))
+            function.name: _Bound(code_of(program, function, first_chips.get(function.name, ())))
             for function in program.functions
             if function.kind in _RUN_HERE
         }
@@ -119,7 +138,7 @@ class Executable:
         traces = trace_calls(program, steps)
         self._traces = Traces(program, traces)
         self._weights = ProgramWeights(program, traces)
-        self._const_evals = ConstEvalCache(program)
+        self._const_evals = ConstEvalCache(program, origins)
         self._loads = [step for step in steps if step.instruction.op == LOAD_CACHED]
         """Steps of the entry that load const-eval results."""
         self._reader.distinguishes_contents = bool(self._loads)
@@ -155,13 +174,14 @@ class Executable:
 
     @property
     def const_eval_bytes(self) -> int:
-        """Bytes of DRAM that const-eval results take, tile padding included."""
+        """Bytes of a chip's DRAM that const-eval results take, tile padding included."""
         return self._const_evals.device_bytes
 
     @property
     def argument_bytes(self) -> int:
-        """Bytes of DRAM that the arguments take, tile padding included."""
-        layouts = (self._entry.values[value].layout for value in self._entry.arguments)
+        """Bytes of a chip's DRAM that the arguments take, tile padding included."""
+        entry = self.source.functions[0]
+        layouts = (entry.values[value].layout for value in entry.arguments)
         return sum(layout.bytes for layout in layouts if layout.on_device)
 
     def run(
@@ -184,21 +204,24 @@ class Executable:
             ExecutionError: arguments do not match, a value does not fit its on-device type, or an op fails.
             ResourceExhaustedError: by now other programs hold the DRAM or trace region this one needs.
         """
-        if observation.RUNS:
+        if observation.RUNS and self.source is self.program:
             for observer in observation.RUNS:
                 observer(self.program, tensors)
         with self.device.lock, _WITHOUT_GRADIENTS if torch.is_grad_enabled() else _NO_CONTEXT:
-            self.device.begin_run()
+            for chip in self.devices:
+                chip.begin_run()
             try:
                 return self._run_alone(tensors, versions, donated)
             finally:
-                self.device.reporter.end(self.predicted_us)
+                for chip in self.devices:
+                    chip.reporter.end(self.predicted_us)
 
     def _run_alone(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int]
     ) -> list[torch.Tensor]:
-        if self.device.resident() > self._room:
-            self.device.check_memory(self)
+        for chip in self.devices:
+            if chip.resident() > self._room:
+                chip.check_memory(self)
         arguments, tokens = self._reader.read(tensors, versions)
         if self._reader.new_versions:
             self._watch_new_versions()
@@ -348,14 +371,16 @@ class Executable:
 
     def _run_first(self, arguments: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """Runs the entry with the checks of the first run."""
-        self.device.check_memory(self)
+        for chip in self.devices:
+            chip.check_memory(self)
         self._const_evals.clear()  # a first run that failed left results; memory accounting expects none
-        target = self.device.target
         # A made-up chip has no memory to account for.
-        self._first_run = first_run = FirstRun(
-            self.program, self._functions, target if isinstance(target, Target) else None
-        )
+        target = self.device.target if isinstance(self.device.target, Target) else None
+        expanded = self.source is not self.program
+        self._first_run = first_run = FirstRun(self.program, self._functions, None if expanded else target)
         try:
+            if expanded and target is not None:
+                first_run.check_plan_of(self.source, target)
             results = self._call_entry(arguments)
             first_run.check_plan()
             return results
@@ -390,7 +415,8 @@ class Executable:
         """Runs a traced function: as it is the first time, then captured, then replayed."""
         phase = self._traces.begin(function.name)
         if phase is Phase.CAPTURE:
-            self.device.check_trace_region(self)
+            for chip in self.devices:
+                chip.check_trace_region(self)
         results = self._run_function(function, inputs)
         self._traces.end(function.name, phase)
         self.counters.captures += phase is Phase.CAPTURE

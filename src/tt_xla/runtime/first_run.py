@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.cost.residency import Overflow, Residency, account, called, held_arguments
+from tt_xla.cost.residency import Overflow, Residency, account, called, held_arguments, walk
 from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.ir.program import Function, Instruction, Program
 from tt_xla.runtime.binding import Step
@@ -92,9 +92,22 @@ class FirstRun:
         Raises:
             ExecutionError: they differ.
         """
-        memory, plan = self._memory, self._program.memory
-        if memory is None:
-            return
+        if self._memory is not None:
+            self._compare(self._memory)
+
+    def check_plan_of(self, program: Program, target: Target) -> None:
+        """Compares an account of one chip's Program with its memory plan, in the place of the run of a mesh.
+
+        Raises:
+            ExecutionError: they differ.
+            ResourceExhaustedError: the Program does not fit in the chip's memory.
+        """
+        memory = Residency(target)
+        self._require_fit(walk(program, memory))
+        self._compare(memory)
+
+    def _compare(self, memory: Residency) -> None:
+        plan = self._program.memory
         planned = (plan.dram_peak_bytes, plan.l1_peak_bytes_per_core)
         measured = (memory.dram_peak_bytes, memory.l1.peak)
         if measured != planned:

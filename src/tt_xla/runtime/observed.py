@@ -18,6 +18,7 @@ from tt_xla.runtime.transfer import Version
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
+    from tt_xla.runtime.mesh.expansion import Expansion
 
 
 class ObservedExecutable(Executable):
@@ -26,8 +27,15 @@ class ObservedExecutable(Executable):
     releases_weights = False  # observers may read the operands of a call
     uses_fused_kernels = False  # a fused kernel would hide the calls it replaces
 
-    def __init__(self, device: Device, program: Program, observer: KernelObserver) -> None:
-        super().__init__(device, program)
+    def __init__(
+        self,
+        device: Device,
+        program: Program,
+        observer: KernelObserver,
+        expansion: Expansion | None = None,
+        chips: Sequence[Device] = (),
+    ) -> None:
+        super().__init__(device, program, expansion, chips)
         self._observer = observer
 
     def run(
@@ -61,8 +69,13 @@ class ObservedExecutable(Executable):
         return reporting
 
 
-def make_executable(device: Device, program: Program) -> Executable:
-    """Returns the executable of a program on the emulated card, observed when an observer is active."""
+def make_executable(
+    device: Device, program: Program, expansion: Expansion | None = None, chips: Sequence[Device] = ()
+) -> Executable:
+    """Returns the executable of a program on the emulated card, observed when an observer is active.
+
+    The arguments are those of :class:`~tt_xla.runtime.executable.Executable`.
+    """
     for observer in KERNELS:
-        return ObservedExecutable(device, program, observer)
-    return Executable(device, program)
+        return ObservedExecutable(device, program, observer, expansion, chips)
+    return Executable(device, program, expansion, chips)

@@ -24,7 +24,7 @@ INTERVAL = 1.0
 
 
 class Status(msgspec.Struct):
-    """One emulated card in one process. Times are seconds since the epoch."""
+    """One chip of an emulated card in one process. Times are seconds since the epoch."""
 
     pid: int
     process_started: int
@@ -38,6 +38,8 @@ class Status(msgspec.Struct):
     """Predicted time of all runs together on the chip, in microseconds."""
     dram_used: int = 0
     dram_usable: int = 0
+    chip: int = 0
+    """Number of the chip in its system."""
     running_since: float = 0.0
     """Start of the run that was in progress at the last write; 0 when there was none."""
 
@@ -96,20 +98,27 @@ def request_reset(status: Status) -> None:
 
 def _request(status: Status) -> Path:
     """Returns the file whose existence asks a process for a reset."""
-    return folder() / f"{status.pid}-{status.system}.reset"
+    return _file(status).with_suffix(".reset")
+
+
+def _file(status: Status) -> Path:
+    """Returns the file of a chip's status."""
+    end = f"-{status.chip}" if status.chip else ""
+    return folder() / f"{status.pid}-{status.system}{end}.json"
 
 
 class Reporter:
-    """Writes the file of one card.
+    """Writes the file of one chip.
 
     Args:
-        system: name of the card's system.
+        system: name of the chip's system.
         measure: fills in the fields that the reporter does not count itself: programs and memory.
+        chip: number of the chip in its system.
     """
 
-    def __init__(self, system: str, measure: Callable[[Status], None]) -> None:
+    def __init__(self, system: str, measure: Callable[[Status], None], chip: int = 0) -> None:
         pid = os.getpid()
-        self.status = Status(pid, process_started(pid) or 0, system, time.time())
+        self.status = Status(pid, process_started(pid) or 0, system, time.time(), chip=chip)
         self._measure = measure
         self._due = 0.0
         self._works = True
@@ -136,11 +145,12 @@ class Reporter:
             return False
         status = self.status
         if status.pid != os.getpid():  # a forked child reports as a process of its own
-            self.status = status = Status(os.getpid(), process_started(os.getpid()) or 0, status.system, time.time())
+            pid = os.getpid()
+            self.status = status = Status(pid, process_started(pid) or 0, status.system, time.time(), chip=status.chip)
             self._registered = False
         self._measure(status)
         status.updated = time.time()
-        path = folder() / f"{status.pid}-{status.system}.json"
+        path = _file(status)
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             fresh = path.with_suffix(".new")

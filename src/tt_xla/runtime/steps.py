@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections.abc import Sequence
 
 import msgspec
 
@@ -40,14 +42,19 @@ _TRACE_CALLEES = {
 """Kind of the function that each callee attribute of a trace instruction names."""
 
 
-def code_of(program: Program, function: Function) -> Code:
+def code_of(program: Program, function: Function, chips: Sequence[int] = ()) -> Code:
     """Returns the steps of a function. A ``deallocate`` instruction becomes a drop of the step before it.
+
+    Args:
+        program: the Program.
+        function: one of its functions.
+        chips: for each instruction, the first chip that runs it; empty in a Program for one chip.
 
     Raises:
         ExecutionError: the function calls a function that the Program lacks, or has an op without a kernel.
     """
     steps: list[Step] = []
-    for instruction in function.body:
+    for instruction, chip in zip(function.body, chips or itertools.repeat(0), strict=False):
         inputs = tuple(instruction.operand_values())
         if instruction.op == DEALLOCATE:
             if steps:
@@ -57,7 +64,7 @@ def code_of(program: Program, function: Function) -> Code:
             # Nothing reads the slot before this copy, so the source tensor becomes the slot without copying.
             instruction = Instruction(COPY, {"input": inputs[0]}, (inputs[1],), {}, instruction.location)
             inputs = inputs[:1]
-        step = Step(instruction, inputs, [])
+        step = Step(instruction, inputs, [], chip=chip)
         if instruction.op in (LOAD_CACHED, TRACE):
             _check_call(program, function, instruction)
         elif instruction.op in CONTROL:

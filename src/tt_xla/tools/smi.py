@@ -41,6 +41,7 @@ def row(now: Status, before: Status | None = None, at: float | None = None) -> d
     return {
         "pid": now.pid,
         "system": now.system,
+        "chip": now.chip,
         "chips": target.chips,
         "links": [{"chips": link.chips, "channels": link.channels} for link in target.links],
         "clock_mhz": round(target.clock_hz / 1e6),
@@ -75,7 +76,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
         used, usable = card["dram_used_bytes"] / _GIB, card["dram_usable_bytes"] / _GIB
         cards.add_row(
             str(card["pid"]),
-            f"{card['system']}, {card['chips']} chip" + ("s" if card["chips"] > 1 else ""),
+            f"{card['system']}, " + (f"chip {card['chip']} of {card['chips']}" if card["chips"] > 1 else "1 chip"),
             f"{card['clock_mhz']} MHz",
             f"{used:.2f} of {usable:.1f} GiB",
             str(card["programs"]),
@@ -110,11 +111,11 @@ def show(*, once: bool, as_json: bool) -> None:
     if once:
         console.print(table([row(status) for status in processes.read_all()]))
         return
-    before: dict[tuple[int, str], Status] = {}
+    before: dict[tuple[int, str, int], Status] = {}
     with Live(console=console, refresh_per_second=2, screen=console.is_terminal) as live:
         try:
             while True:
-                current = {(status.pid, status.system): status for status in processes.read_all()}
+                current = {(status.pid, status.system, status.chip): status for status in processes.read_all()}
                 live.update(table([row(status, before.get(key)) for key, status in current.items()]))
                 # A status that was not updated since would give a utilisation of 0.
                 before |= {key: status for key, status in current.items() if _is_new(status, before.get(key))}

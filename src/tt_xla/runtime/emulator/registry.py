@@ -20,6 +20,7 @@ from tt_xla.registry import Registry
 FAMILIES = (
     "attention",
     "caches",
+    "collective",
     "convolution",
     "creation",
     "data_movement",

@@ -1,0 +1,209 @@
+"""Ops between the chips of a mesh. Operands are the tensors of the chips of one group, in their order along the axis.
+
+``ttnn.reduce_scatter`` follows tt-metal's ``reduce_scatter_minimal_async``: each chip's part is a chain of sums, which
+passes from chip to chip in both directions and is rounded to the tensor's type at each of them. ``ttnn.all_reduce``
+scatters and gathers like that when a dimension divides into the parts; else it gathers all tensors and adds them in
+one pass (``all_reduce_async.cpp``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from tt_xla.ir.element_types import TILE
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator.containers import hold
+from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.registry import kernel
+
+Tensor = torch.Tensor
+Config = Mapping[str, Any] | None
+
+_RING = "ring"
+
+
+@kernel("ttnn.all_gather", keeps_values=True)
+def all_gather(
+    ctx: Context,
+    input: Sequence[Tensor],
+    all_gather_dim: int,
+    cluster_axis: int | None = None,
+    num_links: int | None = None,
+    topology: str | None = None,
+    sub_device_id: int | None = None,
+) -> Tensor:
+    """Joins the tensors of all chips along a dimension."""
+    return input[0] if len(input) == 1 else torch.cat(list(input), all_gather_dim)
+
+
+@kernel("ttnn.all_reduce", "ttnn.all_reduce_async")
+def all_reduce(
+    ctx: Context,
+    input: Sequence[Tensor],
+    reduce_type: str,
+    cluster_axis: int | None = None,
+    num_links: int | None = None,
+    topology: str | None = None,
+    sub_device_id: int | None = None,
+    compute_config: Config = None,
+) -> Tensor:
+    """Reduces the tensors of all chips element by element."""
+    if reduce_type not in ("sum", "mean"):
+        return _reduced(input, reduce_type)
+    dim = _scattered_dim(ctx, len(input))
+    if dim is None or not ctx.silicon or len(input) == 1 or not input[0].is_floating_point():
+        return _scaled(_sum_of(input), reduce_type, len(input))
+    pieces = [torch.chunk(tensor, len(input), dim) for tensor in input]
+    parts = [_chained(ctx, [piece[place] for piece in pieces], place, topology) for place in range(len(input))]
+    return _scaled(torch.cat(parts, dim), reduce_type, len(input))
+
+
+@kernel("ttnn.reduce_scatter")
+def reduce_scatter(
+    ctx: Context,
+    input: Sequence[Tensor],
+    reduce_type: str,
+    scatter_dim: int,
+    cluster_axis: int | None = None,
+    num_links: int | None = None,
+    topology: str | None = None,
+    sub_device_id: int | None = None,
+    compute_config: Config = None,
+) -> Tensor | list[Tensor]:
+    """Reduces the tensors of all chips; each chip keeps its part of the result along a dimension."""
+    count = len(input)
+    pieces = [torch.chunk(tensor, count, scatter_dim) for tensor in input]
+    groups = [[piece[place] for piece in pieces] for place in range(count)]
+    if reduce_type not in ("sum", "mean"):
+        parts = [_reduced(group, reduce_type) for group in groups]
+    elif not ctx.silicon or count == 1 or not input[0].is_floating_point():
+        parts = [_scaled(_sum_of(group), reduce_type, count) for group in groups]
+    else:
+        chains = (_chained(ctx, group, place, topology) for place, group in enumerate(groups))
+        parts = [_scaled(chain, reduce_type, count) for chain in chains]
+    return parts[0] if count == 1 else parts
+
+
+@kernel("ttnn.all_to_all", keeps_values=True)
+def all_to_all(
+    ctx: Context, input: Sequence[Tensor], split_dim: int, concat_dim: int, cluster_axis: int | None = None
+) -> Tensor | list[Tensor]:
+    """Sends the n-th part of each chip's tensor along ``split_dim`` to the n-th chip, which joins what it gets."""
+    count = len(input)
+    pieces = [torch.chunk(tensor, count, split_dim) for tensor in input]
+    joined = [torch.cat([piece[place] for piece in pieces], concat_dim) for place in range(count)]
+    return joined[0] if count == 1 else joined
+
+
+@kernel("ttnn.mesh_partition", keeps_values=True)
+def mesh_partition(
+    ctx: Context, input: Tensor, dim: int, part: int, parts: int, cluster_axis: int | None = None
+) -> Tensor:
+    """Returns one chip's part of a tensor along a dimension."""
+    size = input.shape[dim] // parts
+    return input.narrow(dim, part * size, size)
+
+
+@kernel("ttnn.point_to_point", keeps_values=True)
+def point_to_point(
+    ctx: Context, input: Tensor, sender_coord: Sequence[int], receiver_coord: Sequence[int], **links: Any
+) -> Tensor:
+    """Returns the sender's tensor, which the receiver gets."""
+    return input
+
+
+def _scattered_dim(ctx: Context, count: int) -> int | None:
+    """Returns the dimension along which TT-NN scatters before it gathers: the last one that divides into the parts.
+
+    The last two dimensions of a tiled tensor count in tiles (``finding_scatter_dim`` in ``all_reduce_async.cpp``). None
+    where no dimension divides, or a tensor is not tiled; then TT-NN gathers all tensors and adds them.
+    """
+    specs = ctx.operands["input"]
+    assert not isinstance(specs, TensorSpec)
+    shape, tiled = specs[0].shape, specs[0].layout.tiled
+    if not tiled or len(shape) < 2:
+        return None
+    for dim in reversed(range(len(shape))):
+        size = -(-shape[dim] // TILE) if dim >= len(shape) - 2 else shape[dim]
+        if size and size % count == 0:
+            even = dim < len(shape) - 2 or shape[dim] % (TILE * count) == 0
+            return dim if even else None
+    return None
+
+
+def _chained(ctx: Context, pieces: Sequence[Tensor], place: int, topology: str | None) -> Tensor:
+    """Returns the sum of the pieces of all chips, in the order in which they reach the chip at ``place``.
+
+    On a line, one chain of sums comes from the first chip and one from the last; the chip adds its own piece to the
+    first chain, then the second chain. On a ring, each chain comes half of the way around, and the three are added in
+    one step. Each sum that a chip sends on is rounded to the tensor's type.
+    """
+    dtype = ctx.dtype
+    count = len(pieces)
+    if topology != _RING:
+        before, after = list(range(place)), list(range(count - 1, place, -1))
+        total = pieces[place]
+        for chain in (before, after):
+            if chain:
+                total = _add(total, _relayed(pieces, chain, dtype), dtype)
+        return total
+    half = count // 2
+    before = [(place - distance) % count for distance in range(half, 0, -1)]
+    after = [(place + distance) % count for distance in range(count - 1 - half, 0, -1)]
+    chains = [_relayed(pieces, chain, dtype) for chain in (before, after) if chain]
+    return hold(_sum_of([pieces[place], *chains]), dtype)
+
+
+def _relayed(pieces: Sequence[Tensor], chain: Sequence[int], dtype: Any) -> Tensor:
+    """Returns the sum that the last chip of a chain sends on."""
+    total = pieces[chain[0]]
+    for chip in chain[1:]:
+        total = _add(pieces[chip], total, dtype)
+    return total
+
+
+def _add(one: Tensor, other: Tensor, dtype: Any) -> Tensor:
+    """Returns the sum as the tensor's type holds it."""
+    return hold(one.to(torch.float32) + other.to(torch.float32), dtype)
+
+
+def _sum_of(tensors: Sequence[Tensor]) -> Tensor:
+    """Returns the sum in the order of the tensors, floats in float32 without rounding in between."""
+    wide = torch.float32 if tensors[0].is_floating_point() else torch.int64
+    total = tensors[0].to(wide)
+    for tensor in tensors[1:]:
+        total = total + tensor.to(wide)
+    return total
+
+
+def _scaled(total: Tensor, reduce_type: str, count: int) -> Tensor:
+    if reduce_type != "mean":
+        return total
+    return total.to(torch.float32) / count if total.is_floating_point() else total // count
+
+
+_REDUCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "max": torch.maximum,
+    "min": torch.minimum,
+    "prod": torch.mul,
+}
+
+
+def _reduced(tensors: Sequence[Tensor], reduce_type: str) -> Tensor:
+    """Returns the largest, the least or the product of the chips' elements.
+
+    Raises:
+        ValueError: TT-NN has no such reduction between chips.
+    """
+    function = _REDUCTIONS.get(reduce_type)
+    if function is None:
+        raise ValueError(f"it reduces by {reduce_type!r}; expected sum, mean, {', '.join(_REDUCTIONS)}")
+    if reduce_type == "prod":
+        tensors = [tensor.to(torch.float32 if tensor.is_floating_point() else torch.int64) for tensor in tensors]
+    total = tensors[0]
+    for tensor in tensors[1:]:
+        total = function(total, tensor)
+    return total

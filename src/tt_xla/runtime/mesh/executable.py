@@ -1,0 +1,153 @@
+"""A loaded Program for several chips."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+import torch
+
+from tt_xla.errors import ExecutionError
+from tt_xla.ir.mesh import Mesh, Sharding
+from tt_xla.ir.program import Argument, Program
+from tt_xla.runtime import observation
+from tt_xla.runtime.emulator.containers import DECLARED
+from tt_xla.runtime.executable import Counters, Executable
+from tt_xla.runtime.mesh.expansion import Expansion
+from tt_xla.runtime.mesh.shards import join
+from tt_xla.runtime.transfer import Version, describe
+
+Shards = Sequence[torch.Tensor]
+"""The tensor of every chip of a mesh, by position."""
+
+
+class MeshExecutable:
+    """A Program with a mesh on the chips of a card. Made by :meth:`tt_xla.runtime.Device.load`.
+
+    Args:
+        executable: the executable of the expansion, which computes what all chips do.
+        program: the Program.
+        expansion: its expansion.
+    """
+
+    def __init__(self, executable: Executable, program: Program, expansion: Expansion) -> None:
+        assert program.mesh is not None
+        self.program = program
+        self.executable = executable
+        self.device, self.devices = executable.device, executable.devices
+        self.predicted_us = program.predicted_device_us
+        self._mesh: Mesh = program.mesh
+        self._expansion = expansion
+        self._types = [(DECLARED[argument.dtype], tuple(argument.shape)) for argument in program.arguments]
+        self._written = {position for position, argument in enumerate(program.arguments) if argument.written}
+
+    @property
+    def counters(self) -> Counters:
+        """Counts of what the executable did since it was loaded; an op counts once for each distinct shard."""
+        return self.executable.counters
+
+    @property
+    def state(self) -> str:
+        """``cold`` before the first run, ``captured`` once later runs replay a trace, else ``warm``."""
+        return self.executable.state
+
+    @property
+    def traced(self) -> bool:
+        """Whether later runs replay a trace."""
+        return self.executable.traced
+
+    def run(
+        self, shards: Sequence[Shards], versions: Sequence[Version], donated: Container[int] = ()
+    ) -> list[list[torch.Tensor]]:
+        """Runs the Program once on all chips.
+
+        Args:
+            shards: for each argument, the tensor of every chip by position. Chips that hold the same shard may pass the
+                same tensor; of several, the first one is read.
+            versions: one token for each argument, unique in the process, that changes when one of its shards does;
+                None when the caller does not track the contents.
+            donated: positions of arguments whose memory the program may overwrite and return as a result.
+
+        Returns:
+            For each result, the tensor of every chip by position. Chips that hold the same shard share one tensor.
+
+        Raises:
+            ExecutionError: wrong number, shape or dtype of shards, a value that does not fit its on-device type, or an
+                op that fails.
+            ResourceExhaustedError: a chip lacks DRAM or room for traces, which other programs hold by now.
+        """
+        self._check(shards, versions)
+        if observation.RUNS:
+            self._report(shards)
+        reads = self._expansion.reads
+        tensors = [shards[argument][chip] for argument, chip in reads]
+        tokens = [versions[argument] for argument, _ in reads]
+        writable = [
+            index for index, (argument, _) in enumerate(reads) if argument in self._written and argument in donated
+        ]
+        results = self.executable.run(tensors, tokens, writable)
+        return [[results[index] for index in indices] for indices in self._expansion.returns]
+
+    def spare_parameters(self) -> dict[int, object]:
+        """Returns the parameters whose bytes may be released. Shards are never released."""
+        return {}
+
+    def accepts_stand_in(self, position: int, tensor: torch.Tensor) -> bool:
+        """Returns whether a tensor without bytes may be passed for an argument; never, as none is released."""
+        return False
+
+    def forget(self, version: int) -> None:
+        """Drops everything that was computed from an argument whose contents no longer exist."""
+        self.executable.forget(version)
+
+    def reset(self) -> None:
+        """Returns to the cold state: forgets bound kernels, const-eval results and the captured trace."""
+        self.executable.reset()
+
+    def _report(self, shards: Sequence[Shards]) -> None:
+        """Tells observers of runs the arguments as they were before they were split."""
+        arguments = zip(self.program.arguments, shards, strict=True)
+        tensors = [
+            join(group, _sharding(argument), self._mesh, _global_shape(argument)) for argument, group in arguments
+        ]
+        for observer in observation.RUNS:
+            observer(self.program, tensors)
+
+    def _check(self, shards: Sequence[Shards], versions: Sequence[Version]) -> None:
+        """Checks the number of arguments and the shards of every chip.
+
+        Raises:
+            ExecutionError: they do not match the Program.
+        """
+        arguments = self.program.arguments
+        if not len(shards) == len(versions) == len(arguments):
+            names = ", ".join(argument.name for argument in arguments)
+            raise ExecutionError(
+                f"Program '{self.program.name}' takes {len(arguments)} arguments, got shards of {len(shards)} and "
+                f"{len(versions)} versions.",
+                hint=f"Its arguments are, in order: {names}." if names else "",
+            )
+        size = self._mesh.size
+        for position, (group, (dtype, shape)) in enumerate(zip(shards, self._types, strict=True)):
+            if len(group) != size:
+                raise ExecutionError(
+                    f"Argument '{arguments[position].name}' of program '{self.program.name}' comes in {len(group)} "
+                    f"shards, expected {size}, one for each chip of the mesh {'x'.join(map(str, self._mesh.shape))}.",
+                    hint="Pass the same tensor for chips that hold the same shard.",
+                )
+            before = None
+            for chip, tensor in enumerate(group):
+                if tensor is not before and (tensor.dtype is not dtype or tensor.shape != shape):
+                    raise ExecutionError(
+                        f"Argument '{arguments[position].name}' of program '{self.program.name}' is "
+                        f"{describe(tensor.dtype, tensor.shape)} on chip {chip}, expected {describe(dtype, shape)}.",
+                        hint="Shards of all chips have one shape; split() pads those at the end of a dimension.",
+                    )
+                before = tensor
+
+
+def _sharding(argument: Argument) -> Sharding:
+    return argument.sharding or Sharding(((),) * len(argument.shape))
+
+
+def _global_shape(argument: Argument) -> tuple[int, ...]:
+    return argument.shape if argument.global_shape is None else argument.global_shape

@@ -1,0 +1,488 @@
+"""Expands a Program with a mesh to one without, in which each value exists once for every distinct shard.
+
+What chips hold alike is computed once: an instruction is repeated for each distinct shard of its operands. An exchange
+between chips becomes one instruction for each group, whose operand ``input`` is the list of the group's shards. Between
+exchanges the instructions of one chip stay together, so that they fuse as they do in a program for one chip.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from tt_xla.ir.mesh import Sharding
+from tt_xla.ir.program import (
+    CALL,
+    CASE,
+    DEALLOCATE,
+    LOAD_CACHED,
+    TRACE,
+    WHILE_LOOP,
+    Argument,
+    Function,
+    Instruction,
+    Operand,
+    Program,
+    Result,
+    TensorSpec,
+    loop_of,
+    subprograms_of,
+)
+from tt_xla.runtime.mesh.collectives import (
+    EXCHANGES,
+    JOINING,
+    MESH_PARTITION,
+    POINT_TO_POINT,
+    group_axes,
+    written_value,
+)
+from tt_xla.runtime.mesh.grid import NO_AXES, Axes, Grid, union
+from tt_xla.runtime.mesh.variation import ControlFlow, Flow, Variation
+
+ASSIGN = "ttnn.assign"
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A Program without a mesh that computes what a mesh of chips does, and how its tensors correspond."""
+
+    program: Program
+    reads: tuple[tuple[int, int], ...]
+    """For each argument of ``program``: position of the argument of the Program with the mesh, and the first chip that
+    holds this shard."""
+    returns: tuple[tuple[int, ...], ...]
+    """For each result of the Program with the mesh: index of the result of ``program`` that each chip holds."""
+    chips: Mapping[str, tuple[int, ...]]
+    """For each function of ``program``: the first chip that runs each of its instructions."""
+    origins: Mapping[str, str]
+    """Name of the function of the Program with the mesh that each function of ``program`` was expanded from."""
+
+
+def expand(program: Program) -> Expansion:
+    """Expands a Program with a mesh.
+
+    Raises:
+        ExecutionError: chips would wait for each other in a loop or case that some of them leave earlier.
+    """
+    return _Expander(program).expansion()
+
+
+class _Expander:
+    """Expands the functions of one Program. A function that is called for other shardings is expanded for each."""
+
+    def __init__(self, program: Program) -> None:
+        assert program.mesh is not None
+        self.program = program
+        self.grid = Grid(program.mesh)
+        self.variation = Variation(program, self.grid)
+        self.functions = {function.name: function for function in program.functions}
+        self._names: dict[object, str] = {}
+        self._expanded: dict[str, Function] = {}
+        self._chips: dict[str, tuple[int, ...]] = {}
+        self._origins: dict[str, str] = {}
+
+    def expansion(self) -> Expansion:
+        program, grid = self.program, self.grid
+        entry = program.functions[0]
+        arguments = [self._sharded(argument.sharding) for argument in program.arguments]
+        flow = self.variation.flow(entry.name, arguments)
+        self.function(entry.name, arguments, flow.results)
+        reads = [(position, chip) for position, axes in enumerate(arguments) for chip in grid.representatives(axes)]
+        returns: list[tuple[int, ...]] = []
+        results: list[Result] = []
+        for result, axes in zip(program.results, flow.results, strict=True):
+            indices = {chip: len(results) + index for index, chip in enumerate(grid.representatives(axes))}
+            results += [msgspec.structs.replace(result, sharding=None, global_shape=None)] * len(indices)
+            declared = axes if result.sharding is None else self._sharded(result.sharding)
+            holders = (grid.representative(declared, position) for position in range(grid.mesh.size))
+            returns.append(tuple(indices[grid.representative(axes, chip)] for chip in holders))
+        expanded = msgspec.structs.replace(
+            program,
+            arguments=tuple(self._argument(program.arguments[position], chip) for position, chip in reads),
+            results=tuple(results),
+            functions=tuple(self._expanded.values()),
+            mesh=None,
+        )
+        return Expansion(expanded, tuple(reads), tuple(returns), self._chips, self._origins)
+
+    def function(
+        self,
+        name: str,
+        arguments: Sequence[Axes],
+        results: Sequence[Axes],
+        own: Axes = NO_AXES,
+        place: Mapping[int, int] | None = None,
+    ) -> str:
+        """Expands a function and returns the new name.
+
+        Args:
+            name: name of the function.
+            arguments: axes along which its arguments differ.
+            results: axes along which its caller takes its results to differ.
+            own: axes along which chips call it on their own.
+            place: coordinates of the calling chips along ``own``.
+        """
+        key = (name, tuple(arguments), tuple(results), own, tuple(sorted((place or {}).items())))
+        if key not in self._names:
+            self._names[key] = new_name = self._new_name(name)
+            self._expanded[new_name] = self.functions[name]  # keeps its place in the order: the entry comes first
+            flow = self.variation.flow(name, arguments, own)
+            body = _Body(self, self.functions[name], flow, own, place or {})
+            self.add(body.function(new_name, arguments, results), name, body.chips)
+        return self._names[key]
+
+    def _new_name(self, name: str) -> str:
+        candidates = (f"{name}_{number}" for number in itertools.count(2))
+        if name not in self._expanded:
+            return name
+        return next(new for new in candidates if new not in self._expanded and new not in self.functions)
+
+    def add(self, function: Function, origin: str, chips: Sequence[int] = ()) -> None:
+        """Adds a function to the expanded Program."""
+        self._expanded[function.name] = function
+        self._chips[function.name], self._origins[function.name] = tuple(chips), origin
+
+    def _sharded(self, sharding: Sharding | None) -> Axes:
+        return NO_AXES if sharding is None else sharding.axes & self.grid.axes
+
+    def _argument(self, argument: Argument, chip: int) -> Argument:
+        split = bool(self._sharded(argument.sharding))
+        name = f"{argument.name} on chip {chip}" if split else argument.name
+        return msgspec.structs.replace(argument, name=name, sharding=None, global_shape=None)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """An instruction that is repeated for each distinct shard among the chips."""
+
+    axes: Axes
+    emit: Callable[[int], None]
+    """Adds the copy of one chip."""
+    after_last: bool = False
+    """Whether a copy waits for the last chip that shares its shard, as a deallocation does."""
+
+
+class _Body:
+    """The expansion of one function."""
+
+    def __init__(
+        self, expander: _Expander, function: Function, flow: Flow, own: Axes, place: Mapping[int, int]
+    ) -> None:
+        self._expander, self._grid, self._variation = expander, expander.grid, expander.variation
+        self._function, self._flow, self._own, self._place = function, flow, own, place
+        self._numbers: dict[tuple[int, int], int] = {}
+        """Number of the expanded value by value and chip."""
+        self._specs: list[TensorSpec] = []
+        self._names: Counter[int] = Counter()
+        """Count of the shards that are the same expanded value."""
+        self._instructions: list[Instruction] = []
+        self._segment: list[_Item] = []
+        """Instructions since the last one that all chips wait for."""
+        self._early = set(function.arguments)
+        """Values that exist before the first instruction of any chip: arguments and const-eval results."""
+        self.chips: list[int] = []
+
+    def function(self, name: str, arguments: Sequence[Axes], results: Sequence[Axes]) -> Function:
+        """Returns the expanded function, whose arguments and results are the shards in order."""
+        function, grid = self._function, self._grid
+        numbers: list[int] = []
+        for value, axes in zip(function.arguments, arguments, strict=True):
+            widened = axes != self._flow.values[value]
+            shards = [
+                self._new(function.values[value]) if widened else self._define(value, chip)
+                for chip in grid.representatives(axes)
+            ]
+            numbers += shards
+            if widened:
+                self._copy_apart(value, dict(zip(grid.representatives(axes), shards, strict=True)), axes)
+        for instruction in function.body:
+            self._add(instruction)
+        self._flush()
+        returned = [
+            self._number(value, chip)
+            for value, axes in zip(function.results, results, strict=True)
+            for chip in grid.representatives(axes)
+        ]
+        return Function(
+            name, function.kind, tuple(numbers), tuple(returned), tuple(self._specs), tuple(self._instructions)
+        )
+
+    # Values
+
+    def _new(self, spec: TensorSpec) -> int:
+        self._specs.append(spec)
+        return len(self._specs) - 1
+
+    def _define(self, value: int, chip: int) -> int:
+        """Returns a new expanded value for the shard of a value that ``chip`` holds."""
+        number = self._new(self._function.values[value])
+        self._name(value, chip, number)
+        return number
+
+    def _name(self, value: int, chip: int, number: int) -> None:
+        """Makes an expanded value the shard of a value that ``chip`` holds."""
+        self._numbers[value, self._grid.representative(self._flow.values[value], chip)] = number
+        self._names[number] += 1
+
+    def _number(self, value: int, chip: int) -> int:
+        return self._numbers[value, self._grid.representative(self._flow.values[value], chip)]
+
+    def _shards(self, value: int, axes: Axes, own: Mapping[int, int]) -> tuple[int, ...]:
+        """Returns the shards of a value as a callee takes them that sees it differ along ``axes``."""
+        chips = (self._grid.moved(chip, own) for chip in self._grid.representatives(axes))
+        return tuple(self._number(value, chip) for chip in chips)
+
+    def _axes(self, instruction: Instruction) -> Axes:
+        values = (*instruction.operand_values(), *instruction.results)
+        return union(self._flow.values[value] for value in values)
+
+    def _copy_apart(self, value: int, shards: Mapping[int, int], axes: Axes) -> None:
+        """Copies an argument for each chip, because chips write different elements to it."""
+        for chip in self._grid.representatives(self._flow.values[value]):
+            source = shards[self._grid.representative(axes, chip)]
+            self._append(Instruction(ASSIGN, {"input": source}, (self._define(value, chip),), {}), chip)
+
+    # Instructions
+
+    def _append(self, instruction: Instruction, chip: int) -> None:
+        self._instructions.append(instruction)
+        self.chips.append(self._grid.moved(chip, self._place))
+
+    def _add(self, instruction: Instruction) -> None:
+        op = instruction.op
+        if op == DEALLOCATE:
+            self._deallocate(instruction)
+        elif op in EXCHANGES:
+            self._flush()
+            self._exchange(instruction)
+        elif op == POINT_TO_POINT:
+            self._flush()
+            self._send(instruction)
+        elif op == LOAD_CACHED:
+            self._load_cached(instruction)
+        elif op == TRACE:
+            self._flush()
+            self._trace(instruction)
+        elif op in (WHILE_LOOP, CASE):
+            self._flush()
+            self._control(instruction)
+        else:
+            axes = self._axes(instruction)
+            if written_value(instruction) is not None and not union(item.axes for item in self._segment) <= axes:
+                self._flush()  # what other chips read before the write comes before it
+            partition = op == MESH_PARTITION
+            self._segment.append(
+                _Item(
+                    axes,
+                    lambda chip: self._repeat(instruction, chip, self._part(instruction, chip) if partition else {}),
+                )
+            )
+
+    def _flush(self) -> None:
+        """Adds the instructions since the last one that all chips wait for, chip by chip."""
+        among = union(item.axes for item in self._segment)
+        for chip in self._grid.representatives(among):
+            for item in self._segment:
+                if item.after_last:
+                    due = self._grid.is_last(item.axes, chip, among)
+                else:
+                    due = self._grid.representative(item.axes, chip) == chip
+                if due:
+                    item.emit(chip)
+        self._segment.clear()
+
+    def _repeat(self, instruction: Instruction, chip: int, extra: Mapping[str, Any]) -> None:
+        """Adds the copy of an instruction for one chip."""
+
+        def numbers(operand: Operand) -> Operand:
+            if isinstance(operand, int):
+                return self._number(operand, chip)
+            return tuple(self._number(value, chip) for value in operand)
+
+        operands = {name: numbers(operand) for name, operand in instruction.operands.items()}
+        attributes = {**instruction.attributes, **extra} if extra else instruction.attributes
+        results = tuple(self._define(value, chip) for value in instruction.results)
+        copy = Instruction(instruction.op, operands, results, attributes, instruction.location, instruction.cost)
+        self._append(copy, chip)
+
+    def _part(self, instruction: Instruction, chip: int) -> dict[str, Any]:
+        """Returns which part of its operand a chip takes in ``mesh_partition``: index and count."""
+        axes = group_axes(instruction, self._grid.mesh)
+        members = self._grid.members(self._grid.moved(chip, self._place), axes)
+        return {"part": members.index(self._grid.moved(chip, self._place)), "parts": len(members)}
+
+    def _deallocate(self, instruction: Instruction) -> None:
+        value = instruction.operands["input"]
+        assert isinstance(value, int)
+
+        def emit(chip: int) -> None:
+            number = self._number(value, chip)
+            self._names[number] -= 1
+            if not self._names[number]:
+                freed = Instruction(DEALLOCATE, {"input": number}, (), instruction.attributes, instruction.location)
+                self._append(freed, self._grid.representative(self._flow.values[value], chip))
+
+        self._segment.append(_Item(self._flow.values[value], emit, after_last=True))
+
+    def _exchange(self, instruction: Instruction) -> None:
+        """Adds an exchange: one instruction for each group of chips, with the shards of the group as operands."""
+        (value,) = instruction.operand_values()
+        (result,) = instruction.results
+        axes = group_axes(instruction, self._grid.mesh)
+        joins = instruction.op in JOINING
+        for chip in self._grid.representatives(self._axes(instruction) - frozenset(axes)):
+            members = self._grid.members(chip, axes)
+            shards = tuple(self._number(value, member) for member in members)
+            results = tuple(self._define(result, member) for member in (members[:1] if joins else members))
+            copy = Instruction(
+                instruction.op,
+                {"input": shards},
+                results,
+                instruction.attributes,
+                instruction.location,
+                instruction.cost,
+            )
+            self._append(copy, chip)
+
+    def _send(self, instruction: Instruction) -> None:
+        """Adds a ``point_to_point``. Only the receiver's tensor changes; every other chip keeps what it has."""
+        mesh, (result,) = self._grid.mesh, instruction.results
+        sender, receiver = (mesh.position(instruction.attributes[f"{end}_coord"]) for end in ("sender", "receiver"))
+        value = instruction.operands["input"]
+        kept = instruction.operands.get("optional_output_tensor", value)
+        assert isinstance(value, int)
+        assert isinstance(kept, int)
+        for chip in self._grid.representatives(self._flow.values[result]):
+            if chip != receiver:
+                self._name(result, chip, self._number(kept, chip))
+                continue
+            received: dict[str, Operand] = {"input": self._number(value, sender)}
+            copy = Instruction(
+                instruction.op,
+                received,
+                (self._define(result, chip),),
+                instruction.attributes,
+                instruction.location,
+                instruction.cost,
+            )
+            self._append(copy, chip)
+
+    # Instructions that run other functions
+
+    def _load_cached(self, instruction: Instruction) -> None:
+        """Adds the call of a const-eval function, which computes all shards."""
+        operands = instruction.operand_values()
+        callee = str(instruction.attributes["callee"])
+        arguments = [self._flow.values[value] for value in operands]
+        results = [self._flow.values[value] for value in instruction.results]
+        attributes = instruction.attributes | {"callee": self._expander.function(callee, arguments, results)}
+        if not self._early.issuperset(operands):
+            self._flush()
+        self._early.update(instruction.results)
+
+        def emit(chip: int) -> None:
+            self._call(instruction, arguments, results, attributes, {})
+
+        self._segment.append(_Item(NO_AXES, emit))
+
+    def _call(
+        self,
+        instruction: Instruction,
+        operands: Sequence[Axes],
+        results: Sequence[Axes],
+        attributes: dict[str, Any],
+        place: Mapping[int, int],
+        index: int | None = None,
+    ) -> None:
+        """Adds an instruction that passes shards to other functions.
+
+        Args:
+            instruction: the instruction.
+            operands: axes along which the functions take each operand of the list ``inputs`` to differ.
+            results: axes along which they return each result.
+            attributes: those of the new instruction.
+            place: coordinates of the chips that run it, along axes where they run it on their own.
+            index: the expanded index of a case.
+        """
+        inputs = instruction.operands["inputs"]
+        assert not isinstance(inputs, int)
+        shards = [self._shards(value, axes, place) for value, axes in zip(inputs, operands, strict=True)]
+        new: dict[str, Operand] = {} if index is None else {"index": index}
+        new["inputs"] = tuple(number for group in shards for number in group)
+        numbers = tuple(
+            self._define(value, self._grid.moved(chip, place))
+            for value, axes in zip(instruction.results, results, strict=True)
+            for chip in self._grid.representatives(axes)
+        )
+        copy = Instruction(instruction.op, new, numbers, attributes, instruction.location, instruction.cost)
+        self._append(copy, self._grid.moved(0, place))
+
+    def _trace(self, instruction: Instruction) -> None:
+        """Adds the call of a trace. Of the functions that describe the capture, only the names are kept."""
+        expander = self._expander
+        operands = [self._flow.values[value] for value in instruction.operand_values()]
+        function, axes, slots = self._variation.traced(instruction, operands)
+        attributes = dict(instruction.attributes)
+        main = expander.function(function.name, axes, ())
+        for name in ("allocate_slots_callee", "capture_callee", "execute_callee"):
+            described = expander.functions[str(attributes[name])]
+            calls = (Instruction(CALL, {}, (), {"callee": main}),) if name == "capture_callee" else ()
+            expander.add(Function(described.name, described.kind, (), (), (), calls), described.name, [0] * len(calls))
+        resident = int(attributes.get("device_resident_input_count", 0))
+        attributes["device_resident_input_count"] = sum(
+            len(self._grid.representatives(value)) for value in operands[:resident]
+        )
+        self._call(instruction, operands, axes[len(axes) - slots :], attributes, {})
+
+    def _control(self, instruction: Instruction) -> None:
+        """Adds a loop or case: one for all chips, or one for each group of chips whose condition differs."""
+        operands = [self._flow.values[value] for value in instruction.operand_values()]
+        if instruction.op == WHILE_LOOP:
+            flow = self._variation.loop(instruction, operands, self._own)
+        else:
+            flow = self._variation.case(instruction, operands, self._own)
+        for chip in self._grid.representatives(flow.own):
+            place = self._grid.along(chip, flow.own)
+            if instruction.op == WHILE_LOOP:
+                self._loop(instruction, flow, place)
+            else:
+                self._case(instruction, flow, place)
+
+    def _subprogram(
+        self, name: str, operands: Sequence[Axes], results: Sequence[Axes], flow: ControlFlow, place: Mapping[int, int]
+    ) -> str:
+        return self._expander.function(name, operands, results, self._own | flow.own, {**self._place, **place})
+
+    def _loop(self, instruction: Instruction, flow: ControlFlow, place: Mapping[int, int]) -> None:
+        loop = loop_of(instruction)
+        operands = [axes - flow.own for axes in flow.operands]
+        states = operands[: loop.states]
+        counts = (len(self._grid.representatives(axes)) for axes in operands)
+        starts = [0, *itertools.accumulate(counts)]
+        attributes = dict(instruction.attributes)
+        attributes["body_program"] = self._subprogram(loop.body, operands, states, flow, place)
+        if loop.condition is not None:
+            attributes["condition_program"] = self._subprogram(loop.condition, operands, [NO_AXES], flow, place)
+        attributes["state_count"] = starts[loop.states]
+        attributes["output_indices"] = tuple(
+            index for state in loop.outputs for index in range(starts[state], starts[state + 1])
+        )
+        for name, (number, operand) in zip(("initial", "limit", "step"), loop.bounds, strict=False):
+            attributes[name] = (number, None if operand is None else starts[operand])
+        self._call(instruction, operands, [states[index] for index in loop.outputs], attributes, place)
+
+    def _case(self, instruction: Instruction, flow: ControlFlow, place: Mapping[int, int]) -> None:
+        operands = [axes - flow.own for axes in flow.operands]
+        results = [axes - flow.own for axes in flow.results]
+        names = {name: self._subprogram(name, operands, results, flow, place) for name in subprograms_of(instruction)}
+        branches = tuple(names[name] for name in instruction.attributes["branch_programs"])
+        attributes = instruction.attributes | {"branch_programs": branches}
+        index = instruction.operands["index"]
+        assert isinstance(index, int)
+        number = self._number(index, self._grid.moved(0, place))
+        self._call(instruction, operands, results, attributes, place, number)

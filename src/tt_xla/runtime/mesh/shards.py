@@ -1,0 +1,54 @@
+"""Splits tensors into the shards of a mesh's chips, and joins shards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+
+from tt_xla.ir.mesh import Mesh, Sharding
+
+
+def split(tensor: torch.Tensor, sharding: Sharding, mesh: Mesh) -> list[torch.Tensor]:
+    """Returns the shard of every chip, by position. Chips with the same shard get the same tensor object.
+
+    Args:
+        tensor: a tensor of the global shape. Shards of it that need no padding are views.
+        sharding: how it is split. Dimensions that do not divide evenly are padded with zeros at their end.
+        mesh: the mesh.
+    """
+    local = sharding.local_shape(mesh, tensor.shape)
+    shards: dict[tuple[int, ...], torch.Tensor] = {}
+    for position in range(mesh.size):
+        index = sharding.shard_index(mesh, position)
+        if index in shards:
+            continue
+        part = tensor[sharding.region(mesh, tensor.shape, position)] if sharding.dims else tensor
+        missing = [length - size for length, size in zip(local, part.shape, strict=True)]
+        if any(missing):
+            part = F.pad(part, [size for pad in reversed(missing) for size in (0, pad)])
+        shards[index] = part
+    return [shards[sharding.shard_index(mesh, position)] for position in range(mesh.size)]
+
+
+def join(shards: Sequence[torch.Tensor], sharding: Sharding, mesh: Mesh, global_shape: Sequence[int]) -> torch.Tensor:
+    """Returns the tensor that chips hold in shards, without the padding.
+
+    Args:
+        shards: the shard of every chip, by position. Of replicas the first is read.
+        sharding: how the tensor is split.
+        mesh: the mesh.
+        global_shape: shape of the tensor. A replicated one is returned without a copy.
+    """
+    if sharding.is_replicated:
+        return shards[0]
+    joined = shards[0].new_empty(tuple(global_shape))
+    seen: set[tuple[int, ...]] = set()
+    for position, shard in enumerate(shards):
+        index = sharding.shard_index(mesh, position)
+        if index not in seen:
+            seen.add(index)
+            region = sharding.region(mesh, global_shape, position)
+            joined[region] = shard[tuple(slice(part.stop - part.start) for part in region)]
+    return joined
