@@ -1,0 +1,203 @@
+"""The state that rules of the localiser work with: shards of values, and changes of their sharding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from tt_xla.compiler.sharding.axes import Digits
+from tt_xla.compiler.sharding.builder import tensor
+from tt_xla.compiler.sharding.emitter import Emitter, Shard
+from tt_xla.compiler.sharding.reshard import reshard
+from tt_xla.compiler.sharding.shardings import SHARDING, result_shardings
+from tt_xla.compiler.sharding.walk import Functions, remap_captures, walk
+from tt_xla.errors import CompileError, UnsupportedOpError
+from tt_xla.ir.mesh import Mesh, Shape, Sharding, replicated
+from tt_xla.registry import Registry
+
+Hints = Sequence["Sharding | None"]
+"""Sharding that propagation found for each result of an op; None where it found none."""
+
+Rule = Callable[["Localizer", Any, Sequence[Shard], Hints], Sequence[Shard]]
+"""Emits what one chip does for an op, given its operands; returns its results."""
+
+RULES: Registry[str, Rule] = Registry("localisation rule")
+localizes = RULES.register
+"""Registers the rule of ops, given by their names."""
+
+
+_FUNCTION_ATTRIBUTES = ("called_computations", "callee", "decomposition")
+"""Attributes that name functions."""
+
+
+@dataclass
+class Localizer(Emitter):
+    """The state of one localisation."""
+
+    functions: Functions
+    """Functions of the module with global shapes."""
+    sharding_of: Callable[[Any], Sharding]
+    """Reads a sharding attribute."""
+    manual_axes: Callable[[Any], frozenset[int]]
+    """Reads the manual axes of a manual computation."""
+    axes_of: Callable[[Digits], tuple[int, ...]]
+    """Returns the mesh axes that some digits consist of."""
+    module_block: Any
+    """Block of the module of one chip, for further functions."""
+    values: dict[Any, Shard] = field(default_factory=lambda: {})
+    """Shards of the values of the module with global shapes."""
+    copied: dict[str, None] = field(default_factory=lambda: {})
+    """Names of functions that copied ops refer to."""
+    added: list[str] = field(default_factory=lambda: [])
+    """Names of functions that rules have added."""
+
+    # ---- Blocks
+
+    def block(self, block: Any) -> list[Shard]:
+        """Localises the ops of a block; returns the operands of its terminator."""
+        *body, terminator = list(block.operations)
+        for op in body:
+            self.op(op)
+        return [self.values[operand] for operand in terminator.operands]
+
+    def op(self, op: Any) -> None:
+        """Localises one op.
+
+        Raises:
+            UnsupportedOpError: the op has no rule, and an operand of it is sharded.
+        """
+        operands = [self.values[operand] for operand in op.operands]
+        with op.location:
+            rule = RULES.get(op.operation.name, _unknown)
+            results = rule(self, op, operands, self.hints(op))
+        for result, shard in zip(op.results, results, strict=True):
+            self.values[result] = shard
+
+    def hints(self, op: Any) -> Hints:
+        """Returns the sharding that propagation found for each result of an op."""
+        if SHARDING not in op.attributes:
+            return [None] * len(op.results)
+        return [None if attribute is None else self.sharding_of(attribute) for attribute in result_shardings(op)]
+
+    # ---- Copies of ops
+
+    def copy(
+        self,
+        op: Any,
+        values: Sequence[Any],
+        results: Sequence[Any] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> list[Any]:
+        """Copies an op with other operands, types of results, and attributes.
+
+        Args:
+            op: an op of the module with global shapes. Ops in its regions may use scalars of blocks around it.
+            values: operands of the copy.
+            results: types of the results; None for those of the op.
+            attributes: attributes in which the copy differs.
+        """
+        captured = {
+            operand: self.whole(self.values[operand])
+            for inner in walk(op)
+            for operand in inner.operands
+            if operand in self.values
+        }
+        copy = op.operation.clone(ip=self.builder.point)
+        for index, value in enumerate(values):
+            copy.operation.operands[index] = value
+        for result, type_ in zip(copy.results, results or [], strict=False):
+            result.set_type(type_)
+        if SHARDING in copy.attributes:
+            del copy.attributes[SHARDING]
+        for name, attribute in (attributes or {}).items():
+            copy.attributes[name] = attribute
+        if captured:
+            remap_captures(copy, captured)
+        for name in _FUNCTION_ATTRIBUTES:
+            if name in copy.attributes:
+                self._note_functions(copy.attributes[name])
+        return list(copy.results)
+
+    def _note_functions(self, attribute: Any) -> None:
+        if isinstance(attribute, ir.FlatSymbolRefAttr):
+            self.copied[attribute.value] = None
+        elif isinstance(attribute, ir.ArrayAttr):
+            for inner in attribute:
+                self._note_functions(inner)
+
+    def local_type(self, type_: Any, sharding: Sharding) -> Any:
+        """Returns the type that one chip has for a tensor of a type."""
+        if sharding.is_replicated:
+            return type_
+        ranked = ir.RankedTensorType(type_)
+        return tensor(sharding.local_shape(self.mesh, list(ranked.shape)), ranked.element_type)
+
+    def shards(self, op: Any, values: Sequence[Any], shardings: Sequence[Sharding]) -> list[Shard]:
+        """Returns the results of an op as shards."""
+        return [
+            Shard(value, shape_of(result), sharding)
+            for value, result, sharding in zip(values, op.results, shardings, strict=True)
+        ]
+
+    def replicated_copy(self, op: Any, operands: Sequence[Shard]) -> list[Shard]:
+        """Copies an op that every chip computes on whole tensors."""
+        values = self.copy(op, [self.whole(operand) for operand in operands])
+        return self.shards(op, values, [replicated(len(shape_of(result))) for result in op.results])
+
+    # ---- Shardings
+
+    def whole(self, shard: Shard) -> Any:
+        """Returns the value of a shard after every chip has received the whole tensor."""
+        return self.reshard(shard, replicated(shard.rank)).value
+
+    def unsplit(self, shard: Shard, dims: Sequence[int]) -> Shard:
+        """Returns a shard whose given dimensions are not split."""
+        return self.reshard(
+            shard, Sharding(tuple(() if dim in dims else axes for dim, axes in enumerate(shard.sharding.dims)))
+        )
+
+    def reshard(self, shard: Shard, sharding: Sharding) -> Shard:
+        """Returns the same tensor in another sharding."""
+        if shard.sharding == sharding:
+            return shard
+        key = (shard.value, sharding)
+        return self.once(key, lambda: reshard(self, shard, sharding))
+
+
+def shape_of(value: Any) -> Shape:
+    """Returns the shape of a tensor of static shape; () for a value that is no tensor.
+
+    Raises:
+        CompileError: the shape is not static.
+    """
+    if not isinstance(value.type, ir.RankedTensorType):
+        return ()
+    ranked = ir.RankedTensorType(value.type)
+    if not ranked.has_static_shape:
+        raise CompileError(
+            f"A tensor of type {ranked} in a program for several chips has a dynamic shape.",
+            hint="Give the program arguments of static shapes.",
+        )
+    return tuple(ranked.shape)
+
+
+def _unknown(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Copies an op without a rule if every chip has its operands, else refuses it."""
+    for number, operand in enumerate(operands):
+        if not operand.sharding.is_replicated:
+            raise UnsupportedOpError(
+                f"tt-xla cannot split {op.operation.name} over chips: operand {number} of shape "
+                f"{list(operand.shape)} is split as {describe(operand.sharding, context.mesh)}.",
+                hint="Constrain the operand to a replicated sharding, or write the op in ops that can be split.",
+                location=str(op.location),
+            )
+    return context.replicated_copy(op, operands)
+
+
+def describe(sharding: Sharding, mesh: Mesh) -> str:
+    """Returns a sharding as text, such as ``[x, -]``."""
+    dims = ["·".join(mesh.axes[axis] for axis in axes) or "-" for axes in sharding.dims]
+    return f"[{', '.join(dims)}]"

@@ -1,0 +1,137 @@
+"""Shards of tensors, and emission of what differs from chip to chip."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from tt_xla.compiler.sharding.builder import Builder, local_shape
+from tt_xla.ir.mesh import Mesh, Shape, Sharding
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The part of one tensor that every chip has.
+
+    A dimension whose size is no multiple of its number of shards is padded at its end; what the padding holds is
+    undefined.
+    """
+
+    value: Any
+    """Value in the module of one chip."""
+    shape: Shape
+    """Shape of the tensor; inside code that says what each chip does, the shape that the tensor has there."""
+    sharding: Sharding
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@dataclass
+class Emitter:
+    """Emits ops of the module of one chip, and remembers values that it has emitted."""
+
+    mesh: Mesh
+    builder: Builder
+    crossings: int = field(default=0, init=False)
+    """Number of ops emitted so far whose result depends on the chip or on other chips."""
+    _scopes: list[dict[Any, Any]] = field(default_factory=lambda: [{}], init=False)
+    """Values that were emitted before in the current block and those around it, by what they are."""
+
+    @contextlib.contextmanager
+    def inside(self, block: Any) -> Generator[None]:
+        """Emits into a block of a region for a while."""
+        self._scopes.append({})
+        try:
+            with self.builder.inside(block):
+                yield
+        finally:
+            self._scopes.pop()
+
+    @contextlib.contextmanager
+    def alone(self, block: Any) -> Generator[None]:
+        """Emits into a block that sees no value of other blocks for a while."""
+        outer, self._scopes = self._scopes, [{}]
+        try:
+            with self.builder.inside(block):
+                yield
+        finally:
+            self._scopes = outer
+
+    def once(self, key: Any, emit: Callable[[], Any]) -> Any:
+        """Returns what was emitted for a key before, where it is still visible; else emits it."""
+        for scope in self._scopes:
+            if key in scope:
+                return scope[key]
+        found = self._scopes[-1][key] = emit()
+        return found
+
+    def is_padded(self, shard: Shard, dim: int) -> bool:
+        """Whether some chip's shard has padding along a dimension."""
+        return shard.shape[dim] % shard.sharding.counts(self.mesh)[dim] != 0
+
+    def extent(self, axes: Sequence[int]) -> int:
+        """Returns the number of chips along some axes together."""
+        count = 1
+        for axis in axes:
+            count *= self.mesh.shape[axis]
+        return count
+
+    def table(self, per_position: Sequence[int]) -> Any:
+        """Returns a scalar that has a value of its own on each chip, given by position."""
+        if len(set(per_position)) == 1:
+            return self.builder.scalar(per_position[0])
+        return self.once(("table", *per_position), lambda: self._table(per_position))
+
+    def _table(self, per_position: Sequence[int]) -> Any:
+        build = self.builder
+        position = self.once("position", self._position)
+        row = build.dynamic_slice(build.integers(per_position), [position], [1])
+        return build.reshape(row, [])
+
+    def _position(self) -> Any:
+        self.crossings += 1
+        return self.builder.convert(self.builder.partition_id(), ir.IntegerType.get_signless(32))
+
+    def shard_numbers(self, axes: Sequence[int]) -> list[int]:
+        """Returns, for each position, the number of its shard of a dimension that the axes split."""
+        return [Sharding((tuple(axes),)).shard_index(self.mesh, position)[0] for position in range(self.mesh.size)]
+
+    def offset(self, axes: Sequence[int], length: int) -> Any:
+        """Returns the place at which a chip's shard starts in a dimension, as a scalar.
+
+        Args:
+            axes: mesh axes that split the dimension.
+            length: size of a shard.
+        """
+        return self.table([number * length for number in self.shard_numbers(axes)])
+
+    def indices(self, shard: Shard, dim: int) -> Any:
+        """Returns the place of each element of a shard along a dimension of the tensor, in the shape of the shard."""
+        build, shape = self.builder, local_shape(shard.value)
+        along = build.iota([shape[dim]], 0)
+        axes = shard.sharding.dims[dim]
+        if axes:
+            along = build.add(along, build.broadcast(self.offset(axes, shape[dim]), [shape[dim]]))
+        return build.broadcast(along, shape, [dim])
+
+    def masked(self, shard: Shard, dims: Sequence[int], fill: Any) -> Shard:
+        """Returns a shard whose padding along some dimensions holds a scalar value."""
+        build, value = self.builder, shard.value
+        for dim in dims:
+            if self.is_padded(shard, dim):
+                places = self.indices(shard, dim)
+                limit = build.broadcast(build.scalar(shard.shape[dim]), local_shape(value))
+                inside = build.compare(places, limit, "LT")
+                value = build.select(inside, value, build.broadcast(fill, local_shape(value)))
+        return Shard(value, shard.shape, shard.sharding)
+
+    def groups(self, axes: Sequence[int]) -> list[list[int]]:
+        """Returns the groups of positions over some axes, and notes that chips exchange data."""
+        self.crossings += 1
+        return self.mesh.groups(axes)

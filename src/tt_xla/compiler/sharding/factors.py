@@ -1,0 +1,214 @@
+"""Ops whose dimensions correspond: how to split such an op over chips.
+
+A *factor* is an index of the loops that an op stands for: a matrix product has the factors m, n and k, and each of its
+operands has two of them as dimensions. Splitting a factor splits every dimension that it is, and where the result does
+not have it, the chips' results are combined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from tt_xla.compiler.sharding.builder import element_type, local_shape
+from tt_xla.compiler.sharding.context import Hints, Localizer
+from tt_xla.compiler.sharding.emitter import Shard
+from tt_xla.ir.mesh import Sharding
+
+Dims = tuple["int | None", ...]
+"""Factor of each dimension of a tensor; None for a dimension that must not be split."""
+
+Axes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The factors of an op."""
+
+    operands: Sequence[Dims]
+    results: Sequence[Dims]
+
+    def splits(self, context: Localizer, operands: Sequence[Shard], hints: Hints) -> Splits:
+        """Chooses mesh axes for each factor, from the shardings of operands and from those found for the results.
+
+        The larger a tensor that is split in some way, the more its way counts: it need not be moved then. No axis
+        splits two factors.
+        """
+        return Splits(context, self, _choose(self, operands, hints))
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Mesh axes that split each factor of an op."""
+
+    context: Localizer
+    factors: Factors
+    axes: dict[int, Axes]
+
+    def sharding(self, dims: Dims) -> Sharding:
+        return Sharding(tuple(() if factor is None else self.axes.get(factor, ()) for factor in dims))
+
+    def operands(self, operands: Sequence[Shard]) -> list[Shard]:
+        """Returns the operands in the shardings that the factors ask for."""
+        pairs = zip(operands, self.factors.operands, strict=True)
+        return [self.context.reshard(operand, self.sharding(dims)) for operand, dims in pairs]
+
+    def result_types(self, op: Any) -> list[Any]:
+        """Returns the types that an op has on one chip, before results are combined."""
+        pairs = zip(op.results, self.factors.results, strict=True)
+        return [self.context.local_type(result.type, self.sharding(dims)) for result, dims in pairs]
+
+    def results(self, op: Any, values: Sequence[Any]) -> list[Shard]:
+        """Returns the results of an op as shards."""
+        return self.context.shards(op, values, [self.sharding(dims) for dims in self.factors.results])
+
+    def reduced(self) -> Axes:
+        """Returns the axes of factors that no result has, so that the chips' results must be combined over them."""
+        kept = {factor for dims in self.factors.results for factor in dims}
+        return tuple(axis for factor, axes in sorted(self.axes.items()) if factor not in kept for axis in axes)
+
+    def copy(self, op: Any, operands: Sequence[Shard], attributes: dict[str, Any] | None = None) -> list[Shard]:
+        """Copies an op on operands that have the shardings of the factors; for ops that combine nothing."""
+        values = self.context.copy(op, [operand.value for operand in operands], self.result_types(op), attributes)
+        return self.results(op, values)
+
+
+def _choose(factors: Factors, operands: Sequence[Shard], hints: Hints) -> dict[int, Axes]:
+    votes: dict[tuple[int, Axes], int] = {}
+
+    def vote(dims: Dims, sharding: Sharding, size: int) -> None:
+        for factor, axes in zip(dims, sharding.dims, strict=True):
+            if factor is not None and axes:
+                votes[factor, axes] = votes.get((factor, axes), 0) + size
+
+    for dims, operand in zip(factors.operands, operands, strict=True):
+        vote(dims, operand.sharding, _size(operand))
+    largest = max((_size(operand) for operand in operands), default=1)
+    for dims, hint in zip(factors.results, hints, strict=True):
+        if hint is not None:
+            vote(dims, hint, largest)
+    chosen: dict[int, Axes] = {}
+    used: set[int] = set()
+    kept = {factor for dims in factors.results for factor in dims}
+    order = sorted(votes, key=lambda key: (-votes[key], key[0] not in kept, key))
+    for factor, axes in order:
+        free = _unused_prefix(axes, used)
+        if factor not in chosen and free:
+            chosen[factor] = free
+            used.update(free)
+    return chosen
+
+
+def _unused_prefix(axes: Axes, used: set[int]) -> Axes:
+    for index, axis in enumerate(axes):
+        if axis in used:
+            return axes[:index]
+    return axes
+
+
+def _size(shard: Shard) -> int:
+    size = 1
+    for length in shard.shape:
+        size *= length
+    return size
+
+
+def elementwise(rank: int, operands: Sequence[Shard], results: int) -> Factors:
+    """Returns the factors of an op on tensors of one shape; scalars among them are used as they are."""
+    dims = tuple(range(rank))
+    return Factors([dims if operand.rank == rank else () for operand in operands], [dims] * results)
+
+
+def identity_value(context: Localizer, kind: str, element: Any) -> Any | None:
+    """Returns a scalar that a reduction leaves without effect; None if the element type has none.
+
+    Args:
+        kind: an op of ``builder.REDUCERS``.
+        element: type of the elements.
+    """
+    attribute = _identity_attribute(kind, element)
+    if attribute is None:
+        return context.builder.zero(element) if kind in ("add", "or") else None
+    scalar = ir.RankedTensorType.get([], element)
+    return context.builder.constant(ir.DenseElementsAttr.get_splat(scalar, attribute))
+
+
+def _identity_attribute(kind: str, element: Any) -> Any | None:
+    if isinstance(element, ir.IntegerType):
+        bits = element.width
+        lowest, highest = (
+            (0, 2**bits - 1) if element.is_unsigned or bits == 1 else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        )
+        ones = 2**bits - 1 if element.is_unsigned else -1
+        value = {"multiply": 1, "maximum": lowest, "minimum": highest, "and": ones, "add": 0, "or": 0}[kind]
+        if bits == 1:
+            value = int(kind in ("and", "multiply", "minimum"))
+        return ir.IntegerAttr.get(element, value)
+    if isinstance(element, ir.FloatType) and kind in ("multiply", "maximum", "minimum"):
+        value = {"multiply": 1.0, "maximum": float("-inf"), "minimum": float("inf")}[kind]
+        return ir.FloatAttr.get(element, value)
+    return None
+
+
+def combine(context: Localizer, shard: Shard, axes: Axes, kind: str, hint: Sharding | None) -> Shard:
+    """Combines the partial results that chips have, over some mesh axes.
+
+    Where the wanted sharding splits a dimension along one of those axes, each chip gets its part alone
+    (``reduce_scatter``); over the other axes all get the result (``all_reduce``).
+
+    Args:
+        shard: the partial result.
+        axes: mesh axes over which chips have different partial results.
+        kind: the op that combines, of ``builder.REDUCERS``.
+        hint: sharding that is wanted; None if any will do.
+    """
+    build, value, sharding = context.builder, shard.value, shard.sharding
+    if hint is not None and kind == "add":
+        for dim, wanted in enumerate(hint.dims):
+            now = sharding.dims[dim]
+            added = wanted[len(now) :]
+            scatters = added and wanted[: len(now)] == now and set(added) <= set(axes)
+            if scatters and shard.shape[dim] % context.extent(wanted) == 0:
+                value = build.reduce_scatter(value, kind, dim, context.groups(added))
+                sharding = Sharding((*sharding.dims[:dim], wanted, *sharding.dims[dim + 1 :]))
+                axes = tuple(axis for axis in axes if axis not in added)
+    if axes:
+        value = build.all_reduce(value, kind, context.groups(axes))
+    return Shard(value, shard.shape, sharding)
+
+
+def masked_operands(
+    context: Localizer, splits: Splits, operands: Sequence[Shard], fill: Callable[[Any], Any]
+) -> list[Shard]:
+    """Returns operands whose padding along factors that no result has holds a value without effect.
+
+    Args:
+        fill: returns the scalar to fill with, given an element type.
+    """
+    kept = {factor for dims in splits.factors.results for factor in dims}
+    masked: list[Shard] = []
+    for dims, operand in zip(splits.factors.operands, operands, strict=True):
+        padded = [
+            dim
+            for dim, factor in enumerate(dims)
+            if factor is not None and factor not in kept and context.is_padded(operand, dim)
+        ]
+        masked.append(context.masked(operand, padded, fill(element_type(operand.value))) if padded else operand)
+    return masked
+
+
+__all__ = [
+    "Axes",
+    "Dims",
+    "Factors",
+    "Splits",
+    "combine",
+    "elementwise",
+    "field",
+    "identity_value",
+    "local_shape",
+    "masked_operands",
+]

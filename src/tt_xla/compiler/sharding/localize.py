@@ -1,0 +1,191 @@
+"""Programs for several chips: from a module with global shapes and shardings to the module of one chip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from tt_xla.compiler.sharding import rules
+from tt_xla.compiler.sharding.axes import Digit, finest_mesh, whole_axes
+from tt_xla.compiler.sharding.builder import Builder
+from tt_xla.compiler.sharding.context import Localizer, shape_of
+from tt_xla.compiler.sharding.emitter import Shard
+from tt_xla.compiler.sharding.gspmd import HLO_SHARDING
+from tt_xla.compiler.sharding.propagate import propagate
+from tt_xla.compiler.sharding.requests import Requests, requests
+from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, as_sharding, manual_digits, tensor_shardings
+from tt_xla.compiler.sharding.walk import attribute_names, entry_function, functions, walk
+from tt_xla.errors import InternalCompilerError
+from tt_xla.ir.mesh import Mesh, Shape, Sharding, replicated
+
+__all__ = ["Localized", "localize", "rules"]
+
+_FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
+_SIGNATURE_SHARDINGS = (SHARDING, HLO_SHARDING, _FRONTEND_ATTRIBUTES)
+
+
+@dataclass(frozen=True)
+class Localized:
+    """The module of one chip of a mesh, and what its arguments and results are parts of."""
+
+    module: ir.Module
+    """StableHLO with the shapes of one chip. What chips exchange is in StableHLO's collective ops."""
+    mesh: Mesh
+    arguments: tuple[tuple[Sharding, Shape], ...]
+    """Sharding and global shape of each argument of the entry function."""
+    results: tuple[tuple[Sharding, Shape], ...]
+    """Sharding and global shape of each result."""
+
+
+def localize(module: ir.Module, chips: int) -> Localized | None:
+    """Rewrites a module for several chips to the module that each of them runs.
+
+    Args:
+        module: a StableHLO module with shardings in Shardy's or GSPMD's form, which is left unchanged.
+        chips: number of chips that there are.
+
+    Returns:
+        The module of one chip; None if the module is for one chip as it is.
+
+    Raises:
+        MalformedModuleError: a sharding is not one, or does not fit its tensor or mesh.
+        CompileError: the module is for more chips than there are, or its meshes contradict each other, or an op cannot
+            be split.
+    """
+    asked = requests(module)
+    if not asked.several:
+        return None
+    with module.context, ir.Location.unknown():
+        entry_name = entry_function(module).name.value
+        copy, meshes = propagate(module, entry_name, asked.partitions, chips)
+        return _Localization(copy, meshes, entry_name, asked).run()
+
+
+class _Localization:
+    """One call of :func:`localize`, after propagation."""
+
+    def __init__(self, module: Any, meshes: Meshes, entry_name: str, asked: Requests) -> None:
+        self.module = module
+        self.meshes = meshes
+        self.asked = asked
+        self.functions = functions(module)
+        self.entry = self.functions[entry_name]
+        self.mesh, self.axes = finest_mesh(self._digits(), meshes.chips, meshes.names)
+
+    def _digits(self) -> Iterator[Digit]:
+        yield from self.meshes.all_digits()
+        for op in walk(self.module.operation):
+            for attribute in tensor_shardings(op):
+                for digits in self.meshes.dims(attribute):
+                    yield from digits
+
+    def run(self) -> Localized:
+        """Emits the module of one chip."""
+        local: Any = ir.Module.create(self.module.operation.location)
+        for name in attribute_names(self.module.operation):
+            if name != _FRONTEND_ATTRIBUTES:
+                local.operation.attributes[name] = self.module.operation.attributes[name]
+        body = self.entry.regions[0].blocks[0]
+        arguments = [self._entry_sharding(value, "arg_attrs", i) for i, value in enumerate(body.arguments)]
+        returned_values = list(body.operations)[-1].operands
+        results = [self._entry_sharding(value, "res_attrs", i) for i, value in enumerate(returned_values)]
+        function, block = self._function(local, arguments)
+        context = Localizer(
+            mesh=self.mesh,
+            builder=Builder(block),
+            functions=self.functions,
+            sharding_of=self._sharding_of,
+            manual_axes=lambda op: frozenset(whole_axes(manual_digits(op, self.meshes), self.axes)),
+            axes_of=lambda digits: whole_axes(digits, self.axes),
+            module_block=local.body,
+        )
+        for old, new, sharding in zip(body.arguments, block.arguments, arguments, strict=True):
+            context.values[old] = Shard(new, shape_of(old), sharding)
+        returned = context.block(body)
+        values = [context.reshard(shard, sharding).value for shard, sharding in zip(returned, results, strict=True)]
+        context.builder.op("func.return", values, [])
+        types = ir.FunctionType.get([value.type for value in block.arguments], [value.type for value in values])
+        function.attributes["function_type"] = ir.TypeAttr.get(types)
+        self._copy_functions(local, context)
+        _verify(local)
+        return Localized(
+            local,
+            self.mesh,
+            tuple((sharding, shape_of(value)) for sharding, value in zip(arguments, body.arguments, strict=True)),
+            tuple((sharding, shape_of(value)) for sharding, value in zip(results, returned_values, strict=True)),
+        )
+
+    def _sharding_of(self, attribute: Any) -> Sharding:
+        return as_sharding(self.meshes.dims(attribute), self.axes)
+
+    def _entry_sharding(self, value: Any, name: str, number: int) -> Sharding:
+        """Returns the sharding of an argument or result of the entry function.
+
+        What propagation found by itself does not split a dimension unevenly, as arrays of JAX cannot be split so.
+        """
+        shape = shape_of(value)
+        key = ("arguments" if name == "arg_attrs" else "results", number)
+        attributes = self.entry.attributes[name][number] if name in self.entry.attributes else {}
+        if SHARDING not in attributes:
+            return replicated(len(shape))
+        sharding = self._sharding_of(attributes[SHARDING])
+        if key in self.asked.given:
+            return sharding
+        counts = sharding.counts(self.mesh)
+        return Sharding(
+            tuple(
+                axes if size % count == 0 else ()
+                for axes, size, count in zip(sharding.dims, shape, counts, strict=True)
+            )
+        )
+
+    def _function(self, local: Any, arguments: list[Sharding]) -> tuple[Any, Any]:
+        """Returns the entry function of one chip, whose block is empty, and that block."""
+        attributes = {name: self.entry.attributes[name] for name in attribute_names(self.entry)}
+        for name in ("arg_attrs", "res_attrs"):
+            if name in attributes:
+                attributes[name] = ir.ArrayAttr.get([_without_shardings(item) for item in attributes[name]])
+        types: list[Any] = []
+        for value, sharding in zip(self.entry.regions[0].blocks[0].arguments, arguments, strict=True):
+            ranked = ir.RankedTensorType(value.type) if isinstance(value.type, ir.RankedTensorType) else None
+            shape = sharding.local_shape(self.mesh, shape_of(value))
+            types.append(value.type if ranked is None else ir.RankedTensorType.get(list(shape), ranked.element_type))
+        function = ir.Operation.create(
+            "func.func", attributes=attributes, regions=1, ip=ir.InsertionPoint(local.body), loc=self.entry.location
+        )
+        locations = [argument.location for argument in self.entry.regions[0].blocks[0].arguments]
+        return function, function.regions[0].blocks.append(*types, arg_locs=locations)
+
+    def _copy_functions(self, local: Any, context: Localizer) -> None:
+        """Copies the functions that ops of the module of one chip refer to."""
+        pending = [name for name in context.copied if name not in context.added]
+        done: set[str] = set()
+        while pending:
+            name = pending.pop()
+            if name in done or name not in self.functions:
+                continue
+            done.add(name)
+            copy = self.functions[name].operation.clone(ip=ir.InsertionPoint(local.body))
+            for op in walk(copy):
+                for attribute in ("callee", "decomposition"):
+                    if attribute in op.attributes:
+                        pending.append(op.attributes[attribute].value)
+
+
+def _without_shardings(attributes: Any) -> Any:
+    items = {item.name: item.attr for item in ir.DictAttr(attributes) if item.name not in _SIGNATURE_SHARDINGS}
+    return ir.DictAttr.get(items)
+
+
+def _verify(module: Any) -> None:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
+        raise InternalCompilerError(
+            f"The module of one chip is not well-formed: {reason}.",
+            hint="This is a fault of tt-xla; please report it with the module.",
+        ) from error

@@ -1,0 +1,169 @@
+"""Propagation of shardings through a module as a front end writes it.
+
+Shardings have two notations, Shardy's and GSPMD's, and may use several meshes. After this step there is one notation
+and one mesh, calls are inlined, and Shardy's propagation has run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
+from jaxlib.mlir.passmanager import PassManager
+
+from tt_xla.compiler.sharding import gspmd
+from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, Writer, rewrite_for_one_mesh, tensor_shardings
+from tt_xla.compiler.sharding.walk import attribute_names, copy_body, functions, inline_calls, walk
+from tt_xla.errors import CompileError, MalformedModuleError
+
+COMPOSITE = "tt.composite"
+"""Attribute of a named computation: the name, attributes and decomposition of the composite that it stands for."""
+
+_ROUND_TRIP = "xla.sdy"
+"""Start of the names that XLA gives to Shardy's attributes and ops where it hides them from StableHLO's tools."""
+
+_IMPORT_ROUND_TRIP = (
+    "xla-sdy-round-trip-import-shardy-attrs",
+    "xla-sdy-import-sdy-custom-calls",
+    "xla-sdy-round-trip-shard-map-import",
+)
+_PROPAGATE = (
+    "sdy-sharding-group-import",
+    "sdy-add-data-flow-edges",
+    "sdy-apply-sharding-constraints",
+    "sdy-user-priority-propagate{conservative-propagation=true}",
+    "func.func(sdy-sink-data-flow-edges)",
+)
+
+
+def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) -> tuple[Any, Meshes]:
+    """Returns a copy of a module after propagation, and its meshes.
+
+    Args:
+        module: a StableHLO module, which is left unchanged.
+        entry_name: name of its entry function.
+        partitions: number of chips that the module says it is for; None if it says nothing.
+        chips: number of chips that there are.
+
+    Raises:
+        MalformedModuleError: a sharding is not one, or does not fit its tensor or mesh.
+        CompileError: the shardings are for different numbers of devices, or for more than there are.
+    """
+    copy: Any = module.operation.clone()
+    _verify(copy)
+    if _ROUND_TRIP in str(copy):
+        _run(copy, _IMPORT_ROUND_TRIP)
+    meshes = Meshes(copy, partitions)
+    if meshes.chips > chips:
+        raise CompileError(
+            f"The module is for {meshes.chips} chips, but the system has {chips}.",
+            hint="Use a mesh of at most as many devices, or compile for a system with more chips.",
+        )
+    _check_shardings(copy, meshes)
+    known = functions(copy)
+    inline_calls(known[entry_name], known)
+    if gspmd.is_used(copy) or meshes.differ or not meshes.declared:
+        writer = rewrite_for_one_mesh(copy, meshes, gspmd.digits(copy, meshes.chips))
+        gspmd.convert(copy, writer)
+        meshes = Meshes(copy, partitions)
+    _drop_scalar_constraints(copy)
+    _name_composites(copy, known[entry_name], known, meshes)
+    _verify(copy)
+    _run(copy, _PROPAGATE)
+    return copy, meshes
+
+
+def _verify(module: Any) -> None:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
+        raise MalformedModuleError(f"The module is not well-formed: {reason}.") from error
+
+
+def _run(module: Any, passes: tuple[str, ...]) -> None:
+    pipeline = f"builtin.module({','.join(passes)})"
+    with module.context:
+        try:
+            PassManager.parse(pipeline).run(module.operation)
+        except ir.MLIRError as error:
+            reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
+            raise CompileError(f"Shardy cannot propagate the shardings of the module: {reason}.") from error
+
+
+def _check_shardings(module: Any, meshes: Meshes) -> None:
+    """Reads every sharding once, so that a malformed one is an error here and not in a pass."""
+    for op in walk(module.operation):
+        for attribute in tensor_shardings(op):
+            used = [digit for digits in meshes.dims(attribute) for digit in digits]
+            if len(used) != len(set(used)):
+                raise MalformedModuleError(f"The sharding {attribute} uses an axis twice.")
+
+
+def _drop_scalar_constraints(module: Any) -> None:
+    """Erases the constraints of scalars, which no sharding splits; those in bodies of reductions are no ops there."""
+    for op in list(walk(module.operation)):
+        if op.operation.name == "sdy.sharding_constraint" and ir.RankedTensorType(op.results[0].type).rank == 0:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.operation.erase()
+
+
+def _name_composites(module: Any, entry: Any, known: dict[str, Any], meshes: Meshes) -> None:
+    """Replaces composites by named computations with the ops of their decompositions, which propagation looks into."""
+    mesh = next((name for name, mesh in meshes.declared.items() if len(mesh.axes) > 0), None)
+    if mesh is None:
+        return
+    composites = [op for op in walk(entry) if op.operation.name == "stablehlo.composite"]
+    while composites:
+        op = composites.pop()
+        name = op.attributes["decomposition"].value
+        callee = known.get(name)
+        if callee is None or not callee.regions[0].blocks:
+            raise MalformedModuleError(f"The decomposition @{name} of a composite is not defined.")
+        inline_calls(callee, known)
+        composites += _named_computation(op, callee, mesh)
+    module.operation.verify()
+
+
+def _named_computation(op: Any, callee: Any, mesh: str) -> list[Any]:
+    """Replaces a composite by a named computation, and returns the composites within."""
+    block = callee.regions[0].blocks[0]
+    identity = {name: op.attributes[name] for name in attribute_names(op) if name != SHARDING}
+    with op.location:
+        region_op = ir.Operation.create(
+            "sdy.named_computation",
+            results=[result.type for result in op.results],
+            operands=list(op.operands),
+            attributes={
+                "name": ir.StringAttr.get(op.attributes["name"].value),
+                "in_shardings": _open_shardings(mesh, op.operands),
+                "out_shardings": _open_shardings(mesh, op.results),
+                COMPOSITE: ir.DictAttr.get(identity),
+            },
+            regions=1,
+            ip=ir.InsertionPoint(op),
+        )
+        body = region_op.regions[0].blocks.append(*[argument.type for argument in block.arguments])
+        point = ir.InsertionPoint(body)
+        returned = copy_body(block, list(body.arguments), point)
+        ir.Operation.create("sdy.return", operands=returned, ip=point)
+    for old, new in zip(op.results, region_op.results, strict=True):
+        old.replace_all_uses_with(new)
+    op.operation.erase()
+    return [inner for inner in walk(region_op) if inner.operation.name == "stablehlo.composite"]
+
+
+def _open_shardings(mesh: str, values: Any) -> Any:
+    return sdy.TensorShardingPerValueAttr.get(
+        [
+            sdy.TensorShardingAttr.get(
+                mesh,
+                [sdy.DimensionShardingAttr.get([], is_closed=False)] * ir.RankedTensorType(value.type).rank,
+            )
+            for value in values
+        ]
+    )
+
+
+__all__ = ["COMPOSITE", "Writer", "propagate"]

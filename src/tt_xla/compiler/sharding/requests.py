@@ -1,0 +1,92 @@
+"""Whether a module asks for several chips: a cheap look at its attributes and meshes."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
+
+from tt_xla.compiler.sharding.gspmd import HLO_SHARDING
+from tt_xla.compiler.sharding.shardings import SHARDING
+from tt_xla.compiler.sharding.walk import entry_function
+from tt_xla.errors import CompileError, MalformedModuleError
+
+_FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
+_MESHES_AS_TEXT = "xla.sdy.meshes"
+"""Frontend attribute of a module in whose text XLA keeps the meshes when it replaces ``sdy`` by custom calls."""
+
+_AXIS_SIZE = re.compile(r'\\?"[^"\\]*\\?"=(\d+)')
+
+
+@dataclass(frozen=True)
+class Requests:
+    """The chips that a module asks for."""
+
+    several: bool
+    """Whether it is for several."""
+    partitions: int | None
+    """Its ``mhlo.num_partitions`` if that is more than one."""
+    given: frozenset[tuple[str, int]]
+    """The arguments and results of the entry function whose sharding is given: which of both, and their number."""
+
+
+def requests(module: Any) -> Requests:
+    """Returns what a module says about the chips it is for.
+
+    Raises:
+        MalformedModuleError: an attribute of the module is of a wrong kind.
+        CompileError: the module is for several replicas.
+    """
+    attributes = module.operation.attributes
+    partitions, replicas = _count(attributes, "mhlo.num_partitions"), _count(attributes, "mhlo.num_replicas")
+    if replicas > 1:
+        raise CompileError(
+            f"The module is for {replicas} replicas (mhlo.num_replicas); tt-xla runs programs over a mesh instead.",
+            hint="Use jax.jit with shardings, or jax.shard_map, in place of jax.pmap.",
+        )
+    several = partitions > 1 or _has_large_mesh(module)
+    if not several:
+        return Requests(False, None, frozenset())
+    return Requests(True, partitions if partitions > 1 else None, frozenset(_given(entry_function(module))))
+
+
+def _count(attributes: Any, name: str) -> int:
+    if name not in attributes:
+        return 1
+    if not isinstance(attributes[name], ir.IntegerAttr):
+        raise MalformedModuleError(f"The module attribute {name} is {attributes[name]}, expected an integer.")
+    return attributes[name].value
+
+
+def _has_large_mesh(module: Any) -> bool:
+    for op in module.body.operations:
+        if op.operation.name == "sdy.mesh":
+            sizes = [sdy.MeshAxisAttr(axis).size for axis in sdy.MeshAttr(op.attributes["mesh"]).axes]
+            if math.prod(sizes) > 1:
+                return True
+    attributes = module.operation.attributes
+    if _FRONTEND_ATTRIBUTES not in attributes:
+        return False
+    frontend = attributes[_FRONTEND_ATTRIBUTES]
+    if not isinstance(frontend, ir.DictAttr):
+        raise MalformedModuleError(f"The module attribute {_FRONTEND_ATTRIBUTES} is {frontend}, expected a dictionary.")
+    if _MESHES_AS_TEXT not in frontend:
+        return False
+    text = frontend[_MESHES_AS_TEXT]
+    if not isinstance(text, ir.StringAttr):
+        raise MalformedModuleError(f"The frontend attribute {_MESHES_AS_TEXT} is {text}, expected a string.")
+    return any(int(size) > 1 for size in _AXIS_SIZE.findall(text.value))
+
+
+def _given(function: Any) -> set[tuple[str, int]]:
+    found: set[tuple[str, int]] = set()
+    for name, kind in (("arg_attrs", "arguments"), ("res_attrs", "results")):
+        if name in function.attributes:
+            for number, attributes in enumerate(function.attributes[name]):
+                if any(key in attributes for key in (SHARDING, HLO_SHARDING, _FRONTEND_ATTRIBUTES)):
+                    found.add((kind, number))
+    return found

@@ -1,0 +1,137 @@
+"""Rules of ops with regions that say what happens next, and of constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
+from tt_xla.compiler.sharding.emitter import Shard
+from tt_xla.compiler.sharding.propagate import COMPOSITE
+from tt_xla.compiler.sharding.walk import attribute_names
+from tt_xla.ir.mesh import Sharding, replicated
+
+
+@localizes("sdy.sharding_constraint", "sdy.reshard")
+def sharding_constraint(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Changes the sharding to the one that the constraint asks for, as propagation completed it."""
+    return [context.reshard(operands[0], context.sharding_of(op.attributes["sharding"]))]
+
+
+@localizes("sdy.propagation_barrier")
+def propagation_barrier(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    return operands
+
+
+@localizes("sdy.sharding_group")
+def sharding_group(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Drops the op: propagation has given the tensors of a group one sharding."""
+    return []
+
+
+@localizes("stablehlo.while")
+def while_loop(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Carries each value in one sharding through all iterations."""
+    pairs = zip(operands, hints, strict=True)
+    carried = [operand if hint is None else context.reshard(operand, hint) for operand, hint in pairs]
+    copy = context.builder.op(
+        "while", [shard.value for shard in carried], [shard.value.type for shard in carried], regions=2
+    )
+    results = [Shard(value, old.shape, old.sharding) for value, old in zip(copy.results, carried, strict=True)]
+    for old, new in zip(op.regions, copy.regions, strict=True):
+        is_condition = old == op.regions[0]
+        region(context, old, new, carried, [replicated(0)] if is_condition else [s.sharding for s in carried])
+    for name in attribute_names(op):
+        if name.startswith("mhlo."):
+            copy.attributes[name] = op.attributes[name]
+    return results
+
+
+@localizes("stablehlo.case", "stablehlo.if")
+def branches(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Gives the results of all branches the sharding that propagation found; without one, each chip has all of it."""
+    shardings = [
+        replicated(_rank(result)) if hint is None else hint for result, hint in zip(op.results, hints, strict=True)
+    ]
+    types = [context.local_type(result.type, sharding) for result, sharding in zip(op.results, shardings, strict=True)]
+    name = op.operation.name
+    copy = context.builder.op(name, [context.whole(operands[0])], types, regions=len(op.regions))
+    for old, new in zip(op.regions, copy.regions, strict=True):
+        region(context, old, new, [], shardings)
+    return context.shards(op, list(copy.results), shardings)
+
+
+def _rank(value: Any) -> int:
+    return ir.RankedTensorType(value.type).rank if isinstance(value.type, ir.RankedTensorType) else 0
+
+
+def region(context: Localizer, old: Any, new: Any, arguments: Sequence[Shard], shardings: Sequence[Sharding]) -> None:
+    """Localises the one block of a region.
+
+    Args:
+        old: region of the module with global shapes.
+        new: empty region of the module of one chip.
+        arguments: shards like which the block's arguments are.
+        shardings: shardings of what the block returns.
+    """
+    (source,) = old.blocks
+    block = new.blocks.append(*[shard.value.type for shard in arguments])
+    for argument, value, shard in zip(source.arguments, block.arguments, arguments, strict=True):
+        context.values[argument] = Shard(value, shard.shape, shard.sharding)
+    with context.inside(block):
+        returned = context.block(source)
+        values = [context.reshard(shard, sharding).value for shard, sharding in zip(returned, shardings, strict=True)]
+        context.builder.op("return", values, [])
+
+
+@localizes("sdy.named_computation")
+def named_computation(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Localises the decomposition of a composite.
+
+    Where no chip needs anything from another one for it, the composite stays, with a decomposition of its own. Else
+    its ops are emitted in its place.
+    """
+    (source,) = op.regions[0].blocks
+    if COMPOSITE in op.attributes:
+        kept = _composite(context, op, source, operands)
+        if kept is not None:
+            return kept
+    for argument, operand in zip(source.arguments, operands, strict=True):
+        context.values[argument] = operand
+    return context.block(source)
+
+
+def _composite(context: Localizer, op: Any, source: Any, operands: Sequence[Shard]) -> Sequence[Shard] | None:
+    """Emits a composite with a decomposition for the chip's parts; None if chips need something from each other."""
+    identity: dict[str, Any] = {item.name: item.attr for item in ir.DictAttr(op.attributes[COMPOSITE])}
+    types = [operand.value.type for operand in operands]
+    name = f"{identity['decomposition'].value}.local{len(context.added)}"
+    module_block = context.module_block
+    function = ir.Operation.create(
+        "func.func",
+        attributes={
+            "sym_name": ir.StringAttr.get(name),
+            "sym_visibility": ir.StringAttr.get("private"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+        },
+        regions=1,
+        ip=ir.InsertionPoint(module_block),
+    )
+    block = function.regions[0].blocks.append(*types)
+    crossings = context.crossings
+    for argument, value, operand in zip(source.arguments, block.arguments, operands, strict=True):
+        context.values[argument] = Shard(value, operand.shape, operand.sharding)
+    with context.alone(block):
+        returned = context.block(source)
+        context.builder.op("func.return", [shard.value for shard in returned], [])
+    if context.crossings != crossings:
+        function.erase()
+        return None
+    context.added.append(name)
+    result_types = [shard.value.type for shard in returned]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, result_types))
+    identity["decomposition"] = ir.FlatSymbolRefAttr.get(name)
+    values = context.builder.op("composite", [operand.value for operand in operands], result_types, identity).results
+    return [Shard(value, shard.shape, shard.sharding) for value, shard in zip(values, returned, strict=True)]

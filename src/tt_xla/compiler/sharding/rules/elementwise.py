@@ -1,0 +1,55 @@
+"""Rules of ops that work element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
+from tt_xla.compiler.sharding.emitter import Shard
+from tt_xla.compiler.sharding.factors import Factors, elementwise
+
+_STABLEHLO = (
+    *("abs", "add", "and", "atan2", "cbrt", "ceil", "clamp", "compare", "complex", "convert", "cosine"),
+    *("count_leading_zeros", "divide", "exponential", "exponential_minus_one", "floor", "imag", "is_finite"),
+    *("log", "log_plus_one", "logistic", "map", "maximum", "minimum", "multiply", "negate", "not", "or"),
+    *("popcnt", "power", "real", "reduce_precision", "remainder", "round_nearest_afz", "round_nearest_even"),
+    *("rsqrt", "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sine", "sqrt"),
+    *("subtract", "tan", "tanh", "xor", "uniform_quantize", "uniform_dequantize"),
+)
+_CHLO = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "conj", "cosh", "digamma", "erf", "erf_inv"),
+    *("erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "next_after", "polygamma", "sinh", "square", "tan"),
+    *("zeta",),
+)
+
+
+@localizes(*(f"stablehlo.{name}" for name in _STABLEHLO), *(f"chlo.{name}" for name in _CHLO))
+def elementwise_op(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Copies the op; operands that are scalars stay so."""
+    rank = len(shape_of(op.results[0]))
+    splits = elementwise(rank, operands, len(op.results)).splits(context, operands, hints)
+    return splits.copy(op, splits.operands(operands))
+
+
+@localizes("stablehlo.optimization_barrier")
+def optimization_barrier(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    values = context.copy(op, [operand.value for operand in operands], [operand.value.type for operand in operands])
+    return context.shards(op, values, [operand.sharding for operand in operands])
+
+
+@localizes("stablehlo.bitcast_convert")
+def bitcast_convert(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Copies the op; the dimension that elements of another width add or use up is not split."""
+    before, after = operands[0].rank, len(shape_of(op.results[0]))
+    shared = tuple(range(min(before, after)))
+    factors = Factors([shared + (None,) * (before - len(shared))], [shared + (None,) * (after - len(shared))])
+    splits = factors.splits(context, operands, hints)
+    return splits.copy(op, splits.operands(operands))
+
+
+def is_ranked(value: Any) -> bool:
+    """Whether a value is a tensor, rather than a token or a tuple."""
+    return isinstance(value.type, ir.RankedTensorType)

@@ -1,0 +1,297 @@
+"""Shardy's attributes in terms of the digits of positions: reading, checking, and writing them for one mesh."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
+
+from tt_xla.compiler.sharding.axes import Digit, Digits, digits_of, finest_mesh, part, row_major, whole_axes
+from tt_xla.compiler.sharding.walk import walk
+from tt_xla.errors import CompileError, MalformedModuleError
+from tt_xla.ir.mesh import Mesh, Sharding
+
+SHARDING = "sdy.sharding"
+"""Attribute with the sharding of an argument, of a result, or of each result of an op."""
+
+_PER_VALUE = ("in_shardings", "out_shardings")
+"""Attributes of regions of Shardy's, with one sharding for each operand or result."""
+
+_MESH_NAME = "tt_mesh"
+
+
+class Meshes:
+    """The meshes that a module declares, with the digits of their axes."""
+
+    def __init__(self, module: Any, chips: int | None) -> None:
+        """Reads the meshes of a module.
+
+        Args:
+            module: a StableHLO module.
+            chips: number of chips that the module says it is for; None if it says nothing.
+
+        Raises:
+            CompileError: two meshes have different numbers of devices, or a mesh differs from the module's number, or
+                orders its devices in a way that no mesh has.
+        """
+        self.declared = {
+            op.attributes["sym_name"].value: sdy.MeshAttr(op.attributes["mesh"])
+            for op in module.body.operations
+            if op.operation.name == "sdy.mesh"
+        }
+        self._axes: dict[Any, dict[str, Digits]] = {}
+        self._dims: dict[Any, tuple[Digits, ...]] = {}
+        counts = {name: math.prod(_sizes(mesh)) for name, mesh in self.declared.items() if len(mesh.axes) > 0}
+        sizes = {count for count in counts.values() if count > 1}
+        if chips is not None:
+            sizes.add(chips)
+        if len(sizes) > 1:
+            listed = ", ".join(f"@{name} of {count}" for name, count in counts.items())
+            wanted = "" if chips is None else f", and mhlo.num_partitions is {chips}"
+            raise CompileError(
+                f"The meshes of the module have different numbers of devices: {listed}{wanted}.",
+                hint="Use meshes of all the devices that the program runs on.",
+            )
+        self.chips = sizes.pop() if sizes else 1
+        """Number of chips that the module is for."""
+        for mesh in self.declared.values():
+            self._axes_of(mesh)
+
+    @property
+    def differ(self) -> bool:
+        """Whether the module has several meshes, or one whose devices are not in order."""
+        large = [mesh for mesh in self.declared.values() if len(mesh.axes) > 0]
+        return len({str(mesh) for mesh in large}) > 1 or any(len(mesh.device_ids) > 0 for mesh in large)
+
+    @property
+    def names(self) -> dict[Digit, str]:
+        """Names that meshes have for single digits."""
+        found: dict[Digit, str] = {}
+        for axes in self._axes.values():
+            for name, digits in axes.items():
+                if len(digits) == 1:
+                    found.setdefault(digits[0], name)
+        return found
+
+    def all_digits(self) -> Iterator[Digit]:
+        """Yields the digits of all axes of all meshes."""
+        for axes in self._axes.values():
+            for digits in axes.values():
+                yield from digits
+
+    def axis(self, mesh_or_reference: Any, name: str) -> Digits:
+        """Returns the digits of a mesh axis.
+
+        Raises:
+            MalformedModuleError: the mesh has no such axis, or is not declared.
+        """
+        axes = self._axes_of(self._mesh(mesh_or_reference))
+        if name not in axes:
+            raise MalformedModuleError(
+                f"A sharding uses the mesh axis '{name}', which is not there; "
+                f"the mesh has {', '.join(axes) or 'no axes'}."
+            )
+        return axes[name]
+
+    def dims(self, attribute: Any) -> tuple[Digits, ...]:
+        """Returns the digits that split each dimension of a tensor with a sharding."""
+        if attribute not in self._dims:
+            sharding = sdy.TensorShardingAttr(attribute)
+            if len(sharding.unreduced_axes) > 0:
+                raise CompileError(
+                    f"The sharding {attribute} leaves a sum unfinished over axes of the mesh.",
+                    hint="Reshard the tensor to a sharding without unreduced axes first.",
+                )
+            self._dims[attribute] = tuple(
+                tuple(digit for axis in dim.axes for digit in self._axis_part(sharding.mesh_or_ref, axis))
+                for dim in map(sdy.DimensionShardingAttr, sharding.dimension_shardings)
+            )
+        return self._dims[attribute]
+
+    def _axis_part(self, mesh: Any, axis: Any) -> Digits:
+        reference = sdy.AxisRefAttr(axis)
+        digits = self.axis(mesh, reference.name)
+        if reference.sub_axis_info is None:
+            return digits
+        info = sdy.SubAxisInfoAttr(reference.sub_axis_info)
+        return part(digits, info.pre_size, info.size)
+
+    def _mesh(self, mesh_or_reference: Any) -> Any:
+        if sdy.MeshAttr.isinstance(mesh_or_reference):
+            return sdy.MeshAttr(mesh_or_reference)
+        name = ir.FlatSymbolRefAttr(mesh_or_reference).value
+        if name not in self.declared:
+            raise MalformedModuleError(f"A sharding names the mesh @{name}, which the module does not declare.")
+        return self.declared[name]
+
+    def _axes_of(self, mesh: Any) -> dict[str, Digits]:
+        if mesh not in self._axes:
+            names = [sdy.MeshAxisAttr(axis).name for axis in mesh.axes]
+            self._axes[mesh] = dict(zip(names, _mesh_digits(mesh), strict=True))
+        return self._axes[mesh]
+
+
+def _sizes(mesh: Any) -> list[int]:
+    return [sdy.MeshAxisAttr(axis).size for axis in mesh.axes]
+
+
+def _mesh_digits(mesh: Any) -> list[Digits]:
+    sizes, ids = _sizes(mesh), list(mesh.device_ids)
+    if not ids or not sizes:
+        return [(digit,) if digit.size > 1 else () for digit in row_major(sizes)]
+    digits = digits_of(np.array(ids, np.int64).reshape(sizes))
+    if digits is None:
+        raise CompileError(
+            f"The mesh {mesh} orders its devices in a way that no other mesh has.",
+            hint="Give the mesh its devices in row-major order, or transposed.",
+        )
+    return digits
+
+
+def tensor_shardings(op: Any) -> Iterator[Any]:
+    """Yields the sharding attributes of an op: of its results, arguments, operands and constraints."""
+    for name in (SHARDING, "sharding", *_PER_VALUE):
+        if name in op.attributes:
+            yield from per_value(op.attributes[name])
+    for name in ("arg_attrs", "res_attrs"):
+        if name in op.attributes:
+            for attributes in op.attributes[name]:
+                if SHARDING in attributes:
+                    yield attributes[SHARDING]
+
+
+def per_value(attribute: Any) -> Sequence[Any]:
+    """Returns the shardings in an attribute; none if it is another kind of attribute."""
+    if sdy.TensorShardingPerValueAttr.isinstance(attribute):
+        return list(sdy.TensorShardingPerValueAttr(attribute).shardings)
+    return [attribute] if sdy.TensorShardingAttr.isinstance(attribute) else []
+
+
+def result_shardings(op: Any) -> list[Any]:
+    """Returns the sharding attribute of each result of an op; None for results without one."""
+    if SHARDING not in op.attributes:
+        return [None] * len(op.results)
+    return list(per_value(op.attributes[SHARDING]))
+
+
+class Writer:
+    """Writes shardings over one mesh, whose axes are whole in each of them."""
+
+    def __init__(self, mesh: Mesh, axes: Sequence[Digit], name: str = _MESH_NAME) -> None:
+        self.mesh = mesh
+        self.axes = axes
+        self.name = name
+
+    def sharding(self, dims: Sequence[Digits], open_dims: Iterable[int] = ()) -> Any:
+        """Returns the attribute of a sharding.
+
+        Args:
+            dims: digits that split each dimension.
+            open_dims: dimensions that propagation may split further.
+        """
+        opened = set(open_dims)
+        return sdy.TensorShardingAttr.get(
+            self.name,
+            [
+                sdy.DimensionShardingAttr.get(self._references(digits), is_closed=index not in opened)
+                for index, digits in enumerate(dims)
+            ],
+        )
+
+    def values(self, shardings: Sequence[Any]) -> Any:
+        """Returns the attribute with the shardings of several values."""
+        return sdy.TensorShardingPerValueAttr.get(list(shardings))
+
+    def axis_names(self, digits: Digits) -> list[str]:
+        """Returns the names of the axes that some digits consist of."""
+        return [self.mesh.axes[axis] for axis in whole_axes(digits, self.axes)]
+
+    def _references(self, digits: Digits) -> list[Any]:
+        return [sdy.AxisRefAttr.get(name) for name in self.axis_names(digits)]
+
+    def declare(self, module: Any) -> None:
+        """Adds the mesh to a module."""
+        axes = [sdy.MeshAxisAttr.get(name, size) for name, size in zip(self.mesh.axes, self.mesh.shape, strict=True)]
+        ir.Operation.create(
+            "sdy.mesh",
+            attributes={"sym_name": ir.StringAttr.get(self.name), "mesh": sdy.MeshAttr.get(axes)},
+            ip=ir.InsertionPoint.at_block_begin(module.body),
+            loc=ir.Location.unknown(),
+        )
+
+
+def rewrite_for_one_mesh(module: Any, meshes: Meshes, extra: Iterable[Digit]) -> Writer:
+    """Writes all of Shardy's shardings of a module over one mesh, in place.
+
+    Args:
+        module: a module, whose shardings may use several meshes.
+        meshes: its meshes.
+        extra: further digits that shardings of the module use.
+
+    Returns:
+        The writer of shardings over that mesh, which the module declares now.
+    """
+    used = [
+        digit
+        for op in walk(module.operation)
+        for attribute in tensor_shardings(op)
+        for digits in meshes.dims(attribute)
+        for digit in digits
+    ]
+    mesh, axes = finest_mesh([*meshes.all_digits(), *used, *extra], meshes.chips, meshes.names)
+    writer = Writer(mesh, axes)
+
+    def rewritten(attribute: Any) -> Any:
+        if sdy.TensorShardingPerValueAttr.isinstance(attribute):
+            return writer.values([rewritten(one) for one in sdy.TensorShardingPerValueAttr(attribute).shardings])
+        if not sdy.TensorShardingAttr.isinstance(attribute):
+            return attribute
+        dims = [sdy.DimensionShardingAttr(dim) for dim in sdy.TensorShardingAttr(attribute).dimension_shardings]
+        opened = [index for index, dim in enumerate(dims) if not dim.is_closed]
+        return writer.sharding(meshes.dims(attribute), opened)
+
+    for op in walk(module.operation):
+        if "manual_axes" in op.attributes:
+            op.attributes["manual_axes"] = _manual_axes(op, meshes, writer)
+        for name in (SHARDING, "sharding", *_PER_VALUE):
+            if name in op.attributes:
+                op.attributes[name] = rewritten(op.attributes[name])
+        for name in ("arg_attrs", "res_attrs"):
+            if name in op.attributes:
+                op.attributes[name] = ir.ArrayAttr.get(
+                    [
+                        ir.DictAttr.get({item.name: rewritten(item.attr) for item in ir.DictAttr(attributes)})
+                        for attributes in op.attributes[name]
+                    ]
+                )
+    writer.declare(module)
+    return writer
+
+
+def manual_digits(op: Any, meshes: Meshes) -> Digits:
+    """Returns the digits along which the region of a manual computation says what each chip does."""
+    names = [str(name) for name in sdy.ManualAxesAttr(op.attributes["manual_axes"])]
+    references = [
+        sdy.TensorShardingAttr(attribute).mesh_or_ref
+        for key in _PER_VALUE
+        for attribute in per_value(op.attributes[key])
+    ]
+    if names and not references:
+        raise MalformedModuleError(
+            "A manual computation without operands and results does not say which mesh it is for."
+        )
+    return tuple(digit for name in names for digit in meshes.axis(references[0], name))
+
+
+def _manual_axes(op: Any, meshes: Meshes, writer: Writer) -> Any:
+    names = writer.axis_names(manual_digits(op, meshes))
+    return sdy.ManualAxesAttr.get([ir.StringAttr.get(name) for name in names])
+
+
+def as_sharding(dims: Iterable[Digits], axes: Sequence[Digit]) -> Sharding:
+    """Returns a sharding over the finest mesh."""
+    return Sharding(tuple(whole_axes(digits, axes) for digits in dims))

@@ -1,0 +1,248 @@
+"""Programs, meshes and shardings for which the module of one chip must compute what one device does."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+Spec = Sequence[Any]
+"""For each dimension, the name of a mesh axis, names of several, or None."""
+
+X42 = {"x": 4, "y": 2}
+X24 = {"x": 2, "y": 4}
+X8 = {"x": 8}
+X222 = {"a": 2, "b": 2, "c": 2}
+
+
+@dataclass(frozen=True)
+class Program:
+    function: Callable[..., Any]
+    arguments: Sequence[Any]
+    """Shape of each argument, with the element type after it if that is not float32."""
+    shardings: Sequence[tuple[dict[str, int], Sequence[Spec], Sequence[Spec] | None]]
+    """Mesh, shardings of the arguments, and those of the results; None where propagation finds them."""
+    tolerance: float = 1e-5
+
+    def arrays(self, name: str) -> list[np.ndarray[Any, Any]]:
+        """Returns arguments, which depend on the program's name alone."""
+        generator = np.random.default_rng(zlib.crc32(name.encode()))
+        return [_array(generator, *_shape_and_dtype(argument)) for argument in self.arguments]
+
+
+def _shape_and_dtype(argument: Any) -> tuple[tuple[int, ...], str]:
+    if argument and isinstance(argument[-1], str):
+        return tuple(argument[:-1]), argument[-1]
+    return tuple(argument), "float32"
+
+
+def _array(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    if dtype == "bool":
+        return generator.integers(0, 2, shape).astype(bool)
+    if dtype.startswith(("int", "uint")):
+        return generator.integers(0, 50, shape).astype(dtype)
+    if dtype.startswith("complex"):
+        return (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)).astype(dtype)
+    return generator.standard_normal(shape).astype(dtype)
+
+
+def _argmax(x: Any) -> Any:
+    return jnp.argmax(x, axis=0), jnp.argmin(x, axis=1)
+
+
+def _loop(x: Any) -> Any:
+    return lax.fori_loop(0, 3, lambda i, c: c * 1.5 + i, x)
+
+
+def _scan(x: Any) -> Any:
+    return lax.scan(lambda c, row: (c + row, c * 2), jnp.zeros(x.shape[1]), x)
+
+
+def _branches(i: Any, x: Any) -> Any:
+    return lax.switch(i[0] % 3, [lambda v: v + 1, lambda v: v * 2, jnp.sin], x)
+
+
+def _mlp(x: Any, w1: Any, w2: Any) -> Any:
+    return jax.nn.gelu(x @ w1) @ w2
+
+
+def _attention(q: Any, k: Any, v: Any) -> Any:
+    scores = jnp.einsum("bhqd,bhkd->bhqk", q, k)
+    return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores, axis=-1), v)
+
+
+def _layer_norm(x: Any) -> Any:
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+
+
+PROGRAMS: dict[str, Program] = {
+    "add": Program(
+        lambda a, b: a + b * 2,
+        [(8, 16), (8, 16)],
+        [
+            (X42, [("x", "y"), ("x", "y")], None),
+            (X42, [("x", None), ("y", None)], None),
+            (X42, [("x", None), ("y", None)], [("y", "x")]),
+            (X42, [("x", "y"), ("y", "x")], [(None, ("x", "y"))]),
+            (X8, [("x", None), (None, "x")], [(None, "x")]),
+            (X222, [(("a", "b"), None), ("b", "a")], [("c", None)]),
+            (X222, [(("b", "a"), None), (("a", "b"), None)], [(("c", "a"), "b")]),
+        ],
+    ),
+    "add_uneven": Program(
+        lambda a, b: a + b * 2,
+        [(5, 7), (5, 7)],
+        [
+            (X42, [("x", "y"), ("x", "y")], None),
+            (X42, [(("x", "y"), None), ("x", None)], [("y", "x")]),
+            (X42, [("x", None), (None, "x")], [(None, "y")]),
+            (X8, [("x", None), (None, "x")], None),
+        ],
+    ),
+    "scalar": Program(lambda a, s: a * s[0] + 3, [(8,), (1,)], [(X42, [("x",), (None,)], [(("x", "y"),)])]),
+    "integers": Program(
+        lambda a, b: (a + b, jnp.sum(a * b, axis=0), jnp.max(a), jnp.min(b, axis=1), jnp.prod(a % 3 + 1, axis=1)),
+        [(9, 6, "int32"), (9, 6, "int32")],
+        [(X42, [("x", "y"), ("x", "y")], None), (X24, [("y", "x"), (None, None)], None)],
+    ),
+    "logic": Program(
+        lambda a: (jnp.any(a, axis=0), jnp.all(a, axis=1), ~a),
+        [(9, 6, "bool")],
+        [(X42, [("x", "y")], None), (X42, [(None, "x")], None)],
+    ),
+    "small_integers": Program(
+        lambda a: (jnp.max(a, axis=0), jnp.min(a, axis=1), jnp.sum(a)),
+        [(9, 6, "uint8")],
+        [(X42, [("x", "y")], None)],
+    ),
+    "bfloat16": Program(
+        lambda a, b: (jnp.max(a, axis=0), a @ b),
+        [(8, 16, "bfloat16"), (16, 4, "bfloat16")],
+        [(X42, [("x", "y"), ("y", None)], None)],
+        tolerance=0.05,
+    ),
+    "complex": Program(
+        lambda a, b: (a @ b, jnp.sum(a)),
+        [(8, 7, "complex64"), (7, 4, "complex64")],
+        [(X42, [("x", "y"), ("y", None)], None)],
+    ),
+    "matmul": Program(
+        lambda a, b: a @ b,
+        [(8, 16), (16, 24)],
+        [
+            (X42, [("x", None), (None, "y")], None),
+            (X42, [("x", "y"), ("y", None)], None),
+            (X42, [("x", "y"), ("y", None)], [(("x", "y"), None)]),
+            (X42, [(None, "x"), ("x", None)], [("x", None)]),
+            (X42, [("x", None), ("x", None)], None),
+            (X42, [(None, ("x", "y")), (("x", "y"), None)], None),
+            (X42, [(None, ("x", "y")), ("y", "x")], [("y", "x")]),
+        ],
+    ),
+    "matmul_uneven": Program(
+        lambda a, b: a @ b,
+        [(5, 7), (7, 3)],
+        [
+            (X42, [("x", "y"), ("y", None)], None),
+            (X42, [(None, "x"), ("x", "y")], [("x", None)]),
+            (X8, [(None, "x"), ("x", None)], None),
+        ],
+    ),
+    "batched_matmul": Program(
+        lambda a, b: jnp.einsum("bij,bjk->bik", a, b),
+        [(4, 6, 8), (4, 8, 10)],
+        [(X42, [("x", None, "y"), ("x", "y", None)], None), (X42, [("x", "y", None), (None, None, "x")], None)],
+    ),
+    "reduce": Program(
+        lambda a: (a.sum(0), a.max(1), a.mean(), jnp.prod(a, axis=0), a.min()),
+        [(8, 12)],
+        [(X42, [("x", "y")], None), (X8, [("x", None)], None), (X42, [(("y", "x"), None)], None)],
+    ),
+    "reduce_uneven": Program(
+        lambda a: (a.sum(0), a.max(1), a.mean(), jnp.prod(a, axis=0), a.min()),
+        [(7, 5)],
+        [(X42, [("x", "y")], None), (X8, [("x", None)], None), (X8, [(None, "x")], None)],
+    ),
+    "reduce_with_start": Program(
+        lambda a: lax.reduce(a, np.float32(3), lax.add, (0,)), [(7, 4)], [(X42, [("x", "y")], None)]
+    ),
+    "argmax": Program(_argmax, [(9, 7)], [(X42, [("x", "y")], None), (X8, [("x", None)], None)]),
+    "transpose": Program(
+        lambda a: jnp.transpose(a, (2, 0, 1)) * 2,
+        [(4, 8, 6)],
+        [(X42, [("x", None, "y")], None), (X42, [("x", None, "y")], [("x", "y", None)])],
+    ),
+    "broadcast": Program(
+        lambda a, b: a[:, None] * b[None, :] + jnp.ones((8, 12)),
+        [(8,), (12,)],
+        [(X42, [("x",), ("y",)], None), (X42, [(None,), (None,)], [("x", "y")]), (X42, [("y",), ("y",)], None)],
+    ),
+    "reshape": Program(
+        lambda a: (a.reshape(8, 3, 4) + 1, a.reshape(2, 4, 12), a.reshape(96), a.reshape(4, 24)),
+        [(8, 12)],
+        [
+            (X42, [("x", "y")], None),
+            (X42, [(("x", "y"), None)], None),
+            (X42, [(None, "x")], None),
+            (X42, [(None, None)], [("x", None, "y"), ("y", None, "x"), (("x", "y"),), ("x", "y")]),
+        ],
+    ),
+    "reshape_uneven": Program(
+        lambda a: (a.reshape(5, 3, 2) + 1, a.reshape(30), a.reshape(5, 1, 6)),
+        [(5, 6)],
+        [(X42, [("x", "y")], None), (X42, [(None, "x")], None)],
+    ),
+    "iota": Program(
+        lambda a: a + lax.broadcasted_iota(jnp.float32, (9, 6), 0) + jnp.arange(6.0),
+        [(9, 6)],
+        [(X42, [("x", "y")], None)],
+    ),
+    "constant": Program(
+        lambda a: a + np.arange(72, dtype=np.float32).reshape(9, 8), [(9, 8)], [(X42, [("x", "y")], [("y", "x")])]
+    ),
+    "select": Program(
+        lambda a, b: jnp.where(a > 0, a, b).astype(jnp.int32),
+        [(8, 4), (8, 4)],
+        [(X42, [("x", None), (None, "y")], None)],
+    ),
+    "clamp": Program(lambda a: jnp.clip(a, -0.5, 0.5), [(8, 4)], [(X42, [("x", "y")], None)]),
+    "softmax": Program(
+        lambda a: jax.nn.softmax(a, axis=-1), [(6, 9)], [(X42, [("y", "x")], None), (X42, [("x", "y")], None)]
+    ),
+    "layer_norm": Program(_layer_norm, [(8, 10)], [(X42, [("x", "y")], None), (X42, [(None, "x")], None)]),
+    "mlp": Program(
+        _mlp,
+        [(8, 16), (16, 32), (32, 16)],
+        [
+            (X42, [("x", None), (None, "y"), ("y", None)], [("x", None)]),
+            (X42, [("x", None), ("x", "y"), ("y", "x")], None),
+        ],
+    ),
+    "attention": Program(
+        _attention,
+        [(4, 4, 8, 8)] * 3,
+        [
+            (X42, [("x", "y", None, None)] * 3, None),
+            (X42, [("y", "x", None, None), ("y", "x", None, None), (None, None, None, None)], None),
+            (X42, [(None, "y", "x", None)] + [(None, "y", None, None)] * 2, None),
+        ],
+    ),
+    "gradient": Program(
+        jax.grad(lambda w, x: jnp.sum(jnp.tanh(x @ w) ** 2)),
+        [(16, 8), (8, 16)],
+        [(X42, [(None, "y"), ("x", None)], [(None, "y")]), (X42, [("x", "y"), ("x", None)], [("x", "y")])],
+    ),
+    "loop": Program(_loop, [(8, 6)], [(X42, [("x", "y")], None), (X42, [("x", None)], [(None, "x")])]),
+    "scan": Program(_scan, [(6, 8)], [(X42, [(None, "x")], None), (X24, [("x", "y")], None)]),
+    "switch": Program(_branches, [(3, "int32"), (8, 6)], [(X42, [(None,), ("x", "y")], None)]),
+    "random": Program(
+        lambda a: a + jax.random.normal(jax.random.key(3), (8, 8)), [(8, 8)], [(X42, [("x", "y")], None)]
+    ),
+}
