@@ -12,8 +12,9 @@ import torch
 from tt_xla import log, options
 from tt_xla.errors import OptionError
 from tt_xla.ir.program import Instruction, Role
+from tt_xla.runtime.emulator import report
 from tt_xla.runtime.emulator.functions import FUNCTIONS
-from tt_xla.runtime.emulator.fused import block, build, engine, plan, report
+from tt_xla.runtime.emulator.fused import block, build, engine, plan
 from tt_xla.runtime.emulator.fused import products as fused_products
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from tt_xla import options
 from tt_xla.ir.program import FunctionKind, Role
+from tt_xla.runtime.emulator import report
 from tt_xla.runtime.emulator.fast import onednn
 
 pytestmark = pytest.mark.skipif(not onednn.available(), reason="this CPU's oneDNN does not multiply bfloat16")
@@ -119,3 +121,22 @@ def test_without_the_program_cache_nothing_is_dropped(device, model, monkeypatch
     monkeypatch.undo()
     for _ in range(3):
         run(executable, x, w, 1)
+
+
+@pytest.mark.parametrize("trace", [False, True])
+def test_a_fault_of_onednn_ends_no_run_whose_weights_have_no_bytes(device, model, trace, monkeypatch, tmp_path):
+    def fail(*_):
+        raise RuntimeError("could not create a primitive")
+
+    monkeypatch.setattr(options, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(report, "_logged", set())
+    executable = device.load(model(trace))
+    x, w = samples(0)
+    for _ in range(3):
+        run(executable, x, w, 1)
+    assert kept_bytes(executable) == 0
+    monkeypatch.setattr(onednn, "_linear", lambda: fail)
+    for _ in range(3):
+        run(executable, x, w, 1)
+    assert len([*(tmp_path / "reports").iterdir()]) == 1
+    assert executable.counters.const_evals == 1

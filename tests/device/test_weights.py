@@ -24,7 +24,10 @@ class Counted:
 
     def __init__(self):
         self.made = []
-        self.kernel = Weighted(torch.add, self.prepare, lambda x, made: torch.add(x, made - 1))
+        self.kernel = Weighted(torch.add, self.prepare, lambda x, made: torch.add(x, made - 1), self.restore)
+
+    def restore(self, made):
+        return made - 1
 
     def prepare(self, weights):
         self.made.append(weights + 1)
@@ -89,3 +92,23 @@ def test_activations_are_applied_before_the_rounding(run_op, activation, rows):
     result = run_op("ttnn.matmul", {"a": x, "b": w}, (rows, 64), activation=activation)
     exact = FUNCTIONS[activation].compute(x.double() @ w.double()).double()
     torch.testing.assert_close(result.double(), exact, rtol=2**-8, atol=1e-5)
+
+
+@pytest.mark.parametrize("activation", sorted(name for name, function in FUNCTIONS.items() if function.ends_products))
+@pytest.mark.parametrize(("dtype", "label"), [(BF16, "bf16"), (torch.float32, "f32")])
+def test_exact_numerics_end_products_with_the_functions_of_the_table(run_op, activation, dtype, label):
+    """Sums of these operands are exact, so that any approximation of the function shows."""
+    x, w = ((samples(*shape, seed=seed) * 8).round() / 16 for seed, shape in enumerate([(64, 32), (32, 48)]))
+    expected = FUNCTIONS[activation].compute(x.float() @ w.float()).to(dtype)
+    operands = {"a": x.to(dtype), "b": w.to(dtype)}
+    assert torch.equal(
+        run_op("ttnn.matmul", operands, (64, 48), label, numerics="exact", activation=activation), expected
+    )
+    image, kernel = operands["a"].reshape(1, 1, 64, 32), operands["b"].t().reshape(48, 32, 1, 1)
+    geometry = {"in_channels": 32, "out_channels": 48, "batch_size": 1, "input_height": 8, "input_width": 8}
+    window = {"kernel_size": [1, 1], "stride": [1, 1], "padding": [0, 0], "dilation": [1, 1], "groups": 1}
+    config = {"conv2d_config": {"activation": activation}}
+    operands = {"input": image, "weight": kernel}
+    attributes = geometry | window | config
+    result = run_op("ttnn.conv2d", operands, (1, 1, 64, 48), label, numerics="exact", **attributes)
+    assert torch.equal(result.reshape(64, 48), expected)

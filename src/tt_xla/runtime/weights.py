@@ -42,7 +42,7 @@ class WeightedCall:
         self._call = kernel.call
         self._prepare = kernel.prepare
         self._with_prepared = kernel.with_prepared
-        self._restore = kernel.restore
+        self._restore = kernel.restore if kernel.keeps_bits else None
         self._seen: weakref.ref[torch.Tensor] | None = None
         self._prepared: torch.Tensor | None = None
 
@@ -54,6 +54,8 @@ class WeightedCall:
         prepared = self._prepared
         if prepared is None:
             prepared = self._prepared = self._prepare(weights)
+            if prepared is None:
+                return self._call(input, weights, *rest)
         return self._with_prepared(input, prepared, *rest)
 
     def has_prepared(self, weights: torch.Tensor) -> bool:

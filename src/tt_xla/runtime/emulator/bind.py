@@ -15,6 +15,7 @@ from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.containers import CONTAINERS, fills_container, hold
 from tt_xla.runtime.emulator.context import Call, Context, Weighted
 from tt_xla.runtime.emulator.fast import take
+from tt_xla.runtime.emulator.fast.fence import Fence, Instead
 from tt_xla.runtime.emulator.registry import Kernel, find
 
 
@@ -32,7 +33,8 @@ def bind(context: Context, attributes: Mapping[str, Any], location: str = "", *,
     shape = [(name, len(specs) if isinstance(specs, tuple) else None) for name, specs in context.operands.items()]
     try:
         call, parameters = _checked_call(definition, context, attributes)
-        faster = take(context, attributes) if fast else None
+        call = _in_order(call, parameters, shape)
+        faster = _faster(context, attributes, call) if fast else None
     except TypeError as error:
         raise ExecutionError(
             f"The kernel of {context.op} does not take operands {', '.join(context.operands) or 'none'} with "
@@ -42,18 +44,45 @@ def bind(context: Context, attributes: Mapping[str, Any], location: str = "", *,
         ) from None
     except ValueError as error:
         raise ExecutionError(f"{context.op} cannot run: {error}.", location=location) from error
-    if isinstance(faster, Weighted):
-        call = _finished(context, definition, faster.call)
-        with_prepared = _finished(context, definition, faster.with_prepared)
-        return replace(faster, call=call, with_prepared=with_prepared)
-    if faster is not None:
-        return _finished(context, definition, faster)
-    names = [name for name, _ in shape]
-    if any(count is not None for _, count in shape):
-        call = _grouping(call, shape)
-    elif names != parameters[: len(names)]:
-        call = _naming(call, names)
-    return _finished(context, definition, call)
+    return _finished(context, definition, call) if faster is None else faster
+
+
+def _faster(context: Context, attributes: Mapping[str, Any], kernel: Call) -> Call | Weighted | None:
+    """Returns the faster way to execute an instruction, whose kernel takes over when it fails; None if there is none.
+
+    Raises:
+        ValueError: an attribute has a value that the op does not take.
+    """
+    fence = Fence(context, attributes, kernel)
+    try:
+        faster = take(context, attributes)
+    except ValueError:
+        raise
+    except Exception as error:
+        fence.report(error)
+        return None
+    if not isinstance(faster, Weighted):
+        return None if faster is None else _fenced(context, faster, fence.compute)
+    return replace(
+        faster,
+        call=_fenced(context, faster.call, fence.compute),
+        prepare=fence.preparing(faster.prepare),
+        with_prepared=_fenced(context, faster.with_prepared, fence.with_restored(faster.restore)),
+    )
+
+
+def _fenced(context: Context, function: Call, instead: Instead) -> Call:
+    """Rounds what ``function``, or after an error ``instead``, returns to the spec of the one result."""
+    container, fills = CONTAINERS[context.dtype], fills_container(context.dtype)
+
+    def call(*tensors: torch.Tensor) -> torch.Tensor:
+        try:
+            result = function(*tensors)
+        except Exception as error:
+            result = instead(error, tensors)
+        return result if fills and result.dtype is container else hold(result, context.dtype)
+
+    return call
 
 
 def _checked_call(definition: Kernel, context: Context, attributes: Mapping[str, Any]) -> tuple[Call, list[str]]:
@@ -71,6 +100,20 @@ def _checked_call(definition: Kernel, context: Context, attributes: Mapping[str,
         return call, list(inspect.signature(call).parameters)
     inspect.signature(function).bind(context, **operands, **attributes)
     return functools.partial(function, context, **attributes), list(inspect.signature(function).parameters)[1:]
+
+
+def _in_order(function: Call, parameters: Sequence[str], shape: Sequence[tuple[str, int | None]]) -> Call:
+    """Returns the kernel as a function of the operands in the instruction's order.
+
+    Args:
+        function: the kernel as a function of its operands.
+        parameters: names of the kernel's parameters.
+        shape: each operand's name, and the length of its list or None for one tensor.
+    """
+    names = [name for name, _ in shape]
+    if any(count is not None for _, count in shape):
+        return _grouping(function, shape)
+    return function if names == parameters[: len(names)] else _naming(function, names)
 
 
 def _naming(function: Call, names: Sequence[str]) -> Call:

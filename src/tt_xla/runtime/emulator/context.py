@@ -25,12 +25,15 @@ class Weighted:
 
     call: Call
     """Takes the operands as they are."""
-    prepare: Callable[[torch.Tensor], torch.Tensor]
-    """Turns weights into the form that ``with_prepared`` takes: cut to the matrix unit's bits, in its memory order."""
+    prepare: Callable[[torch.Tensor], torch.Tensor | None]
+    """Turns weights into the form that ``with_prepared`` takes: cut to the matrix unit's bits, in its memory order.
+    Returns None after a fault, which was reported; ``call`` then goes on."""
     with_prepared: Call
     """Takes prepared weights in the place of weights, and returns the same bits as ``call``."""
-    restore: Callable[[torch.Tensor], torch.Tensor] | None = None
-    """Turns prepared weights back into weights; None where preparing them loses bits."""
+    restore: Callable[[torch.Tensor], torch.Tensor]
+    """Turns prepared weights back into weights, which have all bits that the matrix unit reads."""
+    keeps_bits: bool = False
+    """Whether restored weights have all bits of those that were prepared."""
     keeps_weights: bool = False
     """Whether the weights' own bytes must stay, because fused kernels may read them."""
 

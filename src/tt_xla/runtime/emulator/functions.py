@@ -35,6 +35,8 @@ class PostOp:
     name: str
     scalars: tuple[float, ...] = ()
     algorithm: str = ""
+    approximates: bool = False
+    """Whether oneDNN computes the function with a polynomial of its own, which is not as near as torch's."""
 
 
 @dataclass(frozen=True)
@@ -190,8 +192,8 @@ FUNCTIONS: dict[str, Function] = {
     "exp": Function(torch.exp),
     "expm1": Function(torch.expm1),
     "floor": Function(torch.floor, keeps_integers=True),
-    "gelu": Function(_gelu, post_op=PostOp("gelu", algorithm="none"), ends_products=True),
-    "hardsigmoid": Function(_hardsigmoid, post_op=PostOp("hardsigmoid"), ends_products=True),
+    "gelu": Function(_gelu, post_op=PostOp("gelu", algorithm="none", approximates=True), ends_products=True),
+    "hardsigmoid": Function(_hardsigmoid, post_op=PostOp("hardsigmoid", approximates=True), ends_products=True),
     "isfinite": Function(torch.isfinite, keeps_integers=True),
     "log": Function(torch.log),
     "log1p": Function(torch.log1p),
@@ -210,13 +212,13 @@ FUNCTIONS: dict[str, Function] = {
     "relu6": Function(F.relu6, keeps_integers=True, post_op=PostOp("hardtanh", (0.0, 6.0)), ends_products=True),
     "round": Function(torch.round, keeps_integers=True),
     "rsqrt": Function(_rsqrt, cpp="(1.0f / std::sqrt({x}))"),
-    "sigmoid": Function(_sigmoid, post_op=PostOp("sigmoid"), ends_products=True),
+    "sigmoid": Function(_sigmoid, post_op=PostOp("sigmoid", approximates=True), ends_products=True),
     "sign": Function(_sign, keeps_integers=True),
-    "silu": Function(_silu, post_op=PostOp("swish"), ends_products=True),
+    "silu": Function(_silu, post_op=PostOp("swish", approximates=True), ends_products=True),
     "sin": Function(torch.sin),
     "sqrt": Function(_sqrt, cpp="std::sqrt({x})"),
     "tan": Function(torch.tan),
-    "tanh": Function(torch.tanh, post_op=PostOp("tanh"), ends_products=True),
+    "tanh": Function(torch.tanh, post_op=PostOp("tanh", approximates=True), ends_products=True),
     # With a parameter, as steps of other kernels; leaky_relu is an op too, with a kernel of its own.
     "add_unary_sfpu": Function(torch.add, is_op=False, cpp="(({x}) + {p})"),
     "div_unary_sfpu": Function(torch.div, is_op=False),

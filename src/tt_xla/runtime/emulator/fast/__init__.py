@@ -2,7 +2,8 @@
 
 Whether a way is taken depends on the program, with its shapes, on the CPU and on torch: never on how often a program
 ran or on the environment. Fused kernels (:mod:`tt_xla.runtime.emulator.fused`) are another faster way, over
-several instructions; they have the bits of the calls that are bound here.
+several instructions; they have the bits of the calls that are bound here. A fault in here ends no call: it is
+reported once, and the kernel computes the result (:mod:`.fence`).
 """
 
 from __future__ import annotations
@@ -23,10 +24,6 @@ _WAYS: dict[str, Take] = {
 
 
 def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | None:
-    """Returns a faster call for one instruction, before its result is rounded; None where there is none.
-
-    Raises:
-        ValueError: an attribute has a value that the op does not take.
-    """
+    """Returns a faster call for one instruction, before its result is rounded; None where there is none."""
     way = _WAYS.get(context.op)
     return None if way is None else way(context, attributes)

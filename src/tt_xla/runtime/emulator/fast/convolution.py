@@ -38,7 +38,7 @@ def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | N
     def with_prepared(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return flattened(convolution(geometry.input_image(input), weight, geometry.row(bias))).reshape(shape)
 
-    return Weighted(call, convolution.prepared, with_prepared)
+    return Weighted(call, convolution.prepared, with_prepared, convolution.restored)
 
 
 class _Convolution:
@@ -48,6 +48,7 @@ class _Convolution:
         self._geometry = geometry
         self._window = stride, padding, dilation, groups = geometry.window
         self._activation = activation = geometry.activation
+        self._weights_dtype = CONTAINERS[context.spec("weight").layout.dtype]
         config = attributes.get("compute_config")
         self._input_bits, self._weight_bits = matrix_unit.source_bits(config, silicon=context.silicon)
         specs = (context.spec("input"), context.spec("weight"), context.result)
@@ -57,7 +58,7 @@ class _Convolution:
             self._taps = _taps_of_gradient(geometry.image_shape, geometry.weight, self._window)
         self._onednn: onednn.Convolution | None = None
         ends = self._taps is None and bfloat16_ends(geometry.weight, stride, groups)
-        if all_bfloat16 and ends and onednn.takes(torch.bfloat16, activation):
+        if all_bfloat16 and ends and onednn.takes(torch.bfloat16, activation, approximates=context.silicon):
             self._onednn = onednn.Convolution(geometry.image_shape, padding, stride, dilation, groups, activation)
         # A convolution in bfloat16 is rounded to bfloat16 at once, after what oneDNN or an exact function does to it.
         narrow = all_bfloat16 and (self._onednn is not None or activation in (None, "relu"))
@@ -71,6 +72,10 @@ class _Convolution:
         """Returns :meth:`sources` in the memory order that the convolution reads."""
         weight = self.sources(weight)
         return weight if self._onednn is None else self._onednn.ordered(weight)
+
+    def restored(self, prepared: Tensor) -> Tensor:
+        """Returns weights OIHW with the values of :meth:`prepared` ones."""
+        return onednn.plain(prepared).to(self._weights_dtype)
 
     def __call__(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """Returns the result, NCHW; the weight is one of :meth:`sources` or :meth:`prepared`."""

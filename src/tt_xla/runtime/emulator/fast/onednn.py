@@ -28,9 +28,16 @@ def available(dtype: torch.dtype = torch.bfloat16) -> bool:
     return dtype is torch.float32 or (dtype is torch.bfloat16 and bool(_ops._is_mkldnn_bf16_supported()))
 
 
-def takes(dtype: torch.dtype, activation: str | None) -> bool:
-    """Whether a product of this dtype, with this activation, is oneDNN's, whatever its size."""
-    return post_op(activation) is not None and available(dtype)
+def takes(dtype: torch.dtype, activation: str | None, *, approximates: bool) -> bool:
+    """Whether a product of this dtype, with this activation, is oneDNN's, whatever its size.
+
+    Args:
+        dtype: dtype of the operands and of the result.
+        activation: function that the product ends with.
+        approximates: whether oneDNN's approximations of functions will do.
+    """
+    operation = post_op(activation)
+    return operation is not None and (approximates or not operation.approximates) and available(dtype)
 
 
 def ordered(weights: Tensor, rows: int) -> Tensor:
@@ -39,7 +46,7 @@ def ordered(weights: Tensor, rows: int) -> Tensor:
 
 
 def plain(weights: Tensor) -> Tensor:
-    """Returns weights that :func:`ordered` returned as a plain [N, K]."""
+    """Returns weights in oneDNN's memory order as a plain tensor of the same shape."""
     return weights.to_dense() if weights.is_mkldnn else weights
 
 

@@ -35,6 +35,7 @@ class _Linear:
 
     def __init__(self, context: Context, attributes: Mapping[str, Any]) -> None:
         a, b = context.spec("a"), context.spec("b")
+        self.weights_dtype = CONTAINERS[b.layout.dtype]
         self.activation = fused_activation(attributes.get("activation"), attributes.get("matmul_program_config"))
         self.transpose_a = bool(attributes.get("transpose_a"))
         self.transpose_b = bool(attributes.get("transpose_b"))
@@ -45,10 +46,12 @@ class _Linear:
         self.rows = math.prod(a.shape) // inner if inner else 0
         # A product in bfloat16 is rounded to bfloat16 at once, after what oneDNN or an exact function applies to it.
         dtypes = {CONTAINERS[spec.layout.dtype] for spec in (a, b, context.result)}
-        ends_exactly = onednn.takes(torch.bfloat16, self.activation) or self.activation in (None, "relu")
+        approximates = context.silicon
+        ends_in_onednn = onednn.takes(torch.bfloat16, self.activation, approximates=approximates)
+        ends_exactly = ends_in_onednn or self.activation in (None, "relu")
         self.dtype = torch.bfloat16 if dtypes == {torch.bfloat16} and ends_exactly else torch.float32
         empty = not (math.prod(a.shape) and math.prod(b.shape))
-        self.by_onednn = not empty and onednn.takes(self.dtype, self.activation)
+        self.by_onednn = not empty and onednn.takes(self.dtype, self.activation, approximates=approximates)
         self.as_is = dtypes == {self.dtype} and min(self.a_bits, self.b_bits) >= matrix_unit.SIGNIFICANT[self.dtype]
         """Whether the matrix unit's registers hold all bits of both operands."""
 
@@ -64,8 +67,7 @@ class _Linear:
 
         if self.as_is and not self.by_onednn:
             return with_weights
-        restore = self._restore if self.as_is else None
-        return Weighted(with_weights, self._prepare, with_prepared, restore, self.is_small)
+        return Weighted(with_weights, self._prepare, with_prepared, self._restore, self.as_is, self.is_small)
 
     def _sources(self, b: Tensor) -> Tensor:
         """Returns weights [N, K] as the matrix unit's registers hold them."""
@@ -81,7 +83,7 @@ class _Linear:
         return onednn.ordered(rows, self.rows) if self.by_onednn else rows
 
     def _restore(self, prepared: Tensor) -> Tensor:
-        rows = onednn.plain(prepared)
+        rows = onednn.plain(prepared).to(self.weights_dtype)
         return rows if self.transpose_b else rows.t().contiguous()
 
     def _product(self) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tt_xla import options
 from tt_xla.log import logger
+from tt_xla.runtime.emulator.report import cpu_flags
 
 _FLAGS = (
     "-std=c++17",
@@ -40,16 +41,6 @@ def compiler() -> str | None:
     if not sys.platform.startswith("linux"):
         return None
     return next((path for name in options.cxx_names() if (path := shutil.which(name))), None)
-
-
-@functools.cache
-def cpu_flags() -> str:
-    """Returns the line of the CPU's features, empty where the system does not tell."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return ""
-    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
 
 
 @functools.cache
