@@ -1,8 +1,7 @@
 """Places the chips of a system on a mesh, so that neighbours in the mesh are linked.
 
-Meshes of one and two axes need a link between all neighbours along each axis. A mesh with more axes of several chips is
-placed directly if the links allow it; otherwise neighbouring axes are folded, row-major, until two physical
-dimensions remain.
+A mesh is placed directly if all neighbours along each axis can be linked. Otherwise neighbouring axes are folded,
+row-major, into one physical dimension, as few of them as possible.
 """
 
 from __future__ import annotations
@@ -122,11 +121,11 @@ _ONE_CHIP = MeshAxis(1, ring=False, links=1, stride=1)
 
 def _foldings(shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
     """Yields groups of consecutive axes, each of which becomes one physical dimension; the most dimensions first."""
-    least = min(len(shape), 2)
-    for dimensions in range(len(shape), least - 1, -1):
-        for cuts in itertools.combinations(range(1, len(shape)), max(dimensions - 1, 0)):
-            bounds = (0, *cuts, len(shape)) if shape else (0,)
-            yield tuple(shape[start:end] for start, end in itertools.pairwise(bounds))
+    if not shape:
+        yield ()
+    for dimensions in range(len(shape), 0, -1):
+        for cuts in itertools.combinations(range(1, len(shape)), dimensions - 1):
+            yield tuple(shape[start:end] for start, end in itertools.pairwise((0, *cuts, len(shape))))
 
 
 def _choices(dimensions: tuple[int, ...], counts: list[int]) -> list[tuple[tuple[bool, ...], int]]:
@@ -213,20 +212,12 @@ def _earlier_neighbours(dimensions: tuple[int, ...], rings: tuple[bool, ...]) ->
 
 
 def _missing_link(target: Target, shape: tuple[int, ...], chips: tuple[int, ...]) -> MeshError:
-    """Returns the error for a mesh whose chips lack a link, which it names for chips in ascending order."""
+    """Returns the error for a mesh whose chips are not all linked; it names two chips without a link."""
     linked = {link.chips for link in target.links}
     order = sorted(chips)
-    missing = next(
-        (
-            (order[place], order[position])
-            for position, places in enumerate(_earlier_neighbours(shape, (False,) * len(shape)))
-            for place in places
-            if (order[place], order[position]) not in linked
-        ),
-        None,
-    )
+    missing = next((pair for pair in itertools.pairwise(order) if pair not in linked), None)
     among = f" among its chips {', '.join(map(str, order))}" if len(order) < target.chips else ""
-    example = f" In order, there is no link between chips {missing[0]} and {missing[1]}." if missing else ""
+    example = f" For one, there is no link between chips {missing[0]} and {missing[1]}." if missing else ""
     pairs = ", ".join("-".join(map(str, link.chips)) for link in target.links) or "none"
     return MeshError(
         f"A mesh of {_text(shape)} does not fit the links of {target.name}{among}.{example}",
