@@ -60,6 +60,7 @@ calibrate: $(STAMP) ## compare the cost model with measured times, in docs/cost_
 
 cross-validate: $(STAMP) ## cross-validate the cost model by sweeps, in docs/cost_model.md: PERF=folder
 	@cd benchmarks && ../$(BIN)/python cross_validate_cost.py --folder $(abspath $(or $(PERF),../shared/reference/perf)) --document ../docs/cost_model.md
+	@cd benchmarks && ../$(BIN)/python fit_collectives.py --document ../docs/cost_model.md
 
 bench-compile: $(STAMP) ## compare compile times and programs with upstream's compiler, in docs/benchmarks.md
 	@cd benchmarks && JAX_PLATFORMS=cpu ../$(BIN)/python compare_compilers.py --folder ../build/programs --dumps ../build/upstream --make-dumps --document ../docs/benchmarks.md

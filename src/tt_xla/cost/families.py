@@ -251,13 +251,9 @@ CACHE_WRITES = ("fill_cache", "update_cache", "paged_fill_cache", "paged_update_
 # Ops, also of the host, whose cost is estimated as one read of all operands and one write of all results.
 PLAIN_MOVES = (
     "aggregate_tensor",
-    "all_to_all_combine",
-    "all_to_all_dispatch",
-    "all_to_all_dispatch_metadata",
     "distribute_tensor",
     "embedding_bw",
     "gather",
-    "mesh_partition",
     "moe_compute",
     "moe_expert_token_remap",
     "prepare_conv2d_bias",
@@ -270,5 +266,3 @@ PLAIN_MOVES = (
     "scatter",
     "write_tensor",
 )
-
-COLLECTIVES = ("all_gather", "all_reduce", "all_reduce_async", "reduce_scatter", "point_to_point")

@@ -2,7 +2,8 @@
 
 Each op belongs to a family (:mod:`tt_xla.cost.families`), whose model turns shapes, element types, layouts and math
 fidelity into work for the busiest core. ``noc_us`` of a :class:`Cost` is all that data-movement cores do besides
-waiting for DRAM: pages, sticks, multicast, and the PCIe time of moves between host and device.
+waiting for DRAM: pages, sticks, multicast, and the PCIe time of moves between host and device. ``link_us`` is the time
+on the links between chips.
 """
 
 from __future__ import annotations
@@ -11,19 +12,22 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tt_xla.cost import families, movement, products, programs
+from tt_xla.cost import collective, families, movement, products, programs
 from tt_xla.cost.attention import attention, decode
 from tt_xla.cost.convolution import convolution
 from tt_xla.cost.rates import FIDELITIES, SHARDED, Rates, Work, rates_of
-from tt_xla.cost.shares import FREE, cost_of, fidelity_of, inputs_of, moved, split, traffic
+from tt_xla.cost.shares import FREE, cost_of, fidelity_of, inputs_of, moved, split
 from tt_xla.ir.layout import TILE
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
 from tt_xla.target import Target
 
 Model = Callable[[Instruction, Sequence[TensorSpec], Rates, Any], Cost]
 
 
-def instruction_cost(instruction: Instruction, values: Sequence[TensorSpec], target: Target) -> Cost:
+def instruction_cost(
+    instruction: Instruction, values: Sequence[TensorSpec], target: Target, mesh: Mesh | None = None
+) -> Cost:
     """Returns the predicted device time of an instruction, in microseconds.
 
     An op that no family lists counts as a copy of its operands to its results. A trace costs nothing here, because its
@@ -33,6 +37,10 @@ def instruction_cost(instruction: Instruction, values: Sequence[TensorSpec], tar
         instruction: the instruction, whose operands and results are positions in ``values``.
         values: shapes and layouts of the function's values.
         target: the system.
+        mesh: the chips that run the program; None for one chip.
+
+    Raises:
+        MeshError: the system cannot form the mesh.
     """
     operands = tuple(
         [
@@ -42,7 +50,7 @@ def instruction_cost(instruction: Instruction, values: Sequence[TensorSpec], tar
     )
     attributes = instruction.attributes
     data = str(attributes) if attributes and not instruction.op.endswith(".constant") else ""
-    rates = rates_of(target)
+    rates = rates_of(target, mesh)
     key = (instruction.op, operands, tuple([values[number] for number in instruction.results]), data, id(rates))
     entry = _priced.get(key)
     if entry is None:
@@ -173,6 +181,14 @@ def _row_op(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates
     return cost_of(rates, compute, dram, noc, cores)
 
 
+def _distributed_norm(
+    instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, cycles: tuple[float, float]
+) -> Cost:
+    """Returns the cost of a norm whose rows are split over chips, which exchange the sums of their rows."""
+    cost = _row_op(instruction, values, rates, cycles)
+    return collective.with_statistics(cost, instruction, values, rates)
+
+
 def _pooling(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
     result = values[instruction.results[0]]
     out = Work(result.layout)
@@ -190,23 +206,11 @@ def _pooling(instruction: Instruction, values: Sequence[TensorSpec], rates: Rate
     return cost_of(rates, compute, dram, noc, cores, launches=2)
 
 
-def _collective(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, link: float) -> Cost:
-    """Returns the cost of a collective. The larger one of operands and results crosses an Ethernet link once."""
-    inputs = inputs_of(instruction, values)
-    works = [Work(spec.layout) for spec in (*inputs, *[values[number] for number in instruction.results])]
-    dram, noc = traffic(works, rates, 1.0 / rates.cores)
-    crossed = max((work.bytes for work in works), default=0) * 1e6 / link
-    return cost_of(rates, 0.0, dram, max(noc, crossed), rates.cores, launches=3)
-
-
 def _free(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
     return FREE
 
 
 _MOVEMENT: tuple[Model, Any] = (movement.data_movement, None)
-
-_ETHERNET = 12.5e9
-"""Bytes per second of one 100 Gb/s link, one way (tt-isa-documentation)."""
 
 
 def _table() -> dict[str, tuple[Model, Any]]:
@@ -220,7 +224,7 @@ def _table() -> dict[str, tuple[Model, Any]]:
     table |= dict.fromkeys(families.CONVOLUTIONS, (convolution, None))
     table |= dict.fromkeys(families.POOLINGS, (_pooling, None))
     table |= {op: (decode if "decode" in op else attention, None) for op in families.ATTENTIONS}
-    table |= dict.fromkeys(families.COLLECTIVES, (_collective, _ETHERNET))
+    table |= {op: (collective.collective, steps) for op, steps in collective.STEPS.items()}
     table |= dict.fromkeys(families.CREATION, (movement.creation, None))
     table |= dict.fromkeys((*families.FREE, "capture_or_execute_trace", "execute_trace"), (_free, None))
     for op in ("to_layout", "to_memory_config", "to_device", "from_device", "to_tensor_spec"):
@@ -240,6 +244,7 @@ def _table() -> dict[str, tuple[Model, Any]]:
         "copy": (programs.waiting_copy, None),
         "move": (programs.waiting_copy, None),
         "split": (programs.waiting_copy, None),
+        "point_to_point": (collective.point_to_point, None),
         "slice_write": (programs.waiting_copy, None),
         "halo": (programs.halo, None),
         "padded_slice": (programs.padded_slice, None),
@@ -247,7 +252,10 @@ def _table() -> dict[str, tuple[Model, Any]]:
         "group_norm": (programs.group_norm, families.ROW_OPS["group_norm"]),
         "cumprod": (programs.running, None),
         "cumsum": (programs.running, None),
+        "distributed_layer_norm": (_distributed_norm, families.ROW_OPS["distributed_layer_norm"]),
+        "distributed_rms_norm": (_distributed_norm, families.ROW_OPS["distributed_rms_norm"]),
         "integral_image": (programs.prefix_sum, None),
+        "mesh_partition": (movement.slice_, None),
         "minimal_matmul": (programs.minimal_matmul, None),
     }
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
-from tt_xla.target import Target
+from tt_xla.ir.mesh import Mesh
+from tt_xla.target import MeshAxis, Target, arrange
 
 TILE_BYTES: dict[str, int] = {dtype.value: dtype.tile_bytes for dtype in DataType}
 ELEMENT_BYTES: dict[str, int] = {d.value: d.element_bytes for d in DataType if not d.is_block_float}
@@ -70,6 +72,16 @@ class Rates:
     """us per byte from device to host."""
     transfer: float
     """us per transfer between host and device."""
+    hop: float
+    """us that a packet takes from one chip to the next."""
+    link_bandwidth: float
+    """Bytes per us of one channel between chips, in each direction."""
+    sender_bandwidth: float
+    """Bytes per us that a chip feeds into one channel from its own tensors."""
+    links: int
+    """Channels between neighbours on a line of all chips, whose weakest link counts; 1 without links."""
+    axes: tuple[MeshAxis, ...] = ()
+    """Links along the axes of the mesh that runs the program; empty for one chip."""
 
 
 def _of(target: Target) -> Rates:
@@ -103,23 +115,51 @@ def _of(target: Target) -> Rates:
         to_device=1e6 / target.host_to_device_bytes_per_second,
         from_device=1e6 / target.device_to_host_bytes_per_second,
         transfer=target.host_transfer_us,
+        hop=target.ethernet_hop_us,
+        link_bandwidth=target.ethernet_bytes_per_second / 1e6,
+        sender_bandwidth=target.ethernet_sender_bytes_per_second / 1e6,
+        links=min((link.channels for link in target.links), default=1),
     )
 
 
 _cache: dict[int, tuple[Target, Rates]] = {}
 
 
-def rates_of(target: Target) -> Rates:
+_mesh_cache: dict[tuple[int, Mesh], tuple[Rates, Rates]] = {}
+
+
+def rates_of(target: Target, mesh: Mesh | None = None) -> Rates:
     """Returns the rates of a target, computed once.
 
     Targets are compared by identity, because hashing their forty fields takes longer than the cost of an op.
+
+    Args:
+        target: the system.
+        mesh: the chips of the system that run the program; None for one chip.
+
+    Raises:
+        MeshError: the system cannot form the mesh.
     """
+    if mesh is not None:
+        return _with_mesh(target, mesh)
     entry = _cache.get(id(target))
     if entry is None:
         if len(_cache) > 64:
             _cache.clear()
         entry = _cache[id(target)] = (target, _of(target))  # the target is kept, so its id stays its own
     return entry[1]
+
+
+def _with_mesh(target: Target, mesh: Mesh) -> Rates:
+    """Returns the rates of a target with the links along the axes of a mesh."""
+    plain = rates_of(target)
+    entry = _mesh_cache.get((id(plain), mesh))
+    if entry is None:
+        if len(_mesh_cache) > 64:
+            _mesh_cache.clear()
+        rates = dataclasses.replace(plain, axes=arrange(target, mesh.shape).axes)
+        entry = _mesh_cache[id(plain), mesh] = (rates, plain)  # the plain rates are kept, so their id stays their own
+    return entry[0]
 
 
 class Work:

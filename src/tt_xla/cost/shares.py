@@ -92,4 +92,5 @@ def one_after_the_other(cost: Cost, copied: Cost) -> Cost:
         cost.noc_us + copied.noc_us,
         cost.launch_us + copied.launch_us,
         cost.cores,
+        cost.link_us + copied.link_us,
     )

@@ -80,11 +80,19 @@ class Cost(msgspec.Struct, frozen=True):
     noc_us: float = 0.0
     launch_us: float = 0.0
     cores: int = 0
+    link_us: float = 0.0
+    """Time on the links between chips."""
 
     @property
     def bound(self) -> str:
-        """Name of the largest part: ``compute``, ``dram``, ``noc`` or ``launch``."""
-        durations = {"compute": self.compute_us, "dram": self.dram_us, "noc": self.noc_us, "launch": self.launch_us}
+        """Name of the largest part: ``compute``, ``dram``, ``noc``, ``launch`` or ``link``."""
+        durations = {
+            "compute": self.compute_us,
+            "dram": self.dram_us,
+            "noc": self.noc_us,
+            "launch": self.launch_us,
+            "link": self.link_us,
+        }
         return max(durations, key=lambda name: durations[name])
 
 

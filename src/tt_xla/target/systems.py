@@ -72,6 +72,7 @@ _WORMHOLE: dict[str, Any] = _TENSIX | {
     "device_to_host_bytes_per_second": 9.5e9,  # [CI] ttnn buffer read on n300
     "host_transfer_us": 1.45,  # [CI] latency of a small DMA: 1.05 to 1.45
     "ethernet_bytes_per_second": 12.5e9,  # [CCL] 100 Gbit/s
+    "ethernet_sender_bytes_per_second": 6.36e9,  # [CCL] all_gather of two chips
     "ethernet_hop_us": 0.711,  # [CCL] 1D fabric
 }
 
@@ -104,6 +105,7 @@ _BLACKHOLE: dict[str, Any] = _TENSIX | {
     "device_to_host_bytes_per_second": 14.5e9,  # [CI] ttnn buffer read
     "host_transfer_us": 1.45,  # Wormhole's; none is published
     "ethernet_bytes_per_second": 25e9,  # [CCL] 200 Gbit/s, at which links run today; they are rated at 400
+    "ethernet_sender_bytes_per_second": 25e9,  # [CCL] all_gather of two chips reaches 95 % of the line rate
     "ethernet_hop_us": 0.515,  # [CCL] 1D fabric
 }
 

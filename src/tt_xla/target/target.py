@@ -119,6 +119,8 @@ class Target:
     """Fixed time of each transfer between host and device."""
     ethernet_bytes_per_second: float
     """Line rate of one channel of a link, in each direction."""
+    ethernet_sender_bytes_per_second: float
+    """Rate at which a chip feeds its own tensors into one channel."""
     ethernet_hop_us: float
     """Time that a packet takes from one chip to the next."""
 

@@ -19,6 +19,7 @@ from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.layout import TILE, DataType
 from tt_xla.ir.program import TensorSpec
 from tt_xla.target import Target
+from tt_xla.tools.measured import collectives
 from tt_xla.tools.measured.measurement import (
     Measurement,
     Row,
@@ -466,4 +467,5 @@ FORMATS = (
         _joined("M", "K", "N"),
         _matmul_sweep,
     ),
+    Format("ccl", collectives.COLUMNS, _joined("op", "topology", "chips", "size_bytes"), collectives.collective),
 )

@@ -77,7 +77,7 @@ def price(rows: Iterable[Measurement | Unpriced]) -> tuple[list[Priced], list[Un
             unpriced.append(row)
             continue
         try:
-            cost = instruction_cost(row.instruction, row.values, row.target)
+            cost = instruction_cost(row.instruction, row.values, row.target, row.mesh)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # inconsistent shapes
             unpriced.append(Unpriced(row.line, row.label, f"its tensors do not fit the op ({error})"))
             continue

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Instruction, Operand, TensorSpec
 from tt_xla.target import Target, load_target
 
@@ -35,6 +36,7 @@ class Measurement:
         measured_us: measured time in microseconds.
         wall: the clock of the time. ``traced`` and ``untraced`` mean the host's clock, which includes the gap between
             programs; ``math`` means the math thread, which does not see its own launch; empty means the kernel.
+        mesh: the chips that take part; None for one chip.
     """
 
     line: int
@@ -45,6 +47,7 @@ class Measurement:
     target: Target
     measured_us: float
     wall: str = ""
+    mesh: Mesh | None = None
 
 
 @dataclass(frozen=True)

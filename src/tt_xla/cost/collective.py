@@ -1,0 +1,193 @@
+"""The device time of ops that move data between chips.
+
+The time of a collective is a start, a handshake on each hop of the longest way, and the bytes that cross the narrowest
+link. Bytes and ways are those of tenstorrent/tt-metal's ``tech_reports/CCLs/CCL_bandwidth.md``: on a line, the end of
+the line receives through one link all that it lacks; a ring halves both. An all_reduce is a reduce_scatter and an
+all_gather.
+
+The constants were fitted to the measured points of that report (``tests/data/measured/ccl.csv``) by
+``benchmarks/fit_collectives.py``, which also prices each system with constants fitted to the other ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tt_xla.cost.rates import Rates, Work
+from tt_xla.cost.shares import inputs_of, traffic
+from tt_xla.ir.program import Cost, Instruction, TensorSpec
+from tt_xla.target import MeshAxis
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Behaviour of an exchange on one topology."""
+
+    hop_cycles: float
+    """Cycles of handshakes and barriers for each hop, besides the hop itself."""
+    efficiency: float
+    """Part of a link's line rate that large tensors reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Behaviour of one kind of exchange."""
+
+    start_cycles: float
+    """Cycles to launch, to open connections, and to wait for the last bytes."""
+    line: Path
+    ring: Path
+
+
+EXCHANGES = {
+    "all_gather": Exchange(4807.0, Path(1250.0, 0.936), Path(2345.0, 0.830)),
+    "reduce_scatter": Exchange(4171.0, Path(3446.0, 0.750), Path(2965.0, 0.672)),
+    "all_to_all": Exchange(2640.0, Path(904.0, 0.652), Path(2331.0, 0.672)),
+}
+
+STEPS: dict[str, tuple[str, ...]] = {
+    "all_gather": ("all_gather",),
+    "reduce_scatter": ("reduce_scatter",),
+    "all_reduce": ("reduce_scatter", "all_gather"),
+    "all_reduce_async": ("reduce_scatter", "all_gather"),
+    "all_to_all": ("all_to_all",),
+    "all_to_all_async_generic": ("all_to_all",),
+    "all_to_all_dispatch": ("all_to_all",),
+    "all_to_all_dispatch_metadata": ("all_to_all",),
+    "all_to_all_combine": ("all_to_all",),
+}
+"""Exchanges that an op consists of, by op."""
+
+
+def collective(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, steps: tuple[str, ...]) -> Cost:
+    """Returns the cost of an exchange between the chips along an axis of the mesh.
+
+    Args:
+        steps: exchanges that the op consists of, one after the other; keys of :data:`EXCHANGES`.
+    """
+    works = _works(instruction, values)
+    axis = _axis(instruction, values, rates)
+    return _cost(rates, [exchange(step, axis, max(work.bytes for work in works), rates) for step in steps], works, axis)
+
+
+def exchange(kind: str, axis: MeshAxis, size: float, rates: Rates) -> tuple[float, float]:
+    """Returns the time to start an exchange and the time on its links, in microseconds.
+
+    Args:
+        kind: key of :data:`EXCHANGES`.
+        axis: the chips that take part.
+        size: bytes of the tensor before it is split, or after it is joined; for an all_to_all, of a chip's tensor.
+        rates: speeds of the chips.
+    """
+    figures = EXCHANGES[kind]
+    path = figures.ring if axis.ring else figures.line
+    hops = axis.size / 2 if axis.ring else axis.size - 1
+    # Chips of other groups share the links between neighbours that are several chips apart.
+    bandwidth = rates.link_bandwidth * axis.links * (2 if axis.ring else 1) / axis.stride
+    crossing = _bottleneck_bytes(kind, axis.size, size) / (bandwidth * path.efficiency)
+    if kind == "all_gather":
+        crossing = max(crossing, size / axis.size / (rates.sender_bandwidth * axis.links))
+    return figures.start_cycles * rates.cycle_us, hops * (
+        axis.stride * rates.hop + path.hop_cycles * rates.cycle_us
+    ) + crossing
+
+
+def _bottleneck_bytes(kind: str, chips: int, size: float) -> float:
+    """Returns the bytes that cross the narrowest cut between chips, in one direction if they are on a line."""
+    if kind == "all_to_all":
+        return (chips // 2) * ((chips + 1) // 2) / chips * size
+    return (chips - 1) / chips * size
+
+
+def point_to_point(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:
+    """Returns the cost of sending a tensor from one chip to another, along one axis of the mesh after the other."""
+    works = _works(instruction, values)
+    axes, sender, receiver = rates.axes, *_places(instruction)
+    if not len(axes) == len(sender) == len(receiver):
+        axes, sender, receiver = (_unknown_axis(rates),), (0,), (1,)
+    hops = 0
+    for axis, first, second in zip(axes, sender, receiver, strict=True):
+        distance = abs(first - second)
+        hops += axis.stride * min(distance, axis.size - distance if axis.ring else distance)
+    figures = EXCHANGES["all_to_all"]
+    efficiency = figures.line.efficiency
+    # One worker sends through one channel.
+    crossing = works[0].bytes / min(rates.link_bandwidth * efficiency, rates.sender_bandwidth) if hops else 0.0
+    way = hops * rates.hop + (figures.line.hop_cycles * rates.cycle_us if hops else 0.0)
+    return _cost(rates, [(figures.start_cycles * rates.cycle_us, way + crossing)], works, axes[0])
+
+
+def _places(instruction: Instruction) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the coordinates of the chips that send and receive; empty where the op does not name them."""
+    sender, receiver = (instruction.attributes.get(name) or () for name in ("sender_coord", "receiver_coord"))
+    return tuple(map(int, sender)), tuple(map(int, receiver))
+
+
+def with_statistics(cost: Cost, instruction: Instruction, values: Sequence[TensorSpec], rates: Rates) -> Cost:
+    """Returns the cost of a norm whose chips exchange a column of tiles with the sums of their rows."""
+    axis = _axis(instruction, values, rates)
+    rows = math.prod(values[instruction.results[0]].shape[:-1])
+    start, link = exchange("all_gather", axis, rows * _STATISTICS_BYTES * axis.size, rates)
+    total = cost.total_us + start + link
+    return Cost(
+        total, cost.compute_us, cost.dram_us, cost.noc_us, cost.launch_us + start, cost.cores, cost.link_us + link
+    )
+
+
+_STATISTICS_BYTES = 32 * 2
+"""Bytes of a row of a bfloat16 tile, in which a chip sends the sum of a row."""
+
+
+def _works(instruction: Instruction, values: Sequence[TensorSpec]) -> list[Work]:
+    """Returns the first operand, which is the tensor that moves, and the results."""
+    specs = [*inputs_of(instruction, values)[:1], *(values[number] for number in instruction.results)]
+    return [Work(spec.layout) for spec in specs]
+
+
+def _cost(rates: Rates, steps: Sequence[tuple[float, float]], works: Sequence[Work], axis: MeshAxis) -> Cost:
+    """Returns the cost of exchanges one after the other. Each chip reads and writes its tensors meanwhile."""
+    launch = sum(start for start, _ in steps)
+    link = sum(time for _, time in steps)
+    cores = 2 * axis.links
+    dram, _ = traffic(works, rates, 1.0 / cores)
+    return Cost(launch + max(link, dram), 0.0, dram, 0.0, launch, cores, link)
+
+
+def _axis(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates) -> MeshAxis:
+    """Returns the axis along which an op exchanges, with the links and the topology that the op asks for."""
+    number = instruction.attributes.get("cluster_axis")
+    if number is not None and int(number) < len(rates.axes):
+        axis = rates.axes[int(number)]
+    elif number is None and rates.axes:
+        axis = _all_chips(rates)
+    else:
+        axis = _unknown_axis(rates, _shares(instruction, values))
+    links = instruction.attributes.get("num_links")
+    topology = instruction.attributes.get("topology")
+    ring = axis.ring if topology is None else str(topology) == "ring" and axis.size > 2
+    return MeshAxis(axis.size, ring, axis.links if links is None else max(int(links), 1), axis.stride)
+
+
+def _all_chips(rates: Rates) -> MeshAxis:
+    """Returns all chips of the mesh as one row."""
+    size = math.prod(axis.size for axis in rates.axes)
+    several = [axis for axis in rates.axes if axis.size > 1]
+    links = min((axis.links for axis in several), default=1)
+    return several[0] if len(several) == 1 else MeshAxis(size, ring=False, links=links, stride=1)
+
+
+def _unknown_axis(rates: Rates, size: int = 2) -> MeshAxis:
+    """Returns a line of chips for an op of a program that names no mesh."""
+    return MeshAxis(size, ring=False, links=rates.links, stride=1)
+
+
+def _shares(instruction: Instruction, values: Sequence[TensorSpec]) -> int:
+    """Returns the number of chips, as far as the shapes of a gather or scatter tell it; else 2."""
+    before = inputs_of(instruction, values)[:1]
+    after = [values[number] for number in instruction.results[:1]]
+    sizes = sorted(math.prod(spec.shape) for spec in itertools.chain(before, after))
+    return max(sizes[-1] // sizes[0], 2) if sizes and sizes[0] else 2

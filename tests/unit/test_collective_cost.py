@@ -1,0 +1,198 @@
+"""Tests of the cost of exchanges between chips: bytes, hops, topologies, meshes, and what overlaps with computing."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tt_xla.cost import instruction_cost, predicted_device_us
+from tt_xla.errors import MeshError
+from tt_xla.ir.layout import DataType, TensorLayout
+from tt_xla.ir.mesh import Mesh
+from tt_xla.ir.program import Cost, Function, FunctionKind, Instruction, TensorSpec
+from tt_xla.target import Target, load_target
+from tt_xla.tools.measured import Measurement, Unpriced, price, read, summarise
+
+MEASURED = Path(__file__).parents[1] / "data" / "measured" / "ccl.csv"
+BOX = load_target("n300-llmbox")
+COLLECTIVES = ("all_gather", "all_reduce", "reduce_scatter", "all_to_all")
+
+
+def mesh(*shape: int) -> Mesh:
+    return Mesh(shape, tuple(f"x{axis}" for axis in range(len(shape))))
+
+
+def spec(rows: int, columns: int = 1024, dtype: DataType = DataType.BF16) -> TensorSpec:
+    return TensorSpec((rows, columns), TensorLayout.of((rows, columns), dtype))
+
+
+def cost(
+    op: str, rows: int, shape: tuple[int, ...] | None, target: Target = BOX, axis: int = 0, **attributes: Any
+) -> Cost:
+    """Returns the cost of a collective on a tensor of this many rows before it is split or after it is joined."""
+    count = shape[axis] if shape else 4
+    before = rows // count if op == "all_gather" else rows
+    after = rows // count if op == "reduce_scatter" else rows
+    instruction = Instruction(f"ttnn.{op}", {"input": 0}, (1,), {"cluster_axis": axis} | attributes)
+    return instruction_cost(instruction, [spec(before), spec(after)], target, mesh(*shape) if shape else None)
+
+
+@pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
+@pytest.mark.parametrize("op", COLLECTIVES)
+def test_predictions_are_near_times_measured_on_silicon(op: str, arch: str) -> None:
+    rows = [row for row in read(MEASURED) if isinstance(row, Measurement)]
+    held = [row for row in rows if row.target.arch == arch and row.label.split()[0] == op]
+    errors = [each.error for each in price(held)[0]]
+    summary = summarise(errors, len(held))
+    assert summary.priced == len(held) > 60
+    assert summary.median is not None
+    assert summary.median < 0.1
+
+
+def test_an_all_reduce_is_a_reduce_scatter_and_an_all_gather() -> None:
+    parts = [cost(op, 4096, (8,)) for op in ("reduce_scatter", "all_gather")]
+    whole = cost("all_reduce", 4096, (8,))
+    assert whole.link_us == pytest.approx(sum(part.link_us for part in parts))
+    assert whole.launch_us == pytest.approx(sum(part.launch_us for part in parts))
+    assert whole.bound == "link"
+    assert whole.total_us == pytest.approx(whole.launch_us + whole.link_us)
+
+
+@pytest.mark.parametrize("op", COLLECTIVES)
+def test_large_tensors_take_as_long_as_their_bytes_on_the_narrowest_link(op: str) -> None:
+    small, large = (cost(op, rows, (8,)).link_us for rows in (1 << 15, 1 << 16))
+    slope = (large - small) / ((1 << 15) * 1024 * 2)
+    bytes_on_a_link = {"all_reduce": 2 * 7 / 8, "all_to_all": 2.0}.get(op, 7 / 8) / 2  # two directions of a ring
+    assert 0.6 < bytes_on_a_link / (12500 * slope) < 0.9
+
+
+@given(st.sampled_from(COLLECTIVES), st.integers(1, 64), st.sampled_from([(2, 4), (4, 2), (8,), (2, 2), (1, 4)]))
+def test_a_larger_tensor_takes_longer(op: str, tiles: int, shape: tuple[int, ...]) -> None:
+    one, two = (cost(op, 32 * 8 * count, shape).total_us for count in (tiles, tiles + 1))
+    assert 0 < one < two
+
+
+def test_the_mesh_says_which_chips_take_part() -> None:
+    long, short = (cost("reduce_scatter", 1 << 16, (2, 4), axis=axis) for axis in (1, 0))
+    assert long.link_us > 1.3 * short.link_us  # 3/4 of the tensor on one link, instead of 1/2
+    ring = cost("reduce_scatter", 1 << 16, (1, 4), axis=1)  # a ring of two channels
+    assert ring.link_us < 0.4 * long.link_us
+    assert cost("all_gather", 1 << 16, (1, 4), axis=0).link_us == 0.0
+
+
+def test_more_channels_are_faster() -> None:
+    one, four = (cost("all_reduce", 1 << 16, (1, 4), load_target(name), 1) for name in ("p300x2", "p150x4"))
+    assert four.link_us < 0.6 * one.link_us
+
+
+def test_chips_that_are_several_hops_apart_share_links() -> None:
+    galaxy = load_target("galaxy-bh")
+    near, far = (cost("all_gather", 1 << 16, shape, galaxy) for shape in ((2, 4), (2, 4, 4)))
+    assert far.link_us > 3 * near.link_us  # Neighbours along the first of three axes are four chips apart.
+
+
+def test_a_chip_feeds_a_link_no_faster_than_its_workers_can() -> None:
+    two, four = (cost("all_gather", 1 << 16, (chips,), load_target("n300-llmbox")) for chips in (2, 4))
+    fast = dataclasses.replace(BOX, ethernet_sender_bytes_per_second=25e9)
+    assert cost("all_gather", 1 << 16, (2,), fast).link_us < 0.6 * two.link_us
+    assert cost("all_gather", 1 << 16, (4,), fast).link_us == four.link_us  # Links are the limit.
+
+
+def test_attributes_of_the_op_take_precedence() -> None:
+    plain = cost("all_gather", 1 << 16, (8,))
+    assert cost("all_gather", 1 << 16, (8,), topology="linear").link_us > plain.link_us
+    assert cost("all_gather", 1 << 16, (8,), num_links=2).link_us < plain.link_us
+
+
+def test_an_op_of_a_program_without_a_mesh_is_priced_by_its_shapes() -> None:
+    assert cost("all_gather", 1 << 16, None, load_target("n300")).link_us > 100
+
+
+def test_a_mesh_that_the_system_cannot_form_is_an_error() -> None:
+    with pytest.raises(MeshError, match="A mesh of 2x4 needs 8 chips; n300 has 2 chips"):
+        cost("all_reduce", 4096, (2, 4), load_target("n300"))
+
+
+def test_sending_to_a_far_chip_takes_more_hops() -> None:
+    values = [spec(1024), spec(1024)]
+
+    def send(receiver: tuple[int, int]) -> Cost:
+        places = {"sender_coord": (0, 0), "receiver_coord": receiver}
+        return instruction_cost(Instruction("ttnn.point_to_point", {"input": 0}, (1,), places), values, BOX, mesh(2, 4))
+
+    near, far = send((0, 1)), send((1, 3))
+    assert far.link_us - near.link_us == pytest.approx(3 * BOX.ethernet_hop_us)
+    assert send((0, 0)).link_us == 0.0
+    assert near.bound == "link"
+
+
+def test_a_part_of_a_replicated_tensor_costs_no_link() -> None:
+    part = cost("mesh_partition", 4096, (8,), dim=0)
+    assert part.link_us == 0.0
+    assert part.total_us > 0
+
+
+def test_a_norm_of_split_rows_exchanges_their_sums() -> None:
+    values = [spec(4096), spec(4096)]
+    instruction = Instruction("ttnn.distributed_rms_norm", {"input": 0}, (1,), {"cluster_axis": 0})
+    split = instruction_cost(instruction, values, BOX, mesh(8))
+    plain = instruction_cost(msgspec.structs.replace(instruction, op="ttnn.rms_norm"), values, BOX)
+    gathered = cost("all_gather", 4096, (8,))
+    assert split.total_us > plain.total_us
+    assert 0 < split.link_us < gathered.link_us
+
+
+def function(*ops: tuple[str, tuple[int, ...], Cost]) -> Function:
+    """Returns a function whose instructions have costs; each makes the next value from others."""
+    body = [
+        Instruction(
+            f"ttnn.{op}", {f"operand{number}": value for number, value in enumerate(inputs)}, (index,), {}, "", us
+        )
+        for index, (op, inputs, us) in enumerate(ops, 1)
+    ]
+    values = (spec(32),) * (len(ops) + 1)
+    return Function("f", FunctionKind.FORWARD, (0,), (len(ops),), values, tuple(body))
+
+
+def test_links_work_for_an_asynchronous_collective_while_the_chip_computes() -> None:
+    free = dataclasses.replace(BOX, gap_us_untraced=0.0)
+    sent, matmul, used = Cost(110.0, launch_us=10.0, link_us=100.0), Cost(60.0, compute_us=60.0), Cost(5.0)
+
+    def total(op: str, *steps: tuple[str, tuple[int, ...], Cost]) -> float:
+        return predicted_device_us(function((op, (0,), sent), *steps), free)
+
+    steps = (("matmul", (0,), matmul), ("add", (1, 2), used))
+    assert total("all_reduce", *steps) == 175.0
+    assert total("all_reduce_async", *steps) == 115.0  # the sum waits for the links
+    assert total("all_reduce_async", ("matmul", (1,), matmul), ("add", (1, 2), used)) == 175.0
+    assert total("all_reduce_async", ("matmul", (0,), matmul)) == 110.0  # so does the end of the function
+    assert total("all_reduce_async", ("all_reduce_async", (0,), sent)) == 210.0  # links do one thing at a time
+    assert total("all_reduce_async", ("all_reduce", (0,), sent)) == 220.0
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"op": "all_sum"}, "op 'all_sum' is unknown; expected one of all_gather"),
+        ({"topology": "star"}, "topology 'star' is unknown; expected line or ring"),
+        ({"chips": "1"}, "a collective of 1 chips; expected 2 to 256"),
+        ({"chips": "100000"}, "a collective of 100000 chips"),
+        ({"links": "0"}, "links is '0', not a positive number"),
+        ({"size_bytes": "x"}, "size_bytes is 'x', not a number"),
+        ({"arch": "quasar"}, "architecture 'quasar' is neither wormhole_b0 nor blackhole"),
+    ],
+)
+def test_rows_without_a_price_say_why(change: dict[str, str], reason: str, tmp_path: Path) -> None:
+    row = {"op": "all_gather", "arch": "blackhole", "topology": "line", "links": "1", "chips": "2"}
+    row |= {"size_bytes": "4096", "dtype": "BFLOAT16", "kernel_us": "5"} | change
+    path = tmp_path / "ccl.csv"
+    path.write_text(",".join(row) + "\n" + ",".join(row.values()) + "\n")
+    (found,) = read(path)
+    assert isinstance(found, Unpriced)
+    assert reason in found.reason
