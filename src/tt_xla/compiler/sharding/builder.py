@@ -77,13 +77,15 @@ class Builder:
             ip=self.point,
         )
 
-    def value(self, name: str, operands: Sequence[Any], type_: Any, attributes: Mapping[str, Any] | None = None) -> Any:
+    def result(
+        self, name: str, operands: Sequence[Any], type_: Any, attributes: Mapping[str, Any] | None = None
+    ) -> Any:
         """Appends an op with one result, and returns the result."""
         return self.op(name, operands, [type_], attributes).results[0]
 
     def constant(self, attribute: Any) -> Any:
         """Returns a constant with the value of a dense attribute."""
-        return self.value("constant", [], attribute.type, {"value": attribute})
+        return self.result("constant", [], attribute.type, {"value": attribute})
 
     def integers(self, values: Sequence[int]) -> Any:
         """Returns a constant vector of 32-bit integers."""
@@ -97,7 +99,7 @@ class Builder:
         """Returns a scalar constant that is zero."""
         if isinstance(element, ir.ComplexType):
             part = self.zero(element.element_type)
-            return self.value("complex", [part, part], tensor((), element))
+            return self.result("complex", [part, part], tensor((), element))
         zero = "0.0"
         if isinstance(element, ir.IntegerType):
             zero = "false" if element.width == 1 else "0"
@@ -105,7 +107,7 @@ class Builder:
 
     def broadcast(self, value: Any, shape: Sequence[int], dims: Sequence[int] = ()) -> Any:
         """Broadcasts a value whose dimensions become ``dims`` of the result."""
-        return self.value(
+        return self.result(
             "broadcast_in_dim",
             [value],
             tensor(shape, element_type(value)),
@@ -115,14 +117,18 @@ class Builder:
     def reshape(self, value: Any, shape: Sequence[int]) -> Any:
         if local_shape(value) == list(shape):
             return value
-        return self.value("reshape", [value], tensor(shape, element_type(value)))
+        return self.result("reshape", [value], tensor(shape, element_type(value)))
+
+    def binary(self, name: str, lhs: Any, rhs: Any) -> Any:
+        """Applies an op to two tensors of one type, which is that of its result."""
+        return self.result(name, [lhs, rhs], lhs.type)
 
     def add(self, lhs: Any, rhs: Any) -> Any:
-        return self.value("add", [lhs, rhs], lhs.type)
+        return self.binary("add", lhs, rhs)
 
     def iota(self, shape: Sequence[int], dim: int) -> Any:
         """Returns 32-bit integers that count along a dimension."""
-        return self.value("iota", [], tensor(shape, ir.IntegerType.get_signless(32)), {"iota_dimension": i64(dim)})
+        return self.result("iota", [], tensor(shape, ir.IntegerType.get_signless(32)), {"iota_dimension": i64(dim)})
 
     def compare(self, lhs: Any, rhs: Any, direction: str) -> Any:
         """Compares two tensors of 32-bit integers."""
@@ -130,10 +136,10 @@ class Builder:
             "comparison_direction": ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>"),
             "compare_type": ir.Attribute.parse("#stablehlo<comparison_type SIGNED>"),
         }
-        return self.value("compare", [lhs, rhs], tensor(local_shape(lhs), ir.IntegerType.get_signless(1)), attributes)
+        return self.result("compare", [lhs, rhs], tensor(local_shape(lhs), ir.IntegerType.get_signless(1)), attributes)
 
     def select(self, predicate: Any, on_true: Any, on_false: Any) -> Any:
-        return self.value("select", [predicate, on_true, on_false], on_true.type)
+        return self.result("select", [predicate, on_true, on_false], on_true.type)
 
     def slice(self, value: Any, starts: Sequence[int], limits: Sequence[int]) -> Any:
         """Returns a part of a value with constant bounds."""
@@ -145,7 +151,7 @@ class Builder:
             "limit_indices": i64s(limits),
             "strides": i64s([1] * len(shape)),
         }
-        return self.value("slice", [value], tensor(shape, element_type(value)), attributes)
+        return self.result("slice", [value], tensor(shape, element_type(value)), attributes)
 
     def slice_dim(self, value: Any, dim: int, start: int, limit: int) -> Any:
         """Returns the part of a value between two places of one dimension."""
@@ -154,7 +160,7 @@ class Builder:
         return self.slice(value, starts, limits)
 
     def dynamic_slice(self, value: Any, starts: Sequence[Any], shape: Sequence[int]) -> Any:
-        return self.value(
+        return self.result(
             "dynamic_slice", [value, *starts], tensor(shape, element_type(value)), {"slice_sizes": i64s(shape)}
         )
 
@@ -169,7 +175,7 @@ class Builder:
             "edge_padding_high": i64s(high),
             "interior_padding": i64s([0] * len(shape)),
         }
-        return self.value("pad", [value, fill], tensor(shape, element_type(value)), attributes)
+        return self.result("pad", [value, fill], tensor(shape, element_type(value)), attributes)
 
     def pad_dim(self, value: Any, dim: int, low: int, high: int, fill: Any = None) -> Any:
         """Pads one dimension of a value."""
@@ -185,13 +191,13 @@ class Builder:
             return parts[0]
         shape = local_shape(parts[0])
         shape[dim] = sum(local_shape(value)[dim] for value in parts)
-        return self.value("concatenate", parts, tensor(shape, element_type(parts[0])), {"dimension": i64(dim)})
+        return self.result("concatenate", parts, tensor(shape, element_type(parts[0])), {"dimension": i64(dim)})
 
     def all_gather(self, value: Any, dim: int, groups: list[list[int]]) -> Any:
         shape = local_shape(value)
         shape[dim] *= len(groups[0])
         attributes = {"all_gather_dim": i64(dim), **self._groups(groups)}
-        return self.value("all_gather", [value], tensor(shape, element_type(value)), attributes)
+        return self.result("all_gather", [value], tensor(shape, element_type(value)), attributes)
 
     def all_to_all(self, value: Any, split: int, concat: int, groups: list[list[int]]) -> Any:
         count, shape = len(groups[0]), local_shape(value)
@@ -204,7 +210,7 @@ class Builder:
             **self._groups(groups),
         }
         del attributes["use_global_device_ids"]
-        return self.value("all_to_all", [value], tensor(shape, element_type(value)), attributes)
+        return self.result("all_to_all", [value], tensor(shape, element_type(value)), attributes)
 
     def collective_permute(self, value: Any, pairs: Sequence[tuple[int, int]]) -> Any:
         """Sends a value between chips. A chip that no pair names as its target gets zeros."""
@@ -212,7 +218,7 @@ class Builder:
             "source_target_pairs": _DENSE.get(np.array(pairs, np.int64)),
             "channel_handle": self.channel(),
         }
-        return self.value("collective_permute", [value], value.type, attributes)
+        return self.result("collective_permute", [value], value.type, attributes)
 
     def all_reduce(self, value: Any, kind: str, groups: list[list[int]]) -> Any:
         """Combines a value over groups of chips with an op of ``REDUCERS``."""
@@ -233,16 +239,16 @@ class Builder:
         scalar = tensor((), element)
         block = region.blocks.append(scalar, scalar)
         with self.inside(block):
-            result = self.value(kind, list(block.arguments), scalar)
+            result = self.result(kind, list(block.arguments), scalar)
             self.op("return", [result], [])
 
     def partition_id(self) -> Any:
-        return self.value("partition_id", [], tensor((), ir.IntegerType.get_unsigned(32)))
+        return self.result("partition_id", [], tensor((), ir.IntegerType.get_unsigned(32)))
 
     def convert(self, value: Any, element: Any) -> Any:
         if element_type(value) == element:
             return value
-        return self.value("convert", [value], tensor(local_shape(value), element))
+        return self.result("convert", [value], tensor(local_shape(value), element))
 
     def _groups(self, groups: list[list[int]]) -> dict[str, Any]:
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,6 +83,45 @@ class Emitter:
             count *= self.mesh.shape[axis]
         return count
 
+    def offset(self, axes: Sequence[int], length: int) -> Any:
+        """Returns the place at which a chip's shard starts in a dimension, as a scalar.
+
+        Args:
+            axes: mesh axes that split the dimension.
+            length: size of a shard.
+        """
+        return self.once(("offset", tuple(axes), length), lambda: self._offset(axes, length))
+
+    def _offset(self, axes: Sequence[int], length: int) -> Any:
+        build, chips = self.builder, self.mesh.size
+        total: Any = None
+        for stride, size, weight in self._coordinates(axes, length):
+            number = self.once("position", self._position)
+            if stride > 1:
+                number = build.binary("divide", number, build.scalar(stride))
+            if stride * size < chips:
+                number = build.binary("remainder", number, build.scalar(size))
+            if weight != 1:
+                number = build.binary("multiply", number, build.scalar(weight))
+            total = number if total is None else build.add(total, number)
+        return build.scalar(0) if total is None else total
+
+    def _coordinates(self, axes: Sequence[int], length: int) -> list[tuple[int, int, int]]:
+        """Returns stride and size of each part of a position that counts shards, and what one step of it adds."""
+        parts: list[tuple[int, int, int]] = []
+        for axis in reversed(axes):
+            size, stride = self.mesh.shape[axis], math.prod(self.mesh.shape[axis + 1 :])
+            if parts and stride == parts[-1][0] * parts[-1][1]:
+                parts[-1] = (parts[-1][0], parts[-1][1] * size, parts[-1][2])
+            else:
+                parts.append((stride, size, length))
+            length *= size
+        return parts
+
+    def _position(self) -> Any:
+        self.crossings += 1
+        return self.builder.convert(self.builder.partition_id(), ir.IntegerType.get_signless(32))
+
     def table(self, per_position: Sequence[int]) -> Any:
         """Returns a scalar that has a value of its own on each chip, given by position."""
         if len(set(per_position)) == 1:
@@ -90,26 +130,8 @@ class Emitter:
 
     def _table(self, per_position: Sequence[int]) -> Any:
         build = self.builder
-        position = self.once("position", self._position)
-        row = build.dynamic_slice(build.integers(per_position), [position], [1])
+        row = build.dynamic_slice(build.integers(per_position), [self.once("position", self._position)], [1])
         return build.reshape(row, [])
-
-    def _position(self) -> Any:
-        self.crossings += 1
-        return self.builder.convert(self.builder.partition_id(), ir.IntegerType.get_signless(32))
-
-    def shard_numbers(self, axes: Sequence[int]) -> list[int]:
-        """Returns, for each position, the number of its shard of a dimension that the axes split."""
-        return [Sharding((tuple(axes),)).shard_index(self.mesh, position)[0] for position in range(self.mesh.size)]
-
-    def offset(self, axes: Sequence[int], length: int) -> Any:
-        """Returns the place at which a chip's shard starts in a dimension, as a scalar.
-
-        Args:
-            axes: mesh axes that split the dimension.
-            length: size of a shard.
-        """
-        return self.table([number * length for number in self.shard_numbers(axes)])
 
     def indices(self, shard: Shard, dim: int) -> Any:
         """Returns the place of each element of a shard along a dimension of the tensor, in the shape of the shard."""

@@ -7,16 +7,18 @@ not have it, the chips' results are combined.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir import ir
 
-from tt_xla.compiler.sharding.builder import element_type, local_shape
+from tt_xla.compiler.sharding.builder import element_type
 from tt_xla.compiler.sharding.context import Hints, Localizer
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.ir.mesh import Sharding
+from tt_xla.compiler.sharding.reshard import moved_elements
+from tt_xla.ir.mesh import Mesh, Shape, Sharding
 
 Dims = tuple["int | None", ...]
 """Factor of each dimension of a tensor; None for a dimension that must not be split."""
@@ -32,12 +34,25 @@ class Factors:
     results: Sequence[Dims]
 
     def splits(self, context: Localizer, operands: Sequence[Shard], hints: Hints) -> Splits:
-        """Chooses mesh axes for each factor, from the shardings of operands and from those found for the results.
+        """Chooses mesh axes for each factor; no axis splits two factors.
 
-        The larger a tensor that is split in some way, the more its way counts: it need not be moved then. No axis
-        splits two factors.
+        The operands and the results each propose axes. Of the choices that follow when all count by size, or when one
+        of them counts first, the one that moves the least data between chips is taken.
         """
-        return Splits(context, self, _choose(self, operands, hints))
+        tensors = [
+            (dims, operand.sharding, operand.shape) for dims, operand in zip(self.operands, operands, strict=True)
+        ]
+        sizes = {factor: size for dims, _, shape in tensors for factor, size in zip(dims, shape, strict=True)}
+        wanted = [
+            (dims, hint, tuple(sizes.get(factor, 1) for factor in dims))
+            for dims, hint in zip(self.results, hints, strict=True)
+            if hint is not None
+        ]
+        proposals = [tensor for tensor in (*tensors, *wanted) if not tensor[1].is_replicated]
+        kept = {factor for dims in self.results for factor in dims}
+        choices = [_choose(proposals, kept, None), *(_choose(proposals, kept, first) for first in proposals)]
+        costs = [_cost(context.mesh, choice, tensors, wanted, kept, sizes) for choice in choices]
+        return Splits(context, self, choices[costs.index(min(costs))])
 
 
 @dataclass(frozen=True)
@@ -76,25 +91,22 @@ class Splits:
         return self.results(op, values)
 
 
-def _choose(factors: Factors, operands: Sequence[Shard], hints: Hints) -> dict[int, Axes]:
-    votes: dict[tuple[int, Axes], int] = {}
+Proposal = tuple[Dims, Sharding, Shape]
+"""A tensor that proposes how to split factors: its factors, its sharding and its shape."""
 
-    def vote(dims: Dims, sharding: Sharding, size: int) -> None:
+
+def _choose(proposals: Sequence[Proposal], kept: set[int | None], first: Proposal | None) -> dict[int, Axes]:
+    """Returns axes of each factor: those that the largest tensors propose, or those of one tensor before others."""
+    votes: dict[tuple[int, Axes], float] = {}
+    for proposal in proposals:
+        dims, sharding, shape = proposal
+        size = math.inf if proposal is first else math.prod(shape)
         for factor, axes in zip(dims, sharding.dims, strict=True):
             if factor is not None and axes:
                 votes[factor, axes] = votes.get((factor, axes), 0) + size
-
-    for dims, operand in zip(factors.operands, operands, strict=True):
-        vote(dims, operand.sharding, _size(operand))
-    largest = max((_size(operand) for operand in operands), default=1)
-    for dims, hint in zip(factors.results, hints, strict=True):
-        if hint is not None:
-            vote(dims, hint, largest)
     chosen: dict[int, Axes] = {}
     used: set[int] = set()
-    kept = {factor for dims in factors.results for factor in dims}
-    order = sorted(votes, key=lambda key: (-votes[key], key[0] not in kept, key))
-    for factor, axes in order:
+    for factor, axes in sorted(votes, key=lambda key: (-votes[key], key[0] not in kept, key)):
         free = _unused_prefix(axes, used)
         if factor not in chosen and free:
             chosen[factor] = free
@@ -102,18 +114,38 @@ def _choose(factors: Factors, operands: Sequence[Shard], hints: Hints) -> dict[i
     return chosen
 
 
+_LOOPS_PER_MOVED = 4000
+"""Loop iterations in the time in which one element moves between chips: multiplications of the matrix unit."""
+
+
+def _cost(
+    mesh: Mesh,
+    choice: dict[int, Axes],
+    operands: Sequence[Proposal],
+    results: Sequence[Proposal],
+    kept: set[int | None],
+    sizes: dict[int | None, int],
+) -> float:
+    """Returns the elements that a chip receives for a choice of axes, and a little for what it computes."""
+
+    def chosen(dims: Dims) -> Sharding:
+        return Sharding(tuple(() if factor is None else choice.get(factor, ()) for factor in dims))
+
+    moved = float(sum(moved_elements(mesh, shape, now, chosen(dims)) for dims, now, shape in operands))
+    partial = math.prod(mesh.shape[axis] for factor, axes in choice.items() if factor not in kept for axis in axes)
+    for dims, wanted, shape in results:
+        moved += moved_elements(mesh, shape, chosen(dims), wanted)
+        if partial > 1:
+            moved += 2 * math.prod(chosen(dims).local_shape(mesh, shape))
+    split = math.prod(mesh.shape[axis] for axes in choice.values() for axis in axes)
+    return moved + math.prod(sizes.values()) / split / _LOOPS_PER_MOVED
+
+
 def _unused_prefix(axes: Axes, used: set[int]) -> Axes:
     for index, axis in enumerate(axes):
         if axis in used:
             return axes[:index]
     return axes
-
-
-def _size(shard: Shard) -> int:
-    size = 1
-    for length in shard.shape:
-        size *= length
-    return size
 
 
 def elementwise(rank: int, operands: Sequence[Shard], results: int) -> Factors:
@@ -198,17 +230,3 @@ def masked_operands(
         ]
         masked.append(context.masked(operand, padded, fill(element_type(operand.value))) if padded else operand)
     return masked
-
-
-__all__ = [
-    "Axes",
-    "Dims",
-    "Factors",
-    "Splits",
-    "combine",
-    "elementwise",
-    "field",
-    "identity_value",
-    "local_shape",
-    "masked_operands",
-]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding.builder import element_type, local_shape
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
-from tt_xla.ir.mesh import Mesh, Sharding
+from tt_xla.errors import InternalCompilerError
+from tt_xla.ir.mesh import Mesh, Shape, Sharding
 
 Dims = list[tuple[int, ...]]
 
@@ -31,6 +33,27 @@ def reshard(context: Emitter, shard: Shard, sharding: Sharding) -> Shard:
 
 def _counts(mesh: Mesh, dims: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return Sharding(tuple(dims)).counts(mesh)
+
+
+def moved_elements(mesh: Mesh, shape: Shape, old: Sharding, new: Sharding) -> int:
+    """Returns an estimate of the elements that a chip receives for a change of sharding."""
+    if old == new:
+        return 0
+    part = math.prod(old.local_shape(mesh, shape))
+    if old.counts(mesh) == new.counts(mesh):
+        return part
+    removed: set[int] = set()
+    for now, wanted in zip(old.dims, new.dims, strict=True):
+        removed.update(now[len(_common_start(now, wanted)) :])
+    moved = removed & new.axes
+    gathered = math.prod(mesh.shape[axis] for axis in removed - moved)
+    return (part if moved else 0) + (part * gathered if gathered > 1 else 0)
+
+
+def _common_start(now: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the axes that two sequences have in common at their start."""
+    pairs = enumerate(zip(now, wanted, strict=False))
+    return now[: next((index for index, (a, b) in pairs if a != b), min(len(now), len(wanted)))]
 
 
 def _splat(context: Emitter, shard: Shard, sharding: Sharding) -> Shard | None:
@@ -91,12 +114,10 @@ class _Steps:
 
     def run(self) -> Shard:
         """Emits the steps; returns the tensor in the target sharding."""
-        self._split()
-        while self._move():
-            pass
-        for dim in range(len(self.now)):
-            self._gather(dim)
-        self._split()
+        while self.now != self.target:
+            self._split()
+            if not self._move():
+                self._gather()
         return Shard(self.value, self.shape, Sharding(tuple(self.now)))
 
     def _kept(self, dim: int) -> tuple[int, ...]:
@@ -105,13 +126,8 @@ class _Steps:
         Shards of a padded dimension do not join to shards of fewer axes, so such a dimension keeps all axes or none.
         """
         now, target = self.now[dim], self.target[dim]
-        kept: list[int] = []
-        for have, want in zip(now, target, strict=False):
-            if have != want:
-                break
-            kept.append(have)
-        joins = self._nests(dim, tuple(kept), now) and self._nests(dim, tuple(kept), target)
-        return tuple(kept) if joins else ()
+        kept = _common_start(now, target)
+        return kept if self._nests(dim, kept, now) and self._nests(dim, kept, target) else ()
 
     def _length(self, dim: int, axes: tuple[int, ...]) -> int:
         return -(-self.shape[dim] // self.context.extent(axes))
@@ -178,12 +194,24 @@ class _Steps:
         self.now[source] = self.now[source][: -len(axes)]
         self._trim(source)
 
-    def _gather(self, dim: int) -> None:
+    def _gather(self) -> None:
+        """Gathers one dimension: one whose axes no other dimension wants if there is one, else the least split."""
+        wanted = {axis for axes in self.target for axis in axes}
+        dims = [dim for dim in range(len(self.now)) if self._removable(dim)]
+        if not dims:
+            if self.now != self.target:
+                raise InternalCompilerError(f"No way leads from the sharding {self.now} to {self.target}.")
+            return
+
+        def order(dim: int) -> tuple[bool, int]:
+            axes = self._removable(dim)
+            return bool(wanted & {*axes}), self.context.extent(axes)
+
+        dim = min(dims, key=order)
         axes = self._removable(dim)
-        if axes:
-            self.value = self.context.builder.all_gather(self.value, dim, self.context.groups(axes))
-            self.now[dim] = self.now[dim][: -len(axes)]
-            self._trim(dim)
+        self.value = self.context.builder.all_gather(self.value, dim, self.context.groups(axes))
+        self.now[dim] = self.now[dim][: -len(axes)]
+        self._trim(dim)
 
     def _trim(self, dim: int) -> None:
         """Cuts off the padding of a dimension that is no longer split."""

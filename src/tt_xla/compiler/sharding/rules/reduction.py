@@ -43,7 +43,7 @@ def reduce(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints)
     if is_identity(op.operands[1], identity):
         return [result]
     init = context.builder.broadcast(inits[0], local_shape(result.value))
-    return [Shard(context.builder.value(kind, [init, result.value], result.value.type), result.shape, result.sharding)]
+    return [Shard(context.builder.result(kind, [init, result.value], result.value.type), result.shape, result.sharding)]
 
 
 def _values(shards: Sequence[Shard]) -> list[Any]:
