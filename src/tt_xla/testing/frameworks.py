@@ -189,14 +189,14 @@ def run_jax(
 def on_tt(value: Any) -> Any:
     """Returns a copy of a torch module on ``tt``, or a tree with its tensors moved to ``tt``."""
     import torch
-    from torch.utils import _pytree as pytree
 
     from tt_xla.frontends.torch.device import register
+    from tt_xla.frontends.torch.private.functions import tree_map
 
     register()
     if isinstance(value, torch.nn.Module):
         return copy.deepcopy(value).to("tt")
-    return pytree.tree_map(lambda x: x.detach().to("tt") if isinstance(x, torch.Tensor) else x, value)
+    return tree_map(lambda x: x.detach().to("tt") if isinstance(x, torch.Tensor) else x, value)
 
 
 def run_torch_on_tt(
@@ -214,9 +214,9 @@ def run_torch_on_tt(
         The result, with its tensors on the CPU.
     """
     import torch
-    from torch.utils import _pytree as pytree
 
     from tt_xla.frontends.torch.device import register
+    from tt_xla.frontends.torch.private.functions import tree_map
 
     register()
     torch.compiler.reset()
@@ -224,4 +224,4 @@ def run_torch_on_tt(
     compiled = torch.compile(placed, backend="tt", options=dict(options or {}))
     with torch.no_grad():
         result = compiled(*on_tt(tuple(args)), **on_tt(dict(kwargs)))
-    return pytree.tree_map(lambda x: x.cpu() if isinstance(x, torch.Tensor) else x, result)
+    return tree_map(lambda x: x.cpu() if isinstance(x, torch.Tensor) else x, result)

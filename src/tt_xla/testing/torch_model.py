@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
+from tt_xla.frontends.torch.private.functions import tree_leaves, tree_map
 from tt_xla.testing import frameworks
 from tt_xla.testing.comparison import ComparisonConfig
 from tt_xla.testing.compiler_config import CompilerConfig
@@ -62,7 +62,7 @@ class TorchModelTester(ModelTester):
         Raises:
             TypeError: the output has no floating-point tensor.
         """
-        tensors = [x for x in pytree.tree_leaves(_plain(output)) if _is_floating(x)]
+        tensors = [x for x in tree_leaves(_plain(output)) if _is_floating(x)]
         if not tensors:
             raise TypeError(
                 f"The model returned {type(output).__name__} without a floating-point tensor to start backward from."
@@ -73,7 +73,7 @@ class TorchModelTester(ModelTester):
         if self._inputs is None:
             inputs = self._get_input_activations()
             if self._dtype_override is not None:
-                inputs = pytree.tree_map(self._as_override, inputs)
+                inputs = tree_map(self._as_override, inputs)
             self._inputs = inputs
         if isinstance(self._inputs, Mapping):
             return (), dict(self._inputs)
@@ -91,7 +91,7 @@ class TorchModelTester(ModelTester):
     def _for_golden(self, inputs: Any) -> Any:
         if self.golden_dtype is None:
             return inputs
-        return pytree.tree_map(lambda x: x.to(self.golden_dtype) if _is_floating(x) else x, inputs)
+        return tree_map(lambda x: x.to(self.golden_dtype) if _is_floating(x) else x, inputs)
 
     def _run_inference(self) -> tuple[Any, Any]:
         args, kwargs = self._call()

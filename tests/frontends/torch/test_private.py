@@ -1,4 +1,4 @@
-"""Private APIs of PyTorch are used in one folder, and what it replaces still exists."""
+"""One folder uses the private APIs of PyTorch, and every name that it replaces still exists."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ PRIVATE = Path(private.__file__).parent
 OUTSIDE_OF_THE_FRONTEND = {
     "runtime/executable.py": {"torch._C", "torch._C._set_grad_enabled"},
     "runtime/ownership.py": {"torch._C", "torch._C._storage_Use_Count"},
-    "testing/frameworks.py": {"torch.utils._pytree"},
-    "testing/torch_model.py": {"torch.utils._pytree"},
 }
-"""Private names that other folders use. The runtime may not import a frontend; it turns gradients off in each run, and
-has to know whether a storage has other owners. The test tools map over nested containers as PyTorch does."""
+"""Private names that other folders use. The runtime may not import a frontend, but turns gradients off in each run and
+counts the owners of a storage, also for JAX."""
 
 
 def _private_names(tree: ast.AST) -> set[str]:
-    """Private names of torch in a module: imports of them, and attributes of torch that a chain of names leads to."""
+    """Returns the private names of torch that a module imports or reaches as attributes of torch."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -81,7 +79,7 @@ def test_every_private_name_exists(name):
 
 
 def test_every_replaced_name_is_one_of_pytorch():
-    """Asks a process in which nothing is replaced."""
+    """Looks the names up in a process in which nothing is replaced."""
     code = ["import importlib, torch", "missing = []"]
     for owner, name in [*patches.REPLACED, *dynamo_patches.REPLACED]:
         module, attribute = (owner.__module__, owner.__name__) if isinstance(owner, type) else (owner.__name__, "")

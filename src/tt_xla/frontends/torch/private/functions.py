@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch._decomp import decomposition_table
 from torch._higher_order_ops.flex_attention import math_attention as flex_math_attention
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend as setup_python_device
 
 native_multi_head_attention = torch._native_multi_head_attention
@@ -21,5 +21,6 @@ __all__ = [
     "setup_python_device",
     "transformer_encoder_layer_forward",
     "tree_leaves",
+    "tree_map",
     "tree_map_only",
 ]
