@@ -126,7 +126,7 @@ def timed_call(way: str, name: str) -> Call:
     return MAKERS[way](name)
 
 
-def row(name: str, durations: dict[str, list[float]], kept: float) -> str:
+def row(name: str, durations: dict[str, list[float]], bytes_kept: float) -> str:
     """Returns a line of the table, with the targets that are missed marked."""
     ours = durations["tt"]
     cells = [f"{statistics.median(ours) * 1e3:.2f}"]
@@ -136,7 +136,7 @@ def row(name: str, durations: dict[str, list[float]], kept: float) -> str:
             continue
         ratio = statistics.median(theirs / our for theirs, our in zip(durations[way], ours, strict=True))
         cells.append(f"{ratio:.2f}" + ("" if ratio >= target else " (below)"))
-    cells.append(f"{kept:.2f}" + ("" if kept <= MEMORY_TARGET else " (above)"))
+    cells.append(f"{bytes_kept:.2f}" + ("" if bytes_kept <= MEMORY_TARGET else " (above)"))
     return f"| {name} | {' | '.join(cells)} |"
 
 

@@ -36,8 +36,8 @@ def name_of(item: pytest.Item) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     only = os.environ.get("CONFORMANCE_ONLY")
     if only:
-        wanted = set(Path(only).read_text().split("\n"))
-        items[:] = [item for item in items if name_of(item) in wanted]
+        names = set(Path(only).read_text().split("\n"))
+        items[:] = [item for item in items if name_of(item) in names]
     elif SAMPLE:
         # The order of hashes gives the same sample in each run, spread over the file.
         items.sort(key=lambda item: hashlib.sha256(name_of(item).encode()).digest())

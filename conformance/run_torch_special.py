@@ -127,7 +127,7 @@ def render(results: dict[Case, dict[str, str]], declared: dict[Case, str], dtype
     for (op, dtype, case), reason in declared.items():
         names[reason][f"{op}` {dtype}"].append(case)
     for reason, cases in names.items():
-        text = ", ".join(f"`{op} ({', '.join(found)})" for op, found in cases.items())
+        text = ", ".join(f"`{op} ({', '.join(cases_of_op)})" for op, cases_of_op in cases.items())
         lines.append(f"- {reason}: {text}.")
     return "\n".join([*lines, ""])
 

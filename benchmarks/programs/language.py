@@ -131,13 +131,13 @@ def _llama_attention(block, x, tables, mask, heads, kv_heads, cache=None, positi
     if cache is not None:
         key = lax.dynamic_update_slice(cache[0], key, (0, 0, position, 0))
         value = lax.dynamic_update_slice(cache[1], value, (0, 0, position, 0))
-    kept = (key, value)
+    new_entries = (key, value)
     key, value = repeat_kv(key, heads // kv_heads), repeat_kv(value, heads // kv_heads)
     scores = jnp.matmul(query, key.swapaxes(2, 3)) * (query.shape[-1] ** -0.5)
     scores = jnp.where(mask, scores, jnp.finfo(x.dtype).min)
     weights = jax.nn.softmax(scores.astype(jnp.float32), axis=-1).astype(x.dtype)
     mixed = jnp.matmul(weights, value).transpose(0, 2, 1, 3).reshape(*x.shape[:2], -1)
-    return mixed @ block["o"], kept
+    return mixed @ block["o"], new_entries
 
 
 def _llama_mlp(block, x):
@@ -162,13 +162,13 @@ def llama_decode(params, caches, token, position, heads=8, kv_heads=2):
     x = params["tokens"][token]
     tables = rotary_tables(position[None], x.shape[-1] // heads, x.dtype)
     mask = (jnp.arange(caches[0][0].shape[2]) <= position)[None, None, None]
-    kept = []
+    updated_caches = []
     for block, cache in zip(params["blocks"], caches, strict=True):
         y, pair = _llama_attention(block, rms_norm(block["norm1"], x), tables, mask, heads, kv_heads, cache, position)
-        kept.append(pair)
+        updated_caches.append(pair)
         x = x + y
         x = x + _llama_mlp(block, rms_norm(block["norm2"], x))
-    return rms_norm(params["norm"], x) @ params["head"], kept
+    return rms_norm(params["norm"], x) @ params["head"], updated_caches
 
 
 def cache_shapes(dtype, layers=2, kv_heads=2, length=128, head=32, batch=1):

@@ -26,9 +26,9 @@ def lstm_parameters(dtype, width=64):
     return {name: jax.ShapeDtypeStruct(shape, dtype) for name, shape in shapes.items()}
 
 
-def sample(logits, seed, kept=50, mass=0.9):
-    """Samples a token per row of logits with top-k (``kept``) and nucleus (``mass``) sampling."""
-    likely, tokens = lax.top_k(logits, kept)
+def sample(logits, seed, candidates=50, mass=0.9):
+    """Samples a token per row of logits with top-k (``candidates``) and nucleus (``mass``) sampling."""
+    likely, tokens = lax.top_k(logits, candidates)
     likely = jnp.where(jnp.cumsum(jax.nn.softmax(likely), axis=-1) < mass, likely, -1e9)
     chosen = jax.random.categorical(jax.random.key(seed), likely)
     return jnp.take_along_axis(tokens, chosen[:, None], axis=1)
@@ -39,5 +39,5 @@ def beam_step(scores, sequences, logits):
     beams, vocabulary = logits.shape[-2:]
     totals = scores[..., None] + jax.nn.log_softmax(logits)
     best, places = lax.top_k(totals.reshape(-1, beams * vocabulary), beams)
-    kept = jnp.take_along_axis(sequences, (places // vocabulary)[..., None], axis=1)
-    return best, jnp.concatenate([kept, (places % vocabulary)[..., None]], axis=-1)
+    prefixes = jnp.take_along_axis(sequences, (places // vocabulary)[..., None], axis=1)
+    return best, jnp.concatenate([prefixes, (places % vocabulary)[..., None]], axis=-1)

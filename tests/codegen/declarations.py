@@ -17,12 +17,12 @@ _RETURNS = {
 
 
 def _parameters(function: Function) -> str:
-    found: list[str] = []
+    declared: list[str] = []
     for parameter in reversed(function.parameters):
         type_, default = TYPES[parameter.code]
-        defaults = default and (not found or all("=" in other for other in found))
-        found.append(f"{type_} {parameter.name}_{f' = {default}' if defaults else ''}")
-    return ", ".join(reversed(found))
+        defaults = default and (not declared or all("=" in other for other in declared))
+        declared.append(f"{type_} {parameter.name}_{f' = {default}' if defaults else ''}")
+    return ", ".join(reversed(declared))
 
 
 def declaration(function: Function) -> str:
@@ -43,7 +43,7 @@ def header() -> str:
     types = Path(__file__).with_name("ttnn_types.hpp").read_text()
     scalar = {f"{name}_UNARY_SFPU" for name in ("ADD", "SUB", "RSUB", "MUL", "DIV")}
     kinds = sorted({row.ttnn.upper() for row in UNARY if row.ttnn} | scalar | {"LEAKY_RELU", "HARDSWISH", "SQUARE"})
-    return types.replace("UNARY_OP_TYPES", ", ".join(kinds)) + "".join(declaration(found) for found in functions())
+    return types.replace("UNARY_OP_TYPES", ", ".join(kinds)) + "".join(map(declaration, functions()))
 
 
 def uses() -> str:

@@ -18,8 +18,8 @@ def compiled(text: str, **options: object) -> Program:
 
 def operand_types(program: Program, op: str, operand: str) -> list[DataType]:
     entry = program.functions[0]
-    found = [item.operands[operand] for item in entry.body if item.op == op]
-    return [entry.values[number].layout.dtype for number in found if isinstance(number, int)]
+    numbers = [item.operands[operand] for item in entry.body if item.op == op]
+    return [entry.values[number].layout.dtype for number in numbers if isinstance(number, int)]
 
 
 def unary(op: str, dtype: str) -> str:
@@ -30,7 +30,7 @@ def unary(op: str, dtype: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("op", "dtype", "taken"),
+    ("op", "dtype", "accepted"),
     [
         ("ttnn.sign", DataType.SI32, DataType.F32),
         ("ttnn.gather", DataType.U8, DataType.U16),
@@ -40,8 +40,8 @@ def unary(op: str, dtype: str) -> str:
         ("ttnn.unheard_of", DataType.U8, DataType.U8),
     ],
 )
-def test_the_nearest_type_that_an_op_takes(op: str, dtype: DataType, taken: DataType) -> None:
-    assert nearest_accepted(op, dtype) is taken
+def test_the_nearest_type_that_an_op_takes(op: str, dtype: DataType, accepted: DataType) -> None:
+    assert nearest_accepted(op, dtype) is accepted
 
 
 def test_signs_of_integers_are_taken_in_float32_and_come_back() -> None:

@@ -100,8 +100,8 @@ def test_functions_of_a_binary_op_have_their_parameters() -> None:
     steps = ((("op_type", "square"),), (("op_type", "mul_unary_sfpu"), ("params", (0.5,))))
     values = (spec(64, 32), spec(64, 32), spec(64, 32))
     text = source("ttnn.add", {"lhs": 0, "rhs": 1}, *values, input_tensor_b_activations=steps)
-    wanted = "ttnn.UnaryWithParam(ttnn.UnaryOpType.SQUARE), ttnn.UnaryWithParam(ttnn.UnaryOpType.MUL_UNARY_SFPU, 0.5)"
-    assert f"input_tensor_b_activations=[{wanted}]" in text
+    chain = "ttnn.UnaryWithParam(ttnn.UnaryOpType.SQUARE), ttnn.UnaryWithParam(ttnn.UnaryOpType.MUL_UNARY_SFPU, 0.5)"
+    assert f"input_tensor_b_activations=[{chain}]" in text
 
 
 def test_remainder_has_the_sign_of_the_dividend() -> None:
@@ -130,9 +130,9 @@ def test_what_stays_in_the_memory_of_its_operand_is_moved() -> None:
 
 
 def test_on_the_host_layout_and_type_change_one_after_the_other() -> None:
-    given = spec(4, 6, tiled=False, buffer=BufferType.SYSTEM_MEMORY)
-    made = spec(4, 6, dtype=DataType.BFP_BF8, buffer=BufferType.SYSTEM_MEMORY)
-    text = source("ttnn.to_layout", {"input": 0}, given, made)
+    operand = spec(4, 6, tiled=False, buffer=BufferType.SYSTEM_MEMORY)
+    result = spec(4, 6, dtype=DataType.BFP_BF8, buffer=BufferType.SYSTEM_MEMORY)
+    text = source("ttnn.to_layout", {"input": 0}, operand, result)
     assert text == "ttnn.to_dtype(ttnn.to_layout(v0, ttnn.TILE_LAYOUT), ttnn.bfloat8_b)"
 
 
@@ -155,8 +155,8 @@ def test_a_constant_comes_from_the_host() -> None:
 
 
 def test_the_same_bits_under_another_type() -> None:
-    given, made = spec(3, dtype=DataType.F32), spec(3, dtype=DataType.SI32)
-    assert source("ttnn.bitcast_convert", {"input": 0}, given, made).startswith("ttnn.bitcast(v0, ttnn.int32")
+    operand, result = spec(3, dtype=DataType.F32), spec(3, dtype=DataType.SI32)
+    assert source("ttnn.bitcast_convert", {"input": 0}, operand, result).startswith("ttnn.bitcast(v0, ttnn.int32")
 
 
 def test_attention_says_its_scale_and_mask() -> None:

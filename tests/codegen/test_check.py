@@ -64,9 +64,9 @@ def test_a_refusal_is_shown_with_its_tensors_and_fails(tmp_path: Path) -> None:
 def test_json_has_the_call(tmp_path: Path) -> None:
     path = tmp_path / "waves.mlir"
     path.write_text(MODULE)
-    found = json.loads(CliRunner().invoke(cli, ["check", "--json", "--level", "2", str(path)]).output)
-    assert found["refused"] == 1
-    [refusal] = found["refusals"]
+    report = json.loads(CliRunner().invoke(cli, ["check", "--json", "--level", "2", str(path)]).output)
+    assert report["refused"] == 1
+    [refusal] = report["refusals"]
     assert refusal["op"] == "ttnn.sin"
     assert refusal["call"].startswith("ttnn.sin(v[")
 

@@ -95,8 +95,8 @@ def run(folder: Path, headers: Path, statements: str) -> list[str]:
     numbered = header.replace("class Tensor {\npublic:", "class Tensor {\npublic:\n    int number = 0;")
     assert numbered != header
     (headers / "ttnn.hpp").write_text(numbered)
-    made = "ttnn::Tensor::Tensor() {}\ntt::tt_metal::MemoryConfig::MemoryConfig() {}"
-    main = f'#include "utils.hpp"\n{made}\nint main() {{\n{statements}\n}}\n'
+    constructors = "ttnn::Tensor::Tensor() {}\ntt::tt_metal::MemoryConfig::MemoryConfig() {}"
+    main = f'#include "utils.hpp"\n{constructors}\nint main() {{\n{statements}\n}}\n'
     (folder / "main.cpp").write_text(main)
     command = ["g++", "-std=c++20", "-Wall", "-Werror", '-DTENSORS="tensors"', f"-I{headers}"]
     built = subprocess.run([*command, folder / "main.cpp", "-o", folder / "main"], capture_output=True, text=True)
@@ -190,8 +190,8 @@ def test_ones_where_there_are_no_tensors(tmp_path: Path, headers: Path) -> None:
 def test_tt_nn_exports_each_function_as_it_is_declared(tmp_path: Path, headers: Path, ttnn_mock: Mock) -> None:
     """Each symbol to link is the beginning of a symbol in TT-NN; parameters that are never passed are not declared."""
     find = "import importlib.util as u; print(u.find_spec('ttnn').submodule_search_locations[0])"
-    found = subprocess.run([ttnn_mock.python, "-c", find], capture_output=True, text=True, check=True)
-    library = Path(found.stdout.split()[-1]) / "build/lib/_ttnncpp.so"
+    located = subprocess.run([ttnn_mock.python, "-c", find], capture_output=True, text=True, check=True)
+    library = Path(located.stdout.split()[-1]) / "build/lib/_ttnncpp.so"
     exported = subprocess.run(["nm", "-DC", "--defined-only", library], capture_output=True, text=True, check=True)
     symbols = {line.split(" ", 2)[2] for line in exported.stdout.splitlines() if "ttnn::" in line}
     (tmp_path / "uses.cpp").write_text(declarations.uses())

@@ -128,12 +128,12 @@ def test_what_the_host_runs_is_said_and_generated(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_a_file_is_refused_and_left_alone(tmp_path: Path) -> None:
-    taken = tmp_path / "taken"
-    taken.write_text("mine")
+    blocking_file = tmp_path / "taken"
+    blocking_file.write_text("mine")
     with pytest.raises(OutputError, match="is a file"):
-        export.check_folder(taken / "below")
-    assert "is a file" in command(module(tmp_path), "-o", taken)
-    assert taken.read_text() == "mine"
+        export.check_folder(blocking_file / "below")
+    assert "is a file" in command(module(tmp_path), "-o", blocking_file)
+    assert blocking_file.read_text() == "mine"
 
 
 def test_a_main_file_of_somebodys_own_is_left_alone(tmp_path: Path) -> None:
@@ -169,11 +169,11 @@ def test_three_gigabytes_of_tensors_are_counted_before_anything_is_written(
     program = compile_module(parse_module(LARGE, "large.mlir"), CompileOptions.parse(), load_target("p150"))
     options = {"backend": "codegen_py", "export_path": str(tmp_path / "out"), "export_tensors": True}
     program = msgspec.structs.replace(program, options=program.options | options)
-    weight = torch.zeros(1, dtype=torch.bfloat16).expand(32768, 49152)  # 3.2 GB that lie nowhere
+    weight = torch.zeros(1, dtype=torch.bfloat16).expand(32768, 49152)  # 3.2 GB without memory behind them
     free = shutil.disk_usage(tmp_path)._replace(free=10**9)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: free)
     monkeypatch.setattr(torch.Tensor, "contiguous", lambda tensor: tensor)
-    run = export.exporting(program, {}, lambda *given: [torch.zeros(1, 49152, dtype=torch.bfloat16)])
+    run = export.exporting(program, {}, lambda *arguments: [torch.zeros(1, 49152, dtype=torch.bfloat16)])
     with pytest.raises(OutputError, match=r"needs 3\.2 GB .* the disk has 1\.0 GB left.*export_tensors=False"):
         run([torch.zeros(1, 32768, dtype=torch.bfloat16), weight], [None, None])
     assert not (tmp_path / "out").exists()
@@ -192,9 +192,9 @@ def test_another_release_of_ttnn_is_said(tmp_path: Path) -> None:
     command(module(tmp_path), "-o", tmp_path / "out")
     stand_in = (STAND_IN / "ttnn/__init__.py").read_text()
     (tmp_path / "ttnn.py").write_text(stand_in.replace('__version__ = "0.81.1"', '__version__ = "0.99.0"'))
-    given = dict(os.environ) | {"PYTHONPATH": str(tmp_path)}
+    environment = dict(os.environ) | {"PYTHONPATH": str(tmp_path)}
     run = [sys.executable, "-c", "import utils; assert utils.CHECKED_WITH == '" + TTNN_VERSION + "'"]
-    done = subprocess.run(run, env=given, cwd=tmp_path / "out", capture_output=True, text=True, check=True)
+    done = subprocess.run(run, env=environment, cwd=tmp_path / "out", capture_output=True, text=True, check=True)
     assert f"the program was generated for ttnn {TTNN_VERSION}; this is ttnn 0.99.0" in done.stderr
 
 
@@ -257,11 +257,11 @@ def test_the_documented_error_of_a_missing_path() -> None:
 
 
 def test_a_backend_among_the_options_is_one_that_is_known(tmp_path: Path) -> None:
-    given = {"export_path": tmp_path / "out", "compiler_options": {"backend": "codegen_rs"}}
+    options = {"export_path": tmp_path / "out", "compiler_options": {"backend": "codegen_rs"}}
     with pytest.raises(OptionError, match=r"'backend' was given 'codegen_rs'; it takes one of .*'codegen_cpp'"):
-        tt_torch.codegen_py(Net().eval(), torch.randn(4, 32), **given)
+        tt_torch.codegen_py(Net().eval(), torch.randn(4, 32), **options)
     with pytest.raises(OptionError, match="'backend' was given 'codegen_rs'"):
-        tt_jax.codegen_py(lambda x: x + 1, np.ones(4, np.float32), **given)
+        tt_jax.codegen_py(lambda x: x + 1, np.ones(4, np.float32), **options)
     assert not (tmp_path / "out").exists()
 
 
@@ -300,7 +300,7 @@ def test_torch_model_without_tensors(tmp_path: Path) -> None:
 
 
 def test_asking_again_writes_again(tmp_path: Path) -> None:
-    """Source is written again although nothing is compiled: the folder may be removed and the weights may differ."""
+    """Source is written again without a compilation, because the folder may be gone or the weights may differ."""
     net = Net().eval()
     for scale in (1.0, 2.0):
         with torch.no_grad():
@@ -346,11 +346,11 @@ def test_graphs_of_one_process_get_a_folder_each(tmp_path: Path) -> None:
     try:
         net = torch.compile(Net().eval(), backend="tt", dynamic=False)
         with torch.no_grad():
-            found = net(torch.ones(4, 32))
+            result = net(torch.ones(4, 32))
             assert "main.py" in names(tmp_path / "out")
             net(torch.ones(8, 32))
             net(torch.ones(4, 32))
-        assert found.abs().max() > 0
+        assert result.abs().max() > 0
     finally:
         settings.set_compile_options({})
     assert names(tmp_path / "out") == {"graph_0", "graph_1"}
@@ -387,9 +387,9 @@ options = {{"backend": "codegen_py", "export_path": {str(tmp_path / "out")!r}}}
 x = jax.device_put(jnp.ones((8, 32)), jax.devices("tt")[0])
 print(jax.jit(lambda x: x + 1, compiler_options=options)(x).sum())
 """
-    given = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
-    given |= {"PYTHONPATH": str(ROOT / "src"), "TTXLA_SYSTEM": "p150"}
-    done = subprocess.run([sys.executable, "-c", script], env=given, capture_output=True, text=True, check=False)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    environment |= {"PYTHONPATH": str(ROOT / "src"), "TTXLA_SYSTEM": "p150"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert "512.0" in done.stdout, done.stderr
     assert {"main.py", "run", "irs", "tensors"} <= names(tmp_path / "out")
 
@@ -417,7 +417,7 @@ def test_tt_nn_takes_what_was_generated(make: Callable[[Path], None], tmp_path: 
 
 def test_run_says_what_is_missing(tmp_path: Path) -> None:
     command(module(tmp_path), "-o", tmp_path / "out")
-    given = dict(os.environ) | {"TTXLA_TTNN_PYTHON": sys.executable}
-    done = subprocess.run([tmp_path / "out/run"], env=given, capture_output=True, text=True, check=False)
+    environment = dict(os.environ) | {"TTXLA_TTNN_PYTHON": sys.executable}
+    done = subprocess.run([tmp_path / "out/run"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "has no ttnn. Set TTXLA_TTNN_PYTHON" in done.stderr

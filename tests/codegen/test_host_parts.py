@@ -62,10 +62,10 @@ def _module(monkeypatch: pytest.MonkeyPatch, name: str, path: Path) -> ModuleTyp
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, found)
-    spec.loader.exec_module(found)
-    return found
+    loaded = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, loaded)
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 def _array(kind: str, numbers: list[Any]) -> np.ndarray[Any, Any]:
@@ -97,31 +97,31 @@ def compare(host_ops: ModuleType, module: str, *arrays: np.ndarray[Any, Any], rt
         results = namespace["part"](*operands)
     assert factories.without_device("\n".join(lines)) == []
     assert len(results) == len(expected)
-    for got, wanted in zip(results, expected, strict=True):
-        kind = kinds[wanted.dtype]
+    for got, reference in zip(results, expected, strict=True):
+        kind = kinds[reference.dtype]
         assert got.dtype == getattr(torch, dtype(kind).removeprefix("torch."))
-        assert tuple(got.shape) == wanted.shape
-        if wanted.dtype == ml_dtypes.bfloat16:
-            wanted, rtol = wanted.astype(np.float32), 1e-2
-        seen = _seen(got, kind)
-        if wanted.dtype.kind in "iub":
-            np.testing.assert_array_equal(seen, wanted)
+        assert tuple(got.shape) == reference.shape
+        if reference.dtype == ml_dtypes.bfloat16:
+            reference, rtol = reference.astype(np.float32), 1e-2
+        actual = _seen(got, kind)
+        if reference.dtype.kind in "iub":
+            np.testing.assert_array_equal(actual, reference)
         else:
-            np.testing.assert_allclose(seen, wanted, rtol=rtol, atol=rtol)
+            np.testing.assert_allclose(actual, reference, rtol=rtol, atol=rtol)
     return "\n".join(lines)
 
 
 def module(kinds: list[str], ops: list[tuple[str, str, str]], shape: str = "8") -> str:
     """Returns a module with one result of each op; an op is its name, its result's element type and its attributes."""
-    given = ", ".join(f"%a{n}: tensor<{shape}x{kind}>" for n, kind in enumerate(kinds))
+    parameters = ", ".join(f"%a{n}: tensor<{shape}x{kind}>" for n, kind in enumerate(kinds))
     names = ", ".join(f"%a{n}" for n in range(len(kinds)))
     types = ", ".join(f"tensor<{shape}x{kind}>" for kind in kinds)
-    lines, made = [], [f"tensor<{shape}x{result}>" for _, result, _ in ops]
+    lines, result_types = [], [f"tensor<{shape}x{result}>" for _, result, _ in ops]
     for n, (op, _, attributes) in enumerate(ops):
-        lines.append(f'  %{n} = "{op}"({names}) {{{attributes}}} : ({types}) -> {made[n]}')
+        lines.append(f'  %{n} = "{op}"({names}) {{{attributes}}} : ({types}) -> {result_types[n]}')
     results = ", ".join(f"%{n}" for n in range(len(ops)))
-    body = "\n".join([*lines, f"  return {results} : {', '.join(made)}"])
-    return f"func.func public @main({given}) -> ({', '.join(made)}) {{\n{body}\n}}"
+    body = "\n".join([*lines, f"  return {results} : {', '.join(result_types)}"])
+    return f"func.func public @main({parameters}) -> ({', '.join(result_types)}) {{\n{body}\n}}"
 
 
 # Elementwise --------------------------------------------------------------------------------------------------------
@@ -180,8 +180,8 @@ def test_unary(host_ops: ModuleType, kind: str) -> None:
     for group, numbers in ((positive, np.abs(x) + 1.5), (bounded, x * 0.009), (rest, x)):
         for name in group:
             tolerance = 1e-6 if kind == "f64" else 2e-5
-            given = np.asarray(numbers).clip(-5, 5).astype(ElementType(kind).numpy_dtype())
-            compare(host_ops, module([kind], _results([name], kind)), given, rtol=tolerance)
+            values = np.asarray(numbers).clip(-5, 5).astype(ElementType(kind).numpy_dtype())
+            compare(host_ops, module([kind], _results([name], kind)), values, rtol=tolerance)
 
 
 @pytest.mark.parametrize("kind", FLOATS)
@@ -308,12 +308,12 @@ def test_what_ttnn_has_no_data_type_for_stays_an_array(host_ops: ModuleType) -> 
     module: dict[str, Any] = {"__name__": "program"}
     exec(source.main, module)
     x, s = np.random.default_rng(0).random((8,), np.float32), np.linspace(-1, 1, 5, dtype=np.float32)
-    given = [utils.tensor(array, ttnn.float32, ttnn.TILE_LAYOUT, "device") for array in (x, s)]
-    weights = {"arg1": given[1]}
+    tensors = [utils.tensor(array, ttnn.float32, ttnn.TILE_LAYOUT, "device") for array in (x, s)]
+    weights = {"arg1": tensors[1]}
     module["const_eval"]("device", weights)
-    found, prepared = module["forward"]("device", weights, given[0])
+    result, prepared = module["forward"]("device", weights, tensors[0])
     expected = np.fft.irfft(np.fft.rfft(x) * np.exp(s))
-    np.testing.assert_allclose(utils.array_of(found), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(utils.array_of(result), expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(utils.array_of(prepared), np.exp(s), rtol=1e-4)
 
 

@@ -55,7 +55,7 @@ def by_hand(values: tuple[TensorSpec, ...], arguments: int, *body: Instruction) 
 def test_a_model_is_taken_at_every_level_and_with_a_trace(ttnn_mock: Mock) -> None:
     options: list[dict[str, Any]] = [{"optimization_level": level} for level in (0, 1, 2)]
     options.append({"optimization_level": 1, "enable_trace": True, "experimental_weight_dtype": "bfp_bf8"})
-    for judgement in judge([compiled(**given) for given in options], ttnn_mock):
+    for judgement in judge([compiled(**keywords) for keywords in options], ttnn_mock):
         assert len(judgement.verdicts) > 8
         assert not judgement.refusals, judgement.refusals[0]
         assert judgement.dram_peak_bytes_per_bank > 0

@@ -79,7 +79,7 @@ def functions(source: Source) -> dict[str, ast.FunctionDef]:
 
 def check_with_ruff(folder: Path, text: str) -> None:
     (folder / "main.py").write_text(text)
-    (folder / "utils.py").touch()  # what is beside it sorts apart from what is installed
+    (folder / "utils.py").touch()  # ruff sorts local modules after installed ones
     (folder / "ruff.toml").write_text("line-length = 120\n")
     for command in (["check", "--no-cache"], ["format", "--check", "--diff", "--no-cache"]):
         done = subprocess.run(
@@ -125,9 +125,9 @@ def test_what_follows_the_last_layer_is_no_part_of_it() -> None:
     text = decoder(3).replace("return %f2", "%t = stablehlo.transpose %f2, dims = [1, 0] : (tensor<32x64xbf16>) ->")
     text = text.replace("-> : tensor<32x64xbf16>", "-> tensor<64x32xbf16>\nreturn %t : tensor<64x32xbf16>")
     text = text.replace(") -> tensor<32x64xbf16> {", ") -> tensor<64x32xbf16> {", 1)
-    made = functions(generate(compiled(text)))
-    assert "ttnn.permute" in ast.unparse(made["forward"])
-    assert [name for name in made if name.startswith("layer")] == ["layer"]
+    generated = functions(generate(compiled(text)))
+    assert "ttnn.permute" in ast.unparse(generated["forward"])
+    assert [name for name in generated if name.startswith("layer")] == ["layer"]
 
 
 def test_constants_are_looked_up_in_layers_too() -> None:
@@ -207,10 +207,10 @@ CONSTANT = """func.func public @main(%x: tensor<32x64xbf16>, %w: tensor<64x32xf3
 
 def test_const_eval_is_a_function_of_its_own_that_main_runs_once() -> None:
     source = generate(compiled(CONSTANT))
-    made = functions(source)
+    generated = functions(source)
     assert 'w["arg1.prepared"] = prepare_' in source.main
-    assert ast.unparse(made["main"]).count("const_eval(device, w)") == 1
-    assert "const_eval" not in ast.unparse(made["forward"])
+    assert ast.unparse(generated["main"]).count("const_eval(device, w)") == 1
+    assert "const_eval" not in ast.unparse(generated["forward"])
 
 
 def test_configs_are_named_once() -> None:
@@ -254,7 +254,7 @@ def test_weights_that_are_prepared_alike_have_one_function_whichever_line_asks_f
     prepare = main.partition("def prepare_permuted(device, weight):")[2].partition("def ")[0]
     assert main.count("def prepare") == 1
     assert "    weight = ttnn.permute(weight, [1, 0], memory_config=DRAM)\n    return weight" in prepare
-    assert "#" not in prepare  # of which weight's line it would speak
+    assert "#" not in prepare  # several weights share the function, so no source line fits
 
 
 def test_short_constants_stand_in_the_source_and_long_ones_in_files() -> None:

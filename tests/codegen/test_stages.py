@@ -79,15 +79,15 @@ def test_weights_belong_to_the_programs_that_need_them(tmp_path: Path) -> None:
 def test_the_whole_computes_what_the_model_does(tmp_path: Path) -> None:
     exported(tmp_path)
     paths = [ROOT / "tests/ttnn_runtime/stand_in", ROOT]
-    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     run = [sys.executable, "-c", ON_STAND_IN, tmp_path / "out"]
-    done = subprocess.run(run, env=given, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(run, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "result 0: [1, 32] torch.float32" in done.stdout
     assert "result 1: [1, 64] torch.int64" in done.stdout
-    found = [float(line.split(": ")[1]) for line in done.stdout.splitlines() if line.startswith("PCC against")]
-    assert len(found) == 2
-    assert min(found) > 0.99
+    correlations = [float(line.split(": ")[1]) for line in done.stdout.splitlines() if line.startswith("PCC against")]
+    assert len(correlations) == 2
+    assert min(correlations) > 0.99
 
 
 def test_source_of_all_parts_is_formatted(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_tt_nn_takes_the_whole(tmp_path: Path, ttnn_mock: Mock) -> None:
     if subprocess.run(has_torch, env=ttnn_mock.environment, capture_output=True, check=False).returncode:
         pytest.skip("TT-NN's interpreter has no torch")
     exported(tmp_path, compiler_options={"optimization_level": 2})
-    given = ttnn_mock.environment | {"TTXLA_TTNN_PYTHON": str(ttnn_mock.python)}
-    done = subprocess.run(["./run"], cwd=tmp_path / "out", env=given, capture_output=True, text=True, check=False)
+    environment = ttnn_mock.environment | {"TTXLA_TTNN_PYTHON": str(ttnn_mock.python)}
+    done = subprocess.run(["./run"], cwd=tmp_path / "out", env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "PCC against tensors/expected1" in done.stdout

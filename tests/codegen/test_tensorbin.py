@@ -43,9 +43,9 @@ def written(folder: Path) -> dict[str, np.ndarray]:
 
 def test_elements_come_back(tmp_path: Path) -> None:
     for name, array in written(tmp_path).items():
-        found = read(tmp_path / name)
-        assert found.shape == array.shape
-        assert np.array_equal(found, array), name
+        stored = read(tmp_path / name)
+        assert stored.shape == array.shape
+        assert np.array_equal(stored, array), name
 
 
 @pytest.mark.parametrize("rank", range(6))
@@ -57,20 +57,20 @@ def test_tt_nn_reads_them(tmp_path: Path, ttnn_mock: Mock) -> None:
     arrays = written(tmp_path)
     script = f"""
 import json, pathlib, ttnn
-found = {{}}
+loaded = {{}}
 for path in sorted(pathlib.Path({str(tmp_path)!r}).glob("*.tensorbin")):
     tensor = ttnn.load_tensor(str(path))
     plain = ttnn.to_dtype(tensor, ttnn.float32) if tensor.dtype == ttnn.bfloat16 else tensor
-    found[path.name] = [str(tensor.dtype), list(tensor.shape), plain.to_numpy().tolist()]
-print(json.dumps(found))
+    loaded[path.name] = [str(tensor.dtype), list(tensor.shape), plain.to_numpy().tolist()]
+print(json.dumps(loaded))
 """
     environment = ttnn_mock.environment
     done = subprocess.run([ttnn_mock.python, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found.keys() == arrays.keys()
-    for name, (_, shape, elements) in found.items():
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    assert loaded.keys() == arrays.keys()
+    for name, (_, shape, elements) in loaded.items():
         assert tuple(shape) == arrays[name].shape
         assert elements == arrays[name].tolist(), name
-    assert {dtype for dtype, _, _ in found.values()} == {
+    assert {dtype for dtype, _, _ in loaded.values()} == {
         f"DataType.{kind}" for kind in ("BFLOAT16", "FLOAT32", "INT32", "UINT8", "UINT16", "UINT32")
     }

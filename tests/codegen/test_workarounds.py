@@ -44,11 +44,11 @@ NARROW = [(8, 2, 2, 3, 1, 1), (1, 16, 1, 3, 1, 1), (8, 4, 4, 1, 2, 0), (64, 2, 2
 """Images, height, width, kernel, stride and padding of convolutions whose results are one or two elements wide."""
 
 
-def compiled(text: str, **given: object) -> Program:
-    return compile_module(parse_module(text), CompileOptions.parse(given), load_target("p150"))
+def compiled(text: str, **options: object) -> Program:
+    return compile_module(parse_module(text), CompileOptions.parse(options), load_target("p150"))
 
 
-@pytest.mark.parametrize("text", [pad(1), pad(40, "bf16"), pad(64, "i32"), *(convolution(*given) for given in NARROW)])
+@pytest.mark.parametrize("text", [pad(1), pad(40, "bf16"), pad(64, "i32"), *(convolution(*sizes) for sizes in NARROW)])
 def test_ttnn_still_refuses_it_and_takes_what_is_written_instead(ttnn_mock: Mock, text: str) -> None:
     as_it_is, rewritten = judge([compiled(text, enable_workarounds=False), compiled(text)], ttnn_mock)
     assert as_it_is.refusals, "ttnn takes it now: this workaround can go"
@@ -60,8 +60,8 @@ def test_a_padded_vector_has_the_same_values() -> None:
     shapes = [program.functions[0].values[step.results[0]].shape for step in program.functions[0].body if step.results]
     assert (1, 67) in shapes
     x = torch.arange(64.0)
-    (found,) = Device(load_target("p150")).load(program).run([x], [None])
-    assert torch.equal(found, torch.nn.functional.pad(x, (0, 3), value=7.0))
+    (result,) = Device(load_target("p150")).load(program).run([x], [None])
+    assert torch.equal(result, torch.nn.functional.pad(x, (0, 3), value=7.0))
 
 
 def test_a_vector_whose_last_tile_has_room_stays_one() -> None:
@@ -69,20 +69,20 @@ def test_a_vector_whose_last_tile_has_room_stays_one() -> None:
     assert [step.op for step in compiled(text).functions[0].body if step.results] == ["ttnn.pad"]
 
 
-@pytest.mark.parametrize("given", NARROW)
-def test_a_widened_convolution_has_the_same_values(given: tuple[int, ...]) -> None:
-    n, h, w, k, s, p = given
-    program = compiled(convolution(*given), numerics="exact")
+@pytest.mark.parametrize("sizes", NARROW)
+def test_a_widened_convolution_has_the_same_values(sizes: tuple[int, ...]) -> None:
+    n, h, w, k, s, p = sizes
+    program = compiled(convolution(*sizes), numerics="exact")
     assert any(step.op == "ttnn.slice_static" for step in program.functions[0].body)
     x, kernel = torch.randn(n, h, w, 32), torch.randn(k, k, 32, 8)
-    (found,) = Device(load_target("p150")).load(program).run([x, kernel], [None, None])
+    (result,) = Device(load_target("p150")).load(program).run([x, kernel], [None, None])
     expected = torch.nn.functional.conv2d(x.permute(0, 3, 1, 2), kernel.permute(3, 2, 0, 1), stride=s, padding=p)
-    torch.testing.assert_close(found, expected.permute(0, 2, 3, 1), rtol=1e-4, atol=1e-3)
+    torch.testing.assert_close(result, expected.permute(0, 2, 3, 1), rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("given", [(8, 3, 3, 3, 1, 1), (1, 15, 1, 3, 1, 1), (8, 2, 2, 1, 1, 0)])
-def test_a_convolution_that_ttnn_takes_stays(ttnn_mock: Mock, given: tuple[int, ...]) -> None:
-    program = compiled(convolution(*given))
+@pytest.mark.parametrize("sizes", [(8, 3, 3, 3, 1, 1), (1, 15, 1, 3, 1, 1), (8, 2, 2, 1, 1, 0)])
+def test_a_convolution_that_ttnn_takes_stays(ttnn_mock: Mock, sizes: tuple[int, ...]) -> None:
+    program = compiled(convolution(*sizes))
     assert not any(step.op == "ttnn.slice_static" for step in program.functions[0].body)
     (judged,) = judge([program], ttnn_mock)
     assert not judged.refusals
@@ -94,9 +94,9 @@ def test_a_kernel_as_large_as_the_image_is_a_product_of_matrices() -> None:
     assert "ttnn.matmul" in ops
     assert "ttnn.conv2d" not in ops
     x, kernel = torch.randn(96, 16, 16, 32), torch.randn(16, 16, 32, 8)
-    (found,) = Device(load_target("p150")).load(program).run([x, kernel], [None, None])
+    (result,) = Device(load_target("p150")).load(program).run([x, kernel], [None, None])
     expected = torch.einsum("nhwc,hwco->no", x, kernel)
-    torch.testing.assert_close(found[:, 0, 0], expected, rtol=1e-3, atol=1e-2)
+    torch.testing.assert_close(result[:, 0, 0], expected, rtol=1e-3, atol=1e-2)
 
 
 BLOCK_FLOATS = {"enable_bfp8_conversion": True, "optimization_level": 1}
@@ -116,9 +116,9 @@ BIASED = """func.func public @main(%x: tensor<8x26x26x32xbf16>,
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_block_floats_are_prepared_as_ttnn_takes_them(ttnn_mock: Mock, level: int) -> None:
-    given = BLOCK_FLOATS | {"optimization_level": level}
+    options = BLOCK_FLOATS | {"optimization_level": level}
     as_it_is, rewritten = judge(
-        [compiled(BIASED, enable_workarounds=False, **given), compiled(BIASED, **given)], ttnn_mock
+        [compiled(BIASED, enable_workarounds=False, **options), compiled(BIASED, **options)], ttnn_mock
     )
     assert as_it_is.refusals, "ttnn takes it now: this workaround can go"
     assert not rewritten.refusals
@@ -131,7 +131,7 @@ def test_block_floats_are_converted_once_and_have_their_values() -> None:
     assert sum(ops.count("ttnn.typecast") for ops in inside.values()) == 2
     torch.manual_seed(0)
     x, kernel, bias = torch.randn(8, 26, 26, 32), torch.randn(3, 3, 32, 64) / 17, torch.randn(64)
-    given = [tensor.bfloat16() for tensor in (x, kernel, bias)]
-    (found,) = Device(load_target("p150")).load(program).run(given, [None] * 3)
+    arguments = [tensor.bfloat16() for tensor in (x, kernel, bias)]
+    (result,) = Device(load_target("p150")).load(program).run(arguments, [None] * 3)
     expected = torch.nn.functional.conv2d(x.permute(0, 3, 1, 2), kernel.permute(3, 2, 0, 1), bias).permute(0, 2, 3, 1)
-    torch.testing.assert_close(found.float(), expected, rtol=0.05, atol=0.1)
+    torch.testing.assert_close(result.float(), expected, rtol=0.05, atol=0.1)

@@ -69,7 +69,7 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
 
 
 def assert_identical(result: np.ndarray, expected: np.ndarray, message: str = "") -> None:
-    """Checks that two arrays agree in type, shape and every bit; all NaN are alike."""
+    """Checks that two arrays agree in type, shape and every bit; any two NaN count as equal."""
     assert (result.dtype, result.shape) == (expected.dtype, expected.shape), message
     if result.dtype == BF16:
         result, expected = result.astype(np.float32), expected.astype(np.float32)
@@ -136,7 +136,7 @@ def test_nothing_is_left_to_the_host(name: str) -> None:
     ],
 )
 def test_convolutions_of_dilated_inputs_are_transposed_ones(name: str, native: bool) -> None:
-    """This holds where padding before the input does not exceed the kernel's reach."""
+    """The rewrite applies if the padding before the input does not exceed the kernel's extent."""
     module, _ = expected(name)
     program = compile_module(module, CompileOptions.parse({}), load_target("n150"))
     ops = [instruction.op for instruction in program.functions[0].body]
@@ -146,10 +146,10 @@ def test_convolutions_of_dilated_inputs_are_transposed_ones(name: str, native: b
 @pytest.mark.parametrize("level", [0, 2])
 @pytest.mark.parametrize("name", CASES)
 def test_exact(name: str, level: int) -> None:
-    module, wanted = expected(name)
+    module, references = expected(name)
     got = on_card(module, CASES[name].inputs, numerics="exact", optimization_level=level)
-    assert len(got) == len(wanted)
-    for one, other in zip(got, wanted, strict=True):
+    assert len(got) == len(references)
+    for one, other in zip(got, references, strict=True):
         assert one.dtype == other.dtype
         assert one.shape == other.shape
         if other.dtype.kind == "f":
@@ -174,14 +174,14 @@ def test_exact_numerics_change_no_bit(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_exact_with_parameters_and_a_trace(name: str) -> None:
     """All inputs but the first are parameters, so const-eval takes part; the third run replays a trace."""
-    module, wanted = expected(name)
+    module, references = expected(name)
     source = str(module)
     for index in range(1, len(CASES[name].inputs)):
         source = re.sub(rf"(%arg{index}: tensor<[^>]*>)", r'\1 {ttcore.argument_type = "parameter"}', source, count=1)
     got = on_card(
         parse_module(source), CASES[name].inputs, 3, optimization_level=2, enable_trace=True, numerics="exact"
     )
-    for one, other in zip(got, wanted, strict=True):
+    for one, other in zip(got, references, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=CASES[name].atol)
 
 
@@ -189,25 +189,25 @@ def test_exact_with_parameters_and_a_trace(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.correlates and takes_floats(case)])
 def test_bfloat16_on_silicon_numerics_correlates(name: str, level: int) -> None:
     """The program in bfloat16 with the chip's numerics correlates with the same program in float32."""
-    _, wanted = expected(name)
+    _, references = expected(name)
     inputs = tuple(value.astype(BF16) if value.dtype == np.float32 else value for value in CASES[name].inputs)
     program = CASES[name].program
     if isinstance(program, str):
         program = program.replace("f32", "bf16")
     got = on_card(lowered(program, inputs), inputs, optimization_level=level)
-    for one, other in zip(got, wanted, strict=True):
+    for one, other in zip(got, references, strict=True):
         if other.dtype.kind == "f":
             assert_correlated(one.astype(np.float32), other)
 
 
-def assert_correlated(got: np.ndarray, wanted: np.ndarray) -> None:
-    assert got.shape == wanted.shape
-    finite = np.isfinite(wanted)
+def assert_correlated(got: np.ndarray, reference: np.ndarray) -> None:
+    assert got.shape == reference.shape
+    finite = np.isfinite(reference)
     np.testing.assert_array_equal(np.isfinite(got), finite)
-    got, wanted = got[finite].astype(np.float64), wanted[finite].astype(np.float64)
-    scale = np.abs(wanted).max(initial=0)
-    if wanted.size < 3 or wanted.std() < 1e-2 * scale:
-        np.testing.assert_allclose(got, wanted, rtol=0.05, atol=0.05 * scale + 0.02)
+    got, reference = got[finite].astype(np.float64), reference[finite].astype(np.float64)
+    scale = np.abs(reference).max(initial=0)
+    if reference.size < 3 or reference.std() < 1e-2 * scale:
+        np.testing.assert_allclose(got, reference, rtol=0.05, atol=0.05 * scale + 0.02)
         return
-    assert pcc(got, wanted, rtol=0, atol=0) > 0.99
+    assert pcc(got, reference, rtol=0, atol=0) > 0.99
     assert np.abs(got).max() == pytest.approx(scale, rel=0.1)

@@ -1,4 +1,4 @@
-"""Attention fuses in whatever order a program states its dimensions, masks and products."""
+"""Attention fuses for every order of dimensions, masks and products in a program."""
 
 from __future__ import annotations
 
@@ -188,8 +188,8 @@ def test_each_move_is_one_permute() -> None:
 
 
 UNEVEN = (*GROUPS, chosen(1, 2, 32, 32))
-"""Inputs whose mask varies along heads of keys, not within their groups nor along the batch, which TT-NN cannot
-broadcast."""
+"""Inputs with a mask that varies along key heads, but not within their groups or along the batch. TT-NN cannot
+broadcast such a mask."""
 
 
 def over_queries(q: Array, k: Array, v: Array) -> Array:

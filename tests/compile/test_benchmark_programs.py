@@ -11,7 +11,7 @@ from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
 LARGE = ("convnext", "gpt_12", "gpt_6_train", "gpt_train", "llama_decode_24", "mixer_train", "resnet")
-"""What takes a second and more; of the same kind as others here, and left to ``make check-programs``."""
+"""Programs that take a second or more and resemble others here; only ``make check-programs`` compiles them."""
 
 
 def module_of(name: str) -> jax.stages.Lowered:
@@ -30,7 +30,7 @@ def test_compiles_at_both_ends_of_the_levels(name: str) -> None:
 
 
 def test_attention_over_grouped_heads_is_one_op_a_layer() -> None:
-    """Llama repeats keys and values for the heads of a group, which the op does by itself."""
+    """Llama repeats keys and values for the heads of a group; the op does that itself."""
     program = compile_module(
         module_of("llama_prefill").compiler_ir("stablehlo"), CompileOptions.parse({}), load_target("n150")
     )

@@ -1,4 +1,4 @@
-"""Writes to caches: formed where the cache is given up, by all the ways in which frontends write, and nowhere else."""
+"""Cache writes are formed if and only if the caller gives the cache up, for every way in which frontends write."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ UPDATES: dict[str, tuple[Update, tuple[int, ...], Any, int]] = {
 
 
 def both(update: Update) -> Callable[..., Any]:
-    """The new cache, and what attention would read of it."""
+    """Returns the new cache, and the part that attention would read."""
 
     def run(cache: Any, new: Any, position: Any) -> Any:
         cache = update(cache, new, position)
@@ -105,17 +105,17 @@ def test_a_cache_that_is_given_up_is_written_in_place(name: str, options: dict[s
     expected = [np.asarray(value, np.float32) for value in jax.jit(function)(*inputs)]
     executable = get_device("p150").load(program)
     for _ in range(3):  # a traced program runs, captures, replays
-        kept = tensors(inputs)
-        results = executable.run(kept, [None] * 3)
-        for tensor, before in zip(kept, tensors(inputs), strict=True):
+        arguments = tensors(inputs)
+        results = executable.run(arguments, [None] * 3)
+        for tensor, before in zip(arguments, tensors(inputs), strict=True):
             assert torch.equal(tensor, before)
-        given = tensors(inputs)
-        others = executable.run(given, [None] * 3, (0,))
-        assert others[0].data_ptr() == given[0].data_ptr()
-        assert results[0].data_ptr() != kept[0].data_ptr()
-        for result, other, wanted in zip(results, others, expected, strict=True):
+        donated_arguments = tensors(inputs)
+        others = executable.run(donated_arguments, [None] * 3, (0,))
+        assert others[0].data_ptr() == donated_arguments[0].data_ptr()
+        assert results[0].data_ptr() != arguments[0].data_ptr()
+        for result, other, reference in zip(results, others, expected, strict=True):
             assert torch.equal(result, other)
-            np.testing.assert_allclose(result.float(), wanted, rtol=2e-2, atol=2e-2)
+            np.testing.assert_allclose(result.float(), reference, rtol=2e-2, atol=2e-2)
     np.testing.assert_array_equal(results[0].float(), expected[0])
 
 
@@ -144,11 +144,11 @@ def test_a_cache_that_is_needed_as_it_was_stays(name: str, level: int) -> None:
     program = compiled(function, inputs, donate, numerics="exact", optimization_level=level)
     assert not writes(program)
     assert not any(argument.written for argument in program.arguments)
-    given = tensors(inputs)
-    results = get_device("p150").load(program).run(given, [None] * 3, (0,))
-    assert torch.equal(given[0], tensors(inputs)[0])
-    for result, wanted in zip(results, jax.tree.leaves(jax.jit(function)(*inputs)), strict=True):
-        np.testing.assert_allclose(result.float(), np.asarray(wanted, np.float32), rtol=2e-2, atol=2e-2)
+    arguments = tensors(inputs)
+    results = get_device("p150").load(program).run(arguments, [None] * 3, (0,))
+    assert torch.equal(arguments[0], tensors(inputs)[0])
+    for result, reference in zip(results, jax.tree.leaves(jax.jit(function)(*inputs)), strict=True):
+        np.testing.assert_allclose(result.float(), np.asarray(reference, np.float32), rtol=2e-2, atol=2e-2)
 
 
 def test_an_array_given_twice_is_not_written_to() -> None:
@@ -166,7 +166,7 @@ def test_an_array_given_twice_is_not_written_to() -> None:
 
 @pytest.mark.parametrize("level", [0, 2])
 def test_a_second_cache_takes_no_memory(level: int) -> None:
-    """The plan, which the first run confirms, has the cache once; and no time goes into what is not written."""
+    """The memory plan, which the first run confirms, contains the cache once. Unwritten positions cost no time."""
 
     def function(cache: Any, new: Any, position: Any) -> Any:
         return lax.dynamic_update_slice(cache, new, (0, 0, position, 0))

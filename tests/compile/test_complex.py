@@ -1,4 +1,4 @@
-"""Complex numbers between real ones are computed on the chip, as pairs; what the host makes anyway stays there."""
+"""Complex intermediates of real programs are computed on the chip as pairs; values of the host stay there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the importer does when a converter fails: by design, with UnsupportedOpError, or by a bug."""
+"""The importer handles converters that refuse an op with UnsupportedOpError, and reports those that have a bug."""
 
 from __future__ import annotations
 

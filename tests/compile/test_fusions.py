@@ -71,10 +71,10 @@ def test_equals_its_parts(name: str, level: int) -> None:
     client = jax_backend.get_backend("cpu")
     devices = jaxlib._jax.DeviceList(tuple(client.local_devices()[:1]))
     executable = client.compile_and_load(lowered(name).operation.get_asm(), devices)
-    wanted = executable.execute([jax.device_put(value, client.local_devices()[0]) for value in case.inputs])
+    references = executable.execute([jax.device_put(value, client.local_devices()[0]) for value in case.inputs])
     program = program_of(name, optimization_level=level)
     got = get_device("n150").load(program).run([to_torch(value) for value in case.inputs], [0] * len(case.inputs))
-    for one, other in zip(got, wanted, strict=True):
+    for one, other in zip(got, references, strict=True):
         expected = np.asarray(other).astype(np.float32)
         np.testing.assert_allclose(one.to(torch.float32).numpy(), expected, atol=case.atol, rtol=2e-2)
 

@@ -1,4 +1,4 @@
-"""What the chip cannot do runs on the host: which ops do, how their values cross, and what is refused."""
+"""Host calls: which ops become one, how values cross to the host and back, and which programs are refused."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<i64> {
 
 
 def test_ui32_becomes_i64_on_the_host() -> None:
-    """The chip has no integer type that holds both; what follows stays with the host until it is small again."""
+    """The chip has no integer type for such values, so later ops stay on the host until a result is small again."""
     program = compiled("""
 func.func @main(%x: tensor<2xui32>) -> (tensor<2xi64>, tensor<2xi32>) {
   %c = stablehlo.constant dense<7> : tensor<2xi64>
@@ -118,8 +118,8 @@ func.func @main(%x: tensor<2xui32>) -> (tensor<2xi64>, tensor<2xi32>) {
   %3 = stablehlo.add %2, %2 : tensor<2xi32>
   return %0, %3 : tensor<2xi64>, tensor<2xi32>
 }""")
-    found = run(program, torch.tensor([5, 3_000_000_000], dtype=torch.uint32))
-    assert [value.tolist() for value in found] == [[5, 3_000_000_000], [10, 2 * (3_000_000_000 % 7)]]
+    results = run(program, torch.tensor([5, 3_000_000_000], dtype=torch.uint32))
+    assert [value.tolist() for value in results] == [[5, 3_000_000_000], [10, 2 * (3_000_000_000 % 7)]]
 
 
 def test_calls_of_parameters_alone_are_computed_once() -> None:
@@ -137,10 +137,10 @@ func.func @main(%x: tensor<4xi32>, %w: tensor<4xi32> {ttcore.argument_type = "pa
     assert "ttnn.host_call" not in [step.op for step in program.functions[0].body]
     executable = get_device().load(program)
     for _ in range(2):
-        (found,) = executable.run(
+        (result,) = executable.run(
             [torch.zeros(4, dtype=torch.int32), torch.tensor([3, 1, 2, 0], dtype=torch.int32)], [None, 1]
         )
-        assert found.tolist() == [0, 1, 2, 3]
+        assert result.tolist() == [0, 1, 2, 3]
     assert executable.counters.const_evals == 1
 
 
@@ -158,14 +158,14 @@ get_device().load(program).run([torch.ones(8)], [None])
 from jax._src import xla_bridge
 assert not xla_bridge._backends, xla_bridge._backends
 """
-    found = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", source],
         env=os.environ | {"JAX_PLATFORMS": "none_such"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert found.returncode == 0, found.stderr
+    assert finished.returncode == 0, finished.stderr
 
 
 def test_calls_that_host_work_joins_pass_values_in_order() -> None:

@@ -146,7 +146,7 @@ def check_room(program, target):
 
 
 def test_what_l1_cannot_hold_goes_to_dram():
-    """Nine results of 2 MiB per core are needed until the end."""
+    """The program needs nine results of 2 MiB per core until its end."""
 
     def hold(x):
         held = [jnp.exp(x * index) for index in range(1, 10)]
@@ -198,7 +198,7 @@ def test_explanations_name_the_runner_up():
 
 
 def test_a_convolution_keeps_its_weights_row_major():
-    """In tiles, a permutation of 3x3 weights moves 114 times as much data."""
+    """Permuting 3x3 weights in tiles would move 114 times as much data."""
 
     def conv(x, w):
         return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))

@@ -1,4 +1,4 @@
-"""Loops and branches: which ones stay, what they become in a Program, and how a Program runs them."""
+"""Loops and branches: which are kept, their form in a Program, and how a Program runs them."""
 
 from __future__ import annotations
 
@@ -197,8 +197,8 @@ func.func @main(%u: tensor<4xui32>, %sum: tensor<4xi64>, %x: tensor<4xf32>) -> (
     program = compile_module(parse_module(text), CompileOptions.parse({}), load_target("n150"))
     assert not instructions(program, WHILE_LOOP)
     assert any("stablehlo.while" in op for op in program.host_ops)
-    given = (np.array([1, 2, 3, 4], np.uint32), np.zeros(4, np.int64), np.zeros(4, np.float32))
-    assert run(program, *given)[0].tolist() == [3000, 6000, 9000, 12000]
+    arguments = (np.array([1, 2, 3, 4], np.uint32), np.zeros(4, np.int64), np.zeros(4, np.float32))
+    assert run(program, *arguments)[0].tolist() == [3000, 6000, 9000, 12000]
 
 
 BOOLEANS_IN_A_LOOP = """

@@ -1,4 +1,4 @@
-"""What is no program, or none that compiles, is refused by name: never another exception, never a crash."""
+"""Malformed and unsupported programs raise the documented error, never another exception, and never crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory after compilation: a compiled program leaves nothing of its size behind."""
+"""After compilation, no memory in proportion to the program's size stays allocated."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def compiled(module):
 
 def large_constants():
     gc.collect()
-    found = (o for o in gc.get_objects() if type(o) is DenseIntOrFPElementsAttr)
-    return sum(len(attribute.data.data) > COUNT for attribute in found)
+    attributes = (o for o in gc.get_objects() if type(o) is DenseIntOrFPElementsAttr)
+    return sum(len(attribute.data.data) > COUNT for attribute in attributes)
 
 
 def test_callers_context_ends_with_its_module():
@@ -55,7 +55,7 @@ def test_context_of_parsed_modules_is_replaced():
         del module
     gc.collect()
     assert contexts[-1]() is not None
-    assert not any(context() for context in contexts[4:8])  # the first is that of modules read before
+    assert not any(context() for context in contexts[4:8])  # the first context also served earlier modules
 
 
 def test_constants_end_with_their_program():

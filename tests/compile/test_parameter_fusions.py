@@ -117,7 +117,7 @@ CASES = {
     "flattened_in_another_order_transposed": Case(
         lambda x, w, b: x.transpose(0, 2, 3, 1).reshape(2, -1) @ w.T + b, (X, normal(8, 2048), normal(8)), ("linear",)
     ),
-    # What must stay as it is.
+    # Programs that must not be fused.
     "flattened_by_inputs": Case(
         lambda x, w: x.transpose(0, 3, 1, 2).reshape(2, -1) @ w,
         (X, normal(2048, 8)),
@@ -191,11 +191,11 @@ def test_results(name: str, level: int) -> None:
     """The results differ from JAX's by no more than sums of 288 products do in the chip's numerics."""
     case = CASES[name]
     with jax.default_device(jax.devices("cpu")[0]):
-        wanted = jax.tree.leaves(jax.jit(case.program)(*case.inputs))
+        references = jax.tree.leaves(jax.jit(case.program)(*case.inputs))
     program = compiled(name, level)
     got = (
         get_device("n150").load(program).run([to_torch(value) for value in case.inputs], list(range(len(case.inputs))))
     )
-    for one, other in zip(got, wanted, strict=True):
+    for one, other in zip(got, references, strict=True):
         expected = np.asarray(other).astype(np.float32)
         np.testing.assert_allclose(one.to(torch.float32).numpy(), expected, atol=2e-2 * np.abs(expected).max())

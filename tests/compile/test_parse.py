@@ -1,4 +1,4 @@
-"""Modules that JAX writes, in the forms they may come in."""
+"""Parsing of modules that JAX writes, in all their serialized forms."""
 
 from tt_xla.compiler import parse_module
 from tt_xla.compiler.stablehlo.parse import portable_artifact, print_vhlo

@@ -1,4 +1,4 @@
-"""Programs through the whole pipeline under every kind of option; nothing is run."""
+"""Programs compile with every kind of option; none is run."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ MODELS = {
 
 def stablehlo_text(name: str, parameters: bool = True) -> str:
     function, inputs, roles = MODELS[name]
-    found = jax.jit(function, keep_unused=True).lower(*inputs).as_text()
+    text = jax.jit(function, keep_unused=True).lower(*inputs).as_text()
     for index in roles if parameters else ():
-        found = re.sub(rf"(%arg{index}: tensor<[^>]*>)", r'\1 {ttcore.argument_type = "parameter"}', found, count=1)
-    return found
+        text = re.sub(rf"(%arg{index}: tensor<[^>]*>)", r'\1 {ttcore.argument_type = "parameter"}', text, count=1)
+    return text
 
 
 OPTIONS = [
@@ -91,7 +91,7 @@ def test_compiles_under_every_option(name: str, options: dict[str, Any]) -> None
 
 
 def check_values(program: Program) -> None:
-    """Every value is defined before it is used and not used after it is freed."""
+    """Checks that every value is defined before its uses and not used after it is freed."""
     for function in program.functions:
         alive = set(function.arguments)
         for instruction in function.body:
@@ -126,13 +126,13 @@ def test_compiles_for_every_system(name: str, system: str) -> None:
 
 
 def test_equal_input_gives_equal_bytes() -> None:
-    found = {
+    texts = {
         compile_module(
             parse_module(stablehlo_text("mlp")), CompileOptions.parse({"optimization_level": 2}), load_target("n150")
         ).to_bytes()
         for _ in range(2)
     }
-    assert len(found) == 1
+    assert len(texts) == 1
 
 
 def test_the_module_is_left_as_it_was() -> None:
@@ -220,7 +220,7 @@ OF_WEIGHTS = {
 
 @pytest.mark.parametrize("name", OF_WEIGHTS)
 def test_what_parameters_alone_give_is_computed_once(name: str) -> None:
-    """Also by ops of several results, and by windows."""
+    """The ops include one with several results, and windows."""
 
     def model(x: Any, w: Any) -> Any:
         return x.sum() + OF_WEIGHTS[name](w)
@@ -230,10 +230,10 @@ def test_what_parameters_alone_give_is_computed_once(name: str) -> None:
         "%arg1: tensor<4x4xbf16>", '%arg1: tensor<4x4xbf16> {ttcore.argument_type = "parameter"}'
     )
     program = compile_module(parse_module(source), CompileOptions.parse({}), load_target("n150"))
-    found = {function.kind: {step.op for step in function.body} for function in program.functions}
+    op_names = {function.kind: {step.op for step in function.body} for function in program.functions}
     heavy = {"ttnn.sort", "ttnn.topk", "ttnn.max_pool2d"}
-    assert found[FunctionKind.CONST_EVAL] & heavy
-    assert not found[FunctionKind.FORWARD] & heavy
+    assert op_names[FunctionKind.CONST_EVAL] & heavy
+    assert not op_names[FunctionKind.FORWARD] & heavy
 
 
 def test_who_hears_of_compilations_hears_of_all_of_them():

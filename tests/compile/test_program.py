@@ -1,4 +1,4 @@
-"""What enable_trace does with work that a trace cannot hold, and that a Program survives being written."""
+"""``enable_trace`` leaves programs with host work untraced, and a Program is equal after writing and reading it."""
 
 import logging
 
@@ -25,7 +25,7 @@ def test_device_work_is_traced():
 
 
 def test_computed_convolution_weights_leave_a_program_untraced(caplog: pytest.LogCaptureFixture):
-    """TT-NN prepares convolution weights on the host, so such a program runs, untraced, and says so."""
+    """TT-NN prepares convolution weights on the host, so the program runs untraced and logs a warning."""
 
     def convolution(x, w):
         return lax.conv_general_dilated(x, w * 2, (1, 1), "SAME", dimension_numbers=("NHWC", "OIHW", "NHWC"))

@@ -1,4 +1,4 @@
-"""TTIR ops that StableHLO has no counterpart of: lowered, run on the emulated card, compared with torch."""
+"""TTIR ops without a counterpart in StableHLO are lowered, run on the emulated card, and compared with torch."""
 
 from __future__ import annotations
 

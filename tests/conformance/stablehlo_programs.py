@@ -1,11 +1,11 @@
-"""Runs StableHLO's own self-checking programs on the emulated card and writes a table of what came of them.
+"""Runs StableHLO's own self-checking programs on the emulated card and writes a table of the outcomes.
 
     make conformance-stablehlo STABLEHLO=path/to/openxla/stablehlo
 
-``stablehlo/testdata/*.mlir`` holds programs made from JAX, with ``@inputs`` and ``@expected``,
-``tests/interpret/*.mlir`` one function a case, with ``check`` ops. Here the inputs become arguments, so that nothing
-is known at compile time that a user's program would not know either. Integers must be equal; floats must agree within
-what their type, or float32 for wider ones, can tell. Nothing of that repository is kept in this one.
+``stablehlo/testdata/*.mlir`` contains programs from JAX with functions ``@inputs`` and ``@expected``.
+``tests/interpret/*.mlir`` contains one function a case, with ``check`` ops. The runner turns the inputs into arguments,
+so the compiler knows no more about them than about a user's. Integers must be equal. Floats must agree within the
+precision of their type, or of float32 for wider types. This repository contains none of the programs.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from tt_xla.runtime.emulator.kernels.host import from_numpy, to_numpy
 from tt_xla.target import load_target
 
 TOLERANCES = {"f64": 1e-5, "f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2, "complex<f32>": 1e-4, "complex<f64>": 1e-4}
-"""Relative to each value, and to the greatest one with a tenth of it. f64 is f32 on the card."""
+"""Tolerance relative to each value, and a tenth of it relative to the largest value. f64 is f32 on the card."""
 
 _TYPE = r"(tensor<[^\n]*>)"
 CHECK_CONSTANT = re.compile(rf"(check\.expect_\w+_const) (%[\w#]+),\s*(dense<.*?>)\s*: {_TYPE}", re.S)
 CHECK = re.compile(rf"(check\.expect_\w+) (%[\w#]+),\s*(%[\w#]+)\s*: {_TYPE}")
-"""The ``check`` dialect is not in jaxlib, so its ops are brought into the form that every op has."""
+"""Ops of the ``check`` dialect, which jaxlib lacks; they are rewritten to the generic form."""
 
 
 _SEVERAL = "the program needs several devices, or a host that sends and receives; programs run on one chip here"
@@ -65,7 +65,7 @@ DECLARED = {
     r"^interpret/(maximum|minimum)/\d+:\w+_c(64|128)$": _COMPLEX_ORDER,
     r"^testdata/top_k_float32_5_chlo$": _NAN_ORDER,
 }
-"""What is known not to pass, by a pattern of names, with the reason. What passes after all is an error too."""
+"""Reasons of expected failures, by a pattern of names. A program that passes although it is listed is an error, too."""
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Outcome:
     name: str
     op: str
     status: str
-    """``card``, ``host`` (with ops on the host), ``refused`` (an error said why) or ``wrong``."""
+    """``card``, ``host`` (passes with ops on the host), ``refused`` (an error says why), ``wrong`` or ``unread``."""
     detail: str = ""
     host_ops: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -90,13 +90,13 @@ class Case:
 
 
 def context() -> Any:
-    found = mlir.make_ir_context()
-    found.allow_unregistered_dialects = True
-    return found
+    mlir_context = mlir.make_ir_context()
+    mlir_context.allow_unregistered_dialects = True
+    return mlir_context
 
 
 def from_testdata(text: str) -> Case:
-    """``@main`` with the results of ``@inputs`` as arguments; what is checked against ``@expected`` is returned."""
+    """Returns ``@main`` with the results of ``@inputs`` as arguments, and the checked values as results."""
     module: Any = ir.Module.parse(text)
     functions = {op.name.value: op for op in module.body.operations}
     main = functions["main"]
@@ -110,19 +110,19 @@ def from_testdata(text: str) -> Case:
         calls["inputs"].operation.erase()
     else:
         inputs = []
-    found, _ = _checked(block)
-    _returns(main, found)
+    checked_values, _ = _checked(block)
+    _returns(main, checked_values)
     for name in ("inputs", "expected"):
         if name in calls and name == "expected":
             calls[name].operation.erase()
         if name in functions:
             functions[name].operation.erase()
-    types = [str(value.type.element_type) for value in found]
+    types = [str(value.type.element_type) for value in checked_values]
     return Case(module, inputs, expected, types)
 
 
 def from_interpret(text: str) -> Iterator[tuple[str, Case]]:
-    """Each function without arguments that checks something."""
+    """Yields name and case of each function that has no arguments and contains a check."""
     text = CHECK_CONSTANT.sub(
         lambda m: (
             f"%expected{m.start()} = stablehlo.constant {m[3]} : {m[4]}\n"
@@ -136,11 +136,11 @@ def from_interpret(text: str) -> Iterator[tuple[str, Case]]:
         module: Any = ir.Module.parse(text)
         functions = {op.name.value: op for op in module.body.operations if op.operation.name == "func.func"}
         function = functions[name]
-        found, constants = _checked(function.entry_block)
-        if not found or len(function.entry_block.arguments):
+        checked, constants = _checked(function.entry_block)
+        if not checked or len(function.entry_block.arguments):
             continue
-        types = [str(value.type.element_type) for value in found]
-        _returns(function, found)
+        types = [str(value.type.element_type) for value in checked]
+        _returns(function, checked)
         for other in functions.values():
             other.attributes["sym_visibility"] = ir.StringAttr.get("private")
         function.attributes["sym_visibility"] = ir.StringAttr.get("public")
@@ -153,8 +153,8 @@ def from_interpret(text: str) -> Iterator[tuple[str, Case]]:
 
 
 def _checked(block: Any) -> tuple[list[Any], list[Any]]:
-    """The values that checks look at, which go, and the constants that they expect."""
-    found: list[Any] = []
+    """Erases the checks of a block. Returns the checked values and the expected ones."""
+    checked: list[Any] = []
     expected: list[Any] = []
     for op in list(block.operations):
         name = op.operation.name
@@ -162,10 +162,10 @@ def _checked(block: Any) -> tuple[list[Any], list[Any]]:
             name = str(op.attributes["call_target_name"]).strip('"')
         if not name.startswith("check.expect"):
             continue
-        found.append(op.operands[0])
+        checked.append(op.operands[0])
         expected.append(op.operands[1])
         op.operation.erase()
-    return found, expected
+    return checked, expected
 
 
 def _returns(function: Any, values: list[Any]) -> None:
@@ -181,7 +181,7 @@ def _returns(function: Any, values: list[Any]) -> None:
 
 
 def run_on_cpu(module: Any, name: str) -> list[Any]:
-    """The results of a function of a module that takes nothing."""
+    """Returns the results of a function without arguments, computed by XLA on the CPU."""
     copy: Any = ir.Module.parse(module.operation.get_asm())
     for function in list(copy.body.operations):
         if function.name.value == name:
@@ -199,44 +199,46 @@ def _constant(value: Any) -> Any:
 
 
 def judge(case: Case) -> tuple[str, str, tuple[str, ...]]:
-    """Status, detail and host ops of one program."""
+    """Runs one program and returns its status, a detail and its host ops."""
     program = compile_module(case.module, CompileOptions.parse({"numerics": "exact"}), load_target("n150"))
     executable = get_device().load(program)
     inputs = [from_numpy(value, a.dtype) for value, a in zip(case.inputs, program.arguments, strict=True)]
     results = executable.run(inputs, [None] * len(inputs))
     status = "host" if program.host_ops else "card"
-    for result, wanted, type_ in zip(results, case.expected, case.types, strict=True):
-        message = difference(to_numpy(result, type_), wanted, type_)
+    for result, reference, type_ in zip(results, case.expected, case.types, strict=True):
+        message = difference(to_numpy(result, type_), reference, type_)
         if message:
             return "wrong", message, program.host_ops
     return status, "", program.host_ops
 
 
-def difference(got: Any, wanted: Any, type_: str) -> str:
-    """How far a result is off; empty when it is not."""
-    if got.shape != wanted.shape:
-        return f"shape {got.shape}, expected {wanted.shape}"
+def difference(got: Any, reference: Any, type_: str) -> str:
+    """Returns a description of how a result differs from the expected one; empty if they agree."""
+    if got.shape != reference.shape:
+        return f"shape {got.shape}, expected {reference.shape}"
     if type_ in TOLERANCES or type_.startswith("f"):
         tolerance = TOLERANCES.get(type_, 0.13)
         kind = np.complex128 if type_.startswith("complex") else np.float64
-        left, right = got.astype(kind), wanted.astype(kind)
+        left, right = got.astype(kind), reference.astype(kind)
         finite = np.abs(right[np.isfinite(right)])
         scale = float(finite.max()) if finite.size else 0.0
         with np.errstate(all="ignore"):
             close = np.isclose(left, right, rtol=tolerance, atol=tolerance * 0.1 * scale, equal_nan=True)
     else:
-        close = np.asarray(got == wanted)
+        close = np.asarray(got == reference)
     if close.all():
         return ""
     where = tuple(int(i[0]) for i in np.nonzero(~close)) if close.shape else ()
-    return f"{int((~close).sum())} of {close.size} differ, first at {where}: {got[where]!r}, expected {wanted[where]!r}"
+    return (
+        f"{int((~close).sum())} of {close.size} differ, first at {where}: {got[where]!r}, expected {reference[where]!r}"
+    )
 
 
 def programs(root: Path) -> Iterator[tuple[str, str, str, Path]]:
-    """Name, kind, op and path."""
+    """Yields name, kind, op and path of each program."""
     for path in sorted((root / "stablehlo/testdata").rglob("*.mlir")):
         if "check." not in path.read_text():
-            continue  # of shapes that are not known; there is nothing to run
+            continue  # the shapes are dynamic and nothing is checked
         folder = path.parent.name
         op = re.split(r"_(?:bfloat|float|u?int|complex|bool|dtype|shape|\d)", path.stem)[0]
         yield (
@@ -250,7 +252,7 @@ def programs(root: Path) -> Iterator[tuple[str, str, str, Path]]:
 
 
 def run(root: Path, only: str = "", done: Collection[str] = ()) -> Iterator[Outcome]:
-    """The outcomes of all programs whose name has ``only`` in it and that are not done yet."""
+    """Yields the outcomes of programs whose name matches the expression ``only`` and is not in ``done``."""
     for name, kind, op, path in programs(root):
         if not re.search(only, name) or name in done or any(known.startswith(f"{name}/") for known in done):
             continue
@@ -289,24 +291,24 @@ def attempt(name: str, op: str, read: Any) -> Outcome:
 
 
 def declared(name: str) -> str:
-    """Why a program is known not to pass; empty when it should."""
+    """Returns the reason why a program is expected to fail; empty if it should pass."""
     return next((reason for pattern, reason in DECLARED.items() if re.search(pattern, name)), "")
 
 
 def surprises(outcomes: list[Outcome]) -> list[str]:
-    """Programs that fail undeclared, and declared ones that pass."""
-    found: list[str] = []
+    """Returns a line for each program that fails without a declaration, or passes with one."""
+    messages: list[str] = []
     for outcome in outcomes:
         passed = outcome.status in ("card", "host")
         if passed and declared(outcome.name):
-            found.append(f"{outcome.name} passes; take it off the list")
+            messages.append(f"{outcome.name} passes; remove its declaration")
         elif not passed and not declared(outcome.name):
-            found.append(f"{outcome.status:8} {outcome.name}: {outcome.detail}")
-    return found
+            messages.append(f"{outcome.status:8} {outcome.name}: {outcome.detail}")
+    return messages
 
 
 def report(outcomes: list[Outcome]) -> str:
-    """Markdown: by op, how many ran where; then what is declared, with its reason."""
+    """Returns Markdown: a table of outcomes by op, then the failing programs by reason."""
     by_op: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for outcome in outcomes:
         by_op[outcome.op][outcome.status] += 1
@@ -352,7 +354,7 @@ def main() -> int:
     parser.add_argument("checkout", type=Path, help="a checkout of openxla/stablehlo")
     parser.add_argument("--only", default="", help="regular expression of names")
     parser.add_argument(
-        "--results", type=Path, help="file of one JSON object a program; what is in it is not run again"
+        "--results", type=Path, help="file with one JSON object per program; programs in it are not run again"
     )
     parser.add_argument("--report", type=Path, help="file for the table")
     arguments = parser.parse_args()
@@ -366,10 +368,10 @@ def main() -> int:
                 file.write(json.dumps(outcome.__dict__) + "\n")
     if arguments.report:
         arguments.report.write_text(report(outcomes))
-    found = surprises(outcomes)
-    print("\n".join(found))
+    messages = surprises(outcomes)
+    print("\n".join(messages))
     print(dict(collections.Counter(outcome.status for outcome in outcomes)))
-    return 1 if found else 0
+    return 1 if messages else 0
 
 
 if __name__ == "__main__":

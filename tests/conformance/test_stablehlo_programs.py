@@ -1,4 +1,4 @@
-"""Programs of our own in the form of StableHLO's, and that the runner tells right from wrong."""
+"""The runner of StableHLO's programs judges our own programs of the same form correctly."""
 
 from __future__ import annotations
 
@@ -105,6 +105,6 @@ def test_what_is_declared_must_fail_and_nothing_else_may() -> None:
         runner.Outcome("testdata/add_float32_20", "add", "wrong", "off"),
     ]
     assert runner.surprises(outcomes) == [
-        "interpret/all_reduce/0:main passes; take it off the list",
+        "interpret/all_reduce/0:main passes; remove its declaration",
         "wrong    testdata/add_float32_20: off",
     ]

@@ -162,18 +162,18 @@ def run_op() -> Callable[..., Any]:
         for name, operand in operands.items():
             group = [operand] if isinstance(operand, torch.Tensor) else list(operand)
             flat += group
-            made = tuple(spec(name, tensor) for tensor in group)
-            specs[name] = made[0] if isinstance(operand, torch.Tensor) else made
+            group_specs = tuple(spec(name, tensor) for tensor in group)
+            specs[name] = group_specs[0] if isinstance(operand, torch.Tensor) else group_specs
         shapes = [shape] if not shape or isinstance(shape[0], int) else list(shape)
         results = tuple(TensorSpec(tuple(s), TensorLayout.of(s, DataType(dtype))) for s in shapes)
         call = bind(Context(op, numerics, specs, results), attributes)
         if isinstance(call, Weighted):
-            made = call.call(*flat)
+            output = call.call(*flat)
             prepared = call.with_prepared(flat[0], call.prepare(flat[1]), *flat[2:])
-            torch.testing.assert_close(prepared, made, rtol=0, atol=0, equal_nan=True)
+            torch.testing.assert_close(prepared, output, rtol=0, atol=0, equal_nan=True)
         else:
-            made = call(*flat)
-        outcome = (made,) if len(results) == 1 else made
+            output = call(*flat)
+        outcome = (output,) if len(results) == 1 else output
         for tensor, result in zip(outcome, results, strict=True):
             assert tuple(tensor.shape) == result.shape
         return outcome[0] if len(outcome) == 1 else outcome

@@ -1,4 +1,4 @@
-"""Torch's default device is the user's: no tensor that the runtime makes for itself lies there."""
+"""The runtime allocates none of its own tensors on torch's default device, which belongs to the user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOURCES = sorted(Path(tt_xla.runtime.__file__).parent.rglob("*.py"))
 
 
 def factory_calls(source: str) -> list[tuple[int, bool]]:
-    """Lines of calls such as ``torch.empty(...)``, and whether each names a device."""
+    """Returns the lines of calls such as ``torch.empty(...)``, and whether each names a device."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     return [
         (call.lineno, any(keyword.arg == "device" for keyword in call.keywords))

@@ -17,7 +17,7 @@ BF16 = torch.bfloat16
 
 @pytest.fixture
 def add(function_builder, make_program):
-    """A program of x + y whose operands are declared as ``dtype`` and held on the device as ``held``."""
+    """Returns a program of x + y whose operands are declared as ``dtype`` and held on the device as ``held``."""
 
     def make(dtype="bf16", held="bf16", shape=(2, 3), **more):
         f = function_builder("main")
@@ -33,7 +33,7 @@ def add(function_builder, make_program):
 
 @pytest.fixture
 def model(function_builder, make_program, make_trace):
-    """A program of relu(x @ w + w_sum): w is transposed in const-eval, the rest is optionally in a trace."""
+    """Returns a program of relu(x @ w + w_sum). Const-eval transposes w; the other ops are optionally in a trace."""
 
     def make(trace=True, trace_bytes=4096, trace_op="ttnn.relu"):
         c = function_builder("main_const_eval_0", FunctionKind.CONST_EVAL)
@@ -195,10 +195,10 @@ def test_a_result_that_is_an_argument_or_a_kept_value_is_a_copy(device, function
     const_eval = c.done(c.op("ttnn.neg", (2, 3), "bf16", input=w))
     f = function_builder("main")
     x, w = f.argument((2, 3), "bf16"), f.argument((2, 3), "bf16")
-    kept = f.op("ttcore.load_cached", (2, 3), "bf16", {"callee": "main_const_eval_0"}, inputs=(w,))
-    moved = f.op("ttnn.to_layout", (2, 3), "bf16", input=kept)
+    cached = f.op("ttcore.load_cached", (2, 3), "bf16", {"callee": "main_const_eval_0"}, inputs=(w,))
+    moved = f.op("ttnn.to_layout", (2, 3), "bf16", input=cached)
     declared = [("x", Role.INPUT, (2, 3), "bf16"), ("w", Role.PARAMETER, (2, 3), "bf16")]
-    executable = device.load(make_program([f.done(x, kept, moved), const_eval], declared, [((2, 3), "bf16")] * 3))
+    executable = device.load(make_program([f.done(x, cached, moved), const_eval], declared, [((2, 3), "bf16")] * 3))
     x = torch.arange(6, dtype=BF16).reshape(2, 3)
     for _ in range(3):
         results = executable.run([x, x], [None, 1])

@@ -80,7 +80,7 @@ def arithmetic(dtype):
 
 
 def momentum(f):
-    """Additions with functions of operands and result, with no rounding between them."""
+    """Returns additions with functions of operands and result, without rounding in between."""
     x, y = f.argument((40, 96), "bf16"), f.argument((40, 96), "bf16")
 
     def function(name, *params):
@@ -97,7 +97,7 @@ def momentum(f):
 
 
 def across(f):
-    """A tensor with channels first beside one with channels last: rows of the first lie across memory."""
+    """Combines a channels-first with a channels-last tensor: the rows of the first are strided in memory."""
     x, y = f.argument((4, 16, 12, 12), "bf16"), f.argument((4, 12, 12, 16), "bf16")
     last = f.op("ttnn.permute", (4, 12, 12, 16), "bf16", {"permutation": [0, 2, 3, 1]}, input=x)
     total = f.op("ttnn.add", (4, 12, 12, 16), "bf16", RELU, lhs=last, rhs=y)
@@ -141,7 +141,7 @@ def attributes(**values):
 
 
 def layer(f):
-    """A transformer's layer of small tensors."""
+    """Returns a transformer layer on small tensors."""
     x, scale, shift = f.argument((2, 8, 32), "bf16"), f.argument((32,), "bf16"), f.argument((1, 32), "bf16")
     weight, bias, out = f.argument((96, 32), "bf16"), f.argument((96,), "bf16"), f.argument((16, 2, 32), "bf16")
     norm = f.op("ttnn.layer_norm", (2, 8, 32), "bf16", {"epsilon": 1e-5}, input=x, weight=scale, bias=shift)
@@ -178,7 +178,7 @@ SECOND_OF_TWO = attributes(begins=[0, 1, 0], ends=[16, 2, 32], step=[1, 1, 1])
 
 
 def products(dtype):
-    """Products of matrices and of batches of them, with their activations, in each fidelity."""
+    """Returns products of matrices and of batches, with activations, in each fidelity."""
 
     def make(f):
         a, b, shared = f.argument((3, 1, 5, 7), dtype), f.argument((2, 7, 19), dtype), f.argument((7, 9), dtype)
@@ -223,19 +223,19 @@ def functions(dtype):
 
 
 def drawn(seed):
-    """A program of small tensors whose ops, shapes and types are drawn."""
+    """Returns a program on small tensors with random ops, shapes and types."""
 
     def make(f):
         random = Random(seed)
         dtype = random.choice(["bf16", "f32"])
-        made = [(f.argument(shape, dtype), shape) for shape in ((2, 3, 4, 6), (5, 8), (1, 7, 3))]
+        values = [(f.argument(shape, dtype), shape) for shape in ((2, 3, 4, 6), (5, 8), (1, 7, 3))]
 
         def unary(value, shape):
             name = random.choice(["gelu", "exp", "sigmoid", "relu", "neg", "abs"])
             return f.op(f"ttnn.{name}", shape, dtype, input=value), shape
 
         def binary(value, shape):
-            other = [each for each, like in made if like == shape]
+            other = [each for each, like in values if like == shape]
             name = random.choice(["add", "subtract", "multiply", "divide"])
             return f.op(f"ttnn.{name}", shape, dtype, lhs=value, rhs=random.choice(other)), shape
 
@@ -282,17 +282,17 @@ def drawn(seed):
             return f.op(f"ttnn.{name}", shape, dtype, {"dim_arg": dims, "keep_dim": True}, input=value), shape
 
         def joined(value, shape):
-            other = random.choice([each for each, like in made if like == shape])
+            other = random.choice([each for each, like in values if like == shape])
             dim = random.randrange(len(shape))
             shape = tuple(2 * size if at == dim else size for at, size in enumerate(shape))
             return f.op("ttnn.concat", shape, dtype, {"dim": dim}, inputs=(value, other)), shape
 
         ops = [unary, binary, permuted, reshaped, sliced, multiplied, squared, normed, shared, reduced, joined]
         for _ in range(24):
-            made.append(random.choice(ops)(*random.choice(made)))
-            if math.prod(made[-1][1]) > 4096:
-                made.pop()
-        return [value for value, _ in made[-4:]]
+            values.append(random.choice(ops)(*random.choice(values)))
+            if math.prod(values[-1][1]) > 4096:
+                values.pop()
+        return [value for value, _ in values[-4:]]
 
     return make
 
@@ -399,7 +399,7 @@ LARGE = (2, 8, 32, 64)
 
 
 def apart(f):
-    """Steps over one shape with another op between, on which the later steps do not depend."""
+    """Returns ops on one shape, with an unrelated op between them."""
     x, y, unread = (f.argument(LARGE, "bf16") for _ in range(3))
     total = f.op("ttnn.add", LARGE, "bf16", RELU, lhs=x, rhs=y)
     f.deallocate(unread)
@@ -434,7 +434,7 @@ def test_a_fused_kernel_replaces_the_calls(load, monkeypatch):
     for seed in range(3):
         run(executable, samples(executable, seed))
     for bound in executable._bound.values():
-        bound.calls = []  # fused kernels have taken their place
+        bound.calls = []  # fused kernels replaced them
     monkeypatch.setattr(torch.linalg, "vector_norm", lambda *_, **__: pytest.fail("the kernel was called"))
     run(executable, samples(executable, 3))
 

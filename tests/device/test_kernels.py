@@ -111,15 +111,15 @@ def test_softmax(run_op, dim, dtype, stable):
 def test_norms_of_the_last_dimension(run_op, op, parameters, parameter_dtype, dtype):
     torch_dtype = BF16 if dtype == "bf16" else torch.float32
     x = samples(3, 4, 40, dtype=torch_dtype) * 3 + 1
-    given = {name: samples(40, seed=seed + 1).to(torch_dtype) for seed, name in enumerate(parameters)}
+    parameter_values = {name: samples(40, seed=seed + 1).to(torch_dtype) for seed, name in enumerate(parameters)}
     if parameter_dtype == "f32":
-        given = {name: tensor.float() for name, tensor in given.items()}
+        parameter_values = {name: tensor.float() for name, tensor in parameter_values.items()}
     wide = x.double().numpy()
     mean = wide.mean(-1, keepdims=True) if op == "layer_norm" else 0
     exact = (wide - mean) / np.sqrt(((wide - mean) ** 2).mean(-1, keepdims=True) + 1e-3)
-    exact = exact * given["weight"].double().numpy() if "weight" in given else exact
-    exact = exact + given["bias"].double().numpy() if "bias" in given else exact
-    result = run_op(f"ttnn.{op}", {"input": x, **given}, x.shape, dtype, epsilon=1e-3)
+    exact = exact * parameter_values["weight"].double().numpy() if "weight" in parameter_values else exact
+    exact = exact + parameter_values["bias"].double().numpy() if "bias" in parameter_values else exact
+    result = run_op(f"ttnn.{op}", {"input": x, **parameter_values}, x.shape, dtype, epsilon=1e-3)
     np.testing.assert_allclose(result.double().numpy(), exact, rtol=2**-7 if dtype == "bf16" else 1e-5, atol=1e-2)
 
 
@@ -328,15 +328,15 @@ def test_attention_holds_scores_and_weights_in_bfloat16(run_op, rows, kv_heads):
     def bf16(x):
         return x.to(torch.bfloat16).double()
 
-    given = [samples(2, 4, rows, 32), samples(2, kv_heads, 9, 32, seed=1), samples(2, kv_heads, 9, 32, seed=2)]
-    q, k, v = (x.to(torch.bfloat16) for x in given)
+    operand_values = [samples(2, 4, rows, 32), samples(2, kv_heads, 9, 32, seed=1), samples(2, kv_heads, 9, 32, seed=2)]
+    q, k, v = (x.to(torch.bfloat16) for x in operand_values)
     mask = samples(2, 1, rows, 9, seed=3).to(torch.bfloat16)
     keys, values = (x.double().repeat_interleave(4 // kv_heads, 1) for x in (k, v))
     scores = bf16(bf16(q.double() @ keys.transpose(-1, -2) * 0.3) + mask.double())
     expected = bf16(bf16(torch.softmax(scores, -1)) @ values)
     operands = {"query": q, "key": k, "value": v, "attention_mask": mask}
-    found = run_op("ttnn.scaled_dot_product_attention", operands, q.shape, is_causal=False, scale=0.3)
-    assert (found.double() == expected).double().mean() > 0.98
+    result = run_op("ttnn.scaled_dot_product_attention", operands, q.shape, is_causal=False, scale=0.3)
+    assert (result.double() == expected).double().mean() > 0.98
 
 
 def test_rotary_embedding(run_op):

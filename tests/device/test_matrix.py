@@ -51,8 +51,8 @@ def test_math_fidelity(run_op, level, dtype):
     np.testing.assert_allclose(result.double().numpy(), exact[level], **tolerance)
     errors = {name: np.abs(result.double().numpy() - value).max() for name, value in exact.items()}
     # The last phase adds less than a bfloat16 can show.
-    seen = {"hifi3", "hifi4"} if dtype == "bf16" and level in ("hifi3", "hifi4") else {level}
-    assert min(errors, key=lambda name: errors[name]) in seen
+    equivalent = {"hifi3", "hifi4"} if dtype == "bf16" and level in ("hifi3", "hifi4") else {level}
+    assert min(errors, key=lambda name: errors[name]) in equivalent
 
 
 @pytest.mark.parametrize("op", ["ttnn.matmul", "ttnn.linear"])

@@ -1,4 +1,4 @@
-"""One place decides on which device the emulated card computes."""
+"""``place.py`` alone decides on which device the emulated card computes."""
 
 from __future__ import annotations
 
@@ -79,17 +79,17 @@ def test_a_gpu_that_is_not_there_is_refused(named, text):
 
 @pytest.mark.parametrize("name", OPS)
 def test_kernels_make_no_tensor_where_torch_would_by_itself(run_op, name):
-    """New tensors name the device of their operands or of the card; torch's default here is one without contents."""
+    """Kernels name the device of every new tensor; the default device here is ``meta``, whose tensors have no data."""
     op, operands, shape, dtype, attributes = OPS[name]
     expected = run_op(op, operands, shape, dtype, **attributes)
     with torch.device("meta"):
-        made = run_op(op, operands, shape, dtype, **attributes)
-    assert made.device.type == "cpu"
-    assert torch.equal(made, expected)
+        result = run_op(op, operands, shape, dtype, **attributes)
+    assert result.device.type == "cpu"
+    assert torch.equal(result, expected)
 
 
 def test_arguments_are_brought_there_and_results_back(monkeypatch, device, function_builder, make_program):
-    """A stand-in for the copy counts: parameters are copied once, inputs at each run."""
+    """Parameters are copied once and inputs in each run; a replacement for the copy counts them."""
     moved = []
 
     def brought(tensor):

@@ -19,7 +19,7 @@ X, W, TURNED, Y = (64, 128), (96, 128), (128, 96), (64, 96)
 
 @pytest.fixture
 def model(function_builder, make_program, make_trace):
-    """A program of x @ w.T, with w transposed in const-eval as a view of a copy.
+    """Returns a program of x @ w.T, with w transposed in const-eval as a view of a copy.
 
     With ``also_read`` another op reads the transposed w.
     """
@@ -54,8 +54,8 @@ def model(function_builder, make_program, make_trace):
 
 
 def kept_bytes(executable):
-    kept = executable._const_evals.results.values()
-    return sum(tensor.untyped_storage().nbytes() for results in kept for tensor in results)
+    cached = executable._const_evals.results.values()
+    return sum(tensor.untyped_storage().nbytes() for results in cached for tensor in results)
 
 
 def samples(seed):

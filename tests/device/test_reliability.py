@@ -23,7 +23,7 @@ RUNS = [pytest.param(300, 30, id="few"), pytest.param(10_000, 1_000, id="many", 
 
 @pytest.fixture
 def two_layers(function_builder, make_program, make_trace):
-    """A program of gelu(x @ w) for ``rows`` rows, with w transposed in a const-eval function; optionally in a trace."""
+    """Returns gelu(x @ w) for ``rows`` rows, with w transposed in a const-eval function; optionally in a trace."""
 
     def make(rows=4, *, trace=True):
         c = function_builder("main_const_eval_0", FunctionKind.CONST_EVAL)
@@ -36,11 +36,11 @@ def two_layers(function_builder, make_program, make_trace):
             body.kind = FunctionKind.FORWARD
             x, w = body.argument((rows, 64), "bf16"), body.argument((96, 64), "bf16")
             wt = body.op("ttcore.load_cached", (64, 96), "bf16", {"callee": "main_const_eval_0"}, inputs=(w,))
-        made = body.op("ttnn.matmul", (rows, 96), "bf16", {"activation": "gelu"}, a=x, b=wt)
+        product = body.op("ttnn.matmul", (rows, 96), "bf16", {"activation": "gelu"}, a=x, b=wt)
         declared = [("x", Role.INPUT, (rows, 64), "bf16"), ("w", Role.PARAMETER, (96, 64), "bf16")]
         if not trace:
-            return make_program([body.done(made), const_eval], declared, [((rows, 96), "bf16")])
-        functions, callees = make_trace(body, made)
+            return make_program([body.done(product), const_eval], declared, [((rows, 96), "bf16")])
+        functions, callees = make_trace(body, product)
         main = function_builder("main")
         x, w = main.argument((rows, 64), "bf16"), main.argument((96, 64), "bf16")
         wt = main.op("ttcore.load_cached", (64, 96), "bf16", {"callee": "main_const_eval_0"}, inputs=(w,))
@@ -94,7 +94,7 @@ def test_programs_that_are_gone_leave_nothing(device, two_layers, runs, programs
 
 
 def test_intermediate_values_lie_where_the_last_runs_lay():
-    """Pages that glibc returned to the system would fault again: 3 x 4096 a step."""
+    """If glibc returned freed pages to the system, each step would cause 3 x 4096 page faults."""
     if not heap.keep_freed():
         pytest.skip("the C library is not glibc, or the environment says how memory is kept")
 
@@ -120,8 +120,8 @@ def test_the_user_can_leave_the_allocator_alone(monkeypatch, variable, value):
 def test_a_trace_gives_the_bits_that_plain_runs_give(device, two_layers):
     traced, plain = device.load(two_layers()), device.load(two_layers(trace=False))
     x, w = operands()
-    found = [executable.run([x, w], [None, 1])[0] for executable in (plain, traced) for _ in range(4)]
-    assert all(torch.equal(one, found[0]) for one in found)
+    results = [executable.run([x, w], [None, 1])[0] for executable in (plain, traced) for _ in range(4)]
+    assert all(torch.equal(one, results[0]) for one in results)
     assert traced.counters.replays == 2
 
 
@@ -163,7 +163,7 @@ with torch.no_grad():
 
 @pytest.mark.stress
 def test_a_process_that_is_killed_leaves_nothing_behind():
-    """Other processes beside it and after it compute the same."""
+    """Processes that run at the same time and later compute the same results."""
     command = [sys.executable, "-c", WORK]
     expected = subprocess.run([*command, "once"], capture_output=True, text=True, check=True, timeout=300).stdout
     for moment in (0.0, 0.2, 0.5):
@@ -183,7 +183,7 @@ def test_a_process_that_is_killed_leaves_nothing_behind():
 
 
 def test_two_cards_do_not_share_kernels(two_layers, chip):
-    """One executable forgets its contents, and the other keeps its own."""
+    """Resetting one executable leaves the cached results of the other unchanged."""
     first, second = (Device(chip(), trace_region_bytes=None) for _ in range(2))
     executables = [device.load(two_layers()) for device in (first, second)]
     x, w = operands()

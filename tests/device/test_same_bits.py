@@ -33,7 +33,7 @@ def spec(shape, dtype):
 
 
 def computed(op, dtype, operands, fast=True, shape=None, **attributes):
-    """The result of one bound op; operands by name."""
+    """Returns the result of one bound op; operands are passed by name."""
     specs = {name: spec(tensor.shape, dtype) for name, tensor in operands.items()}
     result = spec(shape or next(iter(operands.values())).shape, dtype)
     call = bind(Context(op, "silicon", specs, (result,)), attributes, fast=fast)
@@ -41,7 +41,7 @@ def computed(op, dtype, operands, fast=True, shape=None, **attributes):
 
 
 def rows_of(dtype, count=4096, seed=0):
-    """Rows with numbers of many magnitudes, zeros of both signs, infinities and NaN."""
+    """Returns rows with numbers of many magnitudes, zeros of both signs, infinities and NaN."""
     generator = torch.Generator().manual_seed(seed)
     rows = torch.randn(count, ROW, generator=generator) * torch.logspace(-3, 2, ROW)
     rows[::7, 3], rows[::11, 5], rows[::13, 7], rows[::17, 9], rows[::19, 11] = (
@@ -183,7 +183,7 @@ for dtype in (torch.float32, torch.bfloat16):
 
 @pytest.mark.parametrize("numerics", ["silicon", "exact"])
 def test_modes_compilers_and_runs_change_no_bit(tmp_path, numerics):
-    """The same 40 runs in processes with fused kernels at once, later and not at all, and without a C++ compiler."""
+    """40 runs give the same bits with fused kernels at once, later or never, and without a C++ compiler."""
     script = tmp_path / "program.py"
     script.write_text(PROGRAM.replace("NUMERICS", repr(numerics)))
     environments = [{"TTXLA_EMULATOR_CHAINS": mode} for mode in ("auto", "now", "off")]

@@ -33,8 +33,8 @@ def card():
 
 
 def only():
-    (found,) = status.read_all()
-    return found
+    (report,) = status.read_all()
+    return report
 
 
 def test_a_card_is_shown_with_what_it_holds(card):
@@ -50,18 +50,18 @@ def test_runs_and_predicted_time_are_counted(card):
     for _ in range(3):
         card.begin_run()
         card.reporter.end(250_000.0)
-    found = only()
-    assert (found.runs, found.busy_us, found.running_since) == (3, 750_000.0, 0.0)
-    assert smi.row(found, at=found.opened + 100.0)["predicted_utilisation"] == pytest.approx(0.0075, rel=0.01)
-    before = msgspec.structs.replace(found, busy_us=250_000.0, updated=found.updated - 1.0)
-    assert smi.row(found, before, found.updated)["predicted_utilisation"] == pytest.approx(0.5, rel=0.01)
+    report = only()
+    assert (report.runs, report.busy_us, report.running_since) == (3, 750_000.0, 0.0)
+    assert smi.row(report, at=report.opened + 100.0)["predicted_utilisation"] == pytest.approx(0.0075, rel=0.01)
+    before = msgspec.structs.replace(report, busy_us=250_000.0, updated=report.updated - 1.0)
+    assert smi.row(report, before, report.updated)["predicted_utilisation"] == pytest.approx(0.5, rel=0.01)
 
 
 def test_a_run_that_does_not_end_is_wedged(card):
     card.begin_run()
-    found = only()
-    assert smi.state(found, found.updated + 1.0) == "running"
-    assert smi.state(found, found.updated + 60.0) == "wedged"
+    report = only()
+    assert smi.state(report, report.updated + 1.0) == "running"
+    assert smi.state(report, report.updated + 60.0) == "wedged"
     card.reporter.end(1.0)
     assert smi.state(only(), time.time() + 60.0) == "idle"
 
@@ -82,15 +82,15 @@ def test_a_reset_is_done_before_the_next_run(card, capsys, monkeypatch):
 
 def test_processes_that_are_gone_are_not_shown(card, runtime_folder):
     card.reporter.write()
-    found = only()
+    report = only()
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    for pid, started in ((ended.pid, found.process_started), (found.pid, found.process_started + 1)):
-        stale = msgspec.structs.replace(found, pid=pid, process_started=started)
+    for pid, started in ((ended.pid, report.process_started), (report.pid, report.process_started + 1)):
+        stale = msgspec.structs.replace(report, pid=pid, process_started=started)
         (runtime_folder / f"{pid}-old.json").write_bytes(msgspec.json.encode(stale))
     (runtime_folder / "1-n150.json").write_bytes(b"{")
-    assert only() == found
-    assert [path.name for path in runtime_folder.glob("*.json")] == [f"{found.pid}-n150.json"]
+    assert only() == report
+    assert [path.name for path in runtime_folder.glob("*.json")] == [f"{report.pid}-n150.json"]
 
 
 def test_a_folder_that_cannot_be_written_costs_nothing_but_the_file(card, runtime_folder):
@@ -119,8 +119,8 @@ def test_a_run_of_a_program_is_seen(device, function_builder, make_program):
     program = make_program(functions, [("x", Role.INPUT, (2, 3), "bf16")], [((2, 3), "bf16")])
     executable = device.load(program)
     executable.run([torch.ones(2, 3, dtype=torch.bfloat16)], [None])
-    found = only()
-    assert (found.programs, found.runs) == (1, 1)
+    report = only()
+    assert (report.programs, report.runs) == (1, 1)
 
 
 def main_without_exit(arguments):

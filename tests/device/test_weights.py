@@ -1,4 +1,4 @@
-"""Lasting weights are prepared once: when, for how long, and with the same bits."""
+"""Weights that stay the same between runs are prepared once, and results keep their bits."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def samples(*shape, dtype=BF16, seed=0):
 
 
 class Counted:
-    """A kernel that adds, and keeps the weights that it prepared."""
+    """An addition kernel that keeps the weights that it prepared."""
 
     def __init__(self):
-        self.made = []
-        self.kernel = Weighted(torch.add, self.prepare, lambda x, made: torch.add(x, made - 1), self.restore)
+        self.prepared_weights = []
+        self.kernel = Weighted(torch.add, self.prepare, lambda x, prepared: torch.add(x, prepared - 1), self.restore)
 
-    def restore(self, made):
-        return made - 1
+    def restore(self, prepared):
+        return prepared - 1
 
     def prepare(self, weights):
-        self.made.append(weights + 1)
-        return self.made[-1]
+        self.prepared_weights.append(weights + 1)
+        return self.prepared_weights[-1]
 
 
 def test_weights_are_prepared_when_they_come_a_second_time():
@@ -40,7 +40,7 @@ def test_weights_are_prepared_when_they_come_a_second_time():
     counts = []
     for _ in range(4):
         assert torch.equal(call(x, w), x + w)
-        counts.append(len(counted.made))
+        counts.append(len(counted.prepared_weights))
     assert counts == [0, 1, 1, 1]
 
 
@@ -50,7 +50,7 @@ def test_weights_that_change_are_never_prepared():
     for number in range(4):
         w = torch.full((3,), float(number))
         assert torch.equal(call(x, w), x + w)
-    assert not counted.made
+    assert not counted.prepared_weights
 
 
 def test_what_was_made_of_weights_ends_with_them():
@@ -58,13 +58,13 @@ def test_what_was_made_of_weights_ends_with_them():
     call, x, w = WeightedCall(counted.kernel), torch.ones(3), torch.ones(3)
     call(x, w)
     call(x, w)
-    made = weakref.ref(counted.made.pop())
+    reference = weakref.ref(counted.prepared_weights.pop())
     call.release()
-    assert made() is not None
+    assert reference() is not None
     del w
     call.release()
     gc.collect()
-    assert made() is None
+    assert reference() is None
 
 
 SHAPES = [((1, 576), (576, 512)), ((128, 96), (96, 64)), ((3, 5, 128), (128, 256)), ((64, 512), (512, 10))]

@@ -1,4 +1,4 @@
-"""Convolutions and poolings agree with loops over their definition, and make no needless copies."""
+"""Convolutions and poolings agree with loops that follow their definition, and make no unnecessary copies."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def windows(x: np.ndarray, kernel, stride, padding, dilation, ceil=False, fill=0
 def convolve(x, weight, stride, padding, dilation, groups):
     """Convolves an image NHWC with weights OIHW in float64; returns NHWC."""
     outputs, per_group, *kernel = weight.shape
-    found = {}
+    by_position = {}
     for row, column, patch in windows(x, kernel, stride, padding, dilation):
         parts = []
         for group in range(groups):
             of_group = weight[group * outputs // groups : (group + 1) * outputs // groups]
             channels = patch[..., group * per_group : (group + 1) * per_group]
             parts.append(np.einsum("nhwc,ochw->no", channels, of_group))
-        found[row, column] = np.concatenate(parts, -1)
-    height, width = (max(place[d] for place in found) + 1 for d in (0, 1))
-    return np.stack([np.stack([found[r, c] for c in range(width)], 1) for r in range(height)], 1)
+        by_position[row, column] = np.concatenate(parts, -1)
+    height, width = (max(place[d] for place in by_position) + 1 for d in (0, 1))
+    return np.stack([np.stack([by_position[r, c] for c in range(width)], 1) for r in range(height)], 1)
 
 
 CASES = [
@@ -128,13 +128,13 @@ def test_a_convolution_that_onednn_does_not_end_is_computed_in_float32(run_op, m
     monkeypatch.setattr(onednn.Convolution, "__call__", wide_only)
     x, weight = samples(1, 1, 512, 16).to(BF16), samples(16, 1, 1, 15, seed=1).to(BF16)
     attributes = conv_attributes((16, 16, (1, 15), (1, 1), (0, 7), (1, 1), 16), 1, 1, 512)
-    found = run_op("ttnn.conv2d", {"input": x, "weight": weight}, x.shape, **attributes, compute_config=config)
+    result = run_op("ttnn.conv2d", {"input": x, "weight": weight}, x.shape, **attributes, compute_config=config)
     exact = convolve(x.double().numpy(), weight.double().numpy(), (1, 1), (0, 0, 7, 7), (1, 1), 16)
-    np.testing.assert_allclose(found.double().numpy(), exact, rtol=2.0**-8, atol=2.0**-8)
+    np.testing.assert_allclose(result.double().numpy(), exact, rtol=2.0**-8, atol=2.0**-8)
 
 
 def test_a_gradient_by_the_weight_takes_torchs_own_way(run_op, monkeypatch):
-    """A convolution with a kernel of that size takes ten times as long."""
+    """The gradient takes a tenth of the time of a convolution with a kernel of that size."""
 
     def direct(*args, **options):
         pytest.fail("it was computed as a convolution")
@@ -143,9 +143,9 @@ def test_a_gradient_by_the_weight_takes_torchs_own_way(run_op, monkeypatch):
     monkeypatch.setattr(onednn.Convolution, "__call__", direct)
     x, weight = samples(2, 14, 14, 16).to(BF16), samples(8, 16, 12, 12, seed=1).to(BF16)
     attributes = conv_attributes((16, 8, (12, 12), (1, 1), (0, 0), (1, 1), 1), 2, 14, 14)
-    found = run_op("ttnn.conv2d", {"input": x.reshape(1, 1, -1, 16), "weight": weight}, (1, 1, 18, 8), **attributes)
+    result = run_op("ttnn.conv2d", {"input": x.reshape(1, 1, -1, 16), "weight": weight}, (1, 1, 18, 8), **attributes)
     exact = convolve(x.double().numpy(), weight.double().numpy(), (1, 1), (0, 0, 0, 0), (1, 1), 1)
-    np.testing.assert_allclose(found.double().numpy(), exact.reshape(1, 1, 18, 8), rtol=2.0**-8, atol=2.0**-6)
+    np.testing.assert_allclose(result.double().numpy(), exact.reshape(1, 1, 18, 8), rtol=2.0**-8, atol=2.0**-6)
 
 
 def test_conv2d_in_steps_rounds(run_op):
@@ -190,10 +190,10 @@ def test_prepared_weights_are_the_documented_matrix_and_a_channels_last_view():
     matrix = prepare(weight, 1)
     expected = weight.permute(2, 3, 1, 0).reshape(1, 1, 24, 6)
     assert torch.equal(matrix, expected)
-    seen = unprepare(matrix, 4, (3, 2), 1)
-    assert torch.equal(seen, weight)
-    assert seen.is_contiguous(memory_format=torch.channels_last)
-    assert seen.data_ptr() == matrix.data_ptr()
+    view = unprepare(matrix, 4, (3, 2), 1)
+    assert torch.equal(view, weight)
+    assert view.is_contiguous(memory_format=torch.channels_last)
+    assert view.data_ptr() == matrix.data_ptr()
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "f32", "bfp_bf8"])
@@ -211,16 +211,16 @@ def test_prepared_weights_of_groups_are_those_of_one_convolution(groups: int, pe
     matrix = prepare(weight, groups)
     assert matrix.shape == (1, 1, 3 * 2 * 6, 6)
     x = torch.randn(1, 6, 7, 7)
-    whole = unprepare(matrix, 6, (3, 2), 1)
-    torch.testing.assert_close(F.conv2d(x, whole), F.conv2d(x, weight, groups=groups))
+    ungrouped = unprepare(matrix, 6, (3, 2), 1)
+    torch.testing.assert_close(F.conv2d(x, ungrouped), F.conv2d(x, weight, groups=groups))
     assert torch.equal(unprepare(matrix, 6, (3, 2), groups), weight)
 
 
 def test_activations_are_views():
     x = samples(1, 1, 2 * 7 * 8, 16)
-    seen = image(x, 2, 7, 8, 16)
-    assert seen.data_ptr() == x.data_ptr()
-    assert seen.is_contiguous(memory_format=torch.channels_last)
+    view = image(x, 2, 7, 8, 16)
+    assert view.data_ptr() == x.data_ptr()
+    assert view.is_contiguous(memory_format=torch.channels_last)
 
 
 def test_results_come_in_rows_without_a_copy(run_op):
@@ -276,14 +276,14 @@ def test_pooling(run_op, pool, ceil, kind):
     x = samples(2, 7, 8, 5)
     fill = -np.inf if kind == "max" else 0.0
     inside = np.ones((1, 7, 8, 1))
-    found = {}
+    by_position = {}
     counts = windows(inside, kernel, stride, padding, dilation, ceil)
     for (row, column, patch), (_, _, share) in zip(
         windows(x.double().numpy(), kernel, stride, padding, dilation, ceil, fill), counts, strict=True
     ):
         divisor = share.sum() if kind == "avg_inside" else patch.shape[1] * patch.shape[2]
-        found[row, column] = patch.max((1, 2)) if kind == "max" else patch.sum((1, 2)) / divisor
-    exact = np.stack([found[place] for place in sorted(found)], 1).reshape(1, 1, -1, 5)
+        by_position[row, column] = patch.max((1, 2)) if kind == "max" else patch.sum((1, 2)) / divisor
+    exact = np.stack([by_position[place] for place in sorted(by_position)], 1).reshape(1, 1, -1, 5)
     attributes = {
         "batch_size": 2,
         "input_height": 7,

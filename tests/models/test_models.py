@@ -131,8 +131,8 @@ def test_sizes_differ():
 
 
 def test_table_tells_what_failed(tmp_path):
-    def record(**given):
-        return Record("m", **{"outcome": "passed", "pcc": 1.0, "parameters": 2_000_000, "graphs": 1, "ops": 7} | given)
+    def record(**fields):
+        return Record("m", **{"outcome": "passed", "pcc": 1.0, "parameters": 2_000_000, "graphs": 1, "ops": 7} | fields)
 
     records_by_model = {
         "bert/masked_lm/pytorch": [record(pcc=0.5), record(level=2)],

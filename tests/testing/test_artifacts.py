@@ -188,10 +188,10 @@ def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    kept: Program = Kept()  # type: ignore[assignment]
+    program: Program = Kept()  # type: ignore[assignment]
     monkeypatch.setattr(artifacts, "publish", full)
     with pytest.raises(OutputError, match=r"cannot be written under .*: No space left on device"):
-        artifacts.write("test", [Compilation("main", {"ttir": "", "ttnn": ""}, kept)], Path(tmp_path))
+        artifacts.write("test", [Compilation("main", {"ttir": "", "ttnn": ""}, program)], Path(tmp_path))
     with pytest.raises(OutputError, match="compiled nothing"):
         artifacts.write("test", [], tmp_path)
 

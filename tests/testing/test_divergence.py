@@ -411,8 +411,10 @@ def test_equal_parts_are_compiled_once(inputs, monkeypatch):
     from tt_xla.testing.divergence import parts
 
     compiled = []
-    whole = parts.for_card
-    monkeypatch.setattr(parts, "for_card", lambda *arguments: compiled.append(arguments) or whole(*arguments))
+    compile_for_card = parts.for_card
+    monkeypatch.setattr(
+        parts, "for_card", lambda *arguments: compiled.append(arguments) or compile_for_card(*arguments)
+    )
     text = TEXT.replace("return %2", "%3 = stablehlo.exponential %2 : tensor<32x64xbf16> loc(#first)\n    return %3")
     source = Source(text)
     comparison = compare_parts(source, inputs, CompileOptions.parse({}), source.parts("op"))

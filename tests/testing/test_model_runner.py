@@ -65,9 +65,10 @@ def models(tmp_path_factory):
 
 def test_one_bad_model_does_not_stop_the_others(models, tmp_path):
     tasks = [campaign.Task(case(name), Expectation()) for name in ("crashes", "eats", "exits", "good", "raises")]
-    kept = tmp_path / "records.jsonl"
+    records_file = tmp_path / "records.jsonl"
     records_by_name = {
-        record.test.partition("/")[0]: record for record in campaign.run_all(models, tasks, LIMITS, kept, jobs=2)
+        record.test.partition("/")[0]: record
+        for record in campaign.run_all(models, tasks, LIMITS, records_file, jobs=2)
     }
     outcomes = {name: record.outcome for name, record in records_by_name.items()}
     assert outcomes == dict.fromkeys(records_by_name, "failed") | {"good": "passed"}
@@ -83,7 +84,7 @@ def test_one_bad_model_does_not_stop_the_others(models, tmp_path):
     assert good.device_us > 0
     assert good.samples_per_s == pytest.approx(4 / (good.device_us * 1e-6))
     assert good.info["name"] == "pytorch_m_None_nlp_custom"
-    assert set(records.load(kept)) == {task.case.id for task in tasks}
+    assert set(records.load(records_file)) == {task.case.id for task in tasks}
 
 
 def test_a_model_that_hangs_is_stopped(tmp_path):
@@ -197,14 +198,14 @@ def test_what_is_not_run(ended, tmp_path):
 def test_resuming(ended, tmp_path):
     root = make(tmp_path / "models", a="pass", b="pass", c="pass")
     tasks = [campaign.Task(case(name), Expectation()) for name in "abc"]
-    kept = tmp_path / "records.jsonl"
-    first = campaign.run_all(root, tasks, LIMITS, kept)
+    records_file = tmp_path / "records.jsonl"
+    first = campaign.run_all(root, tasks, LIMITS, records_file)
     next(first)
     first.close()
-    before = len(records.load(kept))
+    before = len(records.load(records_file))
     assert 1 <= before < 3
-    assert len(list(campaign.run_all(root, tasks, LIMITS, kept))) == 3 - before
-    assert list(campaign.run_all(root, tasks, LIMITS, kept)) == []
+    assert len(list(campaign.run_all(root, tasks, LIMITS, records_file))) == 3 - before
+    assert list(campaign.run_all(root, tasks, LIMITS, records_file)) == []
 
 
 def test_a_full_disk(ended, tmp_path, monkeypatch):
@@ -225,16 +226,16 @@ def test_a_full_disk(ended, tmp_path, monkeypatch):
 
 
 def test_ray(ended, tmp_path, monkeypatch):
-    seen = []
+    events = []
     ray = types.ModuleType("ray")
-    ray.init = lambda **settings: seen.append(settings["address"])
+    ray.init = lambda **settings: events.append(settings["address"])
     ray.remote = lambda **_: lambda run: types.SimpleNamespace(remote=lambda *arguments: (run, arguments))
     ray.get = lambda call: call[0](*call[1])
-    ray.shutdown = lambda: seen.append("end")
+    ray.shutdown = lambda: events.append("end")
     monkeypatch.setitem(sys.modules, "ray", ray)
     tasks = [campaign.Task(case("a"), Expectation())]
     assert len(list(campaign.run_all(tmp_path, tasks, LIMITS, tmp_path / "r", ray="ray://here"))) == 1
-    assert seen == ["ray://here", "end"]
+    assert events == ["ray://here", "end"]
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(TTXLAError, match="needs the package ray"):
         list(campaign.run_all(tmp_path, tasks, LIMITS, tmp_path / "other", ray="ray://here"))
@@ -356,9 +357,9 @@ def run(pytester, ended, monkeypatch):
     (runner / "test_config/test_config_inference.yaml").write_text(CONFIG)
     (runner / "test_config/test_config_placeholders.yaml").write_text("PLACEHOLDER_MODELS:\n  meta/new:\n")
 
-    def run(*args, whole=True):
+    def run(*args, all_models=True):
         base = "-p", "tt_xla.testing.plugin", "--strict-markers", "--models-root", "zoo"
-        return pytester.runpytest_inprocess(*base, *(["tests/runner/test_models.py"] if whole else []), *args)
+        return pytester.runpytest_inprocess(*base, *(["tests/runner/test_models.py"] if all_models else []), *args)
 
     return run
 
@@ -383,7 +384,7 @@ def test_collection(run):
 
 def test_one_test_by_its_name(run):
     name = "tests/runner/test_models.py::test_all_models[good/pytorch-single_device-inference]"
-    run(name, whole=False).assert_outcomes(passed=1)
+    run(name, all_models=False).assert_outcomes(passed=1)
 
 
 def test_outcomes_and_reports(run, pytester):

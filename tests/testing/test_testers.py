@@ -88,9 +88,9 @@ def test_a_wrong_result_fails():
 
 
 def test_a_custom_comparator_judges_instead():
-    seen = []
-    run_op_test(MyOp(), [torch.ones(4)], custom_comparator=lambda *given: seen.append(given))
-    ((actual, expected, args, kwargs),) = seen
+    calls = []
+    run_op_test(MyOp(), [torch.ones(4)], custom_comparator=lambda *arguments: calls.append(arguments))
+    ((actual, expected, args, kwargs),) = calls
     assert actual.device.type == "cpu"
     assert torch.equal(expected, 2 * args[0])
     assert kwargs == {}

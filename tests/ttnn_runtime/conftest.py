@@ -25,11 +25,11 @@ class StandIn:
 
     def calls(self) -> Counter[str]:
         """Returns the calls since the last time this was read."""
-        found = (
+        counts = (
             Counter(line.split()[0] for line in self.log.read_text().splitlines()) if self.log.exists() else Counter()
         )
         self.log.write_text("")
-        return found
+        return counts
 
 
 def _closed() -> None:
@@ -41,20 +41,20 @@ def _closed() -> None:
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     """Selects the runtime with the replacement for ttnn, which acts as an installed p150."""
-    found = StandIn(tmp_path / "log", tmp_path / "tan")
+    created = StandIn(tmp_path / "log", tmp_path / "tan")
     monkeypatch.setattr(launch, "CARDS", tmp_path)
     for name, value in {
         "TTXLA_RUNTIME": "ttnn",
         "TTXLA_SYSTEM": "p150",
         "TTXLA_TTNN_PYTHON": sys.executable,
         "PYTHONPATH": str(STAND_IN),
-        "STAND_IN_LOG": str(found.log),
-        "STAND_IN_TAN": str(found.tan),
+        "STAND_IN_LOG": str(created.log),
+        "STAND_IN_TAN": str(created.tan),
     }.items():
         monkeypatch.setenv(name, value)
     launch._worker.cache_clear()
     torch._dynamo.reset()
-    yield found
+    yield created
     _closed()
 
 

@@ -32,18 +32,18 @@ def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("simulator")
 @pytest.mark.parametrize("case", MEASURED, ids=lambda case: case.label if case else "all")
 def test_numbers_are_those_of_the_chip(case: Case) -> None:
-    emulated, found = differential.run(case)
-    for one, other in zip(emulated, found, strict=True):
-        made = deviation(one, other)
+    emulated, on_ttnn = differential.run(case)
+    for one, other in zip(emulated, on_ttnn, strict=True):
+        distance = deviation(one, other)
         if case.name.startswith("model"):
-            assert made.pcc > 0.99
+            assert distance.pcc > 0.99
         elif case.name in PRODUCTS:
-            assert made.pcc > 0.9999
+            assert distance.pcc > 0.9999
             if case.dtype != "float32":
-                assert made.beyond_one <= 0.001
-        elif made.largest > 1:  # units in the last place, which only float32 may exceed
+                assert distance.beyond_one <= 0.001
+        elif distance.largest > 1:  # units in the last place, which only float32 may exceed
             assert case.dtype == "float32"
-            assert made.pcc > 0.9999
+            assert distance.pcc > 0.9999
 
 
 def test_there_are_sixty_ops_in_two_types_and_shapes() -> None:
@@ -60,11 +60,11 @@ def test_there_are_sixty_ops_in_two_types_and_shapes() -> None:
 @pytest.mark.usefixtures("stand_in")
 @pytest.mark.parametrize("case", by_name("add", "multiply", "tanh", "exp", "matmul"), ids=lambda case: case.label)
 def test_what_another_runtime_computes_alike_lies_near(case: Case) -> None:
-    (emulated,), (found,) = differential.run(case)
-    assert not torch.equal(found, torch.zeros_like(found))
-    assert deviation(emulated, found).pcc > 0.99999
+    (emulated,), (on_ttnn,) = differential.run(case)
+    assert not torch.equal(on_ttnn, torch.zeros_like(on_ttnn))
+    assert deviation(emulated, on_ttnn).pcc > 0.99999
     if case.name in ("add", "multiply"):
-        assert deviation(emulated, found).largest <= 1
+        assert deviation(emulated, on_ttnn).largest <= 1
 
 
 def test_what_it_computes_otherwise_is_found(stand_in: StandIn) -> None:
@@ -86,8 +86,8 @@ def test_distances_count_the_values_between(dtype: torch.dtype) -> None:
     values = torch.tensor([1.0, -1.0, 0.0, 2.0], dtype=dtype)
     step = torch.finfo(dtype).eps
     other = torch.tensor([1.0 + 2 * step, -1.0 - step, -0.0, 2.0], dtype=dtype)
-    found = deviation(values, other)
-    assert (found.largest, found.mean, found.beyond_one) == (2, 0.75, 0.25)
+    distance = deviation(values, other)
+    assert (distance.largest, distance.mean, distance.beyond_one) == (2, 0.75, 0.25)
     assert deviation(values, values).pcc == 1.0
     tiny = torch.tensor([torch.finfo(dtype).smallest_normal * step], dtype=dtype)
     assert deviation(tiny, -tiny).largest == 2

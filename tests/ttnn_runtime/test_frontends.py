@@ -85,8 +85,8 @@ def test_torch_in_mock_mode_has_the_right_shapes() -> None:
     net = Net().eval().bfloat16()
     compiled = torch.compile(net, backend="tt", dynamic=False)
     with torch.no_grad():
-        found = [compiled(torch.randn(4, 32).bfloat16()) for _ in range(2)]
-    assert {(result.shape, result.dtype) for result in found} == {((4, 8), torch.bfloat16)}
+        results = [compiled(torch.randn(4, 32).bfloat16()) for _ in range(2)]
+    assert {(result.shape, result.dtype) for result in results} == {((4, 8), torch.bfloat16)}
     assert launch.worker().generation == 1
 
 
@@ -105,10 +105,10 @@ print([(result.shape, str(result.dtype)) for result in out], float(out[0].sum())
 
 
 def by_jax(runtime: str, **variables: str) -> str:
-    given = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")} | variables
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")} | variables
     path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
-    given |= {"TTXLA_RUNTIME": runtime, "PYTHONPATH": path}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=given, capture_output=True, text=True, check=False)
+    environment |= {"TTXLA_RUNTIME": runtime, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
     return done.stdout
 

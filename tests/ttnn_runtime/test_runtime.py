@@ -43,14 +43,14 @@ MODEL = f"""func.func public @main(%x: tensor<4x32xf32>, %w: tensor<32x32xf32> {
 }}"""
 
 
-def compiled(text: str = MODEL, **given: object) -> Program:
-    return compile_module(parse_module(text, "model.mlir"), CompileOptions.parse(given), load_target("p150"))
+def compiled(text: str = MODEL, **options: object) -> Program:
+    return compile_module(parse_module(text, "model.mlir"), CompileOptions.parse(options), load_target("p150"))
 
 
-def loaded(text: str = MODEL, **given: object) -> TTNNExecutable:
-    found = get_device("p150").load(compiled(text, **given))
-    assert isinstance(found, TTNNExecutable)
-    return found
+def loaded(text: str = MODEL, **options: object) -> TTNNExecutable:
+    executable = get_device("p150").load(compiled(text, **options))
+    assert isinstance(executable, TTNNExecutable)
+    return executable
 
 
 def inputs(seed: int = 0) -> list[torch.Tensor]:
@@ -58,9 +58,9 @@ def inputs(seed: int = 0) -> list[torch.Tensor]:
     return [torch.rand(4, 32) / 64, torch.rand(32, 32) / 64]
 
 
-def check(results: Sequence[torch.Tensor], given: Sequence[torch.Tensor]) -> None:
-    (found,) = results
-    torch.testing.assert_close(found, torch.tan(given[0] @ given[1].exp()), atol=1e-4, rtol=1e-4)
+def check(results: Sequence[torch.Tensor], arguments: Sequence[torch.Tensor]) -> None:
+    (result,) = results
+    torch.testing.assert_close(result, torch.tan(arguments[0] @ arguments[1].exp()), atol=1e-4, rtol=1e-4)
 
 
 # What is computed, and what stays ----------------------------------------------------------------------------------
@@ -130,26 +130,26 @@ CACHE = """func.func public @main(%c: tensor<1x2x64x32xf32> {jax.buffer_donor = 
 }"""
 
 
-@pytest.mark.parametrize("given", [(), (0,)], ids=["kept", "given"])
-def test_an_argument_that_is_written_to_stays_on_the_device(stand_in: StandIn, given: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("donated", [(), (0,)], ids=["kept", "donated"])
+def test_an_argument_that_is_written_to_stays_on_the_device(stand_in: StandIn, donated: tuple[int, ...]) -> None:
     executable, cache = loaded(CACHE), torch.rand(1, 2, 64, 32)
     expected, sent = cache.clone(), []
     for step in range(4):
         if step == 2:
-            cache += 1  # the device has something else now
+            cache += 1  # the device's copy has other contents now
             expected += 1
         before, new = cache.clone(), torch.rand(1, 2, 32, 32)
         expected[:, :, :32] = new.tanh()
         stand_in.calls()
-        (found,) = executable.run([cache, new], [None, None], given)
+        (result,) = executable.run([cache, new], [None, None], donated)
         calls = stand_in.calls()
         assert calls["fill_cache"] == 1
         sent.append(calls["to_device"])
-        torch.testing.assert_close(found, expected)
-        assert (found is cache) == bool(given)
-        if not given:
+        torch.testing.assert_close(result, expected)
+        assert (result is cache) == bool(donated)
+        if not donated:
             assert torch.equal(cache, before)
-        cache = found
+        cache = result
     assert sent == [2, 1, 2, 1]
 
 
@@ -182,16 +182,16 @@ def test_device_time_is_that_of_the_profiler(stand_in: StandIn, monkeypatch: pyt
 
 
 def test_programs_that_nobody_has_are_forgotten(stand_in: StandIn) -> None:
-    kept, dropped = loaded(), loaded()
+    still_loaded, dropped = loaded(), loaded()
     dropped.run(inputs(), [None, 7])
     number = dropped._number
     del dropped
     gc.collect()
     from tt_xla.runtime.ttnn import executable as module
 
-    assert module._released[id(kept.worker)] == [number]
-    kept.run(inputs(), [None, 7])
-    assert id(kept.worker) not in module._released
+    assert module._released[id(still_loaded.worker)] == [number]
+    still_loaded.run(inputs(), [None, 7])
+    assert id(still_loaded.worker) not in module._released
 
 
 # The host ----------------------------------------------------------------------------------------------------------
@@ -213,8 +213,8 @@ CALLS_BACK = """func.func public @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 def test_what_the_chip_has_no_op_for_runs_in_this_process(stand_in: StandIn) -> None:
     x = torch.eye(4) * 3 + 0.25
-    (found,) = loaded(ON_THE_HOST).run([x], [None])
-    torch.testing.assert_close(found, torch.linalg.cholesky(2 * x) ** 2, atol=1e-3, rtol=1e-3)
+    (result,) = loaded(ON_THE_HOST).run([x], [None])
+    torch.testing.assert_close(result, torch.linalg.cholesky(2 * x) ** 2, atol=1e-3, rtol=1e-3)
 
 
 def test_what_ttnn_has_no_data_type_for_comes_and_goes_as_it_is(stand_in: StandIn) -> None:
@@ -245,8 +245,8 @@ def test_complex_arguments_come_as_arrays(stand_in: StandIn) -> None:
     executable, weight = loaded(OF_COMPLEX), torch.randn(4, dtype=torch.complex64) / 4
     for _ in range(3):
         x = torch.randn(4, dtype=torch.complex64) / 4
-        (found,) = executable.run([x, weight], [None, 7])
-        torch.testing.assert_close(found, (x * weight).real.tan(), atol=1e-4, rtol=1e-4)
+        (result,) = executable.run([x, weight], [None, 7])
+        torch.testing.assert_close(result, (x * weight).real.tan(), atol=1e-4, rtol=1e-4)
 
 
 def test_a_callback_may_run_programs_and_its_failure_is_the_runs(stand_in: StandIn) -> None:
@@ -272,38 +272,38 @@ def test_a_callback_may_run_programs_and_its_failure_is_the_runs(stand_in: Stand
 
 
 def test_a_crash_is_an_error_and_the_next_run_has_a_fresh_process(stand_in: StandIn) -> None:
-    executable, given = loaded(), inputs()
-    check(executable.run(given, [None, 7]), given)
+    executable, arguments = loaded(), inputs()
+    check(executable.run(arguments, [None, 7]), arguments)
     before = executable.worker.pid
     stand_in.tan.write_text("crash")
     with pytest.raises(ExecutionError, match=r"process ended by SIGSEGV.*The next run starts a new process"):
-        executable.run(given, [None, 7])
+        executable.run(arguments, [None, 7])
     stand_in.tan.write_text("")
     stand_in.calls()
-    check(executable.run(given, [None, 7]), given)
+    check(executable.run(arguments, [None, 7]), arguments)
     assert executable.worker.pid not in (None, before)
-    assert stand_in.calls()["exp"] == 1  # nothing of the old process is counted on
+    assert stand_in.calls()["exp"] == 1  # the new process has nothing of the old one
 
 
 def test_a_hang_is_an_error_after_the_time_that_is_given(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTXLA_TTNN_TIMEOUT", "2")
-    executable, given = loaded(), inputs()
+    executable, arguments = loaded(), inputs()
     stand_in.tan.write_text("hang")
     with pytest.raises(ExecutionError, match=r"did not answer within 2 s.*TTXLA_TTNN_TIMEOUT"):
-        executable.run(given, [None, 7])
+        executable.run(arguments, [None, 7])
     assert executable.worker.pid is None
     stand_in.tan.write_text("")
-    check(executable.run(given, [None, 7]), given)
+    check(executable.run(arguments, [None, 7]), arguments)
 
 
 def test_a_process_that_ended_between_runs_is_replaced(stand_in: StandIn) -> None:
-    executable, given = loaded(), inputs()
-    check(executable.run(given, [None, 7]), given)
+    executable, arguments = loaded(), inputs()
+    check(executable.run(arguments, [None, 7]), arguments)
     before = executable.worker.pid
     assert before is not None
     os.kill(before, signal.SIGKILL)
     executable.worker._running.process.wait()
-    check(executable.run(given, [None, 7]), given)
+    check(executable.run(arguments, [None, 7]), arguments)
     assert executable.worker.pid not in (None, before)
 
 
@@ -315,15 +315,15 @@ def test_starting_may_take_longer_than_an_answer(stand_in: StandIn) -> None:
 
 
 def test_a_refusal_names_the_call_and_the_users_line(stand_in: StandIn) -> None:
-    executable, given = loaded(), inputs()
+    executable, arguments = loaded(), inputs()
     process = executable.worker.pid
     stand_in.tan.write_text("refuse")
     with pytest.raises(ExecutionError) as refused:
-        executable.run(given, [None, 7])
+        executable.run(arguments, [None, 7])
     assert "at fc = ttnn.tan(fc, memory_config=DRAM): The angle is too wide [angle < pi]." in str(refused.value)
     assert refused.value.location == "net.py:5"
     stand_in.tan.write_text("")
-    check(executable.run(given, [None, 7]), given)
+    check(executable.run(arguments, [None, 7]), arguments)
     assert executable.worker.pid == process
 
 
@@ -340,8 +340,10 @@ executable = loaded()
 print(executable.worker.pid, flush=True)
 executable.run(inputs(), [None, 7])
 """
-    given = dict(os.environ) | {"PYTHONPATH": os.pathsep.join([os.environ["PYTHONPATH"], str(ROOT / "src")])}
-    with subprocess.Popen([sys.executable, "-c", script], env=given, stdout=subprocess.PIPE, text=True) as process:
+    environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join([os.environ["PYTHONPATH"], str(ROOT / "src")])}
+    with subprocess.Popen(
+        [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         worker = int(process.stdout.readline())
         while "tan" not in stand_in.log.read_text():

@@ -78,7 +78,7 @@ def test_a_bad_choice_lists_all() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "options",
     [
         {"enable_bfp8_conversion": True},
         {"experimental_weight_dtype": "bfp8"},
@@ -86,8 +86,8 @@ def test_a_bad_choice_lists_all() -> None:
         {"experimental_weight_dtype": "bfp8", "enable_bfp8_conversion": "true"},
     ],
 )
-def test_ways_to_say_bfp8(given: dict[str, object]) -> None:
-    assert CompileOptions.parse(given).experimental_weight_dtype == "bfp_bf8"
+def test_ways_to_say_bfp8(options: dict[str, object]) -> None:
+    assert CompileOptions.parse(options).experimental_weight_dtype == "bfp_bf8"
 
 
 def test_a_contradiction() -> None:

@@ -18,7 +18,7 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def reads_clock(node: ast.AST) -> bool:
-    """Whether an expression calls a function of module ``time`` that returns the time."""
+    """Returns whether an expression calls a function of module ``time`` that returns the time."""
     return any(
         isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
@@ -29,7 +29,7 @@ def reads_clock(node: ast.AST) -> bool:
 
 
 def assertions_with_or(tree: ast.AST) -> list[int]:
-    """Lines of assertions that contain ``or``: such an assertion passes although one side of it never holds."""
+    """Returns lines of assertions that contain ``or``: such an assertion passes although one side of it never holds."""
     return [
         node.lineno
         for node in ast.walk(tree)
@@ -38,7 +38,7 @@ def assertions_with_or(tree: ast.AST) -> list[int]:
 
 
 def assertions_about_time(tree: ast.AST) -> list[int]:
-    """Lines of assertions about durations, which fail on a busy machine.
+    """Returns lines of assertions about durations, which fail on a busy machine.
 
     An assertion counts when it says that a time, or a variable that was computed from a time in the same file, is
     smaller or larger than something.
@@ -71,7 +71,7 @@ def assertions_about_time(tree: ast.AST) -> list[int]:
 
 
 def paths_beside_the_checkout(tree: ast.AST) -> list[int]:
-    """Lines that build a path with a folder ``shared``, which a clone does not have."""
+    """Returns lines that build a path with a folder ``shared``, which a clone does not have."""
     return [
         node.lineno
         for node in ast.walk(tree)

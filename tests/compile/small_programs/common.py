@@ -21,7 +21,7 @@ class Case:
     inputs: tuple[np.ndarray, ...]
     atol: float = 2e-5
     correlates: bool = True
-    """Whether bfloat16 correlates with float32; it does not where a rounded input makes the result jump."""
+    """Whether bfloat16 results correlate with float32; they do not if rounding an input makes the result jump."""
 
 
 CASES: dict[str, Case] = {}
@@ -46,9 +46,9 @@ def inside(*shape: int) -> np.ndarray:
     return np.asarray(np.random.default_rng([7, *shape]).uniform(-0.9, 0.9, shape), np.float32)
 
 
-def whole(*shape: int, low: int = -9, high: int = 9, seed: int = 0) -> np.ndarray:
+def ints(*shape: int, low: int = -9, high: int = 9, seed: int = 0) -> np.ndarray:
     return np.random.default_rng([seed, *shape]).integers(low, high, shape).astype(np.int32)
 
 
 def truth(*shape: int, seed: int = 0) -> np.ndarray:
-    return whole(*shape, low=0, high=2, seed=seed).astype(bool)
+    return ints(*shape, low=0, high=2, seed=seed).astype(bool)

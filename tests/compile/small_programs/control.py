@@ -1,4 +1,4 @@
-"""Functions, loops, branches, and what runs on the host."""
+"""Functions, loops, branches, and ops that run on the host."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from small_programs.common import case, inside, normal, whole
+from small_programs.common import case, inside, ints, normal
 
-# Functions, and whole graphs.
+# Functions and larger graphs.
 
 case("called_function", lambda x: jax.jit(jnp.tanh)(jax.jit(jnp.tanh)(x) + 1), normal(3, 4))
 case("checkpointed", jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))), normal(3, 4))
@@ -31,12 +31,12 @@ case(
     normal(5, 8),
     normal(5, 8, seed=1),
 )
-case("one_hot", lambda i: jax.nn.one_hot(i, 6), whole(5, low=0, high=6))
+case("one_hot", lambda i: jax.nn.one_hot(i, 6), ints(5, low=0, high=6))
 case(
     "cross_entropy",
     lambda x, i: -(jax.nn.log_softmax(x) * jax.nn.one_hot(i, 6)).sum(-1).mean(),
     normal(5, 6),
-    whole(5, low=0, high=6),
+    ints(5, low=0, high=6),
 )
 case("positional_encoding", lambda x: x + jnp.sin(jnp.arange(6.0)[:, None] / 10 ** (jnp.arange(4.0) / 4)), normal(6, 4))
 case(
@@ -48,7 +48,7 @@ case(
     normal(9, 7),
 )
 
-# What runs on the host.
+# Ops that run on the host.
 
 case("host_fourier", lambda x: jnp.abs(jnp.fft.fft(x * 2)) + 1, normal(3, 8), correlates=False)
 case("host_between_matrix_products", lambda x: jnp.fft.fft(x @ x).real @ x, normal(6, 6), correlates=False)
@@ -56,7 +56,7 @@ case("host_twice_with_work_between", lambda x: jnp.sort(jnp.sort(x)[:, ::-1] * 2
 case("host_linear_algebra", lambda x: jnp.linalg.cholesky(x @ x.T + 4 * jnp.eye(4)), normal(4, 4), correlates=False)
 case("complex_numbers_within", lambda x: jnp.real(lax.complex(x, x) * lax.complex(x, -x)), normal(5), correlates=False)
 case("fp8_within", lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32), normal(5, 7), correlates=False)
-case("int4_within", lambda x: x.astype(jnp.int4).astype(jnp.int32), whole(5, 7, low=-8, high=8))
+case("int4_within", lambda x: x.astype(jnp.int4).astype(jnp.int32), ints(5, 7, low=-8, high=8))
 case("no_elements", lambda x: x[:0] * 2, normal(3, 4), correlates=False)
 case("sum_of_no_elements", lambda x: x[:0].sum(0) + x[0], normal(3, 4))
 case("beside_no_elements", lambda x: (jnp.concatenate([x[:0], x]) @ x.T, x[:0] @ x.T), normal(4, 4), correlates=False)
@@ -101,7 +101,7 @@ case(
 case(
     "kept_loop_of_integers_and_truths",
     lambda x: lax.fori_loop(0, 12, lambda i, c: (c[0] * 3 % 101, c[1] ^ (c[0] > 50), c[2].at[i].set(i)), (x, x > 2, x)),
-    whole(12, low=0, high=90),
+    ints(12, low=0, high=90),
 )
 case(
     "kept_loop_to_a_given_limit",
@@ -156,7 +156,7 @@ case(
 )
 case("barrier", lambda x: lax.optimization_barrier((x, x + 1))[1], normal(4))
 
-# Slices whose place is computed.
+# Slices at computed positions.
 
 for _at in (-1, 2, 22):
     _start = np.array(_at, np.int32)
@@ -184,7 +184,7 @@ case(
 )
 case("indices_of_two_dimensions", lambda x, i: x[:, i], normal(6, 8), np.array([[1, 2], [5, 0]], np.int32))
 
-# Ops of CHLO that jaxlib writes in simpler ones.
+# CHLO ops that jaxlib expands into simpler ones.
 
 for _name in ("digamma", "lgamma", "erf_inv", "bessel_i1e"):
     case(f"chlo_{_name}", getattr(lax, _name), inside(4, 7) * 0.5 + 0.5, correlates=False, atol=1e-4)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from small_programs.common import BF16, case, inside, normal, positive, truth, whole
+from small_programs.common import BF16, case, inside, ints, normal, positive, truth
 
 # Elementwise ops.
 
@@ -80,7 +80,7 @@ case("column_times_row", lambda x, y: x * y, normal(5, 1), normal(1, 7))
 case("two_sided_broadcast", lambda x, y: x[:, None, :] - y[None, :, :], normal(4, 6), normal(5, 6, seed=1))
 
 for _name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
-    case(f"compare_{_name}", getattr(jnp, _name), whole(4, 9), whole(4, 9, seed=1))
+    case(f"compare_{_name}", getattr(jnp, _name), ints(4, 9), ints(4, 9, seed=1))
     case(f"compare_floats_{_name}", getattr(jnp, _name), np.round(normal(4, 9)), np.round(normal(4, 9, seed=1)))
 _ORDERED = np.array([-np.nan, -np.inf, -1, -0.0, 0.0, 1, np.inf, np.nan], np.float32)
 for _direction in ("EQ", "NE", "LT", "LE", "GT", "GE"):
@@ -103,7 +103,13 @@ case(
     normal(3, 5),
     normal(3, 5, seed=1),
 )
-case("where_on_integers", lambda p, x, y: jnp.where(p, x, y), truth(3, 5), whole(3, 5) * 100003, whole(3, 5, seed=1))
+case(
+    "where_on_integers",
+    lambda p, x, y: jnp.where(p, x, y),
+    truth(3, 5),
+    ints(3, 5) * 100003,
+    ints(3, 5, seed=1),
+)
 case("where_with_broadcast", lambda p, x: jnp.where(p[:, None], x, 0.0), truth(3), normal(3, 5))
 case("clamp_by_constants", lambda x: jnp.clip(x, -0.5, 0.75), normal(4, 6))
 case(
@@ -114,24 +120,29 @@ case(
     positive(4, 6, seed=3),
 )
 case("clamp_by_scalars", lambda lo, x, hi: lax.clamp(lo, x, hi), -positive(), normal(4, 6) * 2, positive(seed=3))
-case("clamp_integers", lambda x: jnp.clip(x, -2, 3), whole(4, 6))
+case("clamp_integers", lambda x: jnp.clip(x, -2, 3), ints(4, 6))
 case("nan_to_num", jnp.nan_to_num, np.array([[1.0, np.nan, -2.0, np.nan]], np.float32), correlates=False)
 
 # Integers and booleans.
 
 for _name in ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"):
-    case(f"integer_{_name}", getattr(jnp, _name), whole(5, 6, high=99), whole(5, 6, seed=1, high=99))
+    case(f"integer_{_name}", getattr(jnp, _name), ints(5, 6, high=99), ints(5, 6, seed=1, high=99))
 for _name in ("logical_and", "logical_or", "logical_xor"):
     case(f"bool_{_name}", getattr(jnp, _name), truth(4, 7), truth(4, 7, seed=1))
-case("integer_not", jnp.bitwise_not, whole(3, 4))
+case("integer_not", jnp.bitwise_not, ints(3, 4))
 case("bool_not", jnp.logical_not, truth(3, 4))
-case("integer_negate_abs_sign", lambda x: (-x, jnp.abs(x), jnp.sign(x)), whole(3, 4))
-case("integer_floor_divide", lambda x, y: x // y, whole(5, 6, low=-50, high=50), whole(5, 6, low=1, high=9))
-case("integer_divide", lax.div, whole(5, 6, low=-50, high=50), whole(5, 6, low=1, high=9))
-case("integer_remainder", lax.rem, whole(5, 6, low=-50, high=50), whole(5, 6, low=1, high=9))
-case("shift_left", jnp.left_shift, whole(3, 4, low=0), whole(3, 4, low=0, seed=1))
-case("shift_right_logical", lax.shift_right_logical, whole(3, 4, low=0, high=999), whole(3, 4, low=0, high=5, seed=1))
-case("shift_right_logical_negative", lax.shift_right_logical, whole(3, 4), whole(3, 4, low=1, high=5, seed=1))
+case("integer_negate_abs_sign", lambda x: (-x, jnp.abs(x), jnp.sign(x)), ints(3, 4))
+case("integer_floor_divide", lambda x, y: x // y, ints(5, 6, low=-50, high=50), ints(5, 6, low=1, high=9))
+case("integer_divide", lax.div, ints(5, 6, low=-50, high=50), ints(5, 6, low=1, high=9))
+case("integer_remainder", lax.rem, ints(5, 6, low=-50, high=50), ints(5, 6, low=1, high=9))
+case("shift_left", jnp.left_shift, ints(3, 4, low=0), ints(3, 4, low=0, seed=1))
+case(
+    "shift_right_logical",
+    lax.shift_right_logical,
+    ints(3, 4, low=0, high=999),
+    ints(3, 4, low=0, high=5, seed=1),
+)
+case("shift_right_logical_negative", lax.shift_right_logical, ints(3, 4), ints(3, 4, low=1, high=5, seed=1))
 _BITS = np.array([0, 1, -1, 2**31 - 1, -(2**31), 255, 4096, -77], np.int32)
 for _type in ("int8", "int16", "int32", "uint8", "uint16", "uint32"):
     case(f"bits_set_{_type}", lax.population_count, _BITS.astype(_type))
@@ -157,18 +168,18 @@ case("unsigned_constants", lambda x: x ^ _LARGE, _DIVISORS)
 case("unsigned_compared", lambda x, y: jnp.where(x > y, jnp.maximum(x, y), x - y), _LARGE, _DIVISORS)
 case("unsigned_8_wraps", lambda x: x * x - np.uint8(200), np.array([100, 5, 255], np.uint8))
 case("unsigned_16_wraps", lambda x: x * x + np.uint16(65535), np.array([1000, 0, 65535], np.uint16))
-case("unsigned", lambda x: x * np.uint32(3) + np.uint32(7), whole(3, 4, low=0).astype(np.uint32))
+case("unsigned", lambda x: x * np.uint32(3) + np.uint32(7), ints(3, 4, low=0).astype(np.uint32))
 case("big_integers", lambda x, y: x + y, np.array([2**30, -(2**30), 16777217], np.int32), np.array([1, 2, 3], np.int32))
 case("big_integers_compare", lambda x: x > 16777216, np.array([2**30, 16777217, 16777216, -5], np.int32))
-case("integer_to_float", lambda x: x.astype(jnp.float32) / 3, whole(4, 5))
+case("integer_to_float", lambda x: x.astype(jnp.float32) / 3, ints(4, 5))
 case("float_to_integer", lambda x: x.astype(jnp.int32), normal(4, 5) * 9, correlates=False)
 case("float_to_bool", lambda x: x.astype(bool), np.array([[0.0, 1e-3, -2, 0.0]], np.float32))
 case("bool_to_float", lambda x: x.astype(jnp.float32) * 2, truth(4, 5))
-case("integer_to_bool", lambda x: x.astype(bool), whole(4, 5, low=-1, high=2))
+case("integer_to_bool", lambda x: x.astype(bool), ints(4, 5, low=-1, high=2))
 case("bool_to_integer", lambda x: x.astype(jnp.int32) + 1, truth(4, 5))
-case("half_constant_to_integer", lambda x: x + jnp.int32(2.7), whole(4))
-case("uint8", lambda x: x.astype(jnp.float32) * (1 / 255), whole(4, 6, low=0, high=255).astype(np.uint8))
-case("popular_int8", lambda x: x.astype(jnp.int32) * 2, whole(4, 6).astype(np.int8))
+case("half_constant_to_integer", lambda x: x + jnp.int32(2.7), ints(4))
+case("uint8", lambda x: x.astype(jnp.float32) * (1 / 255), ints(4, 6, low=0, high=255).astype(np.uint8))
+case("popular_int8", lambda x: x.astype(jnp.int32) * 2, ints(4, 6).astype(np.int8))
 
 case(
     "bool_add_and_multiply",
@@ -189,7 +200,7 @@ func.func @main(%x: tensor<4x7xi64>) -> tensor<4x7xi64> {
   %0 = stablehlo.multiply %x, %c : tensor<4x7xi64>
   return %0 : tensor<4x7xi64>
 }""",
-    whole(4, 7).astype(np.int64),
+    ints(4, 7).astype(np.int64),
 )
 case(
     "wide_integers_maximum",
@@ -200,7 +211,7 @@ func.func @main(%x: tensor<4x7xi64>) -> tensor<4xi64> {
     : (tensor<4x7xi64>, tensor<i64>) -> tensor<4xi64>
   return %0 : tensor<4xi64>
 }""",
-    whole(4, 7).astype(np.int64),
+    ints(4, 7).astype(np.int64),
 )
 case(
     "half_floats",

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from small_programs.common import case, normal, positive, truth, whole
+from small_programs.common import case, ints, normal, positive, truth
 
 # Reductions.
 
@@ -18,11 +18,11 @@ for _name in ("sum", "max", "min", "mean", "prod"):
     case(f"{_name}_middle_kept", functools.partial(getattr(jnp, _name), axis=1, keepdims=True), positive(4, 5, 6))
     case(f"{_name}_first_and_last", functools.partial(getattr(jnp, _name), axis=(0, 2)), positive(2, 5, 3))
     case(f"{_name}_all", getattr(jnp, _name), positive(2, 5), atol=1e-4)
-case("sum_integers", lambda x: x.sum(1), whole(4, 40, low=-99, high=99))
+case("sum_integers", lambda x: x.sum(1), ints(4, 40, low=-99, high=99))
 case("sum_large_integers", lambda x: x.sum(1), np.full((2, 3), 16777217, np.int32))
 case("max_integers", lambda x: x.max(1), np.array([[16777217, 16777216], [-(2**31), -5]], np.int32))
-case("min_integers", lambda x: x.min(0), whole(4, 40))
-case("prod_integers", lambda x: x.prod(0), whole(4, 5))
+case("min_integers", lambda x: x.min(0), ints(4, 40))
+case("prod_integers", lambda x: x.prod(0), ints(4, 5))
 case("any", lambda x: jnp.any(x > 1, axis=0), normal(3, 9))
 case("all", lambda x: jnp.all(x > -1, axis=1), normal(3, 9))
 case("argmax", lambda x: jnp.argmax(x, axis=1), normal(4, 17))
@@ -31,14 +31,14 @@ case("argmax_middle", lambda x: jnp.argmax(x, axis=1), normal(3, 9, 6))
 case("argmax_ties", lambda x: jnp.argmax(x, axis=-1), np.array([[1, 3, 3, 2], [5, 5, 5, 5]], np.float32))
 case("argmax_flat", jnp.argmax, normal(4, 6))
 case("argmin", lambda x: jnp.argmin(x, axis=1), normal(4, 17))
-case("argmax_integers", lambda x: jnp.argmax(x, axis=1), whole(4, 17))
+case("argmax_integers", lambda x: jnp.argmax(x, axis=1), ints(4, 17))
 case("variance", lambda x: jnp.var(x, axis=-1), normal(4, 20))
 case("standard_deviation", lambda x: jnp.std(x, axis=(0, 1)), normal(4, 5, 6))
 case("norm", lambda x: jnp.linalg.norm(x, axis=1), normal(4, 7))
 case("cumsum", lambda x: jnp.cumsum(x, axis=1), normal(4, 9))
 case("cumsum_first", lambda x: jnp.cumsum(x, axis=0), normal(6, 3))
 case("cumsum_reverse", lambda x: lax.cumsum(x, axis=1, reverse=True), normal(4, 9))
-case("cumsum_integers", lambda x: jnp.cumsum(x, axis=1), whole(4, 9))
+case("cumsum_integers", lambda x: jnp.cumsum(x, axis=1), ints(4, 9))
 case("logsumexp", lambda x: jax.nn.logsumexp(x, axis=-1), normal(4, 9))
 
 
@@ -60,7 +60,7 @@ case("reduce_minimum_from_0", reduction("minimum", "0.0", "0, 1", "f32"), normal
 case("reduce_multiply_from_2", reduction("multiply", "2.0", "1", "4xf32"), normal(4, 6))
 for _name, _initial in (("and", "true"), ("and", "false"), ("or", "true"), ("or", "false")):
     case(f"reduce_{_name}_from_{_initial}", reduction(_name, _initial, "1", "4xi1", "4x6xi1"), np.tri(4, 6, 3) > 0)
-case("reduce_maximum_integers_from_0", reduction("maximum", "0", "1", "4xi32", "4x6xi32"), whole(4, 6, low=-9, high=2))
+case("reduce_maximum_integers_from_0", reduction("maximum", "0", "1", "4xi32", "4x6xi32"), ints(4, 6, low=-9, high=2))
 case("reduce_over_nothing", reduction("add", "0.0", "", "4x6xf32"), normal(4, 6))
 case(
     "reduce_from_argument",
@@ -98,12 +98,12 @@ case("concatenate", lambda x, y: jnp.concatenate([x, y, x], axis=1), normal(3, 4
 case("concatenate_first", lambda x, y: jnp.concatenate([x, y], axis=0), normal(3, 4), normal(2, 4))
 case("concatenate_with_empty", lambda x: jnp.concatenate([x, jnp.zeros((3, 0), x.dtype)], axis=1), normal(3, 4))
 case("stack", lambda x, y: jnp.stack([x, y], axis=-1), normal(3, 4), normal(3, 4, seed=1))
-case("concatenate_integers", lambda x, y: jnp.concatenate([x, y]), whole(3) * 1000003, whole(4))
+case("concatenate_integers", lambda x, y: jnp.concatenate([x, y]), ints(3) * 1000003, ints(4))
 case("slice", lambda x: x[1:3, 2:], normal(4, 7))
 case("slice_with_steps", lambda x: x[::2, 1::3], normal(5, 11))
 case("slice_backwards", lambda x: x[:, ::-1], normal(3, 5))
 case("split", lambda x: jnp.split(x, 3, axis=1), normal(2, 9))
-case("reverse_long_integers", lambda x: lax.rev(x, (1,)), whole(3, 600) * 50000017)
+case("reverse_long_integers", lambda x: lax.rev(x, (1,)), ints(3, 600) * 50000017)
 case("reverse_two", lambda x: lax.rev(x, (0, 2)), normal(3, 4, 5))
 case("roll", lambda x: jnp.roll(x, 2, axis=1), normal(3, 7))
 case("pad_behind", lambda x: jnp.pad(x, ((0, 2), (0, 3)), constant_values=1.5), normal(3, 4))
@@ -114,11 +114,11 @@ case(
     "pad_with_minus_infinity", lambda x: jnp.maximum(lax.pad(x, x.dtype.type(-jnp.inf), ((1, 1, 0),)), -1e30), normal(5)
 )
 case("pad_between", lambda x: lax.pad(x, x.dtype.type(2), ((0, 0, 2), (1, -1, 1))), normal(3, 5))
-case("pad_integers", lambda x: jnp.pad(x, ((1, 0), (0, 2)), constant_values=7), whole(3, 5))
+case("pad_integers", lambda x: jnp.pad(x, ((1, 0), (0, 2)), constant_values=7), ints(3, 5))
 case("pad_bools", lambda x: jnp.pad(x, ((1, 0), (0, 2)), constant_values=True), truth(3, 5))
 case("iota", lambda x: x + jnp.arange(7.0), normal(3, 7))
 case("iota_first", lambda x: x + lax.broadcasted_iota(jnp.float32, (3, 7), 0), normal(3, 7))
-case("iota_integers", lambda x: x * lax.broadcasted_iota(jnp.int32, (2, 3, 4), 1), whole(2, 3, 4))
+case("iota_integers", lambda x: x * lax.broadcasted_iota(jnp.int32, (2, 3, 4), 1), ints(2, 3, 4))
 case("iota_bool", lambda x: jnp.tril(x), normal(5, 5))
 case("eye", lambda x: x + jnp.eye(4), normal(4, 4))
 case("constant_array", lambda x: x * jnp.array([[1.0, 2.0, 3.0], [4.0, -5.0, 6.0]]), normal(2, 3))
@@ -127,7 +127,7 @@ case(
     lambda x: jnp.maximum(x + jnp.array([[0, -np.inf, -np.inf], [0, 0, -np.inf]], x.dtype), -9),
     normal(2, 3),
 )
-case("constant_integers", lambda x: x + jnp.array([70000, -3, 2**31 - 9]), whole(3, low=0, high=8))
+case("constant_integers", lambda x: x + jnp.array([70000, -3, 2**31 - 9]), ints(3, low=0, high=8))
 case("constant_bools", lambda x: jnp.where(jnp.array([True, False, True]), x, 0), normal(3))
 case("constant_result", lambda x: (x, jnp.full((2, 3), 4.5)), normal(2))
 case("argument_result", lambda x, y: (y, x, x), normal(2), normal(3))
@@ -135,21 +135,27 @@ case("same_result_twice", lambda x: (lambda y: (y, y, x))(jnp.exp(x)), normal(2,
 case("unused_argument", lambda x, y: jnp.exp(x), normal(2), normal(3))
 case("unused_result", lambda x: (jnp.exp(x), jnp.log(jnp.abs(x)))[0], normal(4))
 
-case("embedding", lambda t, i: t[i], normal(9, 5), whole(3, 4, low=0))
-case("embedding_vector", lambda t, i: jnp.take(t, i, axis=0), normal(9, 5), whole(6, low=0))
-case("take_second_dimension", lambda t, i: jnp.take(t, i, axis=1), normal(5, 9), whole(4, low=0))
-case("take_3d_middle", lambda t, i: jnp.take(t, i, axis=1), normal(3, 9, 4), whole(2, 2, low=0))
-case("take_clip", lambda t, i: jnp.take(t, i, axis=0, mode="clip"), normal(9, 5), whole(6, low=-4, high=20))
-case("take_rank1", lambda t, i: t[i], normal(9), whole(4, low=0))
+case("embedding", lambda t, i: t[i], normal(9, 5), ints(3, 4, low=0))
+case("embedding_vector", lambda t, i: jnp.take(t, i, axis=0), normal(9, 5), ints(6, low=0))
+case("take_second_dimension", lambda t, i: jnp.take(t, i, axis=1), normal(5, 9), ints(4, low=0))
+case("take_3d_middle", lambda t, i: jnp.take(t, i, axis=1), normal(3, 9, 4), ints(2, 2, low=0))
+case("take_clip", lambda t, i: jnp.take(t, i, axis=0, mode="clip"), normal(9, 5), ints(6, low=-4, high=20))
+case("take_rank1", lambda t, i: t[i], normal(9), ints(4, low=0))
 case("take_one", lambda t: t[jnp.array([2, 0])], normal(4, 3))
 case("take_scalar_index", lambda t, i: jnp.take(t, i, axis=0), normal(9, 5), np.int32(4).reshape(()))
-case("take_integers", lambda t, i: t[i], whole(9, 5, high=200) * 1000003, whole(4, low=0))
-case("take_integers_rank1", lambda t, i: t[i], whole(9) * -100000007, whole(2, 4, low=0))
-case("take_unsigned", lambda t, i: t[i], whole(9, 3, low=0).astype(np.uint32) * 400000003, whole(4, low=0))
-case("take_bytes", lambda t, i: t[i], whole(9, 3, low=0, high=256).astype(np.uint8), whole(4, low=0))
-case("take_bools", lambda t, i: t[i], truth(9, 3), whole(4, low=0))
-case("take_two_coordinates", lambda t, i, j: t[i, j], normal(5, 6, 3), whole(4, low=0, high=5), whole(4, low=0, high=6))
-case("take_along_axis", lambda t, i: jnp.take_along_axis(t, i, axis=1), normal(5, 6), whole(5, 3, low=0, high=6))
+case("take_integers", lambda t, i: t[i], ints(9, 5, high=200) * 1000003, ints(4, low=0))
+case("take_integers_rank1", lambda t, i: t[i], ints(9) * -100000007, ints(2, 4, low=0))
+case("take_unsigned", lambda t, i: t[i], ints(9, 3, low=0).astype(np.uint32) * 400000003, ints(4, low=0))
+case("take_bytes", lambda t, i: t[i], ints(9, 3, low=0, high=256).astype(np.uint8), ints(4, low=0))
+case("take_bools", lambda t, i: t[i], truth(9, 3), ints(4, low=0))
+case(
+    "take_two_coordinates",
+    lambda t, i, j: t[i, j],
+    normal(5, 6, 3),
+    ints(4, low=0, high=5),
+    ints(4, low=0, high=6),
+)
+case("take_along_axis", lambda t, i: jnp.take_along_axis(t, i, axis=1), normal(5, 6), ints(5, 3, low=0, high=6))
 case("covariance_of_one_variable", jnp.cov, normal(1, 3))
 case(
     "gathered_elements_keep_their_dimension",
@@ -160,13 +166,13 @@ case(
       return %0 : tensor<5x1xf32>
     }""",
     normal(5, 6),
-    whole(5, 1, low=0, high=6),
+    ints(5, 1, low=0, high=6),
 )
 case(
     "take_out_of_range_fill",
     lambda t, i: t.at[i].get(mode="fill", fill_value=3.0),
     normal(9, 5),
-    whole(6, low=0, high=20),
+    ints(6, low=0, high=20),
 )
 
 ROWS = np.array([[0, 3], [6, 9], [3, -9]], np.int32)
@@ -183,7 +189,7 @@ case(
     normal(2, 5),
 )
 case("scatter_set_booleans", lambda x, i, u: x.at[i].set(u), truth(7, 5), np.array([1, 9, 4], np.int32), truth(3, 5))
-case("scatter_add_integers", lambda x, i, u: x.at[i].add(u), whole(7, 5) * 90000007, ROWS[:, 0], whole(3, 5))
+case("scatter_add_integers", lambda x, i, u: x.at[i].add(u), ints(7, 5) * 90000007, ROWS[:, 0], ints(3, 5))
 case("scatter_add_bytes", lambda x, i: x.at[i].add(i), np.arange(9, dtype=np.uint8), np.array([1, 7, 7], np.uint8))
 case("scatter_columns", lambda x, i, u: x.at[:, i].add(u), normal(5, 7), ROWS[:, 1], normal(5, 3))
 case("scatter_elements", lambda x, i, u: x.at[i, i - 1].add(u), normal(7, 5), ROWS[:, 0], normal(3))
@@ -202,7 +208,7 @@ case("scatter_divide_once", lambda x, i, u: x.at[i].divide(u), normal(7), np.int
 
 
 def scatter_with_body(name: str) -> str:
-    """Text of a scatter of two rows, each to a row of its own, that joins old and new elements with an op."""
+    """Returns the text of a scatter that combines two rows, each with another old row, by an op."""
     return f"""
 func.func @main(%x: tensor<7x5xf32>, %i: tensor<2x1xi32>, %u: tensor<2x5xf32>) -> tensor<7x5xf32> {{
   %0 = "stablehlo.scatter"(%x, %i, %u) <{{unique_indices = true,
@@ -221,8 +227,8 @@ for _name in ("add", "divide", "maximum", "minimum", "multiply", "subtract"):
         f"scatter_body_{_name}", scatter_with_body(_name), normal(7, 5), np.array([[5], [2]], np.int32), positive(2, 5)
     )
 
-case("gradient_of_rows", jax.grad(lambda t, i: (jnp.take(t, i, axis=0) ** 2).sum()), normal(9, 5), whole(4, 2, low=0))
-case("gradient_of_columns", jax.grad(lambda t, i: (jnp.take(t, i, axis=1) ** 2).sum()), normal(5, 9), whole(3, low=0))
+case("gradient_of_rows", jax.grad(lambda t, i: (jnp.take(t, i, axis=0) ** 2).sum()), normal(9, 5), ints(4, 2, low=0))
+case("gradient_of_columns", jax.grad(lambda t, i: (jnp.take(t, i, axis=1) ** 2).sum()), normal(5, 9), ints(3, low=0))
 case(
     "gradient_of_a_window",
     jax.grad(lambda x, i: (lax.dynamic_slice(x, (i, 1), (2, 3)) ** 2).sum()),

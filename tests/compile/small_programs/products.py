@@ -1,4 +1,4 @@
-"""Matrix products, and patterns that fuse or look like it."""
+"""Matrix products, patterns that fuse, and patterns that only look like them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from small_programs.common import case, normal, positive, truth, whole
+from small_programs.common import case, ints, normal, positive, truth
 
 # Matrix products.
 
@@ -73,7 +73,7 @@ case("masked_softmax", lambda x: jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((6, 
 case("mean_by_reciprocal", lambda x: x.sum(1) * (1 / 6), normal(4, 6))
 case("not_a_mean", lambda x: x.sum(1) / 5, normal(4, 6))
 case("mean_then_spread", lambda x: x - x.mean(0, keepdims=True), normal(4, 6))
-case("mean_of_integers", lambda x: x.sum(1) // 6, whole(4, 6))
+case("mean_of_integers", lambda x: x.sum(1) // 6, ints(4, 6))
 case("unbiased_variance", lambda x: jnp.var(x, axis=1, ddof=1), normal(2, 300))
 case("not_a_mean_of_many", lambda x: x.sum(1) / 299, positive(2, 300))
 case("mean_used_with_sum", lambda x: (x.sum(1) / 6, x.sum(1)), normal(4, 6))
@@ -91,9 +91,9 @@ case("not_gelu_argument", lambda x: 0.5 * x * (1 + lax.erf(x)), normal(4, 9))
 case("silu_near_miss", lambda x, y: x * jax.nn.sigmoid(y), normal(4, 9), normal(4, 9, seed=1))
 case("relu_of_other_constant", lambda x: jnp.maximum(x, 0.1), normal(4, 9))
 case("relu_spreads", lambda x: jnp.maximum(x, jnp.zeros((4, 9))), normal(1, 9))
-case("relu_of_integers", lambda x: jnp.maximum(x, 0), whole(4, 9))
+case("relu_of_integers", lambda x: jnp.maximum(x, 0), ints(4, 9))
 case("relu6_by_clip", lambda x: jnp.clip(x, 0, 6), normal(4, 9) * 6)
-case("reciprocal_of_integers", lambda x: jax.lax.div(np.int32(1), x), whole(4, 5, low=1, high=4))
+case("reciprocal_of_integers", lambda x: jax.lax.div(np.int32(1), x), ints(4, 5, low=1, high=4))
 case("sum_keepdims_by_reshape_elsewhere", lambda x: x.sum(1).reshape(1, 4), normal(4, 6))
 case("sum_keepdims_by_reshape_square", lambda x: x.sum(0).reshape(6, 1), normal(6, 6))
 case(

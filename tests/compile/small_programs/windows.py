@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from small_programs.common import Array, case, inside, normal, truth, whole
+from small_programs.common import Array, case, inside, ints, normal, truth
 
 # Convolution and pooling.
 
@@ -159,11 +159,11 @@ conv_of_batches((7, 4, 6), (3, 4, 9), names=("WCN", "WIO", "NWC"), strides=(2,))
 conv_of_batches((4, 7, 8, 6), (3, 3, 4, 6), names=("CHWN", "HWIO", "CHWN"), strides=(1, 1))
 
 
-def conv_of_three(name: str, *shapes: tuple[int, ...], names: tuple[str, str, str], **given: Any) -> None:
+def conv_of_three(name: str, *shapes: tuple[int, ...], names: tuple[str, str, str], **options: Any) -> None:
     case(
         f"conv_three_{name}",
         lambda x, w: lax.conv_general_dilated(
-            x, w, **{"window_strides": (1, 1, 1), "padding": "SAME", "dimension_numbers": names} | given
+            x, w, **{"window_strides": (1, 1, 1), "padding": "SAME", "dimension_numbers": names} | options
         ),
         *(normal(*sizes) for sizes in shapes),
         atol=1e-4,
@@ -209,13 +209,17 @@ case(
     normal(2, 6, 5, 3),
 )
 
-# Windows that TT-NN's pooling does not take.
+# Windows that TT-NN's pooling does not support.
 
 for _name, _reduced in {"max": lax.cummax, "min": lax.cummin, "prod": lax.cumprod}.items():
     case(f"window_cum{_name}", functools.partial(_reduced, axis=1), normal(3, 13))
-    case(f"window_cum{_name}_reverse", lambda x, f=_reduced: f(x, axis=0, reverse=True), whole(7, 5))
-    case(f"window_cum{_name}_uint8", functools.partial(_reduced, axis=0), whole(6, 4, low=0, high=200).astype(np.uint8))
-    case(f"window_cum{_name}_int8", functools.partial(_reduced, axis=0), whole(6, 4, low=-99, high=99).astype(np.int8))
+    case(f"window_cum{_name}_reverse", lambda x, f=_reduced: f(x, axis=0, reverse=True), ints(7, 5))
+    case(
+        f"window_cum{_name}_uint8",
+        functools.partial(_reduced, axis=0),
+        ints(6, 4, low=0, high=200).astype(np.uint8),
+    )
+    case(f"window_cum{_name}_int8", functools.partial(_reduced, axis=0), ints(6, 4, low=-99, high=99).astype(np.int8))
 case(
     "window_cummax_uint32",
     functools.partial(lax.cummax, axis=0),
@@ -224,9 +228,9 @@ case(
 case("window_cumsum_reverse", lambda x: lax.cumsum(x, axis=1, reverse=True), normal(3, 13))
 
 
-def window(kind: Callable[..., Any], initial: Any, **given: Any) -> Any:
+def window(kind: Callable[..., Any], initial: Any, **options: Any) -> Any:
     def reduced(x: Array) -> Array:
-        dims = {"padding": "SAME", "window_strides": (1,) * x.ndim} | given
+        dims = {"padding": "SAME", "window_strides": (1,) * x.ndim} | options
         return lax.reduce_window(x, np.array(initial, x.dtype), kind, **dims)
 
     return reduced
@@ -234,8 +238,8 @@ def window(kind: Callable[..., Any], initial: Any, **given: Any) -> Any:
 
 case("window_min", window(lax.min, np.inf, window_dimensions=(3, 2), window_strides=(2, 1)), normal(7, 6))
 case("window_product", window(lax.mul, 1, window_dimensions=(1, 3, 5), window_dilation=(1, 2, 1)), inside(2, 9, 6))
-case("window_max_of_integers", window(lax.max, -(2**31), window_dimensions=(3, 3)), whole(6, 7) * 100_000_007)
-case("window_sum_of_integers", window(lax.add, 0, window_dimensions=(7, 2), padding=((5, 0), (-1, 2))), whole(6, 7))
+case("window_max_of_integers", window(lax.max, -(2**31), window_dimensions=(3, 3)), ints(6, 7) * 100_000_007)
+case("window_sum_of_integers", window(lax.add, 0, window_dimensions=(7, 2), padding=((5, 0), (-1, 2))), ints(6, 7))
 case(
     "window_of_three", window(lax.max, -np.inf, window_dimensions=(2, 2, 3), window_strides=(1, 2, 2)), normal(4, 5, 6)
 )
@@ -249,7 +253,7 @@ case(
     normal(3, 4, 2),
     inside(2),
 )
-case("padded_with_exact", lambda x: jnp.pad(x, ((1, 0), (2, 3)), constant_values=16_777_217), whole(3, 4))
+case("padded_with_exact", lambda x: jnp.pad(x, ((1, 0), (2, 3)), constant_values=16_777_217), ints(3, 4))
 case("pool_strided_only", _MAX((1, 1), (2, 1), "VALID"), normal(6, 3))
 case(
     "pool_far_beyond",
@@ -283,7 +287,7 @@ def pooling_gradient(x: Array, size: int, stride: int, padding: Any = "VALID") -
 
 
 TIES = np.asarray(np.round(normal(2, 8, 8, 3)) + 0.0, np.float32)
-"""Values with equal elements in a window, of which the first takes the gradient."""
+"""Values with equal elements in a window, where the first one receives the gradient."""
 
 case("gradient_of_max_pool", lambda x: pooling_gradient(x, 2, 2), TIES)
 case(
@@ -291,7 +295,7 @@ case(
     lambda x: pooling_gradient(jnp.pad(x, ((0, 0), (1, 0), (0, 1), (0, 0)), constant_values=-np.inf), 3, 2),
     TIES,
 )
-# Without equal elements: of those XLA's CPU client takes another than the first where the op itself pads.
+# No equal elements: XLA's CPU client would not choose the first of them where the op itself pads.
 case("gradient_of_max_pool_same", lambda x: pooling_gradient(x, 3, 2, "SAME"), normal(2, 8, 8, 3))
 case(
     "gradient_of_max_pool_padded",
@@ -327,17 +331,17 @@ case(
     np.array([0, -0.0, 2, 0, -0.0, -2, 0, -0.0], np.float32),
     correlates=False,
 )
-case("sort_bytes", lambda x: jnp.sort(x), whole(3, 9).astype(np.int8))
+case("sort_bytes", lambda x: jnp.sort(x), ints(3, 9).astype(np.int8))
 case("sort_booleans", lambda x: jnp.argsort(x), truth(3, 9))
 case(
     "sort_others_along",
     lambda x, y, n: lax.sort((y, x, n), dimension=0, num_keys=1),
-    whole(9, 4).astype(np.float32),
+    ints(9, 4).astype(np.float32),
     normal(9, 4),
-    whole(9, 4),
+    ints(9, 4),
 )
 case("top_k", lambda x: lax.top_k(x, 3), TIES[0], correlates=False)
 case("sort_positions_of_top_k", lambda x: lax.sort(lax.top_k(x, 2)[1].astype("int32").reshape(-1)), TIES[0])
-case("top_k_of_bytes", lambda x: lax.top_k(x, 2), whole(3, 9).astype(np.uint8))
-case("integers_of_32_bits_sorted", lambda x: lax.top_k(jnp.sort(x), 2), whole(3, 9) * 200000011)
-case("two_keys_sorted", lambda x, y: lax.sort((x, y), num_keys=2), whole(3, 9).astype(np.float32), normal(3, 9))
+case("top_k_of_bytes", lambda x: lax.top_k(x, 2), ints(3, 9).astype(np.uint8))
+case("integers_of_32_bits_sorted", lambda x: lax.top_k(jnp.sort(x), 2), ints(3, 9) * 200000011)
+case("two_keys_sorted", lambda x, y: lax.sort((x, y), num_keys=2), ints(3, 9).astype(np.float32), normal(3, 9))

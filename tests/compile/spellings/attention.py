@@ -112,7 +112,7 @@ not_fused(
 
 
 def attend(q: Array, k: Array, v: Array, mask: Array | None = None, scale: float = 0.125) -> Array:
-    """Attention over [B, S, H, D] as JAX writes it: scores in the input's type, softmax in float32."""
+    """Computes attention over [B, S, H, D] as JAX does: scores in the input's type, softmax in float32."""
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * scale
     if mask is not None:
         scores = jnp.where(mask, scores, jnp.finfo(q.dtype).min)
@@ -121,13 +121,13 @@ def attend(q: Array, k: Array, v: Array, mask: Array | None = None, scale: float
 
 
 def attend_heads_first(q: Array, k: Array, v: Array) -> Array:
-    """Attention over [B, H, S, D] as in torch's decomposition."""
+    """Computes attention over [B, H, S, D] as torch's decomposition does."""
     scores = (q @ k.swapaxes(-1, -2)) / 8.0
     return jax.nn.softmax(scores, axis=-1) @ v
 
 
 def attend_safely(q: Array, k: Array, v: Array, hidden: Array) -> Array:
-    """Attention over [B, H, S, D] as torch decomposes a boolean mask: a row that sees no key has weights of 0."""
+    """Computes attention over [B, H, S, D] with a boolean mask as torch does: a masked row has weights of 0."""
     scores = jnp.where(hidden, -jnp.inf, (q @ k.swapaxes(-1, -2)) * 0.125)
     blind = jnp.max(scores, axis=-1, keepdims=True) == -jnp.inf
     return jnp.where(blind, 0, jax.nn.softmax(scores, axis=-1)) @ v
@@ -171,10 +171,10 @@ fused(
     into=("where", "repeat", *MOVED, "scaled_dot_product_attention", "permute"),
 )
 SEEN = np.random.default_rng(5).random((2, 1, 48, 40)) < 0.7
-SEEN[0, 0, 3], SEEN[1, 0, 47] = False, False  # rows that see nothing
+SEEN[0, 0, 3], SEEN[1, 0, 47] = False, False  # fully masked rows
 fused(
     "attention_guarded",
-    lambda q, k, v, seen: attend_safely(q, k, v, ~seen),
+    lambda q, k, v, visible: attend_safely(q, k, v, ~visible),
     *FIRST,
     SEEN,
     into=("where", "max", "ne", "scaled_dot_product_attention", "where"),

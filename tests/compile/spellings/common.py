@@ -19,7 +19,7 @@ class Case:
     program: Callable[..., Any]
     inputs: tuple[np.ndarray, ...]
     ops: tuple[str, ...]
-    """All TTNN ops of a positive case; the one that must be absent from a negative one."""
+    """All TTNN ops of a positive case, or the op that must be absent from a negative case."""
     atol: float
 
 

@@ -1,20 +1,20 @@
 // RUN: import
 
-// A row at a place, [B, G, 1, D], goes into a cache that is given up; the place is clamped.
+// A row [B, G, 1, D] at a position is written to a cache that the caller gives up; the position is clamped.
 // CHECK-LABEL: func.func public @main(%cache: tensor<2x4x64x32xbf16>
 // CHECK-SAME: jax.buffer_donor = true
 // CHECK: %[[PLACE:.*]] = "ttir.clamp_scalar"({{.*}}) <{min = 0
 // CHECK: %[[ROWS:.*]] = "ttir.permute"(%new) <{permutation = array<i64: 2, 0, 1, 3>}>
 // CHECK: %[[PLACES:.*]] = "ttir.broadcast"(%[[PLACE]])
 // CHECK: %[[ONE:.*]] = "ttir.paged_update_cache"(%cache, %[[ROWS]], %[[PLACES]]) <{share_cache = false}>
-// What calls do to the one cache is written to it as well, sequence by sequence.
+// Writes inside called functions go to the same cache, sequence by sequence.
 // CHECK: %[[FIRST:.*]] = "ttir.fill_cache"(%[[ONE]], {{.*}}) <{batch_offset = 0 : i32}>
 // CHECK: %[[BOTH:.*]] = "ttir.fill_cache"(%[[FIRST]], {{.*}}) <{batch_offset = 1 : i32}>
-// A cache that is not given up stays.
+// A cache that the caller does not give up is not written to.
 // CHECK-NOT: _cache"(%kept
-// One that is read again stays.
+// A cache that is read again is not written to.
 // CHECK-NOT: _cache"(%read
-// Prefill that does not begin at 0, or not end with a tile, is no fill.
+// A prefill becomes no fill_cache unless it begins at position 0 and ends with a tile.
 // CHECK-NOT: _cache"(%late
 // CHECK-NOT: _cache"(%short
 // CHECK: func.return %[[BOTH]]

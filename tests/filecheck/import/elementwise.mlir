@@ -9,14 +9,14 @@ func.func @main(%x: tensor<2x3xf32> {ttir.name = "x"}, %p: tensor<2x3xi1> {ttcor
   %0 = stablehlo.sine %x : tensor<2x3xf32>
   // CHECK: %[[S:.*]] = "ttir.multiply"(%[[A:.*]], %[[A]])
   %1 = chlo.square %0 : tensor<2x3xf32> -> tensor<2x3xf32>
-  // Booleans take the logical forms, integers the bitwise ones.
+  // Booleans become logical ops, integers bitwise ops.
   // CHECK-NEXT: "ttir.logical_not"(%{{.*}}) : (tensor<2x3xbf16>) -> tensor<2x3xbf16>
   %2 = stablehlo.not %p : tensor<2x3xi1>
   // CHECK-NEXT: "ttir.logical_or"
   %3 = stablehlo.add %2, %p : tensor<2x3xi1>
   // CHECK-NEXT: "ttir.bitwise_xor"(%{{.*}}, %{{.*}}) : (tensor<2x3xsi32>, tensor<2x3xsi32>) -> tensor<2x3xsi32>
   %4 = stablehlo.xor %i, %i : tensor<2x3xi64>
-  // A conversion to booleans compares, one between types that the chip holds alike is nothing.
+  // A conversion to booleans is a comparison; one between types that the chip holds alike is no op.
   // CHECK-NEXT: %[[Z:.*]] = "ttir.constant"() <{value = dense<0> : tensor<2x3xsi32>}>
   // CHECK-NEXT: %[[B:.*]] = "ttir.ne"(%{{.*}}, %[[Z]])
   %5 = stablehlo.convert %4 : (tensor<2x3xi64>) -> tensor<2x3xi32>

@@ -1,6 +1,6 @@
 // RUN: import
 
-// Calls convert in place; the one public function is the program.
+// Calls are inlined; the only public function is the program.
 // CHECK-NOT: @twice
 // CHECK: func.func public @main(%x: tensor<2xf32>
 // CHECK-NEXT: %[[A:.*]] = "ttir.exp"(%x)

@@ -2,7 +2,7 @@
 
 // CHECK: func.func public @main(%x: tensor<4x6xf32>
 func.func @main(%x: tensor<4x6xf32> {ttir.name = "x"}) -> (tensor<4xf32>, tensor<6xf32>, tensor<4xi32>) {
-  // The identity of the body starts nothing; another value joins at the end.
+  // An initial value that is the body's identity is dropped; any other is combined with the result.
   // CHECK: %[[S:.*]] = "ttir.sum"(%x) <{dim_arg = [1 : i32], keep_dim = false}>
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
@@ -11,7 +11,7 @@ func.func @main(%x: tensor<4x6xf32> {ttir.name = "x"}) -> (tensor<4xf32>, tensor
   // CHECK-NEXT: %[[N:.*]] = "ttir.maximum"(%[[M]], %[[T]])
   %two = stablehlo.constant dense<2.0> : tensor<f32>
   %1 = stablehlo.reduce(%x init: %two) applies stablehlo.maximum across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
-  // argmin is the argmax of what is negated.
+  // argmin is the argmax of the negated operand.
   // CHECK: %[[G:.*]] = "ttir.neg"(%x)
   // CHECK-NEXT: %[[A:.*]] = "ttir.argmax"(%[[G]]) <{dim_arg = [1 : i32], keep_dim = false}>
   // CHECK-NEXT: func.return %[[S]], %[[N]], %[[A]]

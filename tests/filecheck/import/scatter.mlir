@@ -1,7 +1,7 @@
 // RUN: import
 
-// Sums of updates that go to the same rows are a product with a matrix that says which goes where; numbers of rows that are
-// not there match none, so that nothing has to bring them into range.
+// Updates of the same row are summed by a product with a matrix of ones and zeros that assigns updates to rows. Row numbers
+// outside the table match no row, so they need no clamp.
 // CHECK-LABEL: func.func public @main
 func.func @main(%i: tensor<5x1xi32>, %u: tensor<5x4xf32>, %big: tensor<4000x4xf32>, %j: tensor<600x1xi32>, %v: tensor<600x4xf32>) -> (tensor<3x4xf32>, tensor<4000x4xf32>) {
   // CHECK: %[[SAME:.*]] = "ttir.eq"({{.*}}) : (tensor<3x5xsi32>, tensor<3x5xsi32>)

@@ -1,6 +1,6 @@
 // RUN: pass=ttir-decompose
 
-// DotGeneral: free dimensions of the left side stay apart without batches.
+// dot_general: without batch dimensions, the free dimensions of the left operand stay separate.
 // CHECK-LABEL: func.func @left_dimensions_stay(
 func.func @left_dimensions_stay(%x: tensor<2x3x5xf32>, %y: tensor<5x4xf32>) -> tensor<2x3x4xf32> {
   // CHECK-NEXT: "ttir.matmul"(%x, %y) <{transpose_a = false, transpose_b = false}> : (tensor<2x3x5xf32>, tensor<5x4xf32>) -> tensor<2x3x4xf32>
@@ -42,7 +42,7 @@ func.func @vectors(%x: tensor<5xf32>, %y: tensor<5xf32>) -> (tensor<f32>, tensor
   func.return %a, %b : tensor<f32>, tensor<5x5xf32>
 }
 
-// ChannelsLast.
+// channels_last.
 // CHECK-LABEL: func.func @channels_first(
 func.func @channels_first(%x: tensor<2x3x7x8xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<1x1x1x4xf32>) -> tensor<2x4x8x4xf32> {
   // CHECK-NEXT: %[[X:.*]] = "ttir.permute"(%x) <{permutation = array<i64: 0, 2, 3, 1>}>
@@ -69,7 +69,7 @@ func.func @any_order(%x: tensor<3x7x2x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor
   func.return %a : tensor<4x8x2x4xf32>
 }
 
-// Arange.
+// arange.
 // CHECK-LABEL: func.func @range(
 func.func @range() -> (tensor<2x4x3xsi32>, tensor<5xf32>) {
   // CHECK-NEXT: %[[A:.*]] = "ttir.arange"() <{start = 1 : si64, end = 9 : si64, step = 2 : si64, arange_dimension = 0 : i64}> : () -> tensor<4xsi32>
@@ -82,7 +82,7 @@ func.func @range() -> (tensor<2x4x3xsi32>, tensor<5xf32>) {
   func.return %a, %b : tensor<2x4x3xsi32>, tensor<5xf32>
 }
 
-// Reversed dimensions become the rows of a table; it is read by falling numbers, of bfloat16 by an embedding.
+// reverse: the reversed dimensions become the rows of a table, read by falling indices; a bfloat16 table by an embedding.
 // CHECK-LABEL: func.func @reverse(
 func.func @reverse(%x: tensor<2x3xf32>, %y: tensor<2x4x5xbf16>) -> (tensor<2x3xf32>, tensor<2x4x5xbf16>) {
   // CHECK-NEXT: %[[T:.*]] = "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}>
@@ -101,7 +101,7 @@ func.func @reverse(%x: tensor<2x3xf32>, %y: tensor<2x4x5xbf16>) -> (tensor<2x3xf
   func.return %a, %b : tensor<2x3xf32>, tensor<2x4x5xbf16>
 }
 
-// Elementwise ops that TT-NN's dialect lacks.
+// Elementwise ops that the TTNN dialect lacks.
 // CHECK-LABEL: func.func @powers_of_two(
 func.func @powers_of_two(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   // CHECK-NEXT: %[[T:.*]] = "ttir.full"() <{shape = array<i32: 4>, fill_value = 2.000000e+00 : f32}>

@@ -19,7 +19,7 @@ func.func @both_sides_that_complete_each_other(%x: tensor<4x1xbf16>, %y: tensor<
   func.return %c : tensor<4x3xbf16>
 }
 
-// One broadcast of two must stay, or the result would lose its size.
+// One of the two broadcasts must stay, or the result would become smaller.
 // CHECK-LABEL: func.func @both_sides_alike(
 func.func @both_sides_alike(%x: tensor<1x3xbf16>, %y: tensor<1x3xbf16>) -> tensor<4x3xbf16> {
   // CHECK-NEXT: %[[B:.*]] = "ttir.broadcast"
@@ -66,7 +66,7 @@ func.func @others_stay(%x: tensor<1x3xbf16>, %y: tensor<3x2xbf16>) -> (tensor<4x
   func.return %b, %c, %d : tensor<4x3xbf16>, tensor<3xbf16>, tensor<4x2xbf16>
 }
 
-// A unary op comes before the broadcast, which then is for the user to do.
+// A unary op moves before the broadcast, which its user then does itself.
 // CHECK-LABEL: func.func @unary_of_repeated(
 func.func @unary_of_repeated(%x: tensor<1x3xf32>, %y: tensor<4x3xbf16>) -> tensor<4x3xbf16> {
   // CHECK-NEXT: %[[A:.*]] = "ttir.typecast"(%x) : (tensor<1x3xf32>) -> tensor<1x3xbf16>

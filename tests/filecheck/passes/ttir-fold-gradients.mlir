@@ -43,7 +43,7 @@ func.func @one_row(%x: tensor<1x10xf32>, %n: tensor<1x10xsi32>) -> (tensor<10xf3
   func.return %0, %1, %2 : tensor<10xf32>, tensor<10xf32>, tensor<10xsi32>
 }
 
-// sum_of_repeated, extreme_of_repeated: four times what was repeated four times.
+// sum_of_repeated, extreme_of_repeated: the sum of an element that is repeated four times is four times the element.
 // CHECK-LABEL: func.func @repeated(
 func.func @repeated(%x: tensor<3x1x5xf32>) -> (tensor<5xf32>, tensor<3x5xf32>, tensor<3xf32>) {
   // CHECK: %[[S:.*]] = "ttir.sum"(%x) <{dim_arg = [0 : i32, 1 : i32], keep_dim = false}>
@@ -62,7 +62,7 @@ func.func @repeated(%x: tensor<3x1x5xf32>) -> (tensor<5xf32>, tensor<3x5xf32>, t
   func.return %1, %3, %6 : tensor<5xf32>, tensor<3x5xf32>, tensor<3xf32>
 }
 
-// known_choice: the comparison itself, as a float of the other kind.
+// known_choice: the result is the comparison itself, cast to the other float type.
 // CHECK-LABEL: func.func @one_or_zero(
 func.func @one_or_zero(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-NEXT: %[[C:.*]] = "ttir.gt"(%x, %y)

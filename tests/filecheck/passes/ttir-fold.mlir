@@ -1,6 +1,6 @@
 // RUN: pass=ttir-fold
 
-// DropIdentity.
+// drop_identity.
 // CHECK-LABEL: func.func @drop_identity(
 func.func @drop_identity(%x: tensor<2x3xbf16>) -> tensor<2x3xbf16> {
   // CHECK-NEXT: func.return %x
@@ -11,7 +11,7 @@ func.func @drop_identity(%x: tensor<2x3xbf16>) -> tensor<2x3xbf16> {
   func.return %d : tensor<2x3xbf16>
 }
 
-// A transposition of a square keeps the type and moves elements all the same.
+// Transposing a square matrix keeps the type, but moves elements.
 // CHECK-LABEL: func.func @square_transposition_stays(
 func.func @square_transposition_stays(%x: tensor<3x3xbf16>) -> tensor<3x3xbf16> {
   // CHECK: "ttir.permute"(%x) <{permutation = array<i64: 1, 0>}>
@@ -19,7 +19,7 @@ func.func @square_transposition_stays(%x: tensor<3x3xbf16>) -> tensor<3x3xbf16> 
   func.return %a : tensor<3x3xbf16>
 }
 
-// MoveConstant.
+// move_constant.
 // CHECK-LABEL: func.func @constant_moves(
 func.func @constant_moves() -> tensor<4x3xsi32> {
   // CHECK-NEXT: "ttir.constant"() <{value = dense<-2> : tensor<4x3xsi32>}>
@@ -41,7 +41,7 @@ func.func @constant_of_several_values_stays() -> tensor<2x1xf32> {
   func.return %b : tensor<2x1xf32>
 }
 
-// What no integer can hold is left to the chip.
+// A float that the integer type cannot hold is left to the chip.
 // CHECK-LABEL: func.func @nan_stays_a_cast(
 func.func @nan_stays_a_cast() -> (tensor<2xsi32>, tensor<2xsi32>) {
   // CHECK-COUNT-2: "ttir.typecast"
@@ -52,7 +52,7 @@ func.func @nan_stays_a_cast() -> (tensor<2xsi32>, tensor<2xsi32>) {
   func.return %b, %d : tensor<2xsi32>, tensor<2xsi32>
 }
 
-// JoinReshapes, JoinPermutes, PermuteAsReshape.
+// join_reshapes, join_permutes, permute_as_reshape.
 // CHECK-LABEL: func.func @chains_of_moves(
 func.func @chains_of_moves(%x: tensor<2x3x4xbf16>) -> (tensor<24xbf16>, tensor<3x4x2xbf16>) {
   // CHECK-NEXT: "ttir.reshape"(%x) <{shape = [24 : i32]}>
@@ -92,7 +92,7 @@ func.func @unit_dimensions_move(%x: tensor<2x1x3xbf16>) -> (tensor<1x2x3xbf16>, 
   func.return %a, %b : tensor<1x2x3xbf16>, tensor<3x1x2xbf16>
 }
 
-// DropNeutral.
+// drop_neutral.
 // CHECK-LABEL: func.func @neutral(
 func.func @neutral(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   // CHECK-NEXT: func.return %x
@@ -127,7 +127,7 @@ func.func @not_neutral(%x: tensor<1x3xf32>, %y: tensor<2x3xf32>) -> (tensor<2x3x
   func.return %a, %b, %c, %d, %e : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
 }
 
-// ClampByConstants.
+// clamp_by_constants.
 // CHECK-LABEL: func.func @clamp(
 func.func @clamp(%x: tensor<2x3xf32>, %y: tensor<f32>, %z: tensor<1x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
   // CHECK: "ttir.clamp_scalar"(%x) <{min = -5.000000e-01 : f32, max = 7.500000e-01 : f32}>
@@ -151,7 +151,7 @@ func.func @clamp_of_integers(%x: tensor<2x3xsi32>) -> tensor<2x3xsi32> {
   func.return %a : tensor<2x3xsi32>
 }
 
-// What nothing uses goes, arguments and results stay.
+// Unused ops are erased; arguments and results stay.
 // CHECK-LABEL: func.func @dead_code(
 func.func @dead_code(%x: tensor<2xbf16>) -> (tensor<2xbf16>, tensor<2xbf16>) {
   // CHECK-NEXT: func.return %x, %x
@@ -160,7 +160,7 @@ func.func @dead_code(%x: tensor<2xbf16>) -> (tensor<2xbf16>, tensor<2xbf16>) {
   func.return %x, %x : tensor<2xbf16>, tensor<2xbf16>
 }
 
-// ShortenMoves: a dimension of size 1 comes and goes; what is left is one permute.
+// shorten_moves: a dimension of size 1 is added and removed again, so one permute remains.
 // CHECK-LABEL: func.func @moves_of_heads(
 func.func @moves_of_heads(%x: tensor<2x8x32x64xbf16>) -> tensor<2x32x8x64xbf16> {
   // CHECK-NEXT: %[[P:.*]] = "ttir.permute"(%x) <{permutation = array<i64: 0, 2, 1, 3>}>
@@ -172,7 +172,7 @@ func.func @moves_of_heads(%x: tensor<2x8x32x64xbf16>) -> tensor<2x32x8x64xbf16> 
   func.return %d : tensor<2x32x8x64xbf16>
 }
 
-// Windows of an image: no fewer ops than these three make them.
+// Windows of an image: these three ops are already the fewest.
 // CHECK-LABEL: func.func @moves_to_windows(
 func.func @moves_to_windows(%x: tensor<2x8x8x64xbf16>) -> tensor<8x16x64xbf16> {
   // CHECK-NEXT: "ttir.reshape"
@@ -185,7 +185,7 @@ func.func @moves_to_windows(%x: tensor<2x8x8x64xbf16>) -> tensor<8x16x64xbf16> {
   func.return %c : tensor<8x16x64xbf16>
 }
 
-// A predicate and true, of a larger shape, is the predicate, repeated.
+// A predicate combined by and with a larger tensor of true is the predicate, broadcast.
 // CHECK-LABEL: func.func @true_of_a_larger_shape(
 func.func @true_of_a_larger_shape(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<2x4x4xbf16> {
   // CHECK-NEXT: %[[T:.*]] = "ttir.ge"(%x, %y)
@@ -197,7 +197,7 @@ func.func @true_of_a_larger_shape(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> t
   func.return %b : tensor<2x4x4xbf16>
 }
 
-// A number that is not known to be 1 or 0 becomes one of them by "and true".
+// The and with true must stay: it turns any other number into 1 or 0.
 // CHECK-LABEL: func.func @number_and_true(
 func.func @number_and_true(%x: tensor<4x4xbf16>) -> tensor<4x4xbf16> {
   // CHECK: "ttir.logical_and"
@@ -206,7 +206,7 @@ func.func @number_and_true(%x: tensor<4x4xbf16>) -> tensor<4x4xbf16> {
   func.return %b : tensor<4x4xbf16>
 }
 
-// Weights of 1x1 are scaled as a matrix: in four dimensions each of them is a tile.
+// 1x1 weights are scaled as a matrix, because in four dimensions each of them takes a tile.
 // CHECK-LABEL: func.func @scaled_weights(
 func.func @scaled_weights(%w: tensor<64x32x1x1xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<64x32x1x1xbf16> {
   // CHECK: "ttir.multiply"({{.*}}) : (tensor<64x32xbf16>, {{.*}}) -> tensor<64x32xbf16>

@@ -30,7 +30,7 @@ func.func @masked(%q: !q, %k: !q, %v: !q, %m: tensor<1x1x64x64xbf16>) -> !q {
   func.return %3 : !q
 }
 
-// A row that sees nothing is 0, as torch's safe softmax has it.
+// A fully masked row gives 0, as in torch's safe softmax.
 // CHECK-LABEL: func.func @guarded(
 func.func @guarded(%q: !q, %k: !q, %v: !q, %hidden: tensor<1x1x64x64xbf16>) -> !q {
   // CHECK: %[[M:.*]] = "ttir.where"(%hidden, %{{.*}}, %{{.*}}) : (tensor<1x1x64x64xbf16>, tensor<1xbf16>, tensor<1xbf16>)

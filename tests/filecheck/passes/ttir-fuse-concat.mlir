@@ -10,7 +10,7 @@ func.func @neighbours(%x: tensor<2x8xf32>, %y: tensor<2x1xf32>) -> tensor<2x6xf3
   func.return %c : tensor<2x6xf32>
 }
 
-// Other rows, and the other order.
+// Not fused: slices of other rows, and slices in the other order.
 // CHECK-LABEL: func.func @strangers(
 func.func @strangers(%x: tensor<2x8xf32>) -> (tensor<1x8xf32>, tensor<2x8xf32>) {
   // CHECK: "ttir.concat"

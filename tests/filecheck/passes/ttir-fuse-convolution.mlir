@@ -1,9 +1,9 @@
 // RUN: pass=ttir-fuse
 
-// What weights and bias take in is computed of parameters alone.
+// New weights and biases are computed from parameters alone.
 // CHECK-LABEL: func.func @batch_norm(
 func.func @batch_norm(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %m: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %s: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %b: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
-  // The product has rows of whole kernels: kernels in tiles of their own would be mostly padding.
+  // Each row of the product holds a whole kernel: kernels in tiles of their own would be mostly padding.
   // CHECK: %[[ROWS:.*]] = "ttir.multiply"({{.*}}) : (tensor<4x36xf32>, tensor<4x1xf32>)
   // CHECK-NEXT: %[[WEIGHT:.*]] = "ttir.reshape"(%[[ROWS]])
   // CHECK: %[[BIAS:.*]] = "ttir.add"({{.*}}) : (tensor<1x1x1x4xf32>, tensor<1x1x1x4xf32>)
@@ -16,7 +16,7 @@ func.func @batch_norm(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32> {ttcore.a
   func.return %e : tensor<1x6x6x4xf32>
 }
 
-// A scale that was rounded from float32 is taken from before that: its product with a weight is rounded.
+// The scale is read in float32, before its cast, because its product with a weight is rounded anyway.
 // CHECK-LABEL: func.func @rounded_scale(
 func.func @rounded_scale(%x: tensor<1x6x6x4xbf16>, %w: tensor<4x4x3x3xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %s: tensor<4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xbf16> {
   // CHECK: "ttir.multiply"({{.*}}) : (tensor<4x36xf32>, tensor<4x1xf32>) -> tensor<4x36xf32>
@@ -37,7 +37,7 @@ func.func @batch_norm_of_inputs(%x: tensor<1x6x6x4xf32>, %w: tensor<4x4x3x3xf32>
   func.return %d : tensor<1x6x6x4xf32>
 }
 
-// The smaller kernel lies in the middle of the larger; both are added as rows of whole kernels.
+// The smaller kernel is padded to the size of the larger one. The sum is computed on rows that hold whole kernels.
 // CHECK-LABEL: func.func @sum_of_convs(
 func.func @sum_of_convs(%x: tensor<1x6x6x4xf32>, %v: tensor<4x4x1x1xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %w: tensor<4x4x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x6x6x4xf32> {
   // CHECK-NEXT: %[[V:.*]] = "ttir.reshape"(%v) <{shape = [16 : i32, 1 : i32]}>

@@ -24,7 +24,7 @@ func.func @three_projections(%x: !x, %q: !w, %k: !w, %v: !w) -> (!h, !h, !h) {
   func.return %h0, %h1, %h2 : !h, !h, !h
 }
 
-// The query is scaled above the other products: the split stands before that.
+// The query is scaled before the other products, so the split is inserted before the scale.
 // CHECK-LABEL: func.func @used_between(
 func.func @used_between(%x: !x, %q: !w, %k: !w, %v: !w) -> (!h, !h, !h) {
   // CHECK: %[[H:.*]], %[[K:.*]], %[[V:.*]] = "ttir.split_query_key_value_and_split_heads"
@@ -43,7 +43,7 @@ func.func @used_between(%x: !x, %q: !w, %k: !w, %v: !w) -> (!h, !h, !h) {
   func.return %s0, %h1, %h2 : !h, !h, !h
 }
 
-// The weight of the value is made of the scaled query: there is no place for one product.
+// The weight of the value depends on the scaled query, so the three products cannot be merged.
 // CHECK-LABEL: func.func @made_between(
 func.func @made_between(%x: tensor<64x64xbf16>, %q: !w, %k: !w) -> (!h, !h) {
   // CHECK-NOT: "ttir.split_query_key_value_and_split_heads"

@@ -13,7 +13,7 @@ func.func @flattened(%x: tensor<2x5x3xf32>, %w: tensor<15x4xf32> {ttcore.argumen
   func.return %m : tensor<2x4xf32>
 }
 
-// Rows that are used again are there anyway.
+// The permuted rows have another user, so they are computed in any case.
 // CHECK-LABEL: func.func @used_again(
 func.func @used_again(%x: tensor<2x5x3xf32>, %w: tensor<15x4xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> (tensor<2x4xf32>, tensor<2x15xf32>) {
   // CHECK: %[[P:.*]] = "ttir.permute"(%x)

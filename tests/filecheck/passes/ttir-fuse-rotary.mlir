@@ -15,7 +15,7 @@ func.func @turned(%x: tensor<2x4xbf16>) -> tensor<2x4xbf16> {
   func.return %r : tensor<2x4xbf16>
 }
 
-// The parts of pairs along a dimension of their own, each times a table.
+// The elements of a pair lie along a dimension of their own, and each is multiplied by a table.
 // CHECK-LABEL: func.func @rotary(
 func.func @rotary(%x: tensor<2x2x2xf32>, %cos: tensor<2x2xf32>, %sin: tensor<2x2xf32>) -> tensor<2x2x2xf32> {
   // CHECK-DAG: %[[X:.*]] = "ttir.reshape"(%x) <{shape = [2 : i32, 4 : i32]}>
@@ -40,7 +40,7 @@ func.func @rotary(%x: tensor<2x2x2xf32>, %cos: tensor<2x2xf32>, %sin: tensor<2x2
   func.return %c : tensor<2x2x2xf32>
 }
 
-// The same part twice is no pair.
+// Not fused: both elements are the same half.
 // CHECK-LABEL: func.func @no_pairs(
 func.func @no_pairs(%x: tensor<2x4xbf16>) -> tensor<2x2x2xbf16> {
   // CHECK-NOT: "ttir.matmul"

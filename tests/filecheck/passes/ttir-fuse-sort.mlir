@@ -11,7 +11,7 @@ func.func @downwards(%x: tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<2x3xf32>) 
   func.return %r, %k : tensor<2x8xf32>, tensor<2x3xf32>
 }
 
-// Of equal values, other positions would come first.
+// Positions are used: among equal values, the reversed sort would return other positions first.
 // CHECK-LABEL: func.func @positions(
 func.func @positions(%x: tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<2x3xf32>, tensor<2x8xsi32>) {
   // CHECK: "ttir.sort"

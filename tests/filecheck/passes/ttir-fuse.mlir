@@ -1,6 +1,6 @@
 // RUN: pass=ttir-fuse
 
-// Relu.
+// relu.
 // CHECK-LABEL: func.func @relu(
 func.func @relu(%x: tensor<2x3xf32>, %y: tensor<2x3xsi32>) -> (tensor<2x3xf32>, tensor<2x3xsi32>) {
   // CHECK-NEXT: "ttir.relu"(%x)
@@ -25,7 +25,7 @@ func.func @no_relu(%x: tensor<2x3xf32>, %y: tensor<1x3xf32>) -> (tensor<2x3xf32>
   func.return %a, %b, %c : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
 }
 
-// Silu.
+// times_itself.
 // CHECK-LABEL: func.func @silu(
 func.func @silu(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
   // CHECK-NEXT: "ttir.sigmoid"(%x)
@@ -39,7 +39,7 @@ func.func @silu(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> (tensor<2x3xf32>, t
   func.return %b, %c, %d : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
 }
 
-// Gelu.
+// gelu.
 // CHECK-LABEL: func.func @gelu(
 func.func @gelu(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
   // CHECK-COUNT-3: "ttir.gelu"(%x)
@@ -65,7 +65,7 @@ func.func @gelu(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tenso
   func.return %e, %j, %m : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
 }
 
-// In bfloat16 the constants are as close as the type can have them.
+// In bfloat16 the constants are the nearest values of the type.
 // CHECK-LABEL: func.func @gelu_in_bf16(
 func.func @gelu_in_bf16(%x: tensor<2x3xbf16>) -> tensor<2x3xbf16> {
   // CHECK-NEXT: "ttir.gelu"(%x)
@@ -108,7 +108,7 @@ func.func @no_gelu(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> (tensor<2x3xf32>
   func.return %wrong_scale_inside, %wrong_scale_outside, %other_factor, %squared, %erfc_of_the_wrong_sign : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
 }
 
-// Reciprocal.
+// reciprocal.
 // CHECK-LABEL: func.func @reciprocal(
 func.func @reciprocal(%x: tensor<2x3xf32>, %y: tensor<2x3xsi32>, %z: tensor<1x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xsi32>, tensor<2x3xf32>, tensor<2x3xf32>) {
   // CHECK: "ttir.reciprocal"(%x)
@@ -125,7 +125,7 @@ func.func @reciprocal(%x: tensor<2x3xf32>, %y: tensor<2x3xsi32>, %z: tensor<1x3x
   func.return %a, %b, %c, %d : tensor<2x3xf32>, tensor<2x3xsi32>, tensor<2x3xf32>, tensor<2x3xf32>
 }
 
-// KeepDim.
+// keep_dim.
 // CHECK-LABEL: func.func @keep_dim(
 func.func @keep_dim(%x: tensor<2x3x4xf32>) -> tensor<2x1x4xf32> {
   // CHECK-NEXT: "ttir.max"(%x) <{dim_arg = [1 : i32], keep_dim = true}> : (tensor<2x3x4xf32>) -> tensor<2x1x4xf32>
@@ -150,7 +150,7 @@ func.func @keep_dim_elsewhere(%x: tensor<4x4xf32>, %y: tensor<2x3x4xf32>) -> (te
   func.return %b, %used_twice, %d : tensor<4x1xf32>, tensor<2x1x4xf32>, tensor<2x4xf32>
 }
 
-// Mean.
+// mean.
 // CHECK-LABEL: func.func @mean(
 func.func @mean(%x: tensor<4x6xf32>) -> (tensor<4xf32>, tensor<1x1xf32>) {
   // CHECK: "ttir.mean"(%x) <{dim_arg = [1 : i32], keep_dim = false}>
@@ -188,7 +188,7 @@ func.func @no_mean(%x: tensor<4x6xf32>, %y: tensor<2x300xf32>) -> (tensor<4xf32>
   func.return %b, %c, %d, %f, %g, %spread, %i : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2x4xf32>, tensor<4xf32>
 }
 
-// Softmax.
+// softmax.
 // CHECK-LABEL: func.func @softmax(
 func.func @softmax(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
   // CHECK-NEXT: "ttir.softmax"(%x) <{dimension = 1 : si32, numericStable = true}>
@@ -207,7 +207,7 @@ func.func @softmax(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
   func.return %e, %j : tensor<4x6xf32>, tensor<4x6xf32>
 }
 
-// The maximum is of another dimension, or spread along another: no softmax of x, but one of what is under exp.
+// The maximum is over another dimension, or broadcast along another: the softmax is that of exp's operand, not of x.
 // CHECK-LABEL: func.func @softmax_of_something_shifted(
 func.func @softmax_of_something_shifted(%x: tensor<5x5xf32>) -> (tensor<5x5xf32>, tensor<5x5xf32>) {
   // CHECK: %[[A:.*]] = "ttir.subtract"(%x
@@ -253,7 +253,7 @@ func.func @no_softmax(%x: tensor<5x5xf32>, %y: tensor<5x5xf32>) -> (tensor<5x5xf
   func.return %c, %of_two, %of_another, %of_the_maximum, %upside_down, %of_whole_numbers : tensor<5x5xf32>, tensor<5x5xf32>, tensor<5x5xf32>, tensor<5x5xf32>, tensor<5x5xf32>, tensor<5x5xf32>
 }
 
-// TransposedMatmul.
+// transposed_matmul.
 // CHECK-LABEL: func.func @transposed_matmul(
 func.func @transposed_matmul(%x: tensor<2x5x4xf32>, %y: tensor<3x5xf32>, %z: tensor<5x4xf32>) -> (tensor<2x4x3xf32>, tensor<4x4xf32>) {
   // CHECK-NEXT: "ttir.matmul"(%x, %y) <{transpose_a = true, transpose_b = true}> : (tensor<2x5x4xf32>, tensor<3x5xf32>) -> tensor<2x4x3xf32>
@@ -277,7 +277,7 @@ func.func @other_permutes_stay(%x: tensor<4x2x5xf32>, %y: tensor<2x5x3xf32>) -> 
   func.return %b : tensor<2x4x3xf32>
 }
 
-// MatmulWithBias.
+// matmul_with_bias.
 // CHECK-LABEL: func.func @linear(
 func.func @linear(%x: tensor<4x5xf32>, %y: tensor<5x3xf32>, %b: tensor<3xf32>, %c: tensor<1x3xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
   // CHECK-NEXT: "ttir.linear"(%x, %y, %b) <{transpose_a = false, transpose_b = false}>
@@ -317,7 +317,7 @@ func.func @product_used_elsewhere(%x: tensor<4x5xf32>, %y: tensor<5x3xf32>, %b: 
   func.return %c, %m : tensor<4x3xf32>, tensor<4x3xf32>
 }
 
-// ConvWithBias.
+// conv_with_bias.
 // CHECK-LABEL: func.func @conv_bias(
 func.func @conv_bias(%x: tensor<1x8x9x3xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4xf32>, %c: tensor<1x1x1x4xf32>) -> tensor<1x6x7x4xf32> {
   // CHECK: "ttir.conv2d"(%x, %w, %{{.*}}) {{.*}}(tensor<1x8x9x3xf32>, tensor<4x3x3x3xf32>, tensor<1x1x1x4xf32>)

@@ -1,6 +1,6 @@
 // RUN: pass=ttir-sink-permutes
 
-// SinkPastElementwise.
+// sink_past_elementwise.
 // CHECK-LABEL: func.func @past_elementwise_into_the_inverse(
 func.func @past_elementwise_into_the_inverse(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xbf16> {
   // CHECK-NEXT: %[[A:.*]] = "ttir.exp"(%x) : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
@@ -26,7 +26,7 @@ func.func @past_two_alike(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<4x
   func.return %c : tensor<4x3xf32>
 }
 
-// A small operand is permuted back, with dimensions of 1 in front where it has fewer.
+// A small operand is permuted back; if its rank is lower, it first gets leading dimensions of size 1.
 // CHECK-LABEL: func.func @past_a_small_operand_of_lower_rank(
 func.func @past_a_small_operand_of_lower_rank(%x: tensor<2x8x64xf32>, %y: tensor<8x2xf32>, %z: tensor<2xf32>) -> tensor<64x8x2xf32> {
   // CHECK-NEXT: %[[F:.*]] = "ttir.reshape"(%z) <{shape = [1 : i32, 1 : i32, 2 : i32]}>
@@ -81,7 +81,7 @@ func.func @twice_the_same(%x: tensor<3x4xf32>) -> tensor<4x3xf32> {
   func.return %b : tensor<4x3xf32>
 }
 
-// The permuted operand is the one that is broadcast: nothing is known of the result's order.
+// The permuted operand is broadcast, so it does not determine the order of the result's dimensions.
 // CHECK-LABEL: func.func @permuted_operand_is_broadcast(
 func.func @permuted_operand_is_broadcast(%x: tensor<3x1xf32>, %y: tensor<64x3xf32>) -> tensor<64x3xf32> {
   // CHECK: "ttir.add"(%{{.*}}, %y) : (tensor<1x3xf32>, tensor<64x3xf32>) -> tensor<64x3xf32>
@@ -91,7 +91,7 @@ func.func @permuted_operand_is_broadcast(%x: tensor<3x1xf32>, %y: tensor<64x3xf3
   func.return %b : tensor<64x3xf32>
 }
 
-// Ops along one dimension stay below their permute.
+// Ops along one dimension stay after their permute.
 // CHECK-LABEL: func.func @softmax_and_cumsum_stop(
 func.func @softmax_and_cumsum_stop(%x: tensor<3x4xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
   // CHECK-NEXT: %[[A:.*]] = "ttir.permute"(%x)
@@ -105,7 +105,7 @@ func.func @softmax_and_cumsum_stop(%x: tensor<3x4xf32>) -> (tensor<4x3xf32>, ten
   func.return %b, %d : tensor<4x3xf32>, tensor<4x3xf32>
 }
 
-// SinkPastConcat.
+// sink_past_concat.
 // CHECK-LABEL: func.func @past_concat(
 func.func @past_concat(%x: tensor<2x3x4xf32>, %y: tensor<2x3x5xf32>) -> tensor<9x2x3xf32> {
   // CHECK-NEXT: %[[A:.*]] = "ttir.concat"(%x, %y) <{dim = 2 : si32}> : {{.*}} -> tensor<2x3x9xf32>
@@ -125,7 +125,7 @@ func.func @concat_of_mixed_stops(%x: tensor<3x4xf32>, %y: tensor<5x3xf32>) -> te
   func.return %b : tensor<9x3xf32>
 }
 
-// SinkPastReduction.
+// sink_past_reduction.
 // CHECK-LABEL: func.func @past_reductions(
 func.func @past_reductions(%x: tensor<2x3x4x5xf32>, %y: tensor<2x3x4xf32>, %z: tensor<2x3xf32>) -> (tensor<4x2xf32>, tensor<1x4x2xf32>, tensor<3xsi32>) {
   // CHECK-NEXT: %[[A:.*]] = "ttir.sum"(%x) <{dim_arg = [1 : i32, 3 : i32], keep_dim = false}> : {{.*}} -> tensor<2x4xf32>
@@ -156,7 +156,7 @@ func.func @argmax_of_all_stops(%x: tensor<2x3xf32>) -> (tensor<si32>, tensor<f32
   func.return %b, %d : tensor<si32>, tensor<f32>
 }
 
-// JoinPermutes, PermuteAsReshape and DropIdentity, as in ttir-fold.
+// join_permutes, permute_as_reshape and drop_identity, as in ttir-fold.
 // CHECK-LABEL: func.func @what_meets_joins(
 func.func @what_meets_joins(%x: tensor<2x3x4xf32>, %y: tensor<1x3x4xf32>) -> (tensor<3x4x2xf32>, tensor<3x4x1xf32>) {
   // CHECK-NEXT: "ttir.permute"(%x) <{permutation = array<i64: 1, 2, 0>}>

@@ -1,6 +1,6 @@
 // RUN: pass=ttir-to-ttnn
 
-// Inputs come row-major and are tilized once, parameters come in tiles.
+// Inputs arrive row-major and are tilized once; parameters arrive in tiles.
 // CHECK-LABEL: func.func public @moves(
 // CHECK-NEXT: %[[X:.*]] = "ttnn.to_layout"(%x)
 // CHECK-NEXT: "ttnn.matmul"(%[[X]], %w) <{transpose_a = false, transpose_b = false}>
@@ -27,7 +27,7 @@ func.func @constants() -> (tensor<2x3xbf16>, tensor<3xsi32>, tensor<2x2xsi32>, t
   func.return %a, %b, %c, %d : tensor<2x3xbf16>, tensor<3xsi32>, tensor<2x2xsi32>, tensor<5xf32>
 }
 
-// Sums of integers go through float32, products one dimension at a time, positions come as u32.
+// Integers are summed in float32, products are computed one dimension at a time, and positions are u32.
 // CHECK-LABEL: func.func public @integers(
 // CHECK: %[[F:.*]] = "ttnn.typecast"(%{{.*}}) : {{.*}} -> tensor<4x6xf32,
 // CHECK-NEXT: %[[S:.*]] = "ttnn.sum"(%[[F]]) <{dim_arg = [1 : i32], keep_dim = false}>
@@ -57,7 +57,7 @@ func.func @table(%i: tensor<2x5xsi32>, %t: tensor<9x4xf32> {ttcore.argument_type
   func.return %a : tensor<2x5x4xf32>
 }
 
-// Behind in tiles, in front row-major.
+// Padding behind runs on tiles; padding in front runs on row-major tensors.
 // CHECK-LABEL: func.func public @padding(
 // CHECK-NEXT: %[[X:.*]] = "ttnn.to_layout"(%x)
 // CHECK-NEXT: "ttnn.pad"(%[[X]]) <{padding = array<i32: 0, 1, 0, 2>
@@ -87,7 +87,7 @@ func.func @norm(%x: tensor<2x3x4xbf16>, %g: tensor<3x4xbf16> {ttcore.argument_ty
   func.return %a : tensor<2x3x4xbf16>
 }
 
-// Weights wait on the host, the activation is flat and row-major; padding is top, bottom, left, right.
+// Weights stay on the host; the activation is [1, 1, N * H * W, C] and row-major; padding is top, bottom, left, right.
 // CHECK-LABEL: func.func public @conv(
 // CHECK: %[[B:.*]] = "ttnn.from_device"
 // CHECK: %[[C:.*]] = "ttnn.conv2d"(%{{.*}}, %w, %[[B]], %{{.*}}) <{in_channels = 4 : i32, out_channels = 6 : i32, batch_size = 2 : i32, input_height = 7 : i32, input_width = 8 : i32, kernel_size = array<i32: 3, 3>, stride = array<i32: 1, 2>, padding = array<i32: 1, 2, 0, 3>, dilation = array<i32: 1, 1>, groups = 1 : i32, conv2d_config = #ttnn.conv2d_config<weights_dtype = bf16, config_tensors_in_dram = true>}>
@@ -97,7 +97,7 @@ func.func @conv(%x: tensor<2x7x8x4xbf16>, %w: tensor<6x4x3x3xbf16> {ttcore.argum
   func.return %a : tensor<2x8x5x6xbf16>
 }
 
-// Pooling is of bfloat16.
+// Pooling is computed in bfloat16.
 // CHECK-LABEL: func.func public @pool(
 // CHECK: "ttnn.typecast"({{.*}}) : {{.*}} -> tensor<2x7x8x3xbf16,
 // CHECK: "ttnn.max_pool2d"(%{{.*}}) <{batch_size = 2 : si32, input_height = 7 : si32, input_width = 8 : si32, channels = 3 : si32, kernel_size = array<i32: 3, 2>, stride = array<i32: 2, 2>, padding = array<i32: 1, 1, 0, 0>, dilation = array<i32: 1, 1>, ceil_mode = false}> : {{.*}} -> tensor<1x1x32x3xbf16,
@@ -114,7 +114,7 @@ func.func @passes_through(%x: tensor<2x3xbf16>, %w: tensor<2x3xbf16> {ttcore.arg
   func.return %x, %w, %x : tensor<2x3xbf16>, tensor<2x3xbf16>, tensor<2x3xbf16>
 }
 
-// TT-NN pads by half of the window at most: wider padding is elements of its own.
+// TT-NN pads by at most half of the window; wider padding becomes an op of its own.
 // CHECK-LABEL: func.func public @pooling_padded_widely(
 func.func public @pooling_padded_widely(%x: tensor<1x4x9x1xbf16>) -> tensor<1x4x9x1xbf16> {
   // CHECK: "ttnn.pad"(%{{.*}}) <{padding = array<i32: 0, 0, 0, 0, 0, 4, 0, 0>, value = 0xff800000 : f32

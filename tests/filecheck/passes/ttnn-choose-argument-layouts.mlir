@@ -9,7 +9,7 @@
 !tiles = tensor<64x64xbf16, #tiles>
 !host = tensor<64x64xbf16, #host>
 
-// All users agree.
+// All users convert the argument alike, so the caller converts it.
 // CHECK-LABEL: func.func @tiles(%x: tensor<64x64xbf16, #ttnn_layout>)
 func.func @tiles(%x: !rows) -> (!tiles, !tiles) {
   // CHECK-NEXT: %[[E:.*]] = "ttnn.exp"(%x)
@@ -22,7 +22,7 @@ func.func @tiles(%x: !rows) -> (!tiles, !tiles) {
   func.return %2, %3 : !tiles, !tiles
 }
 
-// Step by step: what goes to the host row-major stays there.
+// Conversions move to the caller one by one: first the one to row-major, then the one to the host.
 // CHECK-LABEL: func.func @host(
 func.func @host(%x: !tiles) -> !host {
   // CHECK-NEXT: func.return %x
@@ -31,7 +31,7 @@ func.func @host(%x: !tiles) -> !host {
   func.return %1 : !host
 }
 
-// One user reads rows.
+// One user reads the row-major tensor, so the argument stays row-major.
 // CHECK-LABEL: func.func @both(
 func.func @both(%x: !rows) -> (!tiles, !rows) {
   // CHECK-NEXT: "ttnn.to_layout"

@@ -7,7 +7,7 @@
 #wides = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x256x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #weight = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<64x256x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
-// What const-eval keeps for a product of one row of tiles is cut over the twelve banks of DRAM, also its bias; an argument comes so.
+// For a product of one row of tiles, weights and bias of const-eval are sharded over the twelve DRAM banks; an argument arrives so.
 // CHECK-DAG: #[[BANKS:ttnn_layout[0-9]*]] = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x12>, memref<64x22x!ttcore.tile<32x32, bf16>, #dram>, <width_sharded>, core_ranges = <[#ttnn.core_range<(0,0), (11,0)>]>>
 // CHECK-LABEL: func.func private @main_const_eval_0(
 // CHECK: "ttnn.add"
@@ -29,7 +29,7 @@ func.func public @main(%x: tensor<1x2048xbf16, #row>, %w: tensor<2048x8192xbf16,
   func.return %4 : tensor<1x8192xbf16, #wide>
 }
 
-// Neither weights of several rows of tiles, nor of several uses, nor what is no constant.
+// Not sharded: weights of products with several rows of tiles, weights with several uses, and values that are not constant.
 // CHECK-LABEL: func.func public @others(
 // CHECK-NOT: dram_sharded
 func.func public @others(%x: tensor<64x2048xbf16, #rows>, %y: tensor<1x2048xbf16, #row>, %w: tensor<2048x8192xbf16, #weight> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %v: tensor<2048x8192xbf16, #weight> {ttcore.argument_type = #ttcore.argument_type<parameter>}, %u: tensor<2048x8192xbf16, #weight>) -> (tensor<64x8192xbf16, #wides>, tensor<1x8192xbf16, #wide>, tensor<1x8192xbf16, #wide>, tensor<1x8192xbf16, #wide>) {

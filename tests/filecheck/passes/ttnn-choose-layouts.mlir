@@ -8,7 +8,7 @@
 #ttnn_layout5 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<128x128x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
 // CHECK-DAG: #[[S:ttnn_layout[0-9]*]] = {{.*}}<8x8>, memref<8x2x!ttcore.tile<32x32, bf16>, #l1>, <block_sharded>, core_ranges = <[#ttnn.core_range<(0,0), (7,7)>]>>
-// Results stay in their cores' L1, cut as the product is, but for those that are returned.
+// Results stay in L1, sharded like the product, except those that the function returns.
 // CHECK-LABEL: func.func public @chain(
 // CHECK: "ttnn.tanh"(%x) : {{.*}} -> tensor<2048x512xbf16, #[[S]]>
 // CHECK-NEXT: "ttnn.matmul"({{.*}}matmul_program_config = #ttnn.matmul_multi_core_reuse_multi_cast_program_config<compute_with_storage_grid_size = #ttnn.core_coord<8, 8>, in0_block_w = 2, out_subblock_h = 2, out_subblock_w = 2, out_block_h = 8, out_block_w = 2, per_core_m = 8, per_core_n = 2, transpose_mcast = false, fuse_batch = true>{{.*}} -> tensor<2048x512xbf16, #[[S]]>
@@ -23,7 +23,7 @@ func.func public @chain(%x: tensor<2048x512xbf16, #ttnn_layout1>, %w: tensor<512
   func.return %3 : tensor<2048x512xbf16, #ttnn_layout1>
 }
 
-// A view of a sharded tensor has its shards.
+// A view of a sharded tensor has the same shards.
 // CHECK-LABEL: func.func public @view(
 // CHECK: "ttnn.tanh"(%x) : {{.*}} -> tensor<2048x512xbf16, #[[V:.*]]>
 // CHECK-NEXT: "ttnn.reshape"({{.*}} -> tensor<4x512x512xbf16, #[[W:.*]]>
@@ -36,7 +36,7 @@ func.func public @view(%x: tensor<2048x512xbf16, #ttnn_layout1>) -> tensor<4x512
   func.return %3 : tensor<4x512x512xbf16, #ttnn_layout4>
 }
 
-// What is constant lives on between runs, in DRAM.
+// Cached constants stay in DRAM between runs.
 func.func private @constants_stay_const_eval_0(%0: tensor<512x512xbf16, #ttnn_layout2>) -> tensor<512x512xbf16, #ttnn_layout2> attributes {tt.function_type = "const_eval"} {
   %1 = "ttnn.exp"(%0) : (tensor<512x512xbf16, #ttnn_layout2>) -> tensor<512x512xbf16, #ttnn_layout2>
   func.return %1 : tensor<512x512xbf16, #ttnn_layout2>
@@ -52,7 +52,7 @@ func.func public @constants_stay(%x: tensor<512x512xbf16, #ttnn_layout2>, %w: te
   func.return %2 : tensor<512x512xbf16, #ttnn_layout2>
 }
 
-// 2 MiB a core for each tensor.
+// Each tensor takes 2 MiB of each core's L1.
 // CHECK-LABEL: func.func public @too_large(
 // CHECK: "ttnn.exp"({{.*}}) : (tensor<8192x8192xbf16, #[[H:.*]]>) -> tensor<8192x8192xbf16, #[[H]]>
 // CHECK-NEXT: "ttnn.log"({{.*}}) : (tensor<8192x8192xbf16, #[[H]]>) -> tensor<8192x8192xbf16, #[[H]]>
@@ -62,7 +62,7 @@ func.func public @too_large(%x: tensor<8192x8192xbf16, #ttnn_layout3>) -> tensor
   func.return %1 : tensor<8192x8192xbf16, #ttnn_layout3>
 }
 
-// 512 KiB a core for each tensor: two fit, so of three that are alive one is in DRAM.
+// Each tensor takes 512 KiB of each core's L1. Two fit, so one of the three live tensors is in DRAM.
 // CHECK-LABEL: func.func public @room_for_two(
 // CHECK: "ttnn.exp"(%x) : (tensor<4096x4096xbf16, #[[N:.*]]>) -> tensor<4096x4096xbf16, #[[M:.*]]>
 // CHECK: "ttnn.log"({{.*}} -> tensor<4096x4096xbf16, #[[N]]>

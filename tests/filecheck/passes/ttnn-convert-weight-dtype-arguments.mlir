@@ -4,7 +4,7 @@
 #tiles = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #two = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
-// Without the option, weights are converted whose arguments say so; of joined ones the most precise.
+// Without the option, an argument's attribute selects the type of its weight. Joined weights get the most precise type.
 // CHECK-LABEL: func.func public @main(
 // CHECK: "ttnn.typecast"(%w) : {{.*}} -> tensor<32x32xbf16, #ttnn_layout[[B:[0-9]+]]>
 // CHECK: "ttnn.concat"(%w, %v)

@@ -13,7 +13,7 @@
 #ttnn_layout8 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 32 + d1 * 32 + d2, d3), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #ttnn_layout9 = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 32 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
-// Constant right sides are converted, for each product apart; activations are not.
+// Constant right operands are converted, separately for each product; activations are not.
 // CHECK-LABEL: func.func public @products(
 // CHECK: %[[V:.*]] = "ttnn.typecast"(%w) : {{.*}} -> tensor<4x4xbf16, #ttnn_layout[[B:[0-9]+]]>
 // CHECK-NEXT: %[[A:.*]] = "ttnn.matmul"(%{{.*}}, %[[V]])

@@ -4,7 +4,7 @@
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x2xbf16, #dram>, <interleaved>>
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
-// After the last use, once, also where one op uses a value twice; not parameters, and not what is returned.
+// A value is freed once, after its last use, also if one op uses it twice. Parameters and returned values are not freed.
 // CHECK-LABEL: func.func public @last_uses(
 // CHECK-NEXT: %[[X:.*]] = "ttnn.to_layout"(%x)
 // CHECK-NEXT: "ttnn.deallocate"(%x) <{force = false}>
@@ -42,7 +42,7 @@ func.func private @cached_const_eval_0(%0: tensor<2x2xbf16, #ttnn_layout1>) -> t
   func.return %2 : tensor<2x2xbf16, #ttnn_layout1>
 }
 
-// Inside a const-eval function the arguments are the caller's; outside, what it computed stays.
+// A const-eval function does not free its arguments, which belong to the caller; the caller does not free its results.
 // CHECK-LABEL: func.func private @cached_const_eval_0(
 // CHECK-NEXT: %[[A:.*]] = "ttnn.exp"(%0)
 // CHECK-NEXT: %[[B:.*]] = "ttnn.log"(%[[A]])

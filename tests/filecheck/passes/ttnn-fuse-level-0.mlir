@@ -5,7 +5,7 @@
 #ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<3x4xbf16, #dram>, <interleaved>>
 #ttnn_layout2 = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
-// Activations of products stay apart at level 0.
+// Activations of matrix products are not fused at level 0.
 // CHECK-LABEL: func.func public @relu_of_product(
 // CHECK: "ttnn.matmul"({{.*}}) <{transpose_a = false, transpose_b = false}>
 // CHECK-NEXT: "ttnn.relu"

@@ -20,7 +20,7 @@ func.func @rotated(%x: !x, %cos: !x, %sin: !x) -> !x {
   func.return %2 : !x
 }
 
-// The first half negated turns the other way.
+// Not fused: negating the first half rotates in the other direction.
 // CHECK-LABEL: func.func @turned_back(
 func.func @turned_back(%x: !x, %cos: !x, %sin: !x) -> !x {
   // CHECK-NOT: "ttnn.rotary_embedding"
@@ -49,7 +49,7 @@ func.func @product_used_elsewhere(%x: !x, %cos: !x, %sin: !x) -> (!x, !x) {
   func.return %0, %2 : !x, !x
 }
 
-// Rows that do not fill a tile: TT-NN's result has those that do.
+// If rows do not fill a tile, TT-NN's result has padding rows, which a slice removes.
 !one = tensor<1x1x1x64xbf16, #whole>
 !one_half = tensor<1x1x1x32xbf16, #part>
 // CHECK-LABEL: func.func @one_row(
@@ -67,7 +67,7 @@ func.func @one_row(%x: !one, %cos: !one, %sin: !one) -> !one {
   func.return %2 : !one
 }
 
-// The same by its halves, with tables for one half.
+// The embedding is written half by half, with tables for one half.
 // CHECK-LABEL: func.func @by_halves(
 func.func @by_halves(%x: !x, %cos: !half, %sin: !half) -> !x {
   // CHECK-DAG: %[[C:.*]] = "ttnn.concat"(%cos, %cos) <{dim = 3 : si32}>
@@ -86,7 +86,7 @@ func.func @by_halves(%x: !x, %cos: !half, %sin: !half) -> !x {
   func.return %6 : !x
 }
 
-// Each half by the other's table.
+// Not fused: each half is multiplied by the other's table.
 // CHECK-LABEL: func.func @by_halves_mixed(
 func.func @by_halves_mixed(%x: !x, %cos: !half, %sin: !half) -> !x {
   // CHECK-NOT: "ttnn.rotary_embedding"

@@ -68,7 +68,7 @@ func.func @cast_behind_a_reshape(%x: !f32, %y: !f32) -> !row {
   func.return %2 : !row
 }
 
-// Positions are unsigned for TT-NN and signed for programs.
+// TT-NN returns unsigned positions; programs use signed ones.
 // CHECK-LABEL: func.func @unsigned_and_back(
 func.func @unsigned_and_back(%x: !ui32) -> !ui32 {
   // CHECK-NEXT: func.return %x

@@ -35,7 +35,7 @@ func.func @used_elsewhere(%x: !f32, %y: !f32) -> (!f32, !f32) {
   func.return %0, %1 : !f32, !f32
 }
 
-// A scalar that is computed is no parameter of a function.
+// Not fused: a computed scalar cannot be a function's parameter.
 // CHECK-LABEL: func.func @computed_scalar(
 func.func @computed_scalar(%x: !f32, %y: !f32, %c: !one) -> !f32 {
   // CHECK-NEXT: %[[M:.*]] = "ttnn.multiply"(%x, %c) : (
@@ -45,7 +45,7 @@ func.func @computed_scalar(%x: !f32, %y: !f32, %c: !one) -> !f32 {
   func.return %1 : !f32
 }
 
-// The kernel has one data type.
+// Not fused: operands and result of a kernel have one data type.
 // CHECK-LABEL: func.func @two_types(
 func.func @two_types(%x: !bf16, %y: !f32) -> !f32 {
   // CHECK-NEXT: "ttnn.exp"

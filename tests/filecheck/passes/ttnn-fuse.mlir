@@ -114,7 +114,7 @@ func.func public @gelu_stays_out_of_convolutions(%x: tensor<1x6x6x3xbf16, #ttnn_
   func.return %6 : tensor<1x4x4x4xbf16, #ttnn_layout9>
 }
 
-// JoinReshapes, and ReshapeBeforeTilize.
+// join_reshapes and reshape_before_tilize.
 // CHECK-LABEL: func.func public @chains_of_moves(
 // CHECK-NEXT: %[[R:.*]] = "ttnn.reshape"(%x) <{shape = [4 : i32, 6 : i32]}>
 // CHECK-NEXT: %[[T:.*]] = "ttnn.to_layout"(%[[R]])
@@ -130,7 +130,7 @@ func.func public @chains_of_moves(%x: tensor<2x12xbf16, #ttnn_layout11>) -> tens
 #fi = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, f32>, #dram>, <interleaved>>
 #si = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, si32>, #dram>, <interleaved>>
 
-// Products of integers are computed in float32 and stay there, as do numbers that are rounded and clamped; others are cut off.
+// Casts to integers and back disappear around products of integers and around rounded, clamped numbers. Others truncate.
 // CHECK-LABEL: func.func public @quantised(
 // CHECK: %[[CLAMP:.*]] = "ttnn.clamp_scalar"
 // CHECK-NEXT: %[[B:.*]] = "ttnn.typecast"(%y)

@@ -23,7 +23,7 @@ func.func public @separate(%x: tensor<2x2xbf16, #ttnn_layout>, %w: tensor<2x2xbf
   func.return %4 : tensor<2x2xbf16, #ttnn_layout1>
 }
 
-// What passes values to each other is one function, of several results.
+// Ops that pass values to each other become one function with several results.
 // CHECK-LABEL: func.func private @joined_const_eval_0(
 // CHECK-NEXT: %[[E:.*]] = "ttnn.exp"
 // CHECK-NEXT: %[[L:.*]] = "ttnn.log"

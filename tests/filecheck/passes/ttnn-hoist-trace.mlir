@@ -9,13 +9,13 @@ func.func private @plain_const_eval_0(%0: tensor<2x2xbf16, #ttnn_layout>) -> ten
   func.return %1 : tensor<2x2xbf16, #ttnn_layout>
 }
 
-// What the cached constants leave over is one function; they come in as arguments, its result goes to the last one.
+// The ops after the cached constants become one function. Its arguments are the constants and, last, the slot of the result.
 // CHECK-LABEL: func.func private @trace_0_plain(%0: {{.*}}, %1: {{.*}}, %2: {{.*}} attributes {tt.function_type = "trace_main"}
 // CHECK-NEXT: %[[X:.*]] = "ttnn.to_layout"(%1)
 // CHECK-NEXT: %[[A:.*]] = "ttnn.add"(%[[X]], %0)
 // CHECK-NEXT: "ttnn.copy"(%[[A]], %2)
 // CHECK-NEXT: func.return
-// A slot for the input, which each call brings along, and one for the result.
+// There is a slot for the input, which every call passes, and a slot for the result.
 // CHECK-LABEL: func.func private @allocate_slots_trace_0_plain() -> (tensor<2x2xbf16, #ttnn_layout{{[0-9]*}}>, tensor<2x2xbf16, #ttnn_layout{{[0-9]*}}>) attributes {tt.function_type = "trace_allocate_slots"}
 // CHECK-NEXT: %[[D:.*]] = "ttnn.get_device"
 // CHECK-NEXT: %[[S:.*]] = "ttnn.empty"(%[[D]]) <{shape = #ttnn.shape<2x2>}>
@@ -34,7 +34,7 @@ func.func private @plain_const_eval_0(%0: tensor<2x2xbf16, #ttnn_layout>) -> ten
 // CHECK-NEXT: %[[D:.*]] = "ttnn.get_device"
 // CHECK-NEXT: "ttnn.execute_trace"(%[[D]], %0)
 // CHECK-NEXT: func.return
-// The input is on the host now.
+// The input is now a host tensor.
 // CHECK-LABEL: func.func public @plain(
 // CHECK-NEXT: %[[D:.*]] = "ttnn.get_device"
 // CHECK-NEXT: %[[C:.*]] = ttcore.load_cached(@plain_const_eval_0, [%w])
@@ -52,7 +52,7 @@ func.func private @arguments_and_constants_returned_const_eval_0(%0: tensor<2x2x
   func.return %1 : tensor<2x2xbf16, #ttnn_layout>
 }
 
-// What is no result of the trace is returned past it; what is one twice comes out of it once.
+// A value that the trace does not compute is returned around it. A value that is returned twice is one result of the trace.
 // CHECK-LABEL: func.func private @trace_0_arguments_and_constants_returned(%0: {{[^,]*}}, #ttnn_layout{{[0-9]*}}>, %1: {{[^,]*}}, #ttnn_layout{{[0-9]*}}>) attributes
 // CHECK-LABEL: func.func public @arguments_and_constants_returned(
 // CHECK: %[[C:.*]] = ttcore.load_cached(

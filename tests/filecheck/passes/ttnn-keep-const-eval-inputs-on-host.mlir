@@ -77,7 +77,7 @@ func.func private @weights_const_eval_0(%0: tensor<64x32x1x1xbf16, #kernels>) ->
   func.return %2 : tensor<64x32xbf16, #matrix>
 }
 
-// The host regroups weights that would be a tile for each element.
+// The host reshapes weights that would take a tile per element on the device.
 // CHECK-LABEL: func.func private @weights_const_eval_0(
 // CHECK-NEXT: %[[D:.*]] = "ttnn.get_device"
 // CHECK-NEXT: %[[W:.*]] = "ttnn.reshape"(%0)

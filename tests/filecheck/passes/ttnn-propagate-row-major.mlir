@@ -9,7 +9,7 @@
 #plain_rows = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<64x64xbf16, #dram>, <interleaved>>
 #plain_tiles = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
-// Tiles would pad 3x3 to 32x32: no tiles at all.
+// Tiles would pad 3x3 to 32x32, so the tensor is never tilized.
 // CHECK-LABEL: func.func public @weights(
 // CHECK-NEXT: %[[P:.*]] = "ttnn.permute"(%w) {{.*}} -> tensor<64x64x3x3xbf16, #[[R:.*]]>
 // CHECK-NEXT: func.return %[[P]]
@@ -20,7 +20,7 @@ func.func public @weights(%w: tensor<3x3x64x64xbf16, #rows>) -> tensor<64x64x3x3
   func.return %2 : tensor<64x64x3x3xbf16, #permuted_rows>
 }
 
-// A matrix is transposed by whole tiles, faster than by elements.
+// Transposing a matrix tile by tile is faster than element by element.
 // CHECK-LABEL: func.func public @matrix(
 // CHECK-NEXT: %[[T:.*]] = "ttnn.to_layout"(%x)
 // CHECK-NEXT: "ttnn.permute"(%[[T]])
@@ -31,7 +31,7 @@ func.func public @matrix(%x: tensor<64x64xbf16, #plain_rows>) -> tensor<64x64xbf
   func.return %2 : tensor<64x64xbf16, #plain_tiles>
 }
 
-// What else uses the tiles keeps the conversion where it is.
+// Another user of the tiles keeps the conversion in its place.
 // CHECK-LABEL: func.func public @shared(
 // CHECK-NEXT: %[[T:.*]] = "ttnn.to_layout"(%w)
 // CHECK-NEXT: "ttnn.permute"(%[[T]])
@@ -45,7 +45,7 @@ func.func public @shared(%w: tensor<3x3x64x64xbf16, #rows>) -> (tensor<64x64x3x3
 #heads_tiles = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 2048 + d1 * 32 + d2, d3), <1x1>, memref<64x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #split_tiles = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 256 + d1 * 64 + d2, d3), <1x1>, memref<8x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
-// An input that comes in tiles costs nothing; a parameter is converted on the device, once.
+// Tilizing an input is free, because the caller does it; a parameter is converted on the device, once.
 // CHECK-LABEL: func.func public @heads(
 // CHECK-NEXT: %[[T:.*]] = "ttnn.to_layout"(%x)
 // CHECK-NEXT: "ttnn.permute"(%[[T]])

@@ -5,7 +5,7 @@
 #weight = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x2x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #tile = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 
-// A weight is transposed once; one with two uses, and what is no weight, stay as they are.
+// A weight is transposed once. Weights with two uses and operands that are not weights stay as they are.
 // CHECK-LABEL: func.func public @main(
 // CHECK-NEXT: %[[T:.*]] = "ttnn.permute"(%w) <{permutation = array<i64: 1, 0>
 // CHECK-NEXT: "ttnn.matmul"(%x, %[[T]]) <{transpose_a = false, transpose_b = false

@@ -6,7 +6,7 @@
 #many = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 128 + d1 * 32 + d2, d3), <1x1>, memref<4x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 #place = #ttnn.ttnn_layout<(d0) -> (0, d0), <1x1>, memref<1x1xsi32, #dram>, <interleaved>>
 
-// The operand, which the caller gives up, is the result; the new rows lie on a core for each sequence.
+// The caller gives up the operand, so the operand becomes the result. Each sequence's new row lies on a core of its own.
 // CHECK-LABEL: func.func public @written(
 // CHECK-SAME: ttcore.kv_cache
 // CHECK-NEXT: %[[ROWS:.*]] = "ttnn.to_memory_config"(%rows)
@@ -22,7 +22,7 @@ func.func public @written(%cache: tensor<1x4x64x32xbf16, #cache> {jax.buffer_don
   func.return %1, %2 : tensor<1x4x64x32xbf16, #cache>, tensor<1x4x64x32xbf16, #cache>
 }
 
-// A cache that the caller keeps, one that is read again, and a computed one are copied.
+// A cache is copied if the caller keeps it, if it is read again, or if the program computes it.
 // CHECK-LABEL: func.func public @copied(
 // CHECK-NOT: ttcore.kv_cache
 // CHECK: %[[A:.*]] = "ttnn.assign"(%kept)

@@ -33,7 +33,7 @@ SIZES_OF_THE_HEADER = {
 
 
 SUM_OVER_THE_HEADER = 112136
-"""Of the sizes of all structs and the offsets of all their fields, by the same compiler."""
+"""Sum of the sizes of all structs and the offsets of all their fields, by the same compiler."""
 
 
 def test_every_slot_has_a_struct_for_its_arguments():
@@ -70,9 +70,11 @@ def test_layout_is_what_a_c_compiler_makes_of_the_same_fields(tmp_path):
     printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     for line in printed.splitlines():
         name, size, *offsets = line.split()
-        made = struct(name)
-        assert int(size) == ctypes.sizeof(made), name
-        assert [int(offset) for offset in offsets] == [getattr(made, field).offset for field, _ in fields(name)], name
+        struct_class = struct(name)
+        assert int(size) == ctypes.sizeof(struct_class), name
+        assert [int(offset) for offset in offsets] == [
+            getattr(struct_class, field).offset for field, _ in fields(name)
+        ], name
 
 
 def test_an_answer_is_what_follows_the_handle():

@@ -48,10 +48,10 @@ def test_any_strides_come_back_as_they_went(view):
     ids=lambda dtype: np.dtype(dtype).name,
 )
 def test_every_element_type_comes_back_as_it_went(dtype):
-    given = np.arange(6).astype(dtype).reshape(2, 3)
-    array = jax.device_put(given)
-    assert array.dtype == given.dtype
-    np.testing.assert_array_equal(np.asarray(array), given)
+    values = np.arange(6).astype(dtype).reshape(2, 3)
+    array = jax.device_put(values)
+    assert array.dtype == values.dtype
+    np.testing.assert_array_equal(np.asarray(array), values)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "float16", "float8_e4m3fn", "int4", "bool", "uint16"])
@@ -63,26 +63,26 @@ def test_arrays_without_elements_in_every_type(dtype):
 
 
 def test_an_array_does_not_change_with_the_numpy_array_it_came_from():
-    given = X.copy()
-    array = jax.device_put(given)
-    given[:] = -1
+    values = X.copy()
+    array = jax.device_put(values)
+    values[:] = -1
     np.testing.assert_array_equal(array, X)
 
 
 def test_numpy_reads_a_result_where_it_is():
     result = jax.jit(lambda x: x + 1)(X)
-    seen = np.asarray(result)
-    assert seen.ctypes.data == result.unsafe_buffer_pointer()
-    assert not seen.flags.writeable
+    view = np.asarray(result)
+    assert view.ctypes.data == result.unsafe_buffer_pointer()
+    assert not view.flags.writeable
 
 
 def test_numpy_view_outlives_the_array():
     result = jax.jit(lambda x: x + 1)(X)
-    seen = np.asarray(result)
+    view = np.asarray(result)
     del result
     gc.collect()
     jax.jit(lambda x: x * 2)(X)  # a call frees cells that were destroyed
-    np.testing.assert_array_equal(seen, X + 1)
+    np.testing.assert_array_equal(view, X + 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.int8, np.uint32, np.bool])
@@ -102,11 +102,11 @@ def test_dlpack_to_others_is_without_a_copy(dtype):
 
 
 def test_dlpack_from_others(tt):
-    given = torch.arange(6.0).reshape(2, 3)
-    for source in (given, given.numpy()):
+    values = torch.arange(6.0).reshape(2, 3)
+    for source in (values, values.numpy()):
         array = jax.dlpack.from_dlpack(source, device=tt)
         assert array.devices() == {tt}
-        np.testing.assert_array_equal(array + 1, given.numpy() + 1)
+        np.testing.assert_array_equal(array + 1, values.numpy() + 1)
     assert {device.platform for device in jax.dlpack.from_dlpack(jax.device_put(X)).devices()} == {"cpu"}
 
 

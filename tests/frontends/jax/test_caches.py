@@ -54,9 +54,9 @@ def test_a_cache_that_is_not_donated_never_changes(options):
 def test_a_view_of_a_donated_cache_never_changes(options):
     donating = jax.jit(step, donate_argnums=0, compiler_options=options)
     cache = jax.jit(lambda x: x * 1)(CACHE)
-    seen = np.asarray(cache)
+    view = np.asarray(cache)
     result, _ = donating(cache, NEW, 3)
-    np.testing.assert_array_equal(seen, CACHE)
+    np.testing.assert_array_equal(view, CACHE)
     np.testing.assert_array_equal(result, written(3))
 
 

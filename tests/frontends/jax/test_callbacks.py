@@ -25,12 +25,12 @@ def _on_tt(tt):
 
 
 @pytest.fixture
-def seen():
+def calls():
     return []
 
 
-def note(seen):
-    return lambda *values: seen.append(tuple(np.asarray(value).tolist() for value in values))
+def note(calls):
+    return lambda *values: calls.append(tuple(np.asarray(value).tolist() for value in values))
 
 
 def test_debug_print(capsys):
@@ -50,27 +50,27 @@ def test_debug_print_of_nothing_and_outside_of_jit(capsys):
     assert capsys.readouterr().out == "here\nthere [1. 1.]\n"
 
 
-def test_debug_callback_under_transformations(seen):
+def test_debug_callback_under_transformations(calls):
     def f(x):
-        jax.debug.callback(note(seen), x)
+        jax.debug.callback(note(calls), x)
         return x * x
 
     jax.jit(jax.vmap(f))(X[0])
     jax.jit(jax.grad(f))(3.0)
     jax.effects_barrier()
-    assert sorted(seen) == [(0,), (1,), (2,), (3,)]
+    assert sorted(calls) == [(0,), (1,), (2,), (3,)]
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.int32, np.uint32, np.float16, np.float32, jnp.bfloat16])
 def test_pure_callback_in_every_type(dtype):
-    given = X.astype(dtype)
+    values = X.astype(dtype)
 
     def host(x):
-        assert x.dtype == given.dtype
+        assert x.dtype == values.dtype
         return np.asarray(x)[::-1]
 
-    got = jax.jit(lambda x: jax.pure_callback(host, jax.ShapeDtypeStruct(x.shape, x.dtype), x))(given)
-    np.testing.assert_array_equal(got, given[::-1])
+    got = jax.jit(lambda x: jax.pure_callback(host, jax.ShapeDtypeStruct(x.shape, x.dtype), x))(values)
+    np.testing.assert_array_equal(got, values[::-1])
 
 
 def test_pure_callback_between_ops_with_several_results():
@@ -88,57 +88,57 @@ def test_pure_callback_of_constants_is_not_computed_ahead():
     assert [int(f()) for _ in range(3)] == [1, 2, 3]
 
 
-def test_each_of_two_equal_calls_is_made(seen):
+def test_each_of_two_equal_calls_is_made(calls):
     @jax.jit
     def f(x):
-        io_callback(note(seen), None, x)
-        io_callback(note(seen), None, x)
+        io_callback(note(calls), None, x)
+        io_callback(note(calls), None, x)
 
     f(1)
     jax.effects_barrier()
-    assert seen == [(1,), (1,)]
+    assert calls == [(1,), (1,)]
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_loops_call_in_every_round(seen, ordered):
+def test_loops_call_in_every_round(calls, ordered):
     """Loops call in every round, also if nothing uses their results; so do scans that are unrolled."""
 
     def body(i, x):
-        io_callback(note(seen), None, i, x.sum(), ordered=ordered)
+        io_callback(note(calls), None, i, x.sum(), ordered=ordered)
         return jnp.tanh(x @ x.T @ x) + 1
 
     jax.jit(lambda x: (jax.lax.fori_loop(0, 20, body, x), None)[1])(X)
     jax.effects_barrier()
-    assert [number for number, _ in seen] == list(range(20))
+    assert [number for number, _ in calls] == list(range(20))
 
 
-def test_while_loop_calls_in_order(seen):
+def test_while_loop_calls_in_order(calls):
     @jax.jit
     def f(x):
         def body(x):
-            io_callback(note(seen), None, x, ordered=True)
-            io_callback(note(seen), None, -x, ordered=True)
+            io_callback(note(calls), None, x, ordered=True)
+            io_callback(note(calls), None, -x, ordered=True)
             return x * 2
 
         return jax.lax.while_loop(lambda x: x < 10, body, x)
 
     assert f(3) == 12
     jax.effects_barrier()
-    assert seen == [(3,), (-3,), (6,), (-6,)]
+    assert calls == [(3,), (-3,), (6,), (-6,)]
 
 
-def test_only_the_branch_that_is_taken_calls(seen):
+def test_only_the_branch_that_is_taken_calls(calls):
     @jax.jit
     def f(x):
         def one(x):
-            jax.debug.callback(note(seen), x)
+            jax.debug.callback(note(calls), x)
             return x
 
         return jax.lax.cond(x > 0, one, lambda x: -x, x)
 
     assert (f(2), f(-3)) == (2, 3)
     jax.effects_barrier()
-    assert seen == [(2,)]
+    assert calls == [(2,)]
 
 
 def test_a_callback_that_runs_jax():
@@ -166,11 +166,11 @@ def test_functions_live_as_long_as_programs():
         def __call__(self, x):
             return x
 
-    def made():
+    def function_and_reference():
         host = Host()
         return jax.jit(lambda x: jax.pure_callback(host, LIKE_X, x)), weakref.ref(host)
 
-    f, alive = made()
+    f, alive = function_and_reference()
     f(X)
     gc.collect()
     np.testing.assert_array_equal(f(X), X)
@@ -187,12 +187,12 @@ def test_a_function_of_another_process_is_an_error():
         callbacks.find("another:0:0")
 
 
-def test_tokens_are_passed_on_by_programs(seen):
+def test_tokens_are_passed_on_by_programs(calls):
     """Ordered callbacks in successive programs: the token is an argument and a result of each program."""
     f = jax.jit(
         lambda x: (
-            io_callback(lambda x: seen.append(int(x)) or x, jax.ShapeDtypeStruct((), np.int32), x, ordered=True) + 1
+            io_callback(lambda x: calls.append(int(x)) or x, jax.ShapeDtypeStruct((), np.int32), x, ordered=True) + 1
         )
     )
     assert f(f(1)) == 3
-    assert seen == [1, 2]
+    assert calls == [1, 2]

@@ -28,16 +28,16 @@ def executables() -> Iterator[list[Any]]:
     """Yields a list that receives the executables that JAX compiles for ``tt`` inside the ``with`` block."""
     from tt_xla.frontends.jax.pjrt.executable import Executable
 
-    made: list[Any] = []
+    created: list[Any] = []
     original = Executable.__init__
 
     def spy(self, *args):
         original(self, *args)
-        made.append(self)
+        created.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Executable, "__init__", spy)
-        yield made
+        yield created
 
 
 def train(loss, parameters, steps=12):
@@ -102,9 +102,9 @@ def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
     recognise_models()
     model = nn.Dense(16, dtype=jnp.bfloat16, param_dtype=jnp.bfloat16)
     variables = model.init(jax.random.key(0), X)
-    with executables() as made:
+    with executables() as created:
         compiled = jax.jit(model.apply).lower(variables, X).compile({"experimental_weight_dtype": "bfp_bf8"})
-    (executable,) = made
+    (executable,) = created
     roles = {argument.name: str(argument.role) for argument in executable.program.arguments}
     assert roles == {"params.bias": "parameter", "params.kernel": "parameter", "arg2": "input"}
     for _ in range(3):
@@ -122,21 +122,21 @@ def test_nnx_state_is_parameters(tt, way):
     recognise_models()
     model = nnx.Sequential(nnx.Linear(8, 16, rngs=nnx.Rngs(0)), nnx.Dropout(0.5, rngs=nnx.Rngs(1)))
     graph, state = nnx.split(model)
-    with executables() as made:
+    with executables() as created:
         if way == "nnx.jit":
             nnx.jit(lambda model, x: model(x))(model, X)
         else:
             jax.jit(lambda state, x: nnx.merge(graph, state)(x))(state, X)
-    roles = {argument.name: str(argument.role) for argument in made[-1].program.arguments}
+    roles = {argument.name: str(argument.role) for argument in created[-1].program.arguments}
     assert [name for name, role in roles.items() if role == "parameter"] == ["layers.0.bias", "layers.0.kernel"]
     assert len(roles) > 3  # x, and the state of the random numbers
 
 
 def roles_of(function, *args):
     """Returns names and roles of the arguments of a jitted function's program."""
-    with executables() as made:
+    with executables() as created:
         function(*args)
-    return {argument.name: str(argument.role) for argument in made[-1].program.arguments}
+    return {argument.name: str(argument.role) for argument in created[-1].program.arguments}
 
 
 def test_layers_of_equinox_are_parameters_whatever_holds_them(tt):

@@ -1,4 +1,4 @@
-"""The patches of JAX stand in one file, and every private name that it uses exists in the installed JAX."""
+"""One file holds all patches of JAX, and every private name that it uses exists in the installed JAX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRAMEWORKS = ("jax", "jaxlib")
 
 
 def resolves(path: str) -> bool:
-    """Whether a dotted path names a module, or an attribute inside one."""
+    """Returns whether a dotted path names a module, or an attribute inside one."""
     parts = path.split(".")
     for count in range(len(parts), 0, -1):
         try:
@@ -43,7 +43,7 @@ def test_a_name_that_is_missing_does_not_resolve():
 
 
 def imported_names(tree: ast.AST) -> dict[str, str]:
-    """Names bound by imports of JAX and jaxlib anywhere in a file, with the dotted path of each."""
+    """Returns names bound by imports of JAX and jaxlib anywhere in a file, with the dotted path of each."""
     names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in FRAMEWORKS:
@@ -57,7 +57,7 @@ def imported_names(tree: ast.AST) -> dict[str, str]:
 
 
 def dotted(node: ast.AST) -> str:
-    """Text of an attribute chain such as ``compiler.backend_compile``; empty for every other expression."""
+    """Returns the text of an attribute chain such as ``compiler.backend_compile``; empty for other expressions."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and (root := dotted(node.value)):
@@ -66,7 +66,7 @@ def dotted(node: ast.AST) -> str:
 
 
 def assigned_attributes(tree: ast.AST) -> list[str]:
-    """Attribute chains that a file assigns to or deletes, also with ``setattr`` and ``delattr``."""
+    """Returns attribute chains that a file assigns to or deletes, also with ``setattr`` and ``delattr``."""
     chains = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
@@ -77,15 +77,15 @@ def assigned_attributes(tree: ast.AST) -> list[str]:
 
 
 def patches(source: str) -> list[str]:
-    """Attributes of JAX and jaxlib that a file changes."""
+    """Returns the attributes of JAX and jaxlib that a file changes."""
     tree = ast.parse(source)
     names = imported_names(tree)
     return [chain for chain in assigned_attributes(tree) if chain.partition(".")[0] in names and "." in chain]
 
 
 def test_no_other_file_changes_jax():
-    found = {str(path.relative_to(SOURCES)): patches(path.read_text()) for path in SOURCES.rglob("*.py")}
-    assert {path for path, chains in found.items() if chains} == {"tt_xla/frontends/jax/plugin.py"}
+    patches_by_file = {str(path.relative_to(SOURCES)): patches(path.read_text()) for path in SOURCES.rglob("*.py")}
+    assert {path for path, chains in patches_by_file.items() if chains} == {"tt_xla/frontends/jax/plugin.py"}
 
 
 @pytest.mark.parametrize(

@@ -44,11 +44,11 @@ def effort(level):
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_optimization_level_reaches_the_compiler(monkeypatch, level):
     """JAX moves the optimization level from the options to another field of the request."""
-    seen = []
+    parsed = []
     parse = CompileOptions.parse
-    monkeypatch.setattr(CompileOptions, "parse", lambda given: seen.append(parse(given)) or seen[-1])
+    monkeypatch.setattr(CompileOptions, "parse", lambda values: parsed.append(parse(values)) or parsed[-1])
     jax.jit(lambda x: x * 2, compiler_options={"optimization_level": effort(level)}).lower(X).compile()
-    assert [options.optimization_level for options in seen] == [level]
+    assert [options.optimization_level for options in parsed] == [level]
 
 
 def test_options_of_every_kind():

@@ -1,4 +1,4 @@
-"""A stand-in for compiler and runtime: the StableHLO module runs on JAX's CPU client, exactly."""
+"""Fixtures that replace compiler and runtime by JAX's CPU client, which computes StableHLO in its own types."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def to_torch(array: np.ndarray) -> torch.Tensor:
 
 
 def run_on_jax_cpu(module):
-    """A callable that runs a module on host tensors."""
+    """Returns a callable that runs a module on host tensors."""
     client = jax_backend.get_backend("cpu")
     devices = jaxlib._jax.DeviceList(tuple(client.local_devices()[:1]))
     executable = client.compile_and_load(module.operation.get_asm(), devices)
 
-    def call(tensors, versions, given=()):
+    def call(tensors, versions, donated=()):
         with jax.enable_x64(True):
             arrays = [jax.device_put(to_numpy(tensor), client.local_devices()[0]) for tensor in tensors]
             results = executable.execute(arrays)
@@ -53,7 +53,7 @@ def as_tuple(value):
 
 
 def lower_with_inputs(function, *inputs):
-    """Lowers a function as the backend does. Returns it and the inputs of its graph: constants, then ``inputs``."""
+    """Lowers a function as the backend does. Returns the result, and the graph's inputs: constants, then ``inputs``."""
     captured = []
 
     def capture(graph, inputs):
@@ -104,29 +104,29 @@ def compare_with_eager(function, *inputs, rtol=2e-5, atol=2e-5):
 
 @pytest.fixture(scope="session")
 def lowered():
-    """``lowered(function, *inputs)``: what :func:`lower_to_stablehlo` makes of a function."""
+    """Returns ``lowered(function, *inputs)``, which lowers a function with :func:`lower_to_stablehlo`."""
     return lower_function
 
 
 @pytest.fixture(scope="session")
 def check():
-    """``check(function, *inputs)``: the lowered function gives what eager torch gives."""
+    """Returns ``check(function, *inputs)``, which compares the lowered function with eager torch."""
     return compare_with_eager
 
 
 @pytest.fixture(scope="session")
 def run_module():
-    """``run_module(module)(tensors, versions)``: runs a StableHLO module exactly."""
+    """Returns ``run_module(module)(tensors, versions)``, which runs a StableHLO module in its own types."""
     return run_on_jax_cpu
 
 
 class Loads(list):
-    """The (module, options) pairs that were compiled."""
+    """Records the (module, options) pairs that were compiled."""
 
 
 @pytest.fixture
 def on_jax(monkeypatch):
-    """Runs compiled graphs on JAX's CPU client; gives what was compiled."""
+    """Runs compiled graphs on JAX's CPU client. Returns the record of what was compiled."""
     loads = Loads()
 
     def compile_and_load(module, options, part=None):
@@ -142,5 +142,5 @@ def on_jax(monkeypatch):
 
 @pytest.fixture
 def exact(monkeypatch):
-    """Computes in the tensors' own types, so that a difference to the CPU is a fault."""
+    """Computes in the tensors' own types, so that any difference from the CPU is a fault."""
     monkeypatch.setattr(settings, "_current", settings.Settings({"numerics": "exact"}))

@@ -111,11 +111,11 @@ def test_ops_carry_the_users_line(on_jax):
 
 
 def test_versions_reach_the_runtime(monkeypatch):
-    seen = []
+    passed_versions = []
 
     def compile_and_load(module, options, part=None):
-        def call(tensors, versions, given=()):
-            seen.append(list(versions))
+        def call(tensors, versions, donated=()):
+            passed_versions.append(list(versions))
             return [torch.zeros(2, 2)]
 
         return compilation.Loaded(call)
@@ -130,10 +130,10 @@ def test_versions_reach_the_runtime(monkeypatch):
         model.weight.copy_(torch.ones(2, 2))
         compiled(x.to("tt"))
         torch.compile(copy.deepcopy(model).cpu(), backend="tt")(x)
-    weights, inputs = zip(*seen, strict=True)
+    weights, inputs = zip(*passed_versions, strict=True)
     assert weights[0] == weights[1] != weights[2]
     assert len(set(inputs[:3])) == 3
-    assert seen[3] == [None, None]
+    assert passed_versions[3] == [None, None]
 
 
 def test_new_options_compile_again(on_jax):

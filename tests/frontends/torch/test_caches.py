@@ -1,4 +1,4 @@
-"""A compiled graph writes to a cache in the memory of the user's tensor, and nowhere else."""
+"""A compiled graph writes to a cache only in the memory of the user's tensor."""
 
 from __future__ import annotations
 
@@ -56,10 +56,12 @@ def writes() -> int:
 
 @pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])
 @pytest.mark.parametrize(
-    ("function", "count", "wanted"),
+    ("function", "count", "expected_writes"),
     [(index_copy, 1, 1), (index_put, 1, 1), (assign, 1, 1), (prefill, 32, 2), (prefill_by_slice, 32, 2)],
 )
-def test_a_cache_stays_where_it_is(function: Callable[..., Any], count: int, wanted: int, traced: bool) -> None:
+def test_a_cache_stays_where_it_is(
+    function: Callable[..., Any], count: int, expected_writes: int, traced: bool
+) -> None:
     call = compiled(function, traced)
     cache, expected = CACHE.to("tt"), CACHE.clone()
     address, alias = buffer_of(cache).host.data_ptr(), cache[0]
@@ -70,7 +72,7 @@ def test_a_cache_stays_where_it_is(function: Callable[..., Any], count: int, wan
         assert buffer_of(cache).host.data_ptr() == address
         assert torch.equal(cache.cpu(), expected)
         assert torch.equal(alias.cpu(), expected[0])
-    assert writes() == wanted
+    assert writes() == expected_writes
 
 
 @pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])

@@ -1,4 +1,4 @@
-"""``torch.compile`` keeps its promises on tt: graph breaks, mutation, aliases, modes, changing sizes and numbers."""
+"""``torch.compile`` on tt: graph breaks, mutation, aliases, modes, and sizes and numbers that change."""
 
 from __future__ import annotations
 
@@ -265,9 +265,9 @@ def test_outputs_that_share_memory(grad):
         return y, y[0], y.t()
 
     x = torch.ones(2, 3, device="tt", requires_grad=grad)
-    whole, row, turned = compiled(function)(x)
+    product, row, turned = compiled(function)(x)
     assert turned.stride() == (1, 3)
-    whole.detach().zero_()
+    product.detach().zero_()
     assert row.tolist() == [0, 0, 0]
     assert turned.tolist() == [[0, 0]] * 3
 
@@ -307,15 +307,15 @@ def test_outputs_that_share_memory_are_no_views_to_autograd():
 def test_generators_break_the_graph_as_torchs_own_do(on_jax):
     held = {device: torch.Generator(device=device).manual_seed(1) for device in ("cpu", "tt")}
 
-    def function(x, given):
-        made = torch.Generator(device=x.device).manual_seed(5)
-        for generator in (given, made, held[x.device.type]):
+    def function(x, passed):
+        created = torch.Generator(device=x.device).manual_seed(5)
+        for generator in (passed, created, held[x.device.type]):
             x = x * 2 + torch.rand(x.shape, generator=generator, device=x.device)
-        return torch.empty_like(x).normal_(generator=given) - x
+        return torch.empty_like(x).normal_(generator=passed) - x
 
     def twice(function, device):
-        x, given = torch.arange(3.0, device=device), torch.Generator(device=device).manual_seed(3)
-        return [function(x, given).cpu() for _ in range(2)]
+        x, passed = torch.arange(3.0, device=device), torch.Generator(device=device).manual_seed(3)
+        return [function(x, passed).cpu() for _ in range(2)]
 
     assert torch.equal(torch.stack(twice(compiled(function), "tt")), torch.stack(twice(function, "cpu")))
     assert on_jax

@@ -1,4 +1,4 @@
-"""``torch.set_default_device("tt")``: no tensor that the frontend or the runtime makes for itself is on the device."""
+"""With ``torch.set_default_device("tt")`` frontend and runtime allocate none of their own tensors on the device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_model_trains_and_runs_often():
     assert losses[-1] < losses[0]
     model.eval()
     with torch.no_grad():
-        results = [compiled(indices) for _ in range(25)]  # emulated programs that run often get faster ways
+        results = [compiled(indices) for _ in range(25)]  # programs that run often get fused kernels
         expected = model.cpu()(indices.cpu())
     for result in results:
         assert result.device.type == "tt"

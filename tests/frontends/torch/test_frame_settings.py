@@ -40,7 +40,7 @@ def _stores_streams(names: set[str]) -> bool:
 
 
 def _compilations(backend, sizes: range) -> int:
-    """Number of graphs that ``backend`` gets when a function is called with each size, sizes being static."""
+    """Returns the number of graphs that ``backend`` receives for calls with each size; sizes are static."""
     graphs = []
 
     def counted(graph, inputs):

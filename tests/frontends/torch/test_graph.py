@@ -42,15 +42,15 @@ def run(model, *inputs, **options):
 
 def captured(model, *inputs):
     """Returns the graph that dynamo captures."""
-    found = []
+    graphs = []
 
     def keep(graph_module, _):
-        found.append(graph_module)
+        graphs.append(graph_module)
         return graph_module
 
     torch._dynamo.reset()
     torch.compile(model, backend=keep)(*inputs)
-    return found[0]
+    return graphs[0]
 
 
 class LlamaNorm(nn.Module):
@@ -225,8 +225,8 @@ class TestComposites:
     def test_attention_in_bfloat16(self, modules):
         parts = [torch.randn(1, 2, 8, 16, dtype=torch.bfloat16) for _ in range(3)]
         expected = F.scaled_dot_product_attention(*parts, is_causal=True)
-        found = run(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), *parts)
-        torch.testing.assert_close(found, expected, rtol=5e-2, atol=5e-2)
+        result = run(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), *parts)
+        torch.testing.assert_close(result, expected, rtol=5e-2, atol=5e-2)
         assert composites(modules[-1]) == ["tenstorrent.scaled_dot_product_attention"]
 
     def test_an_unknown_name_is_computed_by_its_ops(self, modules):
@@ -251,8 +251,8 @@ class TestComposites:
             return builder.mark_outputs(builder.mark_inputs(x).exp() + 1) * 2
 
         x = torch.randn(4, 4)
-        found = torch.compile(my_op, backend="tt", fullgraph=True)(x)
-        torch.testing.assert_close(found, (x.exp() + 1) * 2, rtol=2e-2, atol=2e-2)
+        result = torch.compile(my_op, backend="tt", fullgraph=True)(x)
+        torch.testing.assert_close(result, (x.exp() + 1) * 2, rtol=2e-2, atol=2e-2)
         assert composites(modules[-1]) == ["tenstorrent.mine"]
 
     def test_attributes_of_every_kind_arrive(self, modules):
@@ -341,8 +341,8 @@ class TestComposites:
         torch.compile(model, backend="tt")(x).sum().backward()
         other(x).sum().backward()
         assert composites(modules[0]) == ["tenstorrent.gelu"]
-        for found, expected in zip(model.parameters(), other.parameters(), strict=True):
-            torch.testing.assert_close(found.grad, expected.grad, rtol=2e-2, atol=2e-2)
+        for parameter, expected in zip(model.parameters(), other.parameters(), strict=True):
+            torch.testing.assert_close(parameter.grad, expected.grad, rtol=2e-2, atol=2e-2)
 
 
 def _swapped(function, composite):
@@ -382,8 +382,8 @@ class TestOwnComposite:
         def replace_prelu_module(gm, node, module):
             weight = module_parameter(gm, node, "weight")
             with gm.graph.inserting_after(node):
-                made = gm.graph.call_function(composite_prelu, (node.args[0], weight))
-            node.replace_all_uses_with(made)
+                replacement = gm.graph.call_function(composite_prelu, (node.args[0], weight))
+            node.replace_all_uses_with(replacement)
             gm.graph.erase_node(node)
 
         replacements[F.softplus] = composite_softplus

@@ -18,11 +18,11 @@ def _fresh():
     gc.collect()
 
 
-def kept() -> int:
+def const_eval_bytes() -> int:
     return torch.tt.memory_stats()["runtime.const_eval_bytes"]
 
 
-def taken() -> int:
+def bytes_in_use() -> int:
     gc.collect()
     return torch.tt.memory_allocated()
 
@@ -44,31 +44,31 @@ def network() -> torch.nn.Module:
 
 
 def test_deleting_a_compiled_model_frees_its_weights_and_what_was_made_of_them():
-    before, kept_before = taken(), kept()
+    before, kept_before = bytes_in_use(), const_eval_bytes()
     model = network().bfloat16().to("tt")
     call = torch.compile(model, backend="tt", options=BFP8)
     x = torch.ones(4, 64, dtype=torch.bfloat16).to("tt")
     with torch.no_grad():
         call(x)
-        assert kept() > kept_before  # the program keeps block-float weights
+        assert const_eval_bytes() > kept_before  # the program keeps block-float weights
         weights = sum(p.numel() * p.element_size() for p in model.parameters())
-        assert taken() - before == weights + x.numel() * x.element_size()  # weights count once, also after runs
+        assert bytes_in_use() - before == weights + x.numel() * x.element_size()  # weights count once, also after runs
     del model, call, x
-    assert taken() == before
-    assert kept() == kept_before
+    assert bytes_in_use() == before
+    assert const_eval_bytes() == kept_before
 
 
 def test_writing_to_a_weight_drops_what_was_made_of_it():
-    kept_before = kept()
+    kept_before = const_eval_bytes()
     model = torch.nn.Linear(64, 64).bfloat16().to("tt")
     call = torch.compile(model, backend="tt", options=BFP8)
     x = torch.ones(4, 64, dtype=torch.bfloat16).to("tt")
     with torch.no_grad():
         call(x)
-        assert kept() > kept_before
+        assert const_eval_bytes() > kept_before
         model.weight.copy_(torch.zeros(64, 64, dtype=torch.bfloat16))
         torch_xla.sync()
-        assert kept() == kept_before
+        assert const_eval_bytes() == kept_before
         assert torch.equal(call(x).cpu(), model.bias.cpu().expand(4, 64))
         model.weight.data = torch.full((64, 64), 0.5, dtype=torch.bfloat16).to("tt")
         assert torch.allclose(call(x).cpu(), model.bias.cpu() + 32, atol=0.25)
@@ -124,7 +124,7 @@ def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change
 
     torch_xla.set_custom_compile_options(BFP8)
     try:
-        before, kept_before = taken(), kept()
+        before, kept_before = bytes_in_use(), const_eval_bytes()
         others = set(get_device()._executables)  # executables of earlier tests, and those that JAX keeps
         torch.manual_seed(0)
         model = torch.nn.Linear(64, 64).bfloat16().to("tt")
@@ -139,10 +139,10 @@ def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change
 
         first = compiled()
         run(model, 1)
-        assert kept() == kept_before
+        assert const_eval_bytes() == kept_before
         run(model, 2)
         assert compiled() - first == 2
-        assert kept() > kept_before
+        assert const_eval_bytes() > kept_before
         for seed in (1, 2, 3):
             run(model, seed)
         assert compiled() - first == 2
@@ -154,7 +154,7 @@ def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change
         assert torch.equal(run(model, 1), model.bias.cpu().detach().expand(4, 64))
         assert executable.counters.const_evals > evals
         del model, executable, new
-        assert taken() == before
-        assert kept() == kept_before
+        assert bytes_in_use() == before
+        assert const_eval_bytes() == kept_before
     finally:
         torch_xla.set_custom_compile_options({})

@@ -57,17 +57,17 @@ def test_a_counter_that_only_counts(on_jax):
 
     class Counter:
         def __init__(self):
-            self.seen = 2  # PyTorch keeps 0 and 1 constant
+            self.value = 2  # PyTorch keeps 0 and 1 constant
 
     def function(x, counter):
-        counter.seen = operator.add(counter.seen, 1)
+        counter.value = operator.add(counter.value, 1)
         return (x + 1,)
 
     counter = Counter()
     compiled = torch.compile(function, backend="tt")
     for _ in range(5):
         compiled(X, counter)
-    assert counter.seen == 7
+    assert counter.value == 7
     assert len(on_jax) == 2
 
 

@@ -48,8 +48,8 @@ def test_aliases_and_mutations_stay(direct, function):
     x = torch.arange(6.0).reshape(2, 3)
     moved = x.clone().to("tt")
     results, expected = call(moved), function(x)
-    for result, wanted in zip(_as_tuple(results), _as_tuple(expected), strict=True):
-        assert torch.equal(result.cpu(), wanted)
+    for result, reference in zip(_as_tuple(results), _as_tuple(expected), strict=True):
+        assert torch.equal(result.cpu(), reference)
     assert torch.equal(moved.cpu(), x)
     if isinstance(results, tuple):
         shared = results[0].untyped_storage().data_ptr() == results[1].untyped_storage().data_ptr()

@@ -79,10 +79,10 @@ def test_another_program_has_them_back():
     x = torch.randn(32, 128).to(torch.bfloat16)
     other = torch.compile(lambda x: x @ network[0].weight.t() + network[0].weight.sum(), backend="tt")
     with torch.no_grad():
-        found = [other(x.to("tt")).cpu() for _ in range(4)]
+        results = [other(x.to("tt")).cpu() for _ in range(4)]
     expected = x.float() @ parameters[0].cpu().float().t() + parameters[0].cpu().float().sum()
-    torch.testing.assert_close(found[0].float(), expected, rtol=2**-6, atol=0.1)
-    assert all(torch.equal(each, found[0]) for each in found)
+    torch.testing.assert_close(results[0].float(), expected, rtol=2**-6, atol=0.1)
+    assert all(torch.equal(each, results[0]) for each in results)
 
 
 def test_views_and_state_dicts_see_them():

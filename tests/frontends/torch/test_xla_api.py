@@ -204,12 +204,12 @@ def test_collectives_over_one_device():
 def test_launching_stepping_and_closures():
     import torch_xla.core.xla_model as xm
 
-    seen = []
-    torch_xla.launch(lambda index, name: seen.append((index, name)), args=("a",))
+    events = []
+    torch_xla.launch(lambda index, name: events.append((index, name)), args=("a",))
     with torch_xla.step():
-        seen.append("in")
-    xm.add_step_closure(seen.append, ("closure",))
-    assert seen == [(0, "a"), "in", "closure"]
+        events.append("in")
+    xm.add_step_closure(events.append, ("closure",))
+    assert events == [(0, "a"), "in", "closure"]
     assert torch_xla.compile(torch.tanh)(torch.zeros(2, device="tt")).tolist() == [0, 0]
     assert xm.get_num_cached_compilation_graph() > 0
 

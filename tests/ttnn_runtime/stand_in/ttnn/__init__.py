@@ -72,8 +72,8 @@ def _say(name):
             file.write(name + "\n")
 
 
-def _array(given):
-    return given.array if isinstance(given, Tensor) else given
+def _array(tensor):
+    return tensor.array if isinstance(tensor, Tensor) else tensor
 
 
 def _op(compute):
@@ -86,17 +86,17 @@ def _op(compute):
         keywords = {
             key: value for key, value in keywords.items() if key not in ("memory_config", "compute_kernel_config")
         }
-        first = next(given for given in tensors if isinstance(given, Tensor))
+        first = next(operand for operand in tensors if isinstance(operand, Tensor))
 
         def again():
-            given = [_array(tensor) for tensor in tensors]
-            return compute(*given, **{key: _array(value) for key, value in keywords.items()})
+            arrays = [_array(tensor) for tensor in tensors]
+            return compute(*arrays, **{key: _array(value) for key, value in keywords.items()})
 
-        made = Tensor(again(), first.dtype, first.layout, first.place)
+        result = Tensor(again(), first.dtype, first.layout, first.place)
         _programs_us.append(2.0)
         if _recorded is not None:
-            _recorded.append((made, again))
-        return made
+            _recorded.append((result, again))
+        return result
 
     return run
 
@@ -156,10 +156,10 @@ def permute(x, permutation):
 
 def _changed(tensor, **changes):
     fields = {"data_type": tensor.dtype, "layout": tensor.layout, "place": tensor.place} | changes
-    made = Tensor(tensor.array, **fields)
+    copy = Tensor(tensor.array, **fields)
     if _recorded is not None:
-        _recorded.append((made, lambda: tensor.array))
-    return made
+        _recorded.append((copy, lambda: tensor.array))
+    return copy
 
 
 def to_layout(tensor, layout, dtype=None, memory_config=None):
@@ -175,9 +175,9 @@ def to_dtype(tensor, dtype):
 
 
 def typecast(tensor, dtype, memory_config=None):
-    made = _changed(tensor, data_type=dtype)
-    made.array = made.array.astype(_NUMPY.get(dtype, numpy.float32))
-    return made
+    converted = _changed(tensor, data_type=dtype)
+    converted.array = converted.array.astype(_NUMPY.get(dtype, numpy.float32))
+    return converted
 
 
 def to_device(tensor, device, memory_config=None):
@@ -259,8 +259,8 @@ def ReadDeviceProfiler(device):
 
 
 def get_latest_programs_perf_data():
-    found, _programs_us[:] = list(_programs_us), []
+    durations, _programs_us[:] = list(_programs_us), []
     result = "DEVICE KERNEL DURATION [ns]"
     return {
-        0: [SimpleNamespace(program_analyses_results={result: SimpleNamespace(duration=us * 1000)}) for us in found]
+        0: [SimpleNamespace(program_analyses_results={result: SimpleNamespace(duration=us * 1000)}) for us in durations]
     }
