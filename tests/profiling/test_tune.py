@@ -274,6 +274,31 @@ def test_ray_runs_trials_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         RayExecutor("cluster:1")
 
 
+@pytest.mark.parametrize("error", [ConnectionError("no answer"), RuntimeError("no head"), ValueError("no port")])
+def test_an_address_without_a_cluster_is_refused(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def init(address: str, **rest: Any) -> None:
+        raise error
+
+    monkeypatch.setitem(sys.modules, "ray", types.SimpleNamespace(init=init))
+    with pytest.raises(OptionError, match=f"There is no Ray cluster at 'cluster:1': {error}"):
+        RayExecutor("cluster:1")
+    error = TypeError("a fault of ours")
+    with pytest.raises(TypeError, match="a fault of ours"):
+        RayExecutor("cluster:1")
+
+
+def test_processes_end_with_a_search_that_is_left_early(tmp_path: Path) -> None:
+    scripts = {"quick": "import os; os._exit(7)", "slow": "import time; time.sleep(600)"}
+    for name, text in scripts.items():
+        (tmp_path / name).write_text(text)
+    executor = LocalExecutor(2)
+    specs = [Spec(Choice(), str(tmp_path / name), (), "", "", str(tmp_path / "r.pt")) for name in scripts]
+    outcomes = executor(specs)
+    assert "code 7" in next(outcomes).error
+    outcomes.close()
+    assert {process.returncode for process in executor._started} == {7, -9}
+
+
 def test_invalid_arguments_are_refused(program: str) -> None:
     for flags, message in (
         (["--levels", "3"], "'3' is not a list of 0, 1, 2"),

@@ -480,3 +480,25 @@ def test_the_command(models, tmp_path):
     assert (out / "index.html").exists()
     again = CliRunner().invoke(cli, [*arguments, "--against", str(out)])
     assert "5 of them ran earlier" in again.output
+
+
+class Plain:
+    _variant = None
+
+
+class Unfinished(Plain):
+    @classmethod
+    def get_model_info(cls, variant):
+        raise NotImplementedError
+
+
+class Broken(Plain):
+    @classmethod
+    def get_model_info(cls, variant):
+        return {}["name"]
+
+
+def test_a_loader_may_have_no_information_about_its_model_but_not_a_broken_one():
+    assert loading.info_of(Plain()) == loading.info_of(Unfinished()) == {}
+    with pytest.raises(KeyError, match="name"):
+        loading.info_of(Broken())

@@ -13,6 +13,7 @@ from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.lexing import FastLexer
+from tt_xla.ir.parsing import MLIRParser
 from tt_xla.ir.text import parse_module
 
 PARTS = (
@@ -103,3 +104,22 @@ def test_an_error_shows_behind_a_text_that_was_read_before(before: str, after: s
     place = MODULE.rindex(before)
     with pytest.raises(MalformedModuleError):
         parse_module(MODULE[:place] + after + MODULE[place + len(before) :])
+
+
+@pytest.mark.parametrize("error", [NotImplementedError("semi-affine"), RecursionError("deep"), KeyError("no such")])
+def test_errors_of_the_parser_are_errors_of_the_text(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(parser: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(MLIRParser, "parse_module", fail)
+    with pytest.raises(MalformedModuleError, match=type(error).__name__):
+        parse_module("")
+
+
+def test_a_lack_of_memory_is_no_error_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(parser: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(MLIRParser, "parse_module", fail)
+    with pytest.raises(MemoryError):
+        parse_module("")

@@ -86,7 +86,7 @@ class Run:
         for number in numbers:
             try:
                 self.v[number] = self.make(number)
-            except Exception:
+            except Exception:  # TT-NN's, which has no class of its own for its refusals
                 self.v.pop(number, None)
 
 
@@ -161,7 +161,7 @@ def main(job_path, report_path, first_program, first_step):
                 try:
                     differences = run.step(step)
                     write(program=p, step=s, differs=differences, used=used(device))
-                except Exception as error:
+                except Exception as error:  # whatever TT-NN raises for a call is what it says of the call
                     write(program=p, step=s, refused=reason(error))
                     run.replace(step["results"])
             for tensor in run.v.values():

@@ -66,6 +66,20 @@ def _with_aliases(module: ModuleOp, text: str) -> str:
     return f"{head}\n{text}" if head else text
 
 
+_PARSER_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""Errors that xDSL's parser lets out besides its own: NotImplementedError for a semi-affine map, RecursionError for
+deep nesting. A lack of memory, or a module that cannot be imported, says nothing about the text."""
+
+
 def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) -> ModuleOp:
     """Parses and verifies a module of TTIR or TTNN, ours or a dump of upstream's.
 
@@ -83,8 +97,7 @@ def parse_module(text: str, name: str = "<text>", *, unknown_ops: bool = False) 
         module.verify()
     except (ParseError, VerifyException, DiagnosticException) as error:
         raise MalformedModuleError(f"{name} is not a well-formed TTIR or TTNN module: {error}") from error
-    except Exception as error:
-        # xDSL's parser lets other errors out too: NotImplementedError for a semi-affine map, RecursionError.
+    except _PARSER_ERRORS as error:
         raise MalformedModuleError(
             f"{name} is not a well-formed TTIR or TTNN module: {type(error).__name__}: {error}"
         ) from error

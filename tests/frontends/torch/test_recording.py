@@ -360,6 +360,25 @@ def test_an_error_in_one_result_leaves_the_others(monkeypatch):
     assert (x * 2).tolist() == [6, 6]
 
 
+@pytest.mark.parametrize("error", [MemoryError("no host memory"), AssertionError("a fault of ours")])
+def test_an_error_that_no_op_causes_passes_at_once(monkeypatch, error):
+    x = torch.arange(4.0).to("tt")
+    results = [x + number for number in range(8)]
+    attempts = []
+
+    def refuse(outputs):
+        attempts.append(len(outputs))
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(programs, "_run", refuse)
+        with pytest.raises(type(error)) as caught:
+            results[0].tolist()
+    assert caught.value is error
+    assert attempts == [8]
+    assert [result[0].item() for result in results] == [*range(8)]
+
+
 def test_errors_in_many_results_cost_a_bounded_number_of_programs(monkeypatch):
     x = torch.arange(4.0).to("tt")
     other = x * 2

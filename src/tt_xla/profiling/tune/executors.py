@@ -73,11 +73,10 @@ class LocalExecutor:
             try:
                 for future in as_completed(futures):
                     yield Outcome.from_dict(future.result())
-            except BaseException:
+            finally:  # nothing is left to end unless the caller stops early
                 for future in futures:
                     future.cancel()
                 self.stop()
-                raise
 
     def stop(self) -> None:
         """Ends the processes that are still running."""
@@ -103,7 +102,7 @@ class RayExecutor:
             ) from None
         try:
             ray.init(address=address, ignore_reinit_error=True, log_to_driver=False)
-        except Exception as error:
+        except (OSError, RuntimeError, ValueError) as error:  # no connection, no answer, no address
             raise OptionError(
                 f"There is no Ray cluster at '{address}': {error}.", hint="Start one with `ray start --head`."
             ) from error
@@ -117,10 +116,9 @@ class RayExecutor:
                 done, waiting = self._ray.wait(waiting, num_returns=1)
                 for outcome in self._ray.get(done):
                     yield Outcome.from_dict(outcome)
-        except BaseException:
+        finally:  # nothing is left to end unless the caller stops early
             for task in waiting:
                 self._ray.cancel(task, force=True)
-            raise
 
     def stop(self) -> None:
         """Disconnects from the cluster."""

@@ -183,13 +183,13 @@ def _as_sequence(returned: Any) -> Sequence[torch.Tensor]:
 def _try_call(call: Call | None, tensors: Sequence[torch.Tensor]) -> Any:
     """Returns results in float32; None without a call.
 
-    Kernels that do not support float32 raise errors of any type; None is returned for those as well.
+    Kernels and torch refuse float32 with errors of several types; None is returned for those as well.
     """
     if call is None:
         return None
     try:
         return call(*tensors)
-    except Exception:
+    except (RuntimeError, TypeError, ValueError):
         return None
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tt_xla.log import logger
+
 PACKAGE = "third_party.tt_forge_models"
 """Name under which loaders import the package that they are part of."""
 
@@ -73,9 +75,10 @@ def call(method: Callable[..., Any], **arguments: Any) -> Any:
 
 
 def info_of(loader: Any) -> dict[str, Any]:
-    """Returns a loader's information about its model, for reports; empty if the loader fails to provide it."""
+    """Returns a loader's information about its model, for reports; empty if the loader has none, or only a part."""
     try:
         info = type(loader).get_model_info(loader._variant)
         return {"name": str(info.name), "group": text(info.group), **info.to_report_dict()}
-    except Exception:
+    except (AttributeError, NotImplementedError) as error:
+        logger().debug("%s has no information about its model: %s", type(loader).__module__, error)
         return {}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tt_xla.collector import collector_paused
+from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
@@ -34,6 +35,10 @@ _MAX_ATTEMPTS = 24
 """Number of programs that are tried to narrow down an error."""
 _MIN_CONSTANT_BYTES = 4096
 """Size from which an input that was the same in two runs becomes a constant of a new program."""
+
+_OP_ERRORS = (TTXLAError, RuntimeError, TypeError, ValueError)
+"""Errors of a recorded op: ours, and those that PyTorch, JAX and lowering rules raise for arguments. Other errors, such
+as a lack of the host's memory, have no single op as their cause."""
 
 _SERIAL = operator.attrgetter("serial")
 
@@ -140,7 +145,7 @@ def _synchronize_for(buffer: Buffer) -> None:
     with LOCK:
         try:
             synchronize()
-        except Exception as error:
+        except _OP_ERRORS as error:
             if buffer.pending:
                 raise
             logger().warning("Recorded ops failed on which the tensor being read does not depend: %s", error)
@@ -167,7 +172,7 @@ def _run_or_split(outputs: list[Value]) -> Exception | None:
         group = groups.pop()
         try:
             _run(group)
-        except Exception as error:
+        except _OP_ERRORS as error:
             failures.append((len(group), error))
             if len(group) > 1:
                 middle = len(group) // 2
