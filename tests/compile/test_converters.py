@@ -10,7 +10,7 @@ import torch
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.compiler.stablehlo import conversion
 from tt_xla.compiler.stablehlo.structure import reshape
-from tt_xla.errors import CompileError, UnsupportedOpError
+from tt_xla.errors import CompileError, InternalCompilerError, UnsupportedOpError
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
@@ -110,3 +110,37 @@ def test_an_op_with_one_empty_result_keeps_its_other_results() -> None:
     empty, values = get_device("n150").load(program).run([x, torch.zeros(0), torch.tensor(True)], [None] * 3)
     assert empty.shape == (0,)
     torch.testing.assert_close(values, torch.sin(x), atol=0.01, rtol=0.01)
+
+
+KNOWN_SCALARS = """
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<f32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %2 = stablehlo.multiply %i, %two : tensor<i32>
+    %3 = stablehlo.convert %2 : (tensor<i32>) -> tensor<f32>
+    %4 = stablehlo.add %a, %3 : tensor<f32>
+    %5 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %5, %4 : tensor<i32>, tensor<f32>
+  }
+  return %0#1 : tensor<f32>
+}
+"""
+
+
+def test_a_bug_in_the_arithmetic_of_known_scalars_is_reported_as_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    compute = conversion.scalars.compute
+
+    def broken(op: Any, operands: list[int]) -> int | None:
+        if op.operation.name == "stablehlo.multiply":
+            raise KeyError("a bug in the arithmetic")
+        return compute(op, operands)
+
+    monkeypatch.setattr(conversion.scalars, "compute", broken)
+    with pytest.raises(InternalCompilerError, match=r"'stablehlo\.multiply' failed with KeyError"):
+        compiled(KNOWN_SCALARS)

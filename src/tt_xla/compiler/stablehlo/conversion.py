@@ -70,7 +70,7 @@ def convert_block(context: ImportContext, block: Any) -> list[SSAValue]:
     for op in block.operations:
         if op.operation.name in ("func.return", "stablehlo.return"):
             returned = context.operands(op)
-        elif not (context.folds_scalars and fold_scalar(context, op)):
+        else:
             convert_op(context, op)
     return returned
 
@@ -84,6 +84,8 @@ def convert_op(context: ImportContext, op: Any) -> None:
     """
     context = context.at(convert_location(str(op.location)))
     try:
+        if context.folds_scalars and fold_scalar(context, op):
+            return
         values = _convert_with_fallbacks(context, op)
         if values is not None:
             _bind_results(context, op, values)
@@ -195,7 +197,6 @@ def fold_scalar(context: ImportContext, op: Any) -> bool:
     value = scalars.compute(op, operands)
     if value is None or not -(2**31) <= value < 2**31:
         return False
-    context = context.at(convert_location(str(op.location)))
     type_ = context.result_type(op)
     context.bind(op.results[0], context.emit(ConstantOp, [], type_, value=elements(value, type_)))
     return True
