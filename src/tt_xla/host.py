@@ -126,5 +126,10 @@ def _client() -> Any:
     return xla_client.make_cpu_client()
 
 
+def opened_client() -> Any | None:
+    """Returns XLA's CPU client, or None if no program has needed it."""
+    return _client() if _client.cache_info().currsize else None
+
+
 def _first_line(error: BaseException) -> str:
     return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__

@@ -1,5 +1,8 @@
 """Tests of which host programs are compiled together with the program that calls them."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tt_xla import host
@@ -10,6 +13,14 @@ def module(op: str, type_: str = "tensor<4x4xf32>", line: int = 0) -> str:
     """Returns a module with one op. ``line`` makes modules differ, because a known module is not compiled again."""
     head = f"// {line}\nmodule {{ func.func @main(%a: {type_}) -> {type_} {{"
     return f"{head} %0 = {op} : {type_}\n return %0 : {type_} }} }}"
+
+
+def test_the_client_is_opened_by_the_first_program_that_needs_it() -> None:
+    script = (
+        "from tt_xla import host; assert host.opened_client() is None; "
+        f"host.load({module('stablehlo.sine %a')!r}); assert host.opened_client() is host._client()"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tt_xla import host
 from tt_xla.frontends.jax import dlpack, host_callbacks
 from tt_xla.frontends.jax.model_libraries import recognise_models
 from tt_xla.frontends.jax.trust import own_compilation
@@ -153,11 +153,7 @@ def _leak_clients() -> None:
     """Leaks jaxlib's clients in a forked process: their destructors would join threads that the child does not have."""
     from jax._src import xla_bridge
 
-    clients = [*xla_bridge._backends.values()]
-    host = sys.modules.get("tt_xla.host")
-    if host is not None and host._client.cache_info().currsize:
-        clients.append(host._client())
-    for client in clients:
+    for client in filter(None, (*xla_bridge._backends.values(), host.opened_client())):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
 
 
