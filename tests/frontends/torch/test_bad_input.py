@@ -39,6 +39,29 @@ def test_products_of_two_types(name, compiled):
     assert call(x, y.float()).cpu().flatten()[0] >= 3
 
 
+NOT_OF_BOOLEANS = {
+    "topk": lambda x: torch.topk(x, 2),
+    "kthvalue": lambda x: torch.kthvalue(x, 2),
+    "argmax": torch.argmax,
+    "argmin": lambda x: torch.argmin(x, 0),
+    "searchsorted": lambda x: torch.searchsorted(x, x),
+    "bucketize": lambda x: torch.bucketize(x, x),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", NOT_OF_BOOLEANS)
+def test_ops_that_are_not_defined_on_booleans(name, compiled):
+    function = NOT_OF_BOOLEANS[name]
+    x = torch.tensor([False, True, True])
+    with pytest.raises(RuntimeError) as expected:
+        function(x)
+    with pytest.raises(RuntimeError) as caught:
+        (torch.compile(function, backend="tt") if compiled else function)(x.to("tt"))
+    assert str(expected.value) in str(caught.value)
+    function(x.to("tt").int())
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", ["max", "min", "amax", "argmin"])
 def test_the_largest_of_nothing(name, compiled):

@@ -129,12 +129,14 @@ def _arg(ctx: Context, x: Array, dim: int | None, find: Callable[..., Array]) ->
 @lower(aten.argmax.default)
 @_needs_elements
 def argmax(ctx: Context, x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    ctx.refuse_booleans(x)
     return lax.reshape(_arg(ctx, x, dim, lax.argmax), ctx.shape)
 
 
 @lower(aten.argmin.default)
 @_needs_elements
 def argmin(ctx: Context, x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    ctx.refuse_booleans(x)
     return lax.reshape(_arg(ctx, x, dim, lax.argmin), ctx.shape)
 
 

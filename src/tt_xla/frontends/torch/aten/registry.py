@@ -86,6 +86,11 @@ class Context:
             f"{self.node.target} does not accept a {reason}: {describe(self.node)}.", location=self.location
         )
 
+    def refuse_booleans(self, *operands: Any) -> None:
+        """Raises the error for a boolean operand of an op that PyTorch does not define on booleans."""
+        if any(getattr(operand, "dtype", None) == np.bool_ for operand in operands):
+            self.invalid("bool tensor")
+
     def unsupported(self, reason: str) -> NoReturn:
         """Raises the error for arguments that the op's rule does not cover.
 

@@ -30,12 +30,14 @@ def searchsorted(
 ) -> Array:
     if sorter is not None:
         ctx.unsupported("with a sorter")
+    ctx.refuse_booleans(edges, x)
     dtype = jnp.promote_types(x.dtype, edges.dtype)
     return _first_edge_after(ctx, cast(edges, dtype), cast(x, dtype), right or side == "right")
 
 
 @lower(aten.bucketize.Tensor, aten.bucketize.Scalar)
 def bucketize(ctx: Context, x: Any, boundaries: Array, *, out_int32: bool = False, right: bool = False) -> Array:
+    ctx.refuse_booleans(boundaries, x)
     dtype = jnp.promote_types(x.dtype, boundaries.dtype) if hasattr(x, "dtype") else boundaries.dtype
     return _first_edge_after(ctx, cast(boundaries, dtype), spread(x, ctx.shape, dtype), right)
 

@@ -94,6 +94,7 @@ def sorted_with_indices(x: Array, dim: int, descending: bool) -> list[Array]:
 def topk(
     ctx: Context, x: Array, k: int, dim: int = -1, largest: bool = True, is_sorted: bool = True, **options: Any
 ) -> list[Array]:
+    ctx.refuse_booleans(x)
     if x.ndim == 0:
         return sorted_with_indices(x, dim, largest)
     dim %= x.ndim
@@ -102,6 +103,7 @@ def topk(
 
 @lower(aten.kthvalue.default)
 def kthvalue(ctx: Context, x: Array, k: int, dim: int = -1, keepdim: bool = False) -> list[Array]:
+    ctx.refuse_booleans(x)
     if x.ndim == 0:
         return sorted_with_indices(x, dim, False)
     dim %= x.ndim
