@@ -140,6 +140,17 @@ def paged_fill():
     return ops.paged_fill_cache, (cache, rows, TABLE, torch.tensor([1], dtype=torch.int32)), expected
 
 
+def paged_fill_without(*left_out):
+    """As tt-metal's kernel does: a block of -1 in the page table is not written."""
+    cache, rows = drawn(6, 2, 4, 8), drawn(1, 2, 7, 8)
+    table, expected = TABLE.clone(), cache.clone()
+    expected[2], expected[4, :, :3] = rows[0, :, :4], rows[0, :, 4:]
+    for block in left_out:
+        expected[table[1, block]] = cache[table[1, block]]
+    table[1, list(left_out)] = -1
+    return ops.paged_fill_cache, (cache, rows, table, torch.tensor([1], dtype=torch.int32)), expected
+
+
 CASES = {
     "prefill": prefill,
     "window": lambda: prefill(5),
@@ -156,6 +167,9 @@ CASES = {
     "paged_update_of_one_row_beside_an_idle_user": lambda: paged_update_beside_an_idle_user(shared=True),
     "paged_update_without_active_users": paged_update_without_active_users,
     "paged_fill": paged_fill,
+    "paged_fill_without_its_first_block": lambda: paged_fill_without(0),
+    "paged_fill_without_its_last_block": lambda: paged_fill_without(1),
+    "paged_fill_without_blocks": lambda: paged_fill_without(0, 1),
 }
 
 

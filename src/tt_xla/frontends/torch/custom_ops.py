@@ -284,7 +284,8 @@ def paged_fill_cache(cache: Tensor, fill_value: Tensor, page_table: Tensor, batc
 
     Args:
         fill_value: [1, heads, tokens, width].
-        page_table: [users, blocks of a user], the indices of each user's blocks in order.
+        page_table: [users, blocks of a user], the indices of each user's blocks in order; tokens of a block whose index
+            is -1 are left out.
         batch_idx: One number, the user's row of ``page_table``; 0 if left out.
     """
     name = "paged_fill_cache"
@@ -296,9 +297,14 @@ def paged_fill_cache(cache: Tensor, fill_value: Tensor, page_table: Tensor, batc
     _check(fits, name, "fill_value is longer than a user's blocks", fill_value=fill_value, page_table=page_table)
     table = page_table[0] if batch_idx is None else page_table.index_select(0, batch_idx.reshape(1).long())[0]
     positions = _positions(cache, count)
-    rows = fill_value[0].transpose(0, 1).to(cache.dtype)
+    kept = table.long()[positions // size] >= 0
+    # A token that is left out repeats the write of the first that is not. Where all are, each writes back the row that
+    # the cache holds.
+    writers = torch.where(kept, positions, kept.long().argmax())
+    blocks, offsets, kept = table.long()[writers // size].clamp(min=0), writers % size, kept[writers]
+    tokens = fill_value[0].transpose(0, 1).to(cache.dtype)[writers]
     result = cache.clone()
-    result[table.long()[positions // size], :, positions % size] = rows
+    result[blocks, :, offsets] = torch.where(kept[:, None, None], tokens, cache[blocks, :, offsets])
     return result
 
 
