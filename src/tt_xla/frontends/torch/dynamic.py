@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch.private.dynamo import config
+from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS
 from tt_xla.frontends.torch.private.guards import CompileContext, TracingContext
 from tt_xla.log import logger
 
@@ -58,8 +59,8 @@ def _is_user_input(value: Any) -> bool:
 
 
 def _user_function() -> str:
-    stack = TracingContext.extract_stack() if TracingContext.try_get() else []
-    return f"{stack[0].name} ({stack[0].filename}:{stack[0].lineno})" if stack else "a function"
+    code = FRAME_SETTINGS.code
+    return f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})" if code else "a function"
 
 
 __all__ = ["fix_marked_sizes", "report_recompilation"]

@@ -35,6 +35,8 @@ class FrameSettings(threading.local):
     converter: ConvertFrameAssert | None = None
     patches: contextlib.ExitStack | None = None
     settings: Settings | None = None
+    code: CodeType | None = None
+    """Code of the function whose frame is compiled."""
 
     def apply(self) -> None:
         """Applies the settings to the current frame. A setting that no longer has PyTorch's default stays."""
@@ -63,9 +65,9 @@ def install(backend: Callable[..., Any], settings: Settings) -> None:
     @functools.wraps(compile_frame)
     def compile_frame_under_settings(self: ConvertFrameAssert, *args: Any, skip: int = 0, **kwargs: Any) -> Any:
         frame = FRAME_SETTINGS
-        outer = frame.converter, frame.patches, frame.settings
+        outer = frame.converter, frame.patches, frame.settings, frame.code
         with contextlib.ExitStack() as patches:
-            frame.converter, frame.patches, frame.settings = self, patches, settings
+            frame.converter, frame.patches, frame.settings, frame.code = self, patches, settings, args[0].f_code
             try:
                 if hasattr(self, _MARK) or _innermost(self._torchdynamo_orig_backend) is backend:
                     frame.apply()
@@ -74,7 +76,7 @@ def install(backend: Callable[..., Any], settings: Settings) -> None:
                     patches.enter_context(config.patch(recompile_limit=config.recompile_limit + count))
                 return compile_frame(self, *args, skip=skip + 1, **kwargs)  # this function is one more stack frame
             finally:
-                frame.converter, frame.patches, frame.settings = outer
+                frame.converter, frame.patches, frame.settings, frame.code = outer
 
     ConvertFrameAssert.__call__ = compile_frame_under_settings
 
