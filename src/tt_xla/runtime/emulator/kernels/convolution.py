@@ -1,4 +1,7 @@
-"""Convolutions on flattened activations, and the ops that prepare their weights (:mod:`.windows` has the shapes)."""
+"""Convolutions on flattened activations, and the ops that prepare their weights.
+
+:mod:`tt_xla.runtime.emulator.windows` has the shapes.
+"""
 
 from __future__ import annotations
 
