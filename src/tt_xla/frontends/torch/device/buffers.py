@@ -353,7 +353,7 @@ class CachedArgument(NamedTuple):
 
 
 def reuse_aliases(cached: Sequence[CachedArgument | None], tensors: list[Any], versions: list[int | None]) -> list[int]:
-    """Replaces ``tt`` tensors that the last call was given too by their cached aliases, without a look at storages.
+    """Replaces ``tt`` tensors that the last call received too by their cached aliases, without a look at storages.
 
     Such a tensor still has the shape and strides that it had: dynamo checks them before each call.
 

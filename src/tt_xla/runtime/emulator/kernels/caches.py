@@ -21,7 +21,10 @@ def paged_update_cache(
     page_table: Tensor | None = None,
     share_cache: bool = False,
 ) -> tuple[()]:
-    """input [1, B, G, D] at each sequence's position; -1 writes nothing. Pages count the cache's first dimension."""
+    """Writes ``input`` [1, B, G, D] at each sequence's position; -1 writes nothing.
+
+    With a page table, the cache's first dimension counts pages.
+    """
     rows, length = _as_stored(ctx, input)[0], cache.shape[2]
     for sequence, position in enumerate(update_index.tolist()):
         if position < 0:

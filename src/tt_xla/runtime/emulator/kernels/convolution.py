@@ -34,7 +34,7 @@ _LANES, _TOO_WIDE = 16, 15
 
 
 def bfloat16_ends(weights: Sequence[int], stride: Sequence[int], groups: int) -> bool:
-    """Whether torch's bfloat16 convolution with weights of this shape, OIHW, comes to an end.
+    """Whether torch's bfloat16 convolution with weights of this shape, OIHW, terminates.
 
     oneDNN 3.12, which torch calls, loops for ever on CPUs with AVX-512 where each of up to 16 channels has a kernel of
     its own, 15 or more wide, which moves by 1 over a channels-last image.
