@@ -7,7 +7,7 @@ roundtrip      prints a TTIR or TTNN module, parses and prints it again: the tex
 invalid        parses the modules between ``// -----`` lines: each is refused with the error of its
                ``// expected-error:`` line.
 pass=<stage>   runs one stage of the pipeline, by its name, on a TTIR or TTNN module.
-import         imports StableHLO into TTIR.
+import         imports StableHLO into TTIR; ``mesh=2x4`` gives the mesh of a module for several chips.
 compile        compiles StableHLO to TTNN by the entire pipeline.
 
 CHECK lines check the printed text. Options are compile options; ``level``, ``arch`` and ``dtype`` are short forms.
@@ -159,9 +159,12 @@ def run_stage(text: str, name: str, options: dict[str, str]) -> str:
 
 def import_stablehlo(text: str, _: str, options: dict[str, str]) -> str:
     from tt_xla.compiler import stablehlo
+    from tt_xla.ir.mesh import Mesh
     from tt_xla.ir.text import print_module
 
-    module, _, _ = stablehlo.import_module(stablehlo.parse_module(text))
+    sizes = tuple(map(int, options["mesh"].split("x"))) if "mesh" in options else None
+    mesh = None if sizes is None else Mesh(sizes, tuple(f"axis{axis}" for axis in range(len(sizes))))
+    module, _, _ = stablehlo.import_module(stablehlo.parse_module(text), mesh=mesh)
     module.verify()
     return print_module(module)
 

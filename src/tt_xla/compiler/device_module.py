@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Attribute
+import math
 
-from tt_xla.ir.ttcore import DeviceAttr, DeviceOp, MeshesAttr, in_device_module
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from tt_xla.compiler.meshes import mesh_attributes, mesh_shape
+from tt_xla.ir.mesh import Shape
+from tt_xla.ir.ttcore import DeviceAttr, DeviceOp, in_device_module
 from tt_xla.target import Target
 
 
 def wrapped(module: ModuleOp, target: Target) -> ModuleOp:
     """Returns a copy of a module of functions inside ``ttcore.device_module``."""
     outer, inner = in_device_module(module)
-    meshes: dict[str, Attribute] = {"ttcore.meshes": MeshesAttr((("mesh", (1, 1)),))}
-    outer.attributes |= meshes
-    inner.attributes |= meshes
+    mesh = mesh_shape(module) or (1, 1)
+    outer.attributes |= mesh_attributes(mesh)
+    inner.attributes |= mesh_attributes(mesh)
     device = DeviceOp.create(
-        properties={"sym_name": StringAttr("default_device"), "device_attr": DeviceAttr(_device(target))}
+        properties={"sym_name": StringAttr("default_device"), "device_attr": DeviceAttr(_device(target, mesh))}
     )
     first = inner.body.block.first_op
     if first is None:
@@ -26,8 +29,8 @@ def wrapped(module: ModuleOp, target: Target) -> ModuleOp:
     return outer
 
 
-def _device(target: Target) -> str:
-    """Returns the text of tt-mlir's ``DeviceAttr``: the grid, and the maps from addresses to cores and banks.
+def _device(target: Target, mesh: Shape) -> str:
+    """Returns the text of tt-mlir's ``DeviceAttr``: the grid, the maps from addresses to cores and banks, and the mesh.
 
     L1 is addressed by the position of a core in the grid; pages of DRAM go to the banks in turn.
     """
@@ -40,5 +43,5 @@ def _device(target: Target) -> str:
         f"physical_to_virt_map = (d0, d1, d2) -> (d1, d2)>, dramGrid = #ttcore.grid<1x{banks}>, "
         "l1Map = (d0, d1, d2)[s0] -> (0, d0, d1, d2 + s0), "
         f"dramMap = (d0, d1, d2)[s0, s1, s2, s3, s4, s5, s6] -> (0, 0, (({flat}) floordiv s4) mod {banks}, {dram}), "
-        "meshShape = 1x1, chipIds = [0]"
+        f"meshShape = {'x'.join(map(str, mesh))}, chipIds = {list(range(math.prod(mesh)))}"
     )

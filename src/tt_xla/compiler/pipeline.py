@@ -21,9 +21,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tt_xla.collector import collector_paused
-from tt_xla.compiler import cse, emit_program, plan_memory, stablehlo, ttir_to_ttnn, workarounds
+from tt_xla.compiler import cse, emit_program, importing, plan_memory, stablehlo, ttir_to_ttnn, workarounds
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.rewriting import Change, Changes
+from tt_xla.compiler.sharding import Localized
 from tt_xla.compiler.ttir import decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
 from tt_xla.compiler.ttnn import (
     choose_argument_layouts,
@@ -360,7 +361,7 @@ def _run_stage(
 
 
 def compile_module(
-    module: ir.Module,
+    module: ir.Module | Localized,
     options: CompileOptions,
     target: Target,
     *,
@@ -373,7 +374,7 @@ def compile_module(
     """Compiles a StableHLO module.
 
     Args:
-        module: the module, which is left unchanged.
+        module: the module, which is left unchanged, or what the localiser made of one.
         options: the compile options.
         target: the system to compile for.
         name: name of the Program.
@@ -443,7 +444,7 @@ def recorded_compilations(*, texts: bool) -> Generator[list[Compilation]]:
 
 
 def _compile_recorded(
-    module: ir.Module,
+    module: ir.Module | Localized,
     options: CompileOptions,
     target: Target,
     name: str,
@@ -457,7 +458,7 @@ def _compile_recorded(
         dumps = {}
     compilation = Compilation(name, {} if dumps is None else dumps)
     if needs_texts:
-        compilation.source = str(module.operation.get_asm(enable_debug_info=True))
+        compilation.source = str(_source(module).operation.get_asm(enable_debug_info=True))
     for recorder in _RECORDERS:
         recorder.compilations.append(compilation)
     try:
@@ -471,7 +472,7 @@ def _compile_recorded(
 
 
 def _compile(
-    module: ir.Module,
+    module: ir.Module | Localized,
     options: CompileOptions,
     target: Target,
     name: str,
@@ -483,11 +484,10 @@ def _compile(
     log = logger()
     started = time.perf_counter()
     record = _recorder(options, dumps, log)
-    record("vhlo", lambda: stablehlo.print_vhlo(module))
-    record("shlo", lambda: str(module))
-    ttir_module, arguments, results = stablehlo.import_module(
-        module, host_fallback=options.host_fallback, approximate=options.numerics != "exact"
-    )
+    record("vhlo", lambda: stablehlo.print_vhlo(_source(module)))
+    record("shlo", lambda: str(_source(module)))
+    imported = importing.run(module, options, target)
+    ttir_module = imported.module
     verify_module(ttir_module, "import of StableHLO")
     record("ttir", lambda: print_module(wrapped(ttir_module, target), locations=True))
     ttir_stages = [stage for stage in TTIR_STAGES if stage.name not in without]
@@ -497,12 +497,17 @@ def _compile(
     run_stages(ttnn_module, ttnn_stages, options, target, changes=changes)
     verify_module(ttnn_module, "the TTNN stages")
     record("ttnn", lambda: print_module(wrapped(ttnn_module, target), locations=True))
-    program = emit_program.emit(ttnn_module, name, arguments, results, options, target)
-    program = msgspec.structs.replace(program, memory=plan_memory.run(program, target))
+    program = emit_program.emit(ttnn_module, name, imported.arguments, imported.results, options, target)
+    program = msgspec.structs.replace(program, memory=plan_memory.run(program, target), mesh=imported.mesh)
     for host_op in program.host_ops:
         log.info("%s runs %s on the host", name, host_op)
     log.info("compiled %s for %s in %.1f ms", name, target.name, (time.perf_counter() - started) * 1e3)
     return program
+
+
+def _source(module: ir.Module | Localized) -> ir.Module:
+    """Returns the StableHLO module itself."""
+    return module.module if isinstance(module, Localized) else module
 
 
 def _cause(error: BaseException) -> Exception:

@@ -2,6 +2,7 @@
 
 from tt_xla.compiler.stablehlo import (
     bits,
+    collective,
     composites,
     contraction,
     control,
@@ -23,6 +24,7 @@ from tt_xla.compiler.stablehlo.signature import DONATION
 
 FAMILIES = (
     bits,
+    collective,
     composites,
     contraction,
     control,

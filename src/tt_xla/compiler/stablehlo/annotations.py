@@ -81,6 +81,19 @@ def check_group_sizes(op: Any) -> None:
             raise _several_devices([f"{op.name} between devices {pairs}"])
 
 
+def replicas(module: Any, chips: int) -> int:
+    """Returns the number of replicas that a module is for.
+
+    Raises:
+        MalformedModuleError: the chips do not divide into so many replicas.
+    """
+    attribute = _attribute(module.operation.attributes, "mhlo.num_replicas", ir.IntegerAttr)
+    count = 1 if attribute is None else int(attribute.value)
+    if count < 1 or chips % count:
+        raise MalformedModuleError(f"The module has mhlo.num_replicas = {count}, expected a divisor of {chips} chips.")
+    return count
+
+
 def marked_arguments(function: Any) -> dict[int, str]:
     """Returns the names of arguments that are marked as parameters, by argument position.
 

@@ -15,6 +15,7 @@ from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo.types import chip_type, is_empty
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, Tensor, TTOp, tensor_type
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.ttir.host import HostCallOp
 from tt_xla.registry import Registry
 
@@ -64,6 +65,9 @@ class ValueTable:
             self.off_chip.discard(source)
 
 
+_ONE_CHIP = Mesh((), ())
+
+
 @dataclass(frozen=True)
 class ModuleContext:
     """The state of the import of a whole module. Converters add to its tables and replace none of them."""
@@ -80,8 +84,19 @@ class ModuleContext:
         default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
     )
     """Real and imaginary part, both on the chip, of complex tensors."""
+    mesh: Mesh | None = None
+    """The chips that the module is for; None for one chip."""
+    replicas: int = 1
+    """Number of StableHLO's replicas. The chips are that many times the number of partitions."""
+    by_chip: dict[SSAValue, tuple[int, ...]] = field(default_factory=dict[SSAValue, tuple[int, ...]])
+    """Integer scalars that differ between chips, and their values by position."""
     kept_modules: list[Any] = field(default_factory=list[Any])
     """StableHLO modules made during the import. Their values are keys of value tables, so they must stay alive."""
+
+    @property
+    def chips(self) -> Mesh:
+        """The mesh; that of a module for one chip has no axes."""
+        return self.mesh or _ONE_CHIP
 
     def reserve_name(self, name: str) -> str:
         """Returns an unused function name that starts with ``name``, and reserves it."""

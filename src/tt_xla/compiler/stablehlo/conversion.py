@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.locations import convert_location, describe
 from tt_xla.compiler.stablehlo import complex_pairs, scalars
+from tt_xla.compiler.stablehlo.by_chip import fold_by_chip
 from tt_xla.compiler.stablehlo.context import (
     CONVERTERS,
     EMPTY_OPERAND_CONVERTERS,
@@ -84,7 +85,7 @@ def convert_op(context: ImportContext, op: Any) -> None:
     """
     context = context.at(convert_location(str(op.location)))
     try:
-        if context.folds_scalars and fold_scalar(context, op):
+        if (context.folds_scalars and fold_scalar(context, op)) or fold_by_chip(context, op):
             return
         values = _convert_with_fallbacks(context, op)
         if values is not None:

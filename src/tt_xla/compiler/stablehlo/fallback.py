@@ -14,6 +14,7 @@ from tt_xla.compiler.locations import describe
 from tt_xla.compiler.stablehlo import outline
 from tt_xla.compiler.stablehlo.annotations import check_group_sizes
 from tt_xla.compiler.stablehlo.context import ImportContext, on_host
+from tt_xla.compiler.stablehlo.replica_groups import COLLECTIVES, POSITIONS
 from tt_xla.compiler.stablehlo.types import TOKEN, convert_type, host_type
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.base import DATA_TYPES, Tensor, tensor, tensor_type
@@ -47,7 +48,7 @@ def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Se
             ``reason`` or says why the host cannot.
         CompileError: the op communicates between several devices.
     """
-    if not context.host_fallback or not _host_can_run(op):
+    if not context.host_fallback or not _host_can_run(op) or _is_between_chips(context, op):
         if "failed to legalize" not in reason.message:
             raise context.reject(op, reason.message.rstrip(".")) from reason
         raise reason
@@ -59,6 +60,8 @@ def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Se
     module, captured = outline.outline(op, context.module.functions)
     for inner in outline.walk(module.operation):
         check_group_sizes(inner)
+        if _is_between_chips(context, inner):
+            raise context.reject(op, f"it contains a {inner.operation.name}, which the host cannot run for the chips")
     if unknown := _unregistered(module):
         raise context.reject(op, f"'{unknown}' is an op of no known dialect")
     operands = [context[value] for value in captured]
@@ -81,6 +84,11 @@ def call_host(context: ImportContext, op: Any, reason: UnsupportedOpError) -> Se
     )
     context.block.add_op(host_call)
     return host_call.results
+
+
+def _is_between_chips(context: ImportContext, op: Any) -> bool:
+    """Whether an op is one that several chips of the mesh compute together, or that differs between them."""
+    return context.module.mesh is not None and op.operation.name in (*COLLECTIVES, *POSITIONS)
 
 
 def is_callback(op: Any) -> bool:

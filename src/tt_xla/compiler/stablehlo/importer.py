@@ -9,24 +9,29 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
+from tt_xla.compiler.meshes import mesh_attributes
 from tt_xla.compiler.stablehlo import signature
-from tt_xla.compiler.stablehlo.annotations import check_one_device
+from tt_xla.compiler.stablehlo.annotations import check_one_device, replicas
 from tt_xla.compiler.stablehlo.context import CONVERTERS, ImportContext, ModuleContext, ValueTable, on_host
 from tt_xla.compiler.stablehlo.conversion import inline
 from tt_xla.compiler.stablehlo.expand import refine
 from tt_xla.compiler.stablehlo.subprograms import set_roles
 from tt_xla.compiler.stablehlo.types import DynamicShapeError, convert_type, forget_types
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Argument, Result, Role
 
 ImportedModule = tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]
 """A TTIR module, and the arguments and results that its entry function declares."""
 
 
-def import_module(module: ir.Module, *, host_fallback: bool = True, approximate: bool = True) -> ImportedModule:
+def import_module(
+    module: ir.Module, *, mesh: Mesh | None = None, host_fallback: bool = True, approximate: bool = True
+) -> ImportedModule:
     """Converts a StableHLO module to TTIR. Function calls are inlined.
 
     Args:
         module: the module, which is left unchanged.
+        mesh: the chips that the module is for, each with the shapes of its shards; None for one chip.
         host_fallback: whether an op without lowering becomes a call of the host; otherwise it is an error.
         approximate: whether converters may use forms in which infinities and NaN spread, or float32 is rounded to 19
             bits.
@@ -37,19 +42,20 @@ def import_module(module: ir.Module, *, host_fallback: bool = True, approximate:
     Raises:
         MalformedModuleError: there is not exactly one public function.
         UnsupportedOpError: an op, or this use of it, has no lowering; with the user's source line.
-        CompileError: the module is for several devices.
+        CompileError: the module is for several devices, and ``mesh`` is None.
     """
     try:
-        return _import(module, host_fallback=host_fallback, approximate=approximate)
+        return _import(module, mesh, host_fallback=host_fallback, approximate=approximate)
     except DynamicShapeError:
-        return _import(refine(module), host_fallback=host_fallback, approximate=approximate)
+        return _import(refine(module), mesh, host_fallback=host_fallback, approximate=approximate)
     finally:
         forget_types()
 
 
-def _import(module: Any, *, host_fallback: bool, approximate: bool) -> ImportedModule:
+def _import(module: Any, mesh: Mesh | None, *, host_fallback: bool, approximate: bool) -> ImportedModule:
     entry = signature.entry_function(module)
-    check_one_device(module, entry)
+    if mesh is None:
+        check_one_device(module, entry)
     arguments, results = signature.arguments(entry), signature.results(entry)
     block = Block(arg_types=[convert_type(argument.type) for argument in entry.regions[0].blocks[0].arguments])
     for value, argument in zip(block.args, arguments, strict=True):
@@ -60,6 +66,8 @@ def _import(module: Any, *, host_fallback: bool, approximate: bool) -> ImportedM
             functions=signature.functions(module),
             approximate=approximate,
             donated=frozenset(block.args[position] for position in donated),
+            mesh=mesh,
+            replicas=1 if mesh is None else replicas(module, mesh.size),
         ),
         ValueTable(all_on_chip=not any(on_host(argument) for argument in block.args)),
         block,
@@ -72,11 +80,12 @@ def _import(module: Any, *, host_fallback: bool, approximate: bool) -> ImportedM
         ([argument.type for argument in block.args], [value.type for value in returned]),
         Region(block),
         visibility="public",
-        arg_attrs=signature.ttir_attributes(entry, arguments, donated),
+        arg_attrs=signature.ttir_attributes(entry, arguments, donated, presharded=mesh is not None),
     )
     functions = [main, *filter(None, context.module.subprograms.values())]
     set_roles(functions)
-    return ModuleOp(functions), arguments, results
+    attributes = {} if mesh is None else mesh_attributes(mesh.shape)
+    return ModuleOp(functions, attributes), arguments, results
 
 
 __all__ = ["CONVERTERS", "ImportedModule", "import_module"]

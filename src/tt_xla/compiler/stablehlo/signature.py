@@ -14,10 +14,13 @@ from tt_xla.compiler.stablehlo.annotations import marked_arguments
 from tt_xla.compiler.stablehlo.types import convert_type
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, WEIGHT_DTYPES, Argument, Result, Role
-from tt_xla.ir.ttcore import ArgumentTypeAttr
+from tt_xla.ir.ttcore import ArgumentTypeAttr, ShardStatus, ShardStatusAttr
 
 DONATION = ("tf.aliasing_output", DONOR)
 """Attributes of an argument whose memory its caller gives up: to a certain result, or to any use."""
+
+SHARD_STATUS = "ttcore.shard_status"
+"""Attribute of an argument in TTIR and TTNN that says whether every chip gets its own shard."""
 
 
 def entry_function(module: Any) -> Any:
@@ -87,16 +90,25 @@ def donated_positions(function: Any) -> set[int]:
     }
 
 
-def ttir_attributes(function: Any, declared: tuple[Argument, ...], donated: set[int]) -> ArrayAttr[DictionaryAttr]:
+def ttir_attributes(
+    function: Any, declared: tuple[Argument, ...], donated: set[int], *, presharded: bool
+) -> ArrayAttr[DictionaryAttr]:
     """Returns the attributes of an entry function's arguments in TTIR.
 
     Args:
         declared: the arguments.
         donated: positions of arguments whose memory the program may write to.
+        presharded: whether every chip gets its own shards.
     """
     dtypes = _weight_dtypes(function)
     pairs = enumerate(zip(declared, dtypes, strict=True))
-    return ArrayAttr([_ttir_attributes(argument, position in donated, dtype) for position, (argument, dtype) in pairs])
+    shard_status: dict[str, Attribute] = {SHARD_STATUS: ShardStatusAttr(ShardStatus.PRESHARDED)} if presharded else {}
+    return ArrayAttr(
+        [
+            DictionaryAttr(_ttir_attributes(argument, position in donated, dtype) | shard_status)
+            for position, (argument, dtype) in pairs
+        ]
+    )
 
 
 def name_hint(name: str) -> str | None:
@@ -143,7 +155,7 @@ def _weight_dtypes(function: Any) -> Iterator[str]:
         yield dtype
 
 
-def _ttir_attributes(argument: Argument, donated: bool, weight_dtype: str) -> DictionaryAttr:
+def _ttir_attributes(argument: Argument, donated: bool, weight_dtype: str) -> dict[str, Attribute]:
     attributes: dict[str, Attribute] = {
         "ttcore.argument_type": ArgumentTypeAttr(argument.role),
         "ttir.name": StringAttr(argument.name),
@@ -152,4 +164,4 @@ def _ttir_attributes(argument: Argument, donated: bool, weight_dtype: str) -> Di
         attributes[DONOR] = BoolAttr.from_bool(True)
     if weight_dtype:
         attributes[WEIGHT_DTYPE] = StringAttr(weight_dtype)
-    return DictionaryAttr(attributes)
+    return attributes

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler.rewriting import insert_before, pattern, replace_with, run_patterns
+from tt_xla.compiler.ttir import decompose_collectives
 from tt_xla.compiler.ttir.decompose_elementwise import ELEMENTWISE
 from tt_xla.compiler.ttir.match import reshaped, transposed
 from tt_xla.ir import shapes
@@ -131,4 +132,5 @@ def reverse(op: ReverseOp, rewriter: PatternRewriter) -> None:
 
 def run(module: ModuleOp) -> None:
     """Decomposes until TT-NN has every op of the module."""
-    run_patterns(module, dot_general, channels_last, convolution_of_one_window, arange, reverse, ELEMENTWISE)
+    patterns = (dot_general, channels_last, convolution_of_one_window, arange, reverse)
+    run_patterns(module, *patterns, ELEMENTWISE, *decompose_collectives.PATTERNS)

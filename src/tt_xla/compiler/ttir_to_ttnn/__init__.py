@@ -3,6 +3,7 @@
 from tt_xla.compiler.ttir_to_ttnn import (
     attention,
     caches,
+    collective,
     contraction,
     control,
     creation,
@@ -18,6 +19,7 @@ from tt_xla.compiler.ttir_to_ttnn.lowering import run
 FAMILIES = (
     attention,
     caches,
+    collective,
     contraction,
     control,
     creation,

@@ -202,7 +202,8 @@ def run(module: ModuleOp, *, prepare_weights: bool, exact: bool = False) -> Modu
     Raises:
         UnsupportedOpError: Ops have no lowering; the message names all of them.
     """
-    return ModuleOp([_lower_function(function, prepare_weights, exact) for function in _called(module)])
+    lowered = [_lower_function(function, prepare_weights, exact) for function in _called(module)]
+    return ModuleOp(lowered, dict(module.attributes))
 
 
 def _called(module: ModuleOp) -> list[FuncOp]:

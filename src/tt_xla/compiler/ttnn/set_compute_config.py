@@ -2,6 +2,7 @@
 
 Accumulation is float32 unless an option says otherwise. Fidelity is HiFi4, the exact product of two bfloat16. From
 level 1 on, products with block-float weights use HiFi2, which loses one bit of the activations and is twice as fast.
+Options change neither for reductions between chips, whose errors would add up over the chips (as in tt-mlir).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tt_xla.compiler.rewriting import body, functions
 from tt_xla.ir.ttnn.attributes import ComputeConfigAttr, MathFidelity, layout_of
 from tt_xla.ir.ttnn.base import ComputeOp
+from tt_xla.ir.ttnn.collective import ReduceScatterOp
 from tt_xla.ir.ttnn.contraction import LinearOp, MatmulOp
 from tt_xla.ir.ttnn.window import Conv2dOp
 from tt_xla.options import CompileOptions
@@ -21,8 +23,10 @@ def run(module: ModuleOp, options: CompileOptions) -> None:
     for function in functions(module):
         for op in body(function).ops:
             if isinstance(op, ComputeOp) and op.compute_config is None:
+                between_chips = isinstance(op, ReduceScatterOp)
                 op.properties["compute_config"] = ComputeConfigAttr.of(
-                    math_fidelity=_fidelity(op, options), fp32_dest_acc_en=options.fp32_dest_acc_en
+                    math_fidelity=MathFidelity.HIFI4 if between_chips else _fidelity(op, options),
+                    fp32_dest_acc_en=between_chips or options.fp32_dest_acc_en,
                 )
 
 

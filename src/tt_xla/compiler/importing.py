@@ -1,0 +1,73 @@
+"""The step from StableHLO to TTIR, for one chip or several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+from jaxlib.mlir import ir
+from xdsl.dialects.builtin import ModuleOp
+
+from tt_xla.compiler import refine_mesh, stablehlo
+from tt_xla.compiler.sharding import Localized
+from tt_xla.errors import CompileError
+from tt_xla.ir.mesh import Mesh, Shape, Sharding
+from tt_xla.ir.program import Argument, Result
+from tt_xla.options import CompileOptions
+from tt_xla.target import Target
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A StableHLO module as TTIR, and what its entry function declares."""
+
+    module: ModuleOp
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+    mesh: Mesh | None
+    """The chips that the module is for; None for one chip."""
+
+
+def run(module: ir.Module | Localized, options: CompileOptions, target: Target) -> Imported:
+    """Imports a StableHLO module into TTIR; a module for several chips as the program of each of them.
+
+    Args:
+        module: the module, or what the localiser made of one.
+        options: the compile options.
+        target: the system to compile for.
+
+    Raises:
+        CompileError: the module cannot become TTIR, or is for more chips than the target has.
+    """
+    localized = module if isinstance(module, Localized) else None
+    if localized is not None:
+        localized = refine_mesh.run(localized)
+        if localized.mesh.size > target.chips:
+            raise CompileError(
+                f"The module is for a mesh {localized.mesh.shape} of {localized.mesh.size} chips; {target.name} has "
+                f"{target.chips}.",
+                hint="Use a smaller mesh, or a system with more chips (TTXLA_SYSTEM).",
+            )
+        module = localized.module
+    assert not isinstance(module, Localized)
+    mesh = None if localized is None else localized.mesh
+    ttir_module, arguments, results = stablehlo.import_module(
+        module, mesh=mesh, host_fallback=options.host_fallback, approximate=options.numerics != "exact"
+    )
+    if localized is not None:
+        arguments = _sharded(arguments, localized.arguments)
+        results = _sharded(results, localized.results)
+    return Imported(ttir_module, arguments, results, mesh)
+
+
+Declared = TypeVar("Declared", Argument, Result)
+
+
+def _sharded(declared: tuple[Declared, ...], shardings: Iterable[tuple[Sharding, Shape]]) -> tuple[Declared, ...]:
+    """Returns arguments or results with their shardings and global shapes."""
+    return tuple(
+        msgspec.structs.replace(one, sharding=sharding, global_shape=shape)
+        for one, (sharding, shape) in zip(declared, shardings, strict=True)
+    )

@@ -1,0 +1,70 @@
+"""Preparation of a localised module's mesh: every group of a collective is made of axes of the mesh afterwards.
+
+TT-NN's meshes have rows and columns, so a mesh of one axis gets a first axis of size 1, as in upstream.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from tt_xla.compiler import meshes
+from tt_xla.compiler.meshes import Groups
+from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.stablehlo.annotations import replicas
+from tt_xla.compiler.stablehlo.outline import walk
+from tt_xla.compiler.stablehlo.replica_groups import OVER_AXES, covering_groups_of
+from tt_xla.ir.mesh import Mesh, Shape, Sharding
+
+_AXES = 2
+"""Least number of axes of a mesh."""
+
+
+def run(localized: Localized) -> Localized:
+    """Returns the module with a mesh of at least two axes, some of them parts of the former axes.
+
+    Groups that no mesh makes to axes are left to the importer, which refuses their collectives.
+
+    Raises:
+        MalformedModuleError: the groups of a collective do not name each chip once.
+    """
+    mesh = _with_rows(localized.mesh)
+    for groups in _groups(localized):
+        if meshes.axes_of(mesh, groups) is None:
+            mesh = meshes.split(mesh, groups) or mesh
+    if mesh == localized.mesh:
+        return localized
+    added = max(0, _AXES - len(localized.mesh.shape))
+    parts = meshes.parts_of(_with_rows(localized.mesh), mesh)[added:]
+    return dataclasses.replace(
+        localized,
+        mesh=mesh,
+        arguments=tuple(_refined(argument, parts) for argument in localized.arguments),
+        results=tuple(_refined(result, parts) for result in localized.results),
+    )
+
+
+def _groups(localized: Localized) -> Iterator[Groups]:
+    """Yields the groups of each collective that works along axes."""
+    module: Any = localized.module
+    count = replicas(module, localized.mesh.size)
+    for op in walk(module.operation):
+        if op.name in OVER_AXES:
+            yield covering_groups_of(op, localized.mesh.size, count)
+
+
+def _with_rows(mesh: Mesh) -> Mesh:
+    """Returns a mesh with axes of size 1 before the others, if it has less than two."""
+    missing = range(_AXES - len(mesh.shape))
+    names = [f"rows{index or ''}" for index in missing]
+    return Mesh(
+        (*(1 for _ in missing), *mesh.shape), (*("_" * (name in mesh.axes) + name for name in names), *mesh.axes)
+    )
+
+
+def _refined(tensor: tuple[Sharding, Shape], parts: list[tuple[int, ...]]) -> tuple[Sharding, Shape]:
+    """Returns sharding and global shape of an argument or result in terms of a refined mesh's axes."""
+    sharding, shape = tensor
+    dims = tuple(tuple(part for axis in axes for part in parts[axis]) for axes in sharding.dims)
+    return Sharding(dims), shape

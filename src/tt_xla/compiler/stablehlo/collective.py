@@ -1,0 +1,217 @@
+"""Converters of StableHLO collectives: groups of positions become axes of the mesh, one op per axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i64
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler import collectives, meshes
+from tt_xla.compiler.stablehlo import replica_groups
+from tt_xla.compiler.stablehlo.annotations import check_group_sizes
+from tt_xla.compiler.stablehlo.by_chip import by_chip
+from tt_xla.compiler.stablehlo.context import ImportContext, converts
+from tt_xla.compiler.stablehlo.creation import full
+from tt_xla.compiler.stablehlo.elementwise import wrapped
+from tt_xla.compiler.stablehlo.reduction import body_op
+from tt_xla.ir import ttir
+from tt_xla.ir.base import Tensor, TTOp, shape, tensor, tensor_type
+from tt_xla.ir.properties import ui32
+from tt_xla.ir.ttcore import ReduceType
+from tt_xla.ir.ttir.collective import (
+    AllReduceOp,
+    AllToAllOp,
+    CollectiveBroadcastOp,
+    CollectivePermuteOp,
+    ReduceScatterOp,
+)
+from tt_xla.ir.ttir.structure import ReshapeOp
+
+_REDUCE_TYPES = {
+    "stablehlo.add": ReduceType.SUM,
+    "stablehlo.maximum": ReduceType.MAX,
+    "stablehlo.minimum": ReduceType.MIN,
+    "stablehlo.multiply": ReduceType.PROD,
+}
+_REDUCE_TYPES_OF_BOOLEANS = {
+    "stablehlo.add": ReduceType.MAX,
+    "stablehlo.maximum": ReduceType.MAX,
+    "stablehlo.minimum": ReduceType.MIN,
+    "stablehlo.multiply": ReduceType.MIN,
+    "stablehlo.or": ReduceType.MAX,
+    "stablehlo.and": ReduceType.MIN,
+}
+"""Reductions of booleans, which are 0 and 1."""
+
+_BITWISE = {"stablehlo.and": "bitwise_and", "stablehlo.or": "bitwise_or", "stablehlo.xor": "bitwise_xor"}
+"""Reductions that no reduce type stands for: the shards are gathered and combined on each chip."""
+
+
+def _axes(context: ImportContext, op: Any) -> meshes.GroupAxes:
+    """Returns the axes along which a collective works; none for groups of one chip.
+
+    Raises:
+        UnsupportedOpError: the groups are no axes of the mesh.
+        CompileError: the groups have several chips, and the module is for one chip.
+    """
+    if context.module.mesh is None:
+        check_group_sizes(op)
+        return meshes.GroupAxes(())
+    mesh = context.module.mesh
+    groups = replica_groups.covering_groups_of(op, mesh.size, context.module.replicas)
+    axes = meshes.axes_of(mesh, groups)
+    if axes is None:
+        sizes = "x".join(map(str, mesh.shape))
+        raise context.reject(op, f"its groups {groups} are not made of axes of the mesh {sizes}")
+    return axes
+
+
+def _each(context: ImportContext, op: Any) -> list[tuple[SSAValue, Tensor]]:
+    """Returns the operands of an op, each with the type of its result."""
+    return [(operand, context.result_type(op, index)) for index, operand in enumerate(context.operands(op))]
+
+
+def _reduce_type(context: ImportContext, op: Any) -> ReduceType:
+    """Returns the reduction that the body of an op stands for.
+
+    Raises:
+        UnsupportedOpError: the body is not one op that TTIR can reduce by.
+    """
+    is_boolean = str(op.operands[0].type.element_type) == "i1"
+    found = (_REDUCE_TYPES_OF_BOOLEANS if is_boolean else _REDUCE_TYPES).get(body_op(op))
+    if found is None:
+        raise context.reject(op, "its body is not one add, multiply, maximum, minimum, or boolean and or or")
+    return found
+
+
+@converts("stablehlo.all_reduce")
+def all_reduce(context: ImportContext, op: Any) -> list[SSAValue]:
+    axes = _axes(context, op).axes
+    kind = _BITWISE.get(body_op(op))
+    if kind is not None and str(op.operands[0].type.element_type) != "i1":
+        return [
+            _combined(context, operand, type_, axes, ttir.BINARY_OPS[kind]) for operand, type_ in _each(context, op)
+        ]
+    reduce_type = _reduce_type(context, op)
+    results: list[SSAValue] = []
+    for value, type_ in _each(context, op):
+        for axis in axes:
+            value = context.emit(AllReduceOp, [value], type_, reduce_type=reduce_type, cluster_axis=axis)
+        results.append(wrapped(context, value, op) if axes else value)
+    return results
+
+
+def _combined(
+    context: ImportContext, value: SSAValue, type_: Tensor, axes: tuple[int, ...], kind: type[TTOp]
+) -> SSAValue:
+    """Gathers a value of all chips of each group and combines the shards on every chip."""
+    stacked = context.emit(
+        ReshapeOp, [value], tensor((1, *type_.get_shape()), type_.element_type), shape=(1, *shape(value))
+    )
+    gathered = _gathered(context, stacked, 0, axes)
+    combined = collectives.fold_rows(context.emit, gathered, kind)
+    return context.emit(ReshapeOp, [combined], type_, shape=type_.get_shape())
+
+
+@converts("stablehlo.all_gather")
+def all_gather(context: ImportContext, op: Any) -> list[SSAValue]:
+    axes, dim = _axes(context, op), int(op.attributes["all_gather_dim"].value)
+    results: list[SSAValue] = []
+    for value, _ in _each(context, op):
+        gathered = _gathered(context, value, dim, axes.axes)
+        results.append(_reordered(context, gathered, dim, axes.order))
+    return results
+
+
+def _gathered(context: ImportContext, value: SSAValue, dim: int, axes: Sequence[int]) -> SSAValue:
+    """Gathers a value along axes of the mesh, the minor one first, so that shards lie in the order of the groups."""
+    for axis in reversed(axes):
+        value = collectives.gather(context.emit, value, dim, axis, context.module.chips.shape[axis])
+    return value
+
+
+def _reordered(context: ImportContext, value: SSAValue, dim: int, order: Sequence[int] | None) -> SSAValue:
+    """Puts equal blocks of a dimension in another order: block ``i`` of the result is block ``order[i]``."""
+    return value if order is None else collectives.reorder(context.emit, value, dim, order)
+
+
+def _inverse(order: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    return None if order is None else tuple(order.index(place) for place in range(len(order)))
+
+
+@converts("stablehlo.reduce_scatter")
+def reduce_scatter(context: ImportContext, op: Any) -> SSAValue:
+    axes, dim = _axes(context, op), int(op.attributes["scatter_dimension"].value)
+    reduce_type = _reduce_type(context, op)
+    value = _reordered(context, context[op.operands[0]], dim, _inverse(axes.order))
+    for axis in axes.axes:
+        type_ = collectives.with_size(value, dim, shape(value)[dim] // context.module.chips.shape[axis])
+        values = {"reduce_type": reduce_type, "scatter_dim": dim, "cluster_axis": axis}
+        value = context.emit(ReduceScatterOp, [value], type_, **values)
+    return wrapped(context, value, op) if axes.axes else value
+
+
+@converts("stablehlo.all_to_all")
+def all_to_all(context: ImportContext, op: Any) -> list[SSAValue]:
+    """Converts an all_to_all over one axis to TTIR's; over several axes, to a gather of which each chip takes its
+    part."""
+    axes, mesh = _axes(context, op), context.module.chips
+    split, concat = (int(op.attributes[name].value) for name in ("split_dimension", "concat_dimension"))
+    if not axes.axes:
+        return context.operands(op)
+    results: list[SSAValue] = []
+    for value, type_ in _each(context, op):
+        if len(axes.axes) == 1 and axes.order is None:
+            values = {"split_dim": split, "concat_dim": concat, "split_count": mesh.shape[axes.axes[0]]}
+            groups = _dense(mesh.groups(axes.axes))
+            results.append(context.emit(AllToAllOp, [value], type_, replica_groups=groups, **values))
+            continue
+        value = _reordered(context, value, split, _inverse(axes.order))
+        value = _reordered(context, _gathered(context, value, concat, axes.axes), concat, axes.order)
+        for axis in axes.axes:
+            value = collectives.partition(context.emit, value, split, axis, mesh.shape[axis])
+        results.append(value)
+    return results
+
+
+@converts("stablehlo.collective_permute")
+def collective_permute(context: ImportContext, op: Any) -> SSAValue:
+    """Converts a permute between chips; a chip that receives nothing has zeros."""
+    operand, mesh = context[op.operands[0]], context.module.chips
+    if context.module.mesh is None:
+        check_group_sizes(op)
+    pairs = replica_groups.pairs_of(op, mesh.size, context.module.replicas)
+    if not pairs:
+        return full(context, 0, tensor_type(operand))
+    if len(pairs) == mesh.size and all(source == target for source, target in pairs):
+        return operand
+    return context.emit(CollectivePermuteOp, [operand], tensor_type(operand), source_target_pairs=_dense(pairs))
+
+
+@converts("stablehlo.collective_broadcast")
+def collective_broadcast(context: ImportContext, op: Any) -> SSAValue:
+    """Converts a broadcast from the first chip of each group; a chip in no group has zeros."""
+    operand, mesh = context[op.operands[0]], context.module.chips
+    if context.module.mesh is None:
+        check_group_sizes(op)
+    groups = replica_groups.groups_of(op, mesh.size, context.module.replicas)
+    if len(groups) == mesh.size:
+        return operand
+    return context.emit(CollectiveBroadcastOp, [operand], tensor_type(operand), replica_groups=_dense(groups))
+
+
+@converts(*replica_groups.POSITIONS)
+def position(context: ImportContext, op: Any) -> SSAValue:
+    """Converts the number of the chip itself."""
+    mesh = context.module.chips
+    numbers = replica_groups.numbers_of_chips(op.operation.name, mesh.size, context.module.replicas)
+    return by_chip(context, tuple(numbers.tolist()), tensor((), ui32))
+
+
+def _dense(rows: Sequence[Sequence[int]]) -> DenseIntOrFPElementsAttr:
+    """Returns rows of equal length as a dense i64 attribute."""
+    array = np.array(rows, np.int64)
+    return DenseIntOrFPElementsAttr.from_list(TensorType(i64, array.shape), array.reshape(-1).tolist())

@@ -1,0 +1,115 @@
+"""The chips that a collective op names, as positions in the mesh.
+
+A StableHLO process is a replica and a partition; its position is ``replica * partitions + partition``. A module of one
+replica may name positions in every form, as the localiser and XLA do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tt_xla.errors import MalformedModuleError
+
+ORDERED = ("stablehlo.all_gather", "stablehlo.all_to_all", "stablehlo.reduce_scatter")
+"""Collectives over axes of the mesh that depend on the order of the chips in a group."""
+OVER_AXES = ("stablehlo.all_reduce", *ORDERED)
+"""Collectives that run along axes of the mesh."""
+COLLECTIVES = (*OVER_AXES, "stablehlo.collective_broadcast", "stablehlo.collective_permute")
+POSITIONS = ("stablehlo.partition_id", "stablehlo.replica_id")
+"""Ops that return a number of the chip itself."""
+
+
+def groups_of(op: Any, chips: int, replicas: int) -> list[list[int]]:
+    """Returns the groups of positions that a collective names.
+
+    Args:
+        op: a StableHLO collective with ``replica_groups``.
+        chips: number of chips of the mesh.
+        replicas: number of replicas of the module.
+
+    Raises:
+        MalformedModuleError: a group names a chip that does not exist.
+    """
+    rows: list[list[int]] = np.array(op.attributes["replica_groups"], np.int64, ndmin=2).tolist()
+    ids = [[number for number in row if number >= 0] for row in rows]
+    groups = _processes([row for row in ids if row], op, chips, replicas)
+    _check_positions([position for group in groups for position in group], op, chips)
+    return groups
+
+
+def covering_groups_of(op: Any, chips: int, replicas: int) -> list[list[int]]:
+    """Returns the groups of a collective in which every chip takes part, in groups of one size.
+
+    Raises:
+        MalformedModuleError: a chip is in no group, or the groups differ in size.
+    """
+    groups = groups_of(op, chips, replicas)
+    if sum(map(len, groups)) != chips or len({len(group) for group in groups}) != 1:
+        raise MalformedModuleError(
+            f"The replica_groups of a {op.operation.name} are {groups}, expected groups of one size with each of the "
+            f"{chips} chips."
+        )
+    if op.operation.name not in ORDERED:
+        return [sorted(group) for group in groups]
+    return groups
+
+
+def pairs_of(op: Any, chips: int, replicas: int) -> list[tuple[int, int]]:
+    """Returns source and target position of each pair of a ``collective_permute``.
+
+    Raises:
+        MalformedModuleError: a chip does not exist.
+    """
+    rows: list[list[int]] = np.array(op.attributes["source_target_pairs"], np.int64).reshape(-1, 2).tolist()
+    processes = [_processes([row], op, chips, replicas) for row in rows]
+    pairs = [(source, target) for group in processes for source, target in group]
+    _check_positions([position for pair in pairs for position in pair], op, chips)
+    return pairs
+
+
+def _check_positions(positions: Iterable[int], op: Any, chips: int) -> None:
+    """Checks that a collective names chips of the mesh only.
+
+    Raises:
+        MalformedModuleError: a chip does not exist.
+    """
+    beyond = sorted(position for position in set(positions) if not 0 <= position < chips)
+    if beyond:
+        raise MalformedModuleError(
+            f"A {op.operation.name} names the chips {beyond}, expected positions from 0 to {chips - 1}."
+        )
+
+
+def numbers_of_chips(name: str, chips: int, replicas: int) -> NDArray[np.int64]:
+    """Returns what ``stablehlo.partition_id`` or ``stablehlo.replica_id`` returns on each chip, by position."""
+    replica, partition = np.divmod(np.arange(chips), chips // replicas)
+    return partition if name == "stablehlo.partition_id" else replica
+
+
+def _processes(ids: list[list[int]], op: Any, chips: int, replicas: int) -> list[list[int]]:
+    """Returns groups of positions from groups of ids of replicas, partitions or both, as StableHLO defines them."""
+    attributes, name = op.attributes, op.operation.name
+    partitions = chips // replicas
+    over_both = name in ("stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter")
+    has_channel = "channel_handle" in attributes and _handle(attributes["channel_handle"]) > 0
+    is_global = "use_global_device_ids" in attributes
+    if not ids:
+        ids = [list(range(chips if is_global else partitions if has_channel and not over_both else replicas))]
+    if is_global or (replicas == 1 and max(map(max, ids)) > 0):
+        return ids
+    if has_channel and over_both:  # cross_replica_and_partition
+        return [[replica * partitions + part for part in range(partitions) for replica in row] for row in ids]
+    if has_channel:  # cross_partition
+        return [[replica * partitions + part for part in row] for row in ids for replica in range(replicas)]
+    return [[replica * partitions + part for replica in row] for row in ids for part in range(partitions)]
+
+
+def _handle(attribute: Any) -> int:
+    """Returns the number of a channel handle."""
+    from jaxlib.mlir.dialects import stablehlo
+
+    return stablehlo.ChannelHandle(attribute).handle

@@ -1,0 +1,198 @@
+"""Local modules with collectives, compiled to a Program with a mesh. Nothing runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.compiler.sharding import Localized
+from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
+from tt_xla.ir.mesh import Mesh, Sharding
+from tt_xla.ir.program import Function, FunctionKind, Instruction, Program
+from tt_xla.options import CompileOptions
+from tt_xla.target import load_target
+
+MESH = Mesh((2, 4), ("x", "y"))
+ROWS = (Sharding(((0,), ())), (128, 64))
+"""Sharding and global shape of a tensor of which each row of the mesh has 64x64."""
+WHOLE = (Sharding(((), ())), (64, 64))
+
+
+def add(groups: str, attributes: str = "", value: str = "%x", name: str = "all_reduce", result: str = "64x64") -> str:
+    return f"""%r = "stablehlo.{name}"({value}) <{{replica_groups = dense<{groups}>{attributes}}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }}) : (tensor<64x64xf32>) -> tensor<{result}xf32>"""
+
+
+def local(
+    body: str, mesh: Mesh = MESH, argument: str = "", sharding: tuple[Sharding, tuple[int, ...]] = ROWS
+) -> Localized:
+    source = f"""
+func.func public @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32> {{{argument}}}) -> tensor<64x64xf32> {{
+  {body}
+  return %r : tensor<64x64xf32>
+}}"""
+    return Localized(parse_module(source), mesh, (sharding, WHOLE), (sharding,))
+
+
+def compiled(
+    localized: Localized, system: str = "n300-llmbox", dumps: dict[str, str] | None = None, **options: object
+) -> Program:
+    return compile_module(localized, CompileOptions.parse(options), load_target(system), dumps=dumps)
+
+
+def steps(program: Program, *kinds: FunctionKind) -> Iterator[Instruction]:
+    for function in program.functions:
+        if not kinds or function.kind in kinds:
+            yield from function.body
+
+
+def axes(program: Program, op: str) -> list[int]:
+    return [step.attributes["cluster_axis"] for step in steps(program) if step.op == f"ttnn.{op}"]
+
+
+BY_COLUMN = "[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64"
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("trace", [False, True])
+def test_a_program_has_the_mesh_and_the_shardings(level: int, trace: bool) -> None:
+    dumps: dict[str, str] = {}
+    program = compiled(local(add(BY_COLUMN)), dumps=dumps, optimization_level=level, enable_trace=trace)
+    assert program.mesh == MESH
+    x, w = program.arguments
+    assert (x.shape, x.sharding, x.global_shape) == ((64, 64), *ROWS)
+    assert (w.shape, w.sharding, w.global_shape) == ((64, 64), *WHOLE)
+    (result,) = program.results
+    assert (result.shape, result.sharding, result.global_shape) == ((64, 64), *ROWS)
+    assert axes(program, "all_reduce") == [1]
+    assert Program.from_bytes(program.to_bytes()) == program
+    assert program.predicted_device_us > 0
+    for stage in ("ttir", "ttnn"):
+        assert dumps[stage].count('ttcore.meshes = #ttcore.meshes<[<"mesh" = 2x4>]>') == 2
+        assert "meshShape = 2x4, chipIds = [0, 1, 2, 3, 4, 5, 6, 7]" in dumps[stage]
+        assert "ttcore.shard_status = #ttcore.shard_status<presharded>" in dumps[stage]
+    kinds = {function.kind for function in program.functions}
+    assert (FunctionKind.TRACE in kinds) == trace
+    if trace:
+        assert any(step.op == "ttnn.all_reduce" for step in steps(program, FunctionKind.TRACE))
+
+
+def test_a_mesh_of_one_axis_gets_rows() -> None:
+    """TT-NN's meshes have rows and columns."""
+    line = Mesh((4,), ("devices",))
+    groups = "[[0, 1, 2, 3]]> : tensor<1x4xi64"
+    program = compiled(local(add(groups), line, sharding=(Sharding(((), (0,))), (64, 256))))
+    assert program.mesh == Mesh((1, 4), ("rows", "devices"))
+    assert program.arguments[0].sharding == Sharding(((), (1,)))
+    assert axes(program, "all_reduce") == [1]
+
+
+def test_groups_that_are_parts_of_an_axis_split_it() -> None:
+    line = Mesh((8,), ("devices",))
+    groups = "[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64"
+    program = compiled(local(add(groups), line, sharding=(Sharding(((0,), ())), (512, 64))))
+    assert program.mesh == Mesh((1, 4, 2), ("rows", "devices_0", "devices_1"))
+    assert program.arguments[0].sharding == Sharding(((1, 2), ()))
+    assert program.results[0].sharding == Sharding(((1, 2), ()))
+    assert axes(program, "all_reduce") == [2]
+
+
+def test_groups_that_are_no_axes_are_refused() -> None:
+    groups = "[[0, 1, 2, 4], [3, 5, 6, 7]]> : tensor<2x4xi64"
+    with pytest.raises(
+        UnsupportedOpError, match=r"all_reduce.*groups \[\[0, 1, 2, 4\], .*not made of axes of the mesh 2x4"
+    ):
+        compiled(local(add(groups)))
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ("[[0, 1, 2, 3]]> : tensor<1x4xi64", "expected groups of one size with each of the 8 chips"),
+        ("[[0, 1, 2], [3, 4, 5], [6, 7, 8]]> : tensor<3x3xi64", "expected positions from 0 to 7"),
+        ("[[0, 1, 2, 3, 4], [5, 6, 7, -1, -1]]> : tensor<2x5xi64", "expected groups of one size"),
+    ],
+)
+def test_malformed_groups(groups: str, message: str) -> None:
+    with pytest.raises(MalformedModuleError, match=message):
+        compiled(local(add(groups)))
+
+
+def test_pairs_beyond_the_mesh() -> None:
+    permute = """%r = "stablehlo.collective_permute"(%x) <{
+      source_target_pairs = dense<[[0, 1], [8, 2]]> : tensor<2x2xi64>}>
+      : (tensor<64x64xf32>) -> tensor<64x64xf32>"""
+    with pytest.raises(MalformedModuleError, match="expected positions from 0 to 7"):
+        compiled(local(permute))
+
+
+def test_the_target_has_too_few_chips() -> None:
+    with pytest.raises(CompileError, match=r"mesh \(2, 4\) of 8 chips; n300 has 2"):
+        compiled(local(add(BY_COLUMN)), "n300")
+
+
+def test_the_host_runs_no_collective() -> None:
+    """A loop with an op for the host alone runs there, which a collective in it forbids."""
+    body = f"""
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %c, %r = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<64x64xf32>
+    cond {{
+      %n = stablehlo.constant dense<3> : tensor<i32>
+      %go = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %go : tensor<i1>
+    }} do {{
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      {add(BY_COLUMN, value="%v").replace("%r", "%t")}
+      stablehlo.return %next, %t : tensor<i32>, tensor<64x64xf32>
+    }}"""
+    program = compiled(local(body))
+    assert not program.host_ops
+    assert len(axes(program, "all_reduce")) == 3 or any(step.op == "ttcore.while_loop" for step in steps(program))
+
+
+def function_of(program: Program, op: str) -> Function:
+    return next(function for function in program.functions if any(step.op == op for step in function.body))
+
+
+def test_a_gathered_parameter_is_gathered_once() -> None:
+    body = """%g = "stablehlo.all_gather"(%w) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3],
+      [4, 5, 6, 7]]> : tensor<2x4xi64>}> : (tensor<64x64xf32>) -> tensor<256x64xf32>
+    %h = stablehlo.slice %g [0:64, 0:64] : (tensor<256x64xf32>) -> tensor<64x64xf32>
+    %r = stablehlo.add %x, %h : tensor<64x64xf32>"""
+    parameter = "ttcore.argument_type = #ttcore.argument_type<parameter>"
+    program = compiled(local(body, argument=parameter))
+    assert function_of(program, "ttnn.all_gather").kind is FunctionKind.CONST_EVAL
+
+
+def test_numbers_of_chips_are_constants() -> None:
+    body = """%id = stablehlo.partition_id : tensor<ui32>
+    %f = stablehlo.convert %id : (tensor<ui32>) -> tensor<f32>
+    %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<64x64xf32>
+    %r = stablehlo.add %x, %b : tensor<64x64xf32>"""
+    program = compiled(local(body))
+    assert sorted(axes(program, "mesh_partition")) == [0, 1]
+    assert function_of(program, "ttnn.mesh_partition").kind is FunctionKind.CONST_EVAL
+
+
+def test_reductions_between_chips_are_precise() -> None:
+    """Fidelity and accumulation of options are for the work of one chip."""
+    scatter = add(BY_COLUMN, ", scatter_dimension = 0 : i64", name="reduce_scatter", result="16x64").replace(
+        "%r =", "%p ="
+    )
+    body = (
+        scatter
+        + """
+    %r = "stablehlo.all_gather"(%p) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>
+      : tensor<2x4xi64>}> : (tensor<16x64xf32>) -> tensor<16x256xf32>"""
+    )
+    module = local(body.replace("%r", "%g") + "\n%r = stablehlo.reshape %g : (tensor<16x256xf32>) -> tensor<64x64xf32>")
+    program = compiled(module, math_fidelity="lofi", fp32_dest_acc_en=False)
+    (step,) = [step for step in steps(program) if step.op == "ttnn.reduce_scatter"]
+    config = dict(step.attributes["compute_config"])
+    assert (config["math_fidelity"], config["fp32_dest_acc_en"]) == ("hifi4", True)

@@ -1,0 +1,46 @@
+// RUN: pass=ttir-to-ttnn
+
+// CHECK: builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 2x2>]>}
+builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 2x2>]>} {
+  // CHECK-LABEL: func.func public @exchange(
+  // CHECK-NEXT: %[[X:.*]] = "ttnn.to_layout"(%x)
+  // CHECK-NEXT: "ttnn.all_gather"(%[[X]]) <{all_gather_dim = 0 : si32, cluster_axis = 1 : ui32}>
+  // CHECK-NEXT: "ttnn.all_reduce"(%[[X]]) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 0 : ui32}>
+  // CHECK-NEXT: "ttnn.reduce_scatter"(%[[X]]) <{reduce_type = #ttcore.reduce_type<sum>, scatter_dim = 0 : si32, cluster_axis = 0 : ui32}>
+  // Tiles are cut between tiles, other parts from rows.
+  // CHECK-NEXT: "ttnn.mesh_partition"(%[[X]]) <{dim = 0 : si32, cluster_axis = 1 : ui32}>
+  // CHECK-NEXT: %[[P:.*]] = "ttnn.mesh_partition"(%x) <{dim = 1 : si32, cluster_axis = 1 : ui32}>
+  // CHECK-NEXT: "ttnn.to_layout"(%[[P]])
+  func.func @exchange(%x: tensor<64x32xbf16>) -> (tensor<128x32xbf16>, tensor<64x32xbf16>, tensor<32x32xbf16>, tensor<32x32xbf16>, tensor<64x16xbf16>) {
+    %0 = "ttir.all_gather"(%x) <{all_gather_dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<64x32xbf16>) -> tensor<128x32xbf16>
+    %1 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 0 : ui32}> : (tensor<64x32xbf16>) -> tensor<64x32xbf16>
+    %2 = "ttir.reduce_scatter"(%x) <{reduce_type = #ttcore.reduce_type<sum>, scatter_dim = 0 : si32, cluster_axis = 0 : ui32}> : (tensor<64x32xbf16>) -> tensor<32x32xbf16>
+    %3 = "ttir.mesh_partition"(%x) <{dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<64x32xbf16>) -> tensor<32x32xbf16>
+    %4 = "ttir.mesh_partition"(%x) <{dim = 1 : si32, cluster_axis = 1 : ui32}> : (tensor<64x32xbf16>) -> tensor<64x16xbf16>
+    func.return %0, %1, %2, %3, %4 : tensor<128x32xbf16>, tensor<64x32xbf16>, tensor<32x32xbf16>, tensor<32x32xbf16>, tensor<64x16xbf16>
+  }
+
+  // A cycle needs no first output; the chip without a source gets zeros from its neighbour.
+  // CHECK-LABEL: func.func public @cycle(
+  // CHECK: %[[A:.*]] = "ttnn.point_to_point"(%[[X:[0-9]+]]) <{sender_coord = array<i64: 0, 0>, receiver_coord = array<i64: 0, 1>}>
+  // CHECK-NEXT: %[[B:.*]] = "ttnn.point_to_point"(%[[X]], %[[A]]) <{sender_coord = array<i64: 0, 1>, receiver_coord = array<i64: 1, 0>}>
+  // CHECK-NEXT: %[[C:.*]] = "ttnn.point_to_point"(%[[X]], %[[B]]) <{sender_coord = array<i64: 1, 0>, receiver_coord = array<i64: 1, 1>}>
+  // CHECK-NEXT: %[[D:.*]] = "ttnn.point_to_point"(%[[Z:[0-9]+]], %[[C]]) <{sender_coord = array<i64: 0, 1>, receiver_coord = array<i64: 0, 0>}>
+  // CHECK-NEXT: func.return %[[D]]
+  func.func @cycle(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+    %0 = "ttir.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    func.return %0 : tensor<2x2xf32>
+  }
+
+  // A chip that keeps its own has it from a copy, which the others write to.
+  // CHECK-LABEL: func.func public @broadcast(
+  // CHECK: %[[F:[0-9]+]] = "ttnn.full"
+  // CHECK-NEXT: %[[A:.*]] = "ttnn.assign"(%[[X:[0-9]+]])
+  // CHECK-NEXT: %[[B:.*]] = "ttnn.point_to_point"(%[[X]], %[[A]]) <{sender_coord = array<i64: 1, 0>, receiver_coord = array<i64: 0, 0>}>
+  // CHECK-NEXT: %[[C:.*]] = "ttnn.point_to_point"(%[[F]], %[[B]]) <{sender_coord = array<i64: 0, 0>, receiver_coord = array<i64: 0, 1>}>
+  // CHECK-NEXT: %[[D:.*]] = "ttnn.point_to_point"(%[[F]], %[[C]]) <{sender_coord = array<i64: 1, 0>, receiver_coord = array<i64: 1, 1>}>
+  func.func @broadcast(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+    %0 = "ttir.collective_broadcast"(%x) <{replica_groups = dense<[[2, 0]]> : tensor<1x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    func.return %0 : tensor<2x2xf32>
+  }
+}
