@@ -64,10 +64,6 @@ SPLIT_ARGUMENT = 'sdy.sharding = #sdy.sharding<mesh<["x"=2]>, [{"x"}, {}]>'
 MESHES_AS_TEXT = 'mhlo.frontend_attributes = {{xla.sdy.meshes = "{{mesh = #sdy.mesh<[\\22x\\22={}]>}}"}}'
 
 SEVERAL = {
-    "partitions": (module(KEEP, "mhlo.num_partitions = 2 : i32"), r"mhlo\.num_partitions = 2"),
-    "replicas": (module(KEEP, "mhlo.num_replicas = 4 : i32"), r"mhlo\.num_replicas = 4"),
-    "mesh": (module(KEEP, before=mesh(2)), r"sdy\.mesh @mesh with axes x=1, y=2"),
-    "mesh as text": (module(KEEP, MESHES_AS_TEXT.format(2)), r"xla\.sdy\.meshes = .*=2"),
     "argument, GSPMD": (module(KEEP, argument='mhlo.sharding = "{devices=[2,1]<=[2]}"'), "the sharding of argument 0"),
     "argument, Shardy": (module(KEEP, argument=SPLIT_ARGUMENT), "the sharding of argument 0"),
     "result, Shardy": (module(KEEP, result=SPLIT_ARGUMENT), "the sharding of result 0"),
@@ -86,6 +82,21 @@ SEVERAL = {
         r"stablehlo\.collective_permute between devices \[\[0, 1\]",
     ),
 }
+
+
+TOO_MANY = {
+    "partitions": (module(KEEP, "mhlo.num_partitions = 2 : i32"), r"for 2 chips, but the system has 1"),
+    "replicas": (module(KEEP, "mhlo.num_replicas = 4 : i32"), r"for 4 replicas \(mhlo\.num_replicas\)"),
+    "mesh": (module(KEEP, before=mesh(2)), r"for 2 chips, but the system has 1"),
+    "mesh as text": (module(KEEP, MESHES_AS_TEXT.format(2)), r"jaxlib does not offer the passes"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_MANY)
+def test_a_module_for_more_chips_than_the_system_has_is_refused(name: str) -> None:
+    source, message = TOO_MANY[name]
+    with pytest.raises(CompileError, match=message):
+        compiled(source)
 
 
 @pytest.mark.parametrize("name", SEVERAL)

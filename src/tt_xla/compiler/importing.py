@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from xdsl.dialects.builtin import ModuleOp
 
 from tt_xla.compiler import refine_mesh, stablehlo
-from tt_xla.compiler.sharding import Localized
+from tt_xla.compiler.sharding import Localized, localize
 from tt_xla.errors import CompileError
 from tt_xla.ir.mesh import Mesh, Shape, Sharding
 from tt_xla.ir.program import Argument, Result
@@ -41,7 +41,7 @@ def run(module: ir.Module | Localized, options: CompileOptions, target: Target) 
     Raises:
         CompileError: the module cannot become TTIR, or is for more chips than the target has.
     """
-    localized = module if isinstance(module, Localized) else None
+    localized = module if isinstance(module, Localized) else localize(module, target.chips)
     if localized is not None:
         localized = refine_mesh.run(localized)
         if localized.mesh.size > target.chips:

@@ -86,7 +86,14 @@ def _run(module: Any, passes: tuple[str, ...]) -> None:
     pipeline = f"builtin.module({','.join(passes)})"
     with module.context:
         try:
-            PassManager.parse(pipeline).run(module.operation)
+            parsed = PassManager.parse(pipeline)
+        except ValueError as error:
+            raise CompileError(
+                f"This jaxlib does not offer the passes {', '.join(passes)}, which the module's shardings need.",
+                hint="Write the shardings as sdy attributes and ops.",
+            ) from error
+        try:
+            parsed.run(module.operation)
         except ir.MLIRError as error:
             reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
             raise CompileError(f"Shardy cannot propagate the shardings of the module: {reason}.") from error
