@@ -96,10 +96,10 @@ def test_groups_that_are_parts_of_an_axis_split_it() -> None:
     line = Mesh((8,), ("devices",))
     groups = "[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64"
     program = compiled(local(add(groups), line, sharding=(Sharding(((0,), ())), (512, 64))))
-    assert program.mesh == Mesh((1, 4, 2), ("rows", "devices_0", "devices_1"))
-    assert program.arguments[0].sharding == Sharding(((1, 2), ()))
-    assert program.results[0].sharding == Sharding(((1, 2), ()))
-    assert axes(program, "all_reduce") == [2]
+    assert program.mesh == Mesh((4, 2), ("devices_0", "devices_1"))
+    assert program.arguments[0].sharding == Sharding(((0, 1), ()))
+    assert program.results[0].sharding == Sharding(((0, 1), ()))
+    assert axes(program, "all_reduce") == [1]
 
 
 def test_groups_that_are_no_axes_are_refused() -> None:

@@ -29,17 +29,17 @@ def run(localized: Localized) -> Localized:
     Raises:
         MalformedModuleError: the groups of a collective do not name each chip once.
     """
-    mesh = _with_rows(localized.mesh)
+    mesh = localized.mesh
     for groups in _groups(localized):
         if meshes.axes_of(mesh, groups) is None:
             mesh = meshes.split(mesh, groups) or mesh
-    if mesh == localized.mesh:
+    added = max(0, _AXES - len(mesh.shape))
+    if mesh == localized.mesh and not added:
         return localized
-    added = max(0, _AXES - len(localized.mesh.shape))
-    parts = meshes.parts_of(_with_rows(localized.mesh), mesh)[added:]
+    parts = [tuple(part + added for part in axis) for axis in meshes.parts_of(localized.mesh, mesh)]
     return dataclasses.replace(
         localized,
-        mesh=mesh,
+        mesh=_with_rows(mesh),
         arguments=tuple(_refined(argument, parts) for argument in localized.arguments),
         results=tuple(_refined(result, parts) for result in localized.results),
     )
