@@ -10,7 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tt_xla.errors import MeshError
 from tt_xla.target.target import Link, Target
@@ -29,6 +29,8 @@ class MeshAxis:
     stride: int
     """Number of chips between neighbours along the physical dimension, whose links they share; 1 if neighbours are
     linked directly."""
+    narrowest: tuple[int, int] | None = field(default=None, compare=False)
+    """Chips of a hop with the fewest channels; None for an axis of one chip."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,18 @@ def arrange(target: Target, shape: Sequence[int], chips: Sequence[int] | None = 
     if arrangement is None:
         raise _missing_link(target, shape, usable)
     return arrangement
+
+
+def describe_axis(axis: MeshAxis, bytes_per_second: float) -> str:
+    """Returns the links along an axis in words.
+
+    Args:
+        axis: the axis.
+        bytes_per_second: line rate of a channel.
+    """
+    apart = f", {axis.stride} chips apart" if axis.stride > 1 else ""
+    kind = "ring" if axis.ring else "line"
+    return f"{kind} of {_chips(axis.size)}{apart} with {axis.links} x {bytes_per_second * 8e-9:.0f} Gbit/s"
 
 
 def _check(target: Target, shape: tuple[int, ...], chips: tuple[int, ...]) -> None:
@@ -137,25 +151,28 @@ def _choices(dimensions: tuple[int, ...], counts: list[int]) -> list[tuple[tuple
     return sorted(bandwidth, key=lambda choice: -bandwidth[choice])
 
 
-def _axes(sizes: tuple[int, ...], ring: bool, hops: int) -> Iterator[MeshAxis]:
+def _axes(sizes: tuple[int, ...], ring: bool, hop: tuple[int, tuple[int, int]]) -> Iterator[MeshAxis]:
     """Yields the axes that are folded into one physical dimension.
 
     The outermost one goes around with the dimension; an inner one is a piece of it.
     """
     for number, size in enumerate(sizes):
-        yield MeshAxis(size, ring and number == 0 and size > 2, hops, math.prod(sizes[number + 1 :]))
+        yield MeshAxis(size, ring and number == 0 and size > 2, hop[0], math.prod(sizes[number + 1 :]), hop[1])
 
 
-def _weakest(channels: Channels, order: tuple[int, ...], dimensions: tuple[int, ...], axis: int, ring: bool) -> int:
-    """Returns the number of channels of the weakest hop along a dimension."""
+def _weakest(
+    channels: Channels, order: tuple[int, ...], dimensions: tuple[int, ...], axis: int, ring: bool
+) -> tuple[int, tuple[int, int]]:
+    """Returns the number of channels of the weakest hop along a dimension, and its chips."""
     size = dimensions[axis]
     stride = math.prod(dimensions[axis + 1 :])
-    hops: list[int] = []
+    hops: list[tuple[int, tuple[int, int]]] = []
     for position, chip in enumerate(order):
-        if position // stride % size:
-            hops.append(channels[chip][order[position - stride]])
-        elif ring:
-            hops.append(channels[chip][order[position + (size - 1) * stride]])
+        outermost = position // stride % size == 0
+        if outermost and not ring:
+            continue
+        other = order[position + (size - 1) * stride if outermost else position - stride]
+        hops.append((channels[chip][other], (min(chip, other), max(chip, other))))
     return min(hops)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,11 @@ import click
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.cost.program import rounds
 from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import (
     MAGIC,
     WHILE_LOOP,
+    Cost,
     Function,
     FunctionKind,
     Instruction,
@@ -25,7 +28,8 @@ from tt_xla.ir.program import (
     loop_of,
     subprograms_of,
 )
-from tt_xla.target import Target, load_target
+from tt_xla.target import MeshAxis, Target, arrange, load_target
+from tt_xla.target.topology import describe_axis
 
 _EVERY_CALL = (FunctionKind.FORWARD, FunctionKind.TRACE)
 """Functions that every call runs after the first ones: const-eval results are cached by then, and traces replayed."""
@@ -45,6 +49,7 @@ class Line:
         dram: time of DRAM transfers.
         noc: time of transfers on the network on chip.
         launch: time to launch kernels.
+        link: time on the links between chips.
     """
 
     count: int = 0
@@ -53,12 +58,44 @@ class Line:
     dram: float = 0.0
     noc: float = 0.0
     launch: float = 0.0
+    link: float = 0.0
 
     @property
     def bound(self) -> str:
         """The part that takes longest; empty without device work."""
-        parts = {"compute": self.compute, "DRAM": self.dram, "NoC": self.noc, "launch": self.launch}
+        parts = {
+            "compute": self.compute,
+            "DRAM": self.dram,
+            "NoC": self.noc,
+            "launch": self.launch,
+            "link": self.link,
+        }
         return max(parts, key=lambda name: parts[name]) if self.us else ""
+
+    def add(self, cost: Cost, runs: int) -> None:
+        """Adds an instruction that a call runs this often."""
+        self.count += runs
+        self.us += cost.total_us * runs
+        self.compute += cost.compute_us * runs
+        self.dram += cost.dram_us * runs
+        self.noc += cost.noc_us * runs
+        self.launch += cost.launch_us * runs
+        self.link += cost.link_us * runs
+
+
+@dataclass(frozen=True)
+class AxisTime:
+    """The time that exchanges along one axis of the mesh spend on its links.
+
+    Attributes:
+        name: name of the axis.
+        links: the links along it.
+        us: time in microseconds.
+    """
+
+    name: str
+    links: MeshAxis
+    us: float
 
 
 @dataclass(frozen=True)
@@ -71,6 +108,7 @@ class Estimate:
         total_us: time in microseconds, gaps between ops included.
         lines: times by op, longest first.
         open_loops: loops whose number of rounds is only known at run time; one round is counted.
+        axes: links along the axes of the mesh that runs the program; empty for one chip.
     """
 
     path: Path
@@ -78,6 +116,7 @@ class Estimate:
     total_us: float
     lines: dict[str, Line]
     open_loops: tuple[str, ...] = ()
+    axes: tuple[AxisTime, ...] = ()
 
     @property
     def gaps_us(self) -> float:
@@ -104,7 +143,13 @@ class Estimate:
             total.dram += line.dram
             total.noc += line.noc
             total.launch += line.launch
+            total.link += line.link
         return total.bound
+
+    @property
+    def communication_us(self) -> float:
+        """Time of the ops that exchange data between chips, in microseconds."""
+        return sum(line.us for line in self.lines.values() if line.link)
 
     def gaps_if(self, traced: bool) -> float:
         """Returns the microseconds between ops if all ops, or none, were replayed from a trace."""
@@ -121,14 +166,26 @@ def by_op(functions: Iterable[Function]) -> dict[str, Line]:
     for function in functions:
         runs = run_counts.get(function.name, 0)
         for instruction in function.body if runs else ():
-            line, cost = lines.setdefault(instruction.op, Line()), instruction.cost
-            line.count += runs
-            line.us += cost.total_us * runs
-            line.compute += cost.compute_us * runs
-            line.dram += cost.dram_us * runs
-            line.noc += cost.noc_us * runs
-            line.launch += cost.launch_us * runs
+            lines.setdefault(instruction.op, Line()).add(instruction.cost, runs)
     return dict(sorted(lines.items(), key=lambda item: -item[1].us))
+
+
+def by_axis(functions: Sequence[Function], mesh: Mesh | None, target: Target) -> tuple[AxisTime, ...]:
+    """Returns the time on the links along each axis of the mesh. An op that names no axis counts for none.
+
+    Raises:
+        MeshError: the system cannot form the mesh.
+    """
+    if mesh is None:
+        return ()
+    times: defaultdict[object, float] = defaultdict(float)
+    run_counts = _run_counts(functions)
+    for function in functions:
+        for instruction in function.body:
+            axis = instruction.attributes.get("cluster_axis")
+            times[axis] += instruction.cost.link_us * run_counts.get(function.name, 0)
+    named = zip(mesh.axes, arrange(target, mesh.shape).axes, strict=True)
+    return tuple(AxisTime(name, links, times[number]) for number, (name, links) in enumerate(named))
 
 
 def _run_counts(functions: Sequence[Function]) -> dict[str, int]:
@@ -172,15 +229,17 @@ def estimate(path: Path, arch: str | None = None) -> Estimate:
     if data.startswith(MAGIC):
         program = Program.from_bytes(data)
         target = load_target(arch or program.target)
+        mesh = program.mesh
         functions: Sequence[Function] = program.functions
         if target.name != program.target:
-            functions = [_recosted(function, target) for function in functions]
+            functions = [_recosted(function, target, mesh) for function in functions]
     else:
         text = data.decode("utf-8", errors="replace")
-        target = load_target(arch or _arch_of(text))
+        target, mesh = load_target(arch or _arch_of(text)), None
         functions = _functions(text, str(path), target)
-    total = predicted_device_us(functions[0], target, functions)
-    return Estimate(path, target.name, total, by_op(functions), tuple(open_loops(functions)))
+    total = predicted_device_us(functions[0], target, functions, mesh)
+    axes = by_axis(functions, mesh, target)
+    return Estimate(path, target.name, total, by_op(functions), tuple(open_loops(functions)), axes)
 
 
 def _arch_of(text: str) -> str:
@@ -199,11 +258,11 @@ def _functions(text: str, name: str, target: Target) -> list[Function]:
     return functions
 
 
-def _recosted(function: Function, target: Target) -> Function:
+def _recosted(function: Function, target: Target, mesh: Mesh | None) -> Function:
     """Returns a function with its costs on another target."""
     body: list[Instruction] = []
     for step in function.body:
-        cost = instruction_cost(step, function.values, target)
+        cost = instruction_cost(step, function.values, target, mesh)
         body.append(Instruction(step.op, step.operands, step.results, step.attributes, step.location, cost))
     return Function(function.name, function.kind, function.arguments, function.results, function.values, tuple(body))
 
@@ -220,6 +279,18 @@ def record(estimate: Estimate) -> dict[str, Any]:
         "transfers_us": estimate.transfers_us,
         "calls_per_second": estimate.calls_per_second,
         "bound": estimate.bound.lower(),
+        "communication_us": estimate.communication_us,
+        "mesh": [
+            {
+                "axis": axis.name,
+                "chips": axis.links.size,
+                "topology": "ring" if axis.links.ring else "line",
+                "channels": axis.links.links,
+                "narrowest_link": axis.links.narrowest,
+                "link_us": axis.us,
+            }
+            for axis in estimate.axes
+        ],
         "one_round_of": list(estimate.open_loops),
         "ops": [
             {
@@ -230,6 +301,7 @@ def record(estimate: Estimate) -> dict[str, Any]:
                 "dram_us": line.dram,
                 "noc_us": line.noc,
                 "launch_us": line.launch,
+                "link_us": line.link,
                 "bound": line.bound.lower(),
             }
             for op, line in estimate.lines.items()
@@ -255,6 +327,8 @@ def show(estimate: Estimate) -> None:
             f"{estimate.transfers_us:.1f} us over PCIe",
             markup=False,
         )
+    for text in _communication(estimate):
+        console.print(text, markup=False)
     if estimate.open_loops:
         names = ", ".join(estimate.open_loops)
         console.print(
@@ -262,18 +336,39 @@ def show(estimate: Estimate) -> None:
             markup=False,
         )
     column = Column("op", min_width=max((len(op) for op in estimate.lines), default=2))
-    table = Table(column, "count", "predicted us", "share", "compute", "DRAM", "NoC", "launch", "bound by", box=None)
-    for column in table.columns[1:8]:
+    several = bool(estimate.communication_us)
+    header = ("count", "predicted us", "share", "compute", "DRAM", "NoC", "launch", *(("links",) if several else ()))
+    table = Table(column, *header, "bound by", box=None)
+    for column in table.columns[1:-1]:
         column.justify = "right"
     for op, line in estimate.lines.items():
         if line.us:
-            parts = (f"{part:.1f}" for part in (line.compute, line.dram, line.noc, line.launch))
+            times = (line.compute, line.dram, line.noc, line.launch, *((line.link,) if several else ()))
+            parts = (f"{part:.1f}" for part in times)
             share = f"{100 * line.us / estimate.total_us:.0f} %"
             table.add_row(op, str(line.count), f"{line.us:.1f}", share, *parts, line.bound)
     free = {op: line.count for op, line in estimate.lines.items() if not line.us}
     console.print(table)
     if free:
         console.print("No device work: " + ", ".join(f"{op} x {count}" for op, count in free.items()), markup=False)
+
+
+def _communication(estimate: Estimate) -> Iterable[str]:
+    """Yields lines about the exchanges between chips; none without any."""
+    total = estimate.communication_us
+    if not total:
+        return
+    ops = ", ".join(f"{op} {line.us:.1f}" for op, line in estimate.lines.items() if line.link)
+    computing = sum(line.us for line in estimate.lines.values()) - total
+    yield f"computing {computing:.1f} us, communication {total:.1f} us: {ops}"
+    rate = load_target(estimate.arch).ethernet_bytes_per_second
+    most = max((axis.us for axis in estimate.axes), default=0.0)
+    for axis in estimate.axes:
+        if axis.us:
+            narrowest = f"the narrowest is {'-'.join(map(str, axis.links.narrowest or ()))}"
+            bound = ", the bound of communication" if axis.us == most else ""
+            links = describe_axis(axis.links, rate)
+            yield f"axis {axis.name}, {links}: {axis.us:.1f} us on its links, of which {narrowest}{bound}"
 
 
 def estimate_files(paths: Sequence[Path], arch: str | None, as_json: bool) -> None:
