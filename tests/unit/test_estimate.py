@@ -1,4 +1,4 @@
-"""Tests of ``tt-xla estimate`` for programs of several chips: computing apart from communication, and what bounds it."""
+"""Tests of ``tt-xla estimate`` for programs of several chips: computing, communication, and the links that bound it."""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tt_xla.errors import EmptyRecordingError
+from tt_xla.profiling.communication import AxisLine, by_axis, communication_ns
 from tt_xla.profiling.device_time import MATMULS, Kernel, bound, kernels, utilisation
-from tt_xla.profiling.op_codes import COMPUTE, TM, mnemonic
+from tt_xla.profiling.op_codes import CCL, COMPUTE, TM, mnemonic
 from tt_xla.profiling.recording import Recording
 from tt_xla.profiling.steps import Step, find_steps, steady
 
@@ -90,8 +91,12 @@ class Bench:
     """Number of ops that the host computes on a card too."""
     long_gaps: int
     """Number of ops that start more than 6.5 us after the op before."""
+    communication_ms: float
+    """Mean predicted time of the ops in which chips exchange data; a part of :attr:`device_ms`."""
+    links: tuple[AxisLine, ...]
+    """Exchanges of the last steady step along each axis of the mesh, longest first: the first one's links bound it."""
     categories: dict[str, float]
-    """Percent of device time by category: Compute, TM, Other."""
+    """Percent of device time by category: Compute, TM, CCL, Other."""
     matmul_utilisation: float | None
     """Percent of peak FLOPs that matrix products reach, weighted by their time; None if there are none."""
     verdict: str
@@ -157,6 +162,8 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
         dispatch_us=dispatch,
         host_ops=sum(not kernel.on_device for kernel in last),
         long_gaps=long_gaps,
+        communication_ms=statistics.fmean(communication_ns(calls) for calls in per_step) / 1e6,
+        links=by_axis(last),
         categories=_categories(lines),
         matmul_utilisation=_weighted_utilisation(last),
         verdict=verdict,
@@ -212,7 +219,7 @@ def _lines(kernel_calls: Sequence[Kernel]) -> list[OpLine]:
 
 def _categories(lines: Sequence[OpLine]) -> dict[str, float]:
     total = sum(line.device_us for line in lines)
-    shares = {COMPUTE: 0.0, TM: 0.0, "Other": 0.0}
+    shares = {COMPUTE: 0.0, TM: 0.0, CCL: 0.0, "Other": 0.0}
     for line in lines:
         shares[line.category if line.category in shares else "Other"] += _percent(line.device_us, total)
     return shares

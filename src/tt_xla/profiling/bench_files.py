@@ -76,7 +76,7 @@ def mark_steps(recording: Recording, steps: Sequence[Step]) -> None:
 def summary(result: Bench) -> list[tuple[str, str]]:
     """Returns names and values of the main figures, most important first."""
     wall, measured = result.wall_ms, result.measured_ms
-    kinds = " / ".join(f"{result.categories[name]:.0f}" for name in ("Compute", "TM", "Other"))
+    kinds = " / ".join(f"{result.categories[name]:.0f}" for name in ("Compute", "TM", "CCL", "Other"))
     percent_of_peak = result.matmul_utilisation
     return [
         ("wall-clock time a step, predicted", f"{wall.mean:.3f} ms"),
@@ -85,13 +85,26 @@ def summary(result: Bench) -> list[tuple[str, str]]:
         ("overhead", f"{result.overhead_percent:.1f} %"),
         ("host time an op", f"{result.dispatch_us:.1f} us"),
         ("ops a step", str(result.op_count)),
-        ("compute / TM / other", f"{kinds} %"),
+        ("compute / TM / CCL / other", f"{kinds} %"),
+        *_communication(result),
         ("matmul FLOPs, weighted", "none" if percent_of_peak is None else f"{percent_of_peak:.1f} %"),
         ("verdict", result.verdict),
         ("measured with emulation", f"{measured.mean:.3f} ms"),
         ("its median / min / max", f"{measured.median:.3f} / {measured.min:.3f} / {measured.max:.3f} ms"),
         ("steady / compile steps", f"{result.steps} / {result.compile_steps}"),
     ]
+
+
+def _communication(result: Bench) -> list[tuple[str, str]]:
+    """Returns names and values of figures about exchanges between chips; none without exchanges."""
+    if not result.links:
+        return []
+    share = 100 * result.communication_ms / result.device_ms if result.device_ms else 0.0
+    figures = [("communication, predicted", f"{result.communication_ms:.3f} ms, {share:.1f} % of device time")]
+    for line in result.links:
+        narrowest = f", narrowest {'-'.join(map(str, line.narrowest))}" if line.narrowest else ""
+        figures.append((f"axis {line.axis}", f"{line.device_us / 1e3:.3f} ms, {line.links}{narrowest}"))
+    return figures
 
 
 def write_chart(path: Path, ops: Sequence[OpLine]) -> None:

@@ -3,6 +3,9 @@
 The emulated card computes each kernel on the host, which takes far longer than a chip would. So the device has a clock
 of its own, which stops while a kernel is emulated. A kernel starts after the predicted gap to the kernel before it, or,
 if it is the first of a run, after the time that the host spent between the two.
+
+A program for several chips is the same on each of them, so the clock is that of the first chip. What the card emulates
+for the other chips takes no time on it.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ class Kernel:
 
 
 def kernels(recording: Recording) -> list[Kernel]:
-    """Returns all kernel calls that take time, transfers and host computations included, in order."""
+    """Returns the first chip's kernel calls that take time, transfers and host computations included, in order."""
     kernel_calls: list[Kernel] = []
     clock, last_end = 0.0, recording.started
     for number, run in enumerate(recording.runs):
@@ -64,7 +67,7 @@ def kernels(recording: Recording) -> list[Kernel]:
         for op_number, start, end in recording.events[run.first : run.last]:
             op = recording.ops[op_number]
             duration = duration_ns(op, end - start)
-            if not duration:
+            if not duration or op.chip:
                 continue
             gap, idle = _gap_ns(op, run), max(0, start - last_end) if first else 0
             replayed = op.traced and run.state == "captured"
@@ -147,9 +150,15 @@ SLOW = 0.65
 
 
 def bound(op: Op) -> str:
-    """Returns ``FLOP``, ``DRAM``, ``BOTH``, ``SLOW`` or ``HOST`` as in ``tt-perf-report``; empty if none applies."""
+    """Returns what bounds an op; empty if it is not known.
+
+    ``FLOP``, ``DRAM``, ``BOTH``, ``SLOW`` and ``HOST`` are as in ``tt-perf-report``; ``LINK`` is an exchange between
+    chips.
+    """
     if op.instruction.op in HOST_OPS:
         return "HOST"
+    if op.instruction.cost.bound == "link":
+        return "LINK"
     if mnemonic(op) not in MATMULS:
         return ""
     near = utilisation(op) >= SLOW, dram_utilisation(op) >= SLOW

@@ -135,6 +135,11 @@ _NAMED: dict[str, tuple[str, str]] = {
     "sort": ("Sort", OTHER),
     "all_gather": ("AllGather", CCL),
     "all_reduce": ("AllReduceAsync", CCL),
+    "all_reduce_async": ("AllReduceAsync", CCL),
+    "all_to_all_combine": ("AllToAllCombine", CCL),
+    "all_to_all_dispatch": ("AllToAllDispatch", CCL),
+    "all_to_all_dispatch_metadata": ("AllToAllDispatchMetadata", CCL),
+    "point_to_point": ("PointToPoint", CCL),
     "reduce_scatter": ("ReduceScatter", CCL),
 }
 

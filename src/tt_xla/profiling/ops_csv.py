@@ -14,6 +14,7 @@ from typing import Any
 
 from tt_xla.ir.layout import BufferType
 from tt_xla.ir.program import TensorSpec
+from tt_xla.profiling.communication import is_exchange, link_attributes
 from tt_xla.profiling.device_time import (
     MATMULS,
     Kernel,
@@ -220,7 +221,7 @@ def _fixed(kernel: Kernel) -> dict[str, Any]:
         "OP TYPE": "tt_dnn_device" if kernel.on_device else "python_fallback",
         "DEVICE ID": 0,
         "DEVICE ARCH": target.arch,
-        "ATTRIBUTES": cell(attributes_of(op) | _source(op.instruction.location)),
+        "ATTRIBUTES": cell(attributes_of(op) | _links(op) | _source(op.instruction.location)),
         "MATH FIDELITY": fidelity(op),
         "AVAILABLE WORKER CORE COUNT": target.cores,
     }
@@ -258,6 +259,10 @@ def _as_read(op: Op) -> list[TensorSpec]:
             transposed = (*shape[:-2], shape[-1], shape[-2])
             inputs[number] = TensorSpec(transposed, inputs[number].layout.with_(transposed))
     return inputs
+
+
+def _links(op: Op) -> dict[str, Any]:
+    return link_attributes(op) if is_exchange(op) else {}
 
 
 def _source(location: str) -> dict[str, str]:

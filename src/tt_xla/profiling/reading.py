@@ -46,6 +46,8 @@ class Row:
     """Fraction of the peak FLOPs of the cores in use; None for ops other than matrix products."""
     source: str
     """The user's line, ``file:line``; empty if unknown."""
+    links: str = ""
+    """Chips, topology and channels of an exchange between chips, in words; empty for other ops."""
 
     @property
     def is_product(self) -> bool:
@@ -174,7 +176,23 @@ def _row(row: Mapping[str, str], before: Row | None) -> Row:
         dram_bytes=sum(_dram(row, name) for name in ("INPUT_0", "INPUT_1", "INPUT_2", "OUTPUT_0")),
         utilisation=_utilisation(row, flops, device_us, cores, fidelity) if product else None,
         source=match[1] if (match := _SOURCE.search(row.get("ATTRIBUTES") or "")) else "",
+        links=_links(row.get("ATTRIBUTES") or ""),
     )
+
+
+_LINK_ATTRIBUTE = re.compile(r"'(ring_size|num_links|topology|cluster_axis)': '([^']*)'")
+
+
+def _links(attributes: str) -> str:
+    """Returns chips, topology and channels of an exchange in words."""
+    found = dict(_LINK_ATTRIBUTE.findall(attributes))
+    parts = [f"axis {found['cluster_axis']}"] if found.get("cluster_axis", "").isdigit() else []
+    if "ring_size" in found:
+        kind = found.get("topology", "").rpartition("::")[2].lower() or "group"
+        parts.append(f"{'line' if kind == 'linear' else kind} of {found['ring_size']} chips")
+    if "num_links" in found:
+        parts.append(f"{found['num_links']} channels" if found["num_links"] != "1" else "1 channel")
+    return ", ".join(parts)
 
 
 def _sizes(row: Mapping[str, str], name: str) -> list[int]:

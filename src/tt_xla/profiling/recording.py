@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Program, TensorSpec
 from tt_xla.observers import Observers
 
@@ -43,6 +44,8 @@ class Op:
     outputs: tuple[TensorSpec, ...]
     identity: bytes
     """Key that is equal for ops that run the same kernel on tensors of the same kinds."""
+    chip: int = 0
+    """Position of the first chip that the call stands for; others that hold the same shards share it."""
     dram_bytes: int = 0
     """Bytes in use in all DRAM banks after the first call; 0 in loops, whose memory is counted as a whole."""
     l1_bytes: int = 0
@@ -56,6 +59,8 @@ class LoadedProgram:
     number: int
     program: Program
     target: Target
+    mesh: Mesh | None = None
+    """The chips that run the program, each on its own shards; None for one chip."""
 
 
 Event = tuple[int, int, int]
@@ -187,6 +192,7 @@ class Recorder:
             tuple(inputs),
             context.results,
             step.key,
+            step.chip,
         )
         self.recording.ops.append(op)
         self._ops[id(step)] = op
@@ -196,7 +202,8 @@ class Recorder:
         loaded = self._programs.get(id(executable))
         if loaded is None:
             target: Any = executable.device.target
-            loaded = LoadedProgram(len(self.recording.programs), executable.program, target)
+            number, mesh = len(self.recording.programs), executable.source.mesh
+            loaded = LoadedProgram(number, executable.program, target, mesh)
             self.recording.programs.append(loaded)
             self._programs[id(executable)] = loaded
             self._executables.append(executable)

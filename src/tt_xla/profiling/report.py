@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tt_xla.profiling import svg
+from tt_xla.profiling.op_codes import CCL
 from tt_xla.profiling.page import Cell, cards, page, section, table
 from tt_xla.profiling.reading import Row, Table, system_of
 from tt_xla.target import Target, load_target
@@ -39,6 +40,7 @@ def write_report(path: Path, ops: Table, summary: Sequence[tuple[str, str]] = ()
         *(f"<p>{svg.escape(note)}</p>" for note in notes),
         section("Timeline", _timeline(ops.rows), svg.legend(_category_colours(ops.rows)), note=_TIMELINE_NOTE),
         section("Where device time goes", *_bars(ops.rows)),
+        *_communication(ops.rows),
         section("Roofline", _roofline(ops.rows, target, sources), note=_ROOFLINE_NOTE),
         section("Memory over time", *_memory(ops, target)),
         section("Ops", _table(ops.rows, sources), note="Longest first; click a title to sort."),
@@ -67,6 +69,9 @@ def _summary(rows: Sequence[Row]) -> list[tuple[str, str]]:
         ("gaps between ops", f"{gaps / 1e3:.3f} ms"),
         ("ops", str(len(rows))),
     ]
+    exchanges = sum(row.device_us for row in rows if row.category == CCL)
+    if exchanges:
+        figures.append(("communication", f"{exchanges / 1e3:.3f} ms, {100 * exchanges / (device or 1.0):.1f} %"))
     if products:
         time = sum(row.device_us for row in products) or 1.0
         percent = 100 * sum((row.utilisation or 0) * row.device_us for row in products) / time
@@ -119,6 +124,32 @@ def _bars(rows: Sequence[Row]) -> list[str]:
         svg.bar("by category", [(name, value, svg.COLOURS[name]) for name, value in kinds]),
         svg.bar("by op", parts),
         svg.legend((name, colour) for name, _, colour in parts),
+    ]
+
+
+def _communication(rows: Sequence[Row]) -> list[str]:
+    """Returns a section about exchanges between chips, by op and links; none without exchanges."""
+    groups: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.category == CCL:
+            groups[row.code, row.links].append(row)
+    if not groups:
+        return []
+    total = sum(row.device_us for row in rows) or 1.0
+    lines: list[list[Cell]] = []
+    for (code, links), group in sorted(groups.items(), key=lambda item: -sum(row.device_us for row in item[1])):
+        us = sum(row.device_us for row in group)
+        count = Cell(str(len(group)), len(group))
+        lines.append([Cell(code), Cell(links), count, Cell(f"{us:.2f}", us), Cell(f"{100 * us / total:.1f}", us)])
+    exchanges = sum(row.device_us for group in groups.values() for row in group)
+    parts = [("computing", total - exchanges, svg.COLOURS["Compute"]), ("links", exchanges, svg.COLOURS[CCL])]
+    return [
+        section(
+            "Exchanges between chips",
+            svg.bar("computing and exchanges", parts),
+            table(("op", "links", "count", "us", "%"), lines),
+            note="Longest first: the links of the first line bound the exchanges.",
+        )
     ]
 
 

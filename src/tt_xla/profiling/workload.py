@@ -6,9 +6,9 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tt_xla.errors import OptionError
 
@@ -21,7 +21,7 @@ class Workload(BaseModel):
     script: str
     """Path of the training script, relative to the YAML file. The script is run with ``--config FILE``."""
     mesh_shape: tuple[int, ...] | None
-    """Shape of the device mesh; None for a single chip, which benchmarks require."""
+    """Shape of the mesh of chips that the script uses; None for a single chip."""
     seed: int = 0
     compile_options: dict[str, Any] = Field(default_factory=dict)
 
@@ -33,6 +33,8 @@ class TrainingWorkload(Workload):
     learning_rate: float = Field(gt=0)
     max_steps: int = Field(gt=0)
 
+
+_SHAPE = TypeAdapter(tuple[Annotated[int, Field(gt=0, strict=True)], ...])
 
 Kind = TypeVar("Kind", bound=Workload)
 
@@ -94,6 +96,28 @@ def _mapping(path: Path) -> dict[str, Any]:
     return data
 
 
+def _check_mesh(path: str, shape: object) -> None:
+    """Checks that the selected system can form the mesh of an experiment.
+
+    Raises:
+        OptionError: The shape is none.
+        MeshError: The system has too few chips, or lacks a link.
+    """
+    if shape is None:
+        return
+    try:
+        sizes = _SHAPE.validate_python(shape)
+    except ValidationError as error:
+        raise OptionError(
+            f"'{path}' has mesh_shape {json.dumps(shape)}, expected null or the number of chips along each axis.",
+            hint="For eight chips, [8] or [2, 4].",
+        ) from error
+    from tt_xla.options import selected_system
+    from tt_xla.target import arrange, load_target
+
+    arrange(load_target(selected_system()), sizes)
+
+
 def resolve(path: str, arguments: list[str]) -> tuple[str, list[str]]:
     """Returns the script to run and its arguments.
 
@@ -102,7 +126,8 @@ def resolve(path: str, arguments: list[str]) -> tuple[str, list[str]]:
         arguments: Further arguments of the script.
 
     Raises:
-        OptionError: The YAML file is not valid, or is for more than one chip.
+        OptionError: The YAML file is not valid.
+        MeshError: The selected system has too few chips for the file's mesh, or lacks a link.
     """
     if not path.endswith((".yaml", ".yml")):
         return path, arguments
@@ -110,9 +135,5 @@ def resolve(path: str, arguments: list[str]) -> tuple[str, list[str]]:
     data = _mapping(file)
     if "script" not in data:
         raise OptionError(f"'{path}' has no field 'script'.", hint=_EXAMPLES)
-    if data.get("mesh_shape") is not None:
-        raise OptionError(
-            f"'{path}' is for several chips: mesh_shape is {json.dumps(data['mesh_shape'])}.",
-            hint="Benchmarks run on a single chip: set mesh_shape to null.",
-        )
+    _check_mesh(path, data.get("mesh_shape"))
     return str(file.parent / str(data["script"])), ["--config", path, *arguments]
