@@ -212,6 +212,14 @@ def test_every_function_has_types_that_are_known() -> None:
 # What has no source ------------------------------------------------------------------------------------------------
 
 
+def test_a_refused_host_op_names_its_place_once() -> None:
+    located = ON_THE_HOST.replace("\n  return", ' loc("model.py":7:1)\n  return', 1)
+    assert located != ON_THE_HOST
+    with pytest.raises(UnsupportedOpError, match=r"stablehlo\.cholesky\. At model\.py:7:1\.") as caught:
+        generate(compiled(located), language="cpp")
+    assert str(caught.value).count("model.py:7:1") == 1
+
+
 def test_host_ops_and_traces_are_refused() -> None:
     with pytest.raises(
         UnsupportedOpError, match=r"C\+\+ source does not support ops that the host runs: stablehlo.cholesky"

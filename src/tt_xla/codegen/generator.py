@@ -147,13 +147,18 @@ def _check(program: Program, language: Language) -> None:
     """
     steps = [step for function in program.functions for step in function.body]
     on_host = (step for step in steps if step.op in (HOST_CALL, HOST_CALLBACK))
-    ops = ((main_op(step.attributes.get("ops", ["a Python function"])), step.location) for step in on_host)
-    refuse_host(language.name, ops)
+    refuse_host(language.name, map(_named_op, on_host))
     if not language.traces and any(step.op == TRACE for step in steps):
         raise UnsupportedOpError(
             f"{language.label} source does not support traces.",
             hint="Compile with enable_trace=false, or generate Python.",
         )
+
+
+def _named_op(step: Instruction) -> tuple[str, str]:
+    """Returns the name and the source location of what an instruction has the host run."""
+    op, _, place = main_op(step.attributes.get("ops", ["a Python function"])).partition(" at ")
+    return op, place or step.location
 
 
 def refuse_host(language: str, ops: Iterable[tuple[str, str]]) -> None:
