@@ -245,4 +245,198 @@ PROGRAMS: dict[str, Program] = {
     "random": Program(
         lambda a: a + jax.random.normal(jax.random.key(3), (8, 8)), [(8, 8)], [(X42, [("x", "y")], None)]
     ),
+    "slice": Program(
+        lambda a: (a[1:7], a[::2, 1:], a[3:4, 2:5] * 2, a[5:, ::3]),
+        [(9, 8)],
+        [(X42, [("x", "y")], None), (X42, [(None, "x")], None), (X42, [(("x", "y"), None)], None)],
+    ),
+    "slice_results": Program(
+        lambda a: (a[1:9], a[4:12, 1:]),
+        [(16, 8)],
+        [(X42, [("x", None)], [("x", "y"), ("y", "x")]), (X42, [(None, None)], [("x", None), (None, "x")])],
+    ),
+    "pad": Program(
+        lambda a: (
+            jnp.pad(a, ((1, 2), (0, 3))),
+            lax.pad(a, np.float32(7), ((2, -1, 0), (-1, 1, 0))),
+            lax.pad(a, np.float32(0), ((0, 0, 1), (1, 1, 0))),
+        ),
+        [(9, 8)],
+        [(X42, [("x", "y")], None), (X8, [("x", None)], None), (X42, [(None, None)], [("x", "y")] * 3)],
+    ),
+    "concatenate": Program(
+        lambda a, b: (jnp.concatenate([a, b, a], axis=0), jnp.concatenate([a, a * 2], axis=1), jnp.stack([a, a])),
+        [(8, 6), (3, 6)],
+        [
+            (X42, [("x", "y"), ("x", "y")], None),
+            (X42, [("x", None), (None, "x")], None),
+            (X42, [(None, None), (None, None)], [("x", "y"), ("y", "x"), (None, "x", "y")]),
+            (X8, [("x", None), ("x", None)], None),
+        ],
+    ),
+    "roll": Program(
+        lambda a: (jnp.roll(a, 3, axis=0), jnp.roll(a, -1, axis=1)),
+        [(8, 6)],
+        [(X42, [("x", "y")], None), (X8, [("x", None)], None)],
+    ),
+    "reverse": Program(
+        lambda a: (a[::-1], a[:, ::-1], a[::-1, ::-1]),
+        [(9, 8)],
+        [(X42, [("x", "y")], None), (X8, [("x", None)], None), (X42, [(None, ("y", "x"))], None)],
+    ),
+    "convolution": Program(
+        lambda x, w: (
+            lax.conv_general_dilated(x, w, (1, 1), "SAME"),
+            lax.conv_general_dilated(x, w, (2, 2), "SAME"),
+            lax.conv_general_dilated(x, w, (1, 1), "VALID", rhs_dilation=(2, 1)),
+            lax.conv_general_dilated(x, w, (1, 1), ((3, 1), (0, 2))),
+        ),
+        [(2, 4, 16, 12), (8, 4, 3, 3)],
+        [
+            (X42, [(None, None, "x", None), (None,) * 4], None),
+            (X42, [("y", None, "x", None), (None,) * 4], None),
+            (X42, [(None, None, "x", "y"), (None,) * 4], None),
+            (X42, [(None, "x", None, None), (None, "x", None, None)], None),
+            (X42, [(None, None, "y", None), ("x", None, None, None)], None),
+            (X8, [(None, None, None, "x"), (None,) * 4], None),
+            (X42, [(None, None, None, None), (None,) * 4], [(None, None, "x", "y")] * 4),
+        ],
+    ),
+    "convolution_transposed": Program(
+        lambda x, w: lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")),
+        [(2, 8, 6, 4), (3, 3, 4, 5)],
+        [(X42, [(None, "x", None, "y"), (None,) * 4], None), (X42, [("y", "x", None, None), (None,) * 4], None)],
+    ),
+    "convolution_gradients": Program(
+        jax.grad(lambda w, x: jnp.sum(lax.conv(x, w, (1, 1), "SAME") ** 2), argnums=(0, 1)),
+        [(8, 4, 3, 3), (4, 4, 8, 8)],
+        [
+            (X42, [(None,) * 4, ("x", None, None, None)], None),
+            (X42, [(None,) * 4, (None, None, "x", None)], None),
+            (X42, [("y", None, None, None), ("x", None, None, None)], None),
+        ],
+    ),
+    "depthwise": Program(
+        lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", feature_group_count=8),
+        [(2, 8, 8, 8), (8, 1, 3, 3)],
+        [
+            (X42, [("y", "x", None, None), ("x", None, None, None)], None),
+            (X42, [(None, None, "x", "y"), (None,) * 4], None),
+        ],
+    ),
+    "grouped": Program(
+        lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", feature_group_count=2),
+        [(2, 8, 8, 8), (8, 4, 3, 3)],
+        [(X42, [("y", "x", None, None), ("x", None, None, None)], None)],
+    ),
+    "pool": Program(
+        lambda x: (
+            lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2), (1, 2, 2), "VALID"),
+            lax.reduce_window(x, np.float32(0), lax.add, (1, 3, 3), (1, 1, 1), "SAME"),
+        ),
+        [(4, 16, 10)],
+        [(X42, [(None, "x", "y")], None), (X42, [("x", "y", None)], None), (X8, [(None, "x", None)], None)],
+    ),
+    "pool_gradient": Program(
+        jax.grad(lambda x: jnp.sum(lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2), (1, 2, 2), "VALID") ** 2)),
+        [(4, 16, 10)],
+        [(X42, [("x", None, None)], None), (X42, [(None, "x", None)], None)],
+    ),
+    "cumulative": Program(
+        lambda a: (
+            jnp.cumsum(a, axis=0),
+            lax.cummax(a, axis=1),
+            lax.cumprod(a, axis=0),
+            lax.cumsum(a, axis=1, reverse=True),
+        ),
+        [(9, 8)],
+        [(X42, [("x", "y")], None), (X8, [("x", None)], None), (X42, [(None, ("x", "y"))], None)],
+    ),
+    "cumulative_windows": Program(
+        lambda a: (
+            lax.reduce_window(a, np.float32(0), lax.add, (9, 1), (1, 1), ((8, 0), (0, 0))),
+            lax.reduce_window(a, np.float32(2), lax.add, (9, 1), (1, 1), ((0, 8), (0, 0))),
+            lax.reduce_window(a, -np.inf, lax.max, (1, 8), (1, 1), ((0, 0), (7, 0))),
+        ),
+        [(9, 8)],
+        [(X42, [("x", "y")], None), (X8, [("x", None)], None), (X8, [(None, "x")], None)],
+    ),
+    "sort": Program(
+        lambda a: (jnp.sort(a, axis=0), jnp.argsort(a, axis=1), lax.sort((a, a * 2), dimension=0, num_keys=1)),
+        [(8, 16)],
+        [(X42, [("x", None)], None), (X42, [(None, "x")], None), (X42, [("x", "y")], None), (X42, [("y", "x")], None)],
+    ),
+    "sort_uneven": Program(
+        lambda a: (jnp.sort(a, axis=0), jnp.argsort(a, axis=1)),
+        [(9, 7)],
+        [(X42, [("x", "y")], None), (X8, [("x", None)], None)],
+    ),
+    "sort_vector": Program(
+        lambda a: (jnp.sort(a), jnp.argsort(a), -jnp.sort(-a)), [(32,)], [(X42, [("x",)], None), (X8, [("x",)], None)]
+    ),
+    "top_k": Program(
+        lambda a: lax.top_k(a, 3),
+        [(6, 32)],
+        [(X42, [("y", "x")], None), (X8, [(None, "x")], None), (X42, [("x", None)], None)],
+    ),
+    "top_k_ties": Program(
+        lambda a: lax.top_k(a % 5, 4),
+        [(6, 32, "int32")],
+        [(X8, [(None, "x")], None), (X42, [(None, ("y", "x"))], None)],
+    ),
+    "embedding": Program(
+        lambda t, i: jnp.take(t, i, axis=0, mode="clip"),
+        [(50, 8), (4, 6, "int32")],
+        [
+            (X42, [("x", None), ("y", None)], None),
+            (X42, [(None, "x"), ("y", None)], None),
+            (X42, [("x", "y"), (None, None)], [("y", None, "x")]),
+            (X8, [("x", None), (None, None)], None),
+        ],
+    ),
+    "embedding_filled": Program(
+        lambda t, i: t.at[i].get(mode="fill", fill_value=0),
+        [(40, 8), (4, 6, "int32")],
+        [(X42, [("x", None), ("y", None)], None), (X8, [("x", None), (None, None)], None)],
+    ),
+    "gather_integers": Program(
+        lambda t, i, b: (t[i], jnp.take_along_axis(t, i[:, None] % 8, axis=1), b[i]),
+        [(50, 8, "int32"), (50, "int32"), (50, 3, "bool")],
+        [(X42, [("x", None), ("x",), ("x", None)], None), (X42, [("x", "y"), (None,), ("y", None)], None)],
+    ),
+    "embedding_gradient": Program(
+        jax.grad(lambda t, i: jnp.sum(t[i] ** 2)),
+        [(50, 8), (4, 6, "int32")],
+        [
+            (X42, [("x", None), ("y", None)], None),
+            (X42, [(None, "x"), ("y", None)], None),
+            (X42, [(None, None), ("x", None)], None),
+            (X42, [("x", None), ("x", None)], None),
+        ],
+    ),
+    "scatter": Program(
+        lambda t, i, u: (t.at[i].set(u, mode="drop"), t.at[i].add(u), t.at[i].max(u), t.at[i, 2].mul(u[:, 2])),
+        [(50, 8), (7, "int32"), (7, 8)],
+        [
+            (X42, [("x", None), (None,), (None, None)], None),
+            (X42, [("x", "y"), ("y",), ("y", None)], None),
+            (X42, [(None, "y"), ("x",), ("x", "y")], None),
+            (X42, [("y", "x"), (None,), (None, "x")], None),
+        ],
+        tolerance=1e-4,
+    ),
+    "dynamic": Program(
+        lambda a, i: (lax.dynamic_slice(a, (i[0], 0), (3, 8)), lax.dynamic_update_slice(a, a[:2] * 2, (i[1], i[0]))),
+        [(9, 8), (2, "int32")],
+        [(X42, [("x", "y"), (None,)], None), (X42, [(None, ("x", "y")), (None,)], None)],
+    ),
+    "linear_algebra": Program(
+        lambda a: (jnp.linalg.cholesky(a @ a.mT + 8 * jnp.eye(4)), jnp.fft.rfft(a).real),
+        [(8, 4, 4)],
+        [(X42, [("x", None, None)], None), (X42, [("y", "x", None)], None)],
+        tolerance=1e-4,
+    ),
+    "associative_scan": Program(
+        lambda a: lax.associative_scan(jnp.add, a), [(16, 3)], [(X42, [("x", None)], None), (X8, [("x", None)], None)]
+    ),
 }

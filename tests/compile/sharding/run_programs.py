@@ -71,7 +71,8 @@ def compare(localized: Any, arrays: list[Any], expected: list[Any], tolerance: f
             np.testing.assert_array_equal(got, want)
         else:
             wide = "complex128" if want.dtype.kind == "c" else "float64"
-            np.testing.assert_allclose(got.astype(wide), want.astype(wide), rtol=tolerance, atol=tolerance)
+            largest = max(1.0, float(np.abs(want.astype(wide)).max(initial=0)))
+            np.testing.assert_allclose(got.astype(wide), want.astype(wide), rtol=tolerance, atol=tolerance * largest)
 
 
 def _selected(names: list[str]) -> list[str]:

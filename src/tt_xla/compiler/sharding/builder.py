@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from jaxlib.mlir import ir
 
 _DENSE: Any = ir.DenseElementsAttr  # the annotations of its methods leave numpy's arrays out
@@ -89,11 +90,11 @@ class Builder:
 
     def integers(self, values: Sequence[int]) -> Any:
         """Returns a constant vector of 32-bit integers."""
-        return self.constant(_DENSE.get(np.array(values, np.int32)))
+        return self.constant(dense(np.array(values, np.int32)))
 
     def scalar(self, value: int) -> Any:
         """Returns a constant scalar of 32-bit integers."""
-        return self.constant(_DENSE.get(np.array(value, np.int32)))
+        return self.constant(dense(np.array(value, np.int32)))
 
     def zero(self, element: Any) -> Any:
         """Returns a scalar constant that is zero."""
@@ -215,7 +216,7 @@ class Builder:
     def collective_permute(self, value: Any, pairs: Sequence[tuple[int, int]]) -> Any:
         """Sends a value between chips. A chip that no pair names as its target gets zeros."""
         attributes = {
-            "source_target_pairs": _DENSE.get(np.array(pairs, np.int64)),
+            "source_target_pairs": dense(np.array(pairs, np.int64)),
             "channel_handle": self.channel(),
         }
         return self.result("collective_permute", [value], value.type, attributes)
@@ -252,7 +253,7 @@ class Builder:
 
     def _groups(self, groups: list[list[int]]) -> dict[str, Any]:
         return {
-            "replica_groups": _DENSE.get(np.array(groups, np.int64)),
+            "replica_groups": dense(np.array(groups, np.int64)),
             "channel_handle": self.channel(),
             "use_global_device_ids": ir.UnitAttr.get(),
         }
@@ -261,6 +262,11 @@ class Builder:
         """Returns a channel that no other collective has."""
         self._channels += 1
         return ir.Attribute.parse(f"#stablehlo.channel_handle<handle = {self._channels}, type = 1>")
+
+
+def dense(array: npt.NDArray[Any]) -> Any:
+    """Returns the dense attribute of an array."""
+    return _DENSE.get(array)
 
 
 def i64s(values: Sequence[int]) -> Any:

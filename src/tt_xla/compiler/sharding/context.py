@@ -9,7 +9,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding.axes import Digits
-from tt_xla.compiler.sharding.builder import tensor
+from tt_xla.compiler.sharding.builder import element_type, tensor
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
 from tt_xla.compiler.sharding.reshard import reshard
 from tt_xla.compiler.sharding.shardings import SHARDING, result_shardings
@@ -71,7 +71,7 @@ class Localizer(Emitter):
         """
         operands = [self.values[operand] for operand in op.operands]
         with op.location:
-            rule = RULES.get(op.operation.name, _unknown)
+            rule = _empty if _is_empty(op) else RULES.get(op.operation.name, _unknown)
             results = rule(self, op, operands, self.hints(op))
         for result, shard in zip(op.results, results, strict=True):
             self.values[result] = shard
@@ -182,6 +182,20 @@ def shape_of(value: Any) -> Shape:
             hint="Give the program arguments of static shapes.",
         )
     return tuple(ranked.shape)
+
+
+def _is_empty(op: Any) -> bool:
+    """Whether an op only computes tensors without elements."""
+    return len(op.results) > 0 and len(op.regions) == 0 and all(0 in shape_of(result) for result in op.results)
+
+
+def _empty(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Creates the tensors without elements that an op computes."""
+    build = context.builder
+    return [
+        Shard(build.broadcast(build.zero(element_type(result)), shape), shape, replicated(len(shape)))
+        for result, shape in ((result, shape_of(result)) for result in op.results)
+    ]
 
 
 def _unknown(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:

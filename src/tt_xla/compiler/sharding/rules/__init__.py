@@ -5,10 +5,31 @@ from tt_xla.compiler.sharding.rules import (
     control,
     creation,
     elementwise,
+    gathering,
     indexing,
+    linear_algebra,
     manual,
     reduction,
+    slices,
+    sliding,
+    sorting,
     structure,
 )
 
-__all__ = ["contraction", "control", "creation", "elementwise", "indexing", "manual", "reduction", "structure"]
+FAMILIES = (
+    contraction,
+    control,
+    creation,
+    elementwise,
+    gathering,
+    indexing,
+    linear_algebra,
+    manual,
+    reduction,
+    slices,
+    sliding,
+    sorting,
+    structure,
+)
+
+__all__ = ["FAMILIES"]

@@ -1,0 +1,269 @@
+"""Rules of gathers and scatters, of rows that are split over chips too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from tt_xla.compiler.sharding.builder import element_type, i64s, local_shape
+from tt_xla.compiler.sharding.context import Hints, Localizer, localizes
+from tt_xla.compiler.sharding.emitter import Shard
+from tt_xla.compiler.sharding.factors import Axes, Dims, Factors, Splits, combine, identity_value
+from tt_xla.compiler.sharding.rules.reduction import single_op
+from tt_xla.compiler.sharding.rules.structure import integers
+from tt_xla.ir.mesh import Sharding
+
+
+@dataclass(frozen=True)
+class _Dims:
+    """How the dimensions of a table, of indices into it, and of rows correspond."""
+
+    table: Dims
+    indices: Dims
+    rows: Dims
+    indexed: dict[int, int]
+    """For each dimension of the table that indices select one element of: its place in an index."""
+    vector: int
+    """Dimension of the indices that makes one index; their rank if an index is a scalar."""
+
+
+def _correspond(
+    table: Sequence[int],
+    indices_rank: int,
+    rows_rank: int,
+    window: Sequence[int],
+    offset: Sequence[int],
+    removed: Sequence[int],
+    table_batch: Sequence[int],
+    indices_batch: Sequence[int],
+    index_map: Sequence[int],
+    vector: int,
+) -> _Dims:
+    """Returns the correspondence of dimensions.
+
+    Args:
+        window: size of a window along each dimension of the table.
+        offset: dimensions of the rows that lie in a window.
+        removed: dimensions of the table that rows do not have, without those of the batch.
+    """
+    count = 0
+    rows: list[int | None] = [None] * rows_rank
+    found_indices: list[int | None] = [None] * indices_rank
+    found_table: list[int | None] = [None] * len(table)
+    batch_rows = [dim for dim in range(rows_rank) if dim not in offset]
+    for row, dim in zip(batch_rows, [dim for dim in range(indices_rank) if dim != vector], strict=True):
+        rows[row] = found_indices[dim] = count
+        count += 1
+    for dim, index in zip(table_batch, indices_batch, strict=True):
+        found_table[dim] = found_indices[index]
+    kept = [dim for dim in range(len(table)) if dim not in removed and dim not in table_batch]
+    for row, dim in zip(offset, kept, strict=True):
+        if window[dim] == table[dim]:
+            rows[row] = found_table[dim] = count
+            count += 1
+    indexed = {dim: place for place, dim in enumerate(index_map) if dim in removed and window[dim] == 1}
+    return _Dims(tuple(found_table), tuple(found_indices), tuple(rows), indexed, vector)
+
+
+@localizes("stablehlo.gather")
+def gather(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Gathers from the chip's part of the table.
+
+    Where the indexed rows are split, each chip gathers those that it has and zeros for the others, and the chips'
+    results are added.
+    """
+    table, indices = operands
+    numbers = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+    sizes = integers(op.attributes["slice_sizes"])
+    result_rank = len(ir.RankedTensorType(op.results[0].type).shape)
+    dims = _correspond(
+        table.shape,
+        indices.rank,
+        result_rank,
+        sizes,
+        numbers.offset_dims,
+        numbers.collapsed_slice_dims,
+        numbers.operand_batching_dims,
+        numbers.start_indices_batching_dims,
+        numbers.start_index_map,
+        numbers.index_vector_dim,
+    )
+    splits = Factors([dims.table, dims.indices], [dims.rows]).splits(context, operands, hints)
+    wanted = splits.sharding(dims.table)
+    rows_split = _split_rows(table, wanted, splits, dims)
+    wanted = Sharding(tuple(rows_split.get(dim, axes) for dim, axes in enumerate(wanted.dims)))
+    part, places = context.reshard(table, wanted), context.reshard(indices, splits.sharding(dims.indices))
+    shape = local_shape(part.value)
+    local = [
+        shape[dim] if dims.table[dim] is not None and dim in _window(dims, sizes, table) else size
+        for dim, size in enumerate(sizes)
+    ]
+    attributes = {"slice_sizes": i64s(local)}
+    if not rows_split:
+        values = context.copy(op, [part.value, places.value], splits.result_types(op), attributes)
+        return splits.results(op, values)
+    own, present = _own_rows(context, part, places.value, dims, rows_split, clamp=True)
+    attributes["indices_are_sorted"] = ir.BoolAttr.get(False)
+    (value,) = context.copy(op, [part.value, own], splits.result_types(op), attributes)
+    build = context.builder
+    row_dims = [dim for dim in range(result_rank) if dim not in numbers.offset_dims]
+    zeros = build.broadcast(build.zero(element_type(value)), local_shape(value))
+    value = build.select(build.broadcast(present, local_shape(value), row_dims), value, zeros)
+    (partial,) = splits.results(op, [value])
+    axes = tuple(axis for found in rows_split.values() for axis in found)
+    kind = "or" if str(element_type(value)) == "i1" else "add"
+    return [combine(context, partial, axes, kind, hints[0])]
+
+
+def _window(dims: _Dims, sizes: Sequence[int], table: Shard) -> list[int]:
+    """Returns the dimensions that a window has as a whole."""
+    return [dim for dim, size in enumerate(sizes) if dims.table[dim] in dims.rows and size == table.shape[dim]]
+
+
+def _split_rows(table: Shard, wanted: Sharding, splits: Splits, dims: _Dims) -> dict[int, Axes]:
+    """Returns the axes of indexed dimensions of the table that stay split, as no other dimension uses them."""
+    used = wanted.axes | {axis for axes in splits.axes.values() for axis in axes}
+    found: dict[int, Axes] = {}
+    for dim in dims.indexed:
+        axes = table.sharding.dims[dim]
+        if axes and not used & {*axes}:
+            found[dim] = axes
+    return found
+
+
+def _own_rows(
+    context: Localizer, table: Shard, indices: Any, dims: _Dims, split: dict[int, Axes], *, clamp: bool
+) -> tuple[Any, Any]:
+    """Returns indices into a chip's part of a table, and which of them lie in it.
+
+    Args:
+        split: axes of the indexed dimensions that are split.
+        clamp: whether indices outside of the table mean its nearest element, and those returned must lie in the part.
+    """
+    build = context.builder
+    indices = _signed(context, indices)
+    shape = local_shape(indices)
+    if dims.vector == len(shape):
+        indices, shape = build.reshape(indices, [*shape, 1]), [*shape, 1]
+    rows = [size for dim, size in enumerate(shape) if dim != dims.vector]
+    places: list[Any] = []
+    present: Any = None
+    by_place = {place: dim for dim, place in dims.indexed.items()}
+    for place in range(shape[dims.vector]):
+        column = build.slice_dim(indices, dims.vector, place, place + 1)
+        dim = by_place.get(place)
+        if dim in split:
+            length, size = local_shape(table.value)[dim], table.shape[dim]
+            if clamp:
+                column = _clamped(context, column, 0, size - 1)
+            offset = build.convert(context.offset(split[dim], length), element_type(column))
+            column = build.binary("subtract", column, build.broadcast(offset, local_shape(column)))
+            inside = build.binary("and", _compared(context, column, 0, "GE"), _compared(context, column, length, "LT"))
+            present = inside if present is None else build.binary("and", present, inside)
+            column = _clamped(context, column, 0, length - 1) if clamp else column
+        places.append(column)
+    joined = build.concatenate(places, dims.vector)
+    if dims.vector == len(shape) - 1 and shape[-1] == 1 and dims.vector == len(rows) and len(dims.indices) == len(rows):
+        joined = build.reshape(joined, rows)
+    return joined, build.reshape(present, rows)
+
+
+def _clamped(context: Localizer, value: Any, low: int, high: int) -> Any:
+    build = context.builder
+    bounds = [build.convert(build.scalar(bound), element_type(value)) for bound in (low, high)]
+    return build.result("clamp", [bounds[0], value, bounds[1]], value.type)
+
+
+def _signed(context: Localizer, indices: Any) -> Any:
+    """Returns indices as signed integers that hold all their values."""
+    element = element_type(indices)
+    wide = element.width > 32 or (element.is_unsigned and element.width == 32)
+    return context.builder.convert(indices, ir.IntegerType.get_signless(64 if wide else 32))
+
+
+def _compared(context: Localizer, value: Any, bound: int, direction: str) -> Any:
+    build = context.builder
+    limit = build.convert(build.scalar(bound), element_type(value))
+    return build.compare(value, build.broadcast(limit, local_shape(value)), direction)
+
+
+@localizes("stablehlo.scatter")
+def scatter(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Scatters into the chip's part of the table.
+
+    A chip leaves out the rows that it does not have: their indices lie outside of its part. Where updates are split,
+    each chip scatters its own into a neutral table, and the chips' results are combined.
+    """
+    count = (len(operands) - 1) // 2
+    tables, indices, updates = operands[:count], operands[count], operands[count + 1 :]
+    dims = _scatter_dims(op, tables[0], indices, updates[0])
+    factors = Factors([dims.table] * count + [dims.indices] + [dims.rows] * count, [dims.table] * count)
+    splits = factors.splits(context, operands, hints)
+    kind = single_op(op.regions[0])
+    identity = identity_value(context, kind, element_type(tables[0].value)) if kind and count == 1 else None
+    if splits.reduced() and (identity is None or kind not in ("add", "maximum", "minimum", "multiply", "and", "or")):
+        kept = {factor for factor in dims.table if factor is not None}
+        splits = Splits(context, factors, {factor: axes for factor, axes in splits.axes.items() if factor in kept})
+    wanted = splits.sharding(dims.table)
+    rows_split = _split_rows(tables[0], wanted, splits, dims)
+    wanted = Sharding(tuple(rows_split.get(dim, axes) for dim, axes in enumerate(wanted.dims)))
+    parts = [context.reshard(table, wanted) for table in tables]
+    places = _scatter_places(context, splits, parts[0], indices, dims, rows_split)
+    changed = [context.reshard(update, splits.sharding(dims.rows)).value for update in updates]
+    axes = splits.reduced()
+    targets = [part.value for part in parts]
+    if axes:
+        targets = [context.builder.broadcast(identity, local_shape(targets[0]))]
+    attributes = {"indices_are_sorted": ir.BoolAttr.get(False)} if rows_split or axes else {}
+    types = [target.type for target in targets]
+    values = context.copy(op, [*targets, places, *changed], types, attributes)
+    if not axes:
+        return context.shards(op, values, [wanted] * count)
+    (partial,) = context.shards(op, values, [wanted])
+    total = combine(context, partial, axes, kind, None)
+    value = context.builder.binary(kind, parts[0].value, total.value)
+    return [Shard(value, total.shape, total.sharding)]
+
+
+def _scatter_dims(op: Any, table: Shard, indices: Shard, update: Shard) -> _Dims:
+    numbers = stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
+    inserted, batch = list(numbers.inserted_window_dims), list(numbers.input_batching_dims)
+    kept = [dim for dim in range(table.rank) if dim not in inserted and dim not in batch]
+    window = [1] * table.rank
+    for row, dim in zip(numbers.update_window_dims, kept, strict=True):
+        window[dim] = update.shape[row]
+    return _correspond(
+        table.shape,
+        indices.rank,
+        update.rank,
+        window,
+        list(numbers.update_window_dims),
+        inserted,
+        batch,
+        list(numbers.scatter_indices_batching_dims),
+        list(numbers.scattered_dims_to_operand_dims),
+        numbers.index_vector_dim,
+    )
+
+
+def _scatter_places(
+    context: Localizer, splits: Splits, table: Shard, indices: Shard, dims: _Dims, rows_split: dict[int, Axes]
+) -> Any:
+    """Returns the indices of a chip's updates; those of padding, and of rows that it does not have, lie outside."""
+    part = context.reshard(indices, splits.sharding(dims.indices))
+    padded = [
+        dim
+        for dim in range(part.rank)
+        if dims.indices[dim] not in dims.table and dim != dims.vector and context.is_padded(part, dim)
+    ]
+    if padded:
+        build, element = context.builder, element_type(part.value)
+        outside = build.convert(build.scalar(-1 if not element.is_unsigned else 2**31 - 1), element)
+        part = context.masked(part, padded, outside)
+    if not rows_split:
+        return part.value
+    return _own_rows(context, table, part.value, dims, rows_split, clamp=False)[0]

@@ -1,0 +1,129 @@
+"""Parts of a split dimension that do not begin where shards do: halos, shifts, and cuts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tt_xla.compiler.sharding.builder import local_shape
+from tt_xla.compiler.sharding.emitter import Emitter, Shard
+from tt_xla.compiler.sharding.reshard import reshard
+from tt_xla.ir.mesh import Sharding
+
+Axes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of a dimension that each chip needs: chip ``k`` of those that split the result needs elements from
+    ``step * k + start`` on."""
+
+    axes: Axes
+    """Mesh axes that split the result; ``k`` counts along them."""
+    step: int
+    start: int
+    width: int
+    """Number of elements that each chip needs."""
+
+
+def take(context: Emitter, shard: Shard, dim: int, window: Window, fill: Any = None) -> Any:
+    """Returns the part of a tensor that each chip needs, along one dimension.
+
+    Neighbours exchange the parts that lie in others' shards (``collective_permute``). Where a chip needs parts of all
+    other chips, the dimension is gathered first.
+
+    Args:
+        shard: the tensor.
+        dim: the dimension.
+        window: the part that each chip needs. It may begin before the tensor and end after it.
+        fill: scalar for elements outside of the tensor; None if they may hold anything.
+    """
+    exchanged = _exchanged(context, shard, dim, window)
+    value = _sliced(context, shard, dim, window) if exchanged is None else exchanged
+    return value if fill is None else _filled(context, shard.shape[dim], value, dim, window, fill)
+
+
+def _sliced(context: Emitter, shard: Shard, dim: int, window: Window) -> Any:
+    """Takes each chip's part from the gathered dimension."""
+    whole = Sharding((*shard.sharding.dims[:dim], (), *shard.sharding.dims[dim + 1 :]))
+    value = reshard(context, shard, whole).value if shard.sharding != whole else shard.value
+    starts = [window.step * k + window.start for k in range(context.extent(window.axes))]
+    low = max(0, -min(starts))
+    high = max(0, max(starts) + window.width - shard.shape[dim])
+    return _cut(context, context.builder.pad_dim(value, dim, low, high), dim, window, window.step, window.start + low)
+
+
+def _cut(context: Emitter, value: Any, dim: int, window: Window, step: int, start: int) -> Any:
+    """Returns ``width`` elements of a value from ``step * k + start`` on."""
+    build, shape = context.builder, local_shape(value)
+    if step == 0:
+        return build.slice_dim(value, dim, start, start + window.width)
+    starts = [build.scalar(0)] * len(shape)
+    starts[dim] = context.offset(window.axes, step)
+    if start:
+        starts[dim] = build.add(starts[dim], build.scalar(start))
+    shape[dim] = window.width
+    return build.dynamic_slice(value, starts, shape)
+
+
+def _exchanged(context: Emitter, shard: Shard, dim: int, window: Window) -> Any | None:
+    """Takes each chip's part from its own shard and those of neighbours; None if the parts come from too many."""
+    axes = shard.sharding.dims[dim]
+    if axes != window.axes or not axes:
+        return None
+    count, length = context.extent(axes), local_shape(shard.value)[dim]
+    numbers = range(count)
+    first = min((window.step * k + window.start) // length - k for k in numbers)
+    last = max((window.step * k + window.start + window.width - 1) // length - k for k in numbers)
+    shifted = window.step == length
+    pieces = [
+        (
+            shift,
+            window.start - first * length if shifted and shift == first else 0,
+            window.start + window.width - last * length if shifted and shift == last else length,
+        )
+        for shift in range(first, last + 1)
+    ]
+    if sum(high - low for shift, low, high in pieces if shift) >= length * (count - 1):
+        return None
+    joined = context.builder.concatenate([_from_neighbour(context, shard, dim, *piece) for piece in pieces], dim)
+    if shifted:
+        return joined
+    return _cut(context, joined, dim, window, window.step - length, window.start - first * length)
+
+
+def _from_neighbour(context: Emitter, shard: Shard, dim: int, shift: int, low: int, high: int) -> Any:
+    """Returns a part of the shard of the chip that is ``shift`` shards further; zeros where there is none."""
+    piece = context.builder.slice_dim(shard.value, dim, low, high)
+    if shift == 0:
+        return piece
+    pairs: list[tuple[int, int]] = []
+    for group in context.groups(shard.sharding.dims[dim]):
+        pairs += [(group[k + shift], target) for k, target in enumerate(group) if 0 <= k + shift < len(group)]
+    if not pairs:
+        return context.builder.broadcast(context.builder.zero(_element(piece)), local_shape(piece))
+    return context.builder.collective_permute(piece, pairs)
+
+
+def _element(value: Any) -> Any:
+    return value.type.element_type
+
+
+def _filled(context: Emitter, size: int, value: Any, dim: int, window: Window, fill: Any) -> Any:
+    """Returns a value with a scalar in the places outside of a dimension's size."""
+    starts = [window.step * k + window.start for k in range(context.extent(window.axes))]
+    before, after = min(starts) < 0, max(starts) + window.width > size
+    if not (before or after):
+        return value
+    build, shape = context.builder, local_shape(value)
+    start = context.offset(window.axes, window.step) if window.step else build.scalar(0)
+    if window.start:
+        start = build.add(start, build.scalar(window.start))
+    width = [shape[dim]]
+    places = build.add(build.iota(width, 0), build.broadcast(start, width))
+    inside: Any = None
+    for needed, bound, direction in ((before, 0, "GE"), (after, size, "LT")):
+        if needed:
+            found = build.compare(places, build.broadcast(build.scalar(bound), width), direction)
+            inside = found if inside is None else build.binary("and", inside, found)
+    return build.select(build.broadcast(inside, shape, [dim]), value, build.broadcast(fill, shape))
