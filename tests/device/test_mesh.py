@@ -15,8 +15,9 @@ import torch
 from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.program import Argument, FunctionKind, MemoryPlan, Result, Role
-from tt_xla.runtime import Device, recorded_runs
+from tt_xla.runtime import Device, device, recorded_runs
 from tt_xla.runtime.mesh.executable import MeshExecutable
+from tt_xla.runtime.mesh.expansion import expand
 from tt_xla.runtime.mesh.shards import join, split
 
 MESHES = {shape: Mesh(shape, tuple("xyz"[: len(shape)])) for shape in [(2,), (8,), (2, 4), (2, 2, 2), (1, 2)]}
@@ -28,8 +29,15 @@ def board(chip) -> Device:
     return Device(changed(chip(), chips=8), trace_region_bytes=None)
 
 
+@pytest.fixture(params=[True, False], ids=["stacked", "apart"])
+def stacks(request, monkeypatch) -> bool:
+    """Whether one instruction may compute the shards of several chips."""
+    monkeypatch.setattr(device, "expand", lambda program, **_: expand(program, stacks=request.param))
+    return request.param
+
+
 @pytest.fixture
-def on_mesh(make_program, board):
+def on_mesh(make_program, board, stacks):
     """Loads a Program of functions, the entry first, on a mesh.
 
     Arguments are (name, role, global shape, dtype, sharding), results (global shape, dtype, sharding).
@@ -119,7 +127,7 @@ def test_a_scalar_is_replicated():
 
 
 @every_mesh
-def test_data_parallel_and_replicated_values(mesh, function_builder, on_mesh):
+def test_data_parallel_and_replicated_values(mesh, stacks, function_builder, on_mesh):
     f = function_builder("main")
     x, w = f.argument((2, 3), "f32"), f.argument((3, 4), "f32")
     doubled = f.op("ttnn.add", (3, 4), "f32", lhs=w, rhs=w)
@@ -141,8 +149,8 @@ def test_data_parallel_and_replicated_values(mesh, function_builder, on_mesh):
         y, doubled = run(executable, x, w)
         assert torch.equal(y, x @ (2 * w))
         assert torch.equal(doubled, 2 * w)
-    # The replicated sum is computed once, the product once a chip.
-    assert executable.counters.kernel_lookups == 1 + mesh.size
+    # The replicated sum is computed once, the product once a chip; or once, between a copy into one tensor and slices.
+    assert executable.counters.kernel_lookups == (3 if stacks else 1) + mesh.size
 
 
 def test_replicas_of_a_result_are_one_tensor(function_builder, on_mesh):
@@ -312,7 +320,7 @@ def test_point_to_point_sends_to_one_chip(mesh, function_builder, on_mesh):
         assert torch.equal(y, 2 * x[order])
 
 
-def test_tensor_parallel_products_meet_in_a_sum(function_builder, on_mesh):
+def test_tensor_parallel_products_meet_in_a_sum(stacks, function_builder, on_mesh):
     """Columns of one weight, rows of the next, over one axis; the batch over the other."""
     mesh = MESHES[2, 4]
     f = function_builder("main")
@@ -335,7 +343,10 @@ def test_tensor_parallel_products_meet_in_a_sum(function_builder, on_mesh):
     (y,) = run(executable, x, up, down)
     assert torch.equal(y, x + torch.relu(x @ up) @ down)
     # Two products and a relu on eight chips, a sum for each row of the mesh, and an addition for each.
-    assert executable.counters.kernel_lookups == 3 * 8 + 2 + 2
+    apart = 3 * 8 + 2 + 2
+    # Stacked over the batch: four of each, with copies of both operands of the addition into one tensor, and slices.
+    stacked = 1 + 3 * 4 + 8 + 2 + 1 + 1 + 2
+    assert executable.counters.kernel_lookups == (stacked if stacks else apart)
 
 
 # Loops and cases
@@ -757,3 +768,88 @@ def test_observers_of_runs_see_the_tensors_before_they_are_split(function_builde
     ((program, (x,)),) = runs
     assert program is executable.program
     assert torch.equal(x, drawn(4, 3))
+
+
+# Stacked shards
+
+
+def test_a_model_on_stacked_shards(function_builder, on_mesh):
+    """Reshapes, heads, attention, norms and broadcasts between products, with the batch over both axes."""
+    mesh, size = MESHES[2, 4], 8
+    f = function_builder("main")
+    x, w, out = f.argument((2, 3, 8), "f32"), f.argument((8, 24), "f32"), f.argument((8, 8), "f32")
+    gamma, bias = f.argument((8,), "f32"), f.argument((1, 3, 8), "f32")
+    plain = {"transpose_a": False, "transpose_b": False}
+    fused = f.op("ttnn.matmul", (2, 3, 24), "f32", plain, a=x, b=w)
+    parts = []
+    for place in range(3):
+        attributes = {"begins": [0, 0, 8 * place], "ends": [2, 3, 8 * place + 8], "step": [1, 1, 1]}
+        part = f.op("ttnn.slice_static", (2, 3, 8), "f32", attributes, input=fused)
+        heads = f.op("ttnn.reshape", (2, 3, 2, 4), "f32", {"shape": [2, 3, 2, 4]}, input=part)
+        parts.append(f.op("ttnn.permute", (2, 2, 3, 4), "f32", {"permutation": [0, 2, 1, 3]}, input=heads))
+    f.deallocate(fused)
+    names = {"query": parts[0], "key": parts[1], "value": parts[2]}
+    attributes = {"is_causal": False, "scale": 0.5}
+    attended = f.op("ttnn.scaled_dot_product_attention", (2, 2, 3, 4), "f32", attributes, **names)
+    joined = f.op("ttnn.concatenate_heads", (2, 3, 8), "f32", input=attended)
+    flat = f.op("ttnn.reshape", (6, 8), "f32", {"shape": [6, 8]}, input=joined)
+    y = f.op("ttnn.matmul", (6, 8), "f32", plain, a=flat, b=out)
+    y = f.op("ttnn.reshape", (2, 3, 8), "f32", {"shape": [2, 3, 8]}, input=y)
+    y = f.op("ttnn.add", (2, 3, 8), "f32", lhs=f.op("ttnn.add", (2, 3, 8), "f32", lhs=x, rhs=y), rhs=bias)
+    y = f.op("ttnn.rms_norm", (2, 3, 8), "f32", {"epsilon": 1e-5}, input=y, weight=gamma)
+    mask = f.op("ttnn.full", (2, 3, 8), "f32", {"shape": [2, 3, 8], "fill_value": 0.5})
+    y = f.op("ttnn.maximum", (2, 3, 8), "f32", lhs=mask, rhs=y)
+    total = f.op("ttnn.sum", (2, 8), "f32", {"keep_dim": False, "dim_arg": [1]}, input=y)
+    both = f.op("ttnn.concat", (2, 3, 16), "f32", {"dim": 2}, inputs=(y, y))
+    batch = Sharding(((0, 1), (), ()))
+    executable = on_mesh(
+        mesh,
+        [f.done(total, both)],
+        [
+            ("x", Role.INPUT, (2 * size, 3, 8), "f32", batch),
+            ("w", Role.PARAMETER, (8, 24), "f32", REPLICATED),
+            ("out", Role.PARAMETER, (8, 8), "f32", REPLICATED),
+            ("gamma", Role.PARAMETER, (8,), "f32", Sharding(((),))),
+            ("bias", Role.PARAMETER, (1, 3, 8), "f32", Sharding(((), (), ()))),
+        ],
+        [((2 * size, 8), "f32", Sharding(((0, 1), ()))), ((2 * size, 3, 16), "f32", batch)],
+        options={"numerics": "exact"},
+    )
+    x, w, out = torch.randn(2 * size, 3, 8), torch.randn(8, 24), torch.randn(8, 8)
+    gamma, bias = torch.rand(8) + 0.5, torch.randn(1, 3, 8)
+    q, k, v = ((x @ w)[..., 8 * i : 8 * i + 8].reshape(-1, 3, 2, 4).transpose(1, 2) for i in range(3))
+    attended = (torch.softmax(q @ k.transpose(-1, -2) * 0.5, -1) @ v).transpose(1, 2).reshape(-1, 3, 8)
+    y = x + attended @ out + bias
+    y = torch.clamp(y * torch.rsqrt(y.square().mean(-1, keepdim=True) + 1e-5) * gamma, min=0.5)
+    for _ in range(2):
+        total, both = run(executable, x, w, out, gamma, bias)
+        torch.testing.assert_close(total, y.sum(1), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(both, torch.cat([y, y], -1), rtol=1e-4, atol=1e-4)
+
+
+def test_images_are_stacked_along_their_batch(function_builder, on_mesh):
+    mesh = MESHES[2,]
+    f = function_builder("main")
+    x, w = f.argument((1, 1, 32, 2), "f32"), f.argument((3, 2, 3, 3), "f32")
+    size = {"batch_size": 2, "input_height": 4, "input_width": 4}
+    window = {"stride": [1, 1], "padding": [1, 1, 1, 1], "dilation": [1, 1]}
+    attributes = size | window | {"in_channels": 2, "out_channels": 3, "kernel_size": [3, 3], "groups": 1}
+    y = f.op("ttnn.conv2d", (1, 1, 32, 3), "f32", attributes, input=x, weight=w)
+    y = f.op("ttnn.relu", (1, 1, 32, 3), "f32", input=y)
+    pool = size | {"channels": 3, "kernel_size": [2, 2], "stride": [2, 2], "padding": [0, 0, 0, 0], "dilation": [1, 1]}
+    y = f.op("ttnn.max_pool2d", (1, 1, 8, 3), "f32", pool | {"ceil_mode": False}, input=y)
+    y = f.op("ttnn.reshape", (2, 12), "f32", {"shape": [2, 12]}, input=y)
+    executable = on_mesh(
+        mesh,
+        [f.done(y)],
+        [
+            ("x", Role.INPUT, (1, 1, 64, 2), "f32", Sharding(((), (), (0,), ()))),
+            ("w", Role.PARAMETER, (3, 2, 3, 3), "f32", Sharding(((), (), (), ()))),
+        ],
+        [((4, 12), "f32", by_rows(0))],
+        options={"numerics": "exact"},
+    )
+    x, w = drawn(4, 2, 4, 4), drawn(3, 2, 3, 3, seed=1)
+    expected = torch.nn.functional.max_pool2d(torch.relu(torch.conv2d(x, w, padding=1)), 2)
+    (y,) = run(executable, x.permute(0, 2, 3, 1).reshape(1, 1, 64, 2).contiguous(), w)
+    torch.testing.assert_close(y, expected.permute(0, 2, 3, 1).reshape(4, 12), rtol=1e-5, atol=1e-5)

@@ -20,6 +20,7 @@ from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.largest import largest_op, largest_tensors
 from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.runtime.mesh.expansion import Expansion, expand
+from tt_xla.runtime.observation import KERNELS
 from tt_xla.runtime.observed import make_executable
 from tt_xla.runtime.status import Reporter, Status
 
@@ -184,7 +185,8 @@ class Device:
                 f"Program '{program.name}' is for a mesh of {mesh.size} chips, got chips {numbers}.",
                 hint="Name as many different chips as the mesh has.",
             )
-        expansion = expand(program)
+        # An observer of kernels sees the instructions of each chip.
+        expansion = expand(program, stacks=not KERNELS)
         with self._loading:
             executable = self._executable(program, expansion, [self.chip(number) for number in numbers])
             self._place(executable)

@@ -49,6 +49,11 @@ class Kernel:
     prepared: bool = False
     """Whether ``function`` takes context and attributes alone, and returns the function of the operands."""
 
+    @property
+    def family(self) -> str:
+        """Name of the module of :mod:`tt_xla.runtime.emulator.kernels` that defines the kernel."""
+        return self.function.__module__.rpartition(".")[2]
+
 
 _TABLE: Registry[str, Kernel] = Registry("kernel")
 

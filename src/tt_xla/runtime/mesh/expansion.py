@@ -8,7 +8,6 @@ exchanges the instructions of one chip stay together, so that they fuse as they 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +28,6 @@ from tt_xla.ir.program import (
     Operand,
     Program,
     Result,
-    TensorSpec,
     loop_of,
     subprograms_of,
 )
@@ -42,6 +40,8 @@ from tt_xla.runtime.mesh.collectives import (
     written_value,
 )
 from tt_xla.runtime.mesh.grid import NO_AXES, Axes, Grid, union
+from tt_xla.runtime.mesh.stacking import STARTING, Stacked, elements, stacked
+from tt_xla.runtime.mesh.values import Values
 from tt_xla.runtime.mesh.variation import ControlFlow, Flow, Variation
 
 ASSIGN = "ttnn.assign"
@@ -63,21 +63,26 @@ class Expansion:
     """Name of the function of the Program with the mesh that each function of ``program`` was expanded from."""
 
 
-def expand(program: Program) -> Expansion:
+def expand(program: Program, *, stacks: bool = True) -> Expansion:
     """Expands a Program with a mesh.
+
+    Args:
+        program: the Program.
+        stacks: whether one instruction may compute the shards of several chips, stacked in one tensor.
 
     Raises:
         ExecutionError: chips would wait for each other in a loop or case that some of them leave earlier.
     """
-    return _Expander(program).expansion()
+    return _Expander(program, stacks=stacks).expansion()
 
 
 class _Expander:
     """Expands the functions of one Program. A function that is called for other shardings is expanded for each."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, stacks: bool) -> None:
         assert program.mesh is not None
         self.program = program
+        self.stacks = stacks
         self.grid = Grid(program.mesh)
         self.variation = Variation(program, self.grid)
         self.functions = {function.name: function for function in program.functions}
@@ -175,11 +180,11 @@ class _Body:
     ) -> None:
         self._expander, self._grid, self._variation = expander, expander.grid, expander.variation
         self._function, self._flow, self._own, self._place = function, flow, own, place
-        self._numbers: dict[tuple[int, int], int] = {}
-        """Number of the expanded value by value and chip."""
-        self._specs: list[TensorSpec] = []
-        self._names: Counter[int] = Counter()
-        """Count of the shards that are the same expanded value."""
+        self._values = Values(function.values, flow.values, self._grid, self._append)
+        self._stack_axes: dict[int, Axes] = {}
+        """Axes along which a value is stacked, for values that are."""
+        self._written = {written_value(instruction) for instruction in function.body}
+        """Values that instructions write to. They are never stacked, since a copy would miss the write."""
         self._instructions: list[Instruction] = []
         self._segment: list[_Item] = []
         """Instructions since the last one that all chips wait for."""
@@ -194,7 +199,7 @@ class _Body:
         for value, axes in zip(function.arguments, arguments, strict=True):
             widened = axes != self._flow.values[value]
             shards = [
-                self._new(function.values[value]) if widened else self._define(value, chip)
+                self._values.new(function.values[value]) if widened else self._values.define(value, chip)
                 for chip in grid.representatives(axes)
             ]
             numbers += shards
@@ -204,38 +209,15 @@ class _Body:
             self._add(instruction)
         self._flush()
         returned = [
-            self._number(value, chip)
+            self._values.shard(value, chip)
             for value, axes in zip(function.results, results, strict=True)
             for chip in grid.representatives(axes)
         ]
         return Function(
-            name, function.kind, tuple(numbers), tuple(returned), tuple(self._specs), tuple(self._instructions)
+            name, function.kind, tuple(numbers), tuple(returned), tuple(self._values.specs), tuple(self._instructions)
         )
 
     # Values
-
-    def _new(self, spec: TensorSpec) -> int:
-        self._specs.append(spec)
-        return len(self._specs) - 1
-
-    def _define(self, value: int, chip: int) -> int:
-        """Returns a new expanded value for the shard of a value that ``chip`` holds."""
-        number = self._new(self._function.values[value])
-        self._name(value, chip, number)
-        return number
-
-    def _name(self, value: int, chip: int, number: int) -> None:
-        """Makes an expanded value the shard of a value that ``chip`` holds."""
-        self._numbers[value, self._grid.representative(self._flow.values[value], chip)] = number
-        self._names[number] += 1
-
-    def _number(self, value: int, chip: int) -> int:
-        return self._numbers[value, self._grid.representative(self._flow.values[value], chip)]
-
-    def _shards(self, value: int, axes: Axes, own: Mapping[int, int]) -> tuple[int, ...]:
-        """Returns the shards of a value as a callee takes them that sees it differ along ``axes``."""
-        chips = (self._grid.moved(chip, own) for chip in self._grid.representatives(axes))
-        return tuple(self._number(value, chip) for chip in chips)
 
     def _axes(self, instruction: Instruction) -> Axes:
         values = (*instruction.operand_values(), *instruction.results)
@@ -245,7 +227,7 @@ class _Body:
         """Copies an argument for each chip, because chips write different elements to it."""
         for chip in self._grid.representatives(self._flow.values[value]):
             source = shards[self._grid.representative(axes, chip)]
-            self._append(Instruction(ASSIGN, {"input": source}, (self._define(value, chip),), {}), chip)
+            self._append(Instruction(ASSIGN, {"input": source}, (self._values.define(value, chip),), {}), chip)
 
     # Instructions
 
@@ -271,7 +253,7 @@ class _Body:
         elif op in (WHILE_LOOP, CASE):
             self._flush()
             self._control(instruction)
-        else:
+        elif not self._add_stacked(instruction):
             axes = self._axes(instruction)
             if written_value(instruction) is not None and not union(item.axes for item in self._segment) <= axes:
                 self._flush()  # what other chips read before the write comes before it
@@ -282,6 +264,63 @@ class _Body:
                     lambda chip: self._repeat(instruction, chip, self._part(instruction, chip) if partition else {}),
                 )
             )
+
+    def _add_stacked(self, instruction: Instruction) -> bool:
+        """Adds an instruction on stacked shards. Returns False if it computes each shard on its own."""
+        axes = self._stacking_axes(instruction) if self._expander.stacks else NO_AXES
+        if not axes:
+            return False
+        differing = [value for value in instruction.operand_values() if self._flow.values[value] & axes]
+        touched = {*differing, *instruction.results}
+        if not self._written.isdisjoint(touched) or any(not axes <= self._flow.values[value] for value in touched):
+            return False
+        specs = self._function.values
+        count = len(self._grid.representatives(axes))
+        outcome = stacked(instruction, specs, differing.__contains__, count)
+        if outcome is None:
+            return False
+        apart = [value for value in differing if self._stack_axes.get(value) != axes]
+        copied = sum(elements(specs[value]) for value in apart)
+        if instruction.op not in STARTING and copied > sum(elements(specs[value]) for value in instruction.results):
+            return False
+        if not self._early.issuperset(apart):
+            self._flush()  # the copy into one tensor waits for the shards of all chips
+        self._stack_axes.update(dict.fromkeys((*apart, *instruction.results), axes))
+        item = _Item(
+            self._axes(instruction) - axes, lambda chip: self._repeat_stacked(instruction, outcome, axes, chip)
+        )
+        self._segment.append(item)
+        return True
+
+    def _stacking_axes(self, instruction: Instruction) -> Axes:
+        """Returns the axes along which an instruction may take its operands stacked; none where it may not."""
+        operands = instruction.operand_values()
+        found = {self._stack_axes[value] for value in operands if value in self._stack_axes}
+        if found or instruction.op not in STARTING:
+            return found.pop() if len(found) == 1 else NO_AXES
+        first, *others = operands
+        return self._flow.values[first] - union(self._flow.values[value] for value in others)
+
+    def _repeat_stacked(self, instruction: Instruction, outcome: Stacked, axes: Axes, chip: int) -> None:
+        """Adds an instruction on the stacked shards of the chips along ``axes``."""
+
+        def numbers(name: str, operand: Operand) -> Operand:
+            dim = outcome.operands.get(name)
+            values = (operand,) if isinstance(operand, int) else operand
+            if dim is None:
+                found = tuple(self._values.shard(value, chip) for value in values)
+            else:
+                found = tuple(self._values.stack(value, axes, chip, dim) for value in values)
+            return found[0] if isinstance(operand, int) else found
+
+        operands = {name: numbers(name, operand) for name, operand in instruction.operands.items()}
+        results = tuple(
+            self._values.define_stack(value, axes, chip, dim)
+            for value, dim in zip(instruction.results, outcome.results, strict=True)
+        )
+        attributes = {**instruction.attributes, **outcome.attributes}
+        copy = Instruction(instruction.op, operands, results, attributes, instruction.location, instruction.cost)
+        self._append(copy, chip)
 
     def _flush(self) -> None:
         """Adds the instructions since the last one that all chips wait for, chip by chip."""
@@ -301,12 +340,12 @@ class _Body:
 
         def numbers(operand: Operand) -> Operand:
             if isinstance(operand, int):
-                return self._number(operand, chip)
-            return tuple(self._number(value, chip) for value in operand)
+                return self._values.shard(operand, chip)
+            return tuple(self._values.shard(value, chip) for value in operand)
 
         operands = {name: numbers(operand) for name, operand in instruction.operands.items()}
         attributes = {**instruction.attributes, **extra} if extra else instruction.attributes
-        results = tuple(self._define(value, chip) for value in instruction.results)
+        results = tuple(self._values.define(value, chip) for value in instruction.results)
         copy = Instruction(instruction.op, operands, results, attributes, instruction.location, instruction.cost)
         self._append(copy, chip)
 
@@ -321,9 +360,7 @@ class _Body:
         assert isinstance(value, int)
 
         def emit(chip: int) -> None:
-            number = self._number(value, chip)
-            self._names[number] -= 1
-            if not self._names[number]:
+            for number in self._values.release(value, chip):
                 freed = Instruction(DEALLOCATE, {"input": number}, (), instruction.attributes, instruction.location)
                 self._append(freed, self._grid.representative(self._flow.values[value], chip))
 
@@ -337,8 +374,8 @@ class _Body:
         joins = instruction.op in JOINING
         for chip in self._grid.representatives(self._axes(instruction) - frozenset(axes)):
             members = self._grid.members(chip, axes)
-            shards = tuple(self._number(value, member) for member in members)
-            results = tuple(self._define(result, member) for member in (members[:1] if joins else members))
+            shards = tuple(self._values.shard(value, member) for member in members)
+            results = tuple(self._values.define(result, member) for member in (members[:1] if joins else members))
             copy = Instruction(
                 instruction.op,
                 {"input": shards},
@@ -359,13 +396,13 @@ class _Body:
         assert isinstance(kept, int)
         for chip in self._grid.representatives(self._flow.values[result]):
             if chip != receiver:
-                self._name(result, chip, self._number(kept, chip))
+                self._values.name(result, chip, self._values.shard(kept, chip))
                 continue
-            received: dict[str, Operand] = {"input": self._number(value, sender)}
+            received: dict[str, Operand] = {"input": self._values.shard(value, sender)}
             copy = Instruction(
                 instruction.op,
                 received,
-                (self._define(result, chip),),
+                (self._values.define(result, chip),),
                 instruction.attributes,
                 instruction.location,
                 instruction.cost,
@@ -411,11 +448,11 @@ class _Body:
         """
         inputs = instruction.operands["inputs"]
         assert not isinstance(inputs, int)
-        shards = [self._shards(value, axes, place) for value, axes in zip(inputs, operands, strict=True)]
+        shards = [self._values.shards(value, axes, place) for value, axes in zip(inputs, operands, strict=True)]
         new: dict[str, Operand] = {} if index is None else {"index": index}
         new["inputs"] = tuple(number for group in shards for number in group)
         numbers = tuple(
-            self._define(value, self._grid.moved(chip, place))
+            self._values.define(value, self._grid.moved(chip, place))
             for value, axes in zip(instruction.results, results, strict=True)
             for chip in self._grid.representatives(axes)
         )
@@ -484,5 +521,5 @@ class _Body:
         attributes = instruction.attributes | {"branch_programs": branches}
         index = instruction.operands["index"]
         assert isinstance(index, int)
-        number = self._number(index, self._grid.moved(0, place))
+        number = self._values.shard(index, self._grid.moved(0, place))
         self._call(instruction, operands, results, attributes, place, number)

@@ -66,6 +66,8 @@ class Fusion:
     """The shape of all steps; None for small tensors of any shapes."""
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    index: int = 0
+    """Number of the C++ function among those of the plan. Fused kernels with the same text share one."""
     scratch_bytes: int | None = None
     """Bytes of scratch memory that the function takes, once it is written; None if it takes none."""
     function: Callable[..., None] | None = None
@@ -268,12 +270,16 @@ class Plan:
 
     def find_orders(self, probe: Build) -> None:
         """Finds, for each product that was recorded, the order of additions that C++ has to follow."""
+        known: dict[tuple[bytes, tuple[Operand, ...]], str | None] = {}
         for step in self._products():
             if step.context is None or not all(value in self._operands for value in step.inputs):
                 continue
-            operands = [self._operands[value] for value in step.inputs]
-            call = _unprepared(step)
-            order = products.order_of(call, step.context, step.instruction.attributes, operands, probe.loaded())
+            operands = tuple(self._operands[value] for value in step.inputs)
+            key = step.key, operands
+            if key not in known:
+                call, attributes = _unprepared(step), step.instruction.attributes
+                known[key] = products.order_of(call, step.context, attributes, operands, probe.loaded())
+            order = known[key]
             if order is not None:
                 self._orders[step.instruction.results[0]] = order
 
@@ -281,26 +287,35 @@ class Plan:
         """Returns the C++ of the fused kernels, whose functions have names that begin with ``prefix``."""
         order = Grouping(self._code.steps, self._orders).order()
         self._code, self._calls = _reordered(self._code, order), [self._calls[position] for position in order]
-        texts: list[str] = []
+        indices: dict[str, int] = {}
         for fusion in Grouping(self._code.steps, self._orders).fusions(self._code.results):
-            text = self._text(f"{prefix}_{len(texts)}", fusion)
+            text = self._text(fusion)
             if text is not None:
-                texts.append(text)
+                fusion.index = indices.setdefault(text, len(indices))
                 self.fusions.append(fusion)
-        return "".join(texts)
+        return "".join(f'extern "C" void {prefix}_{index}{text}' for text, index in indices.items())
 
     def compiled(self, build: Build, prefix: str) -> Linked:
         """Returns the function with one call for each fused kernel that has the bits of its steps."""
         verified: list[Fusion] = []
         calls: list[Call] = []
-        for position, fusion in enumerate(self.fusions):
+        outcomes: dict[object, bool] = {}
+        for fusion in self.fusions:
             count = len(fusion.inputs) + len(fusion.outputs) + (fusion.scratch_bytes is not None)
-            fusion.function = build.function(f"{prefix}_{position}", count)
-            if self._has_the_bits(fusion):
+            fusion.function = build.function(f"{prefix}_{fusion.index}", count)
+            same = self._identity(fusion)
+            if same not in outcomes:
+                outcomes[same] = self._has_the_bits(fusion)
+            if outcomes[same]:
                 verified.append(fusion)
                 calls.append(self._call(fusion, self._one_by_one(fusion, self._calls), self._failed))
         self.fusions = verified
         return self._linked(calls)
+
+    def _identity(self, fusion: Fusion) -> object:
+        """Returns what decides on the bits of a fused kernel and of its steps."""
+        keys = tuple(step.key for step in self._code.steps[fusion.start : fusion.end])
+        return fusion.index, keys, tuple(self._operands[value] for value in (*fusion.inputs, *fusion.outputs))
 
     def _has_the_bits(self, fusion: Fusion) -> bool:
         """Whether a fused kernel has the bits of its steps on drawn operands."""
@@ -341,8 +356,12 @@ class Plan:
         code = Code(self._code.name, steps, self._code.arguments, self._code.results)
         return code.link([*calls, *self._calls[position:]])
 
-    def _text(self, name: str, fusion: Fusion) -> str | None:
-        """Returns the C++ of a fusion; None where its tensors were not recorded, or C++ cannot be written for them."""
+    def _text(self, fusion: Fusion) -> str | None:
+        """Returns the C++ of a fusion after the function's name.
+
+        Values are numbered within the fusion, so that equal runs of steps have one text. Returns None where tensors of
+        the fusion were not recorded, or C++ cannot be written for them.
+        """
         values = (*fusion.inputs, *fusion.outputs)
         if not all(value in self._operands for value in values):
             return None
@@ -350,12 +369,17 @@ class Plan:
             return None
         parameters = [f"const void* a{position}" for position in range(len(fusion.inputs))]
         parameters += [f"void* o{position}" for position in range(len(fusion.outputs))]
+        inside = self._code.steps[fusion.start : fusion.end]
+        results = (value for step in inside for value in step.instruction.results)
+        numbers = {value: number for number, value in enumerate(dict.fromkeys((*fusion.inputs, *results)))}
         inputs, outputs = (
-            [(value, _in_rows(self._operands[value])) for value in group] for group in (fusion.inputs, fusion.outputs)
+            [(numbers[value], _in_rows(self._operands[value])) for value in group]
+            for group in (fusion.inputs, fusion.outputs)
         )
-        steps = self._code.steps[fusion.start : fusion.end]
+        steps = [_renumbered(step, numbers) for step in inside]
         if fusion.domain is None:
-            writer = BlockWriter(steps, self._orders, inputs, outputs)
+            orders = {numbers[value]: order for value, order in self._orders.items() if value in numbers}
+            writer = BlockWriter(steps, orders, inputs, outputs)
             lines = writer.lines()
             fusion.scratch_bytes = writer.scratch_bytes
             parameters.append("void* scratch")
@@ -364,7 +388,7 @@ class Plan:
             if rows is None:
                 return None
             lines = rows
-        return "\n".join([f'extern "C" void {name}({", ".join(parameters)}) {{', *lines, "}\n"])
+        return "\n".join([f"({', '.join(parameters)}) {{", *lines, "}\n"])
 
     def _call(self, fusion: Fusion, one_by_one: Call, failed: Callable[[Exception], None]) -> Call:
         """Returns straight-line Python around one function of the library."""
@@ -428,6 +452,12 @@ def _step(fusion: Fusion, steps: Sequence[Step]) -> Step:
     first = inside[0].instruction
     instruction = Instruction(first.op, first.operands, fusion.outputs, first.attributes, first.location)
     return Step(instruction, fusion.inputs, drops, inside[0].context)
+
+
+def _renumbered(step: Step, numbers: Mapping[int, int]) -> Step:
+    results = tuple(numbers[value] for value in step.instruction.results)
+    instruction = Instruction(step.instruction.op, {}, results, step.instruction.attributes)
+    return Step(instruction, tuple(numbers[value] for value in step.inputs), [], step.context, step.key)
 
 
 def _operand(tensor: torch.Tensor) -> Operand:
