@@ -28,7 +28,9 @@ _ELEMENTS_BY_CODE = {BUFFER_TYPES[element.pjrt]: element for element in ElementT
 PJRT_CODES: dict[str, int] = {element.value: code for code, element in _ELEMENTS_BY_CODE.items()}
 """Values of ``PJRT_Buffer_Type`` by the element type's name in MLIR."""
 
-_VERSIONS = itertools.count(1)
+new_version = itertools.count(1).__next__
+"""Returns a number that it has not returned before."""
+
 _RAW_DTYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 """NumPy dtypes that copy elements bit by bit, by the bytes of an element."""
 
@@ -41,15 +43,17 @@ class Buffer:
         code: element type, a value of ``PJRT_Buffer_Type``.
         memory: handle of the memory that the buffer is in.
         version: a number that no other buffer of the process has.
+        holders: number of buffers with the same ``tensor``, which chips hold that have the same shard of a result.
     """
 
-    __slots__ = ("code", "memory", "tensor", "version")
+    __slots__ = ("code", "holders", "memory", "tensor", "version")
 
-    def __init__(self, tensor: torch.Tensor, code: int, memory: int) -> None:
+    def __init__(self, tensor: torch.Tensor, code: int, memory: int, holders: int = 1) -> None:
         self.tensor = tensor
         self.code = code
         self.memory = memory
-        self.version = next(_VERSIONS)
+        self.version = new_version()
+        self.holders = holders
 
 
 class Place:
@@ -81,9 +85,9 @@ class Place:
         answers.set("PJRT_Buffer_IsOnCpu", is_on_cpu=True)  # np.asarray then needs no copy
         return answers.pack()
 
-    def new_handle(self, tensor: torch.Tensor, code: int, answers: Packed) -> int:
-        """Returns the handle of a new buffer over ``tensor``."""
-        buffer = Buffer(tensor, code, self.memory)
+    def new_handle(self, tensor: torch.Tensor, code: int, answers: Packed, holders: int = 1) -> int:
+        """Returns the handle of a new buffer over ``tensor``, which ``holders`` buffers share."""
+        buffer = Buffer(tensor, code, self.memory, holders)
         handle: int = self._new_cell(buffer, answers, tensor.data_ptr() or self._empty)
         return handle
 

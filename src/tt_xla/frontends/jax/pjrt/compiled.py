@@ -12,6 +12,7 @@ from tt_xla import __version__
 from tt_xla.frontends.jax.model_libraries import recognise_models
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Topology, check_device, count_of
 from tt_xla.frontends.jax.pjrt.errors import PluginError
+from tt_xla.frontends.jax.pjrt.partitioned import partitioned_module
 from tt_xla.frontends.jax.pjrt.structs import bytes_at, struct, text_at
 from tt_xla.frontends.jax.pjrt.wire import CompileRequest, OptionValue, read_compile_options
 from tt_xla.frontends.jax.trust import is_own
@@ -30,7 +31,7 @@ class Compiled(msgspec.Struct, frozen=True):
     Attributes:
         version: the version of tt-xla that compiled it.
         program: a serialized :class:`~tt_xla.ir.program.Program`.
-        module: the StableHLO as JAX passed it.
+        module: the StableHLO as JAX passed it, or :func:`partitioned_module` of a program with a mesh.
         options: the ``CompileOptionsProto`` as JAX passed it.
         assignment: for each partition, the id of the device of each replica.
         donated: indices of the arguments whose memory the program may reuse.
@@ -102,17 +103,26 @@ def compile_bytes(
     results = _attributes_of(function, "res_attrs")
     replace_tokens(module)
     parsed = CompileOptions.parse(_own(request.options))
+    if parsed.generates_source and request.partitions > 1:
+        raise PluginError("UNIMPLEMENTED", "Source cannot be generated for programs of several chips.")
+    name = _text(module.operation, "sym_name") or "main"
     program = compile_module(
         module,
         parsed,
         client.target,
-        name=_text(module.operation, "sym_name") or "main",
+        name=name,
         dumps=modules if parsed.generates_source else None,
     )
+    if request.partitions != (1 if program.mesh is None else program.mesh.size):
+        raise PluginError(
+            "INVALID_ARGUMENT",
+            f"The program is for {request.partitions} devices, and its module for "
+            f"{1 if program.mesh is None else program.mesh.size}.",
+        )
     compiled = Compiled(
         version=__version__,
         program=program.to_bytes(),
-        module=code,
+        module=code if program.mesh is None else partitioned_module(program, name),
         options=options,
         assignment=assignment,
         donated=tuple(index for index, attrs in enumerate(arguments) if any(name in attrs for name in DONATION)),

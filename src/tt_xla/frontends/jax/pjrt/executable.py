@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -14,7 +15,7 @@ from tt_xla import __version__
 from tt_xla.callbacks import Callback, registered
 from tt_xla.errors import ProgramFormatError
 from tt_xla.frontends.jax.pjrt.answers import Answers
-from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, place
+from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, new_version, place
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Device
 from tt_xla.frontends.jax.pjrt.compiled import Compiled, assign, compile_bytes, read_request
 from tt_xla.frontends.jax.pjrt.descriptions import describe, describe_placement
@@ -23,11 +24,6 @@ from tt_xla.frontends.jax.pjrt.structs import bytes_at, has_field, struct
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
 from tt_xla.frontends.jax.pjrt.wire import read_compile_options
 from tt_xla.ir.program import HOST_CALLBACK, Program, Result, Role
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from tt_xla.codegen.export import Run
 
 FREE, KEPT = 1, 2
 """States of an argument of a run.
@@ -91,10 +87,11 @@ class Executable(Unloaded):
         self._updated_in_place = [
             index for index, argument in enumerate(program.arguments) if argument.written and index in donated
         ]
-        self._result_factories = [
-            _result_factory(self.devices[0], result, kind)
-            for result, kind in zip(program.results, compiled.output_memories, strict=True)
+        results = [*zip(program.results, compiled.output_memories, strict=True)]
+        self._factories = [
+            [_result_factory(device, result, kind) for result, kind in results] for device in self.devices
         ]
+        """For each device, the functions that create buffers of the results."""
 
     def run(self, inputs: Sequence[Buffer], states: bytes) -> tuple[int, ...]:
         """Runs the program.
@@ -109,28 +106,101 @@ class Executable(Unloaded):
         versions = [
             buffer.version if versioned else None for buffer, versioned in zip(inputs, self._versioned, strict=True)
         ]
-        donated = [index for index in self._updated_in_place if states[index] == FREE]
+        donated = [index for index in self._updated_in_place if states[index] == FREE and inputs[index].holders == 1]
         results = self._run([buffer.tensor for buffer in inputs], versions, donated)
-        return tuple([create(tensor) for create, tensor in zip(self._result_factories, results, strict=True)])
+        return tuple([create(tensor) for create, tensor in zip(self._factories[0], results, strict=True)])
 
-    def _load(self) -> Run:
+    def _load(self) -> Any:
+        """Loads the program on its devices and returns the function that runs it."""
         from tt_xla.runtime import get_device
 
-        return get_device(self.devices[0].target.name).load(self.program).run
+        device = self.devices[0]
+        return get_device(device.target.name, device.number).load(self.program).run
 
     def forget_loaded(self) -> None:
         """Frees what the program holds on the device; the next call loads it again."""
         self._run = self._load_and_run
 
     def _load_and_run(
-        self, tensors: Sequence[Tensor], versions: Sequence[int | None], donated: Container[int] = ()
-    ) -> list[Tensor]:
+        self, arguments: Sequence[Any], versions: Sequence[int | None], donated: Container[int] = ()
+    ) -> list[Any]:
         self._run = self._load()
-        return self._run(tensors, versions, donated)
+        return self._run(arguments, versions, donated)
 
     def new_handle(self) -> int:
         describe_placement(self._answers, self.compiled, self.devices)
         return super().new_handle()
+
+
+class MeshExecutable(Executable):
+    """A program loaded on the chips of a mesh: the device of partition p is at position p of the mesh."""
+
+    def __init__(self, client: Client, compiled: Compiled, program: Program) -> None:
+        super().__init__(client, compiled, program)
+        self._seen: list[tuple[tuple[int, ...], int]] = [((), 0)] * len(program.arguments)
+        """For each argument, the versions of its shards in the last run, and the version that stands for them."""
+
+    def run(self, inputs: Sequence[Buffer], states: bytes) -> tuple[int, ...]:
+        """Runs the program.
+
+        Args:
+            inputs: one buffer per argument, for one device after the other.
+            states: one byte per buffer: :data:`FREE`, :data:`KEPT` or 0.
+
+        Returns:
+            Handles of the result buffers, for one device after the other.
+        """
+        count = len(self.program.arguments)
+        arguments = [inputs[index::count] for index in range(count)]
+        versions = [
+            self._version(index, shards) if versioned else None
+            for index, (shards, versioned) in enumerate(zip(arguments, self._versioned, strict=True))
+        ]
+        donated = [index for index in self._updated_in_place if _is_free(arguments[index], states[index::count])]
+        results = self._run([[buffer.tensor for buffer in shards] for shards in arguments], versions, donated)
+        holders = Counter(id(tensor) for shards in results for tensor in shards)
+        return tuple(
+            [
+                create(tensors[position], holders[id(tensors[position])])
+                for position, factories in enumerate(self._factories)
+                for create, tensors in zip(factories, results, strict=True)
+            ]
+        )
+
+    def _version(self, index: int, shards: Sequence[Buffer]) -> int:
+        """Returns a version that stands for the shards of an argument; the same one for the same shards again."""
+        versions = tuple([buffer.version for buffer in shards])
+        if self._seen[index][0] != versions:
+            self._seen[index] = versions, new_version()
+        return self._seen[index][1]
+
+    def _load(self) -> Any:
+        from tt_xla.runtime import get_device
+
+        chips = [device.number for device in self.devices]
+        return get_device(self.devices[0].target.name).load_mesh(self.program, chips).run
+
+
+def _is_free(shards: Sequence[Buffer], states: bytes) -> bool:
+    """Returns whether a run may write to an argument's memory: nothing holds it but these shards."""
+    together = Counter(id(buffer.tensor) for buffer in shards)
+    return all(state == FREE for state in states) and all(
+        together[id(buffer.tensor)] == buffer.holders for buffer in shards
+    )
+
+
+def load(client: Client, compiled: Compiled, program: Program, modules: Mapping[str, str] | None = None) -> Executable:
+    """Loads a program on the devices that it is assigned to.
+
+    Args:
+        client: the client that the program is loaded for.
+        compiled: the serialized part of the executable.
+        program: the program in ``compiled``.
+        modules: texts of the module after each stage, which generated source code needs.
+    """
+    if program.mesh is None:
+        return Executable(client, compiled, program, modules)
+    return MeshExecutable(client, compiled, program)
 
 
 _reloadable: weakref.WeakSet[Executable] = weakref.WeakSet()
@@ -152,12 +222,15 @@ def _callbacks(program: Program) -> list[Callback]:
     return [callback for name in names if (callback := registered(name)) is not None]
 
 
-def _result_factory(device: Device, result: Result, memory: str) -> Callable[[Any], int]:
-    """Returns a function that makes a buffer of a result's tensor and returns the buffer's handle."""
+def _result_factory(device: Device, result: Result, memory: str) -> Callable[..., int]:
+    """Returns a function that makes a buffer of a result's tensor and returns the buffer's handle.
+
+    The function takes the tensor, and the number of buffers that share it if that is not 1.
+    """
     result_place = place(device.memories[MEMORY_KINDS.index(memory)])
     code = PJRT_CODES[result.dtype]
     answers = result_place.answers(code, result.shape)
-    return lambda tensor: result_place.new_handle(tensor, code, answers)
+    return lambda tensor, holders=1: result_place.new_handle(tensor, code, answers, holders)
 
 
 # Compiling -----------------------------------------------------------------------------------------------------------
@@ -170,7 +243,7 @@ def compile_program(args: Any) -> None:
     with _compiling:
         modules: dict[str, str] = {}
         compiled, program = compile_bytes(client, *read_request(args), modules)
-        args.executable = Executable(client, compiled, program, modules).new_handle()
+        args.executable = load(client, compiled, program, modules).new_handle()
 
 
 @slot("PJRT_Compile")
@@ -210,7 +283,9 @@ def execute(
     if len(inputs) != expected:
         raise PluginError("INVALID_ARGUMENT", f"Argument count mismatch: expected {expected}, got {len(inputs)}.")
     if executable.donated and len(set(inputs)) < len(inputs):
-        _check_donations(executable, inputs, states)
+        count = len(inputs) // devices
+        for start in range(0, len(inputs), count):
+            _check_donations(executable, inputs[start : start + count], states[start : start + count])
     return executable.run(inputs, states), executable.donated
 
 
@@ -284,7 +359,7 @@ def deserialize_and_load(args: Any) -> None:
         )
     compiled = _reassigned(compiled, _new_options(args), client)
     program = Program.from_bytes(compiled.program)
-    args.loaded_executable = Executable(client, compiled, program).new_handle()
+    args.loaded_executable = load(client, compiled, program).new_handle()
 
 
 def _new_options(args: Any) -> bytes:

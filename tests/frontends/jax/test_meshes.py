@@ -1,0 +1,258 @@
+"""Programs for several chips in JAX: values and output shardings are those of JAX's CPU backend with eight devices."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tt_xla.frontends.jax.pjrt.partitioned import hlo_sharding
+from tt_xla.ir.mesh import Mesh, Sharding
+
+HEAD = """
+import jax.numpy as jnp, numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+devices = jax.devices("tt")
+mesh = Mesh(np.array(devices).reshape(2, -1), ("a", "b"))
+row = Mesh(np.array(devices), "x")
+rng = np.random.default_rng(0)
+
+def random(*shape):
+    return rng.standard_normal(shape, dtype=np.float32)
+
+def put(data, spec, on=mesh):
+    return jax.device_put(data, NamedSharding(on, spec))
+
+def compare(build, *arguments, out=None):
+    outcomes = []
+    for platform in ("tt", "cpu"):
+        on = Mesh(np.array(jax.devices(platform)).reshape(2, 4), ("a", "b"))
+        options = {} if out is None else {"out_shardings": NamedSharding(on, out)}
+        outcomes.append(jax.tree.leaves(jax.jit(build(on), **options)(*(put(*pair, on) for pair in arguments))))
+    for result, expected in zip(*outcomes, strict=True):
+        np.testing.assert_allclose(np.asarray(result), np.asarray(expected), rtol=1e-4, atol=1e-4)
+        assert result.sharding.spec == expected.sharding.spec, (result.sharding, expected.sharding)
+        assert {device.platform for device in result.devices()} == {"tt"}
+
+def refused(function, *words):
+    try:
+        function()
+    except Exception as error:
+        missing = [word for word in words if word not in str(error)]
+        assert not missing, (missing, str(error))
+    else:
+        raise AssertionError("not refused")
+"""
+
+
+@pytest.fixture
+def on_chips(run_python):
+    """Runs a script on a system; ``mesh`` has all its chips in two rows, and ``row`` has them in one."""
+
+    def run(script: str, system: str = "n300-llmbox", **environment: str) -> None:
+        environment = {
+            "TTXLA_SYSTEM": system,
+            "TTXLA_NUMERICS": "exact",
+            "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+            **environment,
+        }
+        result = run_python(HEAD + script + "\nprint('done')", **environment)
+        assert (result.returncode, result.stdout.strip()[-4:]) == (0, "done"), result.stderr[-3000:]
+
+    return run
+
+
+def test_shardings_are_propagated_as_by_xla(on_chips):
+    on_chips("""
+x, w, bias = random(8, 16), random(16, 32), random(32)
+same = lambda function: lambda on: function
+compare(same(jax.nn.relu), (x, P("a", "b")))
+compare(same(jnp.dot), (x, P("a", "b")), (w, P("b", None)))
+compare(same(jnp.dot), (x, P("a")), (w, P(None, "b")))
+compare(same(lambda x, w, b: jax.nn.gelu(x @ w + b) @ w.T), (x, P("a")), (w, P(None, "b")), (bias, P("b")))
+compare(same(jax.nn.softmax), (x, P("a", "b")))
+compare(same(lambda x: (x.T, x.sum(), x.sum(0), x.reshape(4, 2, 16))), (x, P("a", "b")))
+compare(same(lambda x: (x * 2, x)), (x, P(("a", "b"))), out=P("b", "a"))
+compare(same(lambda x: x * 2), (x, P("a", "b")), out=P())
+compare(same(lambda: jnp.arange(64.0).reshape(8, 8)), out=P("a", "b"))
+compare(same(lambda x: ()), (x, P("a", "b")))
+compare(lambda on: lambda x: lax.with_sharding_constraint(x + 1, NamedSharding(on, P("b", "a"))), (x, P("a", "b")))
+step = jax.value_and_grad(lambda w, x, b: jnp.tanh(x @ w + b).mean())
+compare(same(step), (w, P(None, "b")), (x, P("a")), (bias, P("b")))
+loop = lambda x: lax.while_loop(lambda state: state[0] < 3, lambda state: (state[0] + 1, state[1] * 2), (0, x))[1]
+compare(same(loop), (x, P("a", "b")))
+""")
+
+
+def test_shard_map(on_chips):
+    on_chips("""
+x = random(8, 16)
+def mapped(function, before, after):
+    return lambda on: jax.shard_map(function, mesh=on, in_specs=before, out_specs=after, check_vma=False)
+compare(mapped(lambda x: lax.psum(x, "a"), P("a", "b"), P(None, "b")), (x, P("a", "b")))
+compare(mapped(lambda x: lax.pmax(x, ("a", "b")), P("a", "b"), P()), (x, P("a", "b")))
+compare(mapped(lambda x: lax.all_gather(x, "b", axis=1, tiled=True), P("a", "b"), P("a")), (x, P("a", "b")))
+compare(mapped(lambda x: lax.psum_scatter(x, "b", scatter_dimension=1, tiled=True), P("a"), P("a", "b")), (x, P("a")))
+compare(mapped(lambda x: lax.all_to_all(x, "b", 1, 0, tiled=True), P("b"), P("b")), (x, P("b")))
+shift = [(chip, (chip + 1) % 4) for chip in range(4)]
+compare(mapped(lambda x: lax.ppermute(x, "b", shift) + lax.axis_index("a"), P("a", "b"), P("a", "b")), (x, P("a", "b")))
+""")
+
+
+def test_each_device_of_a_result_holds_its_shard(on_chips):
+    on_chips("""
+x = put(np.arange(32.0, dtype=np.float32).reshape(4, 8), P("a", "b"))
+y = jax.jit(lambda x: x + 1)(x)
+assert [shard.device for shard in y.addressable_shards] == devices
+for shard in y.addressable_shards:
+    assert shard.data.devices() == {shard.device} and shard.data.shape == (2, 2)
+    assert np.array_equal(shard.data, np.asarray(x)[shard.index] + 1)
+host = jax.jit(lambda x: x, out_shardings=NamedSharding(mesh, P("a"), memory_kind="pinned_host"))(x)
+assert host.sharding.memory_kind == "pinned_host" and np.array_equal(host, x)
+assert jax.jit(lambda x: (x * 0).any())(put(np.ones((0, 8)), P())) == False
+""")
+
+
+def test_meshes_of_some_devices_and_in_another_order(on_chips):
+    on_chips("""
+some = Mesh(np.array(devices[4:6]), "x")
+y = jax.jit(lambda x: x + x.sum())(put(np.arange(4.0, dtype=np.float32), P("x"), some))
+assert y.devices() == set(devices[4:6]) and np.array_equal(y, [6, 7, 8, 9])
+order = [devices[number] for number in (3, 1, 0, 2, 7, 6, 5, 4)]
+z = jax.jit(lambda x: x * jnp.arange(8.0))(put(np.arange(8.0, dtype=np.float32), P("x"), Mesh(np.array(order), "x")))
+assert np.array_equal(z, np.arange(8.0) ** 2)
+assert [shard.device for shard in z.addressable_shards] == order
+assert [float(shard.data[0]) for shard in z.addressable_shards] == [number**2 for number in range(8)]
+assert np.array_equal(jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i")(jnp.arange(8.0)), [28.0] * 8)
+""")
+
+
+def test_donation_writes_to_no_other_array(on_chips):
+    on_chips("""
+def write(cache, value):
+    return lax.dynamic_update_slice(cache, value, (0,))
+f = jax.jit(write, donate_argnums=0)
+first = put(np.zeros(64, np.float32), P())
+second = f(first, put(np.ones(4, np.float32), P()))
+assert first.is_deleted() and np.array_equal(second[:5], [1, 1, 1, 1, 0])
+# Chips hold the same result in one tensor. An array made of the shards of some chips is donated alone.
+other = second.addressable_shards[5].data
+half = Mesh(np.array(devices[:4]), "x")
+shards = [shard.data for shard in second.addressable_shards[:4]]
+part = jax.make_array_from_single_device_arrays((64,), NamedSharding(half, P()), shards)
+third = f(part, put(np.full(4, 5, np.float32), P(), half))
+assert np.array_equal(third[:5], [5, 5, 5, 5, 0]) and np.array_equal(other[:5], [1, 1, 1, 1, 0])
+fourth = f(other, jax.device_put(np.full(4, 7, np.float32), devices[5]))
+assert np.array_equal(fourth[:5], [7, 7, 7, 7, 0]) and np.array_equal(third[:5], [5, 5, 5, 5, 0])
+view = np.asarray(fourth)
+assert f(fourth, jax.device_put(np.full(4, 9, np.float32), devices[5]))[0] == 9 and view[0] == 7
+x = put(np.zeros(8, np.float32), P("x"), row)
+twice = jax.jit(lambda a, b: (a + 1, b), donate_argnums=0)
+refused(lambda: twice(x, x), "donated", "passed as argument 1 as well")
+""")
+
+
+def test_changed_parameters_are_read_again(on_chips):
+    """What depends on parameters alone is computed once for the same shards."""
+    on_chips("""
+import tt_jax
+@jax.jit
+def f(w, x):
+    w = tt_jax.mark_parameters(w)
+    return x @ (w * 2).T
+x = put(random(4, 8), P())
+for _ in range(3):
+    data = random(4, 8)
+    w = put(data, P("b"))
+    for _ in range(3):
+        np.testing.assert_allclose(f(w, x), np.asarray(x) @ (data * 2).T, rtol=1e-5, atol=1e-5)
+    changed = [shard.data + shard.device.id for shard in w.addressable_shards]
+    w = jax.make_array_from_single_device_arrays(w.shape, w.sharding, [*changed[:4], *(
+        jax.device_put(shard, device) for shard, device in zip(changed[:4], devices[4:]))])
+    np.testing.assert_allclose(f(w, x), np.asarray(x) @ (np.asarray(w) * 2).T, rtol=1e-5, atol=1e-5)
+""")
+
+
+def test_description_of_a_compiled_program(on_chips):
+    on_chips("""
+x = put(random(4, 8), P("a", "b"))
+compiled = jax.jit(lambda x: (x * 2, x.sum())).lower(x).compile()
+assert compiled.input_shardings[0][0].spec == P("a", "b")
+assert [sharding.spec for sharding in compiled.output_shardings] == [P("a", "b"), P()]
+assert "num_partitions=8" in compiled.as_text() and "f32[2,2]" in compiled.as_text()
+assert compiled.memory_analysis().argument_size_in_bytes == 16
+assert compiled.cost_analysis()["optimal_seconds"] > 0
+executable = compiled.runtime_executable()
+assert executable.local_devices() == devices
+""")
+
+
+def test_programs_are_serialized_and_cached(on_chips, tmp_path):
+    script = """
+from jax.experimental import serialize_executable
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+from tt_xla.compiler.pipeline import recorded_compilations
+x = put(np.arange(32.0, dtype=np.float32).reshape(4, 8), P("a", "b"))
+with recorded_compilations(texts=False) as compilations:
+    compiled = jax.jit(lambda x: (x - 1, x.sum())).lower(x).compile()
+assert len(compilations) == COUNT, compilations
+y, total = compiled(x)
+assert np.array_equal(y, np.asarray(x) - 1) and total == 496 and y.sharding.spec == P("a", "b")
+loaded = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled), execution_devices=devices)
+y, total = loaded(x)
+assert np.array_equal(y, np.asarray(x) - 1) and total == 496
+assert [sharding.spec for sharding in loaded.output_shardings] == [P("a", "b"), P()]
+"""
+    folder = str(tmp_path)
+    on_chips(script.replace("COUNT", "1"), JAX_COMPILATION_CACHE_DIR=folder)
+    on_chips(script.replace("COUNT", "0"), JAX_COMPILATION_CACHE_DIR=folder)
+
+
+def test_compiling_for_a_mesh_that_is_not_there(on_chips):
+    on_chips(
+        """
+from jax.experimental import topologies
+topology = topologies.get_topology_desc("n300-llmbox", "tt")
+away = topologies.make_mesh(topology, (8,), ("x",))
+shape = jax.ShapeDtypeStruct((64,), np.float32, sharding=NamedSharding(away, P("x")))
+compiled = jax.jit(lambda x: x / x.sum()).lower(shape).compile()
+assert compiled.output_shardings.spec == P("x")
+assert compiled.memory_analysis().argument_size_in_bytes == 32
+assert np.array_equal(jax.jit(lambda x: x - x.sum())(put(np.ones(2, np.float32), P("x"), row)), [-1, -1])
+""",
+        "n300",
+    )
+
+
+def test_generated_source_is_refused(on_chips):
+    on_chips("""
+x = put(np.ones(8, np.float32), P("x"), row)
+options = {"backend": "codegen_py", "export_path": "out"}
+refused(lambda: jax.jit(lambda x: x + 1, compiler_options=options)(x), "several chips")
+""")
+
+
+@pytest.mark.parametrize("shape", [(8,), (2, 4), (2, 2, 2)])
+def test_notation_of_shardings_is_that_of_xla(shape):
+    """XLA reads the text back as a tile for each chip at the place that the sharding says."""
+    from jax._src.lib import xla_client
+
+    mesh = Mesh(shape, tuple(f"axis{number}" for number in range(len(shape))))
+    axes = range(len(shape))
+    chosen = [order for count in range(len(shape) + 1) for order in itertools.permutations(axes, count)]
+    for order in chosen:
+        for cut in range(len(order) + 1):
+            sharding = Sharding((order[:cut], (), order[cut:]))
+            read = xla_client.HloSharding.from_string(hlo_sharding(sharding, mesh))
+            if sharding.is_replicated:
+                assert read.is_replicated()
+                continue
+            counts = sharding.counts(mesh)
+            tiles = read.tile_assignment_dimensions()
+            assert tuple(tiles[:3]) == counts
+            for place, chip in enumerate(read.tile_assignment_devices()):
+                index = place // (mesh.size // (counts[0] * counts[1] * counts[2]))
+                expected = sharding.shard_index(mesh, chip)
+                assert (index // counts[2] // counts[1], index // counts[2] % counts[1], index % counts[2]) == expected
