@@ -36,3 +36,14 @@ def test_chips_compute_what_one_device_does(part: int) -> None:
     failures = outcomes("run_programs.py", f"{part}/4")
     assert len(failures) > 10
     assert {name: error for name, error in failures.items() if error} == {}
+
+
+@pytest.mark.parametrize("partitioner", ["shardy", "gspmd"])
+def test_chips_compute_what_jax_computes_on_them(partitioner: str) -> None:
+    failures = outcomes("run_lowered.py", partitioner)
+    assert len(failures) > 15
+    assert {name: error for name, error in failures.items() if error} == {}
+
+
+def test_random_programs() -> None:
+    assert outcomes("run_random.py", "60") == {"random": ""}

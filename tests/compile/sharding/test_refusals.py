@@ -1,0 +1,187 @@
+"""Modules for several chips that are refused, each with a sentence that says what to do; and those for one chip."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.stablehlo import parse_module
+from tt_xla.errors import CompileError
+
+MESH = 'sdy.mesh @mesh = <["x"=4, "y"=2]>'
+BODY = "%0 = stablehlo.negate %arg0 : tensor<8x8xf32>\n    return %0 : tensor<8x8xf32>"
+
+
+def module(
+    *,
+    attributes: str = "mhlo.num_partitions = 8 : i32",
+    meshes: str = MESH,
+    argument: str = 'sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>',
+    result: str = "",
+    body: str = BODY,
+) -> str:
+    return f"""
+module attributes {{{attributes}}} {{
+  {meshes}
+  func.func public @main(%arg0: tensor<8x8xf32> {{{argument}}}) -> (tensor<8x8xf32> {{{result}}}) {{
+    {body}
+  }}
+}}
+"""
+
+
+GSPMD = 'mhlo.sharding = "{devices=[4,2]<=[8]}"'
+
+REFUSED = {
+    "more chips than there are": (module(), 4, "is for 8 chips, but the system has 4"),
+    "an axis that is not there": (
+        module(argument='sdy.sharding = #sdy.sharding<@mesh, [{"z"}, {}]>'),
+        8,
+        "(?i)z",
+    ),
+    "a mesh that is not there": (
+        module(argument='sdy.sharding = #sdy.sharding<@other, [{"x"}, {}]>'),
+        8,
+        "(?i)other",
+    ),
+    "a sharding of another rank": (
+        module(argument='sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>'),
+        8,
+        "(?i)rank",
+    ),
+    "an axis used twice": (
+        module(argument='sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"x"}]>'),
+        8,
+        "(?i)duplicate|twice",
+    ),
+    "meshes of different sizes": (
+        module(attributes="", meshes='sdy.mesh @mesh = <["x"=4, "y"=2]>\n  sdy.mesh @other = <["x"=4]>'),
+        8,
+        "different numbers of devices: @mesh of 8, @other of 4",
+    ),
+    "a mesh of another size than the partitions": (
+        module(attributes="mhlo.num_partitions = 4 : i32"),
+        8,
+        "different numbers of devices: @mesh of 8, and mhlo.num_partitions is 4",
+    ),
+    "meshes of which no axes are common": (
+        module(
+            attributes="mhlo.num_partitions = 6 : i32",
+            meshes='sdy.mesh @mesh = <["x"=2, "y"=3]>\n  sdy.mesh @other = <["x"=3, "y"=2]>',
+        ),
+        8,
+        "no mesh has axes for both",
+    ),
+    "devices in an order of their own": (
+        module(
+            attributes="mhlo.num_partitions = 4 : i32",
+            meshes='sdy.mesh @mesh = <["x"=4], device_ids=[0, 3, 1, 2]>',
+        ),
+        8,
+        "orders its devices",
+    ),
+    "replicas": (module(attributes="mhlo.num_replicas = 8 : i32"), 8, "8 replicas"),
+    "partitions that are no integer": (module(attributes='mhlo.num_partitions = "8"'), 8, "expected an integer"),
+    "a string that is no sharding": (
+        module(meshes="", argument='mhlo.sharding = "{devices=8}"'),
+        8,
+        "is not a sharding",
+    ),
+    "a sharding that is no string": (module(meshes="", argument="mhlo.sharding = 8"), 8, "expected a string"),
+    "tiles for other devices": (
+        module(meshes="", argument='mhlo.sharding = "{devices=[4,4]<=[16]}"'),
+        8,
+        "is for 16 devices, but the module is for 8",
+    ),
+    "tiles of another rank": (
+        module(meshes="", argument='mhlo.sharding = "{devices=[8]<=[8]}"'),
+        8,
+        "A sharding of 1 dimensions is on a tensor of type tensor<8x8xf32>",
+    ),
+    "devices named twice": (
+        module(meshes="", argument='mhlo.sharding = "{devices=[8,1]0,1,2,3,4,5,6,6}"'),
+        8,
+        "is not a sharding",
+    ),
+    "a call of a missing function": (
+        module(body="%0 = call @gone(%arg0) : (tensor<8x8xf32>) -> tensor<8x8xf32>\n return %0 : tensor<8x8xf32>"),
+        8,
+        "gone",
+    ),
+    "an unknown op": (
+        module(body='%0 = "other.op"(%arg0) : (tensor<8x8xf32>) -> tensor<8x8xf32>\n return %0 : tensor<8x8xf32>'),
+        8,
+        r"cannot split other.op over chips: operand 0 of shape \[8, 8\] is split as \[x, -\]",
+    ),
+    "a sum that is left unfinished": (
+        module(argument='sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}], unreduced={"y"}>'),
+        8,
+        "unfinished",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case: str) -> None:
+    text, chips, message = REFUSED[case]
+    with pytest.raises(CompileError) as caught:
+        localize(parse_module(text), chips)
+    assert re.search(message, str(caught.value))
+
+
+def test_cyclic_calls_are_refused() -> None:
+    text = module(body="%0 = call @f(%arg0) : (tensor<8x8xf32>) -> tensor<8x8xf32>\n return %0 : tensor<8x8xf32>")
+    text = text.rstrip()[:-1] + (
+        "func.func private @f(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {\n"
+        "  %0 = call @f(%a) : (tensor<8x8xf32>) -> tensor<8x8xf32>\n  return %0 : tensor<8x8xf32>\n}\n}"
+    )
+    with pytest.raises(CompileError, match="call each other in a cycle"):
+        localize(parse_module(text), 8)
+
+
+ONE_CHIP = {
+    "plain": module(attributes="", meshes="", argument=""),
+    "one partition": module(attributes="mhlo.num_partitions = 1 : i32", meshes="", argument=""),
+    "a mesh of one chip": module(attributes="", meshes='sdy.mesh @mesh = <["x"=1]>'),
+    "a mesh of no axes": module(attributes="", meshes="sdy.mesh @mesh = <[]>", argument=""),
+}
+
+
+@pytest.mark.parametrize("case", ONE_CHIP)
+def test_for_one_chip(case: str) -> None:
+    assert localize(parse_module(ONE_CHIP[case]), 8) is None
+
+
+def test_the_module_is_left_unchanged() -> None:
+    given = parse_module(module())
+    before = str(given)
+    localized = localize(given, 8)
+    assert localized is not None
+    assert str(given) == before
+    assert localized.mesh.shape == (4, 2)
+    assert "tensor<2x8xf32>" in str(localized.module)
+
+
+def test_meshes_without_a_number_of_partitions() -> None:
+    localized = localize(parse_module(module(attributes="")), 8)
+    assert localized is not None
+    assert localized.mesh.axes == ("x", "y")
+    assert [sharding.dims for sharding, _ in localized.arguments] == [((0,), ())]
+
+
+def test_transposed_devices_become_digits() -> None:
+    meshes = 'sdy.mesh @mesh = <["x"=2, "y"=4], device_ids=[0, 2, 4, 6, 1, 3, 5, 7]>'
+    localized = localize(parse_module(module(meshes=meshes)), 8)
+    assert localized is not None
+    assert localized.mesh.shape == (4, 2)
+    assert [sharding.dims for sharding, _ in localized.arguments] == [((1,), ())]
+
+
+def test_a_part_of_an_axis_becomes_an_axis() -> None:
+    argument = 'sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}, {"x":(2)2, "y"}]>'
+    localized = localize(parse_module(module(argument=argument)), 8)
+    assert localized is not None
+    assert localized.mesh.shape == (2, 2, 2)
+    assert localized.arguments[0][0].dims == ((0,), (1, 2))
