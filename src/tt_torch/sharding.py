@@ -1,4 +1,4 @@
-"""Sharding constraints on intermediate tensors. On a mesh of one device, each shard is the entire tensor.
+"""Sharding constraints on intermediate tensors, which say how the chips of a mesh share a result.
 
 module.register_forward_hook(sharding_constraint_hook(module, mesh, ("batch", None, None)))
 """
@@ -14,7 +14,7 @@ import torch
 def sharding_constraint_tensor(
     input: torch.Tensor, mesh: Any, partition_spec: Sequence[Any], unreduced: Sequence[Any] | None = None
 ) -> torch.Tensor:
-    """Returns the tensor itself, because a mesh has one device so far; larger meshes are refused on creation.
+    """Returns the tensor with a constraint: the chips of the mesh split it as the spec says.
 
     Args:
         input: the tensor.
@@ -31,7 +31,29 @@ def sharding_constraint_tensor(
             f"partition_spec rank ({len(spec)}) does not match tensor rank ({input.dim()}); cannot resize a spec with "
             f"non-replicated dims: {spec}"
         )
-    return input
+    if mesh.size() == 1:
+        return input
+    entries = spec if len(spec) == input.dim() else [None] * input.dim()
+    dims = ", ".join(f"{{{', '.join(_axes(mesh, entry))}}}" for entry in entries)
+    partial = f", unreduced={{{', '.join(_axes(mesh, tuple(unreduced)))}}}" if unreduced else ""
+    text = f"#sdy.sharding_per_value<[<@mesh, [{dims}]{partial}>]>"
+    return torch.ops.tt.sharding_constraint(input, text)
+
+
+def _axes(mesh: Any, entry: Any) -> list[str]:
+    """Returns the names, in a constraint's text, of the mesh axes in one entry of a spec.
+
+    Raises:
+        ValueError: the mesh lacks an axis.
+    """
+    names: list[str] = []
+    for axis in () if entry is None else entry if isinstance(entry, tuple | list) else (entry,):
+        known = [*(mesh.axis_names or ()), *range(len(mesh.mesh_shape))]
+        if axis not in known:
+            raise ValueError(f"The partition spec names {axis!r}; the mesh has the axes {known}.")
+        index = mesh.axis_names.index(axis) if isinstance(axis, str) else int(axis)
+        names.append(f'"mesh_idx_{index}"')
+    return names
 
 
 def sharding_constraint_hook(

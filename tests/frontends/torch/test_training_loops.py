@@ -31,7 +31,7 @@ def loads(monkeypatch):
     modules: list[object] = []
     original = compilation.compile_and_load
 
-    def compile_and_load(module, options, part=None):
+    def compile_and_load(module, options, part=None, placements=()):
         modules.append(module)
         return original(module, options, part)
 

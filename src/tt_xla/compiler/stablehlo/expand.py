@@ -74,6 +74,7 @@ _IDENTITIES = (
     "Sharding",
     ARGUMENT_MARK,
     "dce_sink",
+    "tt.sharding_constraint",
     "annotate_device_placement",
     "xla.sdy.FuncResultSharding",
     "xla.sdy.GlobalToLocalShape",

@@ -6,13 +6,15 @@ Compiled graphs (:mod:`.executor`) and recorded ops (:mod:`.device.programs`) sh
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from tt_xla.frontends.torch import program_cache, settings
+from tt_xla.frontends.torch.custom_ops import COLLECTIVE
 from tt_xla.frontends.torch.device.buffers import MEMORY
+from tt_xla.frontends.torch.device.placements import Placement, default_mesh, mesh_of
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions, selected_system
 
@@ -31,28 +33,37 @@ class Loaded(NamedTuple):
     Attributes:
         run: runs it.
         written: positions of the arguments that it writes to.
-        executable: the runtime's object, which may keep parameters in a form of its own; None in tests.
+        executable: the runtime's object, which may keep parameters in a form of its own; None in tests and for programs
+            for several chips.
+        placements: placement of each result of a program for several chips; None for other programs.
     """
 
     run: Callee
     written: frozenset[int] = frozenset()
     executable: Executable | None = None
+    placements: Sequence[Placement | None] | None = None
 
 
 _PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
 """Compiled programs by hash of the module, options and system, the least recently requested first."""
 
 
-def compile_and_load(module: Any, options: CompileOptions, part: GraphProgram | None = None) -> Loaded:
+def compile_and_load(
+    module: Any,
+    options: CompileOptions,
+    part: GraphProgram | None = None,
+    placements: Sequence[Placement | None] = (),
+) -> Loaded:
     """Compiles a StableHLO module, or finds its program in a cache, and loads it on the device.
 
     Args:
         module: StableHLO module of ``jaxlib.mlir``.
         options: compile options.
         part: place of the program in the source of a model that is exported in several programs.
+        placements: placement of each argument on a mesh; an empty sequence or Nones where there is none.
 
     Raises:
-        CompileError: the module cannot be compiled.
+        CompileError: the module cannot be compiled, or arguments are on different meshes.
         ResourceExhaustedError: the program does not fit on the device.
     """
     from tt_xla.codegen.export import exporting
@@ -60,8 +71,17 @@ def compile_and_load(module: Any, options: CompileOptions, part: GraphProgram | 
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
 
+    text = str(module)
+    mesh = mesh_of(placements)
+    if mesh is None and COLLECTIVE in text:
+        mesh = default_mesh()
+    if mesh is not None:
+        from tt_xla.frontends.torch.partitioning import partitioned
+
+        module = partitioned(module, placements, *mesh)
+        text = str(module)
     system = selected_system()
-    key = (hashlib.sha256(str(module).encode()).hexdigest(), options, system)
+    key = (hashlib.sha256(text.encode()).hexdigest(), options, system)
     modules: dict[str, str] = {}
     cache = None if options.export_path else program_cache.current()  # an export needs the modules of a compilation
     program = None if options.generates_source else _PROGRAMS.pop(key, None)
@@ -77,6 +97,11 @@ def compile_and_load(module: Any, options: CompileOptions, part: GraphProgram | 
     device.resident = MEMORY.current
     written = frozenset(position for position, argument in enumerate(program.arguments) if argument.written)
     executable = device.load(program)
+    if program.mesh is not None and mesh is not None:
+        from tt_xla.frontends.torch.partitioning import PartitionedRun
+
+        run = PartitionedRun(executable, mesh[1])
+        return Loaded(run, frozenset(), None, run.placements)
     return Loaded(exporting(program, modules, executable.run, part), written, executable)
 
 

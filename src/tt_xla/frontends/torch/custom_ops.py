@@ -6,7 +6,7 @@ Each op is composed of torch's own ops, so it runs on every device, eagerly and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -41,10 +41,61 @@ def mark_argument_attributes(tensor: Tensor, argument_type: str, name: str | Non
     return tensor.clone()
 
 
-@_op
+SHARDING_CONSTRAINT = "tt.sharding_constraint"
+"""Target of the custom call that constrains the sharding of its operand; ``backend_config`` is Shardy's text, in which
+``mesh_idx_0`` is the first axis of the mesh."""
+
+COLLECTIVE = "tt.collective"
+"""Target of the custom call of a collective; ``backend_config`` is the JSON of the op's name and attributes."""
+
+
+def _kept_op(function: _Function) -> _Function:
+    """Registers a function as ``torch.ops.tt.<name>`` that stays one op in a graph, for a lowering rule of its own."""
+    name = function.__name__
+    _LIBRARY.define(name + torch.library.infer_schema(function, mutates_args=()))
+    _LIBRARY.impl(name, function, "CPU")
+    return function
+
+
+@_kept_op
 def sharding_constraint(tensor: Tensor, sdy_sharding: str) -> Tensor:
-    """Returns a copy of the tensor. The constraint has no effect, because a mesh has one device so far."""
+    """Returns a copy of the tensor. In a program for several chips, it is split as ``sdy_sharding`` says.
+
+    Args:
+        sdy_sharding: Shardy's text, such as ``#sdy.sharding_per_value<[<@mesh, [{"mesh_idx_0"}, {}]>]>``.
+    """
     return tensor.clone()
+
+
+torch.library.register_fake("tt::sharding_constraint", lambda tensor, sdy_sharding: torch.empty_like(tensor))
+
+
+def _constrain_gradient(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    return torch.ops.tt.sharding_constraint(gradient, context.sdy_sharding), None
+
+
+def _keep_sharding(context: Any, inputs: tuple[Tensor, str], output: Tensor) -> None:
+    context.sdy_sharding = inputs[1]
+
+
+torch.library.register_autograd("tt::sharding_constraint", _constrain_gradient, setup_context=_keep_sharding)
+
+
+@_kept_op
+def collective(tensor: Tensor, config: str, shape: list[int]) -> Tensor:
+    """Returns the result of a collective of StableHLO in which every chip has ``tensor``.
+
+    Args:
+        config: JSON of ``op`` (``all_reduce``), ``groups`` of chips (empty for all), ``reduction`` and ``integers``.
+        shape: shape of the result.
+
+    Raises:
+        NotImplementedError: the tensor is on the CPU.
+    """
+    raise NotImplementedError("Collectives take tensors on device 'tt'. Move the tensor there first.")
+
+
+torch.library.register_fake("tt::collective", lambda tensor, config, shape: tensor.new_empty(shape))
 
 
 @_op

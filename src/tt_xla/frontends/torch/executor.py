@@ -9,6 +9,7 @@ import torch
 
 from tt_xla.errors import ResourceExhaustedError
 from tt_xla.frontends.torch import compilation, settings
+from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.buffers import (
     DEVICE_TYPE,
     CachedArgument,
@@ -17,6 +18,7 @@ from tt_xla.frontends.torch.device.buffers import (
     reuse_aliases,
 )
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
+from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
 from tt_xla.frontends.torch.device.values import new_version
 from tt_xla.frontends.torch.errors import as_torch_error
@@ -58,16 +60,20 @@ class Executor:
         self._outputs = lowered.outputs
         self._wraps = [_wrapper(*pair) for pair in zip(lowered.results, lowered.orders, strict=True)]
         self._needs_no_wrap = not any(self._wraps)
+        self._orders = lowered.orders
         self._in_order = [order is None for order in lowered.orders]
         self._outputs_are_results = lowered.outputs == [("result", i) for i in range(len(lowered.results))]
         self._settings: settings.Settings | None = None
+        self._placements: list[Placement | None] = []
+        """Placements of the arguments for which the program was compiled; empty where none has one."""
+        self._result_placements: Sequence[Placement | None] | None = None
         self._call: compilation.Callee | None = None
         self._written: frozenset[int] = frozenset()
         self._executable: Executable | None = None
         self._cached: list[CachedArgument | None] = [None] * len(self._tensors)
         self._offloaded: set[int] = set()
         """Positions of arguments whose host bytes were offloaded at least once."""
-        if lowered.results:
+        if lowered.results and not placements.in_use():  # else the first call knows how its arguments are split
             self._prepare()
 
     def _prepare(self) -> None:
@@ -75,8 +81,8 @@ class Executor:
         current = settings.current()
         options = current.with_own(self._options)
         with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
-            self._call, self._written, self._executable = compilation.compile_and_load(
-                self._module, options, self._part
+            self._call, self._written, self._executable, self._result_placements = compilation.compile_and_load(
+                self._module, options, self._part, self._placements
             )
         self._settings, self._cached = current, [None] * len(self._tensors)
 
@@ -102,9 +108,10 @@ class Executor:
 
     def _run(self, args: list[Any]) -> list[torch.Tensor]:
         """Runs the program and returns its results, wrapped."""
-        if self._settings is not settings.current():
-            self._prepare()
         tensors: list[torch.Tensor] = [args[position] for position in self._tensors]
+        has_new_placements = (placements.in_use() or self._placements) and self._has_new_placements(tensors)
+        if has_new_placements or self._settings is not settings.current():
+            self._prepare()
         versions: list[int | None] = [None] * len(tensors)
         donated = self._gather(tensors, versions)
         for check in self._checks:
@@ -130,6 +137,8 @@ class Executor:
                 buffer_of(tensor).mark_written()
         if self._executable is not None and (spare := self._executable.spare_parameters()):
             self._offload(self._executable, spare, args)
+        if self._result_placements is not None:
+            return self._placed(results)
         if self._needs_no_wrap:
             return results
         if donated:
@@ -138,6 +147,29 @@ class Executor:
             return [_reuse_input(result, wrap, inputs, in_order=in_order) for result, wrap, in_order in triples]
         pairs = zip(results, self._wraps, strict=True)
         return [result if wrap is None else wrap(result) for result, wrap in pairs]
+
+    def _has_new_placements(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Records the placements of the arguments; returns whether they differ from those of the last call."""
+        current = [placements.placement_of(tensor) for tensor in tensors]
+        for position, order in self._permuted:
+            placement = current[position]
+            current[position] = None if placement is None else placement.permuted(order)
+        current = current if any(current) else []
+        changed, self._placements = current != self._placements, current
+        return changed
+
+    def _placed(self, results: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Wraps the results of a program for several chips and gives them their placements."""
+        assert self._result_placements is not None
+        wrapped: list[torch.Tensor] = []
+        for result, wrap, placement, order in zip(
+            results, self._wraps, self._result_placements, self._orders, strict=True
+        ):
+            tensor = result if wrap is None else wrap(result)
+            if placement is not None and not tensor.is_cpu:
+                placements.place(tensor, placement.permuted(_inverse(order)))
+            wrapped.append(tensor)
+        return wrapped
 
     def _gather(self, tensors: list[torch.Tensor], versions: list[int | None]) -> dict[int, torch.Tensor]:
         """Replaces ``tt`` tensors by CPU tensors over their memory, in place, and sets their versions.
@@ -197,6 +229,10 @@ def _reuse_input(
     return result if wrap is None else wrap(result if written is None else result.clone())
 
 
+def _inverse(order: Sequence[int] | None) -> list[int] | None:
+    return None if order is None else [order.index(axis) for axis in range(len(order))]
+
+
 def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Wrap | None:
     """Returns the function that converts the program's result to the graph's; None if the two are the same.
 
@@ -204,7 +240,7 @@ def _wrapper(fake: torch.Tensor, order: Sequence[int] | None) -> Wrap | None:
         fake: the graph's result.
         order: permutation that the program applied to its dimensions, or None.
     """
-    inverse = None if order is None else [order.index(axis) for axis in range(len(order))]
+    inverse = _inverse(order)
     if fake.device.type != DEVICE_TYPE:
         return None if inverse is None else lambda result: result.permute(inverse)
     size = [int(fake.shape[axis]) for axis in order] if order is not None else [int(n) for n in fake.shape]

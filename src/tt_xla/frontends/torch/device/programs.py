@@ -19,6 +19,7 @@ from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, set_synchronize
 from tt_xla.frontends.torch.device.kinds import fake, graph_with_inputs, scalar_dtype
+from tt_xla.frontends.torch.device.placements import Placement, in_use, place_buffer, placement_of_value
 from tt_xla.frontends.torch.device.recording import Pressure
 from tt_xla.frontends.torch.device.values import Node, Value, new_version
 from tt_xla.frontends.torch.errors import as_torch_error
@@ -28,6 +29,7 @@ from tt_xla.log import logger
 
 if TYPE_CHECKING:
     from tt_xla.frontends.torch.index_checks import IndexCheck
+    from tt_xla.frontends.torch.lowering import Lowered
 
 _MAX_STRUCTURES = 4096
 """Number of structures whose programs are kept."""
@@ -56,6 +58,7 @@ class Trace:
         outputs: the values to compute.
         key: identifies the structure; traces that differ in bytes and scalars alone have equal keys.
         scalars: scalars of all nodes, in order.
+        placements: placements of the leaves on a mesh; empty where none has one.
     """
 
     nodes: list[Node]
@@ -63,6 +66,7 @@ class Trace:
     outputs: list[Value]
     key: tuple[int, ...]
     scalars: tuple[float, ...]
+    placements: tuple[Placement | None, ...] = ()
 
 
 @dataclass
@@ -97,6 +101,7 @@ class _Program:
         tensors: indices of the leaves and scalar inputs that the program takes.
         outputs: for each output of the trace, the index of the result.
         checks: checks of index arguments, called before each run.
+        placements: placements of the outputs of a program for several chips; None for other programs.
     """
 
     call: Callee
@@ -104,9 +109,11 @@ class _Program:
     tensors: list[int]
     outputs: list[int]
     checks: list[IndexCheck]
+    placements: list[Placement | None] | None = None
 
 
-_STRUCTURES: dict[tuple[int, ...], _Structure] = {}
+_STRUCTURES: dict[tuple[tuple[int, ...], tuple[Placement | None, ...]], _Structure] = {}
+"""Structures by the keys of their traces and the placements of their leaves."""
 
 
 def synchronize() -> None:
@@ -129,7 +136,10 @@ def synchronize() -> None:
         finally:
             for buffer in live:
                 if not buffer.pending:
+                    placement = getattr(buffer.value, "placement", None) if in_use() else None
                     buffer.claim_bytes()
+                    if placement is not None:
+                        place_buffer(buffer, placement)
         if failure is not None:
             raise failure
 
@@ -205,6 +215,10 @@ def _run(outputs: list[Value]) -> None:
         if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order
             result = result.reshape(value.shape)
         value.set_computed(result)
+    if program.placements is not None:
+        for value, placement in zip(outputs, program.placements, strict=True):
+            if placement is not None and placement.shape == tuple(value.shape):
+                value.placement = placement
     if len(outputs) == 1:
         return
     storages: set[int] = set()
@@ -243,7 +257,8 @@ def collect(outputs: list[Value]) -> Trace:
     for value in outputs:
         assert value.node is not None
         key += (nodes[value.node], value.index)
-    return Trace(order, list(leaves), outputs, tuple(key), tuple(scalars))
+    placed = tuple(map(placement_of_value, leaves)) if in_use() else ()
+    return Trace(order, list(leaves), outputs, tuple(key), tuple(scalars), placed if any(placed) else ())
 
 
 def _program(trace: Trace) -> tuple[_Structure, _Program]:
@@ -253,11 +268,12 @@ def _program(trace: Trace) -> tuple[_Structure, _Program]:
     all become inputs, so a structure compiles three times at most.
     """
     current = settings.current()
-    structure = _STRUCTURES.get(trace.key)
+    structure_key = (trace.key, trace.placements)
+    structure = _STRUCTURES.get(structure_key)
     if structure is None or structure.settings is not current:
         if len(_STRUCTURES) >= _MAX_STRUCTURES:
             _STRUCTURES.clear()
-        structure = _STRUCTURES[trace.key] = _Structure(frozenset(), trace.scalars, current)
+        structure = _STRUCTURES[structure_key] = _Structure(frozenset(), trace.scalars, current)
     elif trace.scalars != structure.first:
         changed = {
             index
@@ -318,11 +334,25 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
         arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
         arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
         lowered = lower_to_stablehlo(module, arguments)
-        call = compilation.compile_and_load(lowered.module, settings.current().with_own({})).run
+        options = settings.current().with_own({})
+        all_placed = [*trace.placements, *(None for _ in inputs)] if trace.placements else []
+        placed = [all_placed[position] for position in lowered.tensors] if all_placed else []
+        loaded = compilation.compile_and_load(lowered.module, options, placements=placed)
     assert all(kind == "result" for kind, _ in lowered.outputs)
     versions = [new_version() if is_constant else None for is_constant in lowered.constant]
     extras = list(zip(lowered.extras, versions, strict=True))
-    return _Program(call, extras, lowered.tensors, [position for _, position in lowered.outputs], lowered.checks)
+    positions = [position for _, position in lowered.outputs]
+    placements = loaded.placements
+    placed_outputs = None if placements is None else [_unpermuted(lowered, placements, index) for index in positions]
+    return _Program(loaded.run, extras, lowered.tensors, positions, lowered.checks, placed_outputs)
+
+
+def _unpermuted(lowered: Lowered, placements: Sequence[Placement | None], index: int) -> Placement | None:
+    """Returns the placement of a program's result in the order of dimensions that the trace has."""
+    placement, order = placements[index], lowered.orders[index]
+    if placement is None or order is None:
+        return placement
+    return placement.permuted([order.index(axis) for axis in range(len(order))])
 
 
 def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:

@@ -124,9 +124,11 @@ class Value:
         node: the node that computes the contents while ``data`` is None.
         index: which result of the node this is.
         owner: the buffer whose memory ``data`` is. Any other buffer copies ``data`` before it writes.
+        placement: how a program for several chips split the contents that it computed; not set otherwise, so that
+            values cost nothing more without a mesh.
     """
 
-    __slots__ = ("data", "dtype", "index", "node", "owner", "shape", "version")
+    __slots__ = ("data", "dtype", "index", "node", "owner", "placement", "shape", "version")
 
     def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, node: Node | None = None, index: int = 0) -> None:
         self.shape = shape

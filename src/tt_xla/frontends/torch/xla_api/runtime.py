@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.ir.mesh import Mesh
 from tt_xla.options import set_environment as _set_environment
 
 _KINDS = ("TT",)
@@ -27,23 +29,26 @@ def device_type() -> str:
 
 
 def global_runtime_device_count() -> int:
-    return 1
+    """Returns the number of chips of the selected system."""
+    from tt_xla.runtime import get_device
+
+    return int(getattr(get_device().target, "chips", 1))
 
 
 def addressable_runtime_device_count() -> int:
-    return 1
+    return global_runtime_device_count()
 
 
 def local_device_count() -> int:
-    return 1
+    return global_runtime_device_count()
 
 
 def addressable_device_count() -> int:
-    return 1
+    return global_runtime_device_count()
 
 
 def global_device_count() -> int:
-    return 1
+    return global_runtime_device_count()
 
 
 def process_count() -> int:
@@ -71,16 +76,22 @@ def global_runtime_device_attributes() -> list[dict[str, Any]]:
     from tt_xla.runtime import get_device
 
     target = get_device().target
-    return [{"name": "TT:0", "device_arch": target.arch, "dram_bytes": target.dram_usable_bytes}]
+    return [
+        {"name": f"TT:{number}", "device_arch": target.arch, "dram_bytes": target.dram_usable_bytes}
+        for number in range(global_runtime_device_count())
+    ]
 
 
 _spmd = False
 
 
 def use_spmd(auto: bool = False) -> None:
-    """Announces that tensors will be marked with shardings. On one device a sharding changes nothing."""
+    """Announces that tensors will be marked with shardings; all chips then act as one device."""
     global _spmd
     _spmd = True
+    count = global_runtime_device_count()
+    if _placements.default_mesh() is None:
+        _placements.set_default_mesh(Mesh((count,), ("axis_0",)), tuple(range(count)))
 
 
 def is_spmd() -> bool:
@@ -88,7 +99,8 @@ def is_spmd() -> bool:
 
 
 def use_virtual_device() -> bool:
-    return False
+    """Returns whether all chips act as one device."""
+    return _spmd
 
 
 def get_master_ip() -> str:

@@ -1,7 +1,4 @@
-"""``torch_xla.distributed.spmd``, which scripts import as ``xs``: meshes and shardings on one device.
-
-On a mesh of one device every sharding keeps the whole tensor. Larger meshes are refused.
-"""
+"""``torch_xla.distributed.spmd``, which scripts import as ``xs``: meshes and shardings of tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from tt_xla.frontends.torch.device import placements as _placements
+from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE as _DEVICE_TYPE
+from tt_xla.frontends.torch.device.placements import Placement as _Placement
 from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.xla_api import runtime as _runtime
+from tt_xla.ir import mesh as _mesh
 
 PartitionSpec = tuple[Any, ...]
 
@@ -37,8 +39,8 @@ class Mesh:
         axis_names: name of each axis, or None.
 
     Raises:
-        ValueError: the shape does not match the number of devices, or the names do not match the shape.
-        NotImplementedError: there is more than one device.
+        ValueError: the shape does not match the number of devices, the names do not match the shape, or a device is
+            not there or comes twice.
     """
 
     def __init__(
@@ -57,19 +59,26 @@ class Mesh:
                 raise ValueError(f"{len(self.axis_names)} axis names for a mesh of shape {self.mesh_shape}.")
             if len(set(self.axis_names)) != len(self.axis_names):
                 raise ValueError(f"Axis names repeat: {self.axis_names}.")
-        if len(self.device_ids) > 1:
-            raise NotImplementedError(
-                f"A mesh of {len(self.device_ids)} devices is not supported: programs run on one device. "
-                "Make the mesh of xr.global_runtime_device_count() devices."
+        count, ids = _runtime.global_runtime_device_count(), self.device_ids.tolist()
+        missing = sorted({device for device in ids if not 0 <= device < count})
+        if missing:
+            raise ValueError(
+                f"The mesh names devices {missing}; the system has {count}: 0 to {count - 1}. "
+                "TTXLA_SYSTEM selects another system, such as n300 with two chips."
             )
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"The mesh names a device twice: {ids}.")
 
     def size(self) -> int:
         return len(self.device_ids)
 
     def shape(self) -> dict[str, int]:
         """Returns the number of devices along each axis, by name."""
-        names = self.axis_names or tuple(f"axis_{index}" for index in range(len(self.mesh_shape)))
-        return dict(zip(names, self.mesh_shape, strict=True))
+        return dict(zip(self._names, self.mesh_shape, strict=True))
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self.axis_names or tuple(f"axis_{index}" for index in range(len(self.mesh_shape)))
 
     def get_logical_mesh(self) -> np.ndarray:
         return self.device_ids.reshape(self.mesh_shape)
@@ -77,13 +86,19 @@ class Mesh:
     def get_axis_name_idx(self, name: str) -> int | None:
         return self.axis_names.index(name) if self.axis_names and name in self.axis_names else None
 
+    def _plain(self) -> tuple[_mesh.Mesh, tuple[int, ...]]:
+        """Returns the mesh as the compiler knows it, and the device at each of its positions."""
+        return _mesh.Mesh(self.mesh_shape, self._names), tuple(self.device_ids.tolist())
+
 
 _global_mesh: Mesh | None = None
 
 
 def set_global_mesh(mesh: Mesh) -> None:
+    """Sets the mesh of programs that have collectives, but no argument with a sharding."""
     global _global_mesh
     _global_mesh = mesh
+    _placements.set_default_mesh(*mesh._plain())
 
 
 def get_global_mesh() -> Mesh | None:
@@ -91,44 +106,89 @@ def get_global_mesh() -> Mesh | None:
 
 
 def get_1d_mesh(axis_name: str | None = None) -> Mesh:
-    return Mesh([0], (1,), (axis_name,) if axis_name else None)
+    """Returns a mesh of all devices in a row."""
+    count = _runtime.global_runtime_device_count()
+    return Mesh(range(count), (count,), (axis_name,) if axis_name else None)
 
 
 def mark_sharding(t: torch.Tensor, mesh: Mesh, partition_spec: PartitionSpec) -> torch.Tensor:
-    """Checks a partition spec and marks a tensor with it. The tensor stays whole on the one device.
+    """Splits a tensor over a mesh: programs that take it run on all devices of the mesh, each on its part.
 
     Args:
-        t: the tensor.
+        t: the tensor, on device ``tt``.
         mesh: the mesh.
-        partition_spec: for each dimension, the axis or axes that split it, or None.
+        partition_spec: for each dimension, the axis or axes that split it, major first, or None.
 
     Returns:
         The tensor.
 
     Raises:
-        ValueError: the spec does not have one entry per dimension, uses an axis twice, or names an unknown axis.
+        ValueError: the spec does not have one entry per dimension, uses an axis twice, or names an unknown axis; or the
+            mesh has several devices and the tensor is on the CPU.
     """
-    if len(partition_spec) != t.dim():
+    dims = _spec_axes(tuple(t.shape), mesh, partition_spec)
+    sharding = _mesh.Sharding(dims)
+    t.tt_sharding = _notation(mesh, sharding)  # type: ignore[attr-defined]
+    if mesh.size() == 1:
+        return t
+    if t.device.type != _DEVICE_TYPE:
         raise ValueError(
-            f"The partition spec {partition_spec} has {len(partition_spec)} entries, the tensor has shape "
-            f"{list(t.shape)}. Give one entry, an axis or None, for each dimension."
+            f"mark_sharding takes a tensor on device 'tt', got one on '{t.device}'. Move it with .to('tt') first."
         )
-    used = [axis for entry in partition_spec for axis in (entry if isinstance(entry, tuple) else (entry,))]
-    used = [axis for axis in used if axis is not None]
-    known = [*(mesh.axis_names or ()), *range(len(mesh.mesh_shape))]
-    for axis in used:
-        if axis not in known:
-            raise ValueError(f"The partition spec {partition_spec} names {axis!r}; the mesh has the axes {known}.")
-        if used.count(axis) > 1:
-            raise ValueError(f"The partition spec {partition_spec} uses axis {axis!r} twice.")
-    t.tt_sharding = "{replicated}"  # type: ignore[attr-defined]
+    plain, chips = mesh._plain()
+    _placements.place(t, _Placement(plain, chips, sharding, tuple(t.shape)))
     return t
 
 
+def _spec_axes(shape: tuple[int, ...], mesh: Mesh, partition_spec: PartitionSpec) -> tuple[tuple[int, ...], ...]:
+    """Returns the indices of the mesh axes that split each dimension.
+
+    Raises:
+        ValueError: the spec does not have one entry per dimension, uses an axis twice, or names an unknown axis.
+    """
+    if len(partition_spec) != len(shape):
+        raise ValueError(
+            f"The partition spec {partition_spec} has {len(partition_spec)} entries, the tensor has shape "
+            f"{list(shape)}. Give one entry, an axis or None, for each dimension."
+        )
+    known = [*(mesh.axis_names or ()), *range(len(mesh.mesh_shape))]
+    used: set[int] = set()
+    dims: list[tuple[int, ...]] = []
+    for entry in partition_spec:
+        named = () if entry is None else tuple(entry) if isinstance(entry, tuple | list) else (entry,)
+        axes: list[int] = []
+        for axis in named:
+            if axis not in known:
+                raise ValueError(f"The partition spec {partition_spec} names {axis!r}; the mesh has the axes {known}.")
+            index = mesh._names.index(axis) if isinstance(axis, str) else int(axis)
+            if index in used:
+                raise ValueError(f"The partition spec {partition_spec} uses axis {axis!r} twice.")
+            used.add(index)
+            axes.append(index)
+        dims.append(tuple(axes))
+    return tuple(dims)
+
+
+def _notation(mesh: Mesh, sharding: _mesh.Sharding) -> str:
+    """Returns a sharding in XLA's notation, such as ``{devices=[2,1,4]0,1,2,3,4,5,6,7 last_tile_dim_replicate}``."""
+    plain, _ = mesh._plain()
+    counts = sharding.counts(plain)
+    if math.prod(counts) == 1:
+        return "{replicated}"
+    axes = [axis for dim in sharding.dims for axis in dim]
+    others = [axis for axis in range(len(mesh.mesh_shape)) if axis not in axes]
+    devices = mesh.get_logical_mesh().transpose([*axes, *others]).reshape(-1)
+    copies = mesh.size() // math.prod(counts)
+    tiles = [*counts, copies] if copies > 1 else [*counts]
+    suffix = " last_tile_dim_replicate" if copies > 1 else ""
+    return f"{{devices=[{','.join(map(str, tiles))}]{','.join(map(str, devices))}{suffix}}}"
+
+
 def clear_sharding(t: torch.Tensor) -> torch.Tensor:
-    """Removes the mark of :func:`mark_sharding` from a tensor and returns the tensor."""
+    """Removes the sharding of a tensor and returns the tensor."""
     if hasattr(t, "tt_sharding"):
         del t.tt_sharding
+    _placements.unplace(t)
     return t
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ import torch_xla
 
 from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_only
 from tt_xla.frontends.torch.xla_api import finder as _finder
+from tt_xla.frontends.torch.xla_api import runtime as _runtime
 
 
 def xla_device(n: int | None = None, devkind: str | None = None) -> torch.device:
@@ -58,17 +60,20 @@ def all_reduce(
     groups: list[list[int]] | None = None,
     pin_layout: bool = True,
 ) -> Any:
-    """Reduces over one device: returns the tensor, scaled. A list of tensors is scaled in place.
+    """Reduces over the chips of each group, every one of which has the whole tensor, and scales the result.
+
+    A list of tensors is reduced in place.
 
     Raises:
-        ValueError: groups name another device.
+        ValueError: the reduction is unknown, or groups name a chip that is not there.
     """
-    _check_groups(groups)
+    if reduce_type not in _REDUCTIONS:
+        raise ValueError(f"all_reduce({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
     if isinstance(inputs, torch.Tensor):
-        return inputs * scale
+        return _scaled(_collective("all_reduce", inputs, groups, inputs.shape, reduction=reduce_type), scale)
     for tensor in inputs:
-        if scale != 1.0:
-            tensor.mul_(scale)
+        if _chips(groups) > 1 or scale != 1.0:
+            tensor.copy_(_scaled(_collective("all_reduce", tensor, groups, tensor.shape, reduction=reduce_type), scale))
     return None
 
 
@@ -79,13 +84,15 @@ def all_gather(
     output: torch.Tensor | None = None,
     pin_layout: bool = True,
 ) -> torch.Tensor:
-    """Gathers over one device: returns a copy.
+    """Joins the tensors of the chips of a group along ``dim``; every chip has the whole tensor.
 
     Raises:
-        ValueError: groups name another device.
+        ValueError: groups name a chip that is not there.
     """
-    _check_groups(groups)
-    return value.clone() if output is None else output.copy_(value)
+    dim %= value.dim()
+    shape = _with_size(value.shape, dim, value.shape[dim] * _chips(groups))
+    gathered = _collective("all_gather", value, groups, shape, integers={"all_gather_dim": dim})
+    return gathered if output is None else output.copy_(gathered)
 
 
 def reduce_scatter(
@@ -98,20 +105,117 @@ def reduce_scatter(
     output: torch.Tensor | None = None,
     pin_layout: bool = True,
 ) -> torch.Tensor:
-    """Reduces and scatters over one device: returns the tensor, scaled.
+    """Reduces over the chips of a group, splits the result along ``scatter_dim``, and returns the first chip's part.
 
     Raises:
-        ValueError: ``shard_count`` is not 1, or groups name another device.
+        ValueError: the reduction is unknown, ``shard_count`` is not the size of a group or does not divide the
+            dimension, or groups name a chip that is not there.
     """
-    _check_groups(groups)
-    if shard_count != 1:
-        raise ValueError(f"reduce_scatter(shard_count={shard_count}): there is one device.")
-    return input * scale if output is None else output.copy_(input * scale)
+    if reduce_type not in _REDUCTIONS:
+        raise ValueError(f"reduce_scatter({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
+    if shard_count != _chips(groups):
+        raise ValueError(f"reduce_scatter(shard_count={shard_count}): a group has {_chips(groups)} chips.")
+    scatter_dim %= input.dim()
+    if input.shape[scatter_dim] % shard_count:
+        raise ValueError(
+            f"reduce_scatter cannot split dimension {scatter_dim} of {list(input.shape)} into {shard_count} parts."
+        )
+    shape = _with_size(input.shape, scatter_dim, input.shape[scatter_dim] // shard_count)
+    integers = {"scatter_dimension": scatter_dim}
+    part = _collective("reduce_scatter", input, groups, shape, reduction=reduce_type, integers=integers)
+    part = _scaled(part, scale)
+    return part if output is None else output.copy_(part)
 
 
-def _check_groups(groups: list[list[int]] | None) -> None:
-    if groups not in (None, [], [[0]]):
-        raise ValueError(f"Groups {groups} name devices that do not exist. The only device is 0.")
+def all_to_all(
+    value: torch.Tensor,
+    split_dimension: int,
+    concat_dimension: int,
+    split_count: int,
+    groups: list[list[int]] | None = None,
+    pin_layout: bool = True,
+) -> torch.Tensor:
+    """Sends a part along ``split_dimension`` to each chip of a group, which joins them along ``concat_dimension``.
+
+    Returns:
+        The first chip's result.
+
+    Raises:
+        ValueError: ``split_count`` is not the size of a group or does not divide the dimension, or groups name a chip
+            that is not there.
+    """
+    split_dimension, concat_dimension = split_dimension % value.dim(), concat_dimension % value.dim()
+    if split_count != _chips(groups) or value.shape[split_dimension] % split_count:
+        raise ValueError(
+            f"all_to_all(split_count={split_count}) of a tensor of shape {list(value.shape)}: a group has "
+            f"{_chips(groups)} chips, which must be the count and divide dimension {split_dimension}."
+        )
+    shape = _with_size(value.shape, split_dimension, value.shape[split_dimension] // split_count)
+    shape = _with_size(shape, concat_dimension, shape[concat_dimension] * split_count)
+    integers = {
+        "split_dimension": split_dimension,
+        "concat_dimension": concat_dimension,
+        "split_count": split_count,
+    }
+    return _collective("all_to_all", value, groups, shape, integers=integers)
+
+
+def collective_permute(value: torch.Tensor, pairs: list[list[int]]) -> torch.Tensor:
+    """Sends each chip's tensor to the chip that ``pairs`` (source, target) names; others get zeros.
+
+    Returns:
+        The first chip's result.
+
+    Raises:
+        ValueError: a pair names a chip that is not there.
+    """
+    _chips(pairs)
+    return _collective("collective_permute", value, [list(pair) for pair in pairs], value.shape)
+
+
+_REDUCTIONS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
+
+
+def _chips(groups: list[list[int]] | None) -> int:
+    """Returns the number of chips of a group; without groups, that of all chips in SPMD mode, else 1.
+
+    Raises:
+        ValueError: groups differ in size, or name a chip that is not there.
+    """
+    count = _runtime.global_runtime_device_count()
+    if not groups:
+        return count if _runtime.is_spmd() else 1
+    if any(not 0 <= chip < count for group in groups for chip in group):
+        raise ValueError(f"Groups {groups} name devices that do not exist. The system has {count}: 0 to {count - 1}.")
+    if len({len(group) for group in groups}) > 1:
+        raise ValueError(f"Groups {groups} differ in size.")
+    return len(groups[0])
+
+
+def _collective(
+    op: str,
+    value: torch.Tensor,
+    groups: list[list[int]] | None,
+    shape: Sequence[int],
+    *,
+    reduction: str = "",
+    integers: dict[str, int] | None = None,
+) -> torch.Tensor:
+    """Returns the result of a collective of StableHLO; on one chip, a copy."""
+    if _chips(groups) == 1 and op != "collective_permute":
+        return value.clone()
+    if _runtime.global_runtime_device_count() == 1:
+        return value.clone() if [0, 0] in (groups or []) else torch.zeros_like(value)
+    config = {"op": op, "groups": groups or [], "reduction": reduction, "integers": integers or {}}
+    return torch.ops.tt.collective(value, json.dumps(config), list(shape))
+
+
+def _with_size(shape: Sequence[int], dim: int, size: int) -> list[int]:
+    return [*shape[:dim], size, *shape[dim + 1 :]]
+
+
+def _scaled(tensor: torch.Tensor, scale: float) -> torch.Tensor:
+    return tensor if scale == 1.0 else tensor * scale
 
 
 def mesh_reduce(tag: str, data: Any, reduce_fn: Callable[[list[Any]], Any]) -> Any:

@@ -1,0 +1,236 @@
+"""Modules and programs for several chips: shardings in the module, and calls with whole tensors."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Container, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
+
+from tt_xla.errors import CompileError
+from tt_xla.frontends.torch.custom_ops import COLLECTIVE, SHARDING_CONSTRAINT
+from tt_xla.frontends.torch.device.placements import Placement
+from tt_xla.ir.mesh import Mesh, Sharding, replicated
+
+if TYPE_CHECKING:
+    from tt_xla.runtime.mesh import MeshExecutable
+
+MESH = "mesh"
+"""Name of the mesh in a module."""
+
+
+def partitioned(
+    module: ir.Module, placements: Sequence[Placement | None], mesh: Mesh, chips: tuple[int, ...]
+) -> ir.Module:
+    """Returns a copy of a module with a mesh, and with the shardings of its arguments and intermediate tensors.
+
+    Args:
+        module: StableHLO module. Its ``main`` takes the arguments of ``placements`` first.
+        placements: placement of each argument; an argument without one is replicated.
+        mesh: the mesh.
+        chips: number of the chip at each position of the mesh.
+
+    Raises:
+        CompileError: a constraint names an axis that the mesh lacks.
+    """
+    copy = ir.Module.parse(module.operation.get_asm(enable_debug_info=True), context=module.context)
+    with copy.context as context, ir.Location.unknown():
+        sdy.register_dialect(context)
+        axes = ", ".join(f'"{name}"={size}' for name, size in zip(mesh.axes, mesh.shape, strict=True))
+        order = "" if chips == tuple(range(mesh.size)) else f", device_ids={list(chips)}"
+        copy.operation.attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(
+            ir.IntegerType.get_signless(32), mesh.size
+        )
+        with ir.InsertionPoint.at_block_begin(copy.body):
+            sdy.MeshOp(MESH, ir.Attribute.parse(f"#sdy.mesh<[{axes}]{order}>"))
+        main = next(op for op in copy.body.operations if op.attributes.get("sym_name") == ir.StringAttr.get("main"))
+        attributes: list[ir.Attribute] = []
+        for argument, existing, placement in itertools.zip_longest(main.arguments, main.arg_attrs, placements):
+            sharding = placement.sharding if placement is not None else replicated(len(argument.type.shape))
+            named = {attribute.name: attribute.attr for attribute in existing}
+            named["sdy.sharding"] = ir.Attribute.parse(f"#sdy.sharding<@{MESH}, {_dims(mesh, sharding)}>")
+            attributes.append(ir.DictAttr.get(named))
+        main.arg_attrs = ir.ArrayAttr.get(attributes)
+        for call in list(_custom_calls(copy)):
+            if call.attributes["call_target_name"].value == SHARDING_CONSTRAINT:
+                _constrain(call, mesh)
+            else:
+                _collect(call, mesh)
+    return copy
+
+
+def _dims(mesh: Mesh, sharding: Sharding) -> str:
+    """Returns the text of a sharding's dimensions, such as ``[{"x"}, {}]``."""
+    dims = ["{" + ", ".join(f'"{mesh.axes[axis]}"' for axis in axes) + "}" for axes in sharding.dims]
+    return f"[{', '.join(dims)}]"
+
+
+def _custom_calls(module: ir.Module) -> Iterator[Any]:
+    """Yields the custom calls of sharding constraints and collectives."""
+    calls: list[Any] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "stablehlo.custom_call":
+            target = op.attributes["call_target_name"].value
+            if target in (SHARDING_CONSTRAINT, COLLECTIVE):
+                calls.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return iter(calls)
+
+
+def _constrain(call: Any, mesh: Mesh) -> None:
+    """Replaces the custom call of a constraint by ``sdy.sharding_constraint``.
+
+    Raises:
+        CompileError: the constraint names an axis that the mesh lacks, or does not fit the tensor.
+    """
+    text = call.attributes["backend_config"].value
+    for index, name in reversed([*enumerate(mesh.axes)]):
+        text = text.replace(f'"mesh_idx_{index}"', f'"{name}"')
+    try:
+        sharding = ir.Attribute.parse(text.replace("#sdy.sharding_per_value<[<", "#sdy.sharding<").replace(">]>", ">"))
+        with ir.InsertionPoint(call), call.location:
+            constrained = sdy.ShardingConstraintOp(call.operands[0], sharding)
+        constrained.operation.verify()
+    except (ir.MLIRError, ValueError) as error:
+        raise CompileError(
+            f"The sharding constraint {text} does not fit a tensor of type {call.operands[0].type}: {error}.",
+            hint=f"The mesh has the axes {', '.join(mesh.axes)}; a spec has an entry for each dimension.",
+            location=str(call.location),
+        ) from error
+    call.results[0].replace_all_uses_with(constrained.results[0])
+    call.erase()
+
+
+def _collect(call: Any, mesh: Mesh) -> None:
+    """Replaces the custom call of a collective by the StableHLO op on every chip's copy of the operand.
+
+    The operand is replicated, as a tensor of the device is one tensor for the user.
+    """
+    config = json.loads(call.attributes["backend_config"].value)
+    operand, result = call.operands[0], call.results[0]
+    axes = ", ".join(f'"{name}"' for name in mesh.axes)
+    shardings = [
+        f"#sdy.sharding_per_value<[<@{MESH}, {_dims(mesh, replicated(len(value.type.shape)))}>]>"
+        for value in (operand, result)
+    ]
+    with ir.InsertionPoint(call), call.location:
+        manual = ir.Operation.create(
+            "sdy.manual_computation",
+            results=[result.type],
+            operands=[operand],
+            attributes={
+                "in_shardings": ir.Attribute.parse(shardings[0]),
+                "out_shardings": ir.Attribute.parse(shardings[1]),
+                "manual_axes": ir.Attribute.parse(f"#sdy<manual_axes{{{axes}}}>"),
+            },
+            regions=1,
+        )
+        block = manual.regions[0].blocks.append(operand.type)
+        with ir.InsertionPoint(block):
+            collective = _collective(config, block.arguments[0], result.type, mesh.size)
+            ir.Operation.create("sdy.return", operands=[collective.results[0]])
+    result.replace_all_uses_with(manual.results[0])
+    call.erase()
+
+
+_BODIES = {"sum": "add", "mul": "multiply", "min": "minimum", "max": "maximum", "and": "and", "or": "or"}
+"""Ops of StableHLO by reduction type of ``xm.all_reduce``."""
+
+
+def _collective(config: dict[str, Any], operand: Any, result_type: Any, chips: int) -> Any:
+    """Creates a collective op.
+
+    Args:
+        config: ``op``, a name of StableHLO's; ``groups`` of positions, empty for one group of all chips; ``reduction``;
+            integer attributes by their names.
+        chips: number of chips.
+    """
+    groups = config["groups"] or [list(range(chips))]
+    width = len(groups[0])
+    numbers = ", ".join(str(group) for group in groups)
+    i64 = ir.IntegerType.get_signless(64)
+    attributes = {name: ir.IntegerAttr.get(i64, value) for name, value in config.get("integers", {}).items()}
+    key = "source_target_pairs" if config["op"] == "collective_permute" else "replica_groups"
+    attributes[key] = ir.Attribute.parse(f"dense<[{numbers}]> : tensor<{len(groups)}x{width}xi64>")
+    attributes["channel_handle"] = ir.Attribute.parse("#stablehlo.channel_handle<handle = 1, type = 1>")
+    reduction = config.get("reduction")
+    if key == "replica_groups" and config["op"] != "all_to_all":
+        attributes["use_global_device_ids"] = ir.UnitAttr.get()
+    op = ir.Operation.create(
+        f"stablehlo.{config['op']}",
+        results=[result_type],
+        operands=[operand],
+        attributes=attributes,
+        regions=1 if reduction else 0,
+    )
+    if reduction:
+        scalar = ir.RankedTensorType.get([], operand.type.element_type)
+        body = op.regions[0].blocks.append(scalar, scalar)
+        with ir.InsertionPoint(body):
+            combined = ir.Operation.create(
+                f"stablehlo.{_BODIES[reduction]}", results=[scalar], operands=[*body.arguments]
+            )
+            ir.Operation.create("stablehlo.return", operands=[combined.results[0]])
+    return op
+
+
+class PartitionedRun:
+    """Runs a program for several chips on whole tensors: splits arguments, joins results.
+
+    Args:
+        executable: the loaded program.
+        chips: number of the chip at each position of the mesh.
+    """
+
+    def __init__(self, executable: MeshExecutable, chips: tuple[int, ...]) -> None:
+        self._executable = executable
+        program = executable.program
+        assert program.mesh is not None
+        self._mesh = mesh = program.mesh
+        self._shardings = [argument.sharding or replicated(len(argument.shape)) for argument in program.arguments]
+        self._split: list[tuple[int | None, list[torch.Tensor]]] = [(None, [])] * len(program.arguments)
+        """Version and shards of each argument of the last run that had a version."""
+        self._joined = [
+            (result.sharding or replicated(len(result.shape)), result.global_shape or result.shape)
+            for result in program.results
+        ]
+        self.placements: list[Placement | None] = [
+            None if sharding.is_replicated else Placement(mesh, chips, sharding, tuple(shape))
+            for sharding, shape in self._joined
+        ]
+        """Placement of each result; None for replicated ones."""
+
+    def __call__(
+        self, tensors: Sequence[torch.Tensor], versions: Sequence[int | None], donated: Container[int] = ()
+    ) -> list[torch.Tensor]:
+        """Runs the program.
+
+        Args:
+            tensors: whole arguments on the host.
+            versions: content version of each, or None.
+            donated: accepted for its place among the arguments of other runs; shards are copies where it matters.
+        """
+        from tt_xla.runtime.mesh import join
+
+        shards = [self._shards(position, *pair) for position, pair in enumerate(zip(tensors, versions, strict=True))]
+        results = self._executable.run(shards, versions)
+        return [
+            join(parts, sharding, self._mesh, shape)
+            for parts, (sharding, shape) in zip(results, self._joined, strict=True)
+        ]
+
+    def _shards(self, position: int, tensor: torch.Tensor, version: int | None) -> list[torch.Tensor]:
+        from tt_xla.runtime.mesh import split
+
+        last_version, shards = self._split[position]
+        if version is None or version != last_version:
+            shards = split(tensor, self._shardings[position], self._mesh)
+            self._split[position] = (version, shards if version is not None else [])
+        return shards

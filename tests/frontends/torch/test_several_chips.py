@@ -1,0 +1,221 @@
+"""Tests of tensors that are split over the chips of an emulated board."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+import torch_xla.core.xla_model as xm
+import torch_xla.distributed.spmd as xs
+import torch_xla.runtime as xr
+import tt_torch
+from torch import nn
+
+from tt_xla.errors import CompileError
+from tt_xla.frontends.torch import compilation
+from tt_xla.frontends.torch.device import placements
+
+
+@pytest.fixture(autouse=True)
+def llmbox(monkeypatch):
+    """Eight chips in SPMD mode."""
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300-llmbox")
+    monkeypatch.setattr(placements, "_default_mesh", None)
+    monkeypatch.setattr(xr, "_spmd", False)
+    monkeypatch.setattr(xs, "_global_mesh", None)
+    compilation.clear_programs()
+    xr.use_spmd()
+    torch.compiler.reset()
+    torch.manual_seed(0)
+    yield
+    torch.compiler.reset()
+
+
+def mesh_of(*shape: int) -> xs.Mesh:
+    return xs.Mesh(np.arange(int(np.prod(shape))), shape, ("batch", "model")[: len(shape)])
+
+
+def last_program():
+    return compilation.compiled_programs()[-1]
+
+
+def collectives(program) -> list[str]:
+    names = ("all_gather", "all_reduce", "reduce_scatter", "point_to_point")
+    ops = [step.op.removeprefix("ttnn.") for function in program.functions for step in function.body]
+    return [op for op in ops if op in names]
+
+
+class Mlp(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(16, 64), nn.Linear(64, 8)
+
+    def forward(self, x):
+        return self.down(torch.relu(self.up(x)))
+
+
+def test_the_system_has_its_chips():
+    assert xr.global_runtime_device_count() == 8
+    assert len(xr.global_runtime_device_attributes()) == 8
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "recorded"])
+def test_data_parallel(compiled):
+    model = Mlp().eval()
+    x = torch.randn(16, 16)
+    with torch.no_grad():
+        expected = model(x)
+        model, x = model.to("tt"), x.to("tt")
+        xs.mark_sharding(x, mesh_of(2, 4), (("batch", "model"), None))
+        result = (torch.compile(model, backend="tt") if compiled else model)(x)
+        torch.testing.assert_close(result.cpu(), expected, rtol=0.02, atol=0.02)
+    program = last_program()
+    assert program.mesh.shape == (2, 4)
+    assert program.arguments[[argument.global_shape for argument in program.arguments].index((16, 16))].shape == (2, 16)
+    assert collectives(program) == []
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "recorded"])
+def test_tensor_parallel(compiled):
+    model = Mlp().eval()
+    x = torch.randn(4, 16)
+    mesh = mesh_of(1, 8)
+    with torch.no_grad():
+        expected = model(x)
+        model, x = model.to("tt"), x.to("tt")
+        xs.mark_sharding(model.up.weight, mesh, ("model", None))
+        xs.mark_sharding(model.up.bias, mesh, ("model",))
+        xs.mark_sharding(model.down.weight, mesh, (None, "model"))
+        result = (torch.compile(model, backend="tt") if compiled else model)(x)
+        torch.testing.assert_close(result.cpu(), expected, rtol=0.02, atol=0.02)
+    assert collectives(last_program()) in (["all_reduce"], ["reduce_scatter", "all_gather"])
+
+
+def test_a_batch_that_does_not_divide_evenly():
+    x = torch.randn(5, 16)
+    model = Mlp().eval()
+    with torch.no_grad():
+        expected = model(x)
+        on_device = x.to("tt")
+        xs.mark_sharding(on_device, mesh_of(8), ("batch", None))
+        result = torch.compile(model.to("tt"), backend="tt")(on_device)
+        torch.testing.assert_close(result.cpu(), expected, rtol=0.02, atol=0.02)
+        total = torch.compile(lambda x: x.sum(0), backend="tt")(on_device)
+    torch.testing.assert_close(total.cpu(), x.sum(0), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "recorded"])
+def test_a_training_step_with_sharded_parameters(compiled):
+    """Fully sharded data parallel: parameters and batch are split over the same axis."""
+    model = Mlp()
+    reference = copy.deepcopy(model)
+    x, target = torch.randn(8, 16), torch.randn(8, 8)
+    loss = nn.functional.mse_loss(reference(x), target)
+    loss.backward()
+    torch.optim.SGD(reference.parameters(), lr=0.1).step()
+
+    mesh = mesh_of(8)
+    model = model.to("tt")
+    x, target = x.to("tt"), target.to("tt")
+    for parameter in model.parameters():
+        xs.mark_sharding(parameter, mesh, ("batch", *[None] * (parameter.dim() - 1)))
+    for tensor in (x, target):
+        xs.mark_sharding(tensor, mesh, ("batch", None))
+    forward = torch.compile(model, backend="tt") if compiled else model
+    loss_tt = nn.functional.mse_loss(forward(x), target)
+    loss_tt.backward()
+    torch.optim.SGD(model.parameters(), lr=0.1).step()
+    torch.testing.assert_close(loss_tt.cpu(), loss, rtol=0.02, atol=0.02)
+    for parameter, expected in zip(model.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(parameter.cpu(), expected, rtol=0.02, atol=0.02)
+
+
+def test_results_stay_split():
+    x = torch.randn(16, 16).to("tt")
+    xs.mark_sharding(x, mesh_of(8), ("batch", None))
+    y = torch.compile(lambda x: x * 2, backend="tt")(x)
+    assert placements.placement_of(y).sharding.dims == ((0,), ())
+    torch.compile(lambda y: y + 1, backend="tt")(y)
+    assert last_program().mesh is not None
+
+
+def test_marking_after_a_call_compiles_again():
+    function = torch.compile(lambda x: x + 1, backend="tt")
+    x = torch.randn(8, 16).to("tt")
+    expected = x.cpu() + 1
+    assert torch.equal(function(x).cpu(), expected)
+    assert last_program().mesh is None
+    xs.mark_sharding(x, mesh_of(8), ("batch", None))
+    assert torch.equal(function(x).cpu(), expected)
+    assert last_program().mesh is not None
+    xs.clear_sharding(x)
+    assert torch.equal(function(x).cpu(), expected)
+
+
+def test_sharding_constraints():
+    mesh = mesh_of(2, 4)
+    model = Mlp().eval()
+    x = torch.randn(8, 16)
+    with torch.no_grad():
+        expected = model(x)
+    model.up.register_forward_hook(tt_torch.sharding_constraint_hook(model.up, mesh, (None, "model")))
+    x = x.to("tt")
+    xs.mark_sharding(x, mesh, ("batch", None))
+    model = model.to("tt")
+    result = torch.compile(model, backend="tt")(x)
+    torch.testing.assert_close(result.detach().cpu(), expected, rtol=0.02, atol=0.02)
+    result.sum().backward()
+    assert model.up.weight.grad is not None
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "recorded"])
+def test_collectives_of_a_whole_tensor(compiled):
+    def compute(t):
+        return (
+            xm.all_reduce(xm.REDUCE_SUM, t),
+            xm.all_reduce(xm.REDUCE_MAX, t, groups=[[0, 1, 2, 3], [4, 5, 6, 7]]),
+            xm.all_gather(t, 0),
+            xm.all_gather(t, 1, groups=[[0, 4], [1, 5], [2, 6], [3, 7]]),
+            xm.reduce_scatter(xm.REDUCE_SUM, t, 0.5, 1, 8),
+        )
+
+    t = torch.randn(4, 16)
+    xs.set_global_mesh(mesh_of(2, 4))
+    results = (torch.compile(compute, backend="tt") if compiled else compute)(t.to("tt"))
+    total, largest, rows, columns, part = (result.cpu() for result in results)
+    torch.testing.assert_close(total, t * 8)
+    assert torch.equal(largest, t)
+    assert torch.equal(rows, t.repeat(8, 1))
+    assert torch.equal(columns, t.repeat(1, 2))
+    torch.testing.assert_close(part, t[:, :2] * 4)
+
+
+def test_wrong_uses():
+    x = torch.randn(8, 16)
+    with pytest.raises(ValueError, match=r"names devices \[8, 9\]; the system has 8"):
+        xs.Mesh(range(10), (10,))
+    with pytest.raises(ValueError, match="names a device twice"):
+        xs.Mesh([0, 0], (2,))
+    with pytest.raises(ValueError, match="takes a tensor on device 'tt'"):
+        xs.mark_sharding(x, mesh_of(8), ("batch", None))
+    with pytest.raises(ValueError, match="The system has 8"):
+        xm.all_reduce(xm.REDUCE_SUM, x.to("tt"), groups=[[0, 8]])
+    a, b = x.to("tt"), x.to("tt")
+    xs.mark_sharding(a, mesh_of(8), ("batch", None))
+    xs.mark_sharding(b, mesh_of(2, 4), ("batch", None))
+    with pytest.raises(CompileError, match="different meshes"):
+        torch.compile(lambda a, b: a + b, backend="tt")(a, b)
+
+
+def test_notation_of_shardings():
+    x = torch.randn(8, 16).to("tt")
+    mesh = mesh_of(2, 4)
+    for spec, expected in (
+        ((None, None), "{replicated}"),
+        (("batch", "model"), "{devices=[2,4]0,1,2,3,4,5,6,7}"),
+        (("model", None), "{devices=[4,1,2]0,4,1,5,2,6,3,7 last_tile_dim_replicate}"),
+        ((("model", "batch"), None), "{devices=[8,1]0,4,1,5,2,6,3,7}"),
+    ):
+        assert xs.sharding_of(xs.mark_sharding(x, mesh, spec)) == expected
