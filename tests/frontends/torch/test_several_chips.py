@@ -10,9 +10,9 @@ import torch
 import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
-import tt_torch
 from torch import nn
 
+import tt_torch
 from tt_xla.errors import CompileError
 from tt_xla.frontends.torch import compilation
 from tt_xla.frontends.torch.device import placements

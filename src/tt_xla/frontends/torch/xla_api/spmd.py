@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch_xla.runtime as _runtime
 
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.device.buffers import DEVICE_TYPE as _DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement as _Placement
 from tt_xla.frontends.torch.xla_api import finder as _finder
-from tt_xla.frontends.torch.xla_api import runtime as _runtime
 from tt_xla.ir import mesh as _mesh
 
 PartitionSpec = tuple[Any, ...]

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 import torch_xla
+import torch_xla.runtime as _runtime
 
 from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_only
 from tt_xla.frontends.torch.xla_api import finder as _finder
-from tt_xla.frontends.torch.xla_api import runtime as _runtime
 
 
 def xla_device(n: int | None = None, devkind: str | None = None) -> torch.device:
@@ -114,7 +114,7 @@ def reduce_scatter(
     if reduce_type not in _REDUCTIONS:
         raise ValueError(f"reduce_scatter({reduce_type!r}): the reductions are {', '.join(_REDUCTIONS)}.")
     if shard_count != _chips(groups):
-        raise ValueError(f"reduce_scatter(shard_count={shard_count}): a group has {_chips(groups)} chips.")
+        raise ValueError(f"reduce_scatter(shard_count={shard_count}): the group size is {_chips(groups)}.")
     scatter_dim %= input.dim()
     if input.shape[scatter_dim] % shard_count:
         raise ValueError(
