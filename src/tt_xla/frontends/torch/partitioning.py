@@ -17,7 +17,7 @@ from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
 
 if TYPE_CHECKING:
-    from tt_xla.runtime.mesh import MeshExecutable
+    from tt_xla.runtime.mesh.executable import MeshExecutable
 
 MESH = "mesh"
 """Name of the mesh in a module."""
@@ -217,7 +217,7 @@ class PartitionedRun:
             versions: content version of each, or None.
             donated: accepted for its place among the arguments of other runs; shards are copies where it matters.
         """
-        from tt_xla.runtime.mesh import join
+        from tt_xla.runtime.mesh.shards import join
 
         shards = [self._shards(position, *pair) for position, pair in enumerate(zip(tensors, versions, strict=True))]
         results = self._executable.run(shards, versions)
@@ -227,7 +227,7 @@ class PartitionedRun:
         ]
 
     def _shards(self, position: int, tensor: torch.Tensor, version: int | None) -> list[torch.Tensor]:
-        from tt_xla.runtime.mesh import split
+        from tt_xla.runtime.mesh.shards import split
 
         last_version, shards = self._split[position]
         if version is None or version != last_version:
