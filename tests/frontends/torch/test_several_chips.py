@@ -154,6 +154,7 @@ def test_marking_after_a_call_compiles_again():
     assert torch.equal(function(x).cpu(), expected)
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
 def test_sharding_constraints():
     mesh = mesh_of(2, 4)
     model = Mlp().eval()

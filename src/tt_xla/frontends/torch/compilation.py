@@ -100,7 +100,7 @@ def compile_and_load(
     if program.mesh is not None and mesh is not None:
         from tt_xla.frontends.torch.partitioning import PartitionedRun
 
-        run = PartitionedRun(executable, mesh[1])
+        run = PartitionedRun(executable, *mesh)
         return Loaded(run, frozenset(), None, run.placements)
     return Loaded(exporting(program, modules, executable.run, part), written, executable)
 

@@ -70,12 +70,12 @@ def sharding_constraint(tensor: Tensor, sdy_sharding: str) -> Tensor:
 torch.library.register_fake("tt::sharding_constraint", lambda tensor, sdy_sharding: torch.empty_like(tensor))
 
 
-def _constrain_gradient(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
-    return torch.ops.tt.sharding_constraint(gradient, context.sdy_sharding), None
+def _constrain_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    return torch.ops.tt.sharding_constraint(gradient, ctx.sdy_sharding), None
 
 
-def _keep_sharding(context: Any, inputs: tuple[Tensor, str], output: Tensor) -> None:
-    context.sdy_sharding = inputs[1]
+def _keep_sharding(ctx: Any, inputs: tuple[Tensor, str], output: Tensor) -> None:
+    ctx.sdy_sharding = inputs[1]
 
 
 torch.library.register_autograd("tt::sharding_constraint", _constrain_gradient, setup_context=_keep_sharding)

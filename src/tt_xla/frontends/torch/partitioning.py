@@ -181,19 +181,36 @@ def _collective(config: dict[str, Any], operand: Any, result_type: Any, chips: i
     return op
 
 
+def _placement(
+    sharding: Sharding, mesh: Mesh, user_mesh: Mesh, chips: tuple[int, ...], shape: tuple[int, ...]
+) -> Placement | None:
+    """Returns the placement of a result on the user's mesh.
+
+    None for a replicated result, and for one that is split over a part of an axis, which no placement expresses.
+    """
+    sizes = dict(zip(user_mesh.axes, user_mesh.shape, strict=True))
+    axes = [axis for axis in sorted(sharding.axes) if mesh.shape[axis] > 1]
+    if not axes or any(sizes.get(mesh.axes[axis]) != mesh.shape[axis] for axis in axes):
+        return None
+    index = {axis: user_mesh.axes.index(mesh.axes[axis]) for axis in axes}
+    dims = tuple(tuple(index[axis] for axis in dim if axis in index) for dim in sharding.dims)
+    return Placement(user_mesh, chips, Sharding(dims), shape)
+
+
 class PartitionedRun:
     """Runs a program for several chips on whole tensors: splits arguments, joins results.
 
     Args:
         executable: the loaded program.
+        mesh: the user's mesh. That of the program may have further axes of size 1, or parts of the user's axes.
         chips: number of the chip at each position of the mesh.
     """
 
-    def __init__(self, executable: MeshExecutable, chips: tuple[int, ...]) -> None:
+    def __init__(self, executable: MeshExecutable, mesh: Mesh, chips: tuple[int, ...]) -> None:
         self._executable = executable
         program = executable.program
         assert program.mesh is not None
-        self._mesh = mesh = program.mesh
+        self._mesh = program.mesh
         self._shardings = [argument.sharding or replicated(len(argument.shape)) for argument in program.arguments]
         self._split: list[tuple[int | None, list[torch.Tensor]]] = [(None, [])] * len(program.arguments)
         """Version and shards of each argument of the last run that had a version."""
@@ -202,8 +219,7 @@ class PartitionedRun:
             for result in program.results
         ]
         self.placements: list[Placement | None] = [
-            None if sharding.is_replicated else Placement(mesh, chips, sharding, tuple(shape))
-            for sharding, shape in self._joined
+            _placement(sharding, program.mesh, mesh, chips, tuple(shape)) for sharding, shape in self._joined
         ]
         """Placement of each result; None for replicated ones."""
 
