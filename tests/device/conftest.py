@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from tt_xla import options
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.program import (
     Argument,
@@ -179,3 +180,30 @@ def run_op() -> Callable[..., Any]:
         return outcome[0] if len(outcome) == 1 else outcome
 
     return run
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(options, "cache_directory", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def load(device, function_builder, make_program, monkeypatch, cache):
+    """Loads a program with ``TTXLA_EMULATOR_CHAINS`` at this mode."""
+
+    def load(make, mode="now"):
+        monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", mode)
+        f = function_builder("main")
+        results = make(f)
+        specs = [f.values[value] for value in [*f.arguments, *results]]
+        described = [
+            (spec.shape, {"si32": "i32"}.get(spec.layout.dtype.value, spec.layout.dtype.value)) for spec in specs
+        ]
+        declared = [(f"a{at}", Role.INPUT, *each) for at, each in enumerate(described[: len(f.arguments)])]
+        program = make_program(
+            [f.done(*results)], declared, described[len(f.arguments) :], options={"numerics": "silicon"}
+        )
+        return device.load(program)
+
+    return load

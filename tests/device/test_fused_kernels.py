@@ -11,11 +11,10 @@ import torch
 
 from tt_xla import log, options
 from tt_xla.errors import OptionError
-from tt_xla.ir.program import Instruction, Role
+from tt_xla.ir.program import Instruction
 from tt_xla.runtime.emulator import report
 from tt_xla.runtime.emulator.functions import FUNCTIONS
-from tt_xla.runtime.emulator.fused import block, build, engine, plan
-from tt_xla.runtime.emulator.fused import products as fused_products
+from tt_xla.runtime.emulator.fused import block, build, engine, families, plan
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
 
@@ -324,32 +323,6 @@ CASES = {
 }
 
 DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}
-DECLARED = {"si32": "i32"}
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(options, "cache_directory", lambda: tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def load(device, function_builder, make_program, monkeypatch, cache):
-    """Loads a program with ``TTXLA_EMULATOR_CHAINS`` at this mode."""
-
-    def load(make, mode="now"):
-        monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", mode)
-        f = function_builder("main")
-        results = make(f)
-        specs = [f.values[value] for value in [*f.arguments, *results]]
-        described = [(spec.shape, DECLARED.get(spec.layout.dtype.value, spec.layout.dtype.value)) for spec in specs]
-        declared = [(f"a{at}", Role.INPUT, *each) for at, each in enumerate(described[: len(f.arguments)])]
-        program = make_program(
-            [f.done(*results)], declared, described[len(f.arguments) :], options={"numerics": "silicon"}
-        )
-        return device.load(program)
-
-    return load
 
 
 def samples(executable, seed, special=False):
@@ -550,14 +523,14 @@ def raise_a_fault(*_, **__):
 compile_source = build._compiled
 
 
-def fail_to_compile(source, path):
-    """Fails to compile fused kernels, but not the library that finds the orders of sums."""
-    return compile_source(source, path) if source == fused_products.PROBE else raise_a_fault()
+def fail_to_compile(source, *path_and_level):
+    """Fails to compile fused kernels, but not the library that tries the forms of ops."""
+    return compile_source(source, *path_and_level) if source == families.PROBE else raise_a_fault()
 
 
 STAGES = {
     "recording": lambda patch: patch.setattr(plan, "_operand", raise_a_fault),
-    "planning": lambda patch: patch.setattr(fused_products, "order_of", raise_a_fault),
+    "planning": lambda patch: patch.setattr(plan, "form_of", raise_a_fault),
     "writing": lambda patch: patch.setattr(block.BlockWriter, "lines", raise_a_fault),
     "compiling": lambda patch: patch.setattr(build, "_compiled", fail_to_compile),
     "loading": lambda patch: patch.setattr(build.Build, "function", raise_a_fault),
@@ -611,7 +584,7 @@ def test_what_the_compiler_says_is_in_the_report(load, monkeypatch, cache):
 @needs_compiler
 def test_a_fused_kernel_with_other_bits_is_not_used(load, monkeypatch):
     """The C++ adds 1 too much, as a fault of a compiler would."""
-    monkeypatch.setattr(engine, "PRELUDE", engine.PRELUDE.replace("return x + y;", "return x + y + 1.0f;", 1))
+    monkeypatch.setattr(engine, "HEADER", engine.HEADER.replace("return x + y;", "return x + y + 1.0f;", 1))
     executable, plain = load(residual), load(residual, "off")
     for seed in range(4):
         inputs = samples(plain, seed)

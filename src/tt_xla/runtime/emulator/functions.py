@@ -54,6 +54,13 @@ class Function:
     cpp: str = ""
     """C++ expression of the float ``{x}`` and the parameter ``{p}`` with the bits of ``compute``; empty where there is
     none."""
+    bfloat16_cpp: str = ""
+    """C++ expression with the bits of ``compute`` for bfloat16, before it is rounded, where ``cpp`` has others."""
+    follows_library: bool = False
+    """Whether ``cpp`` follows a function of a library, which other CPUs and versions compute in another way. It is
+    tried before it is used."""
+    slow_cpp: bool = False
+    """Whether torch is quicker than ``cpp`` on large tensors."""
     post_op: PostOp | None = None
     """The function as oneDNN's post-op; None where oneDNN has no such function."""
     ends_products: bool = False
@@ -192,7 +199,15 @@ FUNCTIONS: dict[str, Function] = {
     "exp": Function(torch.exp),
     "expm1": Function(torch.expm1),
     "floor": Function(torch.floor, keeps_integers=True),
-    "gelu": Function(_gelu, post_op=PostOp("gelu", algorithm="none", approximates=True), ends_products=True),
+    "gelu": Function(
+        _gelu,
+        cpp="gelu({x})",
+        bfloat16_cpp="without_denormals(gelu({x}))",
+        follows_library=True,
+        slow_cpp=True,
+        post_op=PostOp("gelu", algorithm="none", approximates=True),
+        ends_products=True,
+    ),
     "hardsigmoid": Function(_hardsigmoid, post_op=PostOp("hardsigmoid", approximates=True), ends_products=True),
     "isfinite": Function(torch.isfinite, keeps_integers=True),
     "log": Function(torch.log),
@@ -212,9 +227,17 @@ FUNCTIONS: dict[str, Function] = {
     "relu6": Function(F.relu6, keeps_integers=True, post_op=PostOp("hardtanh", (0.0, 6.0)), ends_products=True),
     "round": Function(torch.round, keeps_integers=True),
     "rsqrt": Function(_rsqrt, cpp="(1.0f / std::sqrt({x}))"),
-    "sigmoid": Function(_sigmoid, post_op=PostOp("sigmoid", approximates=True), ends_products=True),
+    "sigmoid": Function(
+        _sigmoid,
+        cpp="sigmoid({x})",
+        follows_library=True,
+        post_op=PostOp("sigmoid", approximates=True),
+        ends_products=True,
+    ),
     "sign": Function(_sign, keeps_integers=True),
-    "silu": Function(_silu, post_op=PostOp("swish", approximates=True), ends_products=True),
+    "silu": Function(
+        _silu, cpp="silu({x})", follows_library=True, post_op=PostOp("swish", approximates=True), ends_products=True
+    ),
     "sin": Function(torch.sin),
     "sqrt": Function(_sqrt, cpp="std::sqrt({x})"),
     "tan": Function(torch.tan),

@@ -17,11 +17,9 @@ from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.binding import Step
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
-from tt_xla.runtime.emulator.fused import products
-from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Place, Shape, contiguous, copy
+from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Place, Shape, View, contiguous, copy
+from tt_xla.runtime.emulator.fused.families import family_of
 from tt_xla.runtime.emulator.fused.rows import RowWriter, calls_of, domain_of
-
-View = Callable[[torch.Tensor], torch.Tensor]
 
 _ALIGNMENT = 64
 """Bytes."""
@@ -29,8 +27,8 @@ _ALIGNMENT = 64
 _ELEMENTS = 1 << 14
 """Elements of a small tensor, at most."""
 
-_CONCAT_CALLS, _PRODUCT_CALLS = 3, 4
-"""Numbers of torch calls that the kernels make, about."""
+_CONCAT_CALLS = 3
+"""Number of torch calls that the kernel makes, about."""
 
 
 def _reshaped(context: Context, attributes: Mapping[str, Any]) -> list[View]:
@@ -79,8 +77,8 @@ def is_view(step: Step) -> bool:
     return isinstance(spec, TensorSpec) and spec.layout.dtype is context.result.layout.dtype
 
 
-def takes(step: Step, order: str | None) -> bool:
-    """Whether an op may be in a block; ``order`` is that of a product, if one was found."""
+def takes(step: Step, form: str | None) -> bool:
+    """Whether an op may be in a block; ``form`` is that of an op that has several, if one was found."""
     context = step.context
     if context is None or len(context.results) != 1:
         return False
@@ -89,7 +87,7 @@ def takes(step: Step, order: str | None) -> bool:
             return False
         if spec.layout.dtype.is_block_float:
             return False
-    return order is not None or is_view(step) or _is_concat(context) or _domain(step) is not None
+    return form is not None or is_view(step) or _is_concat(context) or _domain(step) is not None
 
 
 def _is_concat(context: Context) -> bool:
@@ -99,7 +97,7 @@ def _is_concat(context: Context) -> bool:
 def _domain(step: Step) -> Shape | None:
     """Returns the shape that an op goes over row by row; None for ops that do not, or that leave elements out."""
     assert step.context is not None
-    domain = domain_of(step.context, step.instruction.attributes)
+    domain = domain_of(step.context, step.instruction.attributes, small=True)
     return domain if domain is not None and math.prod(domain) == math.prod(step.context.result.shape) else None
 
 
@@ -110,8 +108,9 @@ def calls(step: Step) -> int:
         return 0
     if _is_concat(step.context):
         return _CONCAT_CALLS
-    if step.context.op in products.PRODUCTS:
-        return _PRODUCT_CALLS
+    family = family_of(step.context, step.instruction.attributes)
+    if family is not None:
+        return family.calls
     return calls_of(step.context, step.instruction.attributes)
 
 
@@ -120,7 +119,7 @@ class BlockWriter:
 
     Args:
         steps: the steps, in order.
-        orders: orders of additions of products, by the value that each makes.
+        forms: forms of ops that have several, by the value that each makes.
         inputs: values that are passed in, ``a0``, ``a1`` and so on in C++, and how their tensors lie.
         outputs: values that leave, ``o0``, ``o1`` and so on in C++, and how their tensors lie.
     """
@@ -128,12 +127,12 @@ class BlockWriter:
     def __init__(
         self,
         steps: Sequence[Step],
-        orders: Mapping[int, str],
+        forms: Mapping[int, str],
         inputs: Sequence[tuple[int, Operand]],
         outputs: Sequence[tuple[int, Operand]],
     ) -> None:
         self._steps = steps
-        self._orders = orders
+        self._forms = forms
         self._places = {
             value: Place(f"((const {TYPES[operand.dtype]}*)a{position})", operand)
             for position, (value, operand) in enumerate(inputs)
@@ -146,7 +145,7 @@ class BlockWriter:
         self._tensor_bytes = 0
         """Bytes of scratch memory that tensors take."""
         self._room = 0
-        """Floats of scratch memory after the tensors, which products use one after another."""
+        """Floats of scratch memory after the tensors, which ops use one after another."""
 
     def lines(self) -> list[str]:
         """Returns the function's body, in which ``scratch`` points to :attr:`scratch_bytes` bytes."""
@@ -173,7 +172,8 @@ class BlockWriter:
     def _row_domain(self, step: Step) -> Shape | None:
         """Returns the shape of an op that goes row by row; None for ops that are written on their own."""
         assert step.context is not None
-        on_its_own = is_view(step) or step.context.op in products.PRODUCTS or _is_concat(step.context)
+        (result,) = step.instruction.results
+        on_its_own = is_view(step) or result in self._forms or _is_concat(step.context)
         return None if on_its_own else _domain(step)
 
     def _row_ops(self, domain: Shape, steps: Sequence[Step], after: Sequence[Step]) -> list[str]:
@@ -205,18 +205,20 @@ class BlockWriter:
         if _is_concat(context):
             yield from _joined(context, attributes, places, target)
         else:
-            self._room = max(self._room, products.room(context, attributes))
-            yield from products.emit(context, attributes, places, target, self._orders[result])
+            family = family_of(context, attributes)
+            assert family is not None
+            self._room = max(self._room, family.room(context, attributes))
+            yield from family.emit(context, attributes, places, target, self._forms[result])
 
     def _moved(self, place: Place, views: Sequence[View]) -> Generator[str, None, Place]:
         """Applies views to a place; yields the C++ of copies where a view needs its elements side by side."""
         for view in views:
-            viewed = _viewed(place, view)
+            viewed = place.viewed(view)
             if viewed is None:
                 dense = self._new(place.operand.shape, place.operand.dtype)
                 names = [f"i{dim}" for dim in range(len(place.operand.shape))]
                 yield copy(place, dense, names, names)
-                viewed = _viewed(dense, view)
+                viewed = dense.viewed(view)
             assert viewed is not None
             place = viewed
         return place
@@ -240,17 +242,3 @@ def _joined(context: Context, attributes: Mapping[str, Any], places: Sequence[Pl
     for place in places:
         yield copy(place, target, names, [*names[:dim], f"{names[dim]} + {start}", *names[dim + 1 :]])
         start += place.operand.shape[dim]
-
-
-def _viewed(place: Place, view: View) -> Place | None:
-    """Applies a view of torch to a place; returns None where it would need a copy."""
-    operand = place.operand
-    try:
-        viewed = view(torch.empty_strided(operand.shape, operand.stride, dtype=operand.dtype, device="meta"))
-    except RuntimeError:
-        return None
-    offset = viewed.storage_offset()
-    return Place(
-        f"({place.pointer} + {offset})" if offset else place.pointer,
-        Operand(tuple(viewed.shape), viewed.stride(), operand.dtype),
-    )

@@ -21,7 +21,6 @@ from tt_xla.runtime.emulator.report import cpu_flags
 
 _FLAGS = (
     "-std=c++17",
-    "-O3",
     "-march=native",
     "-fPIC",
     "-fopenmp",
@@ -52,16 +51,24 @@ def _machine() -> bytes:
 
 
 class Build:
-    """A source on its way to a library. With ``wait``, it is done when the constructor returns."""
+    """A source on its way to a library.
 
-    def __init__(self, source: str, *, wait: bool) -> None:
+    Args:
+        source: the C++.
+        wait: whether it is done when the constructor returns.
+        optimize: whether the compiler takes its time to make fast code.
+    """
+
+    def __init__(self, source: str, *, wait: bool, optimize: bool = True) -> None:
         self.source = source
+        self._level = "-O3" if optimize else "-O0"
         self.library: ctypes.CDLL | None = None
         """The library, once it is done and if it did not fail."""
         self.error: Exception | None = None
         """Why there is no library."""
         self.done = False
-        key = hashlib.blake2b(_machine() + source.encode(), digest_size=16).hexdigest()
+        text = _machine() + self._level.encode() + source.encode()
+        key = hashlib.blake2b(text, digest_size=16).hexdigest()
         self._path = options.cache_directory() / "fused" / f"{key}.so"
         self._thread = threading.Thread(target=self._run, name="tt-xla fused kernels", daemon=True)
         if self._path.exists():
@@ -99,7 +106,7 @@ class Build:
 
     def _run(self) -> None:
         try:
-            self.library = _load(self._path) or _compiled(self.source, self._path)
+            self.library = _load(self._path) or _compiled(self.source, self._path, self._level)
         except Exception as error:  # handed on by loaded(): nothing may end this thread
             self.error = error
         self.done = True
@@ -114,7 +121,7 @@ def _load(path: Path) -> ctypes.CDLL | None:
         return None
 
 
-def _compiled(source: str, path: Path) -> ctypes.CDLL:
+def _compiled(source: str, path: Path, level: str) -> ctypes.CDLL:
     """Compiles in a folder of its own, then moves the library to ``path``; if that fails, loads it from the folder.
 
     The library uses the OpenMP threads of the one that torch has loaded; none is linked.
@@ -125,7 +132,10 @@ def _compiled(source: str, path: Path) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="tt-xla-fused-") as directory:
         text, code, library = (Path(directory) / f"fused.{end}" for end in ("cpp", "o", "so"))
         text.write_text(source)
-        for arguments in ([*_FLAGS, "-c", str(text), "-o", str(code)], ["-shared", str(code), "-o", str(library)]):
+        for arguments in (
+            [*_FLAGS, level, "-c", str(text), "-o", str(code)],
+            ["-shared", str(code), "-o", str(library)],
+        ):
             subprocess.run([command, *arguments], check=True, capture_output=True, timeout=_LONGEST_S)
         beside = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
         try:

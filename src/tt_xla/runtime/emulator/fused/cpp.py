@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 
 Shape = tuple[int, ...]
+
+View = Callable[[torch.Tensor], torch.Tensor]
+"""A view of torch."""
 
 TYPES = {torch.bfloat16: "uint16_t", torch.float32: "float", torch.int32: "int32_t"}
 """C++ type of a tensor's elements, by torch dtype."""
@@ -38,6 +41,17 @@ class Place:
         steps = zip(indices, self.operand.shape, self.operand.stride, strict=True)
         offset = " + ".join(f"({index}) * {step}L" for index, size, step in steps if size != 1 and step)
         return f"{self.pointer}[{offset or 0}]"
+
+    def viewed(self, view: View) -> Place | None:
+        """Returns the place of a view of torch; None where that would need a copy."""
+        operand = self.operand
+        try:
+            tensor = view(torch.empty_strided(operand.shape, operand.stride, dtype=operand.dtype, device="meta"))
+        except RuntimeError:
+            return None
+        offset = tensor.storage_offset()
+        pointer = f"({self.pointer} + {offset})" if offset else self.pointer
+        return Place(pointer, Operand(tuple(tensor.shape), tensor.stride(), operand.dtype))
 
 
 def contiguous(shape: Shape) -> Shape:
@@ -89,14 +103,22 @@ static inline void store(int32_t& to, int32_t x) { to = x; }
 // The bits of a number that the matrix unit's register keeps.
 static inline float cut(float x, uint32_t mask) { return number(bits(x) & mask); }
 // Sums over k, one after another: with fused multiply-adds, or with products that are rounded first.
-struct fused_add { static inline float step(float a, float b, float s) { return __builtin_fmaf(a, b, s); } };
-struct rounded_add { static inline float step(float a, float b, float s) { return s + a * b; } };
+struct fused_add {
+  static inline float step(float a, float b, float s) { return __builtin_fmaf(a, b, s); }
+  static inline float end(float s) { return s; }
+};
+struct rounded_add {
+  static inline float step(float a, float b, float s) { return s + a * b; }
+  static inline float end(float s) { return s; }
+};
+// MKL adds its sum to 0: a negative one that is too small for a float becomes 0, not -0.
+struct fused_add_to_zero : fused_add { static inline float end(float s) { return s + 0.0f; } };
 template <class Order, int V> static inline void columns(const float* a, const float* b, float* c, long K, long N) {
   float s[16 * V];
   for (int n = 0; n < 16 * V; ++n) s[n] = 0.0f;
   for (long k = 0; k < K; ++k)
     for (int n = 0; n < 16 * V; ++n) s[n] = Order::step(a[k], b[k * N + n], s[n]);
-  std::memcpy(c, s, sizeof s);
+  for (int n = 0; n < 16 * V; ++n) c[n] = Order::end(s[n]);
 }
 // c [M, N] = a [M, K] x b [K, N], N a multiple of 16.
 template <class Order> static void multiply(const float* a, const float* b, float* c, long M, long K, long N) {
@@ -106,6 +128,19 @@ template <class Order> static void multiply(const float* a, const float* b, floa
     for (; n + 32 <= N; n += 32) columns<Order, 2>(a, b + n, c + n, K, N);
     for (; n < N; n += 16) columns<Order, 1>(a, b + n, c + n, K, N);
   }
+}
+// The same in four sums: every fourth k belongs to one of them, and those left over, rounded first, to the first one.
+static void multiply_in_four_sums(const float* a, const float* b, float* c, long M, long K, long N) {
+  for (long m = 0; m < M; ++m, a += K, c += N)
+    for (long n = 0; n < N; n += 16) {
+      float s[4][16] = {};
+      long k = 0;
+      for (; k < K / 4 * 4; ++k)
+        for (int i = 0; i < 16; ++i) s[k % 4][i] = fused_add::step(a[k], b[k * N + n + i], s[k % 4][i]);
+      for (; k < K; ++k)
+        for (int i = 0; i < 16; ++i) s[0][i] = rounded_add::step(a[k], b[k * N + n + i], s[0][i]);
+      for (int i = 0; i < 16; ++i) c[n + i] = s[0][i] + s[1][i] + s[2][i] + s[3][i];
+    }
 }
 #ifdef __AVX512BF16__
 static inline uint32_t pair(float low, float high) { return bits(low) >> 16 | (bits(high) & 0xffff0000u); }

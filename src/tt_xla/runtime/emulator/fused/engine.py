@@ -15,9 +15,8 @@ from tt_xla import options
 from tt_xla.runtime.binding import Linked
 from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.fused.build import Build, compiler
-from tt_xla.runtime.emulator.fused.cpp import PRELUDE
+from tt_xla.runtime.emulator.fused.families import HEADER, PROBE
 from tt_xla.runtime.emulator.fused.plan import Plan
-from tt_xla.runtime.emulator.fused.products import PROBE
 from tt_xla.runtime.emulator.fused.report import report
 
 _FIRST_RUNS = 2
@@ -115,14 +114,14 @@ class FusedKernels:
             if plan.fault is not None:
                 raise plan.fault
         self._stage = _Stage.PROBING
-        if any(plan.has_products for plan in self._plans.values()):
-            probe = Build(PROBE, wait=True)
+        if any(plan.needs_probe for plan in self._plans.values()):
+            probe = Build(PROBE, wait=True, optimize=False)
             for plan in self._plans.values():
-                plan.find_orders(probe)
+                plan.find_forms(probe)
         self._source = "".join(plan.source(prefix) for prefix, plan in self._named())
         self._stage = _Stage.COMPILING if self._source else _Stage.DONE
         if self._source:
-            self._build = Build(PRELUDE + self._source, wait=wait)
+            self._build = Build(HEADER + self._source, wait=wait)
 
     def _compiled(self) -> dict[str, Linked]:
         build = self._build

@@ -20,12 +20,14 @@ from tt_xla.ir.program import Instruction
 from tt_xla.log import logger
 from tt_xla.runtime.binding import Code, Linked, Step
 from tt_xla.runtime.emulator.bind import bind
-from tt_xla.runtime.emulator.context import Call, Weighted
-from tt_xla.runtime.emulator.fused import block, products
+from tt_xla.runtime.emulator.context import Call, Context, Weighted
+from tt_xla.runtime.emulator.fused import block
 from tt_xla.runtime.emulator.fused.block import BlockWriter
 from tt_xla.runtime.emulator.fused.build import Build
 from tt_xla.runtime.emulator.fused.cpp import Operand, Shape, contiguous
-from tt_xla.runtime.emulator.fused.rows import MOVES, RowWriter, calls_of, domain_of
+from tt_xla.runtime.emulator.fused.families import family_of
+from tt_xla.runtime.emulator.fused.forms import PROBED_FUNCTIONS, Family, find_functions, form_of
+from tt_xla.runtime.emulator.fused.rows import MOVES, RowWriter, calls_of, domain_of, functions_of
 from tt_xla.runtime.emulator.fused.verify import operands_of, same_bits
 
 FUSED = "fused_kernel"
@@ -79,12 +81,12 @@ class Grouping:
 
     Args:
         steps: the function's steps.
-        orders: orders of additions of products, by the value that each makes.
+        forms: forms of ops that have several, by the value that each makes.
     """
 
-    def __init__(self, steps: Sequence[Step], orders: Mapping[int, str]) -> None:
+    def __init__(self, steps: Sequence[Step], forms: Mapping[int, str]) -> None:
         self._steps = steps
-        self._orders = orders
+        self._forms = forms
         self._keys = [self._key(position) for position in range(len(steps))]
         """Key of each step: steps of one fused kernel share it. None for steps that cannot be fused."""
 
@@ -93,8 +95,8 @@ class Grouping:
             return self._key(position - 1)
         step = self._steps[position]
         results = step.instruction.results
-        order = self._orders.get(results[0]) if len(results) == 1 else None
-        return _SMALL if block.takes(step, order) else _domain(self._steps, position)
+        form = self._forms.get(results[0]) if len(results) == 1 else None
+        return _SMALL if block.takes(step, form) else _domain(self._steps, position)
 
     def order(self) -> list[int]:
         """Returns the positions of the steps in another order, in which those that can be fused follow one another.
@@ -213,8 +215,8 @@ class Plan:
         self._code, self._calls, self._failed = code, list(calls), failed
         self._operands: dict[int, Operand] = {}
         """How values lay in the recorded run."""
-        self._orders: dict[int, str] = {}
-        """Orders of additions of products, by the value that each makes."""
+        self._forms: dict[int, str] = {}
+        """Forms of ops that have several, by the value that each makes."""
         self.fusions: list[Fusion] = []
         """Fused kernels that are written or, later, in use."""
         self.fault: Exception | None = None
@@ -232,21 +234,26 @@ class Plan:
 
     @property
     def has_candidates(self) -> bool:
-        """Whether some steps could be fused, if orders of additions are found for all products."""
-        orders = dict.fromkeys((step.instruction.results[0] for step in self._products()), products.ORDERS[0])
-        return bool(Grouping(self._code.steps, orders).fusions(self._code.results))
+        """Whether some steps could be fused, if forms are found for all ops that have several."""
+        forms = {step.instruction.results[0]: "" for step, _, _ in self._formed()}
+        return bool(Grouping(self._code.steps, forms).fusions(self._code.results))
 
     @property
-    def has_products(self) -> bool:
-        """Whether orders of additions are to be found."""
-        return bool(self._products())
+    def needs_probe(self) -> bool:
+        """Whether forms of ops are to be found, or whether functions have the bits of torch's."""
+        return bool(self._formed() or self._functions())
 
-    def _products(self) -> list[Step]:
-        return [
-            step
-            for step in self._code.steps
-            if step.context is not None and products.takes(step.context, step.instruction.attributes)
-        ]
+    def _formed(self) -> list[tuple[Step, Context, Family]]:
+        """Returns the steps whose ops have several forms."""
+        steps = ((step, step.context) for step in self._code.steps if step.context is not None)
+        families = ((step, context, family_of(context, step.instruction.attributes)) for step, context in steps)
+        return [(step, context, family) for step, context, family in families if family is not None]
+
+    def _functions(self) -> list[str]:
+        """Returns the functions of one number in the program whose C++ is to be tried."""
+        steps = ((step.context, step.instruction.attributes) for step in self._code.steps if step.context is not None)
+        used = {name for context, attributes in steps for name in functions_of(context, attributes)}
+        return [name for name in PROBED_FUNCTIONS if name in used]
 
     def recording(self) -> Linked:
         """Returns the function, which notes how the tensors of its steps lie while it runs."""
@@ -268,27 +275,29 @@ class Plan:
 
         return record
 
-    def find_orders(self, probe: Build) -> None:
-        """Finds, for each product that was recorded, the order of additions that C++ has to follow."""
+    def find_forms(self, probe: Build) -> None:
+        """Finds, for each op with several forms that was recorded, the one that C++ has to follow."""
+        library = probe.loaded()
+        find_functions(self._functions(), library)
         known: dict[tuple[bytes, tuple[Operand, ...]], str | None] = {}
-        for step in self._products():
-            if step.context is None or not all(value in self._operands for value in step.inputs):
+        for step, context, family in self._formed():
+            if not all(value in self._operands for value in step.inputs):
                 continue
             operands = tuple(self._operands[value] for value in step.inputs)
             key = step.key, operands
             if key not in known:
                 call, attributes = _unprepared(step), step.instruction.attributes
-                known[key] = products.order_of(call, step.context, attributes, operands, probe.loaded())
-            order = known[key]
-            if order is not None:
-                self._orders[step.instruction.results[0]] = order
+                known[key] = form_of(family, call, context, attributes, operands, library)
+            form = known[key]
+            if form is not None:
+                self._forms[step.instruction.results[0]] = form
 
     def source(self, prefix: str) -> str:
         """Returns the C++ of the fused kernels, whose functions have names that begin with ``prefix``."""
-        order = Grouping(self._code.steps, self._orders).order()
+        order = Grouping(self._code.steps, self._forms).order()
         self._code, self._calls = _reordered(self._code, order), [self._calls[position] for position in order]
         indices: dict[str, int] = {}
-        for fusion in Grouping(self._code.steps, self._orders).fusions(self._code.results):
+        for fusion in Grouping(self._code.steps, self._forms).fusions(self._code.results):
             text = self._text(fusion)
             if text is not None:
                 fusion.index = indices.setdefault(text, len(indices))
@@ -378,8 +387,8 @@ class Plan:
         )
         steps = [_renumbered(step, numbers) for step in inside]
         if fusion.domain is None:
-            orders = {numbers[value]: order for value, order in self._orders.items() if value in numbers}
-            writer = BlockWriter(steps, orders, inputs, outputs)
+            forms = {numbers[value]: form for value, form in self._forms.items() if value in numbers}
+            writer = BlockWriter(steps, forms, inputs, outputs)
             lines = writer.lines()
             fusion.scratch_bytes = writer.scratch_bytes
             parameters.append("void* scratch")

@@ -1,64 +1,63 @@
-"""C++ of products of small matrices, and which order of additions has the bits of a product's own call.
+"""C++ of products of small matrices, in one of a few orders of additions.
 
-A library adds the terms of a product in an order of its own, which shows in the last bits. The orders that C++ can
-follow are tried on drawn operands whose sums cancel, so that every element shows the order; a product in another order
-stays a call of its own.
+The orders are tried on drawn operands whose sums cancel, so that every element shows the order.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 
 from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
-from tt_xla.runtime.emulator.context import Call, Context
+from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.fast.products import SMALL_PRODUCT
 from tt_xla.runtime.emulator.functions import FUNCTIONS
-from tt_xla.runtime.emulator.fused.cpp import LANES, PRELUDE, Operand, Place, loops
-from tt_xla.runtime.emulator.fused.verify import operands_of, same_bits
+from tt_xla.runtime.emulator.fused.cpp import LANES, Operand, Place, loops
+from tt_xla.runtime.emulator.fused.forms import Attributes, Family, function
 from tt_xla.runtime.emulator.kernels.matrix import fused_activation
-
-PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 
 _ACTIVATIONS = (None, "relu")
 """Activations that C++ computes with the bits of torch and of oneDNN."""
 
-ORDERS = ("pairs", "fused", "rounded")
-"""Orders of additions over the inner dimension: in pairs by the CPU's instruction for bfloat16, with fused
-multiply-adds, and with rounded products."""
+ORDERS = {
+    "pairs": "multiply_pairs",
+    "fused": "multiply<fused_add>",
+    "fused_to_zero": "multiply<fused_add_to_zero>",
+    "rounded": "multiply<rounded_add>",
+    "four_sums": "multiply_in_four_sums",
+}
+"""Orders of additions over the inner dimension, and the C++ functions that follow them: in pairs by the CPU's
+instruction for bfloat16, with fused multiply-adds from and to zero, with rounded products, and in four sums of fused
+multiply-adds."""
 
 _WIDEST = 8
 """Drawn numbers lie between 2**-8 and 2**8 in magnitude, so that sums of products of bfloat16 are rounded."""
 
-PROBE = (
-    PRELUDE
-    + """
-extern "C" void multiply_fused(const float* a, const float* b, float* c, long M, long K, long N) {
-  multiply<fused_add>(a, b, c, M, K, N);
-}
-extern "C" void multiply_rounded(const float* a, const float* b, float* c, long M, long K, long N) {
-  multiply<rounded_add>(a, b, c, M, K, N);
-}
+_EXPONENTS = (0, 0, 0, 60, 60, -66, -66)
+"""Powers of two that drawn operands are multiplied by: products of bfloat16 are exact in float32, and so the same in
+fused and in rounded additions, unless they are too large or too small."""
+
+_SIGNATURE = "(const float* a, const float* b, float* c, long M, long K, long N)"
+
+_PROBE = f"""
+extern "C" void product_fused{_SIGNATURE} {{ multiply<fused_add>(a, b, c, M, K, N); }}
+extern "C" void product_fused_to_zero{_SIGNATURE} {{ multiply<fused_add_to_zero>(a, b, c, M, K, N); }}
+extern "C" void product_rounded{_SIGNATURE} {{ multiply<rounded_add>(a, b, c, M, K, N); }}
+extern "C" void product_four_sums{_SIGNATURE} {{ multiply_in_four_sums(a, b, c, M, K, N); }}
 #ifdef __AVX512BF16__
-extern "C" void multiply_in_pairs(const float* a, const float* b, float* c, long M, long K, long N) {
+extern "C" void product_pairs{_SIGNATURE} {{
   multiply_pairs((const uint32_t*)a, (const uint32_t*)b, c, M, K, N);
-}
+}}
 #endif
 """
-)
-"""Source of the library that tries the orders."""
-
-_SYMBOLS = {"fused": "multiply_fused", "rounded": "multiply_rounded", "pairs": "multiply_in_pairs"}
 
 
-def takes(context: Context, attributes: Mapping[str, Any]) -> bool:
-    """Whether C++ could compute a product, in an order that is still to be found."""
-    if context.op not in PRODUCTS or list(context.operands)[:3] not in (["a", "b"], ["a", "b", "bias"]):
+def _takes(context: Context, attributes: Attributes) -> bool:
+    if list(context.operands)[:3] not in (["a", "b"], ["a", "b", "bias"]):
         return False
     shapes = [context.spec(name).shape for name in ("a", "b")]
     if min(map(len, shapes)) < 2:
@@ -70,42 +69,38 @@ def takes(context: Context, attributes: Mapping[str, Any]) -> bool:
     return one_product and 0 < multiplications <= SMALL_PRODUCT and _activation(attributes) in _ACTIVATIONS
 
 
-def _activation(attributes: Mapping[str, Any]) -> str | None:
+def _activation(attributes: Attributes) -> str | None:
     return fused_activation(attributes.get("activation"), attributes.get("matmul_program_config"))
 
 
-def _sizes(context: Context, attributes: Mapping[str, Any]) -> tuple[int, int, int]:
+def _sizes(context: Context, attributes: Attributes) -> tuple[int, int, int]:
     """Rows, inner dimension and columns of each product of matrices."""
     rows, columns = context.result.shape[-2:]
     return rows, context.spec("a").shape[-2 if attributes.get("transpose_a") else -1], columns
 
 
-def order_of(
-    call: Call, context: Context, attributes: Mapping[str, Any], operands: Sequence[Operand], library: ctypes.CDLL
-) -> str | None:
-    """Returns the order of additions in which C++ has the bits of ``call``; None if there is none.
+def _forms(context: Context, attributes: Attributes, operands: Sequence[Operand]) -> Mapping[str, str]:
+    return orders(operand.dtype for operand in operands[:2])
 
-    Args:
-        call: the product as it was bound.
-        operands: shapes and strides of its operands in a run.
-        library: the compiled :data:`PROBE`.
-    """
-    orders = [order for order in ORDERS if hasattr(library, _SYMBOLS[order])]
-    if any(operand.dtype is not torch.bfloat16 for operand in operands[:2]):
-        orders = [order for order in orders if order != "pairs"]
-    drawn = [_cancelling(context, attributes, operands, seed) for seed in range(3)]
-    for tensors in (*drawn, *operands_of(operands)):
-        expected = call(*tensors)
-        orders = [
-            order for order in orders if same_bits(_computed(library, order, context, attributes, tensors), expected)
-        ]
-    return orders[0] if orders else None
+
+def orders(dtypes: Iterable[torch.dtype]) -> dict[str, str]:
+    """Returns the orders that a product of operands of these dtypes may have, each with its function of the probe."""
+    bfloat16 = all(dtype is torch.bfloat16 for dtype in dtypes)
+    return {order: f"product_{order}" for order in ORDERS if bfloat16 or order != "pairs"}
+
+
+def _drawn(context: Context, attributes: Attributes, operands: Sequence[Operand]) -> Iterator[list[torch.Tensor]]:
+    yield from (_cancelling(context, attributes, operands, seed, exponent) for seed, exponent in enumerate(_EXPONENTS))
 
 
 def _cancelling(
-    context: Context, attributes: Mapping[str, Any], operands: Sequence[Operand], seed: int
+    context: Context, attributes: Attributes, operands: Sequence[Operand], seed: int, exponent: int
 ) -> list[torch.Tensor]:
-    """Draws operands whose sums consist of rounding errors: each term comes a second time with the other sign."""
+    """Draws operands whose sums consist of rounding errors: each term comes a second time with the other sign.
+
+    Args:
+        exponent: power of two that both operands are multiplied by.
+    """
     generator = torch.Generator(device="cpu").manual_seed(seed)
     inner = _sizes(context, attributes)[1]
     order = torch.randperm(inner, generator=generator, device="cpu")
@@ -113,7 +108,7 @@ def _cancelling(
     tensors: list[torch.Tensor] = []
     for position, operand in enumerate(operands):
         span = 1 + sum((size - 1) * step for size, step in zip(operand.shape, operand.stride, strict=True))
-        exponents = torch.randint(-_WIDEST, _WIDEST, (span,), generator=generator, device="cpu")
+        exponents = torch.randint(-_WIDEST, _WIDEST, (span,), generator=generator, device="cpu") + exponent
         memory = torch.ldexp(torch.randn(span, generator=generator, device="cpu"), exponents).to(operand.dtype)
         tensor = memory.as_strided(operand.shape, operand.stride)
         if 0 in operand.stride:  # expanded: each element needs a place of its own
@@ -130,7 +125,7 @@ def _cancelling(
 
 
 def _computed(
-    library: ctypes.CDLL, order: str, context: Context, attributes: Mapping[str, Any], tensors: Sequence[torch.Tensor]
+    library: ctypes.CDLL, order: str, context: Context, attributes: Attributes, tensors: Sequence[torch.Tensor]
 ) -> torch.Tensor:
     """Computes a product by the compiled probe, and what comes after the sum by torch."""
     a, b, *bias = tensors
@@ -142,20 +137,26 @@ def _computed(
     batch = context.result.shape[:-2]
     rows, inner, columns = _sizes(context, attributes)
     a = a.expand(*batch, rows, inner).reshape(-1, rows, inner)
-    b = torch.nn.functional.pad(b.expand(*batch, inner, columns).reshape(-1, inner, columns), (0, -columns % LANES))
-    if order == "pairs":
-        a, b = _paired(a), _paired(b.transpose(1, 2)).transpose(1, 2)
-        inner = (inner + 1) // 2
-    result = torch.empty(len(a), rows, b.shape[-1], dtype=torch.float32, device="cpu")
-    function = getattr(library, _SYMBOLS[order])
-    function.argtypes, function.restype = [ctypes.c_void_p] * 3 + [ctypes.c_long] * 3, None
-    for left, right, to in zip(a.contiguous(), b.contiguous(), result, strict=True):
-        function(left.data_ptr(), right.data_ptr(), to.data_ptr(), rows, inner, b.shape[-1])
-    total = result[..., :columns].reshape(context.result.shape)
+    b = b.expand(*batch, inner, columns).reshape(-1, inner, columns)
+    total = multiplied(library, order, a, b).reshape(context.result.shape)
     if bias:
         total = total + bias[0].to(torch.float32)
     activation = _activation(attributes)
     return hold(FUNCTIONS[activation].compute(total) if activation else total, context.dtype)
+
+
+def multiplied(library: ctypes.CDLL, order: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Returns the products of float32 matrices [batch, M, K] and [batch, K, N], added by the compiled probe."""
+    batch, rows, _ = a.shape
+    columns = b.shape[-1]
+    b = torch.nn.functional.pad(b, (0, -columns % LANES))
+    if order == "pairs":
+        a, b = _paired(a), _paired(b.transpose(1, 2)).transpose(1, 2)
+    result = torch.empty(batch, rows, b.shape[-1], dtype=torch.float32, device="cpu")
+    multiply = function(library, f"product_{order}", 3, 3)
+    for left, right, to in zip(a.contiguous(), b.contiguous(), result, strict=True):
+        multiply(left.data_ptr(), right.data_ptr(), to.data_ptr(), rows, left.shape[-1], b.shape[-1])
+    return result[..., :columns]
 
 
 def _paired(tensor: torch.Tensor) -> torch.Tensor:
@@ -164,20 +165,21 @@ def _paired(tensor: torch.Tensor) -> torch.Tensor:
     return padded.contiguous().view(torch.float32)
 
 
-def room(context: Context, attributes: Mapping[str, Any]) -> int:
-    """Returns the number of floats of scratch memory that :func:`emit` uses."""
+def _room(context: Context, attributes: Attributes) -> int:
+    """Returns the number of floats of scratch memory that :func:`_emitted` uses."""
     rows, inner, columns = _sizes(context, attributes)
     rows *= math.prod(context.result.shape[:-2])
     inner += inner % 2
-    return rows * inner + (inner + rows) * _padded(columns)
+    return rows * inner + (inner + rows) * whole_vectors(columns)
 
 
-def _padded(columns: int) -> int:
+def whole_vectors(columns: int) -> int:
+    """Returns the number of columns that a matrix has where it is filled up to whole vectors."""
     return -(-columns // LANES) * LANES
 
 
-def emit(
-    context: Context, attributes: Mapping[str, Any], places: Sequence[Place], result: Place, order: str
+def _emitted(
+    context: Context, attributes: Attributes, places: Sequence[Place], result: Place, order: str
 ) -> Iterator[str]:
     """Writes a product in the given order, with its operands packed in the scratch memory that ``room`` points to."""
     a, b, *bias = places
@@ -186,13 +188,13 @@ def emit(
     outer, counted = batch, {"m": rows}
     if len(b.operand.shape) == 2:  # one second operand for all matrices
         outer, counted = {}, batch | counted
-    count, wide = math.prod(counted.values()), _padded(columns)
+    count, wide = math.prod(counted.values()), whole_vectors(columns)
 
     def element(place: Place, *pair: str) -> str:
         indices = [*batch, *pair]
         return f"load({place.at(*indices[len(indices) - len(place.operand.shape) :])})"
 
-    first, second = _cuts(context, attributes)
+    first, second = cuts(context, attributes)
     transpose_a, transpose_b = (bool(attributes.get(name)) for name in ("transpose_a", "transpose_b"))
 
     def left(k: str) -> str:
@@ -220,13 +222,13 @@ def emit(
         yield f"float *const p = room, *const q = p + {count * inner}, *const r = q + {inner * wide}, *t = p, *s = r;"
         yield f"{loops([*counted, 'k'], (*counted.values(), inner))} *t++ = {left('k')};"
         yield f"{loops('kn', (inner, columns))} q[k * {wide} + n] = {right('k')};"
-        yield f"multiply<{order}_add>(p, q, r, {count}, {inner}, {wide});"
+        yield f"{ORDERS[order]}(p, q, r, {count}, {inner}, {wide});"
     to = result.at(*batch, "m", "n")
     yield f"{loops([*counted], counted.values())} {{ {loops('n', (columns,))} store({to}, {value}); s += {wide}; }}"
     yield "}"
 
 
-def _cuts(context: Context, attributes: Mapping[str, Any]) -> list[Callable[[str], str]]:
+def cuts(context: Context, attributes: Attributes) -> list[Callable[[str], str]]:
     """Returns, for each operand, what turns the C++ of a float into that of the bits that the register keeps."""
     bits = matrix_unit.source_bits(attributes.get("compute_config"), silicon=context.silicon)
     masks = [0xFFFFFFFF >> (24 - count) << (24 - count) for count in bits]
@@ -234,3 +236,16 @@ def _cuts(context: Context, attributes: Mapping[str, Any]) -> list[Callable[[str
         (lambda value: value) if mask == 0xFFFFFFFF else (lambda value, mask=mask: f"cut({value}, 0x{mask:08x}u)")
         for mask in masks
     ]
+
+
+PRODUCTS = Family(
+    ops=("ttnn.linear", "ttnn.matmul"),
+    takes=_takes,
+    forms=_forms,
+    drawn=_drawn,
+    computed=_computed,
+    room=_room,
+    emit=_emitted,
+    probe=_PROBE,
+    calls=4,
+)

@@ -22,6 +22,7 @@ from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS
 from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Shape
+from tt_xla.runtime.emulator.fused.forms import bfloat16_cpp, has_cpp
 
 LONGEST_ROW = 1 << 14
 """Elements of a row, at most: the buffers of rows lie on the stack."""
@@ -212,9 +213,23 @@ def calls_of(context: Context, attributes: Mapping[str, Any]) -> int:
     return _OPS[context.op].calls + sum(len(attributes.get(name) or ()) for name in _ACTIVATIONS)
 
 
-def domain_of(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
-    """Returns the shape that the op goes over, without leading dimensions of 1; None for ops that cannot be fused."""
+def functions_of(context: Context, attributes: Mapping[str, Any]) -> list[str]:
+    """Returns the functions of one number that the op computes: itself, or what it applies to operands and result."""
+    items = [item for name in _ACTIVATIONS for item in attributes.get(name) or ()]
+    name = context.op.removeprefix("ttnn.")
+    return [str(dict(item)["op_type"]) for item in items] + ([name] if name in FUNCTIONS else [])
+
+
+def domain_of(context: Context, attributes: Mapping[str, Any], *, small: bool = False) -> Shape | None:
+    """Returns the shape that the op goes over, without leading dimensions of 1; None for ops that cannot be fused.
+
+    Args:
+        small: whether its tensors are small, so that calls of torch take longer than its loops.
+    """
     if context.op not in _OPS or len(context.results) != 1:
+        return None
+    functions = functions_of(context, attributes)
+    if not all(has_cpp(name) and (small or not FUNCTIONS[name].slow_cpp) for name in functions):
         return None
     specs = [*context.operands.values(), context.result]
     if not all(isinstance(spec, TensorSpec) and spec.layout.dtype in _KINDS for spec in specs):
@@ -277,8 +292,7 @@ def _is_known(item: Any) -> bool:
     """Whether C++ has the function of a ``#ttnn.unary_with_param``."""
     fields = dict(item)
     name, numbers = str(fields["op_type"]), fields.get("params") or ()
-    has_cpp = name in FUNCTIONS and bool(FUNCTIONS[name].cpp)
-    return has_cpp and all(math.isfinite(_float32(number)) for number in numbers)
+    return has_cpp(name) and all(math.isfinite(_float32(number)) for number in numbers)
 
 
 def _commutes(item: Any) -> bool:
@@ -322,6 +336,18 @@ def _emit_elementwise(expression: str) -> Emit:
         if context.dtype is DataType.BF16 and functions and not any(before) and all(map(_commutes, functions)):
             value = f"rounded({value})"  # as the kernel: a tiny negative number becomes -0 before a relu
         rows.assign(result, _applied(value, functions), context.dtype)
+
+    return emit
+
+
+def _emit_function(name: str) -> Emit:
+    """Writes an op that is a function of one number."""
+
+    def emit(
+        rows: RowWriter, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int
+    ) -> None:
+        cpp = bfloat16_cpp(name) if context.dtype is DataType.BF16 else FUNCTIONS[name].cpp
+        rows.assign(result, cpp.format(x=rows.read(inputs[0]), p=""), context.dtype)
 
     return emit
 
@@ -406,7 +432,7 @@ _OPS: dict[str, _Op] = {
     "ttnn.where": _Op(_emit_elementwise("({0} != 0 ? {1} : {2})"), 4, _BOTH),
     **dict.fromkeys(MOVES, _Op(_emit_move, 0, _BOTH)),
     **{
-        f"ttnn.{name}": _Op(_emit_elementwise(function.cpp.format(x="{0}", p="")), 1)
+        f"ttnn.{name}": _Op(_emit_function(name), 1)
         for name, function in FUNCTIONS.items()
         if function.is_op and function.cpp
     },
