@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,11 @@ from tt_xla.compiler.sharding import Localized
 from tt_xla.errors import CompileError, MalformedModuleError, UnsupportedOpError
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Program
+from tt_xla.ir.text import print_module
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
+from tt_xla.tools.estimate import estimate
+from tt_xla.tools.passes import optimise, read_module
 
 MESH = Mesh((2, 4), ("x", "y"))
 ROWS = (Sharding(((0,), ())), (128, 64))
@@ -196,3 +200,29 @@ def test_reductions_between_chips_are_precise() -> None:
     (step,) = [step for step in steps(program) if step.op == "ttnn.reduce_scatter"]
     config = dict(step.attributes["compute_config"])
     assert (config["math_fidelity"], config["fp32_dest_acc_en"]) == ("hifi4", True)
+
+
+def test_opt_and_estimate_know_the_mesh(tmp_path: Path) -> None:
+    """The commands localise a module with shardings, and price collectives by the links of the module's mesh."""
+    source = """
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(
+      %x: tensor<64x512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+      %w: tensor<512x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<64x64xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<64x512xf32>, tensor<512x64xf32>) -> tensor<64x64xf32>
+    return %0 : tensor<64x64xf32>
+  }
+}"""
+    path = tmp_path / "module.mlir"
+    path.write_text(source)
+    options = CompileOptions.parse()
+    ttir = read_module(path, options, "n300")
+    text = print_module(optimise(ttir, [], "all", options, "n300", verify=True))
+    assert '"ttnn.all_reduce"' in text
+    lowered = tmp_path / "lowered.mlir"
+    lowered.write_text(text)
+    program = compile_module(parse_module(source), options, load_target("n300"))
+    assert estimate(lowered, "n300").total_us == pytest.approx(program.predicted_device_us)
+    assert estimate(lowered).arch == "n300"  # the smallest system of the architecture that has two chips

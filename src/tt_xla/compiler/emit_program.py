@@ -12,11 +12,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from tt_xla.compiler.instructions import plain_value
 from tt_xla.compiler.locations import describe
+from tt_xla.compiler.meshes import mesh_of
 from tt_xla.compiler.rewriting import body, functions, is_entry
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.errors import VerificationError
 from tt_xla.ir.base import TTOp, operand_names, shape
 from tt_xla.ir.layout import BufferType, DataType, TensorLayout
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import (
     FUNCTION_TYPE,
     KV_CACHE,
@@ -49,8 +51,13 @@ def emit(
     results: tuple[Result, ...],
     options: CompileOptions,
     target: Target,
+    mesh: Mesh | None = None,
 ) -> Program:
-    """Returns the Program of a module, with an empty memory plan."""
+    """Returns the Program of a module, with an empty memory plan.
+
+    Raises:
+        MeshError: the target cannot form the mesh.
+    """
     emitted = emit_functions(module, target)
     return Program(
         name=name,
@@ -60,8 +67,9 @@ def emit(
         results=results,
         functions=tuple(emitted),
         memory=MemoryPlan(),
-        predicted_device_us=predicted_device_us(emitted[0], target, emitted),
+        predicted_device_us=predicted_device_us(emitted[0], target, emitted, mesh),
         host_ops=tuple(op for function in functions(module) for op in _host_ops(function)),
+        mesh=mesh,
     )
 
 
@@ -81,9 +89,11 @@ def emit_functions(module: ModuleOp, target: Target) -> list[Function]:
 
     Raises:
         VerificationError: a value is used before it is defined, or a tensor has no layout.
+        MeshError: the target cannot form the module's mesh.
     """
     try:
-        emitted = [_function(function, target) for function in functions(module) if function.body.blocks]
+        mesh = mesh_of(module)
+        emitted = [_function(function, target, mesh) for function in functions(module) if function.body.blocks]
     except VerifyException as error:
         raise VerificationError(f"The module is not in TTNN: {error}.", hint="Lower it first.") from None
     return sorted(emitted, key=lambda function: function.kind is not FunctionKind.FORWARD)
@@ -95,7 +105,7 @@ def _host_ops(function: FuncOp) -> Iterator[str]:
             yield from op.ops
 
 
-def _function(function: FuncOp, target: Target) -> Function:
+def _function(function: FuncOp, target: Target, mesh: Mesh | None) -> Function:
     numbers: dict[SSAValue, int] = {}
     specs: list[TensorSpec] = []
 
@@ -116,11 +126,13 @@ def _function(function: FuncOp, target: Target) -> Function:
             instructions.append(Instruction(op.name, operands, tuple(map(define, op.results)), callee))
         elif isinstance(op, TTOp) and not isinstance(op, GetDeviceOp):
             operands = _operands(op, numbers)
-            instructions.append(_instruction(op, operands, [define(value) for value in op.results], specs, target))
+            instructions.append(
+                _instruction(op, operands, [define(value) for value in op.results], specs, target, mesh)
+            )
         elif isinstance(op, UnregisteredOp):
             inputs: dict[str, Operand] = {"inputs": tuple(numbers[value] for value in op.operands if value in numbers)}
             plain_op = Instruction(op.op_name.data, inputs, tuple(map(define, op.results)), {}, describe(op.location))
-            cost = instruction_cost(plain_op, specs, target)
+            cost = instruction_cost(plain_op, specs, target, mesh)
             instructions.append(msgspec.structs.replace(plain_op, cost=cost))
     kind = FunctionKind(getattr(function.attributes.get(FUNCTION_TYPE), "data", FunctionKind.FORWARD.value))
     if kind is FunctionKind.FORWARD and not is_entry(function):
@@ -129,11 +141,16 @@ def _function(function: FuncOp, target: Target) -> Function:
 
 
 def _instruction(
-    op: TTOp, operands: dict[str, Operand], results: list[int], specs: list[TensorSpec], target: Target
+    op: TTOp,
+    operands: dict[str, Operand],
+    results: list[int],
+    specs: list[TensorSpec],
+    target: Target,
+    mesh: Mesh | None,
 ) -> Instruction:
     attributes = {name: plain_value(value) for name, value in op.values().items()}
     bare = Instruction(op.name, operands, tuple(results), attributes)
-    cost: Cost = instruction_cost(bare, specs, target)
+    cost: Cost = instruction_cost(bare, specs, target, mesh)
     return Instruction(op.name, operands, bare.results, attributes, describe(op.location), cost)
 
 

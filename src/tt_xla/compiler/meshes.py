@@ -134,6 +134,12 @@ def mesh_shape(module: ModuleOp) -> Shape | None:
     return meshes.data[0][1]
 
 
+def mesh_of(module: ModuleOp) -> Mesh | None:
+    """Returns the mesh that a module is for, with numbers as names of its axes; None for one chip."""
+    shape = mesh_shape(module) or ()
+    return Mesh(shape, tuple(map(str, range(len(shape))))) if math.prod(shape) > 1 else None
+
+
 def mesh_shape_of(op: Operation) -> Shape:
     """Returns the shape of the mesh that an op's module is for.
 

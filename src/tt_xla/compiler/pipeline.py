@@ -497,8 +497,8 @@ def _compile(
     run_stages(ttnn_module, ttnn_stages, options, target, changes=changes)
     verify_module(ttnn_module, "the TTNN stages")
     record("ttnn", lambda: print_module(wrapped(ttnn_module, target), locations=True))
-    program = emit_program.emit(ttnn_module, name, imported.arguments, imported.results, options, target)
-    program = msgspec.structs.replace(program, memory=plan_memory.run(program, target), mesh=imported.mesh)
+    program = emit_program.emit(ttnn_module, name, imported.arguments, imported.results, options, target, imported.mesh)
+    program = msgspec.structs.replace(program, memory=plan_memory.run(program, target))
     for host_op in program.host_ops:
         log.info("%s runs %s on the host", name, host_op)
     log.info("compiled %s for %s in %.1f ms", name, target.name, (time.perf_counter() - started) * 1e3)

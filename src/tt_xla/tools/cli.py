@@ -171,8 +171,9 @@ def opt_command(
         return
     options = _options(level, option_texts)
     names = [name.strip() for text in passes for name in text.split(",") if name.strip()]
-    parsed = read_module(module, unknown_ops=unknown_ops)
-    optimised = optimise(parsed, names, pipeline_name, options, arch or selected_system(), verify=verify)
+    system = arch or selected_system()
+    parsed = read_module(module, options, system, unknown_ops=unknown_ops)
+    optimised = optimise(parsed, names, pipeline_name, options, system, verify=verify)
     click.echo(print_module(optimised, generic=generic, locations=locations), nl=False)
 
 

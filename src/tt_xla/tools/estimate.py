@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections import defaultdict
@@ -28,13 +29,14 @@ from tt_xla.ir.program import (
     loop_of,
     subprograms_of,
 )
-from tt_xla.target import MeshAxis, Target, arrange, load_target
+from tt_xla.target import MeshAxis, Target, arrange, load_target, system_names
 from tt_xla.target.topology import describe_axis
 
 _EVERY_CALL = (FunctionKind.FORWARD, FunctionKind.TRACE)
 """Functions that every call runs after the first ones: const-eval results are cached by then, and traces replayed."""
 
 _ARCHITECTURES = {"blackhole": "p150", "wormhole_b0": "n150"}
+_MESH = re.compile(r'#ttcore\.meshes<\[<"[^"]*" = ([0-9x]+)>')
 _ARCH = re.compile(r"#ttcore\.system_desc<.*?arch = <(\w+)>", re.DOTALL)
 
 
@@ -224,6 +226,7 @@ def estimate(path: Path, arch: str | None = None) -> Estimate:
     Raises:
         ProgramFormatError: the ``.ttnn`` file is damaged or of another version.
         MalformedModuleError: the text does not parse, or has no TTNN function.
+        MeshError: the system cannot form the program's mesh.
     """
     data = path.read_bytes()
     if data.startswith(MAGIC):
@@ -235,27 +238,35 @@ def estimate(path: Path, arch: str | None = None) -> Estimate:
             functions = [_recosted(function, target, mesh) for function in functions]
     else:
         text = data.decode("utf-8", errors="replace")
-        target, mesh = load_target(arch or _arch_of(text)), None
-        functions = _functions(text, str(path), target)
+        target = load_target(arch or _arch_of(text))
+        functions, mesh = _functions(text, str(path), target)
     total = predicted_device_us(functions[0], target, functions, mesh)
     axes = by_axis(functions, mesh, target)
     return Estimate(path, target.name, total, by_op(functions), tuple(open_loops(functions)), axes)
 
 
 def _arch_of(text: str) -> str:
-    match = _ARCH.search(text)
-    return _ARCHITECTURES.get(match[1], "n150") if match else "n150"
+    """Returns the smallest system with the architecture and the number of chips that the text of a module names."""
+    match, mesh = _ARCH.search(text), _MESH.search(text)
+    one_chip = load_target(_ARCHITECTURES.get(match[1], "n150") if match else "n150")
+    wanted = math.prod(map(int, mesh[1].split("x"))) if mesh else 1
+    systems = map(load_target, system_names())
+    alike = [system for system in systems if system.arch == one_chip.arch and system.chips >= wanted > 1]
+    return min(alike, key=lambda system: system.chips, default=one_chip).name
 
 
-def _functions(text: str, name: str, target: Target) -> list[Function]:
+def _functions(text: str, name: str, target: Target) -> tuple[list[Function], Mesh | None]:
+    """Returns the functions of a TTNN module, and its mesh."""
     from tt_xla.compiler.emit_program import emit_functions
+    from tt_xla.compiler.meshes import mesh_of
     from tt_xla.ir.text import parse_module
     from tt_xla.ir.ttcore import device_module
 
-    functions = emit_functions(device_module(parse_module(text, name, unknown_ops=True)), target)
+    module = device_module(parse_module(text, name, unknown_ops=True))
+    functions = emit_functions(module, target)
     if not functions or functions[0].kind is not FunctionKind.FORWARD:
         raise MalformedModuleError(f"'{name}' has no function for the device.", hint="Give a TTNN module.")
-    return functions
+    return functions, mesh_of(module)
 
 
 def _recosted(function: Function, target: Target, mesh: Mesh | None) -> Function:

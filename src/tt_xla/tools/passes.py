@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tt_xla.compiler import pipeline, stablehlo
+from tt_xla.compiler import importing, pipeline, stablehlo
 from tt_xla.ir.text import parse_module
 from tt_xla.ir.ttcore import device_module
 from tt_xla.options import CompileOptions
@@ -28,11 +28,13 @@ _TT_OP = re.compile(_OP.replace(b"DIALECTS", b"ttir|ttnn|ttcore"), re.MULTILINE)
 _OTHER_OP = re.compile(_OP.replace(b"DIALECTS", b"stablehlo|chlo|vhlo|mhlo|sdy"), re.MULTILINE)
 
 
-def read_module(path: Path | None, *, unknown_ops: bool = False) -> ModuleOp:
+def read_module(path: Path | None, options: CompileOptions, arch: str, *, unknown_ops: bool = False) -> ModuleOp:
     """Reads a module of TTIR or TTNN, or imports StableHLO into TTIR.
 
     Args:
         path: text or bytecode; None for standard input.
+        options: compile options, for the import.
+        arch: name of the system, whose chips a StableHLO module may use.
         unknown_ops: whether to accept ops of unknown dialects.
 
     Raises:
@@ -42,8 +44,7 @@ def read_module(path: Path | None, *, unknown_ops: bool = False) -> ModuleOp:
     data = sys.stdin.buffer.read() if path is None else path.read_bytes()
     name = "<stdin>" if path is None else str(path)
     if _is_stablehlo(data):
-        module, _, _ = stablehlo.import_module(stablehlo.parse_module(data, name))
-        return module
+        return importing.run(stablehlo.parse_module(data, name), options, load_target(arch)).module
     return parse_module(data.decode("utf-8", errors="replace"), name, unknown_ops=unknown_ops)
 
 

@@ -26,11 +26,12 @@ func.func public @main(%x: tensor<8x16xf32> {ttir.name = "x"}) -> (tensor<64x16x
   }) : (tensor<8x16xf32>) -> tensor<1x16xf32>
   // CHECK-NEXT: "ttir.all_to_all"(%x) <{replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, split_dim = 0 : si32, concat_dim = 1 : si32, split_count = 2 : si32}>
   %4 = "stablehlo.all_to_all"(%x) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>}> : (tensor<8x16xf32>) -> tensor<4x32xf32>
-  // Over two axes it is a gather of everything, of which each chip takes its part.
-  // CHECK-NEXT: %[[G:.*]] = "ttir.all_gather"(%x) <{all_gather_dim = 1 : si32, cluster_axis = 1 : ui32}>
-  // CHECK-NEXT: %[[H:.*]] = "ttir.all_gather"(%[[G]]) <{all_gather_dim = 1 : si32, cluster_axis = 0 : ui32}>
-  // CHECK-NEXT: %[[I:.*]] = "ttir.mesh_partition"(%[[H]]) <{dim = 0 : si32, cluster_axis = 0 : ui32}> : (tensor<8x128xf32>) -> tensor<4x128xf32>
-  // CHECK-NEXT: "ttir.mesh_partition"(%[[I]]) <{dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<4x128xf32>) -> tensor<1x128xf32>
+  // Over two axes: each takes its part, and the shards change places at the end, from 0 4 1 5 ... to 0 1 2 ...
+  // CHECK-NEXT: %[[G:.*]] = "ttir.all_to_all"(%x) <{replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, {{.*}} : (tensor<8x16xf32>) -> tensor<4x32xf32>
+  // CHECK-NEXT: %[[H:.*]] = "ttir.all_to_all"(%[[G]]) <{replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>, {{.*}} : (tensor<4x32xf32>) -> tensor<1x128xf32>
+  // CHECK-NEXT: "ttir.slice_static"(%[[H]]) <{begins = [0 : i32, 0 : i32], ends = [1 : i32, 16 : i32]
+  // CHECK-NEXT: "ttir.slice_static"(%[[H]]) <{begins = [0 : i32, 32 : i32], ends = [1 : i32, 48 : i32]
+  // CHECK: "ttir.concat"
   %5 = "stablehlo.all_to_all"(%x) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 8 : i64, replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>}> : (tensor<8x16xf32>) -> tensor<1x128xf32>
   // CHECK-NEXT: "ttir.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [5, 0]]> : tensor<2x2xi64>}>
   %6 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [5, 0]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>}> : (tensor<8x16xf32>) -> tensor<8x16xf32>

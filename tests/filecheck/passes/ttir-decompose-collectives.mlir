@@ -37,12 +37,4 @@ builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x3>]>} {
     %0 = "ttir.reduce_scatter"(%x) <{reduce_type = #ttcore.reduce_type<sum>, scatter_dim = -1 : si32, cluster_axis = 1 : ui32}> : (tensor<4x6xsi32>) -> tensor<4x2xsi32>
     func.return %0 : tensor<4x2xsi32>
   }
-
-  // CHECK-LABEL: func.func @all_to_all(
-  // CHECK-NEXT: %[[G:.*]] = "ttir.all_gather"(%{{.*}}) <{all_gather_dim = 1 : si32, cluster_axis = 1 : ui32}> : (tensor<6x4xf32>) -> tensor<6x12xf32>
-  // CHECK-NEXT: "ttir.mesh_partition"(%[[G]]) <{dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<6x12xf32>) -> tensor<2x12xf32>
-  func.func @all_to_all(%x: tensor<6x4xf32>) -> tensor<2x12xf32> {
-    %0 = "ttir.all_to_all"(%x) <{split_dim = 0 : si32, concat_dim = 1 : si32, split_count = 3 : si32, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>}> : (tensor<6x4xf32>) -> tensor<2x12xf32>
-    func.return %0 : tensor<2x12xf32>
-  }
 }

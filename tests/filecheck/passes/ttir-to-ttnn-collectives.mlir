@@ -20,6 +20,13 @@ builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 2x2>]>} {
     func.return %0, %1, %2, %3, %4 : tensor<128x32xbf16>, tensor<64x32xbf16>, tensor<32x32xbf16>, tensor<32x32xbf16>, tensor<64x16xbf16>
   }
 
+  // CHECK-LABEL: func.func public @all_to_all(
+  // CHECK: "ttnn.all_to_all"(%{{.*}}) <{split_dim = 0 : si32, concat_dim = 1 : si32, cluster_axis = 0 : ui32}> : (tensor<6x4xf32, #{{.*}}>) -> tensor<3x8xf32, #{{.*}}>
+  func.func @all_to_all(%x: tensor<6x4xf32>) -> tensor<3x8xf32> {
+    %0 = "ttir.all_to_all"(%x) <{split_dim = 0 : si32, concat_dim = 1 : si32, split_count = 2 : si32, replica_groups = dense<[[1, 3], [0, 2]]> : tensor<2x2xi64>}> : (tensor<6x4xf32>) -> tensor<3x8xf32>
+    func.return %0 : tensor<3x8xf32>
+  }
+
   // A cycle needs no first output; the chip without a source gets zeros from its neighbour.
   // CHECK-LABEL: func.func public @cycle(
   // CHECK: %[[A:.*]] = "ttnn.point_to_point"(%[[X:[0-9]+]]) <{sender_coord = array<i64: 0, 0>, receiver_coord = array<i64: 0, 1>}>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from tt_xla.compiler.analysis.constants import elements
 from tt_xla.compiler.stablehlo import scalars
 from tt_xla.compiler.stablehlo.context import ImportContext
 from tt_xla.compiler.stablehlo.creation import full
-from tt_xla.ir.base import Tensor, tensor
+from tt_xla.compiler.stablehlo.structure import crop
+from tt_xla.ir.base import Tensor, shape, tensor
+from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.ttir.creation import ConstantOp, splat
 from tt_xla.ir.ttir.structure import ReshapeOp
 
@@ -66,3 +69,45 @@ def fold_by_chip(context: ImportContext, op: Any) -> bool:
         return False
     context.bind(op.results[0], by_chip(context, numbers, context.result_type(op)))
     return True
+
+
+def part_by_chip(context: ImportContext, value: SSAValue, dim: int, start: SSAValue, size: int) -> SSAValue | None:
+    """Takes the part of a dimension that begins at another place on each chip.
+
+    Args:
+        start: the start of the part, which is clamped.
+        size: the size of the part.
+
+    Returns:
+        The part; None unless the parts of the chips along some axes of the mesh lie side by side.
+    """
+    starts = context.module.by_chip.get(start)
+    if starts is None:
+        return None
+    limit = shape(value)[dim] - size
+    begins = np.clip(starts, 0, limit)
+    first = int(begins.min())
+    axes = _axes_of_blocks(context.module.chips, (begins - first).tolist(), size)
+    if axes is None:
+        return None
+    counts = [context.module.chips.shape[axis] for axis in axes]
+    value = crop(context, value, dim, first, first + size * math.prod(counts))
+    for axis, count in zip(axes, counts, strict=True):
+        value = collectives.partition(context.emit, value, dim, axis, count)
+    return value
+
+
+def _axes_of_blocks(mesh: Mesh, begins: list[int], size: int) -> tuple[int, ...] | None:
+    """Returns the axes, major first, along which each chip's block follows that of the chip before; None if there are
+    none.
+
+    Args:
+        begins: where the block of each chip begins, by position; 0 for the first chip.
+        size: size of a block.
+    """
+    places = np.array(begins).reshape(mesh.shape)
+    axes = [axis for axis, count in enumerate(mesh.shape) if count > 1 and (np.diff(places, axis=axis) != 0).any()]
+    axes.sort(key=lambda axis: -places.take(1, axis).reshape(-1)[0])
+    sharding = Sharding((tuple(axes),))
+    expected = [sharding.shard_index(mesh, position)[0] * size for position in range(mesh.size)]
+    return tuple(axes) if expected == begins else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -156,25 +157,34 @@ def reduce_scatter(context: ImportContext, op: Any) -> SSAValue:
 
 @converts("stablehlo.all_to_all")
 def all_to_all(context: ImportContext, op: Any) -> list[SSAValue]:
-    """Converts an all_to_all over one axis to TTIR's; over several axes, to a gather of which each chip takes its
-    part."""
+    """Converts an all_to_all to one op per axis, the major one first.
+
+    The shards then lie in the order of the axes from minor to major, so blocks change places at the end.
+    """
     axes, mesh = _axes(context, op), context.module.chips
     split, concat = (int(op.attributes[name].value) for name in ("split_dimension", "concat_dimension"))
-    if not axes.axes:
-        return context.operands(op)
+    counts = [mesh.shape[axis] for axis in axes.axes]
+    found = np.arange(math.prod(counts)).reshape(counts[::-1]).transpose().reshape(-1)
+    places = found if axes.order is None else found[list(axes.order)]
+    order = None if bool((np.sort(places) == places).all()) else tuple(places.tolist())
     results: list[SSAValue] = []
-    for value, type_ in _each(context, op):
-        if len(axes.axes) == 1 and axes.order is None:
-            values = {"split_dim": split, "concat_dim": concat, "split_count": mesh.shape[axes.axes[0]]}
-            groups = _dense(mesh.groups(axes.axes))
-            results.append(context.emit(AllToAllOp, [value], type_, replica_groups=groups, **values))
-            continue
+    for value, _ in _each(context, op):
         value = _reordered(context, value, split, _inverse(axes.order))
-        value = _reordered(context, _gathered(context, value, concat, axes.axes), concat, axes.order)
         for axis in axes.axes:
-            value = collectives.partition(context.emit, value, split, axis, mesh.shape[axis])
-        results.append(value)
+            value = _exchanged(context, value, split, concat, axis)
+        results.append(_reordered(context, value, concat, order))
     return results
+
+
+def _exchanged(context: ImportContext, value: SSAValue, split: int, concat: int, axis: int) -> SSAValue:
+    """Emits an all_to_all along an axis of the mesh."""
+    mesh = context.module.chips
+    sizes, count = list(shape(value)), mesh.shape[axis]
+    sizes[split] //= count
+    sizes[concat] *= count
+    type_ = tensor(tuple(sizes), tensor_type(value).element_type)
+    values = {"split_dim": split, "concat_dim": concat, "split_count": count}
+    return context.emit(AllToAllOp, [value], type_, replica_groups=_dense(mesh.groups((axis,))), **values)
 
 
 @converts("stablehlo.collective_permute")

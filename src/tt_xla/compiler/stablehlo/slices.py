@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
+from tt_xla.compiler.stablehlo.by_chip import part_by_chip
 from tt_xla.compiler.stablehlo.caches import update_slice
 from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.creation import full
@@ -22,7 +23,10 @@ from tt_xla.ir.ttir.structure import BroadcastOp, ConcatOp
 
 @converts("stablehlo.dynamic_slice")
 def dynamic_slice(context: ImportContext, op: Any) -> SSAValue:
-    """Slices statically along dimensions with a known start, and gathers rows along the others. Starts are clamped."""
+    """Slices statically along dimensions with a known start, and gathers rows along the others. Starts are clamped.
+
+    Where the start follows from the chip's number, each chip takes its part.
+    """
     sizes = context.result_type(op).get_shape()
     value, *starts = context.operands(op)
     for dim, (start, size) in enumerate(zip(starts, sizes, strict=True)):
@@ -31,6 +35,10 @@ def dynamic_slice(context: ImportContext, op: Any) -> SSAValue:
         if known is not None:
             begin = min(max(int(known), 0), limit)
             value = crop(context, value, dim, begin, begin + size)
+            continue
+        part = part_by_chip(context, value, dim, start, size)
+        if part is not None:
+            value = part
         else:
             rows = _count_from(context, _clamped(context, start, limit, size), (size,))
             value = _take(context, value, dim, rows)

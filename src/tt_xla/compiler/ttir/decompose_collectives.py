@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from tt_xla.compiler import collectives
-from tt_xla.compiler.meshes import axes_of, axis_size, mesh_shape_of
+from tt_xla.compiler.meshes import axis_size
 from tt_xla.compiler.rewriting import insert_before, pattern
 from tt_xla.compiler.ttir.match import is_float, reshaped
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir import shapes, ttir
 from tt_xla.ir.base import TTOp, shape
-from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.ttcore import ReduceType
-from tt_xla.ir.ttir.collective import AllReduceOp, AllToAllOp, ReduceScatterOp
+from tt_xla.ir.ttir.collective import AllReduceOp, ReduceScatterOp
 
 _COMBINE: dict[ReduceType, type[TTOp]] = {
     ReduceType.SUM: ttir.BINARY_OPS["add"],
@@ -73,29 +71,4 @@ def reduce_scatter(op: ReduceScatterOp, rewriter: PatternRewriter) -> None:
     _replace_by_rows(op, rows, rewriter)
 
 
-@pattern(AllToAllOp)
-def all_to_all(op: AllToAllOp, rewriter: PatternRewriter) -> None:
-    """Rewrites an all_to_all to all_gather along ``concat_dim``, of which each chip takes its part along ``split_dim``.
-
-    The other form that TT-NN has is a ``point_to_point`` for each pair of chips, one after the other: as many bytes in
-    all, and the square of the number of chips in kernels.
-    """
-    sizes = mesh_shape_of(op)
-    rank = len(shape(op.input))
-    (split,) = shapes.normalise_dims((op.split_dim,), rank)
-    (concat,) = shapes.normalise_dims((op.concat_dim,), rank)
-    rows = np.array(op.replica_groups.get_values()).reshape(op.replica_groups.type.get_shape()).tolist()
-    axes = axes_of(Mesh(sizes, ("",) * len(sizes)), rows)
-    if axes is None or len(axes.axes) > 1 or axes.order is not None:
-        raise UnsupportedOpError(
-            f"'{op.name}' has replica_groups {rows}, expected those of an axis of the mesh {sizes}."
-        )
-    value: SSAValue = op.input
-    emit = functools.partial(insert_before, rewriter, op)
-    for axis in axes.axes:
-        value = collectives.gather(emit, value, concat, axis, sizes[axis])
-        value = collectives.partition(emit, value, split, axis, sizes[axis])
-    rewriter.replace(op, [], [value])
-
-
-PATTERNS = (all_reduce, reduce_scatter, all_to_all)
+PATTERNS = (all_reduce, reduce_scatter)

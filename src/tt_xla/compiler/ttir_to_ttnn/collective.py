@@ -9,9 +9,10 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import SSAValue
 
-from tt_xla.compiler.meshes import mesh_shape_of
+from tt_xla.compiler.locations import describe
+from tt_xla.compiler.meshes import axes_of, mesh_shape_of
 from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
-from tt_xla.errors import MalformedModuleError
+from tt_xla.errors import MalformedModuleError, UnsupportedOpError
 from tt_xla.ir import shapes
 from tt_xla.ir.base import TTOp
 from tt_xla.ir.layout import TILE
@@ -44,6 +45,26 @@ def reduce_scatter(lowering: Lowering, op: source.ReduceScatterOp) -> SSAValue:
         "cluster_axis": op.cluster_axis,
     }
     return lowering.emit(target.ReduceScatterOp, [lowering.tiled(op.input)], *lowering.result(op), **values)
+
+
+@lowers(source.AllToAllOp)
+def all_to_all(lowering: Lowering, op: source.AllToAllOp) -> SSAValue:
+    """Lowers an all_to_all along an axis of the mesh.
+
+    Raises:
+        UnsupportedOpError: the groups are not those of one axis, in its order.
+    """
+    sizes, groups = mesh_shape_of(op), _rows(op.replica_groups)
+    axes = axes_of(Mesh(sizes, ()), groups)
+    if axes is None or len(axes.axes) > 1 or axes.order is not None:
+        raise UnsupportedOpError(
+            f"'{op.name}' has replica_groups {groups}, expected those of an axis of the mesh {sizes}.",
+            location=describe(op.location),
+        )
+    if not axes.axes:
+        return lowering.values[op.input]
+    values: dict[str, Any] = {"split_dim": op.split_dim, "concat_dim": op.concat_dim, "cluster_axis": axes.axes[0]}
+    return lowering.emit(target.AllToAllOp, [lowering.tiled(op.input)], *lowering.result(op), **values)
 
 
 @lowers(source.MeshPartitionOp)

@@ -12,7 +12,7 @@ from tt_xla.ir import abstract, shapes
 from tt_xla.ir.abstract import collective as shared
 from tt_xla.ir.abstract import mixture
 from tt_xla.ir.base import shape
-from tt_xla.ir.properties import BOOL, I64S, UI32, defaulted, opt_prop_def, prop_def
+from tt_xla.ir.properties import BOOL, I64S, SI32, UI32, defaulted, opt_prop_def, prop_def
 from tt_xla.ir.ttcore import MOE_ACTIVATION, TOPOLOGY, MoEActivation
 from tt_xla.ir.ttnn.attributes import DeviceType
 from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
@@ -53,6 +53,34 @@ class ReduceScatterOp(_Links, ComputeOp, shared.ReduceScatter):
     """Reduces over all chips; each chip has its part of the result."""
 
     name = "ttnn.reduce_scatter"
+
+
+@irdl_op_definition
+class AllToAllOp(_Links, abstract.TensorOp):
+    """Sends each chip's parts along ``split_dim`` to the other chips, which join them along ``concat_dim``.
+
+    Ours: it stands for ``ttnn.experimental.all_to_all_async_generic``, for which upstream's dialect has no op.
+    """
+
+    name = "ttnn.all_to_all"
+    input = operand_def(TensorType)
+    split_dim = prop_def(SI32)
+    concat_dim = prop_def(SI32)
+    cluster_axis = prop_def(UI32)
+
+    def result_shape(self) -> shapes.Shape:
+        before, after = list(shape(self.input)), shape(self.result)
+        self.require(len(after) == len(before), f"result has shape {after}, expected the rank of {tuple(before)}")
+        (split,) = shapes.normalise_dims((self.split_dim,), len(before))
+        (join,) = shapes.normalise_dims((self.concat_dim,), len(before))
+        if split != join:
+            self.require(
+                after[split] > 0 and before[split] % after[split] == 0,
+                f"result has size {after[split]} along split_dim, expected a divisor of {before[split]}",
+            )
+            before[join] *= before[split] // after[split]
+            before[split] = after[split]
+        return tuple(before)
 
 
 @irdl_op_definition
@@ -194,6 +222,7 @@ OPS = (
     AllReduceOp,
     AllReduceAsyncOp,
     ReduceScatterOp,
+    AllToAllOp,
     MeshPartitionOp,
     PointToPointOp,
     DistributeTensorOp,

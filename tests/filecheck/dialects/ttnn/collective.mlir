@@ -133,3 +133,10 @@ func.func @moe_compute(%0: tensor<1x32x64xbf16, #ttnn_layout13>, %1: tensor<1x32
   %7 = "ttnn.moe_compute"(%0, %1, %2, %3, %4, %5, %6) <{layer_id = 0 : ui32, output_height_shard_dim = 4 : ui32, intermediate_size = 128 : ui32, has_bias = false, cluster_axis = 0 : ui32, mux_core_range_set = #ttnn.core_range_set<[#ttnn.core_range<(0,0), (1,3)>]>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 1>}> : (tensor<1x32x64xbf16, #ttnn_layout13>, tensor<1x32x4xui16, #ttnn_layout14>, tensor<1x32x4xbf16, #ttnn_layout15>, tensor<1x16xui16, #ttnn_layout23>, tensor<1x4x64x128xbf16, #ttnn_layout2>, tensor<1x4x128x64xbf16, #ttnn_layout24>, !ttnn.device) -> tensor<4x32x64xbf16, #ttnn_layout25>
   func.return %7 : tensor<4x32x64xbf16, #ttnn_layout25>
 }
+
+// CHECK-LABEL: func.func @all_to_all(
+// CHECK: "ttnn.all_to_all"({{.*}}) <{split_dim = 0 : si32, concat_dim = -1 : si32, cluster_axis = 1 : ui32}> :
+func.func @all_to_all(%0: tensor<32x16xbf16, #ttnn_layout>) -> tensor<16x32xbf16, #ttnn_layout> {
+  %1 = "ttnn.all_to_all"(%0) <{split_dim = 0 : si32, concat_dim = -1 : si32, cluster_axis = 1 : ui32}> : (tensor<32x16xbf16, #ttnn_layout>) -> tensor<16x32xbf16, #ttnn_layout>
+  func.return %1 : tensor<16x32xbf16, #ttnn_layout>
+}

@@ -235,3 +235,34 @@ func.func @moe_compute(%0: tensor<1x32x64xbf16, #ttnn_layout>, %1: tensor<1x32x4
   %7 = "ttnn.moe_compute"(%0, %1, %2, %3, %4, %5, %6) <{layer_id = 0 : ui32, output_height_shard_dim = 4 : ui32, intermediate_size = 128 : ui32, has_bias = false, cluster_axis = 0 : ui32, mux_core_range_set = #ttnn.core_range_set<[#ttnn.core_range<(0,0), (1,3)>]>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 1>}> : (tensor<1x32x64xbf16, #ttnn_layout>, tensor<1x32x4xui16, #ttnn_layout1>, tensor<1x32x4xbf16, #ttnn_layout2>, tensor<1x16xui16, #ttnn_layout3>, tensor<1x4x64x128xbf16, #ttnn_layout4>, tensor<1x4x128x64xbf16, #ttnn_layout5>, !ttnn.device) -> tensor<4x32x63xbf16, #ttnn_layout6>
   func.return %7 : tensor<4x32x63xbf16, #ttnn_layout6>
 }
+
+// -----
+
+// expected-error: result has size 15 along split_dim, expected a divisor of 32
+#dram = #ttnn.buffer_type<dram>
+#ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+func.func @all_to_all(%0: tensor<32x16xbf16, #ttnn_layout>) -> tensor<15x32xbf16, #ttnn_layout> {
+  %1 = "ttnn.all_to_all"(%0) <{split_dim = 0 : si32, concat_dim = 1 : si32, cluster_axis = 1 : ui32}> : (tensor<32x16xbf16, #ttnn_layout>) -> tensor<15x32xbf16, #ttnn_layout>
+  func.return %1 : tensor<15x32xbf16, #ttnn_layout>
+}
+
+// -----
+
+// expected-error: result has shape (16, 31), expected (16, 32)
+#dram = #ttnn.buffer_type<dram>
+#ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+func.func @all_to_all(%0: tensor<32x16xbf16, #ttnn_layout>) -> tensor<16x31xbf16, #ttnn_layout> {
+  %1 = "ttnn.all_to_all"(%0) <{split_dim = 0 : si32, concat_dim = 1 : si32, cluster_axis = 1 : ui32}> : (tensor<32x16xbf16, #ttnn_layout>) -> tensor<16x31xbf16, #ttnn_layout>
+  func.return %1 : tensor<16x31xbf16, #ttnn_layout>
+}
+
+// -----
+
+// expected-error: result has shape (16, 32, 1), expected the rank of (32, 16)
+#dram = #ttnn.buffer_type<dram>
+#ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+#ttnn_layout1 = #ttnn.ttnn_layout<(d0, d1, d2) -> (d0 * 32 + d1, d2), <1x1>, memref<16x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+func.func @all_to_all(%0: tensor<32x16xbf16, #ttnn_layout>) -> tensor<16x32x1xbf16, #ttnn_layout1> {
+  %1 = "ttnn.all_to_all"(%0) <{split_dim = 0 : si32, concat_dim = 1 : si32, cluster_axis = 1 : ui32}> : (tensor<32x16xbf16, #ttnn_layout>) -> tensor<16x32x1xbf16, #ttnn_layout1>
+  func.return %1 : tensor<16x32x1xbf16, #ttnn_layout1>
+}
