@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 import torch
 
+from tt_xla import options
 from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.program import Argument, FunctionKind, MemoryPlan, Result, Role
 from tt_xla.runtime import Device, device, recorded_runs
+from tt_xla.runtime.emulator.fused import build
 from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.runtime.mesh.expansion import expand
 from tt_xla.runtime.mesh.shards import join, split
@@ -768,6 +770,34 @@ def test_observers_of_runs_see_the_tensors_before_they_are_split(function_builde
     ((program, (x,)),) = runs
     assert program is executable.program
     assert torch.equal(x, drawn(4, 3))
+
+
+# Fused kernels
+
+
+@pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
+def test_chips_share_the_text_of_a_fused_kernel(stacks, function_builder, on_mesh, monkeypatch, tmp_path):
+    """Eight chips compute the same ops on their shards, so one C++ function serves all of them."""
+    monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", "now")
+    monkeypatch.setattr(options, "cache_directory", lambda: tmp_path)
+    mesh = MESHES[8,]
+    f = function_builder("main")
+    x, y = f.argument((4, 64), "bf16"), f.argument((4, 64), "bf16")
+    total = f.op("ttnn.add", (4, 64), "bf16", lhs=f.op("ttnn.multiply", (4, 64), "bf16", lhs=x, rhs=y), rhs=x)
+    summed = f.op("ttnn.all_reduce", (4, 64), "bf16", {"reduce_type": "sum", "cluster_axis": 0}, input=total)
+    executable = on_mesh(
+        mesh,
+        [f.done(f.op("ttnn.subtract", (4, 64), "bf16", lhs=x, rhs=summed))],
+        [(name, Role.INPUT, (32, 64), "bf16", by_rows(0)) for name in ("x", "y")],
+        [((32, 64), "bf16", by_rows(0))],
+    )
+    x, y = drawn(32, 64, dtype=torch.bfloat16), drawn(32, 64, dtype=torch.bfloat16, seed=1)
+    expected = x - (x * y + x).reshape(8, 4, 64).float().sum(0).bfloat16().repeat(8, 1)
+    for _ in range(4):
+        assert torch.equal(run(executable, x, y)[0], expected)
+    fused = executable.executable.fused
+    assert fused.count == 8
+    assert fused._source.count('extern "C"') == 1
 
 
 # Stacked shards

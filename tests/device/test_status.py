@@ -127,3 +127,18 @@ def main_without_exit(arguments):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert not ended.value.code
+
+
+def test_each_chip_of_a_system_is_shown():
+    board = Device(load_target("n300"))
+    for chip in (board, board.chip(1)):
+        chip.begin_run()
+        chip.reporter.end(1000.0)
+    board.chip(1).begin_run()
+    board.chip(1).reporter.end(1000.0)
+    reports = sorted(status.read_all(), key=lambda report: report.chip)
+    assert [(report.system, report.chip, report.runs) for report in reports] == [("n300", 0, 1), ("n300", 1, 2)]
+    assert [smi.row(report)["chip"] for report in reports] == [0, 1]
+    status.request_reset(reports[1])
+    board.begin_run()
+    assert board.chip(1).reporter.begin()

@@ -117,7 +117,8 @@ class Grouping:
                 moves = step.instruction.op in MOVES and key is not _SMALL  # moves cost nothing where they stand
                 if position in moved:
                     continue
-                if self._keys[position] == key and not moves and passed.isdisjoint(step.inputs):
+                alike = self._keys[position] == key and step.chip == self._steps[start].chip
+                if alike and not moves and passed.isdisjoint(step.inputs):
                     order.append(position)
                     moved.add(position)
                 else:
@@ -128,7 +129,8 @@ class Grouping:
         """Returns the runs of steps that are worth a fused kernel; ``results`` are the function's."""
         fusions: list[Fusion] = []
         start = 0
-        for key, group in itertools.groupby(self._keys):
+        # Chips have kernels of their own, whose text is then the same.
+        for (key, _), group in itertools.groupby(zip(self._keys, (step.chip for step in self._steps), strict=True)):
             end = start + len([*group])
             if key is not None:
                 fusion = _fusion(self._steps, start, end, None if key is _SMALL else key, results)
@@ -460,13 +462,13 @@ def _step(fusion: Fusion, steps: Sequence[Step]) -> Step:
     drops = [value for step in inside for value in step.drops if value not in inner]
     first = inside[0].instruction
     instruction = Instruction(first.op, first.operands, fusion.outputs, first.attributes, first.location)
-    return Step(instruction, fusion.inputs, drops, inside[0].context)
+    return Step(instruction, fusion.inputs, drops, inside[0].context, chip=inside[0].chip)
 
 
 def _renumbered(step: Step, numbers: Mapping[int, int]) -> Step:
     results = tuple(numbers[value] for value in step.instruction.results)
     instruction = Instruction(step.instruction.op, {}, results, step.instruction.attributes)
-    return Step(instruction, tuple(numbers[value] for value in step.inputs), [], step.context, step.key)
+    return replace(step, instruction=instruction, inputs=tuple(numbers[value] for value in step.inputs), drops=[])
 
 
 def _operand(tensor: torch.Tensor) -> Operand:
