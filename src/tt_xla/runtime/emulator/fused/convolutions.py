@@ -39,6 +39,9 @@ def _takes(context: Context, attributes: Attributes) -> bool:
     if dtypes not in ({torch.bfloat16}, {torch.float32}):
         return False
     geometry = Geometry.of(attributes)
+    # oneDNN skips terms of the padding, which would show beside infinite weights.
+    if any(geometry.sides) or geometry.groups != 1 or geometry.activation not in (None, "relu"):
+        return False
     outputs, rows = geometry.out_channels, geometry.batch_size * math.prod(_out_sizes(geometry))
     pixels = geometry.batch_size * geometry.input_height * geometry.input_width
     flat = context.spec("input").shape == (1, 1, pixels, geometry.in_channels)
@@ -48,18 +51,17 @@ def _takes(context: Context, attributes: Attributes) -> bool:
     stored_as = (geometry.conv2d_config or {}).get("weights_dtype")
     as_they_are = not stored_as or not DataType(stored_as).is_block_float
     one_product = matrix_unit.is_one_product(attributes.get("compute_config"), silicon=context.silicon)
-    unpadded = not any(geometry.sides)  # oneDNN skips terms of the padding, which would show beside infinite weights
-    plain = unpadded and geometry.groups == 1 and geometry.activation in (None, "relu") and as_they_are and one_product
-    return plain and flat and whole_bias and weights and is_small(context, geometry)
+    plain = as_they_are and one_product and flat and whole_bias and weights
+    return plain and is_small(context, geometry)
 
 
 def _out_sizes(geometry: Geometry) -> tuple[int, int]:
-    """Height and width of the result."""
-    stride, padding, dilation, _ = geometry.window
+    """Height and width of the result of a convolution without padding."""
+    stride, _, dilation, _ = geometry.window
     height, width = (
-        (size + 2 * pad - spread * (taps - 1) - 1) // step + 1
-        for size, pad, spread, taps, step in zip(
-            geometry.image_shape[2:], padding, dilation, geometry.weight[2:], stride, strict=True
+        (size - spread * (taps - 1) - 1) // step + 1
+        for size, spread, taps, step in zip(
+            geometry.image_shape[2:], dilation, geometry.weight[2:], stride, strict=True
         )
     )
     return height, width
@@ -118,15 +120,13 @@ def _computed(
     """Computes the product of patches by the compiled probe, and what comes after the sum by torch."""
     loop, order, *end = form.split()
     geometry = Geometry.of(attributes)
-    padding = geometry.window[1]
     outputs = geometry.out_channels
     bits = matrix_unit.source_bits(attributes.get("compute_config"), silicon=context.silicon)
     image, weight = (
         matrix_unit.significant(tensor.to(torch.float32), count)
         for tensor, count in zip((geometry.input_image(tensors[0]), geometry.oihw(tensors[1])), bits, strict=True)
     )
-    rows = F.pad(image, (padding[1], padding[1], padding[0], padding[0]))
-    rows, following = (_patches(each, geometry, _LOOPS[loop]) for each in (rows, F.pad(rows, (0, 1))[..., 1:]))
+    rows, following = (_patches(each, geometry, _LOOPS[loop]) for each in (image, F.pad(image, (0, 1))[..., 1:]))
     columns = weight.permute(0, *("cyx".index(name) + 1 for name in _LOOPS[loop]))
     rows, columns = rows.flatten(1), columns.flatten(1)
     if order == "pairs" and rows.shape[1] % 2:
@@ -142,7 +142,7 @@ def _computed(
 
 
 def _patches(image: torch.Tensor, geometry: Geometry, names: str) -> torch.Tensor:
-    """Returns the patches [rows, ...] of a padded image NCHW, with the dimensions of a patch in this order."""
+    """Returns the patches [rows, ...] of an image NCHW, with the dimensions of a patch in this order."""
     stride, _, dilation, _ = geometry.window
     _, channels, height, width = geometry.weight
     patches = F.unfold(image, (height, width), dilation=dilation, stride=stride)
@@ -212,24 +212,19 @@ def _emitted(
 
 
 def _pixel(place: Place, geometry: Geometry, *, following: bool = False) -> str:
-    """Returns the C++ of an element of the padded image, in batch ``i`` under row ``y``, column ``x``, channel ``c``
-    of the kernel when that computes row ``h`` and column ``w`` of the result.
+    """Returns the C++ of an element of the image: in batch ``i``, under row ``y``, column ``x`` and channel ``c`` of
+    the kernel when that computes row ``h`` and column ``w`` of the result.
 
     Args:
-        following: returns the first channel one column further on. oneDNN multiplies it by 0 where a pair has no second
-            element, which shows where it is infinite or NaN.
+        following: returns the first channel one column further on, 0 beyond the image. oneDNN multiplies it by 0 where
+            a pair has no second element, which shows where it is infinite or NaN.
     """
     stride, _, dilation, _ = geometry.window
-    top, bottom, left, right = geometry.sides
-    row = f"h * {stride[0]} + y * {dilation[0]} - {top}"
-    column = f"w * {stride[1]} + x * {dilation[1]} - {left - following}"
     height, width = geometry.input_height, geometry.input_width
+    row, column = f"h * {stride[0]} + y * {dilation[0]}", f"w * {stride[1]} + x * {dilation[1]} + {int(following)}"
     at = f"(i * {height} + {row}) * {width} + {column}"
     value = f"load({place.at(0, 0, at, 0 if following else 'c')})"
-    if not (following or top or bottom or left or right):
-        return value
-    inside = f"(unsigned long)({row}) < {height} && (unsigned long)({column}) < {width}"
-    return f"({inside} ? {value} : 0.0f)"
+    return f"({column} < {width} ? {value} : 0.0f)" if following else value
 
 
 CONVOLUTIONS = Family(
