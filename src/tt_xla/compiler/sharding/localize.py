@@ -16,6 +16,7 @@ from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.gspmd import HLO_SHARDING
 from tt_xla.compiler.sharding.propagate import propagate
 from tt_xla.compiler.sharding.requests import Requests, requests
+from tt_xla.compiler.sharding.round_trip import FRONTEND_ATTRIBUTES
 from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, as_sharding, manual_digits, tensor_shardings
 from tt_xla.compiler.sharding.walk import attribute_names, entry_function, functions, walk
 from tt_xla.errors import InternalCompilerError
@@ -23,8 +24,7 @@ from tt_xla.ir.mesh import Mesh, Shape, Sharding, replicated
 
 __all__ = ["Localized", "localize", "rules"]
 
-_FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
-_SIGNATURE_SHARDINGS = (SHARDING, HLO_SHARDING, _FRONTEND_ATTRIBUTES)
+_SIGNATURE_SHARDINGS = (SHARDING, HLO_SHARDING, FRONTEND_ATTRIBUTES)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class _Localization:
         """Emits the module of one chip."""
         local: Any = ir.Module.create(self.module.operation.location)
         for name in attribute_names(self.module.operation):
-            if name != _FRONTEND_ATTRIBUTES:
+            if name != FRONTEND_ATTRIBUTES:
                 local.operation.attributes[name] = self.module.operation.attributes[name]
         body = self.entry.regions[0].blocks[0]
         arguments = [self._entry_sharding(value, "arg_attrs", i) for i, value in enumerate(body.arguments)]

@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 from jaxlib.mlir.passmanager import PassManager
 
-from tt_xla.compiler.sharding import gspmd
+from tt_xla.compiler.sharding import gspmd, round_trip
 from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, Writer, rewrite_for_one_mesh, tensor_shardings
 from tt_xla.compiler.sharding.walk import attribute_names, copy_body, functions, inline_calls, walk
 from tt_xla.errors import CompileError, MalformedModuleError
@@ -20,14 +20,6 @@ from tt_xla.errors import CompileError, MalformedModuleError
 COMPOSITE = "tt.composite"
 """Attribute of a named computation: the name, attributes and decomposition of the composite that it stands for."""
 
-_ROUND_TRIP = "xla.sdy"
-"""Start of the names that XLA gives to Shardy's attributes and ops where it hides them from StableHLO's tools."""
-
-_IMPORT_ROUND_TRIP = (
-    "xla-sdy-round-trip-import-shardy-attrs",
-    "xla-sdy-import-sdy-custom-calls",
-    "xla-sdy-round-trip-shard-map-import",
-)
 _PROPAGATE = (
     "sdy-sharding-group-import",
     "sdy-add-data-flow-edges",
@@ -52,8 +44,7 @@ def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) 
     """
     copy: Any = module.operation.clone()
     _verify(copy)
-    if _ROUND_TRIP in str(copy):
-        _run(copy, _IMPORT_ROUND_TRIP)
+    round_trip.restore(copy)
     meshes = Meshes(copy, partitions)
     if meshes.chips > chips:
         raise CompileError(

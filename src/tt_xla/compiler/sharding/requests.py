@@ -11,13 +11,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from tt_xla.compiler.sharding.gspmd import HLO_SHARDING
+from tt_xla.compiler.sharding.round_trip import FRONTEND_ATTRIBUTES, MESHES
 from tt_xla.compiler.sharding.shardings import SHARDING
 from tt_xla.compiler.sharding.walk import entry_function
 from tt_xla.errors import CompileError, MalformedModuleError
-
-_FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
-_MESHES_AS_TEXT = "xla.sdy.meshes"
-"""Frontend attribute of a module in whose text XLA keeps the meshes when it replaces ``sdy`` by custom calls."""
 
 _AXIS_SIZE = re.compile(r'\\?"[^"\\]*\\?"=(\d+)')
 
@@ -69,16 +66,16 @@ def _has_large_mesh(module: Any) -> bool:
             if math.prod(sizes) > 1:
                 return True
     attributes = module.operation.attributes
-    if _FRONTEND_ATTRIBUTES not in attributes:
+    if FRONTEND_ATTRIBUTES not in attributes:
         return False
-    frontend = attributes[_FRONTEND_ATTRIBUTES]
+    frontend = attributes[FRONTEND_ATTRIBUTES]
     if not isinstance(frontend, ir.DictAttr):
-        raise MalformedModuleError(f"The module attribute {_FRONTEND_ATTRIBUTES} is {frontend}, expected a dictionary.")
-    if _MESHES_AS_TEXT not in frontend:
+        raise MalformedModuleError(f"The module attribute {FRONTEND_ATTRIBUTES} is {frontend}, expected a dictionary.")
+    if MESHES not in frontend:
         return False
-    text = frontend[_MESHES_AS_TEXT]
+    text = frontend[MESHES]
     if not isinstance(text, ir.StringAttr):
-        raise MalformedModuleError(f"The frontend attribute {_MESHES_AS_TEXT} is {text}, expected a string.")
+        raise MalformedModuleError(f"The frontend attribute {MESHES} is {text}, expected a string.")
     return any(int(size) > 1 for size in _AXIS_SIZE.findall(text.value))
 
 
@@ -87,6 +84,6 @@ def _given(function: Any) -> set[tuple[str, int]]:
     for name, kind in (("arg_attrs", "arguments"), ("res_attrs", "results")):
         if name in function.attributes:
             for number, attributes in enumerate(function.attributes[name]):
-                if any(key in attributes for key in (SHARDING, HLO_SHARDING, _FRONTEND_ATTRIBUTES)):
+                if any(key in attributes for key in (SHARDING, HLO_SHARDING, FRONTEND_ATTRIBUTES)):
                     found.add((kind, number))
     return found

@@ -278,6 +278,7 @@ def manual_digits(op: Any, meshes: Meshes) -> Digits:
     references = [
         sdy.TensorShardingAttr(attribute).mesh_or_ref
         for key in _PER_VALUE
+        if key in op.attributes
         for attribute in per_value(op.attributes[key])
     ]
     if names and not references:

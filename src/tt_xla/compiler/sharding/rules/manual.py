@@ -11,7 +11,7 @@ from tt_xla.compiler.sharding import gspmd
 from tt_xla.compiler.sharding.builder import COLLECTIVES
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.rules.structure import integers
+from tt_xla.compiler.sharding.round_trip import GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL
 from tt_xla.compiler.sharding.shardings import per_value
 from tt_xla.errors import CompileError
 from tt_xla.ir.mesh import Shape, Sharding, replicated
@@ -84,6 +84,20 @@ def custom_call(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
         return [part]
     if target == gspmd.SHARD_TO_FULL:
         return [_shard_to_full(context, op, operands[0])]
+    if target.endswith(GLOBAL_TO_LOCAL):
+        shardings = map(context.sharding_of, per_value(op.attributes["in_shardings"]))
+        manual = context.manual_axes(op)
+        return [
+            enter(context.reshard(operand, sharding), manual, shape_of(result))
+            for operand, sharding, result in zip(operands, shardings, op.results, strict=True)
+        ]
+    if target.endswith(LOCAL_TO_GLOBAL):
+        shardings = map(context.sharding_of, per_value(op.attributes["out_shardings"]))
+        manual = context.manual_axes(op)
+        return [
+            leave(context, part, manual, sharding, shape_of(result))
+            for part, sharding, result in zip(operands, shardings, op.results, strict=True)
+        ]
     if target in ANNOTATIONS and len(operands) == len(op.results) == 1:
         values = context.copy(op, [operands[0].value], [operands[0].value.type])
         return context.shards(op, values, [operands[0].sharding])
@@ -126,5 +140,3 @@ def _check_part(context: Localizer, op: Any, operand: Shard, part: Shard) -> Non
 
 ANNOTATIONS = frozenset({"LayoutConstraint", "MoveToDevice", "MoveToHost", "annotate_device_placement", "dce_sink"})
 """Targets of custom calls that return their operand."""
-
-__all__ = ["collective", "custom_call", "integers", "manual_computation", "own_number"]

@@ -1,0 +1,56 @@
+"""Shardy's attributes and ops in the form in which XLA hides them from StableHLO's tools."""
+
+from __future__ import annotations
+
+import pytest
+
+from tt_xla.compiler.sharding import localize
+from tt_xla.compiler.stablehlo import parse_module
+from tt_xla.errors import MalformedModuleError
+
+MODULE = r"""
+module attributes {mhlo.num_partitions = 8 : i32, mhlo.frontend_attributes = {
+    xla.sdy.meshes = "{mesh = #sdy.mesh<[\\\22x\\\22=4, \\\22y\\\22=2]>}"}} {
+  func.func public @main(%arg0: tensor<8x16xf32> {
+      mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@mesh, [{\\\22x\\\22}, {}]>"},
+      mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"}) -> tensor<8x16xf32> {
+    %0 = stablehlo.custom_call @Sharding(%arg0) {
+      mhlo.frontend_attributes = {
+        xla.sdy.sharding = "#sdy.sharding_per_value<[<@mesh, [{\\\22x\\\22}, {\\\22y\\\22}]>]>"},
+      mhlo.sharding = "{devices=[4,2]<=[8]}"} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %1 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%0) {mhlo.frontend_attributes = {
+      xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\\\22x\\\22}, {}]>]>",
+      xla.sdy.manual_axes = "#sdy<manual_axes{\\\22x\\\22}>"}} : (tensor<8x16xf32>) -> tensor<2x16xf32>
+    %2 = call @xla.sdy.manual_computation_body(%1) : (tensor<2x16xf32>) -> tensor<2x16xf32>
+    %3 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%2) {mhlo.frontend_attributes = {
+      xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\\\22x\\\22}, {}]>]>",
+      xla.sdy.manual_axes = "#sdy<manual_axes{\\\22x\\\22}>"}} : (tensor<2x16xf32>) -> tensor<8x16xf32>
+    %4 = stablehlo.custom_call @xla.sdy.FuncResultSharding(%3) {has_side_effect = true, mhlo.frontend_attributes = {
+      xla.sdy.sharding = "#sdy.sharding_per_value<[<@mesh, [{}, {\\\22y\\\22}]>]>"}}
+      : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    return %4 : tensor<8x16xf32>
+  }
+  func.func private @xla.sdy.manual_computation_body(%arg0: tensor<2x16xf32>) -> tensor<2x16xf32> {
+    %0 = stablehlo.negate %arg0 : tensor<2x16xf32>
+    return %0 : tensor<2x16xf32>
+  }
+}
+"""
+
+
+def test_the_hidden_form_is_read() -> None:
+    localized = localize(parse_module(MODULE), 8)
+    assert localized is not None
+    assert localized.mesh.axes == ("x", "y")
+    assert [sharding.dims for sharding, _ in localized.arguments] == [((0,), ())]
+    assert [sharding.dims for sharding, _ in localized.results] == [((), (1,))]
+    text = str(localized.module)
+    assert "xla.sdy" not in text
+    assert "custom_call" not in text
+    assert text.count("stablehlo.negate") == 1
+
+
+def test_damaged_text_is_refused() -> None:
+    damaged = MODULE.replace(r"#sdy.sharding<@mesh, [{\\\22x\\\22}, {}]>", "#sdy.sharding<@mesh")
+    with pytest.raises(MalformedModuleError, match="is not an attribute of Shardy's"):
+        localize(parse_module(damaged), 8)
