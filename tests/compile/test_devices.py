@@ -60,13 +60,10 @@ def constraint(size: int) -> str:
     return f'%1 = sdy.sharding_constraint %0 <mesh<["x"={size}]>, [{{"x"}}, {{}}]> : tensor<4x4xf32>'
 
 
-SPLIT_ARGUMENT = 'sdy.sharding = #sdy.sharding<mesh<["x"=2]>, [{"x"}, {}]>'
+SPLIT = 'sdy.sharding = #sdy.sharding<mesh<["x"=2]>, [{"x"}, {}]>'
 MESHES_AS_TEXT = 'mhlo.frontend_attributes = {{xla.sdy.meshes = "{{mesh = #sdy.mesh<[\\22x\\22={}]>}}"}}'
 
 SEVERAL = {
-    "argument, GSPMD": (module(KEEP, argument='mhlo.sharding = "{devices=[2,1]<=[2]}"'), "the sharding of argument 0"),
-    "argument, Shardy": (module(KEEP, argument=SPLIT_ARGUMENT), "the sharding of argument 0"),
-    "result, Shardy": (module(KEEP, result=SPLIT_ARGUMENT), "the sharding of result 0"),
     "custom call": (module(sharding_call("{devices=[1,2]<=[2]}")), r"the sharding of a stablehlo\.custom_call"),
     "constraint": (module(constraint(2)), r"the sharding of a sdy\.sharding_constraint"),
     "copies": (
@@ -88,7 +85,10 @@ TOO_MANY = {
     "partitions": (module(KEEP, "mhlo.num_partitions = 2 : i32"), r"for 2 chips, but the system has 1"),
     "replicas": (module(KEEP, "mhlo.num_replicas = 4 : i32"), r"for 4 replicas \(mhlo\.num_replicas\)"),
     "mesh": (module(KEEP, before=mesh(2)), r"for 2 chips, but the system has 1"),
-    "mesh as text": (module(KEEP, MESHES_AS_TEXT.format(2)), r"jaxlib does not offer the passes"),
+    "mesh as text": (module(KEEP, MESHES_AS_TEXT.format(2)), r"for 2 chips, but the system has 1"),
+    "argument, GSPMD": (module(KEEP, argument='mhlo.sharding = "{devices=[2,1]<=[2]}"'), "for 2 chips, but"),
+    "argument, Shardy": (module(KEEP, argument=SPLIT), "for 2 chips, but the system has 1"),
+    "result, Shardy": (module(KEEP, result=SPLIT), "for 2 chips, but the system has 1"),
 }
 
 

@@ -185,3 +185,19 @@ def test_a_part_of_an_axis_becomes_an_axis() -> None:
     assert localized is not None
     assert localized.mesh.shape == (2, 2, 2)
     assert localized.arguments[0][0].dims == ((0,), (1, 2))
+
+
+ALONE = {
+    "tiles": module(attributes="", meshes="", argument='mhlo.sharding = "{devices=[4,2]<=[8]}"'),
+    "a mesh within": module(
+        attributes="", meshes="", argument='sdy.sharding = #sdy.sharding<mesh<["x"=4, "y"=2]>, [{"x"}, {"y"}]>'
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ALONE)
+def test_a_sharding_alone_says_the_number_of_chips(case: str) -> None:
+    localized = localize(parse_module(ALONE[case]), 8)
+    assert localized is not None
+    assert localized.mesh.shape == (4, 2)
+    assert localized.arguments[0][0].dims == ((0,), (1,))

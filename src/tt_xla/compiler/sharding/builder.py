@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -194,13 +194,30 @@ class Builder:
         shape[dim] = sum(local_shape(value)[dim] for value in parts)
         return self.result("concatenate", parts, tensor(shape, element_type(parts[0])), {"dimension": i64(dim)})
 
+    def by_parts(self, value: Any, apply: Callable[[Any], Any]) -> Any:
+        """Applies a function to a tensor; to real and imaginary parts, which chips exchange, if it is complex."""
+        element = element_type(value)
+        if not isinstance(element, ir.ComplexType):
+            return apply(value)
+        type_ = tensor(local_shape(value), element.element_type)
+        real, imaginary = (apply(self.result(name, [value], type_)) for name in ("real", "imag"))
+        return self.result("complex", [real, imaginary], tensor(local_shape(real), element))
+
     def all_gather(self, value: Any, dim: int, groups: list[list[int]]) -> Any:
+        """Joins the values of the chips of each group along a dimension."""
+        return self.by_parts(value, lambda part: self._all_gather(part, dim, groups))
+
+    def _all_gather(self, value: Any, dim: int, groups: list[list[int]]) -> Any:
         shape = local_shape(value)
         shape[dim] *= len(groups[0])
         attributes = {"all_gather_dim": i64(dim), **self._groups(groups)}
         return self.result("all_gather", [value], tensor(shape, element_type(value)), attributes)
 
     def all_to_all(self, value: Any, split: int, concat: int, groups: list[list[int]]) -> Any:
+        """Splits a value along a dimension among the chips of each group, and joins what they send along another."""
+        return self.by_parts(value, lambda part: self._all_to_all(part, split, concat, groups))
+
+    def _all_to_all(self, value: Any, split: int, concat: int, groups: list[list[int]]) -> Any:
         count, shape = len(groups[0]), local_shape(value)
         shape[split] //= count
         shape[concat] *= count
@@ -215,6 +232,9 @@ class Builder:
 
     def collective_permute(self, value: Any, pairs: Sequence[tuple[int, int]]) -> Any:
         """Sends a value between chips. A chip that no pair names as its target gets zeros."""
+        return self.by_parts(value, lambda part: self._collective_permute(part, pairs))
+
+    def _collective_permute(self, value: Any, pairs: Sequence[tuple[int, int]]) -> Any:
         attributes = {
             "source_target_pairs": dense(np.array(pairs, np.int64)),
             "channel_handle": self.channel(),
@@ -222,12 +242,19 @@ class Builder:
         return self.result("collective_permute", [value], value.type, attributes)
 
     def all_reduce(self, value: Any, kind: str, groups: list[list[int]]) -> Any:
-        """Combines a value over groups of chips with an op of ``REDUCERS``."""
+        """Combines a value over groups of chips with an op of ``REDUCERS``; complex numbers can be added."""
+        return self.by_parts(value, lambda part: self._all_reduce(part, kind, groups))
+
+    def _all_reduce(self, value: Any, kind: str, groups: list[list[int]]) -> Any:
         op = self.op("all_reduce", [value], [value.type], self._groups(groups), regions=1)
         self.reducer(op.regions[0], element_type(value), kind)
         return op.results[0]
 
     def reduce_scatter(self, value: Any, kind: str, dim: int, groups: list[list[int]]) -> Any:
+        """Combines a value over groups of chips, each of which gets its part of a dimension."""
+        return self.by_parts(value, lambda part: self._reduce_scatter(part, kind, dim, groups))
+
+    def _reduce_scatter(self, value: Any, kind: str, dim: int, groups: list[list[int]]) -> Any:
         shape = local_shape(value)
         shape[dim] //= len(groups[0])
         attributes = {"scatter_dimension": i64(dim), **self._groups(groups)}

@@ -45,6 +45,8 @@ def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) 
     copy: Any = module.operation.clone()
     _verify(copy)
     round_trip.restore(copy)
+    if any(_names_no_mesh(attribute) for op in walk(copy.operation) for attribute in tensor_shardings(op)):
+        _run(copy, ("sdy-lift-inlined-meshes",))
     meshes = Meshes(copy, partitions)
     if meshes.chips > chips:
         raise CompileError(
@@ -63,6 +65,11 @@ def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) 
     _verify(copy)
     _run(copy, _PROPAGATE)
     return copy, meshes
+
+
+def _names_no_mesh(attribute: Any) -> bool:
+    """Whether a sharding contains its mesh instead of naming it."""
+    return sdy.MeshAttr.isinstance(sdy.TensorShardingAttr(attribute).mesh_or_ref)
 
 
 def _verify(module: Any) -> None:

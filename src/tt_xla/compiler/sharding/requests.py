@@ -16,6 +16,8 @@ from tt_xla.compiler.sharding.shardings import SHARDING
 from tt_xla.compiler.sharding.walk import entry_function
 from tt_xla.errors import CompileError, MalformedModuleError
 
+_TILE_SIZES = re.compile(r"devices=\[([\d,]+)\]")
+_INLINE_MESH = re.compile(r"<mesh<\[([^\]]*)\]")
 _AXIS_SIZE = re.compile(r'\\?"[^"\\]*\\?"=(\d+)')
 
 
@@ -26,7 +28,7 @@ class Requests:
     several: bool
     """Whether it is for several."""
     partitions: int | None
-    """Its ``mhlo.num_partitions`` if that is more than one."""
+    """Number of chips if it says that: ``mhlo.num_partitions``, or the devices of a sharding without a mesh."""
     given: frozenset[tuple[str, int]]
     """The arguments and results of the entry function whose sharding is given: which of both, and their number."""
 
@@ -46,9 +48,13 @@ def requests(module: Any) -> Requests:
             hint="Use jax.jit with shardings, or jax.shard_map, in place of jax.pmap.",
         )
     several = partitions > 1 or _has_large_mesh(module)
+    entry = entry_function(module)
+    if not several:
+        partitions = _chips_of_signature(entry)
+        several = partitions > 1
     if not several:
         return Requests(False, None, frozenset())
-    return Requests(True, partitions if partitions > 1 else None, frozenset(_given(entry_function(module))))
+    return Requests(True, partitions if partitions > 1 else None, frozenset(_given(entry)))
 
 
 def _count(attributes: Any, name: str) -> int:
@@ -77,6 +83,21 @@ def _has_large_mesh(module: Any) -> bool:
     if not isinstance(text, ir.StringAttr):
         raise MalformedModuleError(f"The frontend attribute {MESHES} is {text}, expected a string.")
     return any(int(size) > 1 for size in _AXIS_SIZE.findall(text.value))
+
+
+def _chips_of_signature(function: Any) -> int:
+    """Returns the number of chips that the shardings of arguments and results are for; 1 if they say nothing."""
+    for name in ("arg_attrs", "res_attrs"):
+        if name not in function.attributes:
+            continue
+        for attributes in function.attributes[name]:
+            for key, sizes in ((HLO_SHARDING, _TILE_SIZES), (SHARDING, _INLINE_MESH)):
+                match = sizes.search(str(attributes[key])) if key in attributes else None
+                if match is not None:
+                    count = math.prod(int(size) for size in re.findall(r"(?<![\w.])\d+", match[1]))
+                    if count > 1:
+                        return count
+    return 1
 
 
 def _given(function: Any) -> set[tuple[str, int]]:
