@@ -6,6 +6,7 @@ and one mesh, calls are inlined, and Shardy's propagation has run.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -25,7 +26,7 @@ _PROPAGATE = (
     "sdy-add-data-flow-edges",
     "sdy-apply-sharding-constraints",
     "sdy-user-priority-propagate{conservative-propagation=true}",
-    "func.func(sdy-sink-data-flow-edges)",
+    "sdy-sink-data-flow-edges",
 )
 
 
@@ -81,20 +82,30 @@ def _verify(module: Any) -> None:
 
 
 def _run(module: Any, passes: tuple[str, ...]) -> None:
-    pipeline = f"builtin.module({','.join(passes)})"
     with module.context:
         try:
-            parsed = PassManager.parse(pipeline)
-        except ValueError as error:
-            raise CompileError(
-                f"This jaxlib does not offer the passes {', '.join(passes)}, which the module's shardings need.",
-                hint="Write the shardings as sdy attributes and ops.",
-            ) from error
-        try:
-            parsed.run(module.operation)
+            PassManager.parse(_pipeline(passes)).run(module.operation)
         except ir.MLIRError as error:
             reason = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
             raise CompileError(f"Shardy cannot propagate the shardings of the module: {reason}.") from error
+
+
+@functools.cache
+def _pipeline(passes: tuple[str, ...]) -> str:
+    """Returns a pipeline of passes, each on the module or on its functions as this version of jaxlib has it."""
+    return f"builtin.module({','.join(_placed(name) for name in passes)})"
+
+
+def _placed(name: str) -> str:
+    for form in (name, f"func.func({name})"):
+        try:
+            PassManager.parse(f"builtin.module({form})")
+        except ValueError:
+            continue
+        return form
+    raise CompileError(
+        f"This jaxlib does not offer the pass {name}, which the module's shardings need.", hint="Install a newer jax."
+    )
 
 
 def _check_shardings(module: Any, meshes: Meshes) -> None:
