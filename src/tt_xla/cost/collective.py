@@ -71,7 +71,9 @@ def collective(instruction: Instruction, values: Sequence[TensorSpec], rates: Ra
     """
     works = _works(instruction, values)
     axis = _axis(instruction, values, rates)
-    return _cost(rates, [exchange(step, axis, max(work.bytes for work in works), rates) for step in steps], works, axis)
+    joins = steps == ("all_gather",)
+    size = max((work.bytes for work in works[1:]), default=0) if joins else works[0].bytes
+    return _cost(rates, [exchange(step, axis, size, rates) for step in steps], works, axis)
 
 
 def exchange(kind: str, axis: MeshAxis, size: float, rates: Rates) -> tuple[float, float]:
@@ -89,7 +91,7 @@ def exchange(kind: str, axis: MeshAxis, size: float, rates: Rates) -> tuple[floa
     # Chips of other groups share the links between neighbours that are several chips apart.
     bandwidth = rates.link_bandwidth * axis.links * (2 if axis.ring else 1) / axis.stride
     crossing = _bottleneck_bytes(kind, axis.size, size) / (bandwidth * path.efficiency)
-    if kind == "all_gather":
+    if kind == "all_gather" and axis.size > 1:
         crossing = max(crossing, size / axis.size / (rates.sender_bandwidth * axis.links))
     return figures.start_cycles * rates.cycle_us, hops * (
         axis.stride * rates.hop + path.hop_cycles * rates.cycle_us

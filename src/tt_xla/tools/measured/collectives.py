@@ -33,7 +33,7 @@ def collective(row: Row, line: int, name: str, arch: str) -> Measurement:
     if op not in OPS:
         raise RowError(f"op {op!r} is unknown; expected one of {', '.join(OPS)}")
     chips, links, size = (integer(row, column) for column in ("chips", "links", "size_bytes"))
-    target = _system(board_target(row.get("arch") or arch), row["topology"].strip(), chips, links)
+    target = system(board_target(row.get("arch") or arch), row["topology"].strip(), chips, links)
     memory = f"{row.get('memory') or 'DRAM'}_INTERLEAVED"
 
     def split(parts: int) -> tuple[int, ...]:
@@ -56,8 +56,14 @@ def collective(row: Row, line: int, name: str, arch: str) -> Measurement:
 
 
 @functools.cache
-def _system(target: Target, topology: str, chips: int, channels: int) -> Target:
+def system(target: Target, topology: str, chips: int, channels: int) -> Target:
     """Returns a system whose chips form one line or ring.
+
+    Args:
+        target: the chip.
+        topology: ``line`` or ``ring``.
+        chips: number of chips.
+        channels: number of channels between neighbours.
 
     Raises:
         RowError: the topology is unknown, or the number of chips is no mesh.

@@ -17,6 +17,7 @@ from typing import Any
 
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.layout import TILE, DataType
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import TensorSpec
 from tt_xla.target import Target
 from tt_xla.tools.measured import collectives
@@ -34,7 +35,7 @@ from tt_xla.tools.measured.measurement import (
     step,
     tensor,
 )
-from tt_xla.tools.measured.op_codes import ATTENTION, ELEMENTWISE, MATMUL, OpRow, translate, unary_name
+from tt_xla.tools.measured.op_codes import ATTENTION, COLLECTIVE, ELEMENTWISE, MATMUL, OpRow, translate, unary_name
 
 MeasuredRow = Measurement | Unpriced
 
@@ -252,7 +253,24 @@ def _profiled(row: OpRow, line: int, target: Any, measured: float) -> Measuremen
     instruction, values = step(op, inputs, outputs, attributes)
     shapes = ", ".join("x".join(map(str, spec.shape)) for spec in inputs[:2])
     label = f"{row.code.removesuffix('DeviceOperation')} {shapes}"
-    return Measurement(line, label, family, instruction, values, target, measured)
+    if family != COLLECTIVE:
+        return Measurement(line, label, family, instruction, values, target, measured)
+    target, chips = _linked(row, target)
+    return Measurement(line, label, family, instruction, values, target, measured, mesh=Mesh((chips,), ("x",)))
+
+
+def _linked(row: OpRow, target: Target) -> tuple[Target, int]:
+    """Returns the chips along the axis of a collective as a system, and their number.
+
+    Raises:
+        RowError: the row does not name them.
+    """
+    numbers = {name: _count(row.text(name)) for name in ("ring_size", "num_links")}
+    chips = numbers["ring_size"]
+    if not chips:
+        raise RowError("the attributes lack ring_size, the number of chips")
+    topology = "ring" if row.text("topology") == "Ring" else "line"
+    return collectives.system(target, topology, chips, max(numbers["num_links"], 1)), chips
 
 
 _ATTRIBUTE = re.compile(r"'([^']+)': '([^']*)'")

@@ -320,7 +320,8 @@ def _attention_decode(row: OpRow) -> Translation:
 
 
 def _collective(op: str) -> Translate:
-    return lambda row: (op, [row.first], [row.out], {})
+    """Returns the rule of an exchange. Its last output is the result; those before are buffers."""
+    return lambda row: (op, [row.first], row.outputs[-1:], {"cluster_axis": 0})
 
 
 MATMUL, ATTENTION, ELEMENTWISE = "matmul", "attention", "elementwise"
@@ -404,6 +405,7 @@ OP_CODES: dict[str, tuple[str, Translate]] = {
     "AllReduceAsync": (COLLECTIVE, _collective("all_reduce")),
     "ReduceScatter": (COLLECTIVE, _collective("reduce_scatter")),
     "ReduceScatterMinimalAsync": (COLLECTIVE, _collective("reduce_scatter")),
+    "AllToAllAsyncGeneric": (COLLECTIVE, _collective("all_to_all")),
     "AllBroadcast": (COLLECTIVE, _collective("all_gather")),
 }
 
