@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tt_xla.compiler import compile_module, parse_module
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.mesh import Mesh
@@ -100,3 +101,42 @@ def test_a_system_with_too_few_chips_is_an_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["estimate", str(path), "--target", "n300"])
     assert result.exit_code != 0
     assert "A mesh of 2x4 needs 8 chips; n300 has 2 chips" in str(result.exception)
+
+
+SHARDED = """
+module @jit_f attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=4]>
+  func.func public @main(
+      %arg0: tensor<512x1024xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>},
+      %arg1: tensor<1024x2048xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}
+  ) -> (tensor<512x2048xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+        : (tensor<512x1024xbf16>, tensor<1024x2048xbf16>) -> tensor<512x2048xbf16>
+    return %0 : tensor<512x2048xbf16>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_the_compiler_prices_exchanges_with_the_mesh_of_the_module(level: int, tmp_path: Path) -> None:
+    target = load_target("p150x8")
+    options = CompileOptions.parse({"optimization_level": level})
+    dumps: dict[str, str] = {}
+    compiled = compile_module(parse_module(SHARDED.encode(), "f"), options, target, name="f", dumps=dumps)
+    assert compiled.mesh is not None
+    (exchange,) = [step for step in compiled.functions[0].body if step.op == "ttnn.all_reduce"]
+    values = compiled.functions[0].values
+    assert exchange.cost == instruction_cost(exchange, values, target, compiled.mesh)
+    assert exchange.cost.bound == "link"
+    assert compiled.predicted_device_us > exchange.cost.total_us
+
+    text = tmp_path / "f.mlir"
+    text.write_text(dumps["ttnn"])
+    result = CliRunner().invoke(cli, ["estimate", str(text), "--target", "p150x8", "--json"], catch_exceptions=False)
+    record = json.loads(result.output)
+    assert record["predicted_device_us"] == pytest.approx(compiled.predicted_device_us)
+    assert [axis["chips"] for axis in record["mesh"]] == [2, 4]
+    # Without a system, one with enough chips stands in.
+    result = CliRunner().invoke(cli, ["estimate", str(text), "--json"], catch_exceptions=False)
+    assert json.loads(result.output)["arch"] == "n300-llmbox"

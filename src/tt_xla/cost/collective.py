@@ -55,7 +55,6 @@ STEPS: dict[str, tuple[str, ...]] = {
     "all_reduce": ("reduce_scatter", "all_gather"),
     "all_reduce_async": ("reduce_scatter", "all_gather"),
     "all_to_all": ("all_to_all",),
-    "all_to_all_async_generic": ("all_to_all",),
     "all_to_all_dispatch": ("all_to_all",),
     "all_to_all_dispatch_metadata": ("all_to_all",),
     "all_to_all_combine": ("all_to_all",),

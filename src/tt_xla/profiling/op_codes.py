@@ -136,6 +136,7 @@ _NAMED: dict[str, tuple[str, str]] = {
     "all_gather": ("AllGather", CCL),
     "all_reduce": ("AllReduceAsync", CCL),
     "all_reduce_async": ("AllReduceAsync", CCL),
+    "all_to_all": ("AllToAllAsyncGeneric", CCL),
     "all_to_all_combine": ("AllToAllCombine", CCL),
     "all_to_all_dispatch": ("AllToAllDispatch", CCL),
     "all_to_all_dispatch_metadata": ("AllToAllDispatchMetadata", CCL),

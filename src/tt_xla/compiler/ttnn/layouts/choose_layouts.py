@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tt_xla.compiler.analysis.constness import constant_values
 from tt_xla.compiler.instructions import plain_instruction
+from tt_xla.compiler.meshes import mesh_of
 from tt_xla.compiler.rewriting import body, functions, is_forward
 from tt_xla.compiler.ttnn.layouts.explain import Choice, explained
 from tt_xla.compiler.ttnn.layouts.forms import Site
@@ -25,6 +26,7 @@ from tt_xla.cost.rates import rates_of
 from tt_xla.ir.abstract.cache import CacheOp
 from tt_xla.ir.base import TTOp, shape
 from tt_xla.ir.layout import BufferType, MemoryLayout, TensorLayout
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import TensorSpec
 from tt_xla.ir.ttcore import LoadCachedOp
 from tt_xla.ir.ttnn.attributes import DeviceType, laid_out, layout_of
@@ -53,9 +55,10 @@ def run(module: ModuleOp, target: Target, *, traced: bool = False, choices: list
         choices: Receives the choice for each op and its alternatives.
     """
     by_name = {function.sym_name.data: function for function in functions(module)}
+    mesh = mesh_of(module)
     for function in functions(module):
         if is_forward(function):
-            line = _Line(function, target, by_name)
+            line = _Line(function, target, mesh, by_name)
             if not line.ops:
                 continue
             search = line.search(traced)
@@ -87,9 +90,10 @@ class _Kind(NamedTuple):
 class _Line:
     """The ops of a function as the search sees them, and the way to apply its result."""
 
-    def __init__(self, function: FuncOp, target: Target, by_name: Mapping[str, FuncOp]) -> None:
+    def __init__(self, function: FuncOp, target: Target, mesh: Mesh | None, by_name: Mapping[str, FuncOp]) -> None:
         self.function = function
         self.target = target
+        self.mesh = mesh
         self.by_name = by_name
         self.block = body(function)
         self.constants = constant_values(function)
@@ -156,6 +160,7 @@ class _Line:
                     fixed,
                     () if placed else tuple(specs[len(operands) :]),
                     key.weights,
+                    self.mesh,
                 )
             )
         dying_numbers = tuple(self.numbers[value] for value in dying if value in self.numbers)

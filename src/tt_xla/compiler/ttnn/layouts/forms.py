@@ -17,6 +17,7 @@ from tt_xla.cost import families
 from tt_xla.cost.movement import keeps_tiles
 from tt_xla.cost.sharding import BLOCK, HEIGHT, WIDTH, in_dram, interleaved_in_l1, same_shards, shardings
 from tt_xla.ir.layout import TILE, BufferType, TensorLayout
+from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.target import Target
 from tt_xla.target.sfpu import sfpu_cycles
@@ -67,6 +68,8 @@ class Site:
     """Results of ops that have no result, or several, to place."""
     weights: tuple[bool, ...] = ()
     """For each operand, whether it is a constant that this op alone uses, so that it may lie anywhere in DRAM."""
+    mesh: Mesh | None = None
+    """The chips that run the op; None for one chip."""
 
     def is_weight(self, position: int) -> bool:
         """Returns whether an operand is a constant that this op alone uses."""

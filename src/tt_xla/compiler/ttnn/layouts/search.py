@@ -528,7 +528,7 @@ def evaluate(
     if site.result is not None and result is not None:
         specs.append(TensorSpec(site.result.shape, result))
     specs += site.others
-    cost = instruction_cost(instruction, specs, site.target)
+    cost = instruction_cost(instruction, specs, site.target, site.mesh)
     return cost.total_us, circular_buffer_bytes(instruction, specs, site.target), cost.dram_us + cost.noc_us
 
 
