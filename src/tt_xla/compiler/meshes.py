@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, i64
 from xdsl.ir import Attribute, Operation
 
 from tt_xla.errors import MalformedModuleError
@@ -119,6 +120,17 @@ def parts_of(mesh: Mesh, refined: Mesh) -> list[tuple[int, ...]]:
             position += 1
         parts.append(tuple(range(start, position)))
     return parts
+
+
+def dense(rows: Sequence[Sequence[int]]) -> DenseIntOrFPElementsAttr:
+    """Returns rows of equal length as a dense i64 attribute."""
+    array = np.array(rows, np.int64)
+    return DenseIntOrFPElementsAttr.from_list(TensorType(i64, array.shape), array.reshape(-1).tolist())
+
+
+def dense_groups(sizes: Shape, axis: int) -> DenseIntOrFPElementsAttr:
+    """Returns the groups of the chips along an axis of a mesh of these sizes, as ``replica_groups``."""
+    return dense(Mesh(sizes, ()).groups((axis,)))
 
 
 def mesh_attributes(shape: Shape) -> dict[str, Attribute]:

@@ -25,7 +25,16 @@ from tt_xla.compiler import cse, emit_program, importing, plan_memory, stablehlo
 from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.sharding import Localized
-from tt_xla.compiler.ttir import decompose, fold, fold_broadcasts, fuse, merge_host_calls, sink_permutes
+from tt_xla.compiler.ttir import (
+    decompose,
+    fold,
+    fold_broadcasts,
+    fuse,
+    join_collectives,
+    merge_host_calls,
+    move_through_collectives,
+    sink_permutes,
+)
 from tt_xla.compiler.ttnn import (
     choose_argument_layouts,
     convert_weight_dtype,
@@ -82,6 +91,10 @@ def _is_exact(options: CompileOptions) -> bool:
 
 def _fold(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     fold.run(module, exact=_is_exact(options))
+
+
+def _join_collectives(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    join_collectives.run(module, exact=_is_exact(options))
 
 
 def _fuse_bias(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -146,6 +159,16 @@ TTIR_STAGES = (
         "TTIR ops broadcast their operands themselves. Without explicit broadcasts the fusion patterns stay short.",
     ),
     Stage("ttir-cse", _alone(cse.run), "Fusion patterns compare values by identity."),
+    Stage(
+        "ttir-join-collectives",
+        _join_collectives,
+        "Joins collectives that follow each other before ttir-decompose takes apart those that TT-NN lacks.",
+    ),
+    Stage(
+        "ttir-move-through-collectives",
+        _alone(move_through_collectives.run),
+        "Moves elementwise ops to the smaller side of a collective before they are fused.",
+    ),
     Stage(
         "ttir-fuse",
         _fuse_bias,
@@ -303,11 +326,15 @@ def lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     return ttir_to_ttnn.run(module, prepare_weights=prepare, exact=_is_exact(options))
 
 
-_BY_PATTERNS = ("ttir-fold", "ttir-fuse", "ttir-sink-permutes", "ttnn-fuse")
+_BY_PATTERNS = (
+    *("ttir-fold", "ttir-join-collectives", "ttir-move-through-collectives", "ttir-fuse", "ttir-sink-permutes"),
+    "ttnn-fuse",
+)
 """Stages that apply patterns one by one, so that a limit on changes can stop them between two changes."""
 
 OPTIONAL = (
-    *("ttir-fold", "ttir-fuse", "ttir-sink-permutes", "ttir-cse", "ttnn-fuse", "ttnn-propagate-row-major"),
+    *("ttir-fold", "ttir-join-collectives", "ttir-move-through-collectives", "ttir-fuse", "ttir-sink-permutes"),
+    *("ttir-cse", "ttnn-fuse", "ttnn-propagate-row-major"),
     *("ttnn-hoist-loop-invariants", "ttnn-hoist-const-eval", "ttnn-choose-layouts"),
 )
 """Stages without which most programs still compile."""

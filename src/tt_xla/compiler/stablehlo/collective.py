@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i64
 from xdsl.ir import SSAValue
 
 from tt_xla.compiler import collectives, meshes
@@ -184,7 +183,7 @@ def _exchanged(context: ImportContext, value: SSAValue, split: int, concat: int,
     sizes[concat] *= count
     type_ = tensor(tuple(sizes), tensor_type(value).element_type)
     values = {"split_dim": split, "concat_dim": concat, "split_count": count}
-    return context.emit(AllToAllOp, [value], type_, replica_groups=_dense(mesh.groups((axis,))), **values)
+    return context.emit(AllToAllOp, [value], type_, replica_groups=meshes.dense_groups(mesh.shape, axis), **values)
 
 
 @converts("stablehlo.collective_permute")
@@ -198,7 +197,7 @@ def collective_permute(context: ImportContext, op: Any) -> SSAValue:
         return full(context, 0, tensor_type(operand))
     if len(pairs) == mesh.size and all(source == target for source, target in pairs):
         return operand
-    return context.emit(CollectivePermuteOp, [operand], tensor_type(operand), source_target_pairs=_dense(pairs))
+    return context.emit(CollectivePermuteOp, [operand], tensor_type(operand), source_target_pairs=meshes.dense(pairs))
 
 
 @converts("stablehlo.collective_broadcast")
@@ -210,7 +209,7 @@ def collective_broadcast(context: ImportContext, op: Any) -> SSAValue:
     groups = replica_groups.groups_of(op, mesh.size, context.module.replicas)
     if len(groups) == mesh.size:
         return operand
-    return context.emit(CollectiveBroadcastOp, [operand], tensor_type(operand), replica_groups=_dense(groups))
+    return context.emit(CollectiveBroadcastOp, [operand], tensor_type(operand), replica_groups=meshes.dense(groups))
 
 
 @converts(*replica_groups.POSITIONS)
@@ -219,9 +218,3 @@ def position(context: ImportContext, op: Any) -> SSAValue:
     mesh = context.module.chips
     numbers = replica_groups.numbers_of_chips(op.operation.name, mesh.size, context.module.replicas)
     return by_chip(context, tuple(numbers.tolist()), tensor((), ui32))
-
-
-def _dense(rows: Sequence[Sequence[int]]) -> DenseIntOrFPElementsAttr:
-    """Returns rows of equal length as a dense i64 attribute."""
-    array = np.array(rows, np.int64)
-    return DenseIntOrFPElementsAttr.from_list(TensorType(i64, array.shape), array.reshape(-1).tolist())

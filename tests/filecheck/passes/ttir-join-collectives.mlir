@@ -1,0 +1,92 @@
+// RUN: pass=ttir-join-collectives
+
+builtin.module attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x2x4>]>} {
+  // CHECK-LABEL: func.func @one_chip(
+  // CHECK-NEXT: func.return %{{.*}}, %{{.*}}
+  func.func @one_chip(%x: tensor<8x4xbf16>) -> (tensor<8x4xbf16>, tensor<8x4xbf16>) {
+    %0 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 0 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+    %1 = "ttir.mesh_partition"(%x) <{dim = 0 : si32, cluster_axis = 0 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+    func.return %0, %1 : tensor<8x4xbf16>, tensor<8x4xbf16>
+  }
+
+  // CHECK-LABEL: func.func @part_of_sum(
+  // CHECK-NEXT: "ttir.reduce_scatter"(%{{.*}}) <{reduce_type = #ttcore.reduce_type<sum>, scatter_dim = 0 : si32, cluster_axis = 1 : ui32}>
+  // CHECK-NEXT: func.return
+  func.func @part_of_sum(%x: tensor<8x4xbf16>) -> tensor<4x4xbf16> {
+    %0 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+    %1 = "ttir.mesh_partition"(%0) <{dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<8x4xbf16>) -> tensor<4x4xbf16>
+    func.return %1 : tensor<4x4xbf16>
+  }
+
+  // The sum itself is needed too.
+  // CHECK-LABEL: func.func @part_and_sum(
+  // CHECK-NEXT: "ttir.all_reduce"
+  // CHECK-NEXT: "ttir.mesh_partition"
+  func.func @part_and_sum(%x: tensor<8x4xbf16>) -> (tensor<8x4xbf16>, tensor<4x4xbf16>) {
+    %0 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+    %1 = "ttir.mesh_partition"(%0) <{dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<8x4xbf16>) -> tensor<4x4xbf16>
+    func.return %0, %1 : tensor<8x4xbf16>, tensor<4x4xbf16>
+  }
+
+  // Over two axes: the part is taken before the second sum.
+  // CHECK-LABEL: func.func @part_of_two_sums(
+  // CHECK-NEXT: %[[A:.*]] = "ttir.reduce_scatter"(%{{.*}}) <{reduce_type = #ttcore.reduce_type<sum>, scatter_dim = 0 : si32, cluster_axis = 1 : ui32}>
+  // CHECK-NEXT: "ttir.all_reduce"(%[[A]]) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 2 : ui32}> : (tensor<4x4xbf16>) -> tensor<4x4xbf16>
+  func.func @part_of_two_sums(%x: tensor<8x4xbf16>) -> tensor<4x4xbf16> {
+    %0 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+    %1 = "ttir.all_reduce"(%0) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 2 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+    %2 = "ttir.mesh_partition"(%1) <{dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<8x4xbf16>) -> tensor<4x4xbf16>
+    func.return %2 : tensor<4x4xbf16>
+  }
+
+  // CHECK-LABEL: func.func @slices(
+  // CHECK-NEXT: %[[A:.*]] = "ttir.slice_static"
+  // CHECK-NEXT: "ttir.all_reduce"(%[[A]]) {{.*}} : (tensor<2x4xbf16>) -> tensor<2x4xbf16>
+  // CHECK-NEXT: %[[B:.*]] = "ttir.slice_static"(%{{.*}}) <{begins = [0 : i32, 1 : i32], ends = [8 : i32, 3 : i32], step = [1 : i32, 1 : i32]}> : (tensor<8x4xbf16>) -> tensor<8x2xbf16>
+  // CHECK-NEXT: "ttir.all_gather"(%[[B]]) {{.*}} : (tensor<8x2xbf16>) -> tensor<16x2xbf16>
+  // CHECK-NEXT: %[[C:.*]] = "ttir.all_gather"
+  // CHECK-NEXT: "ttir.slice_static"(%[[C]])
+  func.func @slices(%x: tensor<8x4xbf16>) -> (tensor<2x4xbf16>, tensor<16x2xbf16>, tensor<9x4xbf16>) {
+    %0 = "ttir.all_reduce"(%x) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 1 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+    %1 = "ttir.slice_static"(%0) <{begins = [2 : i32, 0 : i32], ends = [4 : i32, 4 : i32], step = [1 : i32, 1 : i32]}> : (tensor<8x4xbf16>) -> tensor<2x4xbf16>
+    %2 = "ttir.all_gather"(%x) <{all_gather_dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<8x4xbf16>) -> tensor<16x4xbf16>
+    %3 = "ttir.slice_static"(%2) <{begins = [0 : i32, 1 : i32], ends = [16 : i32, 3 : i32], step = [1 : i32, 1 : i32]}> : (tensor<16x4xbf16>) -> tensor<16x2xbf16>
+    %4 = "ttir.all_gather"(%x) <{all_gather_dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<8x4xbf16>) -> tensor<16x4xbf16>
+    %5 = "ttir.slice_static"(%4) <{begins = [0 : i32, 0 : i32], ends = [9 : i32, 4 : i32], step = [1 : i32, 1 : i32]}> : (tensor<16x4xbf16>) -> tensor<9x4xbf16>
+    func.return %1, %3, %5 : tensor<2x4xbf16>, tensor<16x2xbf16>, tensor<9x4xbf16>
+  }
+
+  // CHECK-LABEL: func.func @scattered_and_gathered(
+  // CHECK-NEXT: "ttir.all_reduce"(%{{.*}}) <{reduce_type = #ttcore.reduce_type<sum>, cluster_axis = 2 : ui32}>
+  // CHECK-NEXT: func.return
+  func.func @scattered_and_gathered(%x: tensor<8x4xbf16>) -> tensor<8x4xbf16> {
+    %0 = "ttir.reduce_scatter"(%x) <{reduce_type = #ttcore.reduce_type<sum>, scatter_dim = -1 : si32, cluster_axis = 2 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x1xbf16>
+    %1 = "ttir.all_gather"(%0) <{all_gather_dim = 1 : si32, cluster_axis = 2 : ui32}> : (tensor<8x1xbf16>) -> tensor<8x4xbf16>
+    func.return %1 : tensor<8x4xbf16>
+  }
+
+  // Another dimension is gathered than was scattered.
+  // CHECK-LABEL: func.func @transposed(
+  // CHECK-NEXT: "ttir.reduce_scatter"
+  // CHECK-NEXT: "ttir.all_gather"
+  func.func @transposed(%x: tensor<8x4xbf16>) -> tensor<32x1xbf16> {
+    %0 = "ttir.reduce_scatter"(%x) <{reduce_type = #ttcore.reduce_type<sum>, scatter_dim = 1 : si32, cluster_axis = 2 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x1xbf16>
+    %1 = "ttir.all_gather"(%0) <{all_gather_dim = 0 : si32, cluster_axis = 2 : ui32}> : (tensor<8x1xbf16>) -> tensor<32x1xbf16>
+    func.return %1 : tensor<32x1xbf16>
+  }
+
+  // CHECK-LABEL: func.func @parts_of_gathered(
+  // CHECK-NEXT: "ttir.all_to_all"(%{{.*}}) <{replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>, split_dim = 0 : si32, concat_dim = 1 : si32, split_count = 4 : si32}> : (tensor<8x4xbf16>) -> tensor<2x16xbf16>
+  // CHECK-NEXT: %[[P:.*]] = "ttir.mesh_partition"(%{{.*}}) <{dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<8x4xbf16>) -> tensor<4x4xbf16>
+  // CHECK-NEXT: %[[G:.*]] = "ttir.all_gather"(%[[P]]) <{all_gather_dim = 1 : si32, cluster_axis = 2 : ui32}> : (tensor<4x4xbf16>) -> tensor<4x16xbf16>
+  // CHECK-NEXT: func.return %{{x|arg0|0|[a-z0-9]+}}, %{{.*}}, %[[G]]
+  func.func @parts_of_gathered(%x: tensor<8x4xbf16>) -> (tensor<8x4xbf16>, tensor<2x16xbf16>, tensor<4x16xbf16>) {
+    %0 = "ttir.all_gather"(%x) <{all_gather_dim = 1 : si32, cluster_axis = 2 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x16xbf16>
+    %1 = "ttir.mesh_partition"(%0) <{dim = 1 : si32, cluster_axis = 2 : ui32}> : (tensor<8x16xbf16>) -> tensor<8x4xbf16>
+    %2 = "ttir.all_gather"(%x) <{all_gather_dim = 1 : si32, cluster_axis = 2 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x16xbf16>
+    %3 = "ttir.mesh_partition"(%2) <{dim = 0 : si32, cluster_axis = 2 : ui32}> : (tensor<8x16xbf16>) -> tensor<2x16xbf16>
+    %4 = "ttir.all_gather"(%x) <{all_gather_dim = 1 : si32, cluster_axis = 2 : ui32}> : (tensor<8x4xbf16>) -> tensor<8x16xbf16>
+    %5 = "ttir.mesh_partition"(%4) <{dim = 0 : si32, cluster_axis = 1 : ui32}> : (tensor<8x16xbf16>) -> tensor<4x16xbf16>
+    func.return %1, %3, %5 : tensor<8x4xbf16>, tensor<2x16xbf16>, tensor<4x16xbf16>
+  }
+}
