@@ -78,6 +78,11 @@ compare(same(lambda x: x * 2), (x, P("a", "b")), out=P())
 compare(same(lambda: jnp.arange(64.0).reshape(8, 8)), out=P("a", "b"))
 compare(same(lambda x: ()), (x, P("a", "b")))
 compare(lambda on: lambda x: lax.with_sharding_constraint(x + 1, NamedSharding(on, P("b", "a"))), (x, P("a", "b")))
+compare(same(lambda x: jnp.concatenate([x, x], 0)), (x, P("a", "b")))
+compare(same(lambda x: (x[2:6, 1:9], jnp.cumsum(x, 1))), (x, P("a", "b")))
+# What does not divide evenly, or splits a part of an axis, is no sharding of a result in JAX.
+compare(same(lambda x: (x[:7], x.reshape(-1)[:13])), (x, P("a", "b")))
+compare(same(lambda x: (x.reshape(4, 2, 16), x.reshape(2, 4, 16).sum(1))), (x, P(("b", "a"))))
 step = jax.value_and_grad(lambda w, x, b: jnp.tanh(x @ w + b).mean())
 compare(same(step), (w, P(None, "b")), (x, P("a")), (bias, P("b")))
 loop = lambda x: lax.while_loop(lambda state: state[0] < 3, lambda state: (state[0] + 1, state[1] * 2), (0, x))[1]
@@ -96,7 +101,32 @@ compare(mapped(lambda x: lax.all_gather(x, "b", axis=1, tiled=True), P("a", "b")
 compare(mapped(lambda x: lax.psum_scatter(x, "b", scatter_dimension=1, tiled=True), P("a"), P("a", "b")), (x, P("a")))
 compare(mapped(lambda x: lax.all_to_all(x, "b", 1, 0, tiled=True), P("b"), P("b")), (x, P("b")))
 shift = [(chip, (chip + 1) % 4) for chip in range(4)]
+def rotated(on):
+    cube = Mesh(on.devices.reshape(2, 2, 2), ("x", "y", "z"))
+    rotate = lambda x: lax.ppermute(x, ("x", "z"), shift)
+    return jax.shard_map(rotate, mesh=cube, in_specs=P(("x", "y", "z")), out_specs=P(("x", "y", "z")))
+assert np.array_equal(jax.jit(rotated(mesh))(jnp.arange(8.0)), [5, 0, 7, 2, 1, 4, 3, 6])
 compare(mapped(lambda x: lax.ppermute(x, "b", shift) + lax.axis_index("a"), P("a", "b"), P("a", "b")), (x, P("a", "b")))
+""")
+
+
+def test_random_numbers_are_those_of_one_chip(on_chips):
+    on_chips("""
+draw = lambda key: (jax.random.normal(key, (8, 16)), jax.random.bits(key, (4, 8)))
+split = jax.jit(draw, out_shardings=NamedSharding(mesh, P("a", "b")))(jax.random.key(3))
+for result, expected in zip(split, jax.jit(draw)(jax.random.key(3)), strict=True):
+    assert result.sharding.spec == P("a", "b") and np.array_equal(result, expected)
+""")
+
+
+def test_callbacks_see_arrays_of_all_chips(on_chips):
+    on_chips("""
+seen = []
+x = put(np.arange(8.0, dtype=np.float32), P("b"))
+jax.jit(lambda x: jax.debug.callback(lambda value: seen.append(value.shape), x))(x)  # a program without results
+sines = jax.jit(lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x))(x)
+jax.effects_barrier()
+assert seen == [(8,)] and np.allclose(sines, np.sin(np.arange(8.0)))
 """)
 
 

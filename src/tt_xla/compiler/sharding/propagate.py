@@ -25,8 +25,10 @@ _PROPAGATE = (
     "sdy-sharding-group-import",
     "sdy-add-data-flow-edges",
     "sdy-apply-sharding-constraints",
-    "sdy-user-priority-propagate{conservative-propagation=true}",
+    "sdy-user-priority-propagate{conservative-propagation=false}",
     "sdy-sink-data-flow-edges",
+    "sdy-update-non-divisible-input-output-shardings",
+    "sdy-remove-sub-axes-in-input-output-shardings",
 )
 
 

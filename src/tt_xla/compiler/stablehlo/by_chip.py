@@ -14,6 +14,7 @@ from tt_xla.compiler.stablehlo import scalars
 from tt_xla.compiler.stablehlo.context import ImportContext
 from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.structure import crop
+from tt_xla.compiler.stablehlo.types import is_host_only
 from tt_xla.ir.base import Tensor, shape, tensor
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.ttir.creation import ConstantOp, splat
@@ -50,6 +51,8 @@ def fold_by_chip(context: ImportContext, op: Any) -> bool:
     """
     known = context.module.by_chip
     if not known or len(op.results) != 1 or not scalars.is_integer_scalar(op.results[0].type):
+        return False
+    if is_host_only(op.results[0].type):
         return False
     operands: list[tuple[int, ...]] = []
     for operand in op.operands:

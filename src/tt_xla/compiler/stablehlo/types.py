@@ -84,11 +84,16 @@ def chip_type(type_: ir.Type) -> Tensor:
         NoElementsError: the tensor has no elements.
     """
     converted = convert_type(type_)
-    if DATA_TYPES[converted.element_type].is_host_only:
+    if is_host_only(type_):
         raise UnsupportedOpError(f"the chip cannot hold {type_}")
     if is_empty(converted):
         raise NoElementsError(f"{type_} has no elements")
     return converted
+
+
+def is_host_only(type_: ir.Type) -> bool:
+    """Whether the chip holds no elements of a StableHLO type."""
+    return DATA_TYPES[convert_type(type_).element_type].is_host_only
 
 
 def forget_types() -> None:

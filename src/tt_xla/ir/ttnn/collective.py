@@ -92,7 +92,7 @@ class MeshPartitionOp(TTNNOp, shared.MeshPartition):
 
 @irdl_op_definition
 class PointToPointOp(TTNNOp, abstract.LikeInput):
-    """Sends the tensor of one chip to another; both are given by row and column in the mesh."""
+    """Sends the tensor of one chip to another; both are given by their place along each axis of the mesh."""
 
     name = "ttnn.point_to_point"
     input = operand_def(TensorType)
@@ -102,7 +102,7 @@ class PointToPointOp(TTNNOp, abstract.LikeInput):
 
     def result_shape(self) -> shapes.Shape:
         for name, place in (("sender_coord", self.sender_coord), ("receiver_coord", self.receiver_coord)):
-            self.require(len(place) == 2, f"{name} {place} has {len(place)} entries, expected row and column")
+            self.require(len(place) >= 2, f"{name} {place} has {len(place)} entries, expected at least row and column")
         self.expect_shape("optional_output_tensor", shape(self.input))
         return shape(self.input)
 

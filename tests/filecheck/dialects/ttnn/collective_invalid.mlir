@@ -190,7 +190,7 @@ func.func @point_to_point(%0: tensor<2x8xbf16, #ttnn_layout>) -> tensor<2x9xbf16
 
 // -----
 
-// expected-error: sender_coord (0,) has 1 entries, expected row and column
+// expected-error: sender_coord (0,) has 1 entries, expected at least row and column
 #dram = #ttnn.buffer_type<dram>
 #ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
 func.func @point_to_point(%0: tensor<2x8xbf16, #ttnn_layout>) -> tensor<2x8xbf16, #ttnn_layout> {

@@ -46,7 +46,8 @@ def partitioned_module(program: Program, name: str) -> bytes:
         [hlo_sharding(value.sharding or replicated(len(value.shape)), mesh) for value in values]
         for values in (program.arguments, program.results)
     )
-    output = results[0] if len(results) == 1 else f"{{{', '.join(results)}}}"
+    # The sharding of an empty tuple has one element, as its shape counts as one leaf.
+    output = results[0] if len(results) == 1 else f"{{{', '.join(results or [REPLICATED])}}}"
     taken, returned = ([_type(value) for value in values] for values in (program.arguments, program.results))
     parameters = [f"%arg{index}" for index in range(len(taken))]
     values = [f"%0#{index}" for index in range(len(returned))] if len(returned) != 1 else ["%0"]
