@@ -140,3 +140,38 @@ def test_memory_is_that_of_one_chip():
         for value in program.functions[0].arguments
         if program.functions[0].values[value].layout.on_device
     )
+
+
+COUNTERS = """
+module attributes {mhlo.num_partitions = 8 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=4]>
+  func.func public @main(%seed: tensor<8x8xui32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>})
+      -> (tensor<8x8xui32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) {
+    %row = stablehlo.iota dim = 0 : tensor<8x8xui64>
+    %column = stablehlo.iota dim = 1 : tensor<8x8xui64>
+    %width = stablehlo.constant dense<4294967296> : tensor<ui64>
+    %widths = stablehlo.broadcast_in_dim %width, dims = [] : (tensor<ui64>) -> tensor<8x8xui64>
+    %start = stablehlo.multiply %widths, %row : tensor<8x8xui64>
+    %place = stablehlo.add %start, %column : tensor<8x8xui64>
+    %bits = stablehlo.constant dense<32> : tensor<8x8xui64>
+    %shifted = stablehlo.shift_right_logical %place, %bits : tensor<8x8xui64>
+    %high = stablehlo.convert %shifted : (tensor<8x8xui64>) -> tensor<8x8xui32>
+    %low = stablehlo.convert %place : (tensor<8x8xui64>) -> tensor<8x8xui32>
+    %both = stablehlo.xor %high, %low : tensor<8x8xui32>
+    %result = stablehlo.add %both, %seed : tensor<8x8xui32>
+    return %result : tensor<8x8xui32>
+  }
+}"""
+
+
+def test_counters_of_random_numbers_are_those_of_one_device():
+    """JAX counts random numbers with 64 bits, which the chip has not: every chip takes its part of constants."""
+    target = load_target(SYSTEM)
+    program = compile_module(parse_module(COUNTERS), CompileOptions(), target)
+    seed = np.arange(64, dtype=np.uint32).reshape(8, 8)
+    argument = program.arguments[0]
+    shards = split(torch.from_numpy(seed), argument.sharding, program.mesh)
+    (result,) = Device(target).load(program).run([shards], [None])
+    joined = join(result, program.results[0].sharding, program.mesh, program.results[0].global_shape)
+    row, column = np.indices((8, 8))
+    assert np.array_equal(joined.numpy(), (row ^ column).astype(np.uint32) + seed)

@@ -49,6 +49,8 @@ class Localizer(Emitter):
     """Block of the module of one chip, for further functions."""
     values: dict[Any, Shard] = field(default_factory=lambda: {})
     """Shards of the values of the module with global shapes."""
+    constants: set[Any] = field(default_factory=lambda: set[Any]())
+    """Values of the module with global shapes that depend on no argument."""
     copied: dict[str, None] = field(default_factory=lambda: {})
     """Names of functions that copied ops refer to."""
     added: list[str] = field(default_factory=lambda: [])
@@ -70,11 +72,26 @@ class Localizer(Emitter):
             UnsupportedOpError: the op has no rule, and an operand of it is sharded.
         """
         operands = [self.values[operand] for operand in op.operands]
+        if _is_computation(op) and all(operand in self.constants for operand in op.operands):
+            self.constants.update(op.results)
         with op.location:
-            rule = _empty if _is_empty(op) else RULES.get(op.operation.name, _unknown)
+            rule = RULES.get(op.operation.name, _unknown)
+            if _is_empty(op):
+                rule = _empty
+            elif self._is_wide_constant(op):
+                rule = _unsplit_constant
             results = rule(self, op, operands, self.hints(op))
         for result, shard in zip(op.results, results, strict=True):
             self.values[result] = shard
+
+    def _is_wide_constant(self, op: Any) -> bool:
+        """Whether an op computes constants of 64-bit integers, or from such constants.
+
+        The chip has no such type. The importer computes them, as the counters of random numbers, while they are the
+        same on every chip.
+        """
+        values = [*op.results, *op.operands]
+        return all(result in self.constants for result in op.results) and any(map(_is_wide_integer, values))
 
     def hints(self, op: Any) -> Hints:
         """Returns the sharding that propagation found for each result of an op."""
@@ -187,6 +204,25 @@ def shape_of(value: Any) -> Shape:
 def _is_empty(op: Any) -> bool:
     """Whether an op only computes tensors without elements."""
     return len(op.results) > 0 and len(op.regions) == 0 and all(0 in shape_of(result) for result in op.results)
+
+
+def _is_computation(op: Any) -> bool:
+    """Whether an op's results follow from its operands and attributes alone."""
+    name = op.operation.name
+    impure = name in ("stablehlo.custom_call", "stablehlo.partition_id", "stablehlo.replica_id", "stablehlo.rng")
+    return len(op.results) > 0 and len(op.regions) == 0 and name.startswith("stablehlo.") and not impure
+
+
+def _is_wide_integer(value: Any) -> bool:
+    if not isinstance(value.type, ir.RankedTensorType):
+        return False
+    element = ir.RankedTensorType(value.type).element_type
+    return isinstance(element, ir.IntegerType) and ir.IntegerType(element).width == 64
+
+
+def _unsplit_constant(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Copies an op on constants, so that every chip has all of its results."""
+    return context.replicated_copy(op, operands)
 
 
 def _empty(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
