@@ -129,6 +129,10 @@ def test_rows_have_the_attributes_of_exchanges(recording: Recording, tmp_path: P
     assert "'ring_size': '4'; 'num_links': '2'; 'topology': 'Topology::Ring'" in reduce
     assert "'dim': '0'; 'ring_size': '2'; 'num_links': '2'; 'topology': 'Topology::Linear'" in gather
     assert "ring_size" not in rows[-3]["ATTRIBUTES"]
+    sizes = [rows[-2][f"{name}_{side}_PAD[LOGICAL]"] for name in ("INPUT_0", "OUTPUT_0") for side in "YX"]
+    assert sizes == [f"{ROWS // 2}[{ROWS // 2}]", f"{COLUMNS}[{COLUMNS}]"] * 2
+    assert rows[-2]["INPUT_1_X_PAD[LOGICAL]"] == ""  # Shards of other chips are not shown.
+    assert rows[-1]["OUTPUT_0_Y_PAD[LOGICAL]"] == f"{ROWS}[{ROWS}]"
 
 
 def test_the_page_has_a_section_about_exchanges(recording: Recording, tmp_path: Path) -> None:

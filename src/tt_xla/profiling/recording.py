@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Program, TensorSpec
 from tt_xla.observers import Observers
+from tt_xla.runtime.mesh.collectives import EXCHANGES
 
 if TYPE_CHECKING:
     from tt_xla.compiler.pipeline import Compilation
@@ -179,9 +180,11 @@ class Recorder:
     def _add(self, executable: Executable, function: Function, step: Step) -> Op:
         context = step.context
         assert context is not None
+        # An exchange has the tensors of all chips of a group, of which the first one's are shown.
+        shown = 1 if step.instruction.op in EXCHANGES else None
         inputs: list[TensorSpec] = []
         for spec in context.operands.values():
-            inputs += spec if isinstance(spec, tuple) else [spec]
+            inputs += spec[:shown] if isinstance(spec, tuple) else [spec]
         op = Op(
             len(self.recording.ops),
             self._program(executable),
@@ -190,7 +193,7 @@ class Recorder:
             function.kind is FunctionKind.CONST_EVAL,
             step.instruction,
             tuple(inputs),
-            context.results,
+            context.results[:shown],
             step.key,
             step.chip,
         )
