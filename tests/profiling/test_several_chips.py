@@ -28,7 +28,7 @@ from tt_xla.ir.program import (
     Role,
     TensorSpec,
 )
-from tt_xla.options import CompileOptions
+from tt_xla.options import CompileOptions, child_environment
 from tt_xla.profiling.bench import measure
 from tt_xla.profiling.bench_files import summary, write_all
 from tt_xla.profiling.device_time import kernels
@@ -162,6 +162,18 @@ def test_tt_perf_report_reads_exchanges(recording: Recording, tmp_path: Path) ->
     times = {row["OP Code"].split()[0]: float(row["Device Time"]) for row in rows}
     for step, code in zip(program().functions[0].body, CODES, strict=True):
         assert times[code] == pytest.approx(step.cost.total_us, abs=0.01)
+
+
+def test_an_experiment_on_a_mesh_is_benchmarked(tmp_path: Path) -> None:
+    config = Path(__file__).parents[2] / "experiments" / "jax_mesh_mlp" / "config.yaml"
+    command = [sys.executable, "-m", "tt_xla", "bench", str(config), "-o", str(tmp_path), "--steps", "1"]
+    environment = child_environment({"TTXLA_SYSTEM": SYSTEM, "JAX_PLATFORMS": "tt,cpu"})
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads((tmp_path / "bench.json").read_text())
+    assert figures["system"] == SYSTEM
+    assert 0 < figures["communication_ms"] < figures["device_ms"]
+    assert {line["axis"] for line in figures["links"]} == {"batch", "model"}
 
 
 @pytest.mark.parametrize("shape", ["[2, 4]", "[8]", "[1, 8]", "[2, 2, 2]", "null"])
