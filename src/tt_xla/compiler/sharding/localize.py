@@ -124,23 +124,17 @@ class _Localization:
     def _entry_sharding(self, value: Any, name: str, number: int) -> Sharding:
         """Returns the sharding of an argument or result of the entry function.
 
-        What propagation found by itself does not split a dimension unevenly, as arrays of JAX cannot be split so.
+        What propagation found by itself neither splits a dimension unevenly nor splits it along a part of an axis, as
+        arrays of JAX cannot be split so.
         """
         shape = shape_of(value)
         key = ("arguments" if name == "arg_attrs" else "results", number)
         attributes = self.entry.attributes[name][number] if name in self.entry.attributes else {}
         if SHARDING not in attributes:
             return replicated(len(shape))
-        sharding = self._sharding_of(attributes[SHARDING])
         if key in self.asked.given:
-            return sharding
-        counts = sharding.counts(self.mesh)
-        return Sharding(
-            tuple(
-                axes if size % count == 0 else ()
-                for axes, size, count in zip(sharding.dims, shape, counts, strict=True)
-            )
-        )
+            return self._sharding_of(attributes[SHARDING])
+        return as_sharding(self.meshes.even_dims(attributes[SHARDING], shape), self.axes)
 
     def _function(self, local: Any, arguments: list[Sharding]) -> tuple[Any, Any]:
         """Returns the entry function of one chip, whose block is empty, and that block."""

@@ -27,8 +27,6 @@ _PROPAGATE = (
     "sdy-apply-sharding-constraints",
     "sdy-user-priority-propagate{conservative-propagation=false}",
     "sdy-sink-data-flow-edges",
-    "sdy-update-non-divisible-input-output-shardings",
-    "sdy-remove-sub-axes-in-input-output-shardings",
 )
 
 

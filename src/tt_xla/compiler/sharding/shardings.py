@@ -13,7 +13,7 @@ from jaxlib.mlir.dialects import sdy
 from tt_xla.compiler.sharding.axes import Digit, Digits, digits_of, finest_mesh, part, row_major, whole_axes
 from tt_xla.compiler.sharding.walk import walk
 from tt_xla.errors import CompileError, MalformedModuleError
-from tt_xla.ir.mesh import Mesh, Sharding
+from tt_xla.ir.mesh import Mesh, Shape, Sharding
 
 SHARDING = "sdy.sharding"
 """Attribute with the sharding of an argument, of a result, or of each result of an op."""
@@ -111,6 +111,26 @@ class Meshes:
                 for dim in map(sdy.DimensionShardingAttr, sharding.dimension_shardings)
             )
         return self._dims[attribute]
+
+    def even_dims(self, attribute: Any, shape: Shape) -> list[Digits]:
+        """Returns the digits that split each dimension of a tensor, as far as whole axes split it evenly.
+
+        Args:
+            attribute: a sharding.
+            shape: global shape of the tensor.
+        """
+        sharding = sdy.TensorShardingAttr(attribute)
+        dims: list[Digits] = []
+        for dim, size in zip(map(sdy.DimensionShardingAttr, sharding.dimension_shardings), shape, strict=True):
+            kept: list[Digit] = []
+            for axis in map(sdy.AxisRefAttr, dim.axes):
+                digits = self.axis(sharding.mesh_or_ref, axis.name)
+                count = math.prod(digit.size for digit in (*kept, *digits))
+                if axis.sub_axis_info is not None or size % count:
+                    break
+                kept += digits
+            dims.append(tuple(kept))
+        return dims
 
     def _axis_part(self, mesh: Any, axis: Any) -> Digits:
         reference = sdy.AxisRefAttr(axis)
