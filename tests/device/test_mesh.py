@@ -883,3 +883,46 @@ def test_images_are_stacked_along_their_batch(function_builder, on_mesh):
     expected = torch.nn.functional.max_pool2d(torch.relu(torch.conv2d(x, w, padding=1)), 2)
     (y,) = run(executable, x.permute(0, 2, 3, 1).reshape(1, 1, 64, 2).contiguous(), w)
     torch.testing.assert_close(y, expected.permute(0, 2, 3, 1).reshape(4, 12), rtol=1e-5, atol=1e-5)
+
+
+# Programs that do not fit their mesh
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "problem"),
+    [
+        ("ttnn.all_reduce", {"reduce_type": "sum", "cluster_axis": 2}, r"all_reduce names cluster_axis 2, expected"),
+        ("ttnn.mesh_partition", {"dim": 0, "cluster_axis": -1}, r"mesh_partition names cluster_axis -1"),
+        ("ttnn.point_to_point", {"sender_coord": [0, 4], "receiver_coord": [0, 0]}, r"sender_coord \[0, 4\]"),
+        ("ttnn.point_to_point", {"sender_coord": [0, 0], "receiver_coord": [0]}, r"receiver_coord \[0\]"),
+    ],
+)
+def test_places_outside_the_mesh_are_refused(op, attributes, problem, function_builder, on_mesh):
+    with pytest.raises(ExecutionError, match=problem):
+        exchange(on_mesh, function_builder, MESHES[2, 4], op, (8, 3), (8, 3), attributes)
+
+
+def test_shardings_that_do_not_fit_are_refused(function_builder, on_mesh, board):
+    program = identity(function_builder, on_mesh, load=False)
+    for changes, problem in (
+        ({"sharding": by_rows(1)}, r"argument 0 with sharding \(\(1,\), \(\)\), expected each axis"),
+        ({"sharding": by_rows(0, 0)}, "expected each axis"),
+        ({"sharding": REPLICATED}, r"as shards \(2, 3\) of shape \(4, 3\)"),
+        ({"sharding": None}, "with a sharding or a global shape alone"),
+    ):
+        argument = msgspec.structs.replace(program.arguments[0], **changes)
+        with pytest.raises(ExecutionError, match=problem):
+            board.load(msgspec.structs.replace(program, arguments=(argument,)))
+    with pytest.raises(ExecutionError, match="has a mesh"):
+        board.load(msgspec.structs.replace(program, mesh=Mesh((2,), ("x", "y"))))
+
+
+def test_an_exchange_without_a_mesh_is_refused(function_builder, make_program, board):
+    f = function_builder("main")
+    x = f.argument((2, 3), "f32")
+    y = f.op("ttnn.all_gather", (4, 3), "f32", {"all_gather_dim": 0, "cluster_axis": 0}, input=x)
+    program = make_program([f.done(y)], [("x", Role.INPUT, (2, 3), "f32")], [((4, 3), "f32")])
+    with pytest.raises(ExecutionError, match="all_gather works between chips, and program 'small' has no mesh"):
+        board.load(program)
+    with pytest.raises(ExecutionError, match="is for one chip and has no mesh"):
+        board.load_mesh(program)

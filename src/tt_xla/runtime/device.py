@@ -18,6 +18,7 @@ from tt_xla.runtime.emulator import heap
 from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.largest import largest_op, largest_tensors
+from tt_xla.runtime.mesh.checks import check, check_without_mesh
 from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.runtime.mesh.expansion import Expansion, expand
 from tt_xla.runtime.observation import KERNELS
@@ -151,6 +152,7 @@ class Device:
         if program.mesh is not None:
             return self.load_mesh(program)
         self._check_system(program)
+        check_without_mesh(program)
         with self._loading:
             executable = self._executable(program)
             self._place(executable)
@@ -164,8 +166,8 @@ class Device:
             chips: number of the chip at each position of the mesh; by default the first chips of the system.
 
         Raises:
-            ExecutionError: the program has no mesh or was compiled for another system, or the mesh has more chips than
-                the system or than ``chips``.
+            ExecutionError: the program has no mesh or does not fit it, was compiled for another system, or the mesh has
+                more chips than the system or than ``chips``.
             OptionError: the program was compiled with a trace, and the program cache is off.
             TraceRegionError: the trace does not fit in the trace region of a chip.
             ResourceExhaustedError: the program does not fit in the DRAM of a chip.
@@ -185,6 +187,7 @@ class Device:
                 f"Program '{program.name}' is for a mesh of {mesh.size} chips, got chips {numbers}.",
                 hint="Name as many different chips as the mesh has.",
             )
+        check(program, mesh)
         # An observer of kernels sees the instructions of each chip.
         expansion = expand(program, stacks=not KERNELS)
         with self._loading:

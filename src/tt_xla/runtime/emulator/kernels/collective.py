@@ -89,7 +89,14 @@ def reduce_scatter(
 
 @kernel("ttnn.all_to_all", keeps_values=True)
 def all_to_all(
-    ctx: Context, input: Sequence[Tensor], split_dim: int, concat_dim: int, cluster_axis: int | None = None
+    ctx: Context,
+    input: Sequence[Tensor],
+    split_dim: int,
+    concat_dim: int,
+    cluster_axis: int | None = None,
+    num_links: int | None = None,
+    topology: str | None = None,
+    sub_device_id: int | None = None,
 ) -> Tensor | list[Tensor]:
     """Sends the n-th part of each chip's tensor along ``split_dim`` to the n-th chip, which joins what it gets."""
     count = len(input)
