@@ -109,6 +109,7 @@ def test_splits_and_joins(mesh):
         shards = split(tensor, sharding, mesh)
         assert len(shards) == mesh.size
         assert {tuple(shard.shape) for shard in shards} == {sharding.local_shape(mesh, (9, 7))}
+        assert all(shard.is_contiguous() for shard in shards)
         assert len({id(shard) for shard in shards}) == np.prod(
             [mesh.shape[axis] for axis in (*rows, *columns)], initial=1
         )

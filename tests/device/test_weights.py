@@ -112,3 +112,14 @@ def test_exact_numerics_end_products_with_the_functions_of_the_table(run_op, act
     attributes = geometry | window | config
     result = run_op("ttnn.conv2d", operands, (1, 1, 64, 48), label, numerics="exact", **attributes)
     assert torch.equal(result.reshape(64, 48), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_weights_that_are_a_part_of_a_tensor(run_op, dtype):
+    """The bits are those of a copy without gaps between the rows."""
+    a, wide = torch.randn(4, 64).to(dtype), torch.randn(64, 128).to(dtype)
+    attributes = {"transpose_a": False, "transpose_b": False}
+    label = {torch.bfloat16: "bf16", torch.float32: "f32"}[dtype]
+    part = run_op("ttnn.matmul", {"a": a, "b": wide[:, 32:64]}, (4, 32), label, **attributes)
+    copy = run_op("ttnn.matmul", {"a": a, "b": wide[:, 32:64].contiguous()}, (4, 32), label, **attributes)
+    assert torch.equal(part, copy)

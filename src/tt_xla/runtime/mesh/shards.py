@@ -14,7 +14,7 @@ def split(tensor: torch.Tensor, sharding: Sharding, mesh: Mesh) -> list[torch.Te
     """Returns the shard of every chip, by position. Chips with the same shard get the same tensor object.
 
     Args:
-        tensor: a tensor of the global shape. Shards of it that need no padding are views.
+        tensor: a tensor of the global shape. Shards are contiguous; those that lie so in the tensor are views of it.
         sharding: how it is split. Dimensions that do not divide evenly are padded with zeros at their end.
         mesh: the mesh.
     """
@@ -28,7 +28,7 @@ def split(tensor: torch.Tensor, sharding: Sharding, mesh: Mesh) -> list[torch.Te
         missing = [length - size for length, size in zip(local, part.shape, strict=True)]
         if any(missing):
             part = F.pad(part, [size for pad in reversed(missing) for size in (0, pad)])
-        shards[index] = part
+        shards[index] = part.contiguous()
     return [shards[sharding.shard_index(mesh, position)] for position in range(mesh.size)]
 
 

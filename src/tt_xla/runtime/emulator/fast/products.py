@@ -72,9 +72,10 @@ class _Linear:
     def _sources(self, b: Tensor) -> Tensor:
         """Returns weights [N, K] as the matrix unit's registers hold them."""
         rows = b if self.transpose_b else b.t()
-        if self.by_onednn and self.rows == 1:
+        if self.by_onednn and (self.rows == 1 or not rows.t().is_contiguous()):
             # oneDNN adds the terms of a single row in another order when the weights lie transposed. Prepared weights
-            # never do, so the bits would change in the run in which the weights are prepared.
+            # never do, so the bits would change in the run in which the weights are prepared. For weights with gaps
+            # between their rows, such as a part of a larger tensor, oneDNN takes ten thousand times as long.
             rows = rows.contiguous()
         return rows if self.as_is else matrix_unit.significant(rows.to(self.dtype), self.b_bits)
 
