@@ -31,6 +31,7 @@ from tt_xla.compiler.ttir import (
     fold_broadcasts,
     fuse,
     join_collectives,
+    merge_all_reduces,
     merge_host_calls,
     move_through_collectives,
     sink_permutes,
@@ -95,6 +96,10 @@ def _fold(module: ModuleOp, options: CompileOptions, target: Target) -> None:
 
 def _join_collectives(module: ModuleOp, options: CompileOptions, target: Target) -> None:
     join_collectives.run(module, exact=_is_exact(options))
+
+
+def _merge_all_reduces(module: ModuleOp, options: CompileOptions, target: Target) -> None:
+    merge_all_reduces.run(module, target)
 
 
 def _fuse_bias(module: ModuleOp, options: CompileOptions, target: Target) -> None:
@@ -168,6 +173,12 @@ TTIR_STAGES = (
         "ttir-move-through-collectives",
         _alone(move_through_collectives.run),
         "Moves elementwise ops to the smaller side of a collective before they are fused.",
+    ),
+    Stage(
+        "ttir-merge-all-reduces",
+        _merge_all_reduces,
+        "Reduces several small tensors at once after the passes that remove or shrink all_reduces.",
+        lambda options: not _is_exact(options),
     ),
     Stage(
         "ttir-fuse",
@@ -334,7 +345,7 @@ _BY_PATTERNS = (
 
 OPTIONAL = (
     *("ttir-fold", "ttir-join-collectives", "ttir-move-through-collectives", "ttir-fuse", "ttir-sink-permutes"),
-    *("ttir-cse", "ttnn-fuse", "ttnn-propagate-row-major"),
+    *("ttir-merge-all-reduces", "ttir-cse", "ttnn-fuse", "ttnn-propagate-row-major"),
     *("ttnn-hoist-loop-invariants", "ttnn-hoist-const-eval", "ttnn-choose-layouts"),
 )
 """Stages without which most programs still compile."""
