@@ -54,7 +54,11 @@ def run(module: ir.Module | Localized, options: CompileOptions, target: Target) 
     assert not isinstance(module, Localized)
     mesh = None if localized is None else localized.mesh
     ttir_module, arguments, results = stablehlo.import_module(
-        module, mesh=mesh, host_fallback=options.host_fallback, approximate=options.numerics != "exact"
+        module,
+        mesh=mesh,
+        shardings=None if localized is None else [sharding for sharding, _ in localized.arguments],
+        host_fallback=options.host_fallback,
+        approximate=options.numerics != "exact",
     )
     if localized is not None:
         arguments = _sharded(arguments, localized.arguments)

@@ -26,6 +26,7 @@ from tt_xla.compiler.device_module import wrapped
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.sharding import Localized
 from tt_xla.compiler.ttir import (
+    add_bias_before_all_reduce,
     decompose,
     fold,
     fold_broadcasts,
@@ -173,6 +174,12 @@ TTIR_STAGES = (
         "ttir-move-through-collectives",
         _alone(move_through_collectives.run),
         "Moves elementwise ops to the smaller side of a collective before they are fused.",
+    ),
+    Stage(
+        "ttir-add-bias-before-all-reduce",
+        _alone(add_bias_before_all_reduce.run),
+        "Puts a bias beside its matrix product before ttir-fuse. Const-eval prepares the bias once.",
+        lambda options: options.enable_const_eval and not _is_exact(options),
     ),
     Stage(
         "ttir-merge-all-reduces",
@@ -345,7 +352,7 @@ _BY_PATTERNS = (
 
 OPTIONAL = (
     *("ttir-fold", "ttir-join-collectives", "ttir-move-through-collectives", "ttir-fuse", "ttir-sink-permutes"),
-    *("ttir-merge-all-reduces", "ttir-cse", "ttnn-fuse", "ttnn-propagate-row-major"),
+    *("ttir-add-bias-before-all-reduce", "ttir-merge-all-reduces", "ttir-cse", "ttnn-fuse", "ttnn-propagate-row-major"),
     *("ttnn-hoist-loop-invariants", "ttnn-hoist-const-eval", "ttnn-choose-layouts"),
 )
 """Stages without which most programs still compile."""

@@ -36,6 +36,9 @@ DONOR = "jax.buffer_donor"
 KV_CACHE = "ttcore.kv_cache"
 """Attribute of an argument in MLIR text that the program writes to."""
 
+SHARDED_AXES = "tt.sharded_axes"
+"""Attribute of an argument in MLIR text: the axes of the mesh along which chips hold different shards of it."""
+
 WEIGHT_DTYPE = "ttcore.weight_dtype"
 """Attribute of an argument in MLIR text: the element type in which matrix products and convolutions keep it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -17,7 +18,7 @@ from tt_xla.compiler.stablehlo.conversion import inline
 from tt_xla.compiler.stablehlo.expand import refine
 from tt_xla.compiler.stablehlo.subprograms import set_roles
 from tt_xla.compiler.stablehlo.types import DynamicShapeError, convert_type, forget_types
-from tt_xla.ir.mesh import Mesh
+from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.program import Argument, Result, Role
 
 ImportedModule = tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]
@@ -25,13 +26,19 @@ ImportedModule = tuple[ModuleOp, tuple[Argument, ...], tuple[Result, ...]]
 
 
 def import_module(
-    module: ir.Module, *, mesh: Mesh | None = None, host_fallback: bool = True, approximate: bool = True
+    module: ir.Module,
+    *,
+    mesh: Mesh | None = None,
+    shardings: Sequence[Sharding] | None = None,
+    host_fallback: bool = True,
+    approximate: bool = True,
 ) -> ImportedModule:
     """Converts a StableHLO module to TTIR. Function calls are inlined.
 
     Args:
         module: the module, which is left unchanged.
         mesh: the chips that the module is for, each with the shapes of its shards; None for one chip.
+        shardings: how each argument is split over the mesh; None where nothing is known.
         host_fallback: whether an op without lowering becomes a call of the host; otherwise it is an error.
         approximate: whether converters may use forms in which infinities and NaN spread, or float32 is rounded to 19
             bits.
@@ -45,14 +52,21 @@ def import_module(
         CompileError: the module is for several devices, and ``mesh`` is None.
     """
     try:
-        return _import(module, mesh, host_fallback=host_fallback, approximate=approximate)
+        return _import(module, mesh, shardings, host_fallback=host_fallback, approximate=approximate)
     except DynamicShapeError:
-        return _import(refine(module), mesh, host_fallback=host_fallback, approximate=approximate)
+        return _import(refine(module), mesh, shardings, host_fallback=host_fallback, approximate=approximate)
     finally:
         forget_types()
 
 
-def _import(module: Any, mesh: Mesh | None, *, host_fallback: bool, approximate: bool) -> ImportedModule:
+def _import(
+    module: Any,
+    mesh: Mesh | None,
+    shardings: Sequence[Sharding] | None,
+    *,
+    host_fallback: bool,
+    approximate: bool,
+) -> ImportedModule:
     entry = signature.entry_function(module)
     if mesh is None:
         check_one_device(module, entry)
@@ -80,7 +94,7 @@ def _import(module: Any, mesh: Mesh | None, *, host_fallback: bool, approximate:
         ([argument.type for argument in block.args], [value.type for value in returned]),
         Region(block),
         visibility="public",
-        arg_attrs=signature.ttir_attributes(entry, arguments, donated, presharded=mesh is not None),
+        arg_attrs=signature.ttir_attributes(entry, arguments, donated, mesh, shardings),
     )
     functions = [main, *filter(None, context.module.subprograms.values())]
     set_roles(functions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -13,7 +13,9 @@ from xdsl.ir import Attribute, SSAValue
 from tt_xla.compiler.stablehlo.annotations import marked_arguments
 from tt_xla.compiler.stablehlo.types import convert_type
 from tt_xla.errors import MalformedModuleError
-from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, WEIGHT_DTYPES, Argument, Result, Role
+from tt_xla.ir.mesh import Mesh, Sharding
+from tt_xla.ir.program import DONOR, SHARDED_AXES, WEIGHT_DTYPE, WEIGHT_DTYPES, Argument, Result, Role
+from tt_xla.ir.properties import I64S
 from tt_xla.ir.ttcore import ArgumentTypeAttr, ShardStatus, ShardStatusAttr
 
 DONATION = ("tf.aliasing_output", DONOR)
@@ -91,24 +93,37 @@ def donated_positions(function: Any) -> set[int]:
 
 
 def ttir_attributes(
-    function: Any, declared: tuple[Argument, ...], donated: set[int], *, presharded: bool
+    function: Any,
+    declared: tuple[Argument, ...],
+    donated: set[int],
+    mesh: Mesh | None = None,
+    shardings: Sequence[Sharding] | None = None,
 ) -> ArrayAttr[DictionaryAttr]:
     """Returns the attributes of an entry function's arguments in TTIR.
 
     Args:
         declared: the arguments.
         donated: positions of arguments whose memory the program may write to.
-        presharded: whether every chip gets its own shards.
+        mesh: the chips of the program, each of which gets its own shards; None for one chip.
+        shardings: how each argument is split over the mesh; None where nothing is known.
     """
     dtypes = _weight_dtypes(function)
     pairs = enumerate(zip(declared, dtypes, strict=True))
-    shard_status: dict[str, Attribute] = {SHARD_STATUS: ShardStatusAttr(ShardStatus.PRESHARDED)} if presharded else {}
     return ArrayAttr(
         [
-            DictionaryAttr(_ttir_attributes(argument, position in donated, dtype) | shard_status)
+            DictionaryAttr(
+                _ttir_attributes(argument, position in donated, dtype)
+                | ({} if mesh is None else _shard_attributes(None if shardings is None else shardings[position]))
+            )
             for position, (argument, dtype) in pairs
         ]
     )
+
+
+def _shard_attributes(sharding: Sharding | None) -> dict[str, Attribute]:
+    """Returns the attributes of an argument of which every chip gets its own shard."""
+    status: dict[str, Attribute] = {SHARD_STATUS: ShardStatusAttr(ShardStatus.PRESHARDED)}
+    return status if sharding is None else status | {SHARDED_AXES: I64S.encode(tuple(sorted(sharding.axes)))}
 
 
 def name_hint(name: str) -> str | None:
