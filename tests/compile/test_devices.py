@@ -115,6 +115,7 @@ ONE = {
     "mesh as text": module(KEEP, MESHES_AS_TEXT.format(1)),
     "argument": module(KEEP, argument='mhlo.sharding = "{devices=[1,1]<=[1]}"'),
     "replicated": module(KEEP, argument='mhlo.sharding = "{replicated}"'),
+    "group": module(f"sdy.sharding_group %0 group_id=0 : tensor<4x4xf32>\n{KEEP}"),
 }
 DROPPED = {
     "custom call": module(sharding_call("{maximal device=0}")),

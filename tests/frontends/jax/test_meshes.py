@@ -154,7 +154,17 @@ z = jax.jit(lambda x: x * jnp.arange(8.0))(put(np.arange(8.0, dtype=np.float32),
 assert np.array_equal(z, np.arange(8.0) ** 2)
 assert [shard.device for shard in z.addressable_shards] == order
 assert [float(shard.data[0]) for shard in z.addressable_shards] == [number**2 for number in range(8)]
-assert np.array_equal(jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i")(jnp.arange(8.0)), [28.0] * 8)
+""")
+
+
+def test_pmap(on_chips):
+    """JAX 0.7 passes replicas for ``pmap``; newer versions pass partitions, as for every program of several devices."""
+    on_chips("""
+total = jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i")
+if jax.version.__version_info__ >= (0, 8):
+    assert np.array_equal(total(jnp.arange(8.0)), [28.0] * 8)
+else:
+    refused(lambda: total(jnp.arange(8.0)), "8 replicas", "jax.shard_map")
 """)
 
 

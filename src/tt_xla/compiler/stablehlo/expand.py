@@ -145,3 +145,9 @@ def sharding_constraint(context: ImportContext, op: Any) -> Sequence[SSAValue]:
     """Drops the constraint, which keeps the tensor on the one device."""
     check_sharding(op)
     return context.operands(op)
+
+
+@converts("sdy.sharding_group")
+def sharding_group(context: ImportContext, op: Any) -> Sequence[SSAValue]:
+    """Drops the request that tensors are split alike, as the one device has all of each."""
+    return []
