@@ -341,7 +341,8 @@ def selected_system() -> str:
     """Returns the name of the system for :func:`tt_xla.target.load_target`.
 
     It is ``TT_COMPILE_ONLY_SYSTEM_DESC``, else ``TTXLA_SYSTEM``. If neither is set and TT-NN runs programs, it is the
-    system of the installed card. The chips that ``TT_VISIBLE_DEVICES`` selects follow a colon: ``n300:0``.
+    system of the installed card. On the emulated card, the chips that ``TT_VISIBLE_DEVICES`` selects follow a colon:
+    ``n300:0``. TT-NN reads that variable itself.
 
     Raises:
         OptionError: ``TT_VISIBLE_DEVICES`` is no list of numbers.
@@ -352,7 +353,7 @@ def selected_system() -> str:
 def _visible_chips() -> str:
     """Returns the end of a system's name that ``TT_VISIBLE_DEVICES`` asks for; empty when it is unset."""
     text = environment("TT_VISIBLE_DEVICES")
-    if not text:
+    if not text or environment("TTXLA_RUNTIME") != RUNTIMES[0]:
         return ""
     numbers = [number.strip() for number in text.split(",")]
     if not all(re.fullmatch(r"[0-9]{1,6}", number) for number in numbers):

@@ -103,6 +103,13 @@ def test_the_environment_chooses_visible_chips(monkeypatch: pytest.MonkeyPatch) 
     assert selected_system() == "n300-llmbox"
 
 
+def test_tt_nn_chooses_its_chips_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_SYSTEM", "p150")
+    monkeypatch.setenv("TTXLA_RUNTIME", "ttnn")
+    monkeypatch.setenv("TT_VISIBLE_DEVICES", "1")
+    assert selected_system() == "p150"
+
+
 @pytest.mark.parametrize("text", ["0,", "a", "-1", "0;1", "9" * 5000, "\u0661"])
 def test_visible_devices_that_are_no_list(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TT_VISIBLE_DEVICES", text)

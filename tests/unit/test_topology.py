@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from tt_xla.errors import MeshError
 from tt_xla.ir.mesh import Mesh
-from tt_xla.target import Arrangement, Link, MeshAxis, Target, arrange, load_target, system_names
+from tt_xla.target import Arrangement, Link, MeshAxis, Target, arrange, load_target, system_names, topology
 
 
 def with_links(pairs: list[tuple[int, int]], chips: int) -> Target:
@@ -158,6 +159,28 @@ def test_a_missing_link_leaves_a_line() -> None:
     assert not arrange(with_links([(0, 1), (1, 2), (2, 3)], 4), (4,)).axes[0].ring
     with pytest.raises(MeshError, match="no link between chips 1 and 2"):
         arrange(with_links([(0, 1), (2, 3)], 4), (4,))
+
+
+def test_large_systems_do_not_take_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search for a mesh that many links nearly allow gives up after a number of attempts."""
+    chips = 64
+    ladder = [(chip, chip + step) for chip in range(chips) for step in (1, 2, 3) if chip + step < chips]
+    everything = with_links(list(itertools.combinations(range(256), 2)), 256)
+    assert [axis.ring for axis in arrange(everything, (16, 16)).axes] == [True, True]
+    counted: list[int] = []
+    searched = topology._Search.placed
+
+    def counting(self: topology._Search, *arguments: Any) -> tuple[int, ...] | None:
+        found = searched(self, *arguments)
+        counted.append(self.left)
+        return found
+
+    monkeypatch.setattr(topology._Search, "placed", counting)
+    arrange(with_links(ladder, chips), (8, 8))
+    assert counted == sorted(counted, reverse=True)
+    assert all(
+        before - after < topology._CANDIDATES + chips**2 + chips for before, after in itertools.pairwise(counted)
+    )
 
 
 @given(st.data())

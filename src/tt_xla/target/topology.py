@@ -119,10 +119,13 @@ def _arranged(links: tuple[Link, ...], shape: tuple[int, ...], chips: tuple[int,
         first, second = link.chips
         if first in channels and second in channels:
             channels[first][second] = channels[second][first] = link.channels
+    search = _Search(channels)
     for groups in _foldings(tuple(size for size in shape if size > 1)):
         dimensions = tuple(math.prod(sizes) for sizes in groups)
         for rings, least in _choices(dimensions, sorted({link.channels for link in links})):
-            order = _placed(channels, dimensions, rings, least)
+            if search.left <= 0:
+                return None
+            order = search.placed(dimensions, rings, least)
             if order is not None:
                 hops = [_weakest(channels, order, dimensions, axis, ring) for axis, ring in enumerate(rings)]
                 axes = itertools.chain.from_iterable(map(_axes, groups, rings, hops))
@@ -176,39 +179,52 @@ def _weakest(
     return min(hops)
 
 
-_STEPS = 20_000
-"""Number of attempts to place a chip after which a search gives up: far more than grids of 32 chips take."""
+_CANDIDATES = 15_000
+"""Number of chips that are considered for a position before a search gives up: many times more than meshes on 32
+chips take."""
+_ALL_CANDIDATES = 600_000
+"""The same for all searches for one mesh."""
 
 
-def _placed(
-    channels: Channels, dimensions: tuple[int, ...], rings: tuple[bool, ...], least: int
-) -> tuple[int, ...] | None:
-    """Returns a chip for each position, so that neighbours are linked by at least ``least`` channels.
+class _Search:
+    """The search for chips at the positions of a mesh, which gives up after a number of attempts."""
 
-    The search goes through positions row-major and prefers chips with few free neighbours, which become unreachable
-    first, then low numbers. It gives up after :data:`_STEPS`.
-    """
-    linked = {chip: {other for other, count in others.items() if count >= least} for chip, others in channels.items()}
-    earlier = _earlier_neighbours(dimensions, rings)
-    order: list[int] = []
-    used: set[int] = set()
-    attempts = [iter(sorted(linked))]
-    for _ in range(_STEPS):
-        chip = next(attempts[-1], None)
-        if chip is None:
-            attempts.pop()
-            if not order:
-                return None
-            used.remove(order.pop())
-            continue
-        order.append(chip)
-        if len(order) == len(earlier):
-            return tuple(order)
-        used.add(chip)
-        free = set.intersection(*(linked[order[place]] for place in earlier[len(order)])) - used
-        ranked = sorted((len(linked[candidate] - used), candidate) for candidate in free)
-        attempts.append(iter([candidate for _, candidate in ranked]))
-    return None
+    def __init__(self, channels: Channels) -> None:
+        self.channels = channels
+        self.left = _ALL_CANDIDATES
+
+    def placed(self, dimensions: tuple[int, ...], rings: tuple[bool, ...], least: int) -> tuple[int, ...] | None:
+        """Returns a chip for each position, so that neighbours are linked by at least ``least`` channels.
+
+        The search goes through positions row-major and prefers chips with few free neighbours, which become
+        unreachable first, then low numbers. It returns None if there is no arrangement, or attempts ran out.
+        """
+        linked = {
+            chip: {other for other, count in others.items() if count >= least} for chip, others in self.channels.items()
+        }
+        earlier = _earlier_neighbours(dimensions, rings)
+        order: list[int] = []
+        used: set[int] = set()
+        attempts = [iter(sorted(linked))]
+        end = self.left - _CANDIDATES - len(linked) ** 2  # If all chips are linked, about half the square are seen.
+        while self.left > end:
+            self.left -= 1
+            chip = next(attempts[-1], None)
+            if chip is None:
+                attempts.pop()
+                if not order:
+                    return None
+                used.remove(order.pop())
+                continue
+            order.append(chip)
+            if len(order) == len(earlier):
+                return tuple(order)
+            used.add(chip)
+            free = set.intersection(*(linked[order[place]] for place in earlier[len(order)])) - used
+            self.left -= len(free)
+            ranked = sorted((len(linked[candidate] - used), candidate) for candidate in free)
+            attempts.append(iter([candidate for _, candidate in ranked]))
+        return None
 
 
 def _earlier_neighbours(dimensions: tuple[int, ...], rings: tuple[bool, ...]) -> list[list[int]]:
