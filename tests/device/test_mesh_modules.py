@@ -112,10 +112,11 @@ func.func public @main(%x: tensor<2x32xf32>) -> tensor<2x32xf32> {
 }"""
 
 
-def test_a_ring_in_a_loop():
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_ring_in_a_loop(level):
     """Each chip passes its sum to the next one along y, three times; after that it has added all four."""
     everywhere = Sharding(((0, 1), ()))
-    executable = load(LOOP, [(everywhere, (16, 32))], [(everywhere, (16, 32))], optimization_level=1)
+    executable = load(LOOP, [(everywhere, (16, 32))], [(everywhere, (16, 32))], optimization_level=level)
     x = drawn(16, 32, seed=0)
     (out,) = run(executable, x)
     sums = x.reshape(2, 4, 2, 32).sum(1, keepdims=True)

@@ -396,7 +396,7 @@ class _Body:
         assert isinstance(kept, int)
         for chip in self._grid.representatives(self._flow.values[result]):
             if chip != receiver:
-                self._values.name(result, chip, self._values.shard(kept, chip))
+                self._keep(kept, result, chip)
                 continue
             received: dict[str, Operand] = {"input": self._values.shard(value, sender)}
             copy = Instruction(
@@ -408,6 +408,16 @@ class _Body:
                 instruction.cost,
             )
             self._append(copy, chip)
+
+    def _keep(self, value: int, result: int, chip: int) -> None:
+        """Makes a chip's shard of a value its shard of a result, in the layout that the result has."""
+        shard = self._values.shard(value, chip)
+        specs = self._function.values
+        if specs[value] == specs[result]:
+            self._values.name(result, chip, shard)
+        else:
+            moved = self._values.define(result, chip)
+            self._append(Instruction("ttnn.to_memory_config", {"input": shard}, (moved,), {}), chip)
 
     # Instructions that run other functions
 
