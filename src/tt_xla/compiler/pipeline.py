@@ -9,11 +9,9 @@ import contextlib
 import dataclasses
 import difflib
 import functools
-import logging
 import time
 from collections.abc import Callable, Container, Generator, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 from jaxlib.mlir import ir
@@ -23,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from tt_xla.collector import collector_paused
 from tt_xla.compiler import cse, emit_program, importing, plan_memory, stablehlo, ttir_to_ttnn, workarounds
 from tt_xla.compiler.device_module import wrapped
+from tt_xla.compiler.dumps import dumper
 from tt_xla.compiler.rewriting import Change, Changes
 from tt_xla.compiler.sharding import Localized
 from tt_xla.compiler.ttir import (
@@ -528,7 +527,7 @@ def _compile(
 ) -> Program:
     log = logger()
     started = time.perf_counter()
-    record = _recorder(options, dumps, log)
+    record = dumper(options, dumps, log)
     record("vhlo", lambda: stablehlo.print_vhlo(_source(module)))
     record("shlo", lambda: str(_source(module)))
     imported = importing.run(module, options, target)
@@ -583,40 +582,3 @@ def verify_module(module: ModuleOp, stage: str) -> None:
             f"After {stage} the module breaks a rule: {reason}.",
             hint="This is a fault of tt-xla; please report it with the module (TTXLA_LOGGER_LEVEL=DEBUG prints it).",
         ) from None
-
-
-def _recorder(
-    options: CompileOptions, dumps: dict[str, str] | None, log: logging.Logger
-) -> Callable[[str, Callable[[], str]], None]:
-    """Returns a function that logs the text of a stage, adds it to ``dumps`` and writes it below ``export_path``.
-
-    The function's arguments are the name of the stage and a function that prints the module. The module is printed only
-    if the log level, ``dumps`` or the options request the text.
-    """
-    exports = options.export_path and not options.generates_source  # generated source brings its modules itself
-    folder = Path(options.export_path) / "irs" if exports else None
-    if dumps is None and folder is None and not log.isEnabledFor(logging.DEBUG):
-        return lambda stage, text: None
-
-    def record(stage: str, text: Callable[[], str]) -> None:
-        module_text = text()
-        log.debug("MLIR Module %s:\n%s\n------------------ END OF MLIR MODULE ------------------", stage, module_text)
-        if dumps is not None:
-            dumps[stage] = module_text
-        if folder is not None:
-            export_ir(folder, stage, options.export_model_name, module_text)
-
-    return record
-
-
-def export_ir(folder: Path, stage: str, model: str, text: str) -> Path:
-    """Writes the text of a stage to ``<stage>[_<model>]_<unix ms>.mlir``, upstream's name for a dump.
-
-    Returns:
-        The path of the file.
-    """
-    infix = f"_{model.replace('/', '_')}" if model else ""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{stage}{infix}_{time.time_ns() // 1_000_000}.mlir"
-    path.write_text(text)
-    return path
