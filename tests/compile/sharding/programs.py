@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -80,6 +81,16 @@ def _attention(q: Any, k: Any, v: Any) -> Any:
 def _layer_norm(x: Any) -> Any:
     centred = x - x.mean(-1, keepdims=True)
     return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+
+
+@functools.partial(lax.composite, name="tests.norm")
+def _norm(x: Any) -> Any:
+    return x * lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-5)
+
+
+@functools.partial(lax.composite, name="tests.block")
+def _block(x: Any) -> Any:
+    return _norm(x) + jnp.tanh(x)
 
 
 PROGRAMS: dict[str, Program] = {
@@ -424,6 +435,15 @@ PROGRAMS: dict[str, Program] = {
             (X42, [("y", "x"), (None,), (None, "x")], None),
         ],
         tolerance=1e-4,
+    ),
+    "composite": Program(
+        lambda a: (_norm(a * 2) + 1, _block(a)),
+        [(8, 16)],
+        [
+            (X42, [("x", None)], None),
+            (X42, [("x", "y")], None),
+            (X42, [(None, ("y", "x"))], [("x", None), (None, "y")]),
+        ],
     ),
     "dynamic": Program(
         lambda a, i: (lax.dynamic_slice(a, (i[0], 0), (3, 8)), lax.dynamic_update_slice(a, a[:2] * 2, (i[1], i[0]))),

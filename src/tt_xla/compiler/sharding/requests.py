@@ -13,7 +13,7 @@ from jaxlib.mlir.dialects import sdy
 from tt_xla.compiler.sharding.gspmd import HLO_SHARDING
 from tt_xla.compiler.sharding.round_trip import FRONTEND_ATTRIBUTES, MESHES
 from tt_xla.compiler.sharding.shardings import SHARDING
-from tt_xla.compiler.sharding.walk import entry_function
+from tt_xla.compiler.stablehlo.signature import entry_function
 from tt_xla.errors import CompileError, MalformedModuleError
 
 _TILE_SIZES = re.compile(r"devices=\[([\d,]+)\]")

@@ -13,7 +13,8 @@ from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding.gspmd import CONSTRAINT, HLO_SHARDING, target
 from tt_xla.compiler.sharding.shardings import SHARDING, per_value
-from tt_xla.compiler.sharding.walk import functions, walk
+from tt_xla.compiler.sharding.walk import walk
+from tt_xla.compiler.stablehlo.signature import functions
 from tt_xla.errors import MalformedModuleError
 
 FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"

@@ -27,11 +27,6 @@ def attribute_names(op: Any) -> list[str]:
     return [item if isinstance(item, str) else item.name for item in op.attributes]  # jaxlib 0.7 has named attributes
 
 
-def functions(module: Any) -> dict[str, Any]:
-    """Returns the functions of a module by name."""
-    return {op.name.value: op for op in module.body.operations if op.operation.name == "func.func"}
-
-
 def remap_captures(op: Any, values: Mapping[Any, Any]) -> None:
     """Replaces operands inside the regions of an operation by what ``values`` has for them."""
     for inner in walk(op):
@@ -82,27 +77,3 @@ def inline_calls(function: Any, known: Functions, active: tuple[str, ...] = ()) 
         for result, value in zip(op.results, returned, strict=True):
             result.replace_all_uses_with(value)
         op.operation.erase()
-
-
-def entry_function(module: Any) -> Any:
-    """Returns the one public function of a module, or the one named main if there are several.
-
-    Raises:
-        MalformedModuleError: there is no such function, or it has no body.
-    """
-    public = [
-        function
-        for function in functions(module).values()
-        if "sym_visibility" not in function.attributes or function.attributes["sym_visibility"].value == "public"
-    ]
-    if len(public) > 1:
-        public = [function for function in public if function.name.value == "main"] or public
-    if len(public) != 1:
-        raise MalformedModuleError(
-            f"Expected exactly one public function, found: {len(public)}.",
-            hint="Mark helper functions private, or name the entry function main.",
-        )
-    (entry,) = public
-    if not entry.regions[0].blocks:
-        raise MalformedModuleError(f"Function @{entry.name.value} has no body.")
-    return entry

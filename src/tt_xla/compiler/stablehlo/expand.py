@@ -65,7 +65,7 @@ _CHLO = (
     "chlo.polygamma",
     "chlo.zeta",
 )
-_IDENTITIES = (
+IDENTITIES = (
     "LayoutConstraint",
     "MoveToDevice",
     "MoveToHost",
@@ -132,7 +132,7 @@ def refine(module: Any) -> Any:
 @converts("stablehlo.custom_call")
 def custom_call(context: ImportContext, op: Any) -> Sequence[SSAValue]:
     target = op.attributes["call_target_name"].value
-    if target in _IDENTITIES:
+    if target in IDENTITIES:
         check_sharding(op)
         return context.operands(op)[: len(op.results)]
     if target == callbacks.TARGET:

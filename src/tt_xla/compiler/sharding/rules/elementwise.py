@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
-from tt_xla.compiler.sharding.factors import Factors, elementwise
+from tt_xla.compiler.sharding.factors import Dims, Factors, elementwise
 
 _STABLEHLO = (
     *("abs", "add", "and", "atan2", "cbrt", "ceil", "clamp", "compare", "complex", "convert", "cosine"),
@@ -20,9 +20,30 @@ _STABLEHLO = (
     *("subtract", "tan", "tanh", "xor", "uniform_quantize", "uniform_dequantize"),
 )
 _CHLO = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "conj", "cosh", "digamma", "erf", "erf_inv"),
+    *(
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atanh",
+        "bessel_i1e",
+        "conj",
+        "constant_like",
+        "cosh",
+        "digamma",
+        "erf",
+        "erf_inv",
+    ),
     *("erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "next_after", "polygamma", "sinh", "square", "tan"),
     *("zeta",),
+)
+
+
+_BROADCASTING = (
+    *("add", "and", "atan2", "compare", "divide", "maximum", "minimum", "multiply", "next_after", "or", "polygamma"),
+    *("power", "remainder", "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract"),
+    *("xor", "zeta"),
 )
 
 
@@ -31,6 +52,22 @@ def elementwise_op(context: Localizer, op: Any, operands: Sequence[Shard], hints
     """Copies the op; operands that are scalars stay so."""
     rank = len(shape_of(op.results[0]))
     splits = elementwise(rank, operands, len(op.results)).splits(context, operands, hints)
+    return splits.copy(op, splits.operands(operands))
+
+
+@localizes(*(f"chlo.broadcast_{name}" for name in _BROADCASTING))
+def broadcasting_op(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) -> Sequence[Shard]:
+    """Copies the op; dimensions correspond from the last one on, and those of size 1 are not split."""
+    shape = shape_of(op.results[0])
+    factors: list[Dims] = []
+    for operand in operands:
+        first = len(shape) - operand.rank
+        sizes = enumerate(operand.shape)
+        factors.append(tuple(first + dim if size == shape[first + dim] else None for dim, size in sizes))
+    if "broadcast_dimensions" in op.attributes:
+        factors = [tuple(None for _ in dims) for dims in factors]
+    result = tuple(dim if any(dim in dims for dims in factors) else None for dim in range(len(shape)))
+    splits = Factors(factors, [result]).splits(context, operands, hints)
     return splits.copy(op, splits.operands(operands))
 
 

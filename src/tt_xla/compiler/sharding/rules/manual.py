@@ -13,6 +13,7 @@ from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.round_trip import GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL
 from tt_xla.compiler.sharding.shardings import per_value
+from tt_xla.compiler.stablehlo.expand import IDENTITIES
 from tt_xla.errors import CompileError
 from tt_xla.ir.mesh import Shape, Sharding, replicated
 
@@ -98,7 +99,7 @@ def custom_call(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
             leave(context, part, manual, sharding, shape_of(result))
             for part, sharding, result in zip(operands, shardings, op.results, strict=True)
         ]
-    if target in ANNOTATIONS and len(operands) == len(op.results) == 1:
+    if target in IDENTITIES and len(operands) == len(op.results) == 1:
         values = context.copy(op, [operands[0].value], [operands[0].value.type])
         return context.shards(op, values, [operands[0].sharding])
     results = context.replicated_copy(op, operands)
@@ -136,7 +137,3 @@ def _check_part(context: Localizer, op: Any, operand: Shard, part: Shard) -> Non
             f"{list(operand.shape)} is split into parts of {list(found)}.",
             location=str(op.location),
         )
-
-
-ANNOTATIONS = frozenset({"LayoutConstraint", "MoveToDevice", "MoveToHost", "annotate_device_placement", "dce_sink"})
-"""Targets of custom calls that return their operand."""
