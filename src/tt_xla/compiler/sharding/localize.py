@@ -14,8 +14,8 @@ from tt_xla.compiler.sharding.builder import Builder
 from tt_xla.compiler.sharding.context import Localizer, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.gspmd import HLO_SHARDING
-from tt_xla.compiler.sharding.propagate import propagate
-from tt_xla.compiler.sharding.requests import Requests, requests
+from tt_xla.compiler.sharding.propagate import Propagated, propagate
+from tt_xla.compiler.sharding.requests import requests
 from tt_xla.compiler.sharding.round_trip import FRONTEND_ATTRIBUTES
 from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, as_sharding, manual_digits, tensor_shardings
 from tt_xla.compiler.sharding.walk import attribute_names, walk
@@ -61,20 +61,19 @@ def localize(module: ir.Module, chips: int) -> Localized | None:
         return None
     with module.context, ir.Location.unknown():
         entry_name = entry_function(module).name.value
-        copy, meshes = propagate(module, entry_name, asked.partitions, chips)
-        return _Localization(copy, meshes, entry_name, asked).run()
+        return _Localization(propagate(module, entry_name, asked.partitions, chips), entry_name).run()
 
 
 class _Localization:
     """One call of :func:`localize`, after propagation."""
 
-    def __init__(self, module: Any, meshes: Meshes, entry_name: str, asked: Requests) -> None:
-        self.module = module
-        self.meshes = meshes
-        self.asked = asked
-        self.functions = functions(module)
+    def __init__(self, propagated: Propagated, entry_name: str) -> None:
+        self.module: Any = propagated.module
+        self.meshes: Meshes = propagated.meshes
+        self.given = propagated.given
+        self.functions = functions(self.module)
         self.entry = self.functions[entry_name]
-        self.mesh, self.axes = finest_mesh(self._digits(), meshes.chips, meshes.names)
+        self.mesh, self.axes = finest_mesh(self._digits(), self.meshes.chips, self.meshes.names)
 
     def _digits(self) -> Iterator[Digit]:
         yield from self.meshes.all_digits()
@@ -116,7 +115,7 @@ class _Localization:
             local,
             self.mesh,
             tuple((sharding, shape_of(value)) for sharding, value in zip(arguments, body.arguments, strict=True)),
-            tuple((sharding, shape_of(value)) for sharding, value in zip(results, returned_values, strict=True)),
+            tuple((sharding, shard.shape) for sharding, shard in zip(results, returned, strict=True)),
         )
 
     def _sharding_of(self, attribute: Any) -> Sharding:
@@ -129,11 +128,10 @@ class _Localization:
         arrays of JAX cannot be split so.
         """
         shape = shape_of(value)
-        key = ("arguments" if name == "arg_attrs" else "results", number)
         attributes = self.entry.attributes[name][number] if name in self.entry.attributes else {}
         if SHARDING not in attributes:
             return replicated(len(shape))
-        if key in self.asked.given:
+        if (name, number) in self.given:
             return self._sharding_of(attributes[SHARDING])
         return as_sharding(self.meshes.even_dims(attributes[SHARDING], shape), self.axes)
 

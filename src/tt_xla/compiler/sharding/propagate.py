@@ -7,6 +7,8 @@ and one mesh, calls are inlined, and Shardy's propagation has run.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -31,8 +33,19 @@ _PROPAGATE = (
 )
 
 
-def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) -> tuple[Any, Meshes]:
-    """Returns a copy of a module after propagation, and its meshes.
+@dataclass(frozen=True)
+class Propagated:
+    """A copy of a module after propagation."""
+
+    module: Any
+    meshes: Meshes
+    given: frozenset[tuple[str, int]]
+    """Attribute and number of each argument and result whose sharding the module states, as opposed to those whose
+    sharding propagation found."""
+
+
+def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) -> Propagated:
+    """Returns a copy of a module after propagation.
 
     Args:
         module: a StableHLO module, which is left unchanged.
@@ -65,8 +78,17 @@ def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) 
     _drop_scalar_constraints(copy)
     _name_composites(copy, known[entry_name], known, meshes)
     _verify(copy)
+    given = frozenset(_given(known[entry_name]))
     _run(copy, _PROPAGATE)
-    return copy, meshes
+    return Propagated(copy, meshes, given)
+
+
+def _given(function: Any) -> Iterator[tuple[str, int]]:
+    for name in ("arg_attrs", "res_attrs"):
+        if name in function.attributes:
+            for number, attributes in enumerate(function.attributes[name]):
+                if SHARDING in attributes:
+                    yield name, number
 
 
 def _names_no_mesh(attribute: Any) -> bool:

@@ -29,8 +29,6 @@ class Requests:
     """Whether it is for several."""
     partitions: int | None
     """Number of chips if it says that: ``mhlo.num_partitions``, or the devices of a sharding without a mesh."""
-    given: frozenset[tuple[str, int]]
-    """The arguments and results of the entry function whose sharding is given: which of both, and their number."""
 
 
 def requests(module: Any) -> Requests:
@@ -53,8 +51,8 @@ def requests(module: Any) -> Requests:
         partitions = _chips_of_signature(entry)
         several = partitions > 1
     if not several:
-        return Requests(False, None, frozenset())
-    return Requests(True, partitions if partitions > 1 else None, frozenset(_given(entry)))
+        return Requests(False, None)
+    return Requests(True, partitions if partitions > 1 else None)
 
 
 def _count(attributes: Any, name: str) -> int:
@@ -98,13 +96,3 @@ def _chips_of_signature(function: Any) -> int:
                     if count > 1:
                         return count
     return 1
-
-
-def _given(function: Any) -> set[tuple[str, int]]:
-    found: set[tuple[str, int]] = set()
-    for name, kind in (("arg_attrs", "arguments"), ("res_attrs", "results")):
-        if name in function.attributes:
-            for number, attributes in enumerate(function.attributes[name]):
-                if any(key in attributes for key in (SHARDING, HLO_SHARDING, FRONTEND_ATTRIBUTES)):
-                    found.add((kind, number))
-    return found

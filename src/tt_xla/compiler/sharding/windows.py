@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tt_xla.compiler.sharding.builder import local_shape
+from tt_xla.compiler.sharding.builder import element_type, local_shape
 from tt_xla.compiler.sharding.emitter import Emitter, Shard
 from tt_xla.compiler.sharding.reshard import reshard
 from tt_xla.ir.mesh import Sharding
@@ -24,6 +24,13 @@ class Window:
     start: int
     width: int
     """Number of elements that each chip needs."""
+    used: int
+    """Number of chips that need anything; the others have padding only."""
+
+    @property
+    def starts(self) -> list[int]:
+        """Places at which the chips' parts begin."""
+        return [self.step * k + self.start for k in range(self.used)]
 
 
 def take(context: Emitter, shard: Shard, dim: int, window: Window, fill: Any = None) -> Any:
@@ -47,9 +54,8 @@ def _sliced(context: Emitter, shard: Shard, dim: int, window: Window) -> Any:
     """Takes each chip's part from the gathered dimension."""
     whole = Sharding((*shard.sharding.dims[:dim], (), *shard.sharding.dims[dim + 1 :]))
     value = reshard(context, shard, whole).value if shard.sharding != whole else shard.value
-    starts = [window.step * k + window.start for k in range(context.extent(window.axes))]
-    low = max(0, -min(starts))
-    high = max(0, max(starts) + window.width - shard.shape[dim])
+    low = max(0, -min(window.starts))
+    high = max(0, max(window.starts) + window.width - shard.shape[dim])
     return _cut(context, context.builder.pad_dim(value, dim, low, high), dim, window, window.step, window.start + low)
 
 
@@ -72,47 +78,76 @@ def _exchanged(context: Emitter, shard: Shard, dim: int, window: Window) -> Any 
     if axes != window.axes or not axes:
         return None
     count, length = context.extent(axes), local_shape(shard.value)[dim]
-    numbers = range(count)
-    first = min((window.step * k + window.start) // length - k for k in numbers)
-    last = max((window.step * k + window.start + window.width - 1) // length - k for k in numbers)
+    first = min(start // length - k for k, start in enumerate(window.starts))
+    last = max((start + window.width - 1) // length - k for k, start in enumerate(window.starts))
     shifted = window.step == length
     pieces = [
-        (
+        _piece(
+            window,
             shift,
+            length,
+            shard.shape[dim],
             window.start - first * length if shifted and shift == first else 0,
             window.start + window.width - last * length if shifted and shift == last else length,
         )
         for shift in range(first, last + 1)
     ]
-    if sum(high - low for shift, low, high in pieces if shift) >= length * (count - 1):
+    if sum(piece.high - piece.low for piece in pieces if piece.shift) >= length * (count - 1):
         return None
-    joined = context.builder.concatenate([_from_neighbour(context, shard, dim, *piece) for piece in pieces], dim)
+    joined = context.builder.concatenate([_received(context, shard, dim, piece) for piece in pieces], dim)
     if shifted:
         return joined
     return _cut(context, joined, dim, window, window.step - length, window.start - first * length)
 
 
-def _from_neighbour(context: Emitter, shard: Shard, dim: int, shift: int, low: int, high: int) -> Any:
-    """Returns a part of the shard of the chip that is ``shift`` shards further; zeros where there is none."""
-    piece = context.builder.slice_dim(shard.value, dim, low, high)
+@dataclass(frozen=True)
+class _Piece:
+    """A part of each chip's shard, and the chips that need it: those ``shift`` shards before."""
+
+    shift: int
+    low: int
+    high: int
+    before: int
+    """Number of elements of the shard before the part for which there must be place."""
+    after: int
+    receivers: tuple[int, ...]
+    """Numbers of the chips that need any of it."""
+
+
+def _piece(window: Window, shift: int, length: int, size: int, low: int, high: int) -> _Piece:
+    """Returns the part of the shard ``shift`` shards further that chips need, of the elements from low to high."""
     if shift == 0:
-        return piece
-    pairs: list[tuple[int, int]] = []
-    for group in context.groups(shard.sharding.dims[dim]):
-        pairs += [(group[k + shift], target) for k, target in enumerate(group) if 0 <= k + shift < len(group)]
-    if not pairs:
-        return context.builder.broadcast(context.builder.zero(_element(piece)), local_shape(piece))
-    return context.builder.collective_permute(piece, pairs)
+        return _Piece(shift, low, high, 0, 0, ())
+    needs: list[tuple[int, int, int]] = []
+    for k, start in enumerate(window.starts):
+        offset = (k + shift) * length
+        first, last = max(offset + low, start, 0), min(offset + high, size, start + window.width)
+        if first < last:
+            needs.append((k, first - offset, last - offset))
+    if not needs:
+        return _Piece(shift, low, low, 0, high - low, ())
+    first, last = min(need[1] for need in needs), max(need[2] for need in needs)
+    return _Piece(shift, first, last, first - low, high - last, tuple(need[0] for need in needs))
 
 
-def _element(value: Any) -> Any:
-    return value.type.element_type
+def _received(context: Emitter, shard: Shard, dim: int, piece: _Piece) -> Any:
+    """Returns a piece on the chips that need it, and anything on the others."""
+    build = context.builder
+    if piece.shift and not piece.receivers:
+        shape = local_shape(shard.value)
+        shape[dim] = piece.after
+        return build.broadcast(build.zero(element_type(shard.value)), shape)
+    value = build.slice_dim(shard.value, dim, piece.low, piece.high)
+    if piece.shift:
+        groups = context.groups(shard.sharding.dims[dim])
+        pairs = [(group[k + piece.shift], group[k]) for group in groups for k in piece.receivers]
+        value = build.collective_permute(value, pairs)
+    return build.pad_dim(value, dim, piece.before, piece.after)
 
 
 def _filled(context: Emitter, size: int, value: Any, dim: int, window: Window, fill: Any) -> Any:
     """Returns a value with a scalar in the places outside of a dimension's size."""
-    starts = [window.step * k + window.start for k in range(context.extent(window.axes))]
-    before, after = min(starts) < 0, max(starts) + window.width > size
+    before, after = min(window.starts) < 0, max(window.starts) + window.width > size
     if not (before or after):
         return value
     build, shape = context.builder, local_shape(value)

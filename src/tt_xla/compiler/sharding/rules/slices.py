@@ -43,7 +43,8 @@ def slice_op(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hint
     value, local = shard.value, sharding.local_shape(context.mesh, shape)
     for dim in split:
         width = strides[dim] * (local[dim] - 1) + 1
-        window = Window(sharding.dims[dim], strides[dim] * local[dim], starts[dim], width)
+        used = -(-shape[dim] // local[dim])
+        window = Window(sharding.dims[dim], strides[dim] * local[dim], starts[dim], width, used)
         value = take(context, shard, dim, window)
         shard = _retaken(shard, value, dim, width)
         starts[dim], limits[dim] = 0, width
@@ -76,7 +77,8 @@ def pad(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints) ->
     shard = context.reshard(operands[0], along(operands[0], sharding, split))
     for dim in split:
         length = sharding.local_shape(context.mesh, shape)[dim]
-        value = take(context, shard, dim, Window(sharding.dims[dim], length, -low[dim], length), fill)
+        window = Window(sharding.dims[dim], length, -low[dim], length, -(-shape[dim] // length))
+        value = take(context, shard, dim, window, fill)
         shard = _retaken(shard, value, dim, length)
         low[dim] = high[dim] = 0
     attributes = {"edge_padding_low": i64s(low), "edge_padding_high": i64s(high)}
@@ -107,7 +109,7 @@ def concatenate(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
         if not operand.shape[dim]:
             continue
         shard = context.reshard(operand, along(operand, sharding, [dim]))
-        part = take(context, shard, dim, Window(axes, length, -start, length))
+        part = take(context, shard, dim, Window(axes, length, -start, length, -(-shape[dim] // length)))
         if joined is None:
             joined = part
             places = context.indices(Shard(part, result.shape, sharding), dim)
@@ -136,5 +138,5 @@ def reverse(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hints
         padding = total - shard.shape[dim]
         if padding:  # The padding is at the start now.
             full = Shard(value, (*shard.shape[:dim], total, *shard.shape[dim + 1 :]), sharding)
-            value = take(context, full, dim, Window(axes, length, padding, length))
+            value = take(context, full, dim, Window(axes, length, padding, length, context.extent(axes)))
     return [Shard(value, shard.shape, sharding)]

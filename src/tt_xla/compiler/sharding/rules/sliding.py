@@ -58,7 +58,8 @@ def convolution(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
         out, dim = numbers.output_spatial_dimensions[index], spatial[index]
         kernel = operands[1].shape[numbers.kernel_spatial_dimensions[index]]
         width = strides[index] * (local[out] - 1) + rhs_dilation[index] * (kernel - 1) + 1
-        window = Window(result.dims[out], strides[index] * local[out], -padding[index][0], width)
+        used = -(-shape[out] // local[out])
+        window = Window(result.dims[out], strides[index] * local[out], -padding[index][0], width, used)
         zero = context.builder.zero(element_type(lhs.value))
         value = take(context, lhs, dim, window, zero)
         lhs = Shard(value, (*lhs.shape[:dim], width, *lhs.shape[dim + 1 :]), _without(lhs.sharding, dim))
@@ -147,7 +148,8 @@ def reduce_window(context: Localizer, op: Any, operands: Sequence[Shard], hints:
     local = sharding.local_shape(context.mesh, shape)
     for dim in split:
         width = strides[dim] * (local[dim] - 1) + dilations[dim] * (window[dim] - 1) + 1
-        needed = Window(sharding.dims[dim], strides[dim] * local[dim], -padding[dim][0], width)
+        used = -(-shape[dim] // local[dim])
+        needed = Window(sharding.dims[dim], strides[dim] * local[dim], -padding[dim][0], width, used)
         parts = [
             Shard(
                 take(context, part, dim, needed, init),
