@@ -187,12 +187,18 @@ def test_expected_failures_are_strict(ended, tmp_path):
     assert (failing.outcome, failing.reason) == ("xfailed", "issue 7")
 
 
-def test_what_is_not_run(ended, tmp_path):
+def test_what_is_not_run(ended, tmp_path, monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "p150")
     skip = Expectation(ModelTestStatus.NOT_SUPPORTED_SKIP, "too large", BringupStatus.FAILED_RUNTIME)
     record = processes.run_test(tmp_path, case("a"), skip, LIMITS)
     assert (record.outcome, record.reason, record.bringup_status) == ("skipped", "too large", "FAILED_RUNTIME")
     record = processes.run_test(tmp_path, case("a", "tensor_parallel"), Expectation(), LIMITS)
-    assert (record.outcome, record.reason) == ("skipped", "tensor_parallel not yet supported")
+    assert record.outcome == "skipped"
+    assert record.reason == "tensor_parallel needs several chips, p150 has one; set TTXLA_SYSTEM, such as n300"
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    phase = Case("a/pytorch", None, "tensor_parallel-mesh_1x8", "inference", "llm_decode-seq_1-batch_1")
+    record = processes.run_test(tmp_path, phase, Expectation(), LIMITS)
+    assert record.reason == "Phases of language models not yet supported"
 
 
 def test_resuming(ended, tmp_path):

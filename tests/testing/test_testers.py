@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from tt_xla.errors import TTXLAError
 from tt_xla.testing import (
     ComparisonConfig,
     CompilerConfig,
@@ -111,13 +110,6 @@ def test_random_inputs():
         assert str(random_tensor((2,), "int32", framework=framework).dtype).endswith("int32")
         assert not np.array_equal(x, random_tensor((64, 64), random_seed=1, minval=2, maxval=3, framework=framework))
         assert random_image(8, framework).shape == (8, 8, 3)
-
-
-def test_one_device():
-    with pytest.raises(TTXLAError, match="has one device"):
-        run_op_test(MyOp(), [torch.ones(4)], mesh=object())
-    with pytest.raises(TTXLAError, match="has one device"):
-        run_graph_test_with_random_inputs(MyOp(), [(4,)], framework=Framework.TORCH, shard_spec_fn=print)
 
 
 def test_unknown_names_are_told():

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from tt_xla.testing.ops import (
         run_op_test_with_random_inputs as run_op_test_with_random_inputs,
     )
+    from tt_xla.testing.torch_meshes import enable_spmd as enable_spmd
+    from tt_xla.testing.torch_meshes import get_mesh as get_mesh
     from tt_xla.testing.torch_model import TorchModelTester as TorchModelTester
     from tt_xla.testing.workload import Workload as Workload
 
@@ -88,6 +90,7 @@ _NAMES_BY_MODULE = {
         "run_op_test",
         "run_op_test_with_random_inputs",
     ),
+    "torch_meshes": ("enable_spmd", "get_mesh"),
     "torch_model": ("TorchModelTester",),
     "workload": ("Workload",),
 }

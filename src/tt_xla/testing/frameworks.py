@@ -159,6 +159,7 @@ def run_jax(
     device: Any,
     static: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
+    split: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, Any]] | None = None,
 ) -> Any:
     """Compiles a function for a device, calls it there, and returns the result on the host.
 
@@ -169,6 +170,7 @@ def run_jax(
         device: a JAX device.
         static: names of the keyword arguments that are compile-time constants.
         options: compile options.
+        split: returns positional and keyword arguments that are split over a mesh, instead of moved to the device.
     """
     import jax
 
@@ -179,8 +181,12 @@ def run_jax(
     def fresh(*args: Any, **kwargs: Any) -> Any:  # a new function each time, so that jit's cache has no entry for it
         return function(*args, **kwargs)
 
-    placed_args = jax.tree.map(place, tuple(args))
-    placed_kwargs = {name: value if name in static else jax.tree.map(place, value) for name, value in kwargs.items()}
+    arrays = {name: value for name, value in kwargs.items() if name not in static}
+    if split is None:
+        placed_args, placed = jax.tree.map(place, (tuple(args), arrays))
+    else:
+        placed_args, placed = split(tuple(args), arrays)
+    placed_kwargs = {**kwargs, **placed}
     jitted = jax.jit(fresh, static_argnames=tuple(static), compiler_options=dict(options or {}) or None)
     with jax.default_device(device):
         return jax.device_get(jitted(*placed_args, **placed_kwargs))
@@ -200,7 +206,11 @@ def on_tt(value: Any) -> Any:
 
 
 def run_torch_on_tt(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any] | None
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    split: Callable[[Any, Sequence[Any], Mapping[str, Any]], None] | None = None,
 ) -> Any:
     """Compiles a function or module with ``backend="tt"``, and calls it without gradients.
 
@@ -209,6 +219,8 @@ def run_torch_on_tt(
         args: positional arguments; tensors are copied to ``tt``.
         kwargs: keyword arguments, treated as ``args``.
         options: compile options.
+        split: called with the function or module, the positional and the keyword arguments on ``tt`` before the call;
+            it splits tensors over a mesh.
 
     Returns:
         The result, with its tensors on the CPU.
@@ -221,7 +233,10 @@ def run_torch_on_tt(
     register()
     torch.compiler.reset()
     placed = on_tt(function) if isinstance(function, torch.nn.Module) else function
+    placed_args, placed_kwargs = on_tt(tuple(args)), on_tt(dict(kwargs))
+    if split is not None:
+        split(placed, placed_args, placed_kwargs)
     compiled = torch.compile(placed, backend="tt", options=dict(options or {}))
     with torch.no_grad():
-        result = compiled(*on_tt(tuple(args)), **on_tt(dict(kwargs)))
+        result = compiled(*placed_args, **placed_kwargs)
     return tree_map(lambda x: x.cpu() if isinstance(x, torch.Tensor) else x, result)

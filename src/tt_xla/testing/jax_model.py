@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec
 
 from tt_xla.testing import frameworks
 from tt_xla.testing.frameworks import Framework
@@ -29,6 +30,9 @@ class JaxModelTester(ModelTester):
     - ``_get_input_parameters``: by default the result of linen's ``init`` for the activations, with key 42.
     - ``_get_static_argnames``: by default ``train``, ``deterministic`` and ``mutable``, if they are passed.
     - ``has_batch_norm``: whether running statistics are an output in training; False by default.
+    - ``_get_mesh``: the mesh that the model runs on; by default None, for one chip.
+    - ``_get_parameter_specs``: by default ``PartitionSpec()``, so every chip has all parameters.
+    - ``_get_input_axis``: name of the mesh axis that splits the first dimension of the inputs; None by default.
 
     In training, the gradients of all parameters are compared for a random gradient of the outputs, and the outputs.
     """
@@ -44,20 +48,20 @@ class JaxModelTester(ModelTester):
         return False
 
     def _get_forward_method_name(self) -> str:
-        return "apply" if _is_linen(self._model) else "__call__"
+        return "apply" if is_linen(self._model) else "__call__"
 
     def _get_input_parameters(self) -> Any:
         return self._model.init(jax.random.PRNGKey(42), *_positional(self._get_input_activations()))
 
     def _get_forward_method_args(self) -> Sequence[Any]:
         activations = self._get_input_activations()
-        if _is_linen(self._model):
+        if is_linen(self._model):
             return [self._get_input_parameters(), *_positional(activations)]
         return [] if isinstance(activations, Mapping) else _positional(activations)
 
     def _get_forward_method_kwargs(self) -> Mapping[str, Any]:
         activations = self._get_input_activations()
-        kwargs = dict(activations) if isinstance(activations, Mapping) and not _is_linen(self._model) else {}
+        kwargs = dict(activations) if isinstance(activations, Mapping) and not is_linen(self._model) else {}
         training = self._run_mode is RunMode.TRAINING
         accepted = inspect.signature(type(self._model).__call__).parameters
         if "train" in accepted:
@@ -71,6 +75,16 @@ class JaxModelTester(ModelTester):
     def _get_static_argnames(self) -> Sequence[str]:
         return [name for name in _STATIC if name in self._call()[1]]
 
+    def _get_mesh(self) -> Any:
+        return None
+
+    def _get_parameter_specs(self, parameters: Any) -> Any:
+        """Returns a partition spec for all parameters, or a tree of specs for parts of their tree."""
+        return PartitionSpec()
+
+    def _get_input_axis(self) -> str | None:
+        return None
+
     def _call(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         with frameworks.on_jax_cpu():
             return self._get_forward_method_args(), self._get_forward_method_kwargs()
@@ -79,14 +93,14 @@ class JaxModelTester(ModelTester):
         """Returns a function whose first argument is the parameters, its positional and its keyword arguments."""
         args, kwargs = self._call()
         name = self._get_forward_method_name()
-        if _is_linen(self._model):
+        if is_linen(self._model):
             return getattr(self._model, name), list(args), kwargs
         parameters, rebuild = _split(self._model)
         return lambda p, *a, **k: getattr(rebuild(p), name)(*a, **k), [parameters, *args], kwargs
 
     def _run_inference(self) -> tuple[Any, Any]:
         function, args, kwargs = self._function()
-        return self._on_both(function, args, kwargs)
+        return self._on_both(function, args, kwargs, parameters_at=0)
 
     def _run_training(self) -> list[tuple[str, Any, Any]]:
         function, (parameters, *rest), kwargs = self._function()
@@ -111,18 +125,52 @@ class JaxModelTester(ModelTester):
         with frameworks.on_jax_cpu():
             keys = jax.random.split(jax.random.PRNGKey(0), len(outputs))
             gradients = [jax.random.normal(key, x.shape, x.dtype) for key, x in zip(keys, outputs, strict=True)]
-        expected, actual = self._on_both(step, [gradients, parameters, *rest], kwargs)
+        expected, actual = self._on_both(step, [gradients, parameters, *rest], kwargs, parameters_at=1)
         return [("backward", expected[0], actual[0]), ("forward", expected[1], actual[1])]
 
-    def _on_both(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Returns the results of a function on the CPU and on the device."""
+    def _on_both(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], *, parameters_at: int
+    ) -> tuple[Any, Any]:
+        """Returns the results of a function on the CPU and on the device.
+
+        Args:
+            function: the function.
+            args: positional arguments; the inputs follow the parameters.
+            kwargs: keyword arguments.
+            parameters_at: position of the parameters.
+        """
         static = self._get_static_argnames()
         self._stage("cpu")
         with frameworks.on_jax_cpu() as cpu:
             expected = frameworks.run_jax(function, args, kwargs, device=cpu, static=static)
         self._stage("device")
-        device = frameworks.jax_device()
-        return expected, frameworks.run_jax(function, args, kwargs, device=device, static=static, options=self._options)
+        device, mesh = frameworks.jax_device(), self._get_mesh()
+        split = None if mesh is None else functools.partial(self._split, mesh, parameters_at)
+        actual = frameworks.run_jax(
+            function, args, kwargs, device=device, static=static, options=self._options, split=split
+        )
+        return expected, actual
+
+    def _split(self, mesh: Any, parameters_at: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        """Returns positional and keyword arguments that are split over a mesh."""
+        parameters = args[parameters_at]
+        specs = self._get_parameter_specs(parameters)
+        shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=_is_spec)
+        replicated = jax.device_put(args[:parameters_at], NamedSharding(mesh, PartitionSpec()))
+        inputs, kwargs = jax.tree.map(functools.partial(self._split_input, mesh), (args[parameters_at + 1 :], kwargs))
+        return (*replicated, jax.device_put(parameters, shardings), *inputs), kwargs
+
+    def _split_input(self, mesh: Any, value: Any) -> Any:
+        """Returns an input whose first dimension is split over the mesh; values that are not arrays unchanged."""
+        if not (hasattr(value, "dtype") and hasattr(value, "shape")):
+            return value
+        axis = self._get_input_axis()
+        spec = PartitionSpec() if axis is None or value.ndim == 0 else PartitionSpec(axis)
+        return jax.device_put(value, NamedSharding(mesh, spec))
+
+
+def _is_spec(value: Any) -> bool:
+    return isinstance(value, PartitionSpec)
 
 
 def _inexact(outputs: Any) -> list[Any]:
@@ -130,7 +178,8 @@ def _inexact(outputs: Any) -> list[Any]:
     return [x for x in jax.tree.leaves(outputs) if jnp.issubdtype(x.dtype, jnp.inexact)]
 
 
-def _is_linen(model: Any) -> bool:
+def is_linen(model: Any) -> bool:
+    """Returns whether a model is a Flax linen module, whose parameters are an argument of its calls."""
     return any(base.__module__.startswith("flax.linen") for base in type(model).__mro__)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
@@ -23,6 +24,12 @@ class OpTester:
         torch_options: further compile options, by name.
         custom_comparator: called instead of the comparison, with the device's result, the expected result, and the
             workload's ``args`` and ``kwargs``.
+        mesh: mesh of the ``shard_spec_fn``.
+        shard_spec_fn: returns the partition specs of a torch test's tensors; see
+            :func:`tt_xla.testing.torch_meshes.mark_shardings`.
+
+    Raises:
+        TTXLAError: a JAX test has a mesh or a shard_spec_fn.
     """
 
     def __init__(
@@ -32,7 +39,16 @@ class OpTester:
         compiler_config: CompilerConfig | None = None,
         torch_options: Mapping[str, Any] | None = None,
         custom_comparator: Callable[..., None] | None = None,
+        mesh: Any = None,
+        shard_spec_fn: Callable[..., Any] | None = None,
     ) -> None:
+        if framework is Framework.JAX and (mesh is not None or shard_spec_fn is not None):
+            raise TTXLAError(
+                "mesh and shard_spec_fn are for tests of PyTorch; this test is of JAX.",
+                hint="Call run_jax_multichip_op_test_with_random_inputs.",
+            )
+        self._mesh = mesh
+        self._shard_spec_fn = shard_spec_fn
         self._comparison_config = comparison_config or ComparisonConfig()
         self._framework = framework
         self._options = (compiler_config or CompilerConfig()).to_options() | dict(torch_options or {})
@@ -77,7 +93,10 @@ class OpTester:
     def run_on_tt_device(self, workload: Workload) -> Any:
         """Returns the result of a workload on ``tt``, in host memory."""
         if self._framework is Framework.TORCH:
-            return frameworks.run_torch_on_tt(workload.callee, workload.args, workload.kwargs, self._options)
+            from tt_xla.testing.torch_meshes import mark_shardings
+
+            split = functools.partial(mark_shardings, self._mesh, self._shard_spec_fn)
+            return frameworks.run_torch_on_tt(workload.callee, workload.args, workload.kwargs, self._options, split)
         return frameworks.run_jax(
             workload.callee,
             workload.args,
@@ -117,8 +136,9 @@ class Settings(TypedDict, total=False):
         request: pytest's fixture; ``--serialize`` and filecheck markers need it.
         custom_comparator: called instead of the comparison, with the device's result, the expected result, and the
             workload's ``args`` and ``kwargs``.
-        mesh: must be None, because ``tt`` has one device.
-        shard_spec_fn: must be None, because ``tt`` has one device.
+        mesh: the chips that a torch test runs on, as :func:`tt_xla.testing.get_mesh` returns them; by default one.
+        shard_spec_fn: returns how the tensors of a torch test are split over the mesh, by tensor. Its parameters are
+            ``model``, or ``args`` and ``kwargs``, or all three. Nothing is split without a mesh.
     """
 
     compiler_config: CompilerConfig | None
@@ -207,7 +227,6 @@ def _tester(
 
     Raises:
         TypeError: a keyword argument is unknown.
-        TTXLAError: a mesh or sharding was passed.
     """
     unknown = settings.keys() - Settings.__annotations__
     if unknown:
@@ -215,10 +234,5 @@ def _tester(
             f"Unknown keyword arguments: {', '.join(sorted(unknown))}. "
             f"Known ones are {', '.join(Settings.__annotations__)}."
         )
-    if settings.get("mesh") is not None or settings.get("shard_spec_fn") is not None:
-        raise TTXLAError(
-            "The test has a mesh or a shard_spec_fn, but 'tt' has one device.",
-            hint="Leave both out to test on one device.",
-        )
-    tester_settings = (settings.get(name) for name in ("compiler_config", "torch_options", "custom_comparator"))
-    return kind(comparison_config, framework, *tester_settings), settings.get("request")
+    request = settings.pop("request", None)
+    return kind(comparison_config, framework, **settings), request

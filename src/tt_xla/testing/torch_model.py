@@ -23,11 +23,16 @@ class TorchModelTester(ModelTester):
     arguments, a sequence as positional arguments. In training, the gradients of all parameters are compared for a
     random gradient of the output, and then the output.
 
+    A test on several chips also overrides ``_get_mesh`` and ``_get_shard_specs_function``. The function returns the
+    partition spec of each tensor that is split; its parameters are ``model``, or ``args`` and ``kwargs``, or all three.
+    ``_get_activation_shard_spec_function`` may return a function that maps the model to the partition specs of modules'
+    outputs.
+
     Args:
         comparison_config: metrics and thresholds.
         run_mode: whether to run the backward pass as well.
         compiler_config: compile options.
-        parallelism: accepted for upstream's tests; ``tt`` has one device.
+        parallelism: accepted for upstream's tests, whose subclasses read it.
         dtype_override: floating-point type of the weights and inputs; None keeps their types.
         custom_comparator: called instead of the comparison.
     """
@@ -55,6 +60,27 @@ class TorchModelTester(ModelTester):
         if self._dtype_override is not None:
             model = model.to(self._dtype_override)
         return model.train(self._run_mode is RunMode.TRAINING)
+
+    def _get_mesh(self) -> Any:
+        """Returns the mesh that the model runs on, or None for one chip."""
+        return None
+
+    def _get_shard_specs_function(self) -> Callable[..., Any] | None:
+        """Returns the function that says how tensors are split over the mesh, or None."""
+        return None
+
+    def _get_activation_shard_spec_function(self) -> Callable[..., Any] | None:
+        """Returns a function that maps the model to the partition specs of modules' outputs, or None."""
+        return None
+
+    def _split(self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Splits the tensors of a call on ``tt`` over the mesh."""
+        from tt_xla.testing import torch_meshes
+
+        mesh, activation_specs = self._get_mesh(), self._get_activation_shard_spec_function()
+        torch_meshes.mark_shardings(mesh, self._get_shard_specs_function(), model, args, kwargs)
+        if activation_specs is not None:
+            torch_meshes.constrain_activations(mesh, activation_specs(model) or {})
 
     def _unpack_forward_output(self, output: Any) -> Any:
         """Returns the tensor that the backward pass starts from: the first floating-point tensor of the output.
@@ -106,7 +132,7 @@ class TorchModelTester(ModelTester):
 
     def _run_on_device(self, model: torch.nn.Module, options: Mapping[str, Any]) -> Any:
         args, kwargs = self._call()
-        return _plain(frameworks.run_torch_on_tt(model, args, kwargs, options))
+        return _plain(frameworks.run_torch_on_tt(model, args, kwargs, options, self._split))
 
     def _run_training(self) -> list[tuple[str, Any, Any]]:
         args, kwargs = self._call()
@@ -121,8 +147,10 @@ class TorchModelTester(ModelTester):
         self._model.zero_grad()
         self._stage("device")
         torch.compiler.reset()
+        device_args, device_kwargs = frameworks.on_tt(tuple(args)), frameworks.on_tt(dict(kwargs))
+        self._split(device_model, device_args, device_kwargs)
         compiled = torch.compile(device_model, backend="tt", options=dict(self._options))
-        actual = self._unpack_forward_output(compiled(*frameworks.on_tt(tuple(args)), **frameworks.on_tt(dict(kwargs))))
+        actual = self._unpack_forward_output(compiled(*device_args, **device_kwargs))
         actual.backward(gradient.to(actual.dtype).to("tt"))
         return [
             ("backward", expected_gradients, _gradients(device_model)),

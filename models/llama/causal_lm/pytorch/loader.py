@@ -2,10 +2,11 @@
 
 from ....inputs import text
 from ....sizes import GROUPED_TEXT
-from ....transformers_models import Architecture, TransformersLoader
+from ....tensor_parallel import SplitDecoder
+from ....transformers_models import Architecture
 
 
-class ModelLoader(TransformersLoader):
+class ModelLoader(SplitDecoder):
     architecture = Architecture(
         "LlamaConfig",
         "LlamaForCausalLM",

@@ -1,7 +1,11 @@
 """A convolutional network for digits, flax linen."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import jax
 from flax import linen as nn
+from jax.sharding import PartitionSpec
 
 from ....jax_models import JaxLoader
 
@@ -25,3 +29,14 @@ class ModelLoader(JaxLoader):
 
     def build(self, **size: int) -> Network:
         return Network(**size)
+
+    def get_mesh_config(self, num_devices: int) -> tuple[Sequence[int], Sequence[str]]:
+        """Returns a mesh of all chips in a row."""
+        return (1, num_devices), ("batch", "model")
+
+    def load_shard_spec(self, model: Any) -> Any:
+        """Returns the partition specs of the parameters: the hidden units of the dense layers are split."""
+        specs = jax.tree.map(lambda _: PartitionSpec(), model)
+        specs["params"]["Dense_0"] = {"kernel": PartitionSpec(None, "model"), "bias": PartitionSpec("model")}
+        specs["params"]["Dense_1"]["kernel"] = PartitionSpec("model", None)
+        return specs

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tt_xla.errors import ResourceExhaustedError
+from tt_xla.testing import frameworks
 from tt_xla.testing.comparison import ComparisonConfig, ComparisonResult
 from tt_xla.testing.compiler_config import CompilerConfig
 from tt_xla.testing.frameworks import Framework
@@ -18,6 +19,7 @@ from tt_xla.testing.model_tester import ModelTester, RunMode
 from tt_xla.testing.models import loading
 from tt_xla.testing.models.config import BringupStatus, Expectation
 from tt_xla.testing.models.discovery import Case
+from tt_xla.testing.models.parallel import NotParallelError, Parallelism
 from tt_xla.testing.models.records import Record
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             reached("import")
             loader = loading.make_loader(root, case.model, case.variant)
             record.info = loading.info_of(loader)
+            Parallelism(case.parallelism, loader).check()
             reached("load")
             tester = tester_of(case, loader, expectation, reached)
             record.parameters = _parameters(tester)
@@ -61,6 +64,9 @@ def run(root: Path, case: Case, expectation: Expectation, stage: Stage) -> Recor
             if _emits(expectation, case, record) and isinstance(tester, EmittingTester):
                 reached("emitpy")
                 _check_source(record, tester, exact=expectation.emitpy_assert_exact)
+        except NotParallelError as error:
+            record.outcome, record.reason = "skipped", f"{case.parallelism}: {error}"
+            record.bringup_status = BringupStatus.NOT_STARTED.value
         except (Exception, SystemExit) as error:
             record.outcome = "failed"
             record.error = error_text(error)
@@ -87,9 +93,10 @@ def tester_of(case: Case, loader: Any, expectation: Expectation, stage: Stage) -
     compiler = CompilerConfig(expectation.optimization_level, experimental_weight_dtype=weights)
     mode = RunMode(case.run_mode)
     batch = expectation.batch_size or (2 if mode is RunMode.TRAINING else None)
+    parallelism = Parallelism(case.parallelism, loader)
     if case.framework == "jax":
-        return _jax_tester(loader, batch, stage)(expectation.comparison(), mode, compiler)
-    return _torch_tester(loader, batch, stage, golden_f32=expectation.golden_f32)(
+        return _jax_tester(loader, batch, stage, parallelism)(expectation.comparison(), mode, compiler)
+    return _torch_tester(loader, batch, stage, parallelism, golden_f32=expectation.golden_f32)(
         expectation.comparison(), mode, compiler
     )
 
@@ -140,9 +147,12 @@ def _check_source(record: Record, tester: EmittingTester, *, exact: bool) -> Non
             record.error = f"EmitPy result differs: atol={result.atol}, pcc={result.pcc}, allclose={result.allclose}."
 
 
-def _torch_tester(loader: Any, batch: int | None, stage: Stage, *, golden_f32: bool) -> type[ModelTester]:
+def _torch_tester(
+    loader: Any, batch: int | None, stage: Stage, parallelism: Parallelism, *, golden_f32: bool
+) -> type[ModelTester]:
     import torch
 
+    from tt_xla.testing.torch_meshes import batch_shard_specs
     from tt_xla.testing.torch_model import TorchModelTester
 
     class Tester(TorchModelTester):
@@ -152,7 +162,17 @@ def _torch_tester(loader: Any, batch: int | None, stage: Stage, *, golden_f32: b
             return loading.call(loader.load_model, dtype_override=torch.bfloat16)
 
         def _get_input_activations(self) -> Any:
-            return loading.call(loader.load_inputs, dtype_override=torch.bfloat16, batch_size=batch)
+            inputs = loading.call(loader.load_inputs, dtype_override=torch.bfloat16, batch_size=batch)
+            return parallelism.repeated(inputs)
+
+        def _get_mesh(self) -> Any:
+            return parallelism.torch_mesh()
+
+        def _get_shard_specs_function(self) -> Callable[..., Any] | None:
+            return batch_shard_specs if parallelism.splits_batch else parallelism.shard_specs
+
+        def _get_activation_shard_spec_function(self) -> Callable[..., Any] | None:
+            return getattr(loader, "load_activation_shard_spec", None) if parallelism.splits_weights else None
 
         def _unpack_forward_output(self, output: Any) -> Any:
             unpack = getattr(loader, "unpack_forward_output", None)
@@ -173,20 +193,38 @@ def _torch_tester(loader: Any, batch: int | None, stage: Stage, *, golden_f32: b
     return Tester
 
 
-def _jax_tester(loader: Any, batch: int | None, stage: Stage) -> type[ModelTester]:
-    from tt_xla.testing.jax_model import JaxModelTester
+def _jax_tester(loader: Any, batch: int | None, stage: Stage, parallelism: Parallelism) -> type[ModelTester]:
+    from tt_xla.testing import jax_model
 
     def ask_loader(name: str, default: Callable[[], Any], **arguments: Any) -> Any:
         """Calls a method of the loader, or ``default`` if the loader does not have it."""
         method = getattr(loader, name, None)
         return default() if method is None else loading.call(method, **arguments)
 
-    class Tester(JaxModelTester):
+    class Tester(jax_model.JaxModelTester):
         def _get_model(self) -> Any:
             return loading.call(loader.load_model)
 
         def _get_input_activations(self) -> Any:
             return loading.call(loader.load_inputs, batch_size=batch)
+
+        def _get_mesh(self) -> Any:
+            return parallelism.jax_mesh()
+
+        def _get_parameter_specs(self, parameters: Any) -> Any:
+            if not parallelism.splits_weights:
+                return super()._get_parameter_specs(parameters)
+            return parallelism.shard_specs(parameters)
+
+        def _get_input_axis(self) -> str | None:
+            return "data" if parallelism.splits_batch else None
+
+        def _call(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
+            args, kwargs = super()._call()
+            first_input = 1 if jax_model.is_linen(self._model) else 0  # the parameters of linen are an argument
+            with frameworks.on_jax_cpu():
+                inputs, kwargs = parallelism.repeated(list(args[first_input:])), parallelism.repeated(dict(kwargs))
+            return [*args[:first_input], *inputs], kwargs
 
         def _get_forward_method_name(self) -> str:
             return ask_loader("get_forward_method_name", super()._get_forward_method_name)

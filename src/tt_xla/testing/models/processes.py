@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tt_xla.errors import OptionError
+from tt_xla.testing.models import parallel
 from tt_xla.testing.models.config import BringupStatus, Expectation, ModelTestStatus
 from tt_xla.testing.models.discovery import Case
 from tt_xla.testing.models.records import Record, settled
@@ -53,9 +54,8 @@ def run_test(root: Path, case: Case, expectation: Expectation, limits: Limits, *
     if expectation.status is ModelTestStatus.NOT_SUPPORTED_SKIP:
         status = expectation.bringup_status or BringupStatus.UNKNOWN
         return Record(case.id, "skipped", status.value, reason=expectation.reason or "NOT_SUPPORTED_SKIP")
-    if case.phase or case.parallelism != "single_device":
-        subject = "Phases of language models" if case.phase else case.parallelism
-        return Record(case.id, "skipped", BringupStatus.NOT_STARTED.value, reason=f"{subject} not yet supported")
+    if reason := parallel.reason_to_skip(case):
+        return Record(case.id, "skipped", BringupStatus.NOT_STARTED.value, reason=reason)
     started = time.perf_counter()
     try:
         with interpreter_for(root / case.model) as python:
