@@ -10,6 +10,7 @@ from tt_xla.frontends.jax.pjrt.partitioned import hlo_sharding
 from tt_xla.ir.mesh import Mesh, Sharding
 
 HEAD = """
+import itertools
 import jax.numpy as jnp, numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
@@ -100,6 +101,11 @@ compare(mapped(lambda x: lax.pmax(x, ("a", "b")), P("a", "b"), P()), (x, P("a", 
 compare(mapped(lambda x: lax.all_gather(x, "b", axis=1, tiled=True), P("a", "b"), P("a")), (x, P("a", "b")))
 compare(mapped(lambda x: lax.psum_scatter(x, "b", scatter_dimension=1, tiled=True), P("a"), P("a", "b")), (x, P("a")))
 compare(mapped(lambda x: lax.all_to_all(x, "b", 1, 0, tiled=True), P("b"), P("b")), (x, P("b")))
+for splits, joins, tiled in itertools.product((0, 1), (0, 1), (True, False)):
+    exchange = lambda x: lax.all_to_all(x, ("a", "b"), splits, joins, tiled=tiled)
+    compare(mapped(exchange, P(("a", "b")), P(("a", "b"))), (random(64, 8), P(("a", "b"))))
+    exchange = lambda x: lax.all_to_all(x, ("b", "a"), splits, joins, tiled=tiled)
+    compare(mapped(exchange, P(("a", "b")), P(("a", "b"))), (random(64, 8), P(("a", "b"))))
 shift = [(chip, (chip + 1) % 4) for chip in range(4)]
 def rotated(on):
     cube = Mesh(on.devices.reshape(2, 2, 2), ("x", "y", "z"))

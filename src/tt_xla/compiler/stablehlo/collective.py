@@ -167,12 +167,23 @@ def all_to_all(context: ImportContext, op: Any) -> list[SSAValue]:
     places = found if axes.order is None else found[list(axes.order)]
     order = None if bool((np.sort(places) == places).all()) else tuple(places.tolist())
     results: list[SSAValue] = []
-    for value, _ in _each(context, op):
+    for value, type_ in _each(context, op):
+        joined = concat
+        if split == concat and len(counts) > 1:  # an exchange splits what the one before did not join
+            value, joined = _with_blocks_apart(context, value, split, math.prod(counts)), concat + 1
         value = _reordered(context, value, split, _inverse(axes.order))
         for axis in axes.axes:
-            value = _exchanged(context, value, split, concat, axis)
-        results.append(_reordered(context, value, concat, order))
+            value = _exchanged(context, value, split, joined, axis)
+        value = _reordered(context, value, joined, order)
+        results.append(context.emit(ReshapeOp, [value], type_, shape=type_.get_shape()) if joined > concat else value)
     return results
+
+
+def _with_blocks_apart(context: ImportContext, value: SSAValue, dim: int, count: int) -> SSAValue:
+    """Replaces a dimension by three: the blocks that it consists of, one of size 1, and the elements of a block."""
+    sizes = shape(value)
+    apart = (*sizes[:dim], count, 1, sizes[dim] // count, *sizes[dim + 1 :])
+    return context.emit(ReshapeOp, [value], tensor(apart, tensor_type(value).element_type), shape=apart)
 
 
 def _exchanged(context: ImportContext, value: SSAValue, split: int, concat: int, axis: int) -> SSAValue:
