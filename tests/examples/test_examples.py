@@ -48,3 +48,16 @@ def test_minilm_finds_what_is_alike():
     assert difference < 0.02
     assert correlation > 0.999
     assert re.search(r"2 Someone has a meal\.\s+0\.6\d", output)
+
+
+def test_several_chips(monkeypatch):
+    pytest.importorskip("transformers")
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    output = _run("several_chips.py")
+    differences = [float(figure) for figure in re.findall(r": (\d+\.\d+)% from the CPU", output)]
+    assert len(differences) == 7
+    assert max(differences) < 2
+    split_batch, split_weights, fsdp = re.findall(r"2 chips, \d+ programs, exchanges: (.*)", output)
+    assert "all_reduce" in split_batch
+    assert split_weights == "{'all_reduce': 4}"
+    assert "all_gather" in fsdp
