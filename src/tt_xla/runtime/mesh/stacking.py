@@ -1,4 +1,4 @@
-"""Which instructions can compute the shards of several chips at once, on tensors that lie one after another in memory.
+"""Finds the instructions that can compute the shards of several chips at once, in one tensor.
 
 Shards that are *stacked* form one tensor, in which one dimension is as many times as long; all dimensions before it
 have size 1. So its elements are those of the first shard, then of the second one, and reshaping is free. An op that

@@ -33,7 +33,7 @@ class Values:
         self._shards: dict[tuple[int, int], int] = {}
         """Expanded value of a shard by value and chip."""
         self._stacks: dict[int, dict[tuple[Axes, int], dict[int, int]]] = {}
-        """By value, then axes and chip: expanded values of stacked shards by the dimension along which they are."""
+        """Expanded values of stacked shards by value, by axes and chip, and by stacked dimension."""
         self._names: Counter[int] = Counter()
         """Number of shards that are the same expanded value."""
 
