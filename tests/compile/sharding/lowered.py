@@ -134,6 +134,18 @@ def partly_manual() -> Any:
 
 
 @program()
+def one_value_inside_and_outside() -> Any:
+    mesh = mesh_of({"x": 4, "y": 2})
+    s = _named(mesh)
+
+    def body(a: Any) -> Any:
+        return lax.with_sharding_constraint(a, P("y")) * 3
+
+    f = jax.shard_map(body, mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+    return lambda a: (lax.with_sharding_constraint(a, s("y")) * 2, f(a)), [(8, 16)], (s("x"),), None
+
+
+@program()
 def manual_in_loop() -> Any:
     mesh = mesh_of({"x": 8})
     step = jax.shard_map(

@@ -180,7 +180,7 @@ class Localizer(Emitter):
         """Returns the same tensor in another sharding."""
         if shard.sharding == sharding:
             return shard
-        key = (shard.value, sharding)
+        key = (shard, sharding)
         return self.once(key, lambda: reshard(self, shard, sharding))
 
 

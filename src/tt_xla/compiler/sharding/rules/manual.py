@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from tt_xla.compiler.sharding import gspmd
-from tt_xla.compiler.sharding.builder import COLLECTIVES
+from tt_xla.compiler.sharding.builder import COLLECTIVES, dense
 from tt_xla.compiler.sharding.context import Hints, Localizer, localizes, shape_of
 from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.round_trip import GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL
@@ -63,6 +64,9 @@ def collective(context: Localizer, op: Any, operands: Sequence[Shard], hints: Hi
 def _global_groups(context: Localizer, op: Any, name: str) -> dict[str, Any]:
     """Returns the attributes with which the groups of a collective are groups of positions."""
     attributes: dict[str, Any] = {"channel_handle": context.builder.channel()}
+    if "replica_groups" in op.attributes and np.array(op.attributes["replica_groups"]).tolist() == [[0]]:
+        # Groups of the one replica: every chip by itself.
+        attributes["replica_groups"] = dense(np.arange(context.mesh.size)[:, None])
     if name in ("all_gather", "all_reduce", "reduce_scatter"):
         attributes["use_global_device_ids"] = ir.UnitAttr.get()
     return attributes
