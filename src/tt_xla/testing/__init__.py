@@ -40,6 +40,15 @@ if TYPE_CHECKING:
     from tt_xla.testing.frameworks import Framework as Framework
     from tt_xla.testing.frameworks import random_image as random_image
     from tt_xla.testing.frameworks import random_tensor as random_tensor
+    from tt_xla.testing.jax_meshes import ShardingMode as ShardingMode
+    from tt_xla.testing.jax_meshes import enable_shardy as enable_shardy
+    from tt_xla.testing.jax_meshes import make_partition_spec as make_partition_spec
+    from tt_xla.testing.jax_meshes import (
+        run_jax_multichip_graph_test_with_random_inputs as run_jax_multichip_graph_test_with_random_inputs,
+    )
+    from tt_xla.testing.jax_meshes import (
+        run_jax_multichip_op_test_with_random_inputs as run_jax_multichip_op_test_with_random_inputs,
+    )
     from tt_xla.testing.jax_model import JaxModelTester as JaxModelTester
     from tt_xla.testing.model_tester import ModelTester as ModelTester
     from tt_xla.testing.model_tester import RunMode as RunMode
@@ -80,6 +89,13 @@ _NAMES_BY_MODULE = {
     ),
     "compiler_config": ("CompilerConfig",),
     "frameworks": ("Framework", "random_image", "random_tensor"),
+    "jax_meshes": (
+        "ShardingMode",
+        "enable_shardy",
+        "make_partition_spec",
+        "run_jax_multichip_graph_test_with_random_inputs",
+        "run_jax_multichip_op_test_with_random_inputs",
+    ),
     "jax_model": ("JaxModelTester",),
     "model_tester": ("ModelTester", "RunMode"),
     "ops": (

@@ -1,0 +1,26 @@
+"""Runs the tests of each system of several chips in a process of its own: a process has the chips of one system."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent / "multi_chip"
+
+
+@pytest.mark.parametrize("system", ["n300"])
+def test_a_system(system):
+    pytest.importorskip("tt_xla.frontends.jax.pjrt._trampoline", reason="the C part of the plugin is not built")
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", str(FOLDER / system)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"TTXLA_SYSTEM": system},
+        timeout=500,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout[-4000:]
