@@ -203,7 +203,7 @@ def test_a_worker_that_does_not_start(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_every_function_of_a_program_is_laid_out() -> None:
     """A const-eval function is laid out where it is called; a traced function is laid out once and fills the slots."""
     program = compiled(optimization_level=1, enable_trace=True)
-    plan = judge_module._Plan(program, load_target("p150"), bytearray())
+    plan = judge_module._Plan(program, load_target("p150"), None, bytearray())
     entry = program.functions[0]
     results = plan.function(entry, [plan.new(entry.values[number]) for number in entry.arguments])
     assert [plan.values[number].shape for number in results] == [(64,)]

@@ -13,6 +13,10 @@
 #include <variant>
 #include <vector>
 
+namespace ttsl {
+template <typename T, std::size_t N = 8>
+struct SmallVector;
+}  // namespace ttsl
 namespace tt {
 struct xy_pair {
     xy_pair(std::size_t x, std::size_t y);
@@ -40,6 +44,9 @@ struct MemoryConfig {
 };
 struct Shape {
     explicit Shape(std::initializer_list<uint32_t>);
+    explicit Shape(const ttsl::SmallVector<uint32_t>&);
+    const uint32_t* begin() const;
+    const uint32_t* end() const;
     uint64_t volume() const;
 };
 struct Tile {};
@@ -55,21 +62,51 @@ struct TensorSpec {
 struct SubDeviceIdTag {};
 namespace distributed {
 class MeshDevice;
-struct MeshCoordinate {};
 }  // namespace distributed
+struct DispatchCoreConfig {};
 }  // namespace tt_metal
 }  // namespace tt
 namespace ttsl {
 template <typename T, typename Tag>
 struct StrongType {};
-template <typename T, std::size_t N = 8>
+template <typename T, std::size_t N>
 struct SmallVector {
     SmallVector(std::initializer_list<T>);
+    SmallVector(std::size_t, const T&);
+    void push_back(const T&);
 };
 }  // namespace ttsl
 namespace tt::tt_metal {
 using SubDeviceId = ttsl::StrongType<uint8_t, SubDeviceIdTag>;
-}
+namespace distributed {
+struct MeshShape {
+    MeshShape(uint32_t, uint32_t);
+    explicit MeshShape(const ttsl::SmallVector<uint32_t>&);
+};
+struct MeshCoordinate {
+    MeshCoordinate(uint32_t, uint32_t);
+};
+struct MeshMapperConfig {
+    struct Replicate {};
+    struct Shard {
+        int dim = 0;
+    };
+    using Placement = std::variant<Replicate, Shard>;
+    ttsl::SmallVector<Placement> placements;
+    std::optional<MeshShape> mesh_shape_override = std::nullopt;
+};
+struct MeshComposerConfig {
+    ttsl::SmallVector<int> dims;
+    std::optional<MeshShape> mesh_shape_override = std::nullopt;
+};
+}  // namespace distributed
+}  // namespace tt::tt_metal
+namespace tt::tt_fabric {
+enum class Topology { Linear, Ring };
+enum class FabricConfig { DISABLED, FABRIC_1D, FABRIC_1D_RING };
+enum class FabricReliabilityMode { STRICT };
+void SetFabricConfig(FabricConfig, FabricReliabilityMode = FabricReliabilityMode::STRICT);
+}  // namespace tt::tt_fabric
 namespace ttnn {
 using ttsl::SmallVector;
 using tt::tt_metal::BufferType;
@@ -82,7 +119,9 @@ using tt::tt_metal::Shape;
 using tt::tt_metal::TensorMemoryLayout;
 using tt::tt_metal::TensorSpec;
 using CoreCoord = tt::xy_pair;
+using tt::tt_metal::distributed::MeshCoordinate;
 using tt::tt_metal::distributed::MeshDevice;
+using tt::tt_metal::distributed::MeshShape;
 namespace types {
 struct CoreGrid {
     CoreGrid(std::size_t x, std::size_t y);
@@ -99,6 +138,7 @@ struct ComputeKernelConfig {
 class Tensor {
 public:
     DataType dtype() const;
+    const Shape& logical_shape() const;
     Tensor();
     Tensor cpu(bool blocking = true) const;
     template <typename T>
@@ -107,6 +147,20 @@ public:
     std::vector<T> to_vector() const;
 };
 Tensor load_tensor_flatbuffer(const std::string&, MeshDevice*);
+namespace distributed {
+using tt::tt_metal::distributed::MeshComposerConfig;
+using tt::tt_metal::distributed::MeshMapperConfig;
+class TensorToMesh {};
+class MeshToTensor {};
+std::unique_ptr<TensorToMesh> create_mesh_mapper(MeshDevice&, const MeshMapperConfig&);
+std::unique_ptr<MeshToTensor> create_mesh_composer(MeshDevice&, const MeshComposerConfig&);
+Tensor distribute_tensor(const Tensor&, const TensorToMesh&);
+Tensor aggregate_tensor(const Tensor&, const MeshToTensor&);
+std::vector<Tensor> get_device_tensors(const Tensor&);
+std::shared_ptr<MeshDevice> open_mesh_device(
+    const MeshShape&, std::size_t, std::size_t, std::size_t, const tt::tt_metal::DispatchCoreConfig&);
+void close_mesh_device(const std::shared_ptr<MeshDevice>&);
+}  // namespace distributed
 namespace device {
 std::shared_ptr<MeshDevice> open_mesh_device(int, std::size_t = 0, std::size_t = 0, std::size_t = 1);
 void close_device(MeshDevice&);

@@ -17,6 +17,7 @@ from tt_xla.codegen.expressions import Call, Data, Expression, Name
 from tt_xla.codegen.formatting import Node, flat, node_of
 from tt_xla.codegen.languages import Language
 from tt_xla.codegen.layouts import dtype, layout
+from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.codegen.naming import block_of, config_name, identifier, module_name, op_name, own_name, stem, unique
 from tt_xla.ir.layout import DataType
 from tt_xla.ir.program import (
@@ -121,6 +122,8 @@ class Constants:
         match expression:
             case Name(text) if text in _SHORT:
                 return self._name(expression, _SHORT[text])
+            case Call("ttnn.MeshMapperConfig" | "ttnn.MeshComposerConfig"):
+                return self._name(expression, config_name(expression))
             case Call(function, arguments, keywords):
                 if self.shares_keywords and function in _CONVOLUTIONS:
                     keywords = self._sharing(keywords)
@@ -238,6 +241,7 @@ class Body:
     Args:
         program: the Program.
         target: the chip that it was compiled for.
+        mesh: the mesh device of a program for several chips.
         constants: names that the whole file shares.
         function: the function of the Program that the instructions are in.
         language: the language of the source.
@@ -250,6 +254,7 @@ class Body:
         self,
         program: Program,
         target: Target,
+        mesh: DeviceMesh | None,
         constants: Constants,
         function: Function,
         language: Language,
@@ -260,6 +265,7 @@ class Body:
     ) -> None:
         self.program = program
         self.target = target
+        self.mesh = mesh
         self.constants = constants
         self.function = function
         self.language = language
@@ -365,7 +371,7 @@ class Body:
             reads.append(value)
             return "_"
 
-        call = self.constants.named(call_of(instruction, self.function.values, self.target))
+        call = self.constants.named(call_of(instruction, self.function.values, self.target, self.mesh))
         return flat(self.language.node(call, name, self.constants.data)), reads
 
     def bind_call(
@@ -414,7 +420,7 @@ class Body:
         elif op == HOST_CALLBACK:
             source = self._host_callback(instruction)
         else:
-            call = call_of(instruction, self.function.values, self.target)
+            call = call_of(instruction, self.function.values, self.target, self.mesh)
             form = self.language.result_form(call, len(instruction.results))
             source = self.language.node(self.constants.named(call), self.name, self.constants.data)
         base = self._base(instruction, dying)

@@ -14,11 +14,11 @@ from typing import Any
 
 from tt_xla.codegen.blocks import Block, find_blocks
 from tt_xla.codegen.body import FORM, HOST_CALL, HOST_CALLBACK, MOST_RESULTS, Body, Constants, main_op
-from tt_xla.codegen.expressions import Call, Device, Expression
+from tt_xla.codegen.boundary import Boundary
 from tt_xla.codegen.formatting import INDENT, Node, lay_out
 from tt_xla.codegen.languages import LANGUAGES, Language, ResultForm
 from tt_xla.codegen.languages.numbered import WeightEntry
-from tt_xla.codegen.layouts import dtype, layout, memory_config
+from tt_xla.codegen.meshes import DeviceMesh, device_mesh
 from tt_xla.codegen.naming import filled_name, identifier, module_path, own_name, stem, unique
 from tt_xla.codegen.repeats import Part, Repeat, find_parts
 from tt_xla.errors import UnsupportedOpError
@@ -64,6 +64,7 @@ class _Module:
 
     program: Program
     target: Target
+    mesh: DeviceMesh | None
     language: Language
     constants: Constants
     parts: list[list[str]] = field(default_factory=lambda: [])
@@ -75,7 +76,7 @@ class _Module:
 
     def body(self, function: Function, **options: Any) -> Body:
         """Returns a writer for statements of a function."""
-        return Body(self.program, self.target, self.constants, function, self.language, **options)
+        return Body(self.program, self.target, self.mesh, self.constants, function, self.language, **options)
 
     def define(self, name: str, signature: Sequence[str], form: ResultForm, doc: str, lines: Sequence[str]) -> str:
         """Writes a function, unless an equal one exists, and returns its name."""
@@ -95,6 +96,7 @@ def generate(
     language: str = "py",
     *,
     host_in_torch: bool = True,
+    places_shards: bool = True,
     parameters: Collection[int] | None = None,
 ) -> Source:
     """Generates source from a Program.
@@ -106,14 +108,19 @@ def generate(
         export_tensors: whether arguments are read from ``tensors/arg<i>.tensorbin``; otherwise they are ``ttnn.ones``.
         language: ``py`` or ``cpp``.
         host_in_torch: whether host ops become torch code where possible; otherwise they stay StableHLO programs.
+        places_shards: whether the source of a program with a mesh splits its arguments over the chips, and joins the
+            shards of its results; otherwise the caller of the source does.
         parameters: positions of the arguments that other source passes to ``forward`` in each call; they are always
             read from files when the source runs alone. None makes the inputs parameters.
 
     Raises:
-        UnsupportedOpError: TT-NN has no call for an op, or the language does not support an op.
+        UnsupportedOpError: TT-NN has no call for an op, the language does not support an op, or TT-NN has no mesh
+            device or mapper for the program's mesh and shardings.
+        MeshError: the mesh does not fit the links of the program's system.
     """
     target = load_target(program.target)
-    module = _Module(program, target, LANGUAGES[language], Constants(host_in_torch=host_in_torch))
+    mesh = device_mesh(program)
+    module = _Module(program, target, mesh, LANGUAGES[language], Constants(host_in_torch=host_in_torch))
     module.constants.shares_keywords = module.language.spreads
     _check(program, module.language)
     entry = program.functions[0]
@@ -124,13 +131,15 @@ def generate(
     lookups = weights | prepared
     _forward(module, entry, lookups, constants, inputs, traces)
     stored = range(len(entry.arguments)) if export_tensors else parameters or ()
-    loaders = _loaders(module, entry, weights, inputs, stored)
+    boundary = Boundary(program, target, mesh if places_shards else None, module.language, module.constants)
+    loaders = _loaders(boundary, weights, inputs, stored)
+    results = None if boundary.mesh is None else boundary.results(boundary.mesh)
     configs = [line for name, value in module.constants.configs() for line in module.language.config(name, value)]
     parts = [
         *_callbacks(module.constants),
         *module.constants.host_functions.values(),
         *module.parts,
-        [*loaders, *module.language.entry(program, bool(prepared), len(inputs))],
+        [*loaders, *module.language.entry(program, module.mesh, bool(prepared), len(inputs), results)],
     ]
     functions = [*module.constants.host_functions]
     modules = ("host_ops",) if functions else ()
@@ -146,7 +155,14 @@ def _check(program: Program, language: Language) -> None:
         UnsupportedOpError: the program has host ops or traces, which the language does not support.
     """
     steps = [step for function in program.functions for step in function.body]
-    on_host = (step for step in steps if step.op in (HOST_CALL, HOST_CALLBACK))
+    on_host = [step for step in steps if step.op in (HOST_CALL, HOST_CALLBACK)]
+    if on_host and program.mesh is not None:
+        raise UnsupportedOpError(
+            f"The host runs {main_op(on_host[0].attributes.get('ops', ['a Python function']))} of program "
+            f"'{program.name}', which is for several chips. Source for several chips supports no host ops.",
+            hint="The emulated card runs it: unset TTXLA_RUNTIME.",
+            location=on_host[0].location,
+        )
     refuse_host(language.name, map(_named_op, on_host))
     if not language.traces and any(step.op == TRACE for step in steps):
         raise UnsupportedOpError(
@@ -553,27 +569,9 @@ def _written(
     )
 
 
-def _loaders(
-    module: _Module, entry: Function, weights: dict[int, str], inputs: dict[int, str], stored: Container[int]
-) -> list[str]:
+def _loaders(boundary: Boundary, weights: dict[int, str], inputs: dict[int, str], stored: Container[int]) -> list[str]:
     """Returns the functions that load the arguments, reading the ``stored`` positions from files."""
-    sources = {
-        value: _loaded(module, f"arg{index}", entry.values[value], index in stored)
-        for index, value in enumerate(entry.arguments)
-    }
+    arguments = boundary.program.functions[0].arguments
+    sources = {value: boundary.argument(index, index in stored) for index, value in enumerate(arguments)}
     entries = [WeightEntry((name,), sources[value]) for value, name in weights.items()]
-    return module.language.loaders(entries, [sources[value] for value in inputs])
-
-
-def _loaded(module: _Module, name: str, spec: TensorSpec, stored: bool) -> Node:
-    """Returns the expression that loads one argument, or creates ones in its place."""
-    element_type = spec.layout.dtype
-    if element_type.is_host_only:
-        return module.language.node(Call("utils.stored", (name,)), str, module.constants.data)
-    memory = memory_config(spec.layout, module.target.grid)
-    placed: tuple[Expression, ...] = () if memory is None else (Device(), module.constants.named(memory))
-    form = (dtype(element_type), layout(spec.layout.tiled))
-    if stored:
-        return module.language.node(Call("utils.load", (name, *form, *placed)), str, module.constants.data)
-    shape = tuple(spec.shape)
-    return module.language.node(Call("utils.ones", (shape, *form, *placed)), str, module.constants.data)
+    return boundary.language.loaders(entries, [sources[value] for value in inputs])

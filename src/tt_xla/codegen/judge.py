@@ -17,6 +17,7 @@ from typing import Any
 from tt_xla.codegen.calls import call_of
 from tt_xla.codegen.expressions import Data, Names, python
 from tt_xla.codegen.layouts import dtype, layout, memory_config
+from tt_xla.codegen.meshes import DeviceMesh, device_mesh
 from tt_xla.codegen.mock import Mock
 from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.ir.program import (
@@ -98,6 +99,7 @@ class _Plan:
 
     program: Program
     target: Target
+    mesh: DeviceMesh | None
     blob: bytearray
     values: list[TensorSpec] = field(default_factory=lambda: [])
     steps: list[tuple[Instruction, str, tuple[int, ...], str, int | None]] = field(default_factory=lambda: [])
@@ -151,7 +153,7 @@ class _Plan:
 
     def step(self, function: Function, instruction: Instruction, numbers: dict[int, int]) -> None:
         """Adds the step of one instruction; ``numbers`` maps values of the function to values of the plan."""
-        call = call_of(instruction, function.values, self.target)
+        call = call_of(instruction, function.values, self.target, self.mesh)
         names = Names(value=lambda number: f"v[{numbers[number]}]", data=self.data)
         results = tuple(numbers[number] for number in instruction.results)
         if instruction.op in ("ttnn.prepare_conv2d_weights", "ttnn.prepare_conv_transpose2d_weights"):
@@ -210,20 +212,31 @@ def judge(programs: Sequence[Program], mock: Mock) -> list[Judgement]:
 
     Raises:
         RuntimeUnavailableError: TT-NN does not start, or crashes outside of a call.
-        UnsupportedOpError: the table of calls has no row for an op.
+        UnsupportedOpError: the table of calls has no row for an op, or TT-NN has no mesh device for a program's mesh.
+        MeshError: a program's mesh does not fit the links of its system.
     """
+    meshes = [device_mesh(program) for program in programs]
+    judgements: dict[int, Judgement] = {}
+    for mesh in dict.fromkeys(meshes):
+        indices = [index for index, other in enumerate(meshes) if other == mesh]
+        judgements |= zip(indices, _judge_on([programs[index] for index in indices], mesh, mock), strict=True)
+    return [judgements[index] for index in range(len(programs))]
+
+
+def _judge_on(programs: Sequence[Program], mesh: DeviceMesh | None, mock: Mock) -> list[Judgement]:
+    """Judges Programs that run on the same device: a mesh device, or one chip if ``mesh`` is None."""
     blob = bytearray()
     plans: list[_Plan] = []
     jobs: list[dict[str, Any]] = []
     for program in programs:
-        plan = _Plan(program, load_target(program.target), blob)
+        plan = _Plan(program, load_target(program.target), mesh, blob)
         entry = program.functions[0]
         arguments = [plan.new(entry.values[number]) for number in entry.arguments]
         plan.function(entry, arguments)
         plans.append(plan)
         jobs.append(plan.as_job(arguments))
     with tempfile.TemporaryDirectory(prefix="tt-xla-judge-") as folder:
-        lines = _run(Path(folder), blob, jobs, mock)
+        lines = _run(Path(folder), blob, jobs, mesh, mock)
     by_program: dict[int, list[dict[str, Any]]] = {}
     for line in lines:
         by_program.setdefault(line.get("program", -1), []).append(line)
@@ -231,11 +244,15 @@ def judge(programs: Sequence[Program], mock: Mock) -> list[Judgement]:
     return [_judgement(plan, by_program.get(index, []), version) for index, plan in enumerate(plans)]
 
 
-def _run(folder: Path, blob: bytearray, jobs: list[dict[str, Any]], mock: Mock) -> list[dict[str, Any]]:
+def _run(
+    folder: Path, blob: bytearray, jobs: list[dict[str, Any]], mesh: DeviceMesh | None, mock: Mock
+) -> list[dict[str, Any]]:
     """Runs the worker and returns the lines of its report. After a crash it runs again from the next step."""
     job, data, report = folder / "job.json", folder / "blob", folder / "report"
     data.write_bytes(blob)
-    job.write_text(json.dumps({"blob": str(data), "l1_small_size": L1_SMALL_BYTES, "programs": jobs}))
+    device = None if mesh is None else {"shape": mesh.shape, "fabric": mesh.fabric}
+    description = {"blob": str(data), "l1_small_size": L1_SMALL_BYTES, "mesh": device, "programs": jobs}
+    job.write_text(json.dumps(description))
     report.touch()
     lines: list[dict[str, Any]] = []
     first = (0, 0)

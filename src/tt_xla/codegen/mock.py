@@ -16,46 +16,31 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tt_xla.codegen import clusters
 from tt_xla.errors import OptionError, RuntimeUnavailableError
 from tt_xla.options import cache_directory, child_environment, environment
-
-_CLUSTER = """\
-# One p150, two columns of cores harvested as on the cards that are sold: 120 cores, of which programs see 110.
-arch: {0: blackhole}
-chips: {}
-chip_unique_ids: {0: 1}
-ethernet_connections: []
-ethernet_connections_to_remote_devices: []
-chips_with_mmio:
-  - 0: 0
-io_device_type: PCIe
-harvesting:
-  0: {noc_translation: true, harvest_mask: 3, dram_harvesting_mask: 0, eth_harvesting_mask: 288,
-      pcie_harvesting_mask: 2, l2cpu_harvesting_mask: 0}
-chip_to_bus_id: {0: "0x01"}
-boards:
-  - [{board_id: 4402341478400}, {board_type: p150}, {chips: [0]}]
-asic_locations: {0: 0}
-chip_pci_bdfs: {0: "0000:01:00.0"}
-"""
+from tt_xla.target import load_target
 
 _CORES = ("brisc", "ncrisc", "trisc0", "trisc1", "trisc2")
 
 _COMPILER = """\
 #!/bin/sh
-# Replaces the kernel compiler: returns a kernel that was built before for the same kind of core.
-output= previous= core= compiles=
+# Replaces the kernel compiler: returns a kernel that was built before for the same kind of core. The kernels of
+# Ethernet cores, which mesh devices run, are compiled.
+output= previous= core= compiles= ethernet=
 for argument; do
   [ "$previous" = -o ] && output=$argument
   case $argument in
     -T*kernel_*.ld) core=${argument##*kernel_}; core=${core%.ld};;
+    -DCOMPILE_FOR_*ERISC*) ethernet=1;;
     -c) compiles=1;;
   esac
   previous=$argument
 done
 case $output in */kernels/*) ;; *) exec "{compiler}" "$@";; esac
+[ -n "$ethernet" ] && exec "{compiler}" "$@"
 if [ -n "$compiles" ]; then : > "$output"; echo "$output:" > "${output%.o}.d"; exit 0; fi
-[ -n "$core" ] && exec cp "{kernels}/$core.elf" "$output"
+[ -n "$core" ] && [ -e "{kernels}/$core.elf" ] && exec cp "{kernels}/$core.elf" "$output"
 exec "{compiler}" "$@"
 """
 
@@ -136,16 +121,21 @@ def mock(python: Path, system: str, *, kernels: bool = False) -> Mock:
         OptionError: no mock mode is known for the system.
         RuntimeUnavailableError: TT-NN does not work in this interpreter.
     """
-    if system != "p150":
-        raise OptionError(f"TT-NN's mock mode does not support {system}, only p150.", hint="Use --arch p150.")
+    if system not in clusters.SYSTEMS:
+        known = ", ".join(clusters.SYSTEMS)
+        raise OptionError(
+            f"TT-NN's mock mode does not support {system}, only {known}.", hint="Use one of them, as in --arch p150."
+        )
     package = _package(python)
-    folder = cache_directory() / "ttnn-mock" / hashlib.sha256(str(package).encode()).hexdigest()[:16]
+    folder = cache_directory() / "ttnn-mock" / hashlib.sha256(f"{package}\n{_COMPILER}".encode()).hexdigest()[:16]
     changes = {
-        "TT_METAL_MOCK_CLUSTER_DESC_PATH": str(_cluster(folder)),
+        "TT_METAL_MOCK_CLUSTER_DESC_PATH": str(_cluster(folder, system)),
         "TT_METAL_DISABLE_SFPLOADMACRO": "1",
         "TT_METAL_LOGGER_LEVEL": "fatal",
         "LOGURU_LEVEL": "ERROR",
     }
+    if load_target(system).chips > 2:  # with fast dispatch, point_to_point crashes mock mode beside idle chips
+        changes["TT_METAL_SLOW_DISPATCH_MODE"] = "1"
     variables = child_environment(changes, without=("TT_METAL_", "PYTHON", "LOGURU_"))
     if kernels:
         return Mock(python, variables)
@@ -171,13 +161,13 @@ def _package(python: Path) -> Path:
     return Path(done.stdout.strip().splitlines()[-1])
 
 
-def _cluster(folder: Path) -> Path:
-    """Writes the description of the mocked cluster, and returns its path."""
-    path = folder / "p150.yaml"
-    if not path.exists() or path.read_text() != _CLUSTER:
+def _cluster(folder: Path, system: str) -> Path:
+    """Writes the description of a mocked system, and returns its path."""
+    path, text = folder / f"{system}.yaml", clusters.description(system)
+    if not path.exists() or path.read_text() != text:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
-            file.write(_CLUSTER)
+            file.write(text)
         os.replace(file.name, path)
     return path
 

@@ -213,7 +213,7 @@ def filled_name(value: float) -> str:
 
 
 def config_name(config: Call) -> str:
-    """Returns a name for a config: ``HIFI4_FP32``, ``L1_BLOCK_SHARDED_64X32_ON_8``, ``MATMUL_1D_8X1``, ``MUL_0_5``."""
+    """Returns a name for a config: ``HIFI4_FP32``, ``L1_BLOCK_SHARDED_64X32_ON_8``, ``MUL_0_5``, ``SPLIT_0_ALL``."""
     kind = config.function.rpartition(".")[2]
     if kind == "dict":
         return _geometry_name(config)
@@ -229,6 +229,11 @@ def config_name(config: Call) -> str:
     if kind == "UnaryWithParam":
         name = _last(config.arguments[0]).removesuffix("_SFPU").removesuffix("_UNARY")
         return "_".join([name, *(number_name(value).upper() for value in config.arguments[1:] if _is_number(value))])
+    if kind == "MeshMapperConfig":
+        placements, *_ = config.arguments
+        return "_".join(["SPLIT", *(_placement(placement) for placement in _items(placements))])
+    if kind == "MeshComposerConfig":
+        return "_".join(["JOIN", *(str(dim) for dim in _items(config.arguments[0]))])
     if kind == "CoreGrid":
         return f"CORES_{config.keywords['y']}X{config.keywords['x']}"
     kind = kind.replace("MultiCoreReuse", "").replace("MultiCast", "").removesuffix("ProgramConfig")
@@ -236,6 +241,15 @@ def config_name(config: Call) -> str:
     grid, fused = config.keywords.get("compute_with_storage_grid_size"), config.keywords.get("fused_activation")
     size = ["X".join(map(str, grid.arguments))] if isinstance(grid, Call) else []
     return "_".join([name, *size, *([config_name(fused)] if isinstance(fused, Call) else [])])
+
+
+def _items(expression: Expression) -> tuple[Expression, ...]:
+    return expression if isinstance(expression, tuple) else ()
+
+
+def _placement(placement: Expression) -> str:
+    """Returns a word for what a mapper does along one axis: the dimension that it splits, or ``ALL`` for replicas."""
+    return str(placement.arguments[0]) if isinstance(placement, Call) and placement.arguments else "ALL"
 
 
 def _geometry_name(geometry: Call) -> str:

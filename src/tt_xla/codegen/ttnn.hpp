@@ -3,6 +3,8 @@
 #pragma once
 
 #include "ttnn/device.hpp"
+#include "ttnn/distributed/api.hpp"
+#include "ttnn/distributed/distributed_tensor.hpp"
 #include "ttnn/operations/core/compute_kernel/compute_kernel_config.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/creation/creation.hpp"
@@ -13,6 +15,26 @@
 #include "ttnn/tensor/tensor.hpp"
 #include "ttnn/types.hpp"
 
+#if __has_include(<tt-metalium/experimental/fabric/fabric.hpp>)
+#include <tt-metalium/experimental/fabric/fabric.hpp>
+#elif __has_include(<tt-metalium/fabric.hpp>)
+#include <tt-metalium/fabric.hpp>
+#endif
+#if __has_include("ttnn/operations/ccl/all_gather/all_gather.hpp")
+#include "ttnn/operations/ccl/all_gather/all_gather.hpp"
+#endif
+#if __has_include("ttnn/operations/ccl/all_reduce/all_reduce.hpp")
+#include "ttnn/operations/ccl/all_reduce/all_reduce.hpp"
+#endif
+#if __has_include("ttnn/operations/ccl/mesh_partition/mesh_partition.hpp")
+#include "ttnn/operations/ccl/mesh_partition/mesh_partition.hpp"
+#endif
+#if __has_include("ttnn/operations/ccl/reduce_scatter/reduce_scatter.hpp")
+#include "ttnn/operations/ccl/reduce_scatter/reduce_scatter.hpp"
+#endif
+#if __has_include("ttnn/operations/point_to_point/point_to_point.hpp")
+#include "ttnn/operations/point_to_point/point_to_point.hpp"
+#endif
 #if __has_include("ttnn/operations/conv/conv2d/conv2d.hpp")
 #include "ttnn/operations/conv/conv2d/conv2d.hpp"
 #endif

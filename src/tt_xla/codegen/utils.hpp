@@ -10,6 +10,7 @@
 #include <iostream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -36,20 +37,24 @@ inline bool is_integer(ttnn::DataType dtype) {
            dtype == ttnn::DataType::UINT8;
 }
 
-// Returns a stored tensor, on the host if no device is passed.
+// Returns a stored tensor, on the host if no memory config is passed. With a mapper, each chip gets its shard.
 inline ttnn::Tensor load(
     const std::string& name,
     ttnn::DataType dtype,
     ttnn::Layout layout,
     ttnn::MeshDevice* device = nullptr,
-    const std::optional<ttnn::MemoryConfig>& memory_config = std::nullopt) {
+    const std::optional<ttnn::MemoryConfig>& memory_config = std::nullopt,
+    const std::optional<ttnn::distributed::MeshMapperConfig>& mapper = std::nullopt) {
     if (!std::filesystem::exists(file_of(name))) {
         throw std::runtime_error(file_of(name).string() + " is missing: generate the program again with export_tensors.");
     }
     auto tensor = ttnn::load_tensor_flatbuffer(file_of(name).string(), nullptr);
     tensor = ttnn::to_layout(tensor, layout);
     tensor = tensor.dtype() == dtype ? tensor : ttnn::to_dtype(tensor, dtype);
-    return device == nullptr ? tensor : ttnn::to_device(tensor, device, memory_config);
+    if (mapper) {
+        tensor = ttnn::distributed::distribute_tensor(tensor, *ttnn::distributed::create_mesh_mapper(*device, *mapper));
+    }
+    return memory_config ? ttnn::to_device(tensor, device, memory_config) : tensor;
 }
 
 // Returns a host tensor of these elements, stored as T.
@@ -89,9 +94,9 @@ inline ttnn::Tensor ones(
     return device == nullptr ? full(1, shape, dtype, layout) : ttnn::ones(shape, dtype, layout, *device, memory_config);
 }
 
-// Returns the elements of a tensor as numbers.
+// Returns the elements of a tensor as numbers; of several chips, those of the first one.
 inline std::vector<double> elements_of(const ttnn::Tensor& tensor) {
-    const auto host = tensor.cpu();
+    const auto host = ttnn::distributed::get_device_tensors(tensor.cpu()).at(0);
     const auto wide = [](const auto& elements) { return std::vector<double>(elements.begin(), elements.end()); };
     switch (host.dtype()) {
         case ttnn::DataType::INT32: return wide(host.to_vector<int32_t>());
@@ -100,6 +105,36 @@ inline std::vector<double> elements_of(const ttnn::Tensor& tensor) {
         case ttnn::DataType::UINT8: return wide(host.to_vector<uint8_t>());
         default: return wide(host.to_vector<float>());
     }
+}
+
+// Returns the tensor that chips hold in shards, on the host. The composer joins the shards and stacks replicas along new
+// first dimensions; without one, every chip holds all of the tensor.
+inline ttnn::Tensor composed(
+    const ttnn::Tensor& tensor,
+    ttnn::MeshDevice* device = nullptr,
+    const std::optional<ttnn::distributed::MeshComposerConfig>& composer = std::nullopt,
+    uint32_t replicas = 0,
+    const std::optional<ttnn::Shape>& shape = std::nullopt) {
+    if (!composer) {
+        return ttnn::distributed::get_device_tensors(tensor.cpu()).at(0);
+    }
+    auto host = ttnn::to_layout(tensor.cpu(), ttnn::Layout::ROW_MAJOR);
+    ttnn::SmallVector<uint32_t> sizes(replicas, 1);
+    for (uint32_t size : host.logical_shape()) {
+        sizes.push_back(size);
+    }
+    host = ttnn::reshape(host, ttnn::Shape(sizes));
+    host = ttnn::distributed::aggregate_tensor(host, *ttnn::distributed::create_mesh_composer(*device, *composer));
+    auto elements = elements_of(host);
+    elements.resize(shape->volume());  // the first of the replicas
+    return host_tensor_of(
+        elements, *shape, is_integer(host.dtype()) ? host.dtype() : ttnn::DataType::FLOAT32, ttnn::Layout::ROW_MAJOR);
+}
+
+// Opens the chips of a mesh as one device.
+inline std::shared_ptr<ttnn::MeshDevice> open_mesh_device(uint32_t rows, uint32_t columns, std::size_t l1_small_bytes) {
+    return ttnn::distributed::open_mesh_device(
+        ttnn::MeshShape(rows, columns), l1_small_bytes, 0, 1, tt::tt_metal::DispatchCoreConfig{});
 }
 
 // Returns the only element of a tensor as a number.

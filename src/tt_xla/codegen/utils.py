@@ -50,21 +50,36 @@ def stored(name):
     return array_of(ttnn.load_tensor(str(file_of(name)))).copy()
 
 
-def tensor(array, dtype, layout, device=None, memory_config=None):
-    """Returns an array as a tensor of TT-NN, on the host if no device is passed."""
+def tensor(array, dtype, layout, device=None, memory_config=None, mapper=None, padded=None):
+    """Returns an array as a tensor of TT-NN, on the host if no memory config is passed.
+
+    Args:
+        array: the elements.
+        dtype: data type of the tensor.
+        layout: layout of the tensor.
+        device: device or mesh device of the tensor.
+        memory_config: where the tensor lies on the device.
+        mapper: config of the mapper that splits the array over the chips; without one, every chip gets all of it.
+        padded: shape that the array is filled up to with zeros, so that it divides evenly over the chips.
+    """
     array = numpy.ascontiguousarray(array, NUMPY.get(dtype, numpy.float32)).reshape(numpy.shape(array))
+    if padded is not None:
+        array = numpy.pad(array, [(0, end - size) for size, end in zip(array.shape, padded, strict=True)])
     host_tensor = ttnn.Tensor(array, data_type=dtype, layout=layout)
-    return host_tensor if device is None else ttnn.to_device(host_tensor, device, memory_config=memory_config)
+    if mapper is not None:
+        host_tensor = ttnn.distribute_tensor(host_tensor, ttnn.create_mesh_mapper(device, mapper))
+    return host_tensor if memory_config is None else ttnn.to_device(host_tensor, device, memory_config=memory_config)
 
 
-def load(name, dtype, layout, device=None, memory_config=None):
+def load(name, dtype, layout, device=None, memory_config=None, mapper=None, padded=None):
     """Returns a stored tensor as a tensor of TT-NN."""
-    return tensor(stored(name), dtype, layout, device, memory_config)
+    return tensor(stored(name), dtype, layout, device, memory_config, mapper, padded)
 
 
-def load_range(numbers, dtype, layout, device=None, memory_config=None):
+def load_range(numbers, dtype, layout, device=None, memory_config=None, mapper=None, padded=None):
     """Returns stored arguments of the same data type and layout, by name."""
-    return {f"arg{number}": load(f"arg{number}", dtype, layout, device, memory_config) for number in numbers}
+    form = (dtype, layout, device, memory_config, mapper, padded)
+    return {f"arg{number}": load(f"arg{number}", *form) for number in numbers}
 
 
 def full(value, shape, dtype, layout):
@@ -84,14 +99,41 @@ def held(array, dtype):
     return tensor(numpy.asarray(array, None if dtype in NUMPY else numpy.float32), dtype, ttnn.ROW_MAJOR_LAYOUT)
 
 
-def array_of(tensor):
-    """Returns a tensor as a NumPy array, floats as float32."""
-    if isinstance(tensor, numpy.ndarray):
-        return tensor
+def on_host(tensor):
+    """Returns a tensor on the host, row-major, floats as float32."""
     host = ttnn.from_device(tensor) if tensor.storage_type() == ttnn.StorageType.DEVICE else tensor
     if host.dtype not in NUMPY:
         host = ttnn.to_dtype(host, ttnn.float32)
-    return numpy.from_dlpack(ttnn.to_layout(host, ttnn.ROW_MAJOR_LAYOUT).to_numpy())
+    return ttnn.to_layout(host, ttnn.ROW_MAJOR_LAYOUT)
+
+
+def array_of(tensor):
+    """Returns a tensor as a NumPy array, floats as float32; of several chips, the tensor of the first one."""
+    if isinstance(tensor, numpy.ndarray):
+        return tensor
+    host = on_host(tensor)
+    shards = ttnn.get_device_tensors(host)
+    return numpy.from_dlpack((shards[0] if len(shards) > 1 else host).to_numpy())
+
+
+def composed(tensor, device=None, composer=None, replicas=0, shape=None):
+    """Returns the tensor that chips hold in shards, as an array.
+
+    Args:
+        tensor: the tensor of all chips.
+        device: their mesh device.
+        composer: config of the composer that joins the shards, and stacks replicas along new first dimensions; without
+            one, every chip holds all of the tensor.
+        replicas: number of the new first dimensions.
+        shape: shape of the tensor, without the padding of shards.
+    """
+    if composer is None:
+        return array_of(tensor)
+    host = on_host(tensor)
+    host = ttnn.reshape(host, [1] * replicas + list(host.shape))
+    stacked = ttnn.aggregate_tensor(host, ttnn.create_mesh_composer(device, composer))
+    array = numpy.from_dlpack(stacked.to_numpy())[(0,) * replicas]
+    return array[tuple(slice(size) for size in shape)]
 
 
 def scalar(tensor):

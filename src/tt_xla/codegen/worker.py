@@ -135,11 +135,19 @@ def used(device):
     }
 
 
+def opened(mesh, l1_small_size):
+    """Returns the mesh device of a shape and fabric config, or the first chip if there is none."""
+    if mesh is None:
+        return ttnn.open_device(device_id=0, l1_small_size=l1_small_size)
+    ttnn.set_fabric_config(getattr(ttnn.FabricConfig, mesh["fabric"]))
+    return ttnn.open_mesh_device(ttnn.MeshShape(*mesh["shape"]), l1_small_size=l1_small_size)
+
+
 def main(job_path, report_path, first_program, first_step):
     """Runs a job from a step on and appends lines to the report."""
     with open(job_path) as file:
         job = json.load(file)
-    device = ttnn.open_device(device_id=0, l1_small_size=job["l1_small_size"])
+    device = opened(job["mesh"], job["l1_small_size"])
     grid = device.compute_with_storage_grid_size()
     with open(report_path, "a") as report:
 

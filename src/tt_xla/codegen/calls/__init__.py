@@ -8,6 +8,7 @@ from __future__ import annotations
 from tt_xla.codegen.calls import (
     attention,
     caches,
+    collective,
     contraction,
     elementwise,
     indexing,
@@ -25,6 +26,7 @@ __all__ = [
     "attention",
     "caches",
     "call_of",
+    "collective",
     "contraction",
     "elementwise",
     "indexing",

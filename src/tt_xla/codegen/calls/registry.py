@@ -8,6 +8,7 @@ from typing import Any
 
 from tt_xla.codegen.expressions import Call, Data, Expression, Name, Value
 from tt_xla.codegen.layouts import dtype, layout, memory_config
+from tt_xla.codegen.meshes import AXIS, DeviceMesh
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.program import Instruction, TensorSpec
 from tt_xla.registry import Registry
@@ -21,6 +22,8 @@ class Op:
     instruction: Instruction
     values: Sequence[TensorSpec]
     target: Target
+    mesh: DeviceMesh | None = None
+    """The mesh device that the program runs on; None for one chip."""
 
     def __getitem__(self, name: str) -> Expression:
         """Returns an operand: a value, a tuple of values for a variadic operand, or None when it is absent."""
@@ -64,6 +67,29 @@ class Op:
         """Returns the memory config of an operand; None on the host."""
         return memory_config(self.spec(name).layout, self.target.grid)
 
+    @property
+    def cluster_axis(self) -> int | None:
+        """Dimension of the mesh device along which chips exchange tensors; None for all chips."""
+        return self._on_mesh().axis(self.get(AXIS))
+
+    @property
+    def chips(self) -> int:
+        """Number of chips that exchange tensors with each other."""
+        return self._on_mesh().chips(self.get(AXIS))
+
+    def coordinates(self, name: str) -> tuple[int, int]:
+        """Returns the row and column in the mesh device of the chip that an attribute names."""
+        return self._on_mesh().coordinates(self.get(name))
+
+    def _on_mesh(self) -> DeviceMesh:
+        if self.mesh is None:
+            raise UnsupportedOpError(
+                f"'{self.instruction.op}' exchanges tensors between chips, but the program is for one chip.",
+                location=self.instruction.location,
+                hint="Compile the model for a mesh of chips.",
+            )
+        return self.mesh
+
 
 CallRule = Callable[[Op], "Call | Data"]
 """A row of the table: returns the call for an instruction."""
@@ -73,16 +99,19 @@ calls = CALLS.register
 """Registers the call of TTNN ops, by full name."""
 
 
-def call_of(instruction: Instruction, values: Sequence[TensorSpec], target: Target) -> Call | Data:
+def call_of(
+    instruction: Instruction, values: Sequence[TensorSpec], target: Target, mesh: DeviceMesh | None = None
+) -> Call | Data:
     """Returns the TT-NN call that computes an instruction; a constant on the host is its own expression.
 
     Args:
         instruction: the instruction.
         values: specs of its function's values.
         target: the chip.
+        mesh: the mesh device of a program for several chips.
 
     Raises:
-        UnsupportedOpError: the table has no row for the op.
+        UnsupportedOpError: the table has no row for the op, or TT-NN lacks what the op asks for.
     """
     rule = CALLS.get(instruction.op)
     if rule is None:
@@ -91,7 +120,7 @@ def call_of(instruction: Instruction, values: Sequence[TensorSpec], target: Targ
             location=instruction.location,
             hint="Add a row to tt_xla/codegen/calls.",
         )
-    return rule(Op(instruction, values, target))
+    return rule(Op(instruction, values, target, mesh))
 
 
 def without_none(**keywords: Expression) -> dict[str, Expression]:

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 from tt_xla.codegen.expressions import Data, Expression
 from tt_xla.codegen.formatting import Node
 from tt_xla.codegen.languages.numbered import WeightEntry
+from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.ir.program import Program
 from tt_xla.target import Target
 
@@ -34,6 +35,8 @@ class Language(Protocol):
     """Whether the language supports traces."""
     host: bool
     """Whether the language supports ops that the host runs."""
+    pads: bool
+    """Whether tensors that do not divide evenly over the chips of a mesh are padded."""
     spreads: bool
     """Whether functions that loops and cases run take one parameter for each tensor rather than one list."""
 
@@ -172,12 +175,22 @@ class Language(Protocol):
         """
         ...
 
-    def entry(self, program: Program, prepares: bool, inputs: int) -> list[str]:
+    def entry(
+        self,
+        program: Program,
+        mesh: DeviceMesh | None,
+        prepares: bool,
+        inputs: int,
+        joined: Sequence[Node] | None,
+    ) -> list[str]:
         """Returns the ``main`` function, which loads tensors, runs ``forward`` and prints results.
 
         Args:
             program: the Program.
+            mesh: the mesh device to open; None for a device of one chip.
             prepares: whether there is a function ``const_eval``.
             inputs: number of inputs of ``forward``.
+            joined: for each result, the expression that joins its shards, which are in the list ``results``; None if
+                results are printed as they are.
         """
         ...

@@ -19,6 +19,7 @@ from tt_xla.codegen.languages.base import DataOf, ResultForm, Value
 from tt_xla.codegen.languages.numbered import WeightEntry
 from tt_xla.codegen.languages.python import plain
 from tt_xla.codegen.languages.signatures import FUNCTIONS, Function, Parameter
+from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.codegen.naming import stem
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.layout import DataType
@@ -45,6 +46,12 @@ _CLASSES = {
     "ttnn.CoreRange": "ttnn::CoreRange",
     "ttnn.CoreRangeSet": "ttnn::CoreRangeSet",
     "ttnn.MemoryConfig": "ttnn::MemoryConfig",
+    "ttnn.MeshComposerConfig": "ttnn::distributed::MeshComposerConfig",
+    "ttnn.MeshCoordinate": "ttnn::MeshCoordinate",
+    "ttnn.MeshMapperConfig": "ttnn::distributed::MeshMapperConfig",
+    "ttnn.MeshShape": "ttnn::MeshShape",
+    "ttnn.PlacementReplicate": "ttnn::distributed::MeshMapperConfig::Replicate",
+    "ttnn.PlacementShard": "ttnn::distributed::MeshMapperConfig::Shard",
     "ttnn.ShardSpec": "tt::tt_metal::ShardSpec",
     "ttnn.UnaryWithParam": "ttnn::operations::unary::UnaryWithParam",
 }
@@ -59,6 +66,7 @@ _VECTORS = {
     "u32s": "ttnn::SmallVector<uint32_t>",
     "u32v": "std::vector<uint32_t>",
     "pairs": "ttnn::SmallVector<std::array<uint32_t, 2>>",
+    "placements": "ttnn::SmallVector<ttnn::distributed::MeshMapperConfig::Placement>",
     "functions": "std::vector<ttnn::operations::unary::EltwiseUnaryWithParam>",
     "dims?": "ttnn::SmallVector<int>",
     "elements": "std::vector<double>",
@@ -74,6 +82,7 @@ class Cpp:
     main = "main.cpp"
     traces = False
     host = False
+    pads = False
     spreads = False
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
@@ -222,23 +231,56 @@ class Cpp:
             lines += ["", *part]
         return "\n".join(_without_empty_runs(lines)) + "\n"
 
-    def entry(self, program: Program, prepares: bool, inputs: int) -> list[str]:
+    def entry(
+        self,
+        program: Program,
+        mesh: DeviceMesh | None,
+        prepares: bool,
+        inputs: int,
+        joined: Sequence[Node] | None,
+    ) -> list[str]:
         arguments = "".join(f", inputs[{index}]" for index in range(inputs))
+        forward = f"forward(device, w{arguments})"
+        shown = [f"        utils::show({forward});"]
+        if joined is not None:
+            shown = [f"        auto results = {forward};"]
+            shown += lay_out("utils::show(", Group("{", tuple(joined), "}"), ");", indent=2, trailing="")
         return [
             "",
             "int main() {",
-            f"    auto mesh = ttnn::device::open_mesh_device(0, {L1_SMALL_BYTES});",
+            *_opening(mesh),
             "    auto* device = mesh.get();",
             "    {  // tensors must be freed before the device closes",
             "        auto w = load_weights(device);",
             *(["        const_eval(device, w);"] if prepares else []),
             "        [[maybe_unused]] auto inputs = load_inputs(device);",
-            f"        utils::show(forward(device, w{arguments}));",
+            *shown,
             "    }",
-            "    ttnn::device::close_device(*device);",
+            *_closing(mesh),
             "    return 0;",
             "}",
         ]
+
+
+def _opening(mesh: DeviceMesh | None) -> list[str]:
+    """Returns the statements that open the device."""
+    if mesh is None:
+        return [f"    auto mesh = ttnn::device::open_mesh_device(0, {L1_SMALL_BYTES});"]
+    rows, columns = mesh.shape
+    return [
+        f"    tt::tt_fabric::SetFabricConfig(tt::tt_fabric::FabricConfig::{mesh.fabric});",
+        f"    auto mesh = utils::open_mesh_device({rows}, {columns}, {L1_SMALL_BYTES});",
+    ]
+
+
+def _closing(mesh: DeviceMesh | None) -> list[str]:
+    """Returns the statements that close the device."""
+    if mesh is None:
+        return ["    ttnn::device::close_device(*device);"]
+    return [
+        "    ttnn::distributed::close_mesh_device(mesh);",
+        "    tt::tt_fabric::SetFabricConfig(tt::tt_fabric::FabricConfig::DISABLED);",
+    ]
 
 
 class _Printer:
@@ -305,6 +347,14 @@ class _Printer:
                 (ranges,) = expression.arguments
                 assert isinstance(ranges, tuple)
                 return Group(f"{kind}(std::vector<ttnn::CoreRange>{{", tuple(map(self.node, ranges)), "})", fill=True)
+            case "ttnn.MeshMapperConfig" | "ttnn.MeshComposerConfig":
+                code = "placements" if expression.function == "ttnn.MeshMapperConfig" else "dims?"
+                first, *rest = expression.arguments
+                return Group(f"{kind}{{", (self.node(first, code), *map(self.node, rest)), "}", fill=True)
+            case "ttnn.MeshShape":
+                return Group(f"{kind}(", (self.node(expression.arguments[0], "u32s"),), ")", fill=True)
+            case "ttnn.PlacementShard" | "ttnn.PlacementReplicate":
+                return Group(f"{kind}{{", tuple(map(self.node, expression.arguments)), "}", fill=True)
             case "ttnn.ShardSpec":
                 cores, shape, orientation = expression.arguments
                 items = (self.node(cores), self.node(shape, "two"), self.node(orientation))
@@ -315,7 +365,7 @@ class _Printer:
     def _sequence(self, items: tuple[Expression, ...], code: str) -> Node:
         if code in ("two", "padding"):
             return f"std::array<uint32_t, {len(items)}>{{{', '.join(map(str, items))}}}"
-        if code == "shape":
+        if code in ("shape", "shape?"):
             return f"ttnn::Shape({{{', '.join(map(str, items))}}})"
         inner = {"pairs": "two", "elements": "double"}.get(code, "")
         kind = _VECTORS.get(code, "")

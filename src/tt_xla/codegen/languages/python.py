@@ -12,6 +12,7 @@ from tt_xla.codegen.formatting import INDENT, WIDTH, Group, Node, call, flat, la
 from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.codegen.languages.base import DataOf, ResultForm, Value
 from tt_xla.codegen.languages.numbered import COUNTER, Loop, WeightEntry, gathered
+from tt_xla.codegen.meshes import DeviceMesh
 from tt_xla.ir.program import Program
 from tt_xla.target import Target
 
@@ -27,6 +28,7 @@ class Python:
     main = "main.py"
     traces = True
     host = True
+    pads = True
     spreads = True
 
     def node(self, expression: Expression, value: Value, data: DataOf) -> Node:
@@ -156,25 +158,60 @@ class Python:
             lines += ["", *part, ""] if lines[-1] == "" else ["", "", *part, ""]
         return "\n".join(_spaced(lines)) + "\n"
 
-    def entry(self, program: Program, prepares: bool, inputs: int) -> list[str]:
+    def entry(
+        self,
+        program: Program,
+        mesh: DeviceMesh | None,
+        prepares: bool,
+        inputs: int,
+        joined: Sequence[Node] | None,
+    ) -> list[str]:
         trace = program.memory.trace_bytes
-        region = f", trace_region_size={trace}" if trace else ""
+        sizes = f"l1_small_size={L1_SMALL_BYTES}" + (f", trace_region_size={trace}" if trace else "")
+        forward = "forward(device, w, *load_inputs(device))"
+        shown = [f"        utils.show({forward})"]
+        if joined is not None:
+            shown = [
+                f"        results = {forward}",
+                *lay_out("utils.show(", Group("[", tuple(joined), "]"), ")", indent=2),
+            ]
         return [
             "",
             "",
             "def main():",
-            f"    device = ttnn.open_device(device_id=0, l1_small_size={L1_SMALL_BYTES}{region})",
+            *_opening(mesh, sizes),
             "    try:",
             "        w = load_weights(device)",
             *(["        const_eval(device, w)"] if prepares else []),
-            "        utils.show(forward(device, w, *load_inputs(device)))",
+            *shown,
             "    finally:",
-            "        ttnn.close_device(device)",
+            *_closing(mesh),
             "",
             "",
             'if __name__ == "__main__":',
             "    main()",
         ]
+
+
+def _opening(mesh: DeviceMesh | None, sizes: str) -> list[str]:
+    """Returns the statements that open the device."""
+    if mesh is None:
+        return [f"    device = ttnn.open_device(device_id=0, {sizes})"]
+    rows, columns = mesh.shape
+    return [
+        f"    ttnn.set_fabric_config(ttnn.FabricConfig.{mesh.fabric})",
+        f"    device = ttnn.open_mesh_device(ttnn.MeshShape({rows}, {columns}), {sizes})",
+    ]
+
+
+def _closing(mesh: DeviceMesh | None) -> list[str]:
+    """Returns the statements that close the device."""
+    if mesh is None:
+        return ["        ttnn.close_device(device)"]
+    return [
+        "        ttnn.close_mesh_device(device)",
+        "        ttnn.set_fabric_config(ttnn.FabricConfig.DISABLED)",
+    ]
 
 
 def _assigned(names: Sequence[str], source: Node, depth: int = 1) -> list[str]:

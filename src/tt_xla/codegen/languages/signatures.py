@@ -80,6 +80,7 @@ TYPES: dict[str, tuple[str, str]] = {
     "cores?": ("const std::optional<tt::tt_metal::CoreRangeSet>&", OPTIONAL),
     "grid?": ("std::optional<const ttnn::CoreGrid>", OPTIONAL),
     "subdevice?": ("const std::optional<tt::tt_metal::SubDeviceId>&", OPTIONAL),
+    "subdevicev?": ("std::optional<tt::tt_metal::SubDeviceId>", OPTIONAL),
     "functions": ("std::span<const ttnn::operations::unary::EltwiseUnaryWithParam>", EMPTY),
     "function?": (f"const std::optional<const std::variant<std::string, {_UNARY}>>&", OPTIONAL),
     "compute?": (f"const std::optional<{_CONFIG}>&", OPTIONAL),
@@ -102,6 +103,12 @@ TYPES: dict[str, tuple[str, str]] = {
     ),
     "vector": ("int", "4"),
     "coords?": ("const std::optional<const std::set<tt::tt_metal::distributed::MeshCoordinate>>&", OPTIONAL),
+    "topology": ("tt::tt_fabric::Topology", "tt::tt_fabric::Topology::Linear"),
+    "topology?": ("std::optional<tt::tt_fabric::Topology>", OPTIONAL),
+    "place": ("const tt::tt_metal::distributed::MeshCoordinate&", ""),
+    "mapper?": ("const std::optional<tt::tt_metal::distributed::MeshMapperConfig>&", OPTIONAL),
+    "composer?": ("const std::optional<tt::tt_metal::distributed::MeshComposerConfig>&", OPTIONAL),
+    "shape?": ("const std::optional<tt::tt_metal::Shape>&", OPTIONAL),
     "elements": ("const std::vector<double>&", ""),
     "double": ("double", ""),
     "tile?": ("const std::optional<const tt::tt_metal::Tile>&", OPTIONAL),
@@ -147,6 +154,7 @@ _PLAIN = "input:T memory_config:memory? output:T? cores:cores?"
 _ROUGH = "input:T fast_and_approximate_mode:b memory_config:memory? output:T? cores:cores?"
 _UNARY_FORMS = {
     **dict.fromkeys(("erf", "exp", "gelu", "log", "log1p", "mish", "rsqrt", "sqrt"), _ROUGH),
+    "round": "input:T decimals:i? memory_config:memory? output:T? cores:cores?",
     "sigmoid": "input:T vector_mode:vector mode:sigmoid memory_config:memory? output:T? cores:cores?",
     "tanh": "input:T memory_config:memory? output:T? fast_and_approximate_mode:b cores:cores?",
 }
@@ -312,6 +320,31 @@ FUNCTIONS: dict[str, Function] = {
         f"applied_shard_scheme:kind? compute_kernel_config:compute? {_POOL_END} dtype:dtype output_layout:layout",
         home="ttnn::operations::pool",
     ),
+    "ttnn.all_gather": _function(
+        "ttnn::all_gather",
+        "input:T dim:i cluster_axis:u? memory_config:memory? output:T? sub_device:subdevice? cores:cores? "
+        "num_links:u? topology:topology? chunks_per_sync:u? workers_per_link:u? buffers_per_channel:u? l1_small:b",
+    ),
+    "ttnn.all_reduce": _function(
+        "ttnn::all_reduce",
+        "input:T cluster_axis:u? sub_device:subdevice? memory_config:memory? num_links:u? topology:topology?",
+    ),
+    "ttnn.reduce_scatter": _function(
+        "ttnn::reduce_scatter",
+        "input:T dim:i cluster_axis:u? sub_device:subdevice? memory_config:memory? intermediate:memory? output:T? "
+        "num_links:u? topology:topology? chunks_per_sync:u? workers_per_link:u? buffers_per_channel:u? "
+        "compute_kernel_config:compute? l1_small:b",
+    ),
+    "ttnn.experimental.all_to_all_async_generic": _function(
+        "ttnn::experimental::all_to_all_async_generic",
+        "input:T in_dim:i out_dim:i output:T? num_links:u? memory_config:memory? topology:topology? "
+        "sub_device:subdevicev? cluster_axis:u?",
+    ),
+    "ttnn.mesh_partition": _function("ttnn::mesh_partition", "input:T dim:i cluster_axis:u? memory_config:memory?"),
+    "ttnn.point_to_point": _function(
+        "ttnn::point_to_point",
+        "input:T sender:place receiver:place topology:topology output_tensor:T? intermediate:T?",
+    ),
     "ttnn.fill_cache": _function("ttnn::fill_cache", "cache:T input:T batch:u update:u"),
     "ttnn.experimental.paged_update_cache": _function(
         "ttnn::experimental::paged_update_cache",
@@ -335,8 +368,11 @@ FUNCTIONS: dict[str, Function] = {
         "input:T kv_input_tensor:T? num_heads:u num_kv_heads:u? transpose_key:b memory_config:memory?",
         returns="tuple",
     ),
-    "utils.load": _function("utils::load", "name:string dtype:dtype layout:layout device:device memory_config:memory?"),
+    "utils.load": _function(
+        "utils::load", "name:string dtype:dtype layout:layout device:device memory_config:memory? mapper:mapper?"
+    ),
     "utils.ones": _function("utils::ones", "shape:shape dtype:dtype layout:layout device:device memory_config:memory?"),
     "utils.full": _function("utils::full", "value:double shape:shape dtype:dtype layout:layout"),
+    "utils.composed": _function("utils::composed", "tensor:T device:device composer:composer? replicas:u shape:shape?"),
     "utils.tensor": _function("utils::tensor", "elements:elements dtype:dtype layout:layout"),
 }

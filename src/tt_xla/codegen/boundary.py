@@ -1,0 +1,113 @@
+"""The arguments and results of a generated program: how it loads, splits and joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tt_xla.codegen.body import Constants
+from tt_xla.codegen.expressions import Call, Device, Expression, Name
+from tt_xla.codegen.formatting import Node
+from tt_xla.codegen.languages import Language
+from tt_xla.codegen.layouts import dtype, layout, memory_config
+from tt_xla.codegen.meshes import DeviceMesh
+from tt_xla.errors import UnsupportedOpError
+from tt_xla.ir.mesh import Sharding, replicated
+from tt_xla.ir.program import Argument, Program
+from tt_xla.target import Target
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Writes the expressions that load arguments and join results."""
+
+    program: Program
+    target: Target
+    mesh: DeviceMesh | None
+    """The mesh device that arguments are split over; None if every argument is one tensor for all chips."""
+    language: Language
+    constants: Constants
+
+    def argument(self, index: int, stored: bool) -> Node:
+        """Returns the expression that loads an argument.
+
+        Args:
+            index: position of the argument.
+            stored: whether it is read from a file; otherwise ones take its place.
+
+        Raises:
+            UnsupportedOpError: TT-NN cannot split the argument over the chips.
+        """
+        name, argument = f"arg{index}", self.program.arguments[index]
+        entry = self.program.functions[0]
+        spec = entry.values[entry.arguments[index]]
+        element_type = spec.layout.dtype
+        split = self._split(name, argument) if stored else ()
+        if element_type.is_host_only:
+            if split:
+                raise UnsupportedOpError(
+                    f"Argument {name} is split over chips, but TT-NN has no data type for {element_type.value}.",
+                    hint="Convert it in the model before the generated part, or replicate it.",
+                )
+            return self._node(Call("utils.stored", (name,)))
+        memory = memory_config(spec.layout, self.target.grid)
+        placed: tuple[Expression, ...] = () if memory is None else (Device(), self.constants.named(memory))
+        form = (dtype(element_type), layout(spec.layout.tiled))
+        if stored:
+            place = (placed or (Device(), None)) if split else placed
+            return self._node(Call("utils.load", (name, *form, *place, *split)))
+        return self._node(Call("utils.ones", (tuple(spec.shape), *form, *placed)))
+
+    def results(self, mesh: DeviceMesh) -> list[Node]:
+        """Returns the expressions that join the results of ``forward``, which are a list named ``results``.
+
+        Raises:
+            UnsupportedOpError: TT-NN cannot join a result.
+        """
+        nodes: list[Node] = []
+        for index, result in enumerate(self.program.results):
+            sharding = result.sharding or replicated(len(result.shape))
+            composer = mesh.composer(sharding)
+            joined: tuple[Expression, ...] = ()
+            if composer is not None:
+                shape = result.shape if result.global_shape is None else result.global_shape
+                self._padded(f"result {index}", sharding, result.shape, shape)
+                joined = (Device(), self.constants.named(composer), mesh.replicated_axes(sharding), tuple(shape))
+            nodes.append(self._node(Call("utils.composed", (Name(f"results[{index}]"), *joined))))
+        return nodes
+
+    def _split(self, name: str, argument: Argument) -> tuple[Expression, ...]:
+        """Returns the mapper that splits an argument over the chips, and the padded shape if there is padding.
+
+        There is no mapper for an argument that every chip holds.
+        """
+        mapper = None if self.mesh is None or argument.sharding is None else self.mesh.mapper(argument.sharding)
+        if mapper is None or argument.sharding is None:
+            return ()
+        shape = argument.shape if argument.global_shape is None else argument.global_shape
+        padded = self._padded(name, argument.sharding, argument.shape, shape)
+        return (self.constants.named(mapper), *(() if padded is None else (padded,)))
+
+    def _padded(
+        self, name: str, sharding: Sharding, shard: Sequence[int], shape: Sequence[int]
+    ) -> tuple[int, ...] | None:
+        """Returns the shape of a tensor with the padding of its shards; None if there is no padding.
+
+        Raises:
+            UnsupportedOpError: there is padding, which the language does not support.
+        """
+        assert self.mesh is not None
+        counts = sharding.counts(self.mesh.mesh)
+        padded = tuple(size * count for size, count in zip(shard, counts, strict=True))
+        if padded == tuple(shape):
+            return None
+        if not self.language.pads:
+            raise UnsupportedOpError(
+                f"{self.language.label} source does not pad shards, but {name} of shape {tuple(shape)} does not divide "
+                f"evenly over the chips: {counts} shards of {tuple(shard)}.",
+                hint="Generate Python with codegen_py, or choose sizes that the mesh divides.",
+            )
+        return padded
+
+    def _node(self, expression: Expression) -> Node:
+        return self.language.node(expression, str, self.constants.data)

@@ -1,0 +1,120 @@
+"""StableHLO modules for several chips: what data, tensor and sequence parallelism and sharded weights make of a model.
+
+Each function returns a module for a mesh with axes ``data`` and ``model``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+Shape = Sequence[int]
+
+
+def _tensor(name: str, shape: str, dims: str, role: str = "") -> str:
+    """Returns an argument; ``dims`` names the axes that split each dimension, separated by spaces, ``-`` for none."""
+    axes = ", ".join(
+        "{}" if axis == "-" else f'{{"{axis.replace("+", chr(34) + ", " + chr(34))}"}}' for axis in dims.split()
+    )
+    attributes = [f"sdy.sharding = #sdy.sharding<@mesh, [{axes}]>"]
+    if role:
+        attributes += ['ttcore.argument_type = "parameter"', f'ttir.name = "{role}"']
+    return f"{name}: tensor<{shape}> {{{', '.join(attributes)}}}"
+
+
+def _module(mesh: Shape, arguments: Sequence[str], result: tuple[str, str], body: str) -> str:
+    axes = ", ".join(f'"{name}"={size}' for name, size in zip(("data", "model"), mesh, strict=True))
+    returned = _tensor("", *result).removeprefix(": ")
+    return f"""module @parallel attributes {{mhlo.num_partitions = {mesh[0] * mesh[1]} : i32}} {{
+  sdy.mesh @mesh = <[{axes}]>
+  func.func public @main({", ".join(arguments)}) -> ({returned}) {{
+    {body}
+  }}
+}}"""
+
+
+_MLP = """
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+        : (tensor<64x128xbf16>, tensor<128x256xbf16>) -> tensor<64x256xbf16>
+    %1 = stablehlo.tanh %0 : tensor<64x256xbf16>
+    %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0]
+        : (tensor<64x256xbf16>, tensor<256x128xbf16>) -> tensor<64x128xbf16>
+    return %2 : tensor<64x128xbf16>"""
+
+
+def _mlp(mesh: Shape, x: str, up: str, down: str, result: str) -> str:
+    arguments = [
+        _tensor("%x", "64x128xbf16", x),
+        _tensor("%w", "128x256xbf16", up, "up.weight"),
+        _tensor("%v", "256x128xbf16", down, "down.weight"),
+    ]
+    return _module(mesh, arguments, ("64x128xbf16", result), _MLP)
+
+
+def data_parallel(mesh: Shape) -> str:
+    return _mlp(mesh, "data+model -", "- -", "- -", "data+model -")
+
+
+def tensor_parallel(mesh: Shape) -> str:
+    return _mlp(mesh, "data -", "- model", "model -", "data -")
+
+
+def sequence_parallel(mesh: Shape) -> str:
+    """Returns a module whose result is split along the axis that is summed over: reduce_scatter."""
+    return _mlp(mesh, "data -", "- model", "model -", "data model")
+
+
+def sharded_weights(mesh: Shape) -> str:
+    """Returns a module whose weights are split although the batch is: each weight is gathered before its use."""
+    return _mlp(mesh, "data+model -", "data+model -", "- data+model", "data+model -")
+
+
+def gathered(mesh: Shape) -> str:
+    return _module(
+        mesh,
+        [_tensor("%x", "64x128xf32", "data model")],
+        ("64x128xf32", "- -"),
+        """%0 = stablehlo.exponential %x : tensor<64x128xf32>
+    return %0 : tensor<64x128xf32>""",
+    )
+
+
+def transposed(mesh: Shape) -> str:
+    """Returns a module whose result is split along another dimension than its argument: all_to_all."""
+    return _module(
+        mesh,
+        [_tensor("%x", "128x256xbf16", "model -")],
+        ("128x256xbf16", "- model"),
+        """%0 = stablehlo.exponential %x : tensor<128x256xbf16>
+    return %0 : tensor<128x256xbf16>""",
+    )
+
+
+def shifted(mesh: Shape) -> str:
+    """Returns a module for the shards themselves: each chip gets the tensor of the chip before, the first zeros."""
+    chips = mesh[0] * mesh[1]
+    pairs = ", ".join(f"[{chip}, {chip + 1}]" for chip in range(chips - 1))
+    return f"""module @shifted attributes {{mhlo.num_partitions = {chips} : i32}} {{
+  func.func public @main(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {{
+    %0 = "stablehlo.collective_permute"(%x) {{
+        source_target_pairs = dense<[{pairs}]> : tensor<{chips - 1}x2xi64>,
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}} : (tensor<32x64xf32>) -> tensor<32x64xf32>
+    return %0 : tensor<32x64xf32>
+  }}
+}}"""
+
+
+PROGRAMS: dict[str, Callable[[Shape], str]] = {
+    function.__name__: function
+    for function in (
+        data_parallel,
+        tensor_parallel,
+        sequence_parallel,
+        sharded_weights,
+        gathered,
+        transposed,
+        shifted,
+    )
+}
+
+MESHES = {"p300": ((1, 2),), "p150x4": ((2, 2), (1, 4))}
+"""Meshes that each system's mock mode opens."""
