@@ -189,7 +189,7 @@ class Device:
             )
         check(program, mesh)
         # An observer of kernels sees the instructions of each chip.
-        expansion = expand(program, stacks=not KERNELS)
+        expansion = expand(program, stacks=not KERNELS and options.selected_runtime() == "emulated")
         with self._loading:
             executable = self._executable(program, expansion, [self.chip(number) for number in numbers])
             self._place(executable)
@@ -222,14 +222,9 @@ class Device:
         if options.selected_runtime() == "emulated":
             heap.keep_freed()
             return make_executable(self, program, expansion, chips)
-        if expansion is not None:
-            raise ExecutionError(
-                f"Program '{program.name}' is for a mesh of chips; the runtime TT-NN runs programs for one chip.",
-                hint="Unset TTXLA_RUNTIME, so that the emulated card runs it.",
-            )
         from tt_xla.runtime.ttnn.executable import TTNNExecutable
 
-        return TTNNExecutable(self, program)
+        return TTNNExecutable(self, program, expansion, chips)
 
     def memory(self) -> MemoryReport:
         """Returns the current use of DRAM."""

@@ -57,6 +57,9 @@ class Expansion:
     holds this shard."""
     returns: tuple[tuple[int, ...], ...]
     """For each result of the Program with the mesh: index of the result of ``program`` that each chip holds."""
+    holders: tuple[tuple[int, int], ...]
+    """For each result of ``program``: index of the result of the Program with the mesh, and the first chip that holds
+    this tensor."""
     chips: Mapping[str, tuple[int, ...]]
     """For each function of ``program``: the first chip that runs each of its instructions."""
     origins: Mapping[str, str]
@@ -100,12 +103,14 @@ class _Expander:
         reads = [(position, chip) for position, axes in enumerate(arguments) for chip in grid.representatives(axes)]
         returns: list[tuple[int, ...]] = []
         results: list[Result] = []
-        for result, axes in zip(program.results, flow.results, strict=True):
+        holders: list[tuple[int, int]] = []
+        for number, (result, axes) in enumerate(zip(program.results, flow.results, strict=True)):
             indices = {chip: len(results) + index for index, chip in enumerate(grid.representatives(axes))}
+            holders += [(number, chip) for chip in indices]
             results += [msgspec.structs.replace(result, sharding=None, global_shape=None)] * len(indices)
             declared = axes if result.sharding is None else self._sharded(result.sharding)
-            holders = (grid.representative(declared, position) for position in range(grid.mesh.size))
-            returns.append(tuple(indices[grid.representative(axes, chip)] for chip in holders))
+            sources = (grid.representative(declared, position) for position in range(grid.mesh.size))
+            returns.append(tuple(indices[grid.representative(axes, chip)] for chip in sources))
         expanded = msgspec.structs.replace(
             program,
             arguments=tuple(self._argument(program.arguments[position], chip) for position, chip in reads),
@@ -113,7 +118,7 @@ class _Expander:
             functions=tuple(self._expanded.values()),
             mesh=None,
         )
-        return Expansion(expanded, tuple(reads), tuple(returns), self._chips, self._origins)
+        return Expansion(expanded, tuple(reads), tuple(returns), tuple(holders), self._chips, self._origins)
 
     def function(
         self,

@@ -15,8 +15,10 @@ import torch
 from tt_xla import options
 from tt_xla.codegen import TTNN_VERSION
 from tt_xla.codegen.generator import generate
+from tt_xla.codegen.meshes import device_mesh
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.layout import DataType
+from tt_xla.ir.mesh import replicated
 from tt_xla.ir.program import HOST_OPS, Function, Instruction, Program, Role, TensorSpec
 from tt_xla.log import logger
 from tt_xla.runtime.emulator.bind import bind
@@ -26,9 +28,11 @@ from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.steps import context_of
 from tt_xla.runtime.transfer import Token, Version, declared, widen
 from tt_xla.runtime.ttnn.launch import worker
+from tt_xla.runtime.ttnn.process import OpenMesh
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
+    from tt_xla.runtime.mesh.expansion import Expansion
     from tt_xla.runtime.ttnn.process import Array, Worker
 
 LEAST_TRACE_REGION_BYTES = 1 << 26
@@ -48,15 +52,33 @@ class TTNNExecutable(Executable):
     changes. An argument that the program writes to and returns stays on the device if the next run passes the tensor
     that this run returned.
 
+    An executable for a mesh takes and returns the distinct shards of each argument and result, as the expansion of its
+    Program does. TT-NN chooses the chips.
+
     Raises:
-        UnsupportedOpError: TT-NN has no call for an op.
+        UnsupportedOpError: TT-NN has no call for an op, or no mesh device for the Program's mesh.
+        MeshError: the mesh does not fit the links of the system.
         RuntimeUnavailableError: TT-NN is not installed, or does not start.
         ExecutionError: the Program was compiled for another card.
     """
 
-    def __init__(self, device: Device, program: Program) -> None:
-        super().__init__(device, program)
-        self._source = generate(program, host_in_torch=False)
+    def __init__(
+        self, device: Device, program: Program, expansion: Expansion | None = None, chips: Sequence[Device] = ()
+    ) -> None:
+        super().__init__(device, program, expansion, chips)
+        self._source = generate(program, host_in_torch=False, places_shards=False)
+        mesh = device_mesh(program)
+        self._mesh = None if mesh is None else OpenMesh(mesh.shape, mesh.fabric)
+        self._names = [f"arg{position}" for position in range(len(self.program.arguments))]
+        """Name that the worker knows each argument or shard by."""
+        self._shards: dict[str, list[str]] = {}
+        """Name of each chip's shard, for each argument of a Program with a mesh."""
+        self._sent_results: Sequence[tuple[int, int]] | None = None
+        """Result of the Program with a mesh, and first chip that holds it, for each result of the expansion."""
+        if expansion is not None:
+            self._names = [f"arg{argument}.{chip}" for argument, chip in expansion.reads]
+            self._shards = _names_of_shards(program, expansion)
+            self._sent_results = expansion.holders
         self._lines = self._source.main.splitlines()
         self._number = next(_program_ids)
         self._worker = worker()
@@ -117,7 +139,7 @@ class TTNNExecutable(Executable):
         for position, token in [*self._sent.items()]:
             if token is not None and token[0] == version:
                 del self._sent[position]
-                self._dropped.append(f"arg{position}")
+                self._dropped.append(self._names[position])
 
     def reset(self) -> None:
         super().reset()
@@ -128,7 +150,7 @@ class TTNNExecutable(Executable):
         region = options.trace_region_bytes()
         if region is None:
             region = max(2 * self.program.memory.trace_bytes, LEAST_TRACE_REGION_BYTES) if self.traced else 0
-        self._worker.start(region)
+        self._worker.start(region, self._mesh)
         arch, compiled_arch = self._worker.hello["arch"], self.device.target.arch
         if arch != compiled_arch:
             raise ExecutionError(
@@ -143,7 +165,14 @@ class TTNNExecutable(Executable):
         self._host_copies.clear()
         self._dropped.clear()
         constants = {name: _constant(*constant) for name, constant in self._source.constants.items()}
-        message = {"do": "load", "program": self._number, "source": self._source.main}
+        message = {
+            "do": "load",
+            "program": self._number,
+            "source": self._source.main,
+            "mesh": self._mesh is not None,
+            "shards": self._shards,
+            "results": self._sent_results,
+        }
         self._answered(self._worker.request(message, constants))
         self._loaded = self._worker.generation
 
@@ -163,7 +192,7 @@ class TTNNExecutable(Executable):
             if position not in on_device and (token is None or self._sent.get(position) != token)
         ]
         passing = [
-            f"arg{position}"
+            self._names[position]
             for position in changed
             if (tokens[position] is None or position in self._written) and position not in self._returned
         ]
@@ -177,7 +206,7 @@ class TTNNExecutable(Executable):
             "forget": _take_released(self._worker),
             "profile": options.ttnn_profile(),
         }
-        arrays = {f"arg{position}": to_array(arguments[position]) for position in changed}
+        arrays = {self._names[position]: to_array(arguments[position]) for position in changed}
         self._host_copies.clear()
         self._dropped.clear()
         answer = self._answered(self._worker.request(message, arrays, self._on_host))
@@ -208,7 +237,7 @@ class TTNNExecutable(Executable):
         if donated is not None and donated.dtype is result.dtype and donated.shape == result.shape:
             donated.copy_(result)
             result = donated
-        self._host_copies[position] = _HostCopy(result, weakref.ref(self), position)
+        self._host_copies[position] = _HostCopy(result, weakref.ref(self), position, self._names[position])
         return result
 
     def _answered(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -233,7 +262,7 @@ class TTNNExecutable(Executable):
         """Returns the calls that compute host ops, by the name that the generated source has for each."""
         files = {text: name for name, text in self._source.host_programs.items()}
         calls: dict[str, Call] = {}
-        for function in self.program.functions:
+        for function in self.source.functions:
             for step in function.body:
                 if step.op in HOST_OPS:
                     attributes = step.attributes
@@ -248,7 +277,7 @@ class TTNNExecutable(Executable):
 
     def _host_call(self, function: Function, step: Instruction) -> Callable[[list[Array]], list[Array]]:
         """Returns a function that computes one host op on arrays of the worker."""
-        call = bind(context_of(self.program, function, step), step.attributes, step.location)
+        call = bind(context_of(self.source, function, step), step.attributes, step.location)
         assert not isinstance(call, Weighted)  # host ops have no weights
         inputs = step.operands.get("inputs", ())
         specs = [function.values[value] for value in ((inputs,) if isinstance(inputs, int) else inputs)]
@@ -266,10 +295,26 @@ class TTNNExecutable(Executable):
         return self._host_calls[name](arrays)
 
 
+def _names_of_shards(program: Program, expansion: Expansion) -> dict[str, list[str]]:
+    """Returns the name of each chip's shard, by the name of the argument."""
+    mesh = program.mesh
+    assert mesh is not None
+    first: dict[tuple[int, tuple[int, ...]], str] = {}
+    named: dict[str, list[str]] = {}
+    shardings = [argument.sharding or replicated(len(argument.shape)) for argument in program.arguments]
+    for argument, chip in expansion.reads:
+        first[argument, shardings[argument].shard_index(mesh, chip)] = f"arg{argument}.{chip}"
+    for argument, sharding in enumerate(shardings):
+        indices = (sharding.shard_index(mesh, position) for position in range(mesh.size))
+        named[f"arg{argument}"] = [first[argument, index] for index in indices]
+    return named
+
+
 class _HostCopy:
     """A host tensor whose contents match the worker's copy of an argument, until somebody writes to the tensor."""
 
-    def __init__(self, tensor: torch.Tensor, executable: weakref.ref[TTNNExecutable], position: int) -> None:
+    def __init__(self, tensor: torch.Tensor, executable: weakref.ref[TTNNExecutable], position: int, name: str) -> None:
+        self._name = name
         self._version = tensor._version
         self._tensor = weakref.ref(tensor, lambda _: self._drop(executable, position))
 
@@ -282,7 +327,7 @@ class _HostCopy:
         owner = executable()
         if owner is not None and owner._host_copies.get(position) is self:  # pyright: ignore[reportPrivateUsage]
             del owner._host_copies[position]  # pyright: ignore[reportPrivateUsage]
-            owner._dropped.append(f"arg{position}")  # pyright: ignore[reportPrivateUsage]
+            owner._dropped.append(self._name)  # pyright: ignore[reportPrivateUsage]
 
 
 def to_array(tensor: torch.Tensor) -> Array:

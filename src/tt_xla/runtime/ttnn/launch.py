@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from tt_xla import options
+from tt_xla.codegen import clusters
 from tt_xla.codegen.mock import mock, ttnn_python
 from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.runtime.ttnn.process import Launch, Worker
@@ -29,7 +30,8 @@ def launch() -> Launch:
     """
     seconds = options.ttnn_timeout_seconds()
     if options.selected_runtime() == "ttnn-mock":
-        mock_mode = mock(ttnn_python(), "p150")
+        system = options.selected_system().partition(":")[0]
+        mock_mode = mock(ttnn_python(), system if system in clusters.SYSTEMS else "p150")
         return Launch(mock_mode.python, mock_mode.environment, "mock", seconds)
     python = ttnn_python()
     environment = {"TT_METAL_LOGGER_LEVEL": "error", "LOGURU_LEVEL": "WARNING"} | options.child_environment()

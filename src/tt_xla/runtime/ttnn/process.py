@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
 import json
 import mmap
 import os
@@ -36,6 +37,9 @@ _SCRIPT = Path(__file__).with_name("worker.py")
 _STARTING_SECONDS = 120.0
 """Minimum time limit for the start of a worker; a shorter limit for answers does not apply to it."""
 
+_MESH_STARTING_SECONDS = 600.0
+"""Minimum time limit for the start of a worker for a mesh: its first start compiles the programs of Ethernet cores."""
+
 _CLOSING_SECONDS = 10.0
 """Time that a worker has to close its device and end."""
 
@@ -55,6 +59,16 @@ class Launch:
     """``device``, or ``mock`` when TT-NN only checks calls and computes nothing."""
     timeout_seconds: float = 600.0
     """Time limit for one answer."""
+
+
+@dataclass(frozen=True)
+class OpenMesh:
+    """A mesh device to open."""
+
+    shape: tuple[int, int]
+    """Rows and columns."""
+    fabric: str
+    """Name of TT-NN's fabric config."""
 
 
 @dataclass
@@ -84,6 +98,8 @@ class Worker:
         """Number of processes started so far. A new process has none of the programs and tensors of the last one."""
         self.trace_region_bytes = 0
         """Size of the trace region that the device was opened with."""
+        self.mesh: OpenMesh | None = None
+        """The mesh device that was opened; None for the first chip alone."""
         self.hello: Message = {}
         """First message of the running process: ``arch``, ``grid`` and the version of ``ttnn``."""
         self._running: _Running | None = None
@@ -94,18 +110,21 @@ class Worker:
         """Process id of the worker, or None when none is running."""
         return self._running.process.pid if self._alive() and self._running else None
 
-    def start(self, trace_region_bytes: int = 0) -> None:
-        """Starts a process, unless one runs whose device has a trace region of at least this size.
+    def start(self, trace_region_bytes: int = 0, mesh: OpenMesh | None = None) -> None:
+        """Starts a process, unless one runs whose device has these chips and a trace region of at least this size.
 
         Args:
             trace_region_bytes: size of the trace region.
+            mesh: the mesh device to open; None for one chip, which a process with a mesh device has too.
 
         Raises:
             RuntimeUnavailableError: TT-NN does not start.
         """
-        if self._alive() and trace_region_bytes <= self.trace_region_bytes:
+        has_chips = mesh is None or mesh == self.mesh
+        if self._alive() and has_chips and trace_region_bytes <= self.trace_region_bytes:
             return
         self.close()
+        self.mesh = mesh or self.mesh
         self.trace_region_bytes = max(trace_region_bytes, self.trace_region_bytes)
         self._running = self._start()
         self.generation += 1
@@ -199,14 +218,16 @@ class Worker:
 
     def _start(self) -> _Running:
         ours, theirs = socket.socketpair()
-        ours.settimeout(max(self.launch.timeout_seconds, _STARTING_SECONDS))
+        starting_seconds = _STARTING_SECONDS if self.mesh is None else _MESH_STARTING_SECONDS
+        ours.settimeout(max(self.launch.timeout_seconds, starting_seconds))
         held, lifeline = os.pipe()
         with theirs, open(held, "rb", closefd=True):
             memory = _anonymous_file()
             log = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
             passed = (theirs.fileno(), memory, held)
             sizes = (self.trace_region_bytes, L1_SMALL_BYTES)
-            command = [self.launch.python, _SCRIPT, *passed, UTILS, *sizes, self.launch.mode]
+            mesh = json.dumps(None if self.mesh is None else dataclasses.asdict(self.mesh))
+            command = [self.launch.python, _SCRIPT, *passed, UTILS, *sizes, self.launch.mode, mesh]
             try:
                 process = subprocess.Popen(
                     [str(part) for part in command],

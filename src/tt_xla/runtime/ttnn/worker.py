@@ -1,11 +1,15 @@
 """Runs generated programs on TT-NN for another process. It is a script for another interpreter and imports no tt_xla.
 
-    python worker.py SOCKET MEMORY LIFELINE UTILS TRACE_REGION_BYTES L1_SMALL_BYTES MODE
+    python worker.py SOCKET MEMORY LIFELINE UTILS TRACE_REGION_BYTES L1_SMALL_BYTES MODE MESH
 
 SOCKET, MEMORY and LIFELINE are file descriptors. A message is its length in four bytes, then JSON. Tensors lie in
 MEMORY, which both processes map and grow. The sender of a message owns the memory until the next message arrives.
 LIFELINE closes when the other process ends; then this process ends too, whatever TT-NN is doing. MODE is ``mock`` when
-TT-NN only checks calls and computes nothing.
+TT-NN only checks calls and computes nothing. MESH is JSON: shape and fabric config of a mesh device, or null for one
+chip.
+
+A program for a mesh is loaded with ``shards``, the names of the tensors that the chips have for each of its arguments,
+and with ``results``, the number of a result and of the chip whose tensor is sent for each tensor of the answer.
 """
 
 import json
@@ -107,6 +111,11 @@ class Program:
 
     def __init__(self, worker, message):
         self.worker = worker
+        self.device = worker.device_for(message["mesh"])
+        self.shards = message["shards"]
+        """For each argument that is not one tensor for all chips: the name of each chip's tensor."""
+        self.results = message["results"]
+        """Number of the result and of the chip for each tensor to send; None to send every result."""
         self.stored = {name: worker.memory.read(segment) for name, segment in message["tensors"].items()}
         self.tensors = {}
         self.prepared = None
@@ -125,23 +134,33 @@ class Program:
         """Returns an argument or constant as a tensor, which is made once for the same contents."""
         key = (name, str(dtype), str(layout), device is None)
         if key not in self.tensors:
-            self.tensors[key] = self.utils.tensor(self.stored[name], dtype, layout, device, memory_config)
+            self.tensors[key] = self.made(name, dtype, layout, device, memory_config)
         return self.tensors[key]
+
+    def made(self, name, dtype, layout, device, memory_config):
+        """Returns a new tensor of an argument or constant."""
+        names = self.shards.get(name, [name])
+        if len(set(names)) == 1:
+            return self.utils.tensor(self.stored[names[0]], dtype, layout, device, memory_config)
+        shards = {shard: self.utils.tensor(self.stored[shard], dtype, layout) for shard in set(names)}
+        tensor = ttnn.from_host_shards([shards[shard] for shard in names], ttnn.MeshShape(*self.device.shape))
+        return tensor if memory_config is None else ttnn.to_device(tensor, device, memory_config=memory_config)
 
     def array(self, name):
         """Returns an argument that TT-NN has no data type for, as an array."""
         return self.tensors.setdefault((name,), self.stored.get(name))
 
     def forget(self, names):
-        """Drops arguments by name, with the tensors made of them."""
+        """Drops arguments and shards of arguments by name, with the tensors made of them."""
         for name in names:
             self.stored.pop(name, None)
-        for key in [key for key in self.tensors if key[0] in names]:
+        of_shards = {name for name, shards in self.shards.items() if not set(names).isdisjoint(shards)}
+        for key in [key for key in self.tensors if key[0] in names or key[0] in of_shards]:
             del self.tensors[key]
 
     def run(self, message):
         """Runs the program once and returns the answer."""
-        memory, device = self.worker.memory, self.worker.device
+        memory, device = self.worker.memory, self.device
         self.forget([*message["tensors"], *message["dropped"]])
         self.stored |= {name: memory.read(segment) for name, segment in message["tensors"].items()}
         weights = self.module["load_weights"](device)
@@ -156,10 +175,22 @@ class Program:
             self.stored.pop(name, None)
         results = self.module["forward"](device, weights, *inputs)
         device_us = self.worker.measured() if message["profile"] else None
-        segments = memory.write([self.utils.array_of(result) for result in results])
+        segments = memory.write(self.sent(results))
         del results, inputs, weights
         self.forget(message["passing"])
         return {"results": segments, "device_us": device_us, "prepared": prepares}
+
+    def sent(self, results):
+        """Returns the arrays of the answer: every result, or the chips' tensors that the load message named."""
+        if self.results is None:
+            return [self.utils.array_of(result) for result in results]
+        chips = [
+            [result] * self.worker.chips
+            if isinstance(result, numpy.ndarray)
+            else ttnn.get_device_tensors(self.utils.on_host(result))
+            for result in results
+        ]
+        return [self.utils.array_of(chips[number][chip]) for number, chip in self.results]
 
     def host_call(self, module, inputs, input_dtypes, output_dtypes):
         return self.on_host(module, inputs, output_dtypes)
@@ -180,14 +211,44 @@ class Program:
 class Worker:
     """The device and the loaded programs."""
 
-    def __init__(self, connection, memory, utils, trace_region_bytes, l1_small_bytes, mode):
+    def __init__(self, connection, memory, utils, trace_region_bytes, l1_small_bytes, mode, mesh):
         self.connection, self.memory, self.utils = connection, Memory(memory), utils
         self.programs = {}
         region = {"trace_region_size": trace_region_bytes} if trace_region_bytes else {}
-        self.device = ttnn.open_device(device_id=0, l1_small_size=l1_small_bytes, **region)
+        self.mesh = mesh
+        self.chip = None
+        """One chip of the mesh device, for programs for one chip; None until the first one is loaded."""
+        self.chips = 1
+        if mesh is None:
+            self.device = ttnn.open_device(device_id=0, l1_small_size=l1_small_bytes, **region)
+        else:
+            rows, columns = mesh["shape"]
+            self.chips = rows * columns
+            ttnn.set_fabric_config(getattr(ttnn.FabricConfig, mesh["fabric"]))
+            shape = ttnn.MeshShape(rows, columns)
+            self.device = ttnn.open_mesh_device(shape, l1_small_size=l1_small_bytes, **region)
         if mode == "mock":  # mock mode records no traces; a traced function runs each time
             for name in ("begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace"):
                 setattr(ttnn, name, lambda *arguments, **keywords: 0)
+
+    def device_for(self, on_mesh):
+        """Returns the device for a program: the mesh device, or one chip."""
+        if on_mesh or self.mesh is None:
+            return self.device
+        if self.chip is None:
+            self.chip = self.device.create_submesh(ttnn.MeshShape(1, 1))
+        return self.chip
+
+    def close(self):
+        """Closes the device."""
+        self.programs.clear()
+        if self.mesh is None:
+            ttnn.close_device(self.device)
+            return
+        if self.chip is not None:
+            ttnn.close_mesh_device(self.chip)
+        ttnn.close_mesh_device(self.device)
+        ttnn.set_fabric_config(ttnn.FabricConfig.DISABLED)
 
     def fresh_utils(self):
         """Loads the module of helpers that generated programs import; each program has its own."""
@@ -261,8 +322,7 @@ class Worker:
         self.send({"arch": arch, "grid": [grid.y, grid.x], "ttnn": version()})
         while (message := self.receive()) is not None:
             self.serve(message)
-        self.programs.clear()
-        ttnn.close_device(self.device)
+        self.close()
 
 
 def version():
@@ -302,4 +362,5 @@ if __name__ == "__main__":
         int(sys.argv[5]),
         int(sys.argv[6]),
         sys.argv[7],
+        json.loads(sys.argv[8]),
     ).main()

@@ -47,9 +47,12 @@ def WormholeComputeKernelConfig(**fields):
 
 
 class Tensor:
-    def __init__(self, array, data_type, layout, place=StorageType.HOST):
+    """An array, or the array of each chip of a mesh device; ``array`` is then that of the first chip."""
+
+    def __init__(self, array, data_type, layout, place=StorageType.HOST, shards=None):
         _say("Tensor")
         self.array, self.dtype, self.layout, self.place = array, data_type, layout, place
+        self.shards = shards
 
     shape = property(lambda self: self.array.shape)
 
@@ -72,8 +75,10 @@ def _say(name):
             file.write(name + "\n")
 
 
-def _array(tensor):
-    return tensor.array if isinstance(tensor, Tensor) else tensor
+def _array(tensor, chip=0):
+    if not isinstance(tensor, Tensor):
+        return tensor
+    return tensor.array if tensor.shards is None else tensor.shards[chip]
 
 
 def _op(compute):
@@ -88,11 +93,15 @@ def _op(compute):
         }
         first = next(operand for operand in tensors if isinstance(operand, Tensor))
 
-        def again():
-            arrays = [_array(tensor) for tensor in tensors]
-            return compute(*arrays, **{key: _array(value) for key, value in keywords.items()})
+        def on_chip(chip):
+            arrays = [_array(tensor, chip) for tensor in tensors]
+            return compute(*arrays, **{key: _array(value, chip) for key, value in keywords.items()})
 
-        result = Tensor(again(), first.dtype, first.layout, first.place)
+        def again():
+            return on_chip(0)
+
+        shards = None if first.shards is None else [on_chip(chip) for chip in range(len(first.shards))]
+        result = Tensor(again(), first.dtype, first.layout, first.place, shards)
         _programs_us.append(2.0)
         if _recorded is not None:
             _recorded.append((result, again))
@@ -155,7 +164,12 @@ def permute(x, permutation):
 
 
 def _changed(tensor, **changes):
-    fields = {"data_type": tensor.dtype, "layout": tensor.layout, "place": tensor.place} | changes
+    fields = {
+        "data_type": tensor.dtype,
+        "layout": tensor.layout,
+        "place": tensor.place,
+        "shards": tensor.shards,
+    } | changes
     copy = Tensor(tensor.array, **fields)
     if _recorded is not None:
         _recorded.append((copy, lambda: tensor.array))
@@ -182,7 +196,8 @@ def typecast(tensor, dtype, memory_config=None):
 
 def to_device(tensor, device, memory_config=None):
     _say("to_device")
-    return _changed(tensor, place=StorageType.DEVICE)
+    shards = [tensor.array] * device.chips if tensor.shards is None and device.chips > 1 else tensor.shards
+    return _changed(tensor, place=StorageType.DEVICE, shards=shards)
 
 
 def from_device(tensor):
@@ -242,12 +257,66 @@ def open_device(device_id, l1_small_size=0, trace_region_size=0):
     _say(f"open_device {trace_region_size}")
     if os.environ.get("STAND_IN_NO_DEVICE"):
         raise RuntimeError("no device")
+    return _device((1, 1))
+
+
+def _device(shape):
     grid = SimpleNamespace(y=10, x=11)
-    return SimpleNamespace(compute_with_storage_grid_size=lambda: grid, arch=lambda: "Arch.BLACKHOLE")
+    return SimpleNamespace(
+        compute_with_storage_grid_size=lambda: grid,
+        arch=lambda: "Arch.BLACKHOLE",
+        shape=shape,
+        chips=shape[0] * shape[1],
+        create_submesh=_device,
+    )
 
 
 def close_device(device):
     _say("close_device")
+
+
+class FabricConfig(enum.Enum):
+    DISABLED, FABRIC_1D, FABRIC_1D_RING = range(3)
+
+
+def MeshShape(rows, columns):
+    return rows, columns
+
+
+def set_fabric_config(config):
+    _say(f"set_fabric_config {config.name}")
+
+
+def open_mesh_device(shape, l1_small_size=0, trace_region_size=0):
+    _say(f"open_mesh_device {shape}")
+    return _device(shape)
+
+
+def close_mesh_device(device):
+    _say("close_mesh_device")
+
+
+def from_host_shards(tensors, shape):
+    _say("from_host_shards")
+    first = tensors[0]
+    return Tensor(first.array, first.dtype, first.layout, first.place, [tensor.array for tensor in tensors])
+
+
+def get_device_tensors(tensor):
+    shards = [tensor.array] if tensor.shards is None else tensor.shards
+    return [Tensor(shard, tensor.dtype, tensor.layout, tensor.place) for shard in shards]
+
+
+def _exchanged(tensor, shards):
+    return Tensor(shards[0], tensor.dtype, tensor.layout, tensor.place, shards)
+
+
+def all_reduce(tensor, cluster_axis, memory_config=None):
+    return _exchanged(tensor, [sum(tensor.shards)] * len(tensor.shards))
+
+
+def all_gather(tensor, dim, cluster_axis, memory_config=None):
+    return _exchanged(tensor, [numpy.concatenate(tensor.shards, dim)] * len(tensor.shards))
 
 
 def synchronize_device(device):

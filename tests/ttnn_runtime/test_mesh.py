@@ -1,0 +1,133 @@
+"""Programs for several chips on the TT-NN runtime: with the replacement for ttnn, and in TT-NN's mock mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from tests.codegen.mesh_programs import MESHES, PROGRAMS
+from tt_xla.compiler import compile_module, parse_module
+from tt_xla.errors import ExecutionError
+from tt_xla.ir.mesh import replicated
+from tt_xla.ir.program import Program
+from tt_xla.options import CompileOptions
+from tt_xla.runtime import get_device
+from tt_xla.runtime.mesh.executable import MeshExecutable
+from tt_xla.runtime.mesh.shards import join, split
+from tt_xla.runtime.ttnn import launch
+from tt_xla.target import load_target
+
+if TYPE_CHECKING:
+    from tests.ttnn_runtime.conftest import StandIn
+
+
+def loaded(name: str, system: str = "p300", mesh: tuple[int, int] = (1, 2)) -> MeshExecutable:
+    text = PROGRAMS[name](mesh)
+    program = compile_module(parse_module(text), CompileOptions.parse({"optimization_level": 1}), load_target(system))
+    executable = get_device(system).load(program)
+    assert isinstance(executable, MeshExecutable)
+    return executable
+
+
+def arguments(program: Program) -> list[torch.Tensor]:
+    torch.manual_seed(0)
+    dtypes = {"bf16": torch.bfloat16, "f32": torch.float32}
+    return [(torch.rand(each.global_shape or each.shape) / 8).to(dtypes[each.dtype]) for each in program.arguments]
+
+
+def shards(program: Program, tensors: list[torch.Tensor]) -> list[list[torch.Tensor]]:
+    assert program.mesh is not None
+    return [
+        split(tensor, argument.sharding or replicated(tensor.ndim), program.mesh)
+        for tensor, argument in zip(tensors, program.arguments, strict=True)
+    ]
+
+
+def whole(program: Program, results: list[list[torch.Tensor]]) -> list[torch.Tensor]:
+    assert program.mesh is not None
+    return [
+        join(result, each.sharding or replicated(len(each.shape)), program.mesh, each.global_shape or each.shape)
+        for result, each in zip(results, program.results, strict=True)
+    ]
+
+
+def mlp(x: torch.Tensor, up: torch.Tensor, down: torch.Tensor) -> torch.Tensor:
+    return torch.tanh(x.float() @ up.float()) @ down.float()
+
+
+@pytest.fixture
+def p300(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    monkeypatch.setenv("TTXLA_SYSTEM", "p300")
+    return stand_in
+
+
+@pytest.mark.parametrize("name", ["data_parallel", "tensor_parallel"])
+def test_chips_compute_their_shards(p300: StandIn, name: str) -> None:
+    executable = loaded(name)
+    tensors = arguments(executable.program)
+    (result,) = whole(executable.program, executable.run(shards(executable.program, tensors), [None, 7, 8]))
+    torch.testing.assert_close(result.float(), mlp(*tensors), atol=0.05, rtol=0.05)
+    calls = p300.calls()
+    assert (calls["open_mesh_device"], calls["set_fabric_config"], calls["open_device"]) == (1, 1, 0)
+
+
+def test_weights_in_shards_are_sent_once_and_again_when_they_change(p300: StandIn) -> None:
+    executable = loaded("tensor_parallel")
+    x, up, down = arguments(executable.program)
+    executable.run(shards(executable.program, [x, up, down]), [None, 7, 8])
+    assert p300.calls()["from_host_shards"] == 2
+    executable.run(shards(executable.program, [x, up, down]), [None, 7, 8])
+    assert p300.calls()["from_host_shards"] == 0
+    changed = down + 1
+    results = executable.run(shards(executable.program, [x, up, changed]), [None, 7, 9])
+    assert p300.calls()["from_host_shards"] == 1
+    torch.testing.assert_close(whole(executable.program, results)[0].float(), mlp(x, up, changed), atol=0.2, rtol=0.05)
+
+
+def test_a_program_for_one_chip_runs_beside_one_for_a_mesh(p300: StandIn) -> None:
+    """The worker keeps the mesh device open, and runs the other program on one chip of it."""
+    executable = loaded("tensor_parallel")
+    tensors = arguments(executable.program)
+    executable.run(shards(executable.program, tensors), [None, None, None])
+    text = """func.func public @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = stablehlo.tanh %x : tensor<4x4xf32>
+      return %0 : tensor<4x4xf32>
+    }"""
+    alone = get_device("p300").load(compile_module(parse_module(text), CompileOptions.parse({}), load_target("p300")))
+    x = torch.rand(4, 4)
+    torch.testing.assert_close(alone.run([x], [None])[0], torch.tanh(x), atol=1e-3, rtol=1e-3)
+    executable.run(shards(executable.program, tensors), [None, None, None])
+    assert launch.worker().generation == 1
+    assert p300.calls()["open_mesh_device"] == 1
+
+
+def test_a_worker_for_one_chip_is_replaced_when_a_mesh_is_needed(p300: StandIn) -> None:
+    text = "func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+    get_device("p300").load(compile_module(parse_module(text), CompileOptions.parse({}), load_target("p300")))
+    executable = loaded("gathered")
+    tensors = arguments(executable.program)
+    (result,) = whole(executable.program, executable.run(shards(executable.program, tensors), [None]))
+    torch.testing.assert_close(result, torch.exp(tensors[0]), atol=1e-3, rtol=1e-3)
+    assert launch.worker().generation == 2
+
+
+def test_wrong_shards_are_an_error(p300: StandIn) -> None:
+    executable = loaded("gathered")
+    with pytest.raises(ExecutionError, match="comes in 1 shards, expected 2"):
+        executable.run([[torch.zeros(64, 64)]], [None])
+
+
+@pytest.mark.parametrize(("system", "mesh"), [(system, mesh) for system in MESHES for mesh in MESHES[system]])
+def test_mock_mode_returns_zeros_of_every_chip(
+    mock_runtime: None, monkeypatch: pytest.MonkeyPatch, system: str, mesh: tuple[int, int]
+) -> None:
+    monkeypatch.setenv("TTXLA_SYSTEM", system)
+    for name in PROGRAMS:
+        executable = loaded(name, system, mesh)
+        program = executable.program
+        results = executable.run(shards(program, arguments(program)), [None] * len(program.arguments))
+        for chips, declared in zip(results, program.results, strict=True):
+            assert [tuple(chip.shape) for chip in chips] == [tuple(declared.shape)] * (mesh[0] * mesh[1])
+            assert not any(bool(chip.any()) for chip in chips)
