@@ -5,11 +5,17 @@ codegen_py(forward, graphdef, state, x, export_path="model")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tt_xla.ir.mesh import replicated
 from tt_xla.options import CompileOptions, selected_system
+
+if TYPE_CHECKING:
+    import torch
+
+    from tt_xla.ir.program import Program
 
 
 def codegen_py(
@@ -71,6 +77,7 @@ def _codegen(
     from tt_xla.compiler import compile_module
     from tt_xla.frontends.jax.tools import is_of_arrays
     from tt_xla.runtime import get_device
+    from tt_xla.runtime.mesh.shards import join
     from tt_xla.target import load_target
 
     export_options = {"backend": backend, "export_path": str(export_path or ""), "export_tensors": export_tensors}
@@ -88,8 +95,20 @@ def _codegen(
     target = load_target(selected_system())
     modules: dict[str, str] = {}
     program = compile_module(module, options, target, name=getattr(func, "__name__", "main"), dumps=modules)
-    run = exporting(program, modules, get_device(target.name).load(program).run)
-    run([_tensor(leaf) for _, leaf in leaves], [None] * len(leaves))
+    run = exporting(program, modules, get_device(target.name).load(program).run, join=join)
+    tensors = [_tensor(leaf) for _, leaf in leaves]
+    run(tensors if program.mesh is None else _split(tensors, program), [None] * len(leaves))
+
+
+def _split(tensors: Sequence[torch.Tensor], program: Program) -> list[list[torch.Tensor]]:
+    """Returns the shards of each argument of a program for several chips."""
+    from tt_xla.runtime.mesh.shards import split
+
+    assert program.mesh is not None
+    return [
+        split(tensor, argument.sharding or replicated(tensor.ndim), program.mesh)
+        for tensor, argument in zip(tensors, program.arguments, strict=True)
+    ]
 
 
 def _leaves(

@@ -99,8 +99,9 @@ def compile_and_load(
     executable = device.load(program)
     if program.mesh is not None and mesh is not None:
         from tt_xla.frontends.torch.partitioning import PartitionedRun
+        from tt_xla.runtime.mesh.shards import join
 
-        run = PartitionedRun(executable, *mesh)
+        run = PartitionedRun(program, exporting(program, modules, executable.run, part, join), *mesh)
         return Loaded(run, frozenset(), None, run.placements)
     return Loaded(exporting(program, modules, executable.run, part), written, executable)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Container, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Any
 
 import torch
 from jaxlib.mlir import ir
@@ -15,9 +15,7 @@ from tt_xla.errors import CompileError
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE, SHARDING_CONSTRAINT
 from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
-
-if TYPE_CHECKING:
-    from tt_xla.runtime.mesh.executable import MeshExecutable
+from tt_xla.ir.program import Program
 
 MESH = "mesh"
 """Name of the mesh in a module."""
@@ -201,14 +199,16 @@ class PartitionedRun:
     """Runs a program for several chips on whole tensors: splits arguments, joins results.
 
     Args:
-        executable: the loaded program.
+        program: the program.
+        run: runs it on the shards of all chips, as :meth:`MeshExecutable.run` does.
         mesh: the user's mesh. That of the program may have further axes of size 1, or parts of the user's axes.
         chips: number of the chip at each position of the mesh.
     """
 
-    def __init__(self, executable: MeshExecutable, mesh: Mesh, chips: tuple[int, ...]) -> None:
-        self._executable = executable
-        program = executable.program
+    def __init__(
+        self, program: Program, run: Callable[..., list[list[torch.Tensor]]], mesh: Mesh, chips: tuple[int, ...]
+    ) -> None:
+        self._run = run
         assert program.mesh is not None
         self._mesh = program.mesh
         self._shardings = [argument.sharding or replicated(len(argument.shape)) for argument in program.arguments]
@@ -236,7 +236,7 @@ class PartitionedRun:
         from tt_xla.runtime.mesh.shards import join
 
         shards = [self._shards(position, *pair) for position, pair in enumerate(zip(tensors, versions, strict=True))]
-        results = self._executable.run(shards, versions)
+        results = self._run(shards, versions)
         return [
             join(parts, sharding, self._mesh, shape)
             for parts, (sharding, shape) in zip(results, self._joined, strict=True)

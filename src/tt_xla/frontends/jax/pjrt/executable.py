@@ -73,13 +73,14 @@ class Executable(Unloaded):
         self, client: Client, compiled: Compiled, program: Program, modules: Mapping[str, str] | None = None
     ) -> None:
         from tt_xla.codegen.export import exporting
+        from tt_xla.runtime.mesh.shards import join
 
         super().__init__(compiled, program)
         self.devices = [client.device(number) for (number,) in compiled.assignment]
         self.donated = compiled.donated
         self._callbacks = _callbacks(program)
         load = self._load()
-        self._run = exporting(program, modules or {}, load)
+        self._run = exporting(program, modules or {}, load, join=join)
         if self._run is load:  # an executable that exports source is loaded once only
             _reloadable.add(self)
         self._versioned = [argument.role is not Role.INPUT for argument in program.arguments]
@@ -135,8 +136,10 @@ class Executable(Unloaded):
 class MeshExecutable(Executable):
     """A program loaded on the chips of a mesh: the device of partition p is at position p of the mesh."""
 
-    def __init__(self, client: Client, compiled: Compiled, program: Program) -> None:
-        super().__init__(client, compiled, program)
+    def __init__(
+        self, client: Client, compiled: Compiled, program: Program, modules: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(client, compiled, program, modules)
         self._seen: list[tuple[tuple[int, ...], int]] = [((), 0)] * len(program.arguments)
         """For each argument, the versions of its shards in the last run, and the version that stands for them."""
 
@@ -200,7 +203,7 @@ def load(client: Client, compiled: Compiled, program: Program, modules: Mapping[
     """
     if program.mesh is None:
         return Executable(client, compiled, program, modules)
-    return MeshExecutable(client, compiled, program)
+    return MeshExecutable(client, compiled, program, modules)
 
 
 _reloadable: weakref.WeakSet[Executable] = weakref.WeakSet()
