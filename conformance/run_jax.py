@@ -5,7 +5,7 @@
 DIR is a checkout of jax-ml/jax at the tag of the installed version; without it, the repository is cloned into the work
 folder. Numerics are ``exact`` and x64 is off. A test counts if it passes on JAX's CPU backend. Tests that fail on
 ``tt`` run on the CPU backend too; tests that pass on ``tt`` are assumed to pass there. Tests that known_failures.toml
-declares are run as well, and must fail.
+declares are run as well, and must fail. Files about several devices run on an emulated n300-llmbox, with eight chips.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ TABLE = HERE.parent / "docs" / "conformance-jax.md"
 KNOWN = HERE / "known_failures.toml"
 FILES = """
     lax_test lax_numpy_test lax_numpy_operators_test lax_numpy_reducers_test lax_numpy_indexing_test nn_test
-    lax_control_flow_test random_test api_test aot_test export_test array_test dtypes_test ann_test fft_test
+    lax_control_flow_test random_test api_test aot_test export_test dtypes_test ann_test fft_test
     linalg_test image_test lax_scipy_test
 """.split()  # noqa: SIM905
+FILES_OF_EIGHT_DEVICES = "array_test shard_map_test pjit_test shard_alike_test layout_test".split()  # noqa: SIM905
 MAX_CRASHES = 20
 """Number of times that a file's tests are started again after the process died."""
 
@@ -36,7 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tests", type=Path, help="checkout of jax-ml/jax; cloned if left out")
     parser.add_argument("--sample", type=int, default=60, help="tests per file; 0 for all")
-    parser.add_argument("--files", nargs="*", default=FILES, help="names of JAX's test files")
+    parser.add_argument("--files", nargs="*", default=FILES + FILES_OF_EIGHT_DEVICES, help="names of JAX's test files")
     parser.add_argument("--work", type=Path, default=Path("build/conformance-jax"), help="folder of results and logs")
     parser.add_argument("--no-table", action="store_true", help="print the table and do not write the document")
     options = parser.parse_args()
@@ -90,7 +91,7 @@ def compare(
     others.write_text("\n".join(sorted(set(on_tt) - passed)))
     on_cpu = run(path, work / f"{name}.cpu.jsonl", "cpu", 0, others) if passed < set(on_tt) else {}
     passing = passed | {test for test in on_tt if on_cpu.get(test, {}).get("outcome") == "passed"}
-    # These tests skip tt themselves, mostly because they need 8 devices.
+    # These tests skip tt themselves, for instance because they need 8 devices.
     skipped = {test for test in passing if on_tt[test]["outcome"] == "skipped"}
     passing -= skipped
     failing = passing - passed
@@ -125,6 +126,7 @@ def run(path: Path, results: Path, platforms: str, sample: int, only: Path | Non
         "JAX_ENABLE_X64": "0",
         "JAX_NUM_GENERATED_CASES": "10",
         "TTXLA_NUMERICS": "exact",
+        "TTXLA_SYSTEM": "n300-llmbox" if path.stem in FILES_OF_EIGHT_DEVICES else "n150",
         "CONFORMANCE_RESULTS": str(results.absolute()),
         "CONFORMANCE_SAMPLE": str(sample),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH", "")])),
@@ -168,8 +170,9 @@ def render(rows: list[dict[str, object]], sample: int) -> str:
         "",
         f"Written by `make conformance-jax` with JAX {importlib.metadata.version('jax')}, numerics `exact`, no x64 and "
         + (f"a fixed sample of {sample} tests a file." if sample else "all tests."),
-        "A test counts if it passes on JAX's CPU backend and does not skip `tt` itself, mostly because it needs "
-        "several devices. A test that passes on `tt` is assumed to pass on the CPU backend and is not run there. "
+        f"Files about several devices ({', '.join(FILES_OF_EIGHT_DEVICES)}) run on an emulated n300-llmbox. "
+        "A test counts if it passes on JAX's CPU backend and does not skip `tt` itself. "
+        "A test that passes on `tt` is assumed to pass on the CPU backend and is not run there. "
         "`conformance/known_failures.toml` declares failures with their reasons; they are run, and must fail.",
         "",
         "| tests | run | pass on JAX's CPU | skip `tt` | pass on `tt` | declared to fail | share |",
