@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,8 +21,7 @@ xr = importlib.import_module("torch_xla.runtime")
 
 
 def enable_spmd() -> None:
-    """Makes all chips of the system act as one device, and asks for shardings in Shardy's form, as upstream does."""
-    os.environ["CONVERT_SHLO_TO_SHARDY"] = "1"
+    """Makes all chips of the system act as one device. Shardings always have Shardy's form here."""
     xr.use_spmd()
 
 
