@@ -6,7 +6,7 @@ import pytest
 
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import CompileError, MalformedModuleError
-from tt_xla.ir.program import Program, Role
+from tt_xla.ir.program import ARGUMENT_MARK, Program, Role
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
@@ -184,3 +184,9 @@ def test_marked_arguments_are_parameters() -> None:
 def test_attributes_of_another_kind_are_malformed(attributes, message):
     with pytest.raises(MalformedModuleError, match=message):
         compiled(module(KEEP, attributes))
+
+
+def test_a_mark_without_a_name_leaves_the_argument_its_own() -> None:
+    mark = f"%1 = stablehlo.custom_call @{ARGUMENT_MARK}(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>"
+    (argument,) = compiled(module(mark)).arguments
+    assert (argument.name, argument.role) == ("arg0", Role.PARAMETER)

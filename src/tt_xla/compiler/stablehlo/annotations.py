@@ -98,16 +98,22 @@ def marked_arguments(function: Any) -> dict[int, str]:
     """Returns the names of arguments that are marked as parameters, by argument position.
 
     ``tt_jax.mark_parameters`` leaves a custom call on each array that it marks. Two layers that were marked one by one
-    may use the same name; the position makes the second one unique.
+    may use the same name; the position makes the second one unique. An array that is marked by itself has no name.
     """
     names: dict[int, str] = {}
     for argument in function.regions[0].blocks[0].arguments:
         for use in argument.uses:
             if _is_mark(use.owner):
-                name, position = str(use.owner.attributes["backend_config"].value), argument.arg_number
+                position = argument.arg_number
+                name = _backend_config(use.owner) or f"arg{position}"
                 names[position] = f"{name}.{position}" if name in names.values() else name
                 break
     return names
+
+
+def _backend_config(op: Any) -> str:
+    """Returns the text of a custom call; an empty one is lost on the way from JAX."""
+    return str(op.attributes["backend_config"].value) if "backend_config" in op.attributes else ""
 
 
 def _is_mark(op: Any) -> bool:
