@@ -63,7 +63,6 @@ def run(monkeypatch, tmp_path):
     import torch_xla.distributed.spmd as xs
     import torch_xla.runtime as xr
 
-    monkeypatch.setenv("CONVERT_SHLO_TO_SHARDY", "")
     monkeypatch.setattr(placements, "_default_mesh", None)
     monkeypatch.setattr(xr, "_spmd", False)
     monkeypatch.setattr(xs, "_global_mesh", None)

@@ -25,7 +25,6 @@ from tt_xla.testing import (
 def n300(monkeypatch):
     """Two chips in SPMD mode."""
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
-    monkeypatch.setenv("CONVERT_SHLO_TO_SHARDY", "")
     monkeypatch.setattr(placements, "_default_mesh", None)
     monkeypatch.setattr(xr, "_spmd", False)
     monkeypatch.setattr(xs, "_global_mesh", None)
