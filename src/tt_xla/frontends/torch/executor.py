@@ -78,6 +78,7 @@ class Executor:
 
     def _prepare(self) -> None:
         """Compiles and loads the program under the current settings."""
+        self._settings = None  # after an error the next call tries again
         current = settings.current()
         options = current.with_own(self._options)
         with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
