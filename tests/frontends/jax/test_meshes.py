@@ -278,6 +278,17 @@ assert np.array_equal(jax.jit(lambda x: x - x.sum())(put(np.ones(2, np.float32),
     )
 
 
+def test_a_function_whose_name_has_an_accent(on_chips):
+    """JAX reads the sharding of the result from a module that has the function's name."""
+    on_chips("""
+def carré(x):
+    return x * x
+y = jax.jit(carré)(put(np.arange(8.0, dtype=np.float32), P("x"), row))
+assert len(y.addressable_shards) == 8 and np.array_equal(y, np.arange(8.0) ** 2)
+assert jax.jit(carré).lower(y).compile().output_shardings.num_devices == 8
+""")
+
+
 def test_generated_source_is_refused(on_chips):
     on_chips("""
 x = put(np.ones(8, np.float32), P("x"), row)

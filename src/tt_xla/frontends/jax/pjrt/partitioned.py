@@ -48,20 +48,21 @@ def partitioned_module(program: Program, name: str) -> bytes:
     )
     # The sharding of an empty tuple has one element, as its shape counts as one leaf.
     output = results[0] if len(results) == 1 else f"{{{', '.join(results or [REPLICATED])}}}"
-    taken, returned = ([_type(value) for value in values] for values in (program.arguments, program.results))
-    parameters = [f"%arg{index}" for index in range(len(taken))]
-    values = [f"%0#{index}" for index in range(len(returned))] if len(returned) != 1 else ["%0"]
-    declared = [f"{parameter}: {type_}" for parameter, type_ in zip(parameters, taken, strict=True)]
+    types, result_types = ([_type(value) for value in values] for values in (program.arguments, program.results))
+    count = len(result_types)
+    parameters = [f"%arg{index}" for index in range(len(types))]
+    values = [f"%0#{index}" for index in range(count)] if count != 1 else ["%0"]
+    declared = [f"{parameter}: {type_}" for parameter, type_ in zip(parameters, types, strict=True)]
     return f"""\
-module @{json.dumps(name)} attributes {{
+module @{json.dumps(name, ensure_ascii=False)} attributes {{
   mhlo.num_partitions = {mesh.size} : i32, mhlo.num_replicas = 1 : i32, mhlo.spmd_output_sharding = "{output}",
   mhlo.spmd_parameters_shardings = [{", ".join(f'"{sharding}"' for sharding in arguments)}]
 }} {{
-  func.func public @main({", ".join(declared)}) -> ({", ".join(returned)}) {{
-    {"%0 = " if len(returned) == 1 else f"%0:{len(returned)} = " if returned else ""}stablehlo.custom_call @{CALL}({
+  func.func public @main({", ".join(declared)}) -> ({", ".join(result_types)}) {{
+    {"%0 = " if count == 1 else f"%0:{count} = " if count else ""}stablehlo.custom_call @{CALL}({
         ", ".join(parameters)
-    }) {{has_side_effect = true}} : ({", ".join(taken)}) -> ({", ".join(returned)})
-    return {f"{', '.join(values)} : {', '.join(returned)}" if returned else ""}
+    }) {{has_side_effect = true}} : ({", ".join(types)}) -> ({", ".join(result_types)})
+    return {f"{', '.join(values)} : {', '.join(result_types)}" if count else ""}
   }}
 }}
 """.encode()
