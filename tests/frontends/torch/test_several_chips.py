@@ -154,6 +154,29 @@ def test_marking_after_a_call_compiles_again():
     assert torch.equal(function(x).cpu(), expected)
 
 
+@pytest.mark.parametrize("devices", [[4, 5], [3, 1, 0, 2, 7, 6, 5, 4]])
+def test_meshes_of_some_devices_and_in_another_order(devices):
+    x = torch.randn(8, 16)
+    on_device = x.to("tt")
+    xs.mark_sharding(on_device, xs.Mesh(devices, (len(devices),), ("batch",)), ("batch", None))
+    result = torch.compile(lambda x: x + x.sum(0), backend="tt")(on_device)
+    torch.testing.assert_close(result.cpu(), x + x.sum(0))
+    assert placements.placement_of(result).chips == tuple(devices)
+
+
+def test_axes_have_any_names():
+    x = torch.randn(8, 16)
+    mesh = xs.Mesh(range(8), (2, 4), ("mesh_idx_1", 'a "quoted" name'))
+    on_device = xs.mark_sharding(x.to("tt"), mesh, ("mesh_idx_1", None))
+
+    def compute(x):
+        return tt_torch.sharding_constraint_tensor(x * 2, mesh, (None, 'a "quoted" name')) + 1
+
+    result = torch.compile(compute, backend="tt")(on_device)
+    assert torch.equal(result.cpu(), x * 2 + 1)
+    assert placements.placement_of(result).sharding.dims == ((), (1,))
+
+
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
 def test_sharding_constraints():
     mesh = mesh_of(2, 4)

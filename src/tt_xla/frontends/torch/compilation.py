@@ -78,7 +78,7 @@ def compile_and_load(
     if mesh is not None:
         from tt_xla.frontends.torch.partitioning import partitioned
 
-        module = partitioned(module, placements, *mesh)
+        module = partitioned(module, placements, mesh[0])
         text = str(module)
     system = selected_system()
     key = (hashlib.sha256(text.encode()).hexdigest(), options, system)
@@ -96,13 +96,14 @@ def compile_and_load(
     device = get_device()
     device.resident = MEMORY.current
     written = frozenset(position for position, argument in enumerate(program.arguments) if argument.written)
-    executable = device.load(program)
     if program.mesh is not None and mesh is not None:
         from tt_xla.frontends.torch.partitioning import PartitionedRun
         from tt_xla.runtime.mesh.shards import join
 
-        run = PartitionedRun(program, exporting(program, modules, executable.run, part, join), *mesh)
+        partitions = device.load_mesh(program, mesh[1])
+        run = PartitionedRun(program, exporting(program, modules, partitions.run, part, join), *mesh)
         return Loaded(run, frozenset(), None, run.placements)
+    executable = device.load(program)
     return Loaded(exporting(program, modules, executable.run, part), written, executable)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Container, Iterator, Sequence
+import re
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import torch
@@ -16,21 +17,19 @@ from tt_xla.frontends.torch.custom_ops import COLLECTIVE, SHARDING_CONSTRAINT
 from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
 from tt_xla.ir.program import Program
+from tt_xla.runtime.mesh.shards import join, split
 
 MESH = "mesh"
 """Name of the mesh in a module."""
 
 
-def partitioned(
-    module: ir.Module, placements: Sequence[Placement | None], mesh: Mesh, chips: tuple[int, ...]
-) -> ir.Module:
+def partitioned(module: ir.Module, placements: Sequence[Placement | None], mesh: Mesh) -> ir.Module:
     """Returns a copy of a module with a mesh, and with the shardings of its arguments and intermediate tensors.
 
     Args:
         module: StableHLO module. Its ``main`` takes the arguments of ``placements`` first.
         placements: placement of each argument; an argument without one is replicated.
         mesh: the mesh.
-        chips: number of the chip at each position of the mesh.
 
     Raises:
         CompileError: a constraint names an axis that the mesh lacks.
@@ -38,22 +37,20 @@ def partitioned(
     copy = ir.Module.parse(module.operation.get_asm(enable_debug_info=True), context=module.context)
     with copy.context as context, ir.Location.unknown():
         sdy.register_dialect(context)
-        axes = ", ".join(f'"{name}"={size}' for name, size in zip(mesh.axes, mesh.shape, strict=True))
-        order = "" if chips == tuple(range(mesh.size)) else f", device_ids={list(chips)}"
+        axes = [sdy.MeshAxisAttr.get(*axis) for axis in zip(mesh.axes, mesh.shape, strict=True)]
         copy.operation.attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(
             ir.IntegerType.get_signless(32), mesh.size
         )
         with ir.InsertionPoint.at_block_begin(copy.body):
-            sdy.MeshOp(MESH, ir.Attribute.parse(f"#sdy.mesh<[{axes}]{order}>"))
+            sdy.MeshOp(MESH, sdy.MeshAttr.get(axes))
         main = next(op for op in copy.body.operations if op.attributes.get("sym_name") == ir.StringAttr.get("main"))
         attributes: list[ir.Attribute] = []
         for argument, existing, placement in itertools.zip_longest(main.arguments, main.arg_attrs, placements):
             sharding = placement.sharding if placement is not None else replicated(len(argument.type.shape))
             named = {attribute.name: attribute.attr for attribute in existing}
-            named["sdy.sharding"] = ir.Attribute.parse(f"#sdy.sharding<@{MESH}, {_dims(mesh, sharding)}>")
-            attributes.append(ir.DictAttr.get(named))
+            attributes.append(ir.DictAttr.get(named | {"sdy.sharding": _attribute(mesh, sharding)}))
         main.arg_attrs = ir.ArrayAttr.get(attributes)
-        for call in list(_custom_calls(copy)):
+        for call in _custom_calls(copy):
             if call.attributes["call_target_name"].value == SHARDING_CONSTRAINT:
                 _constrain(call, mesh)
             else:
@@ -61,25 +58,28 @@ def partitioned(
     return copy
 
 
-def _dims(mesh: Mesh, sharding: Sharding) -> str:
-    """Returns the text of a sharding's dimensions, such as ``[{"x"}, {}]``."""
-    dims = ["{" + ", ".join(f'"{mesh.axes[axis]}"' for axis in axes) + "}" for axes in sharding.dims]
-    return f"[{', '.join(dims)}]"
+def _attribute(mesh: Mesh, sharding: Sharding) -> ir.Attribute:
+    """Returns a sharding as an attribute of Shardy."""
+    dims = [[sdy.AxisRefAttr.get(mesh.axes[axis]) for axis in axes] for axes in sharding.dims]
+    return sdy.TensorShardingAttr.get(MESH, [sdy.DimensionShardingAttr.get(axes, is_closed=True) for axes in dims])
 
 
-def _custom_calls(module: ir.Module) -> Iterator[Any]:
-    """Yields the custom calls of sharding constraints and collectives."""
+def _custom_calls(module: ir.Module) -> list[Any]:
+    """Returns the custom calls of sharding constraints and collectives."""
     calls: list[Any] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "stablehlo.custom_call":
-            target = op.attributes["call_target_name"].value
-            if target in (SHARDING_CONSTRAINT, COLLECTIVE):
-                calls.append(op)
+        targets = SHARDING_CONSTRAINT, COLLECTIVE
+        if op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value in targets:
+            calls.append(op)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    return iter(calls)
+    return calls
+
+
+_AXIS = re.compile(r'"mesh_idx_\d+"')
+"""An axis in the text of a constraint, by its index."""
 
 
 def _constrain(call: Any, mesh: Mesh) -> None:
@@ -89,8 +89,8 @@ def _constrain(call: Any, mesh: Mesh) -> None:
         CompileError: the constraint names an axis that the mesh lacks, or does not fit the tensor.
     """
     text = call.attributes["backend_config"].value
-    for index, name in reversed([*enumerate(mesh.axes)]):
-        text = text.replace(f'"mesh_idx_{index}"', f'"{name}"')
+    names = {f'"mesh_idx_{index}"': str(ir.StringAttr.get(name)) for index, name in enumerate(mesh.axes)}
+    text = _AXIS.sub(lambda axis: names.get(axis[0], axis[0]), text)
     try:
         sharding = ir.Attribute.parse(text.replace("#sdy.sharding_per_value<[<", "#sdy.sharding<").replace(">]>", ">"))
         with ir.InsertionPoint(call), call.location:
@@ -113,20 +113,19 @@ def _collect(call: Any, mesh: Mesh) -> None:
     """
     config = json.loads(call.attributes["backend_config"].value)
     operand, result = call.operands[0], call.results[0]
-    axes = ", ".join(f'"{name}"' for name in mesh.axes)
-    shardings = [
-        f"#sdy.sharding_per_value<[<@{MESH}, {_dims(mesh, replicated(len(value.type.shape)))}>]>"
+    operand_sharding, result_sharding = (
+        sdy.TensorShardingPerValueAttr.get([_attribute(mesh, replicated(len(value.type.shape)))])
         for value in (operand, result)
-    ]
+    )
     with ir.InsertionPoint(call), call.location:
         manual = ir.Operation.create(
             "sdy.manual_computation",
             results=[result.type],
             operands=[operand],
             attributes={
-                "in_shardings": ir.Attribute.parse(shardings[0]),
-                "out_shardings": ir.Attribute.parse(shardings[1]),
-                "manual_axes": ir.Attribute.parse(f"#sdy<manual_axes{{{axes}}}>"),
+                "in_shardings": operand_sharding,
+                "out_shardings": result_sharding,
+                "manual_axes": sdy.ManualAxesAttr.get([ir.StringAttr.get(name) for name in mesh.axes]),
             },
             regions=1,
         )
@@ -233,8 +232,6 @@ class PartitionedRun:
             versions: content version of each, or None.
             donated: accepted for its place among the arguments of other runs; shards are copies where it matters.
         """
-        from tt_xla.runtime.mesh.shards import join
-
         shards = [self._shards(position, *pair) for position, pair in enumerate(zip(tensors, versions, strict=True))]
         results = self._run(shards, versions)
         return [
@@ -243,8 +240,6 @@ class PartitionedRun:
         ]
 
     def _shards(self, position: int, tensor: torch.Tensor, version: int | None) -> list[torch.Tensor]:
-        from tt_xla.runtime.mesh.shards import split
-
         last_version, shards = self._split[position]
         if version is None or version != last_version:
             shards = split(tensor, self._shardings[position], self._mesh)
