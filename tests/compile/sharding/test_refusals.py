@@ -32,7 +32,18 @@ module attributes {{{attributes}}} {{
 """
 
 
-GSPMD = 'mhlo.sharding = "{devices=[4,2]<=[8]}"'
+def tiled(sharding: str) -> str:
+    """Returns a module whose argument has a sharding of GSPMD's."""
+    return module(meshes="", argument=f'mhlo.sharding = "{sharding}"')
+
+
+def calling(target: str, attributes: str = "") -> str:
+    """Returns a module with a custom call that has some attributes."""
+    call = f"stablehlo.custom_call @{target}(%arg0) {{{attributes}}} : (tensor<8x8xf32>) -> tensor<8x8xf32>"
+    return module(body=f"%0 = {call}\n    return %0 : tensor<8x8xf32>")
+
+
+ENTER, LEAVE = "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"
 
 REFUSED = {
     "more chips than there are": (module(), 4, "is for 8 chips, but the system has 4"),
@@ -84,26 +95,53 @@ REFUSED = {
     ),
     "replicas": (module(attributes="mhlo.num_replicas = 8 : i32"), 8, "8 replicas"),
     "partitions that are no integer": (module(attributes='mhlo.num_partitions = "8"'), 8, "expected an integer"),
-    "a string that is no sharding": (
-        module(meshes="", argument='mhlo.sharding = "{devices=8}"'),
-        8,
-        "is not a sharding",
-    ),
+    "a string that is no sharding": (tiled("{devices=8}"), 8, "is not a sharding"),
     "a sharding that is no string": (module(meshes="", argument="mhlo.sharding = 8"), 8, "expected a string"),
-    "tiles for other devices": (
-        module(meshes="", argument='mhlo.sharding = "{devices=[4,4]<=[16]}"'),
-        8,
-        "is for 16 devices, but the module is for 8",
-    ),
+    "tiles for other devices": (tiled("{devices=[4,4]<=[16]}"), 8, "is for 16 devices, but the module is for 8"),
     "tiles of another rank": (
-        module(meshes="", argument='mhlo.sharding = "{devices=[8]<=[8]}"'),
+        tiled("{devices=[8]<=[8]}"),
         8,
         "A sharding of 1 dimensions is on a tensor of type tensor<8x8xf32>",
     ),
-    "devices named twice": (
-        module(meshes="", argument='mhlo.sharding = "{devices=[8,1]0,1,2,3,4,5,6,6}"'),
+    "devices named twice": (tiled("{devices=[8,1]0,1,2,3,4,5,6,6}"), 8, "is not a sharding"),
+    "a device of more than 64 bits": (tiled("{devices=[8,1]0,1,2,3,4,5,6," + "9" * 30 + "}"), 8, "is not a sharding"),
+    "a number of 5000 digits": (tiled("{devices=[8,1]<=[" + "9" * 5000 + "]}"), 8, "is not a sharding"),
+    "a missing number of tiles": (tiled("{devices=[2,,4]<=[8]}"), 8, "is not a sharding"),
+    "a missing number of devices": (tiled("{devices=[8,1]<=[,]}"), 8, "is not a sharding"),
+    "a way into shard_map without a sharding": (calling("SPMDFullToShardShape"), 8, "has 0 shardings"),
+    "a way out of shard_map without a sharding": (calling("SPMDShardToFullShape"), 8, "has 0 shardings"),
+    "a way out of shard_map of another rank": (
+        calling("SPMDShardToFullShape", 'mhlo.sharding = "{devices=[8]<=[8]}"'),
         8,
-        "is not a sharding",
+        "which is not one of its parts",
+    ),
+    "a way into a manual computation without shardings": (calling(ENTER), 8, r"in in_shardings, expected \[2\]"),
+    "a way out of a manual computation without shardings": (calling(LEAVE), 8, r"in out_shardings, expected \[2\]"),
+    "a way into a manual computation without manual axes": (
+        calling(ENTER, "in_shardings = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>"),
+        8,
+        "does not list its manual axes",
+    ),
+    "manual axes that are a number": (
+        calling(ENTER, "in_shardings = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, manual_axes = 3 : i32"),
+        8,
+        "does not list its manual axes",
+    ),
+    "a part of another shape": (
+        calling(
+            ENTER,
+            'in_shardings = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>, manual_axes = #sdy<manual_axes{"x"}>',
+        ),
+        8,
+        r"split \[4, 1\] times along its dimensions, and for a part of shape \[8, 8\]",
+    ),
+    "a full tensor of another shape": (
+        calling(
+            LEAVE,
+            'out_shardings = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>, manual_axes = #sdy<manual_axes{"x"}>',
+        ),
+        8,
+        r"split \[4, 1\] times along its dimensions, and for a part of shape \[8, 8\]",
     ),
     "a call of a missing function": (
         module(body="%0 = call @gone(%arg0) : (tensor<8x8xf32>) -> tensor<8x8xf32>\n return %0 : tensor<8x8xf32>"),
@@ -141,6 +179,17 @@ def test_cyclic_calls_are_refused() -> None:
         localize(parse_module(text), 8)
 
 
+def test_a_composite_within_itself_is_refused() -> None:
+    composite = """stablehlo.composite "tests.norm" %arg0 {decomposition = @norm}
+      : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %0 : tensor<8x8xf32>"""
+    text = module(body=f"%0 = {composite}").rstrip()[:-1] + (
+        f"func.func private @norm(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {{\n  %0 = {composite}\n}}\n}}"
+    )
+    with pytest.raises(CompileError, match="@norm contain each other in a cycle"):
+        localize(parse_module(text), 8)
+
+
 ONE_CHIP = {
     "plain": module(attributes="", meshes="", argument=""),
     "one partition": module(attributes="mhlo.num_partitions = 1 : i32", meshes="", argument=""),
@@ -155,11 +204,11 @@ def test_for_one_chip(case: str) -> None:
 
 
 def test_the_module_is_left_unchanged() -> None:
-    given = parse_module(module())
-    before = str(given)
-    localized = localize(given, 8)
+    source = parse_module(module())
+    before = str(source)
+    localized = localize(source, 8)
     assert localized is not None
-    assert str(given) == before
+    assert str(source) == before
     assert localized.mesh.shape == (4, 2)
     assert "tensor<2x8xf32>" in str(localized.module)
 

@@ -54,3 +54,18 @@ def test_damaged_text_is_refused() -> None:
     damaged = MODULE.replace(r"#sdy.sharding<@mesh, [{\\\22x\\\22}, {}]>", "#sdy.sharding<@mesh")
     with pytest.raises(MalformedModuleError, match="is not an attribute of Shardy's"):
         localize(parse_module(damaged), 8)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ('"x"', "mhlo.frontend_attributes is .*, expected a dictionary"),
+        ('{xla.sdy.sharding = "42 : i32"}', "should have a sharding attribute"),
+        ("{xla.sdy.sharding = 42 : i32}", "expected a string"),
+    ],
+)
+def test_wrong_kinds_of_hidden_attributes_are_refused(attributes: str, message: str) -> None:
+    hidden = r'{xla.sdy.sharding = "#sdy.sharding<@mesh, [{\\\22x\\\22}, {}]>"}'
+    assert hidden in MODULE
+    with pytest.raises(MalformedModuleError, match=message):
+        localize(parse_module(MODULE.replace(hidden, attributes)), 8)

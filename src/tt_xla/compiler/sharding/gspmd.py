@@ -39,6 +39,21 @@ def parsed(op_or_attributes: Any, chips: int) -> list[HloSharding]:
     return parse(attribute.value, chips)
 
 
+def parsed_one(op: Any, chips: int) -> HloSharding:
+    """Returns the one GSPMD sharding of a custom call with one operand and one result.
+
+    Raises:
+        MalformedModuleError: the call has another number of shardings, operands or results.
+    """
+    shardings = parsed(op.attributes, chips)
+    if len(shardings) != 1 or len(op.operands) != 1 or len(op.results) != 1:
+        raise MalformedModuleError(
+            f"A custom call @{target(op)} has {len(shardings)} shardings, {len(op.operands)} operands and "
+            f"{len(op.results)} results, expected one of each."
+        )
+    return shardings[0]
+
+
 def _all(module: Any, chips: int) -> Iterator[HloSharding]:
     for op in walk(module.operation):
         yield from parsed(op.attributes, chips)
@@ -55,11 +70,11 @@ def digits(module: Any, chips: int) -> list[Digit]:
         MalformedModuleError: a sharding is not one.
         CompileError: a sharding is for another number of chips.
     """
-    found: list[Digit] = []
+    used: list[Digit] = []
     for sharding in _all(module, chips):
-        found.extend(digit for dim in sharding.dims or () for digit in dim)
-        found.extend(sharding.manual)
-    return found
+        used.extend(digit for dim in sharding.dims or () for digit in dim)
+        used.extend(sharding.manual)
+    return used
 
 
 def is_used(module: Any) -> bool:
@@ -126,10 +141,7 @@ def _attribute(sharding: HloSharding, type_: Any, writer: Writer, open_dims: Seq
 
 
 def _convert_constraint(op: Any, writer: Writer) -> None:
-    found = parsed(op.attributes, writer.mesh.size)
-    if len(found) != 1 or len(op.operands) != 1 or len(op.results) != 1:
-        raise MalformedModuleError(f"A custom call @{CONSTRAINT} has no sharding, or not one operand: {op}.")
-    (sharding,) = found
+    sharding = parsed_one(op, writer.mesh.size)
     operand = op.operands[0]
     if not (sharding.all_manual or sharding.maximal):
         config = str(op.attributes["backend_config"]) if "backend_config" in op.attributes else ""

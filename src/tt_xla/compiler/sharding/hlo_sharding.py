@@ -14,8 +14,11 @@ import numpy as np
 from tt_xla.compiler.sharding.axes import Digits, Positions, digits_of
 from tt_xla.errors import CompileError, MalformedModuleError
 
+_NUMBERS = r"\d{1,18}(?:,\d{1,18})*"
+"""Numbers of up to 64 bits with commas between them."""
 _TILES = re.compile(
-    r"devices=\[(?P<tiles>[\d,]+)\](?:<=\[(?P<shape>[\d,]+)\](?:T\((?P<order>[\d,]+)\))?|(?P<listed>\d+(?:,\d+)*))"
+    rf"devices=\[(?P<tiles>{_NUMBERS})\]"
+    rf"(?:<=\[(?P<shape>{_NUMBERS})\](?:T\((?P<order>{_NUMBERS})\))?|(?P<listed>{_NUMBERS}))"
     r"(?P<last>\s+last_tile_dim_replicate|\s+last_tile_dims=\{(?P<kinds>[a-z, ]+)\})?$"
 )
 _METADATA = re.compile(r"\s*metadata=\{.*\}")

@@ -59,7 +59,8 @@ def propagate(module: Any, entry_name: str, partitions: int | None, chips: int) 
     """
     copy: Any = module.operation.clone()
     _verify(copy)
-    round_trip.restore(copy)
+    if round_trip.restore(copy):
+        _verify(copy)
     if any(_names_no_mesh(attribute) for op in walk(copy.operation) for attribute in tensor_shardings(op)):
         _run(copy, ("sdy-lift-inlined-meshes",))
     meshes = Meshes(copy, partitions)
@@ -153,20 +154,29 @@ def _name_composites(module: Any, entry: Any, known: dict[str, Any], meshes: Mes
     mesh = next((name for name, mesh in meshes.declared.items() if len(mesh.axes) > 0), None)
     if mesh is None:
         return
-    composites = [op for op in walk(entry) if op.operation.name == "stablehlo.composite"]
-    while composites:
-        op = composites.pop()
-        name = op.attributes["decomposition"].value
-        callee = known.get(name)
-        if callee is None or not callee.regions[0].blocks:
-            raise MalformedModuleError(f"The decomposition @{name} of a composite is not defined.")
-        inline_calls(callee, known)
-        composites += _named_computation(op, callee, mesh)
+    _name_composites_in(entry, known, mesh, ())
     module.operation.verify()
 
 
-def _named_computation(op: Any, callee: Any, mesh: str) -> list[Any]:
-    """Replaces a composite by a named computation, and returns the composites within."""
+def _name_composites_in(op: Any, known: dict[str, Any], mesh: str, active: tuple[str, ...]) -> None:
+    """Replaces the composites in the regions of an op.
+
+    Args:
+        active: names of the decompositions that the op comes from.
+    """
+    for composite in [inner for inner in walk(op) if inner.operation.name == "stablehlo.composite"]:
+        name = composite.attributes["decomposition"].value
+        callee = known.get(name)
+        if callee is None or not callee.regions[0].blocks:
+            raise MalformedModuleError(f"The decomposition @{name} of a composite is not defined.")
+        if name in active:
+            raise MalformedModuleError(f"The decompositions @{', @'.join(active)} contain each other in a cycle.")
+        inline_calls(callee, known)
+        _name_composites_in(_named_computation(composite, callee, mesh), known, mesh, (*active, name))
+
+
+def _named_computation(op: Any, callee: Any, mesh: str) -> Any:
+    """Replaces a composite by a named computation, and returns that."""
     block = callee.regions[0].blocks[0]
     identity = {name: op.attributes[name] for name in attribute_names(op) if name != SHARDING}
     with op.location:
@@ -190,7 +200,7 @@ def _named_computation(op: Any, callee: Any, mesh: str) -> list[Any]:
     for old, new in zip(op.results, region_op.results, strict=True):
         old.replace_all_uses_with(new)
     op.operation.erase()
-    return [inner for inner in walk(region_op) if inner.operation.name == "stablehlo.composite"]
+    return region_op
 
 
 def _open_shardings(mesh: str, values: Any) -> Any:

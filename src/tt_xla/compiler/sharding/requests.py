@@ -11,14 +11,14 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from tt_xla.compiler.sharding.gspmd import HLO_SHARDING
-from tt_xla.compiler.sharding.round_trip import FRONTEND_ATTRIBUTES, MESHES
+from tt_xla.compiler.sharding.round_trip import MESHES, frontend_attributes, plain_text
 from tt_xla.compiler.sharding.shardings import SHARDING
 from tt_xla.compiler.stablehlo.signature import entry_function
 from tt_xla.errors import CompileError, MalformedModuleError
 
-_TILE_SIZES = re.compile(r"devices=\[([\d,]+)\]")
+_TILE_SIZES = re.compile(r"devices=\[([\d,]{1,200})\]")
 _INLINE_MESH = re.compile(r"<mesh<\[([^\]]*)\]")
-_AXIS_SIZE = re.compile(r'\\?"[^"\\]*\\?"=(\d+)')
+_AXIS_SIZE = re.compile(r'\\?"[^"\\]*\\?"=(\d{1,18})')
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,8 @@ def _has_large_mesh(module: Any) -> bool:
             sizes = [sdy.MeshAxisAttr(axis).size for axis in sdy.MeshAttr(op.attributes["mesh"]).axes]
             if math.prod(sizes) > 1:
                 return True
-    attributes = module.operation.attributes
-    if FRONTEND_ATTRIBUTES not in attributes:
-        return False
-    frontend = attributes[FRONTEND_ATTRIBUTES]
-    if not isinstance(frontend, ir.DictAttr):
-        raise MalformedModuleError(f"The module attribute {FRONTEND_ATTRIBUTES} is {frontend}, expected a dictionary.")
-    if MESHES not in frontend:
-        return False
-    text = frontend[MESHES]
-    if not isinstance(text, ir.StringAttr):
-        raise MalformedModuleError(f"The frontend attribute {MESHES} is {text}, expected a string.")
-    return any(int(size) > 1 for size in _AXIS_SIZE.findall(text.value))
+    frontend = frontend_attributes(module.operation.attributes)
+    return MESHES in frontend and any(int(size) > 1 for size in _AXIS_SIZE.findall(plain_text(frontend[MESHES])))
 
 
 def _chips_of_signature(function: Any) -> int:

@@ -37,22 +37,22 @@ _NAMES = {
 """Names of Shardy's attributes, by those of frontend attributes."""
 
 
-def restore(module: Any) -> None:
+def restore(module: Any) -> bool:
     """Replaces the hidden form of Shardy's attributes and ops in a module, in place.
 
     The custom calls into and out of code that says what each chip does stay, with their shardings as attributes.
 
+    Returns:
+        Whether the module has the hidden form. What its text says is not verified then.
+
     Raises:
         MalformedModuleError: the text of an attribute is not one of Shardy's.
     """
-    attributes = module.operation.attributes
-    if FRONTEND_ATTRIBUTES not in attributes:
-        return
-    frontend = attributes[FRONTEND_ATTRIBUTES]
-    if not isinstance(frontend, ir.DictAttr) or MESHES not in frontend:
-        return
+    frontend = frontend_attributes(module.operation.attributes)
+    if MESHES not in frontend:
+        return False
     declared = {op.attributes["sym_name"].value for op in module.body.operations if "sym_name" in op.attributes}
-    for name, text in _MESH.findall(_plain(frontend[MESHES])):
+    for name, text in _MESH.findall(plain_text(frontend[MESHES])):
         if name not in declared:
             ir.Operation.create(
                 "sdy.mesh",
@@ -70,10 +70,29 @@ def restore(module: Any) -> None:
             _result_sharding(op)
         elif target(op) == _GROUP:
             op.operation.erase()
+    return True
 
 
-def _plain(attribute: Any) -> str:
-    """Returns the text of a string attribute, whose quotation marks may be escaped."""
+def frontend_attributes(attributes: Any) -> dict[str, Any]:
+    """Returns the frontend attributes among the attributes of an op or an argument, by name.
+
+    Raises:
+        MalformedModuleError: they are no dictionary.
+    """
+    if FRONTEND_ATTRIBUTES not in attributes:
+        return {}
+    frontend = attributes[FRONTEND_ATTRIBUTES]
+    if not isinstance(frontend, ir.DictAttr):
+        raise MalformedModuleError(f"The attribute {FRONTEND_ATTRIBUTES} is {frontend}, expected a dictionary.")
+    return {item.name: item.attr for item in frontend}
+
+
+def plain_text(attribute: Any) -> str:
+    """Returns the text of a string attribute, whose quotation marks may be escaped.
+
+    Raises:
+        MalformedModuleError: the attribute is no string.
+    """
     if not isinstance(attribute, ir.StringAttr):
         raise MalformedModuleError(f"A frontend attribute of Shardy's is {attribute}, expected a string.")
     return attribute.value.replace('\\"', '"').replace("\\22", '"')
@@ -86,9 +105,9 @@ def _parsed(text: str) -> Any:
         raise MalformedModuleError(f"'{text}' is not an attribute of Shardy's.") from error
 
 
-def _hidden(frontend: Any) -> dict[str, Any]:
+def _hidden(frontend: dict[str, Any]) -> dict[str, Any]:
     """Returns Shardy's attributes among frontend attributes, by their names in Shardy."""
-    return {_NAMES[item.name]: _parsed(_plain(item.attr)) for item in ir.DictAttr(frontend) if item.name in _NAMES}
+    return {_NAMES[name]: _parsed(plain_text(text)) for name, text in frontend.items() if name in _NAMES}
 
 
 def _restore_arguments(function: Any) -> None:
@@ -97,23 +116,23 @@ def _restore_arguments(function: Any) -> None:
     restored: list[Any] = []
     for attributes in function.attributes["arg_attrs"]:
         items = {item.name: item.attr for item in ir.DictAttr(attributes)}
-        if FRONTEND_ATTRIBUTES in items:
-            found = _hidden(items.pop(FRONTEND_ATTRIBUTES))
-            if found:
-                items.pop(HLO_SHARDING, None)
-            items |= found
+        hidden = _hidden(frontend_attributes(items))
+        items.pop(FRONTEND_ATTRIBUTES, None)
+        if hidden:
+            items.pop(HLO_SHARDING, None)
+        items |= hidden
         restored.append(ir.DictAttr.get(items))
     function.attributes["arg_attrs"] = ir.ArrayAttr.get(restored)
 
 
 def _restore_attributes(op: Any) -> None:
-    frontend = op.attributes[FRONTEND_ATTRIBUTES]
-    found = _hidden(frontend)
-    for name, attribute in found.items():
+    frontend = frontend_attributes(op.attributes)
+    hidden = _hidden(frontend)
+    for name, attribute in hidden.items():
         op.attributes[name] = attribute
-    if found and HLO_SHARDING in op.attributes:
+    if hidden and HLO_SHARDING in op.attributes:
         del op.attributes[HLO_SHARDING]
-    rest = {item.name: item.attr for item in ir.DictAttr(frontend) if not item.name.startswith(_PREFIX)}
+    rest = {name: attribute for name, attribute in frontend.items() if not name.startswith(_PREFIX)}
     if rest:
         op.attributes[FRONTEND_ATTRIBUTES] = ir.DictAttr.get(rest)
     else:

@@ -294,6 +294,8 @@ def rewrite_for_one_mesh(module: Any, meshes: Meshes, extra: Iterable[Digit]) ->
 
 def manual_digits(op: Any, meshes: Meshes) -> Digits:
     """Returns the digits along which the region of a manual computation says what each chip does."""
+    if "manual_axes" not in op.attributes or not sdy.ManualAxesAttr.isinstance(op.attributes["manual_axes"]):
+        raise MalformedModuleError(f"A manual computation does not list its manual axes in manual_axes: {op}.")
     names = [str(name) for name in sdy.ManualAxesAttr(op.attributes["manual_axes"])]
     references = [
         sdy.TensorShardingAttr(attribute).mesh_or_ref

@@ -15,7 +15,7 @@ from tt_xla.compiler.sharding.emitter import Shard
 from tt_xla.compiler.sharding.round_trip import GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL
 from tt_xla.compiler.sharding.shardings import per_value
 from tt_xla.compiler.stablehlo.expand import IDENTITIES
-from tt_xla.errors import CompileError
+from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.mesh import Shape, Sharding, replicated
 
 
@@ -38,14 +38,17 @@ def manual_computation(context: Localizer, op: Any, operands: Sequence[Shard], h
 
 def enter(shard: Shard, manual: frozenset[int], shape: Shape) -> Shard:
     """Returns a tensor as code sees it that says what chips do along the manual axes."""
-    free = Sharding(tuple(tuple(axis for axis in axes if axis not in manual) for axes in shard.sharding.dims))
-    return Shard(shard.value, shape, free)
+    return Shard(shard.value, shape, _without(shard.sharding, manual))
 
 
 def leave(context: Localizer, part: Shard, manual: frozenset[int], sharding: Sharding, shape: Shape) -> Shard:
     """Returns the tensor whose parts along the manual axes are given."""
-    free = Sharding(tuple(tuple(axis for axis in axes if axis not in manual) for axes in sharding.dims))
-    return Shard(context.reshard(part, free).value, shape, sharding)
+    return Shard(context.reshard(part, _without(sharding, manual)).value, shape, sharding)
+
+
+def _without(sharding: Sharding, manual: frozenset[int]) -> Sharding:
+    """Returns a sharding that splits no dimension along the manual axes."""
+    return Sharding(tuple(tuple(axis for axis in axes if axis not in manual) for axes in sharding.dims))
 
 
 @localizes(*(f"stablehlo.{name}" for name in COLLECTIVES))
@@ -83,24 +86,21 @@ def custom_call(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
     """Enters or leaves code of GSPMD's shard_map; copies annotations; other calls get whole tensors."""
     target = gspmd.target(op)
     if target == gspmd.FULL_TO_SHARD:
-        manual = _manual_axes(context, op)
-        part = enter(operands[0], manual, shape_of(op.results[0]))
-        _check_part(context, op, operands[0], part)
-        return [part]
+        return [_enter_call(context, op, operands[0], _manual_axes(context, op), shape_of(op.results[0]))]
     if target == gspmd.SHARD_TO_FULL:
         return [_shard_to_full(context, op, operands[0])]
     if target.endswith(GLOBAL_TO_LOCAL):
-        shardings = map(context.sharding_of, per_value(op.attributes["in_shardings"]))
+        shardings = _boundary_shardings(context, op, "in_shardings", op.operands)
         manual = context.manual_axes(op)
         return [
-            enter(context.reshard(operand, sharding), manual, shape_of(result))
+            _enter_call(context, op, context.reshard(operand, sharding), manual, shape_of(result))
             for operand, sharding, result in zip(operands, shardings, op.results, strict=True)
         ]
     if target.endswith(LOCAL_TO_GLOBAL):
-        shardings = map(context.sharding_of, per_value(op.attributes["out_shardings"]))
+        shardings = _boundary_shardings(context, op, "out_shardings", op.results)
         manual = context.manual_axes(op)
         return [
-            leave(context, part, manual, sharding, shape_of(result))
+            _leave_call(context, op, part, manual, sharding, shape_of(result))
             for part, sharding, result in zip(operands, shardings, op.results, strict=True)
         ]
     if target in IDENTITIES and len(operands) == len(op.results) == 1:
@@ -111,7 +111,7 @@ def custom_call(context: Localizer, op: Any, operands: Sequence[Shard], hints: H
 
 
 def _manual_axes(context: Localizer, op: Any) -> frozenset[int]:
-    (sharding,) = gspmd.parsed(op.attributes, context.mesh.size)
+    sharding = gspmd.parsed_one(op, context.mesh.size)
     if sharding.all_manual:
         return frozenset(range(len(context.mesh.shape)))
     return frozenset(context.axes_of(sharding.manual))
@@ -119,25 +119,60 @@ def _manual_axes(context: Localizer, op: Any) -> frozenset[int]:
 
 def _shard_to_full(context: Localizer, op: Any, part: Shard) -> Shard:
     """Leaves code of GSPMD's shard_map. The op says how its result is split along the manual axes."""
-    (target,) = gspmd.parsed(op.attributes, context.mesh.size)
+    target = gspmd.parsed_one(op, context.mesh.size)
     shape = shape_of(op.results[0])
-    wanted = replicated(len(shape)) if target.dims is None else Sharding(tuple(map(context.axes_of, target.dims)))
-    counts = wanted.counts(context.mesh)
-    manual: set[int] = set()
-    for dim, (whole, count) in enumerate(zip(shape, counts, strict=True)):
-        if whole != part.shape[dim]:
-            if whole != part.shape[dim] * count:
-                raise CompileError(f"A tensor of shape {list(part.shape)} is no part of {list(shape)} as {op} says.")
-            manual.update(wanted.dims[dim])
-    return leave(context, part, frozenset(manual), wanted, shape)
+    sharding = replicated(len(shape)) if target.dims is None else Sharding(tuple(map(context.axes_of, target.dims)))
+    if not part.rank == len(shape) == len(sharding.dims):
+        raise _not_a_part(op, shape, sharding.counts(context.mesh), part.shape)
+    manual = {
+        axis
+        for axes, size, part_size in zip(sharding.dims, shape, part.shape, strict=True)
+        if size != part_size
+        for axis in axes
+    }
+    return _leave_call(context, op, part, frozenset(manual), sharding, shape)
 
 
-def _check_part(context: Localizer, op: Any, operand: Shard, part: Shard) -> None:
-    expected = part.sharding.local_shape(context.mesh, part.shape)
-    found = operand.sharding.local_shape(context.mesh, operand.shape)
-    if expected != found:
-        raise CompileError(
-            f"A custom call @{gspmd.FULL_TO_SHARD} has a result of shape {list(part.shape)}, but its operand of shape "
-            f"{list(operand.shape)} is split into parts of {list(found)}.",
+def _boundary_shardings(context: Localizer, op: Any, name: str, values: Sequence[Any]) -> list[Sharding]:
+    """Returns the shardings of the global tensors that a custom call takes or returns, from an attribute of it."""
+    attributes = per_value(op.attributes[name]) if name in op.attributes else []
+    shardings = [context.sharding_of(attribute) for attribute in attributes]
+    ranks = [len(shape_of(value)) for value in values]
+    if [len(sharding.dims) for sharding in shardings] != ranks or len(op.operands) != len(op.results):
+        raise MalformedModuleError(
+            f"A custom call @{gspmd.target(op)} with {len(op.operands)} operands and {len(op.results)} results has "
+            f"shardings of {[len(sharding.dims) for sharding in shardings]} dimensions in {name}, expected {ranks}.",
             location=str(op.location),
         )
+    return shardings
+
+
+def _enter_call(context: Localizer, op: Any, operand: Shard, manual: frozenset[int], shape: Shape) -> Shard:
+    """Enters a region at a custom call, whose result has a shape of its own that must be that of the parts."""
+    part = enter(operand, manual, shape)
+    _check_part(context, op, operand, part)
+    return part
+
+
+def _leave_call(
+    context: Localizer, op: Any, part: Shard, manual: frozenset[int], sharding: Sharding, shape: Shape
+) -> Shard:
+    """Leaves a region at a custom call, whose operand has a shape of its own that must be that of the parts."""
+    _check_part(context, op, Shard(None, shape, sharding), Shard(None, part.shape, _without(sharding, manual)))
+    return leave(context, part, manual, sharding, shape)
+
+
+def _check_part(context: Localizer, op: Any, full: Shard, part: Shard) -> None:
+    same_rank = full.rank == part.rank
+    if not same_rank or full.sharding.local_shape(context.mesh, full.shape) != part.sharding.local_shape(
+        context.mesh, part.shape
+    ):
+        raise _not_a_part(op, full.shape, full.sharding.counts(context.mesh), part.shape)
+
+
+def _not_a_part(op: Any, full: Shape, counts: Shape, part: Shape) -> MalformedModuleError:
+    return MalformedModuleError(
+        f"A custom call @{gspmd.target(op)} is for a tensor of shape {list(full)} that is split {list(counts)} times "
+        f"along its dimensions, and for a part of shape {list(part)}, which is not one of its parts.",
+        location=str(op.location),
+    )
