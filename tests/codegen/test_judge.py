@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tt_xla.codegen import judge as judge_module
 from tt_xla.codegen import probe
@@ -161,6 +162,17 @@ def test_what_the_host_runs_is_not_judged(ttnn_mock: Mock) -> None:
 
 def test_accepted_types_are_what_ttnn_says(ttnn_mock: Mock) -> None:
     assert probe.probe(ttnn_mock.python) == probe.FILE.read_text()
+
+
+def test_the_command_compares_the_file_with_the_answers_of_an_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {Path(sys.executable): probe.FILE.read_text()}
+    monkeypatch.setattr(probe, "probe", lambda python: answers[python])
+    command = ["--check", "--ttnn-python", sys.executable]
+    assert CliRunner().invoke(probe.main, command).exit_code == 0
+    answers[Path(sys.executable)] += " "
+    refused = CliRunner().invoke(probe.main, command)
+    assert refused.exit_code == 1
+    assert "differs from TT-NN's answers" in refused.output
 
 
 DYING_WORKER = """

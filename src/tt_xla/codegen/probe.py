@@ -187,7 +187,7 @@ def _row_major(sample: Sample) -> bool:
 
 
 @click.command(help=__doc__)
-@click.option("--ttnn-python", "given", type=click.Path(path_type=Path), help="Interpreter that has ttnn.")
+@click.option("--ttnn-python", "interpreter", type=click.Path(path_type=Path), help="Interpreter that has ttnn.")
 @click.option("--check", is_flag=True, help="Write nothing; fail if the file differs from TT-NN's answers.")
 def main(interpreter: Path | None, check: bool) -> None:
     """Writes or checks the file."""
