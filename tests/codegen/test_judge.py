@@ -166,7 +166,7 @@ def test_accepted_types_are_what_ttnn_says(ttnn_mock: Mock) -> None:
 
 def test_the_command_compares_the_file_with_the_answers_of_an_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = {Path(sys.executable): probe.FILE.read_text()}
-    monkeypatch.setattr(probe, "probe", lambda python: answers[python])
+    monkeypatch.setattr(probe, "probe", answers.__getitem__)
     command = ["--check", "--ttnn-python", sys.executable]
     assert CliRunner().invoke(probe.main, command).exit_code == 0
     answers[Path(sys.executable)] += " "

@@ -44,20 +44,20 @@ def axes_of(mesh: Mesh, groups: Groups) -> GroupAxes | None:
     varying = [axis for axis in range(len(mesh.shape)) if len({place[axis] for place in origin}) > 1]
     if math.prod(mesh.shape[axis] for axis in varying) != len(origin):
         return None
-    wanted = {tuple(group) for group in groups}
-    if len(wanted) * len(origin) != mesh.size:
+    listed = {tuple(group) for group in groups}
+    if len(listed) * len(origin) != mesh.size:
         return None
     for axes in itertools.permutations(varying):
-        if wanted == {tuple(group) for group in mesh.groups(axes)}:
+        if listed == {tuple(group) for group in mesh.groups(axes)}:
             return GroupAxes(axes)
-    return _reordered(mesh, tuple(varying), wanted)
+    return _reordered(mesh, tuple(varying), listed)
 
 
-def _reordered(mesh: Mesh, axes: tuple[int, ...], wanted: set[tuple[int, ...]]) -> GroupAxes | None:
+def _reordered(mesh: Mesh, axes: tuple[int, ...], listed: set[tuple[int, ...]]) -> GroupAxes | None:
     """Returns the axes of groups whose members are in an order of their own, the same in each group."""
     canonical = {frozenset(group): group for group in mesh.groups(axes)}
     orders: set[tuple[int, ...]] = set()
-    for group in wanted:
+    for group in listed:
         members = canonical.get(frozenset(group))
         if members is None:
             return None

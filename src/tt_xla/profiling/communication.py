@@ -78,13 +78,13 @@ def link_attributes(op: Op) -> dict[str, Any]:
     """Returns the attributes of an exchange as tt-metal's profiler names them."""
     attributes, axes = op.instruction.attributes, mesh_axes(op.program)
     dim = attributes.get("all_gather_dim", attributes.get("scatter_dim"))
-    found: dict[str, Any] = {} if dim is None else {"dim": dim}
+    named: dict[str, Any] = {} if dim is None else {"dim": dim}
     number = attributes.get("cluster_axis")
     if op.program.mesh is None or (number is not None and number >= len(axes)):
-        return found
+        return named
     chosen = axes if number is None else axes[number : number + 1]
     rings = number is not None and chosen[0].ring
-    return found | {
+    return named | {
         "ring_size": math.prod(axis.size for axis in chosen),
         "num_links": attributes.get("num_links") or min((axis.links for axis in chosen), default=1),
         "topology": f"Topology::{'Ring' if rings else 'Linear'}",

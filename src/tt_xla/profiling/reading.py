@@ -185,13 +185,13 @@ _LINK_ATTRIBUTE = re.compile(r"'(ring_size|num_links|topology|cluster_axis)': '(
 
 def _links(attributes: str) -> str:
     """Returns chips, topology and channels of an exchange in words."""
-    found = dict(_LINK_ATTRIBUTE.findall(attributes))
-    parts = [f"axis {found['cluster_axis']}"] if found.get("cluster_axis", "").isdigit() else []
-    if "ring_size" in found:
-        kind = found.get("topology", "").rpartition("::")[2].lower() or "group"
-        parts.append(f"{'line' if kind == 'linear' else kind} of {found['ring_size']} chips")
-    if "num_links" in found:
-        parts.append(f"{found['num_links']} channels" if found["num_links"] != "1" else "1 channel")
+    values = dict(_LINK_ATTRIBUTE.findall(attributes))
+    parts = [f"axis {values['cluster_axis']}"] if values.get("cluster_axis", "").isdigit() else []
+    if "ring_size" in values:
+        kind = values.get("topology", "").rpartition("::")[2].lower() or "group"
+        parts.append(f"{'line' if kind == 'linear' else kind} of {values['ring_size']} chips")
+    if "num_links" in values:
+        parts.append(f"{values['num_links']} channels" if values["num_links"] != "1" else "1 channel")
     return ", ".join(parts)
 
 

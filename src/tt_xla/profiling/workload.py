@@ -11,6 +11,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tt_xla.errors import OptionError
+from tt_xla.options import selected_system
+from tt_xla.target import arrange, load_target
 
 
 class Workload(BaseModel):
@@ -112,9 +114,6 @@ def _check_mesh(path: str, shape: object) -> None:
             f"'{path}' has mesh_shape {json.dumps(shape)}, expected null or the number of chips along each axis.",
             hint="For eight chips, [8] or [2, 4].",
         ) from error
-    from tt_xla.options import selected_system
-    from tt_xla.target import arrange, load_target
-
     arrange(load_target(selected_system()), sizes)
 
 

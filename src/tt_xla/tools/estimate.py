@@ -249,9 +249,9 @@ def _arch_of(text: str) -> str:
     """Returns the smallest system with the architecture and the number of chips that the text of a module names."""
     match, mesh = _ARCH.search(text), _MESH.search(text)
     one_chip = load_target(_ARCHITECTURES.get(match[1], "n150") if match else "n150")
-    wanted = math.prod(map(int, mesh[1].split("x"))) if mesh else 1
+    chips = math.prod(map(int, mesh[1].split("x"))) if mesh else 1
     systems = map(load_target, system_names())
-    alike = [system for system in systems if system.arch == one_chip.arch and system.chips >= wanted > 1]
+    alike = [system for system in systems if system.arch == one_chip.arch and system.chips >= chips > 1]
     return min(alike, key=lambda system: system.chips, default=one_chip).name
 
 

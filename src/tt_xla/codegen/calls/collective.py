@@ -55,19 +55,11 @@ def all_to_all(op: Op) -> Call:
     return Call("ttnn.to_layout", (part, op.layout), without_none(memory_config=op.memory))
 
 
-def _exchanged(shape: Sequence[int], split: int, join: int, chips: int) -> tuple[int, ...]:
-    sizes = list(shape)
-    sizes[split] //= chips
-    sizes[join] *= chips
-    return tuple(sizes)
-
-
 def _is_between_tiles(shape: Sequence[int], split: int, join: int, chips: int) -> bool:
     """Returns whether the parts of an exchange end where TT-NN's kernel can cut: at tiles, or at half tiles of rows."""
     rank = len(shape)
-    after = _exchanged(shape, split, join, chips)
     units = {rank - 2: TILE // 2, rank - 1: TILE}
-    return rank >= 2 and shape[join] % units.get(join, 1) == 0 and after[split] % units.get(split, 1) == 0
+    return rank >= 2 and shape[join] % units.get(join, 1) == 0 and shape[split] // chips % units.get(split, 1) == 0
 
 
 @calls("ttnn.mesh_partition")

@@ -81,10 +81,10 @@ def _reduce_type(context: ImportContext, op: Any) -> ReduceType:
         UnsupportedOpError: the body is not one op that TTIR can reduce by.
     """
     is_boolean = str(op.operands[0].type.element_type) == "i1"
-    found = (_REDUCE_TYPES_OF_BOOLEANS if is_boolean else _REDUCE_TYPES).get(body_op(op))
-    if found is None:
+    reduce_type = (_REDUCE_TYPES_OF_BOOLEANS if is_boolean else _REDUCE_TYPES).get(body_op(op))
+    if reduce_type is None:
         raise context.reject(op, "its body is not one add, multiply, maximum, minimum, or boolean and or or")
-    return found
+    return reduce_type
 
 
 @converts("stablehlo.all_reduce")
@@ -163,8 +163,8 @@ def all_to_all(context: ImportContext, op: Any) -> list[SSAValue]:
     axes, mesh = _axes(context, op), context.module.chips
     split, concat = (int(op.attributes[name].value) for name in ("split_dimension", "concat_dimension"))
     counts = [mesh.shape[axis] for axis in axes.axes]
-    found = np.arange(math.prod(counts)).reshape(counts[::-1]).transpose().reshape(-1)
-    places = found if axes.order is None else found[list(axes.order)]
+    blocks = np.arange(math.prod(counts)).reshape(counts[::-1]).transpose().reshape(-1)
+    places = blocks if axes.order is None else blocks[list(axes.order)]
     order = None if bool((np.sort(places) == places).all()) else tuple(places.tolist())
     results: list[SSAValue] = []
     for value, type_ in _each(context, op):

@@ -89,7 +89,7 @@ def _dtype(op: AllReduceOp) -> DataType:
 
 def _groups(function: FuncOp, prices: _Prices) -> Iterator[list[AllReduceOp]]:
     """Yields groups of independent all_reduces that are faster as one."""
-    found: dict[tuple[int, Attribute, int], list[AllReduceOp]] = {}
+    groups: dict[tuple[int, Attribute, int], list[AllReduceOp]] = {}
     members: dict[tuple[int, Attribute, int], int] = {}
     depends: dict[Operation, int] = {}
     for number, op in enumerate(body(function).ops):
@@ -100,11 +100,11 @@ def _groups(function: FuncOp, prices: _Prices) -> Iterator[list[AllReduceOp]]:
         if isinstance(op, AllReduceOp) and op.reduce_type is ReduceType.SUM and is_float(op.input):
             key = (op.cluster_axis, tensor_type(op.input).element_type, _matrix(op.input)[1])
             if not behind & members.get(key, 0):
-                found.setdefault(key, []).append(op)
+                groups.setdefault(key, []).append(op)
                 members[key] = members.get(key, 0) | 1 << number
                 behind |= 1 << number
         depends[op] = behind
-    for group in found.values():
+    for group in groups.values():
         group.sort(key=lambda op: math.prod(shape(op.input)))
         while len(group) > 1:
             if prices.merged(group) < prices.apart(group):
@@ -122,9 +122,9 @@ def _merge(group: list[AllReduceOp]) -> None:
     last = group[-1]
 
     def emit(kind: type[TTOp], operands: Sequence[object], result: Tensor, /, **values: object) -> SSAValue:
-        made = kind.make(operands, [result], last.location, **values)  # pyright: ignore[reportArgumentType]
-        block.insert_op_before(made, last)
-        return made.results[0]
+        created = kind.make(operands, [result], last.location, **values)  # pyright: ignore[reportArgumentType]
+        block.insert_op_before(created, last)
+        return created.results[0]
 
     element = tensor_type(last.input).element_type
     rows = [_reshaped(emit, op.input, _matrix(op.input)) for op in group]

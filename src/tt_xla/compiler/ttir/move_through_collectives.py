@@ -43,11 +43,11 @@ def _again(
     op: TTOp, operands: list[SSAValue], result: Tensor, before: Operation, rewriter: PatternRewriter
 ) -> SSAValue:
     """Inserts the same op on other operands, and returns its result."""
-    made = type(op).create(
+    created = type(op).create(
         operands=operands, result_types=[result], properties=dict(op.properties), location=op.location
     )
-    rewriter.insert(made, InsertPoint.before(before))
-    return made.results[0]
+    rewriter.insert(created, InsertPoint.before(before))
+    return created.results[0]
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -114,17 +114,17 @@ def _is_alike(one: AllGatherOp | None, other: AllGatherOp) -> bool:
 @pattern(MeshPartitionOp)
 def part_of_elementwise(op: MeshPartitionOp, rewriter: PatternRewriter) -> None:
     """Rewrites mesh_partition(f(x)) to f(mesh_partition(x)), and likewise for f(x, constant)."""
-    made = op.input.owner
-    if not isinstance(made, Elementwise) or only_user(op.input) is None:
+    source = op.input.owner
+    if not isinstance(source, Elementwise) or only_user(op.input) is None:
         return
-    large = [value for value in made.operands if not _is_constant(value)]
+    large = [value for value in source.operands if not _is_constant(value)]
     if len(large) != 1 or shape(large[0]) != shape(op.input) or isinstance(large[0].owner, _PRODUCTS):
         return
     sizes = shape(op.result)
     part_type = tensor(sizes, tensor_type(large[0]).element_type)
     part = _again(op, [large[0]], part_type, op, rewriter)
-    operands = [part if value is large[0] else _shrunk(value, op, sizes, rewriter) for value in made.operands]
-    rewriter.replace(op, [], [_again(made, operands, tensor_type(op.result), op, rewriter)])
+    operands = [part if value is large[0] else _shrunk(value, op, sizes, rewriter) for value in source.operands]
+    rewriter.replace(op, [], [_again(source, operands, tensor_type(op.result), op, rewriter)])
 
 
 PATTERNS = (unary_of_gathered, gather_of_widened, binary_of_gathered, part_of_elementwise)
