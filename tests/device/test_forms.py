@@ -157,6 +157,27 @@ def test_drawn_sizes_have_the_bits_of_the_calls(load, seed, dtype):
 
 
 @needs_compiler
+@pytest.mark.parametrize("stride", [(1, 1), (2, 1)])
+@pytest.mark.parametrize("kernel", [(1, 1), (3, 3)])
+@pytest.mark.parametrize("channels", [1, 3, 5])
+def test_infinities_beside_an_odd_number_of_terms(load, channels, kernel, stride):
+    """An instruction for pairs multiplies the term without a partner with what oneDNN reads beside it."""
+
+    def make(f):
+        return [convolution(f, (2, channels, 5, 5), 8, kernel, "bf16", stride=stride)]
+
+    compiled, plain = load(make), load(make, "off")
+    for seed in range(3):
+        run(compiled, samples(compiled, seed))
+    terms = channels * math.prod(kernel)
+    for seed in range(20):
+        image, *parameters = samples(plain, seed)
+        chances = torch.rand(image.shape, generator=torch.Generator().manual_seed(seed))
+        inputs = [image.masked_fill(chances < 1 / (2 * terms), torch.inf), *parameters]
+        same_bits(run(compiled, inputs), run(plain, inputs))
+
+
+@needs_compiler
 def test_an_op_that_has_no_form_stays_a_call(load, monkeypatch):
     """A library that adds in another order than all forms, as another version of torch may."""
     monkeypatch.setattr("tt_xla.runtime.emulator.fused.plan.form_of", lambda *_: None)

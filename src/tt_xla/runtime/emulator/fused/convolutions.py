@@ -31,6 +31,9 @@ _ENDS = {"keeps_nan": "relu({})", "drops_nan": "({0} > 0.0f ? {0} : 0.0f)"}
 _WIDEST = 8
 """Drawn numbers lie between 2**-8 and 2**8 in magnitude, so that sums of products of bfloat16 are rounded."""
 
+_SPARSE = 16
+"""Number of drawn images with few infinities."""
+
 
 def _takes(context: Context, attributes: Attributes) -> bool:
     if list(context.operands) not in (["input", "weight"], ["input", "weight", "bias"]):
@@ -86,6 +89,20 @@ def _drawn(context: Context, attributes: Attributes, operands: Sequence[Operand]
     for seed, (dim, size) in enumerate(((3, width), (2, height), (1, channels))):
         if size > 1:
             yield _cancelling(context, geometry, operands, dim, seed)
+    if operands[0].dtype is torch.bfloat16 and _product(context, attributes)[1] % 2:
+        yield from (_with_few_infinities(operands, channels * height * width, seed) for seed in range(_SPARSE))
+
+
+def _with_few_infinities(operands: Sequence[Operand], terms: int, seed: int) -> list[torch.Tensor]:
+    """Draws an image with so few infinities that most sums of ``terms`` have one or none, and weights of 1.
+
+    A sum with an odd number of terms is NaN where the element that a pair has besides the last term is infinite.
+    """
+    generator = torch.Generator(device="cpu").manual_seed(seed)
+    chances = torch.rand(operands[0].shape, generator=generator, device="cpu")
+    image = torch.where(chances < 1 / (2 * terms + 1), torch.inf, 1.0)
+    ones = [torch.ones(operand.shape, device="cpu") for operand in operands[1:]]
+    return [tensor.to(operand.dtype) for tensor, operand in zip([image, *ones], operands, strict=True)]
 
 
 def _cancelling(
