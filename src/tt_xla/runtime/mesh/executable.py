@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 import torch
 
 from tt_xla.errors import ExecutionError
-from tt_xla.ir.mesh import Mesh, Sharding
+from tt_xla.ir.mesh import Mesh, Sharding, replicated
 from tt_xla.ir.program import Argument, Program
 from tt_xla.runtime import observation
 from tt_xla.runtime.emulator.containers import DECLARED
@@ -146,7 +146,7 @@ class MeshExecutable:
 
 
 def _sharding(argument: Argument) -> Sharding:
-    return argument.sharding or Sharding(((),) * len(argument.shape))
+    return argument.sharding or replicated(len(argument.shape))
 
 
 def _global_shape(argument: Argument) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from tt_xla.ir.mesh import Sharding
 from tt_xla.ir.program import (
@@ -107,11 +107,11 @@ class _Expander:
         for number, (result, axes) in enumerate(zip(program.results, flow.results, strict=True)):
             indices = {chip: len(results) + index for index, chip in enumerate(grid.representatives(axes))}
             holders += [(number, chip) for chip in indices]
-            results += [msgspec.structs.replace(result, sharding=None, global_shape=None)] * len(indices)
+            results += [replace(result, sharding=None, global_shape=None)] * len(indices)
             declared = axes if result.sharding is None else self._sharded(result.sharding)
             sources = (grid.representative(declared, position) for position in range(grid.mesh.size))
             returns.append(tuple(indices[grid.representative(axes, chip)] for chip in sources))
-        expanded = msgspec.structs.replace(
+        expanded = replace(
             program,
             arguments=tuple(self._argument(program.arguments[position], chip) for position, chip in reads),
             results=tuple(results),
@@ -163,7 +163,7 @@ class _Expander:
     def _argument(self, argument: Argument, chip: int) -> Argument:
         split = bool(self._sharded(argument.sharding))
         name = f"{argument.name} on chip {chip}" if split else argument.name
-        return msgspec.structs.replace(argument, name=name, sharding=None, global_shape=None)
+        return replace(argument, name=name, sharding=None, global_shape=None)
 
 
 @dataclass(frozen=True)
@@ -300,9 +300,9 @@ class _Body:
     def _stacking_axes(self, instruction: Instruction) -> Axes:
         """Returns the axes along which an instruction may take its operands stacked; none where it may not."""
         operands = instruction.operand_values()
-        found = {self._stack_axes[value] for value in operands if value in self._stack_axes}
-        if found or instruction.op not in STARTING:
-            return found.pop() if len(found) == 1 else NO_AXES
+        stacked_along = {self._stack_axes[value] for value in operands if value in self._stack_axes}
+        if stacked_along or instruction.op not in STARTING:
+            return stacked_along.pop() if len(stacked_along) == 1 else NO_AXES
         first, *others = operands
         return self._flow.values[first] - union(self._flow.values[value] for value in others)
 
@@ -313,10 +313,10 @@ class _Body:
             dim = outcome.operands.get(name)
             values = (operand,) if isinstance(operand, int) else operand
             if dim is None:
-                found = tuple(self._values.shard(value, chip) for value in values)
+                expanded = tuple(self._values.shard(value, chip) for value in values)
             else:
-                found = tuple(self._values.stack(value, axes, chip, dim) for value in values)
-            return found[0] if isinstance(operand, int) else found
+                expanded = tuple(self._values.stack(value, axes, chip, dim) for value in values)
+            return expanded[0] if isinstance(operand, int) else expanded
 
         operands = {name: numbers(name, operand) for name, operand in instruction.operands.items()}
         results = tuple(
@@ -324,7 +324,7 @@ class _Body:
             for value, dim in zip(instruction.results, outcome.results, strict=True)
         )
         attributes = {**instruction.attributes, **outcome.attributes}
-        copy = Instruction(instruction.op, operands, results, attributes, instruction.location, instruction.cost)
+        copy = replace(instruction, operands=operands, results=results, attributes=attributes)
         self._append(copy, chip)
 
     def _flush(self) -> None:
@@ -351,7 +351,7 @@ class _Body:
         operands = {name: numbers(operand) for name, operand in instruction.operands.items()}
         attributes = {**instruction.attributes, **extra} if extra else instruction.attributes
         results = tuple(self._values.define(value, chip) for value in instruction.results)
-        copy = Instruction(instruction.op, operands, results, attributes, instruction.location, instruction.cost)
+        copy = replace(instruction, operands=operands, results=results, attributes=attributes)
         self._append(copy, chip)
 
     def _part(self, instruction: Instruction, chip: int) -> dict[str, Any]:
@@ -381,38 +381,23 @@ class _Body:
             members = self._grid.members(chip, axes)
             shards = tuple(self._values.shard(value, member) for member in members)
             results = tuple(self._values.define(result, member) for member in (members[:1] if joins else members))
-            copy = Instruction(
-                instruction.op,
-                {"input": shards},
-                results,
-                instruction.attributes,
-                instruction.location,
-                instruction.cost,
-            )
-            self._append(copy, chip)
+            self._append(replace(instruction, operands={"input": shards}, results=results), chip)
 
     def _send(self, instruction: Instruction) -> None:
         """Adds a ``point_to_point``. Only the receiver's tensor changes; every other chip keeps what it has."""
         mesh, (result,) = self._grid.mesh, instruction.results
         sender, receiver = (mesh.position(instruction.attributes[f"{end}_coord"]) for end in ("sender", "receiver"))
         value = instruction.operands["input"]
-        kept = instruction.operands.get("optional_output_tensor", value)
+        previous = instruction.operands.get("optional_output_tensor", value)
         assert isinstance(value, int)
-        assert isinstance(kept, int)
+        assert isinstance(previous, int)
         for chip in self._grid.representatives(self._flow.values[result]):
             if chip != receiver:
-                self._keep(kept, result, chip)
+                self._keep(previous, result, chip)
                 continue
             received: dict[str, Operand] = {"input": self._values.shard(value, sender)}
-            copy = Instruction(
-                instruction.op,
-                received,
-                (self._values.define(result, chip),),
-                instruction.attributes,
-                instruction.location,
-                instruction.cost,
-            )
-            self._append(copy, chip)
+            results = (self._values.define(result, chip),)
+            self._append(replace(instruction, operands=received, results=results), chip)
 
     def _keep(self, value: int, result: int, chip: int) -> None:
         """Makes a chip's shard of a value its shard of a result, in the layout that the result has."""
@@ -471,7 +456,7 @@ class _Body:
             for value, axes in zip(instruction.results, results, strict=True)
             for chip in self._grid.representatives(axes)
         )
-        copy = Instruction(instruction.op, new, numbers, attributes, instruction.location, instruction.cost)
+        copy = replace(instruction, operands=new, results=numbers, attributes=attributes)
         self._append(copy, self._grid.moved(0, place))
 
     def _trace(self, instruction: Instruction) -> None:

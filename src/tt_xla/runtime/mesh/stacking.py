@@ -62,9 +62,9 @@ class Case:
 
     def dims(self, name: str) -> list[int]:
         """Returns an attribute that is a dimension or a list of them as dimensions that count from 0."""
-        given = self.attributes[name]
+        value = self.attributes[name]
         rank = len(next(iter(self.shapes.values())))
-        return [dim % rank for dim in ([given] if isinstance(given, int) else given)]
+        return [dim % rank for dim in ([value] if isinstance(value, int) else value)]
 
     def along(self, dim: int = 0, **attributes: Any) -> Stacked | None:
         """Returns the instruction on its first operand stacked along a dimension, if no other operand differs."""
